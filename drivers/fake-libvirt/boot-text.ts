@@ -92,14 +92,14 @@ function disksOf({
 
 /** The names of the keys alone: a console is read by more people than a server's owner. */
 function cloudInit({ keyName, uuid }: Instance, date: string, up: number): readonly string[] {
-  const said = `Cloud-init v. 24.1.3-0ubuntu1~22.04.1`;
+  const prefix = `Cloud-init v. 24.1.3-0ubuntu1~22.04.1`;
   return [
-    `${said} running 'init' at ${date}. Up ${up.toFixed(2)} seconds.`,
-    `${said} running 'modules:config' at ${date}. Up ${(up + 1.4).toFixed(2)} seconds.`,
+    `${prefix} running 'init' at ${date}. Up ${up.toFixed(2)} seconds.`,
+    `${prefix} running 'modules:config' at ${date}. Up ${(up + 1.4).toFixed(2)} seconds.`,
     `ci-info: instance-id ${uuid}`,
     keyName === null
       ? "ci-info: no authorized SSH keys fingerprints found for user ubuntu."
       : `ci-info: authorized keys from key pair ${keyName} for user ubuntu.`,
-    `${said} finished at ${date}. Datasource DataSourceOpenStackLocal [net,ver=2].  Up ${(up + 2.1).toFixed(2)} seconds`,
+    `${prefix} finished at ${date}. Datasource DataSourceOpenStackLocal [net,ver=2].  Up ${(up + 2.1).toFixed(2)} seconds`,
   ];
 }

@@ -9,8 +9,8 @@ import {
   type Migration,
 } from "../../src/virt/index.js";
 import type { Guests, HypervisorParts } from "./guests.js";
-import type { WantedDisk } from "./instance-files.js";
-import { domainName, wantedDisks } from "./new-domain.js";
+import type { DiskSpec } from "./instance-files.js";
+import { domainName, toDiskSpecs } from "./new-domain.js";
 
 /** The disks of a guest are not where they should be. */
 export class DiskNotFound extends Error {
@@ -35,7 +35,7 @@ export class ColdMoves {
     const { store, files, watcher, config } = this.#parts;
     const { uuid } = instance;
     if (!config.allowDiskShrink) {
-      refuseShrinking(instance, flavor);
+      assertNotShrinking(instance, flavor);
     }
     return watcher.own(uuid, async () => {
       await this.#guests.state(instance);
@@ -72,7 +72,7 @@ export class ColdMoves {
       // A source without disks has nothing to copy: they are made as for a new guest.
       const disks =
         left === null
-          ? wantedDisks(instance)
+          ? toDiskSpecs(instance)
           : withCopies(instance, left.disks ?? (await files.disksAside(left.instancesPath, uuid)), left.instancesPath);
       await files.make(uuid, disks);
       await this.#guests.define(instance, { allocations, state: powerOn ? "running" : "shutoff" });
@@ -114,10 +114,10 @@ export class ColdMoves {
   }
 }
 
-const hasRootDisk = (instance: Instance): boolean => wantedDisks(instance).some(({ name }) => name === "disk");
+const hasRootDisk = (instance: Instance): boolean => toDiskSpecs(instance).some(({ name }) => name === "disk");
 
 /** @throws {InstanceFaultRollback} as Nova's ResizeError: nothing happened. */
-function refuseShrinking(instance: Instance, flavor: Flavor): void {
+function assertNotShrinking(instance: Instance, flavor: Flavor): void {
   const smaller =
     (hasRootDisk(instance) && flavor.rootGb < instance.rootGb && "root disk") ||
     (flavor.ephemeralGb < instance.ephemeralGb && "ephemeral disk");
@@ -134,7 +134,7 @@ function refuseShrinking(instance: Instance, flavor: Flavor): void {
 interface LeftBySource {
   readonly instancesPath: string;
   /** Absent: an older agent's, whose folder the destination sees. */
-  readonly disks?: readonly WantedDisk[];
+  readonly disks?: readonly DiskSpec[];
 }
 
 /** Null: the source has no disks, as nova's own fake hypervisors, which say nothing of any. */
@@ -160,7 +160,7 @@ function leftBySource(diskInfo: string): LeftBySource | null {
   );
 }
 
-function areDisks(value: unknown): value is readonly WantedDisk[] {
+function areDisks(value: unknown): value is readonly DiskSpec[] {
   return (
     Array.isArray(value) &&
     value.every((each) => typeof each?.name === "string" && typeof each.gib === "number" && each.gib >= 0)
@@ -168,12 +168,12 @@ function areDisks(value: unknown): value is readonly WantedDisk[] {
 }
 
 /** The guest's disks: copies of what the source set aside, grown where the flavor says so. */
-function withCopies(instance: Instance, aside: readonly WantedDisk[], root: string): readonly WantedDisk[] {
+function withCopies(instance: Instance, aside: readonly DiskSpec[], root: string): readonly DiskSpec[] {
   const copies = new Map(aside.map(({ name, gib }) => [name, gib]));
   if (hasRootDisk(instance) && !copies.has("disk")) {
     throw new DiskNotFound(
       `guest ${domainName(instance)} (${instance.uuid}) cannot be taken: the source has no disk of it set aside in ${root}`,
     );
   }
-  return wantedDisks(instance).map(({ name, gib }) => ({ name, gib: Math.max(gib, copies.get(name) ?? 0) }));
+  return toDiskSpecs(instance).map(({ name, gib }) => ({ name, gib: Math.max(gib, copies.get(name) ?? 0) }));
 }

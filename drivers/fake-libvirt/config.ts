@@ -119,6 +119,6 @@ export const fakeLibvirtSchema = {
 export type FakeLibvirtConfig = DriverConfig<typeof fakeLibvirtSchema>;
 
 /** @throws {InvalidConfiguration} */
-export function compileFakeLibvirtConfig(given: Readonly<Record<string, unknown>>): FakeLibvirtConfig {
-  return compileDriverConfig(fakeLibvirtSchema, given);
+export function compileFakeLibvirtConfig(raw: Readonly<Record<string, unknown>>): FakeLibvirtConfig {
+  return compileDriverConfig(fakeLibvirtSchema, raw);
 }

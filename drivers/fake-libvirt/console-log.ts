@@ -5,9 +5,9 @@ import type { InstanceFiles } from "./instance-files.js";
 /** Bytes of a console's file from which on its beginning goes. */
 const LONGEST = 200 * 1024;
 /** Characters that stay of it then: what Nova shows of a console at most. */
-const KEPT = 100 * 1024;
+const MAX_RETAINED_CHARS = 100 * 1024;
 
-export interface ConsoleLogDoors {
+export interface ConsoleLogDeps {
   readonly files: Files;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -16,22 +16,22 @@ export interface ConsoleLogDoors {
 /** What guests write to their consoles, as libvirt keeps it: `console.log` beside the disks, gone with them. */
 export class ConsoleLog {
   readonly #instances: InstanceFiles;
-  readonly #doors: ConsoleLogDoors;
+  readonly #deps: ConsoleLogDeps;
 
-  /** @param doors its files are those of the fence: an agent whose host is another's writes nothing */
-  constructor(instances: InstanceFiles, doors: ConsoleLogDoors) {
+  /** @param deps its files are those of the fence: an agent whose host is another's writes nothing */
+  constructor(instances: InstanceFiles, deps: ConsoleLogDeps) {
     this.#instances = instances;
-    this.#doors = doors;
+    this.#deps = deps;
   }
 
   /** Empty: it has written nothing yet. */
   async read(uuid: string): Promise<string> {
-    return (await this.#doors.files.readIfPresent(this.#path(uuid))) ?? "";
+    return (await this.#deps.files.readIfPresent(this.#path(uuid))) ?? "";
   }
 
   /** The guest has just started from its disk. */
   boot(instance: Instance): Promise<void> {
-    return this.#add(instance, bootText(instance, this.#doors.clock.now()));
+    return this.#add(instance, bootText(instance, this.#deps.clock.now()));
   }
 
   /** The guest was asked to stop, and obeyed. */
@@ -41,14 +41,14 @@ export class ConsoleLog {
 
   /** A guest runs as well without it: what goes wrong is logged. */
   async #add({ uuid }: Instance, text: string): Promise<void> {
-    const { files, logger } = this.#doors;
+    const { files, logger } = this.#deps;
     const path = this.#path(uuid);
     try {
       await files.append(path, text);
       const { bytes = 0 } = (await files.stat(path)) ?? {};
       if (bytes > LONGEST) {
         const all = await files.read(path);
-        await files.write(path, all.slice(all.indexOf("\n", all.length - KEPT) + 1));
+        await files.write(path, all.slice(all.indexOf("\n", all.length - MAX_RETAINED_CHARS) + 1));
       }
     } catch (error) {
       logger.warn("the guest's console cannot be written", { instance: uuid, err: error });

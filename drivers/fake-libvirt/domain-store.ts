@@ -16,7 +16,7 @@ interface Parsed {
   readonly domain: Domain | undefined;
 }
 
-export interface DomainStoreDoors {
+export interface DomainStoreDeps {
   readonly files: Files;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,18 +30,18 @@ export interface DomainStoreDoors {
  */
 export class DomainStore {
   readonly #folder: HypervisorFolder;
-  readonly #doors: DomainStoreDoors;
+  readonly #deps: DomainStoreDeps;
   readonly #parsed = new SparseMap<string, Parsed>();
   readonly #warned = new SparseSet<string>();
 
-  constructor(folder: HypervisorFolder, doors: DomainStoreDoors) {
+  constructor(folder: HypervisorFolder, deps: DomainStoreDeps) {
     this.#folder = folder;
-    this.#doors = doors;
+    this.#deps = deps;
   }
 
   /** The names of all domains, those included whose XML is broken. */
   async uuids(): Promise<readonly string[]> {
-    const names = await this.#doors.files.list(this.#folder.domains);
+    const names = await this.#deps.files.list(this.#folder.domains);
     const uuids: string[] = [];
     for (const name of names) {
       const uuid = name.endsWith(".xml") ? name.slice(0, -".xml".length) : "";
@@ -55,7 +55,7 @@ export class DomainStore {
   }
 
   async exists(uuid: string): Promise<boolean> {
-    return (await this.#doors.files.stat(this.#folder.domainFile(uuid))) !== undefined;
+    return (await this.#deps.files.stat(this.#folder.domainFile(uuid))) !== undefined;
   }
 
   /** All domains that can be read; of the others a warning is logged. */
@@ -73,7 +73,7 @@ export class DomainStore {
 
   /** Undefined when it is not defined, or its XML is broken. */
   async get(uuid: string): Promise<Domain | undefined> {
-    const { files, clock } = this.#doors;
+    const { files, clock } = this.#deps;
     const path = this.#folder.domainFile(uuid);
     const stat = await files.stat(path);
     if (!stat) {
@@ -96,7 +96,7 @@ export class DomainStore {
 
   /** The XML as it is stored. */
   xml(uuid: string): Promise<string | undefined> {
-    return this.#doors.files.readIfPresent(this.#folder.domainFile(uuid));
+    return this.#deps.files.readIfPresent(this.#folder.domainFile(uuid));
   }
 
   /** Undefined when the domain is not defined. */
@@ -112,7 +112,7 @@ export class DomainStore {
 
   /** @param options `fleeting`: the domain's XML is written next, and is on the disk only with all that was named before it */
   async setState(uuid: string, state: DomainState, { fleeting = IN_MEMORY.includes(state) } = {}): Promise<void> {
-    await this.#doors.files.write(this.#folder.stateFile(uuid), `${state}\n`, { fleeting });
+    await this.#deps.files.write(this.#folder.stateFile(uuid), `${state}\n`, { fleeting });
   }
 
   /**
@@ -124,7 +124,7 @@ export class DomainStore {
     if (fresh) {
       await this.setState(domain.uuid, state);
     }
-    await this.#doors.files.write(this.#folder.domainFile(domain.uuid), domainToXml(domain));
+    await this.#deps.files.write(this.#folder.domainFile(domain.uuid), domainToXml(domain));
     if (state !== undefined && !fresh) {
       await this.setState(domain.uuid, state);
     }
@@ -132,18 +132,18 @@ export class DomainStore {
 
   /** Absent is fine. The XML goes first, and with it the domain. */
   async undefine(uuid: string): Promise<void> {
-    await this.#doors.files.remove(this.#folder.domainFile(uuid));
-    await this.#doors.files.remove(this.#folder.stateFile(uuid));
+    await this.#deps.files.remove(this.#folder.domainFile(uuid));
+    await this.#deps.files.remove(this.#folder.stateFile(uuid));
   }
 
   /** The state that a removed domain of this uuid may have left. */
   async clearState(uuid: string): Promise<void> {
-    await this.#doors.files.remove(this.#folder.stateFile(uuid));
+    await this.#deps.files.remove(this.#folder.stateFile(uuid));
   }
 
   async #state(uuid: string): Promise<DomainState> {
     const path = this.#folder.stateFile(uuid);
-    const text = (await this.#doors.files.readIfPresent(path))?.replaceAll("\0", "").trim() ?? "shutoff";
+    const text = (await this.#deps.files.readIfPresent(path))?.replaceAll("\0", "").trim() ?? "shutoff";
     const state = DOMAIN_STATES.find((known) => known === text);
     if (state) {
       return state;
@@ -178,6 +178,6 @@ export class DomainStore {
       return;
     }
     this.#warned.add(message);
-    this.#doors.logger.warn(message, fields);
+    this.#deps.logger.warn(message, fields);
   }
 }

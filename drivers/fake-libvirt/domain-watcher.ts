@@ -16,7 +16,7 @@ import { Stamp } from "./stamp.js";
 /** Milliseconds after a look before the next: each reads the states of all guests. */
 const PAUSE = 100;
 
-export interface DomainWatcherDoors {
+export interface DomainWatcherDeps {
   readonly files: Files;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -31,7 +31,7 @@ export interface DomainWatcherDoors {
 export class DomainWatcher {
   readonly #folder: HypervisorFolder;
   readonly #store: DomainStore;
-  readonly #doors: DomainWatcherDoors;
+  readonly #deps: DomainWatcherDeps;
   readonly #stopDelay: number;
   readonly #known = new SparseMap<string, DomainState>();
   /** Held back news of stopped guests. */
@@ -40,10 +40,10 @@ export class DomainWatcher {
   readonly #busy = new SparseMap<string, number>();
   /** When (in looks) an own operation on the guest ended last. */
   readonly #touched = new SparseMap<string, number>();
-  #looks = 0;
+  #pollCount = 0;
   #looking: Promise<void> | undefined;
   /** The guests that the next look is for; undefined: none, as no look is asked for. */
-  #wanted: ReadonlySet<string> | "all" | undefined;
+  #requestedUuids: ReadonlySet<string> | "all" | undefined;
   #unwatch: readonly (() => void)[] = [];
   #stopped = true;
   /** Tell whether a folder has changed since the last look. */
@@ -51,11 +51,11 @@ export class DomainWatcher {
   readonly #domainStamp = new Stamp();
 
   /** @param stopDelay milliseconds that news of a stop is held back. */
-  constructor(folder: HypervisorFolder, store: DomainStore, stopDelay: number, doors: DomainWatcherDoors) {
+  constructor(folder: HypervisorFolder, store: DomainStore, stopDelay: number, deps: DomainWatcherDeps) {
     this.#folder = folder;
     this.#store = store;
     this.#stopDelay = stopDelay;
-    this.#doors = doors;
+    this.#deps = deps;
   }
 
   /** What is there now is no news. */
@@ -68,7 +68,7 @@ export class DomainWatcher {
     this.#stopped = false;
     const look = (names?: readonly string[]) => this.look(names);
     const { states, domains } = this.#folder;
-    this.#unwatch = [states, domains].map((path) => this.#doors.files.watch(path, look));
+    this.#unwatch = [states, domains].map((path) => this.#deps.files.watch(path, look));
   }
 
   stop(): void {
@@ -93,8 +93,8 @@ export class DomainWatcher {
   async #isStampedAnew(): Promise<boolean> {
     const { states, domains } = this.#folder;
     const unchanged = await Promise.all([
-      this.#stateStamp.isUnchanged(states, this.#doors),
-      this.#domainStamp.isUnchanged(domains, this.#doors),
+      this.#stateStamp.isUnchanged(states, this.#deps),
+      this.#domainStamp.isUnchanged(domains, this.#deps),
     ]);
     return unchanged.includes(false);
   }
@@ -106,8 +106,8 @@ export class DomainWatcher {
     }
     const uuids = names?.map((name) => name.replace(/\.xml$/, ""));
     // A name that is no guest's may be that of the folder, which is gone.
-    const known = this.#wanted !== "all" && uuids?.every((uuid) => UUID.test(uuid)) === true;
-    this.#wanted = known ? new Set([...(this.#wanted ?? []), ...uuids]) : "all";
+    const known = this.#requestedUuids !== "all" && uuids?.every((uuid) => UUID.test(uuid)) === true;
+    this.#requestedUuids = known ? new Set([...(this.#requestedUuids ?? []), ...uuids]) : "all";
     this.#looking ??= this.#lookUntilQuiet();
   }
 
@@ -126,7 +126,7 @@ export class DomainWatcher {
         this.#busy.delete(uuid);
       }
       if (this.#looking) {
-        this.#touched.set(uuid, this.#looks);
+        this.#touched.set(uuid, this.#pollCount);
       }
     }
   }
@@ -140,32 +140,32 @@ export class DomainWatcher {
         this.#known.delete(uuid);
       }
     } catch (error) {
-      this.#doors.logger.warn("the state of a guest cannot be read", { instance: uuid, err: error });
+      this.#deps.logger.warn("the state of a guest cannot be read", { instance: uuid, err: error });
     }
   }
 
   async #lookUntilQuiet(): Promise<void> {
-    while (this.#wanted !== undefined && !this.#stopped) {
-      const wanted = this.#wanted;
-      this.#wanted = undefined;
+    while (this.#requestedUuids !== undefined && !this.#stopped) {
+      const requestedUuids = this.#requestedUuids;
+      this.#requestedUuids = undefined;
       try {
-        await this.#lookOnce(wanted);
+        await this.#lookOnce(requestedUuids);
       } catch (error) {
-        this.#doors.logger.warn("the hypervisor's folder cannot be looked through", { err: error });
+        this.#deps.logger.warn("the hypervisor's folder cannot be looked through", { err: error });
       }
-      await this.#doors.timers.sleep(PAUSE);
+      await this.#deps.timers.sleep(PAUSE);
     }
     this.#touched.clear();
     this.#looking = undefined;
   }
 
-  async #lookOnce(wanted: ReadonlySet<string> | "all"): Promise<void> {
-    this.#looks += 1;
-    const look = this.#looks;
+  async #lookOnce(requestedUuids: ReadonlySet<string> | "all"): Promise<void> {
+    this.#pollCount += 1;
+    const look = this.#pollCount;
     // What an own operation changed since this look began is known better than what was read.
     const own = (uuid: string) => this.#busy.has(uuid) || this.#touched.get(uuid) === look;
-    const now = wanted === "all" ? await this.#store.states() : await this.#statesOf(wanted, own);
-    for (const uuid of wanted === "all" ? new Set([...this.#known.keys(), ...now.keys()]) : wanted) {
+    const now = requestedUuids === "all" ? await this.#store.states() : await this.#statesOf(requestedUuids, own);
+    for (const uuid of requestedUuids === "all" ? new Set([...this.#known.keys(), ...now.keys()]) : requestedUuids) {
       if (own(uuid)) {
         continue;
       }
@@ -179,7 +179,7 @@ export class DomainWatcher {
       } else {
         this.#known.delete(uuid);
       }
-      await this.#tell(uuid, transitionOf(before, state));
+      await this.#report(uuid, transitionOf(before, state));
     }
   }
 
@@ -192,25 +192,25 @@ export class DomainWatcher {
     return new Map(await Promise.all(read.map(async (uuid) => [uuid, await this.#store.state(uuid)] as const)));
   }
 
-  async #tell(uuid: string, transition: LifecycleTransition | undefined): Promise<void> {
+  async #report(uuid: string, transition: LifecycleTransition | undefined): Promise<void> {
     this.#release(uuid);
     if (!transition) {
       return;
     }
-    const timestamp = this.#doors.clock.now();
+    const timestamp = this.#deps.clock.now();
     const name = (await this.#store.get(uuid))?.name ?? uuid;
-    const tell = () => {
+    const emit = () => {
       if (!this.#stopped) {
-        this.#doors.emitEvent({ timestamp, uuid, name, transition });
+        this.#deps.emitEvent({ timestamp, uuid, name, transition });
       }
     };
     if (transition !== "stopped" || this.#stopDelay === 0) {
-      tell();
+      emit();
       return;
     }
-    const cancel = this.#doors.timers.after(this.#stopDelay, () => {
+    const cancel = this.#deps.timers.after(this.#stopDelay, () => {
       this.#held.delete(uuid);
-      tell();
+      emit();
     });
     this.#held.set(uuid, cancel);
   }

@@ -49,7 +49,7 @@ import { storeStandIn } from "./image-stand-in.js";
 import { InstanceFiles } from "./instance-files.js";
 import { LiveChecks } from "./live-checks.js";
 import { LiveMoves } from "./live-moves.js";
-import { domainName, refuseImage } from "./new-domain.js";
+import { assertSupportedImage, domainName } from "./new-domain.js";
 import { OwnNode } from "./own-node.js";
 import { ProviderTreeEditor } from "./provider-tree-editor.js";
 import { Rescue } from "./rescue.js";
@@ -191,7 +191,7 @@ export class FakeLibvirtDriver implements VirtDriver {
   }
 
   async spawn(instance: Instance, options: SpawnOptions): Promise<void> {
-    refuseImage(options.image);
+    assertSupportedImage(options.image);
     await this.#watcher.own(instance.uuid, () => this.#guests.create(instance, options));
   }
 

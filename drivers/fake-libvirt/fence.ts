@@ -38,7 +38,7 @@ export class Fence {
     this.#epoch = epoch;
     await this.#takeOver(epoch);
     // Looked at after it was made: of two that raise it at a time, one sees the other.
-    const names = await this.#refuse().catch(async (error: unknown) => {
+    const names = await this.#listIfCurrentEpoch().catch(async (error: unknown) => {
       await this.#files.remove(this.#own);
       throw error;
     });
@@ -79,12 +79,12 @@ export class Fence {
   /** Passes while no other agent has the host. @throws {HostEpochOutdated} */
   async look(): Promise<void> {
     if (this.#epoch !== undefined && !(await this.#files.stat(this.#own))) {
-      await this.#refuse();
+      await this.#listIfCurrentEpoch();
     }
   }
 
   /** The names of what all agents of the host have here. @throws {HostEpochOutdated} */
-  async #refuse(): Promise<readonly string[]> {
+  async #listIfCurrentEpoch(): Promise<readonly string[]> {
     const epoch = this.#epoch;
     if (epoch === undefined) {
       return [];
@@ -113,7 +113,7 @@ export class Fence {
     } catch (error) {
       await this.#files.remove(waiting);
       if (isAbsent(error)) {
-        await this.#refuse();
+        await this.#listIfCurrentEpoch();
       }
       throw error;
     }

@@ -19,7 +19,7 @@ import type { Fence } from "./fence.js";
 import type { DeviceAssigner } from "./host-devices.js";
 import type { HypervisorFolder } from "./hypervisor.js";
 import type { InstanceFiles } from "./instance-files.js";
-import { domainName, newDomain, wantedDisks } from "./new-domain.js";
+import { domainName, newDomain, toDiskSpecs } from "./new-domain.js";
 
 /** What one hypervisor consists of. */
 export interface HypervisorParts {
@@ -91,7 +91,7 @@ export class Guests {
     }
     // A killed destroy may have left it.
     await store.clearState(uuid);
-    const removeDisks = await files.make(uuid, wantedDisks(instance, image.minDisk));
+    const removeDisks = await files.make(uuid, toDiskSpecs(instance, image.minDisk));
     try {
       await this.connect(uuid, network, signal, () => this.take(config.delaySpawn, signal));
       await this.define(instance, { allocations, minDisk: image.minDisk, state: powerOn ? "running" : "shutoff" });
@@ -107,7 +107,7 @@ export class Guests {
     const domainWith = (assigned: readonly AssignedDevice[]) =>
       newDomain({
         instance,
-        disks: wantedDisks(instance, minDisk),
+        disks: toDiskSpecs(instance, minDisk),
         files,
         format: config.imagesType === "raw" ? "raw" : "qcow2",
         devices: assigned,
@@ -150,7 +150,7 @@ export class Guests {
       if (domain?.leftBehind) {
         await files.bringBack(uuid);
       }
-      await files.make(uuid, wantedDisks(instance));
+      await files.make(uuid, toDiskSpecs(instance));
       if (domain && !domain.leftBehind) {
         await store.setState(uuid, "running");
         await console.boot(instance);
@@ -182,11 +182,11 @@ export class Guests {
   ): Promise<void> {
     const { store, watcher, console } = this.#parts;
     await watcher.own(instance.uuid, async () => {
-      const wanted = next(await this.state(instance));
+      const targetState = next(await this.state(instance));
       await this.take(delay, options?.signal);
       // The guest may have gone, or been stopped from outside, since the delay began.
       const before = await this.state(instance);
-      if (before === wanted) {
+      if (before === targetState) {
         return;
       }
       const after = next(before);

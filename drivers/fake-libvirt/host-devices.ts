@@ -19,9 +19,9 @@ export interface HostDevice {
 const DEVICE = /^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])=([A-Z0-9_]+)(?::([1-9]\d*))?$/;
 
 /** `[fake_libvirt] devices`. @throws {InvalidConfiguration} */
-export function parseDevices(texts: readonly string[]): readonly HostDevice[] {
+export function parseDevices(entries: readonly string[]): readonly HostDevice[] {
   const devices = new Map<string, HostDevice>();
-  for (const text of texts) {
+  for (const text of entries) {
     const [, address, resourceClass, parts = "1"] = DEVICE.exec(text) ?? [];
     if (address === undefined || resourceClass === undefined || devices.has(address)) {
       throw new InvalidConfiguration(
@@ -78,19 +78,19 @@ export class DeviceAssigner {
     domains: () => Promise<readonly Domain[]>,
     define: (devices: readonly AssignedDevice[]) => Promise<void>,
   ): Promise<void> {
-    const wanted = this.#wanted(allocations);
-    if (wanted.length === 0) {
+    const requests = this.#collectRequests(allocations);
+    if (requests.length === 0) {
       return define([]);
     }
     const mine = this.#turn.then(async () => {
       const used = new Set((await domains()).flatMap((domain) => domain.devices.map(keyOf)));
-      await define(wanted.flatMap((want) => pick(want, used)));
+      await define(requests.flatMap((want) => pick(want, used)));
     });
     this.#turn = mine.catch(() => {});
     return mine;
   }
 
-  #wanted(allocations: Allocations): readonly Want[] {
+  #collectRequests(allocations: Allocations): readonly Want[] {
     const classes = new Set(this.#devices.map(({ resourceClass }) => resourceClass));
     return Object.entries(allocations).flatMap(([provider, { resources }]) =>
       Object.entries(resources)

@@ -46,7 +46,7 @@ export class HypervisorFolder {
 }
 
 /** What {@link openHypervisor} needs. */
-export interface HypervisorDoors {
+export interface HypervisorDeps {
   readonly files: Files;
   readonly timers: Timers;
   readonly random: Random;
@@ -58,7 +58,7 @@ export interface HypervisorDoors {
 export async function openHypervisor(
   folder: HypervisorFolder,
   hostname: string,
-  { files, timers, random }: HypervisorDoors,
+  { files, timers, random }: HypervisorDeps,
 ): Promise<HypervisorIdentity> {
   // Most are there; to try to make one costs a file that is written for nothing.
   const known = await files.readIfPresent(folder.identityFile);

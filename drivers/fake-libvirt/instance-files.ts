@@ -14,7 +14,7 @@ const DISK = /^disk(\.(eph\d+|swap))?$/;
 const CONFIG_DRIVE = "disk.config";
 
 /** A disk that a guest is to have. */
-export interface WantedDisk {
+export interface DiskSpec {
   /** `disk`, `disk.eph0`, `disk.swap` */
   readonly name: string;
   readonly gib: number;
@@ -55,11 +55,11 @@ export class InstanceFiles {
    * Makes the disks that are not there, or that a killed agent left unfinished; keeps those that are there (shared
    * storage). Returns a function that removes exactly what was made.
    */
-  async make(uuid: string, disks: readonly WantedDisk[]): Promise<() => Promise<void>> {
-    const whole = !(await this.exists(uuid));
+  async make(uuid: string, disks: readonly DiskSpec[]): Promise<() => Promise<void>> {
+    const isNewFolder = !(await this.exists(uuid));
     const made: string[] = [];
     const undo = async () => {
-      for (const path of whole ? [this.folder(uuid)] : made) {
+      for (const path of isNewFolder ? [this.folder(uuid)] : made) {
         await this.#files.remove(path);
       }
     };
@@ -108,9 +108,9 @@ export class InstanceFiles {
   }
 
   /** Disks that were set aside below `root`, which may be another host's. */
-  async disksAside(root: string, uuid: string): Promise<readonly WantedDisk[]> {
+  async disksAside(root: string, uuid: string): Promise<readonly DiskSpec[]> {
     const aside = asideOf(root, uuid);
-    const disks: WantedDisk[] = [];
+    const disks: DiskSpec[] = [];
     for (const name of await this.#files.list(aside)) {
       const found = DISK.test(name) ? await this.#files.stat(join(aside, name)) : undefined;
       if (found) {

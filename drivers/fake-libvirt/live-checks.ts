@@ -10,7 +10,7 @@ import { diskGbOf } from "./domain.js";
 import type { Guests, HypervisorParts } from "./guests.js";
 import { type Destination, destinationIn } from "./handover.js";
 import { HypervisorFolder, readIdentity } from "./hypervisor.js";
-import { domainName, wantedDisks } from "./new-domain.js";
+import { domainName, toDiskSpecs } from "./new-domain.js";
 
 /** What both hosts look at before a live migration: storage, CPU, room, devices. */
 export class LiveChecks {
@@ -31,7 +31,7 @@ export class LiveChecks {
   ): Promise<LiveMigrateData> {
     const { store, files, config, context } = this.#parts;
     if ((await store.exists(instance.uuid)) && !(await store.get(instance.uuid))?.awaited) {
-      refuse(instance, `it is on hypervisor ${this.#parts.folder.path} already; destroy that guest first`);
+      rejectMigration(instance, `it is on hypervisor ${this.#parts.folder.path} already; destroy that guest first`);
     }
     const used = (await store.all()).reduce((total, domain) => total + diskGbOf(domain), 0);
     return {
@@ -52,29 +52,35 @@ export class LiveChecks {
     await this.#guests.state(instance);
     const domain = await store.get(instance.uuid);
     if (!domain) {
-      return refuse(instance, "its XML cannot be read; reboot it hard, which makes it anew");
+      return rejectMigration(instance, "its XML cannot be read; reboot it hard, which makes it anew");
     }
     if (domain.devices.length > 0) {
-      refuse(instance, "it has devices of this host; migrate it cold");
+      rejectMigration(instance, "it has devices of this host; migrate it cold");
     }
     if (data.guestMadeAnew) {
       return { ...data, blockMigration: false, sharedInstanceFiles: false };
     }
-    await this.#refuseUnreachable(instance, data);
-    refuseOtherCpu(instance, domain.cpuModel, data);
+    await this.#assertReachable(instance, data);
+    assertCpuCompatible(instance, domain.cpuModel, data);
     const sharedInstanceFiles = await files.seesRootToken(data.sharedStorageFile);
-    const hasDisks = wantedDisks(instance).length > 0;
+    const hasDisks = toDiskSpecs(instance).length > 0;
     const blockMigration =
       typeof data.wantedBlockMigration === "boolean" ? data.wantedBlockMigration : hasDisks && !sharedInstanceFiles;
     if (blockMigration && sharedInstanceFiles) {
-      refuse(instance, "block migration cannot be used with shared storage; leave block_migration to be found out");
+      rejectMigration(
+        instance,
+        "block migration cannot be used with shared storage; leave block_migration to be found out",
+      );
     }
     if (!blockMigration && !sharedInstanceFiles && hasDisks) {
-      refuse(instance, "its disks are on no storage that both hosts share; migrate it with block migration");
+      rejectMigration(instance, "its disks are on no storage that both hosts share; migrate it with block migration");
     }
     const needed = diskGbOf(domain);
     if (blockMigration && typeof data.diskFreeGb === "number" && needed > data.diskFreeGb) {
-      refuse(instance, `its disks need ${needed} GiB, but only ${data.diskFreeGb} GiB are free; choose another host`);
+      rejectMigration(
+        instance,
+        `its disks need ${needed} GiB, but only ${data.diskFreeGb} GiB are free; choose another host`,
+      );
     }
     return { ...data, blockMigration, sharedInstanceFiles };
   }
@@ -91,29 +97,35 @@ export class LiveChecks {
   }
 
   /** The folder may be of the same name, and of another machine. */
-  async #refuseUnreachable(instance: Instance, { destination }: LiveMigrateData): Promise<void> {
+  async #assertReachable(instance: Instance, { destination }: LiveMigrateData): Promise<void> {
     const found = destinationIn(destination);
     if (!found) {
-      return refuse(instance, "the destination names no hypervisor: both hosts must have this driver");
+      return rejectMigration(instance, "the destination names no hypervisor: both hosts must have this driver");
     }
     const folder = new HypervisorFolder(folderOfConnection(found.uri));
     const identity = await readIdentity(folder, this.#parts.context.files);
     const { hypervisor } = destination as { readonly hypervisor?: unknown };
     if (identity === undefined || identity.uuid !== hypervisor) {
-      refuse(instance, `${folder.path} is not the destination's hypervisor here: both hosts must see the same folders`);
+      rejectMigration(
+        instance,
+        `${folder.path} is not the destination's hypervisor here: both hosts must see the same folders`,
+      );
     }
   }
 }
 
-function refuseOtherCpu(instance: Instance, cpuModel: string, { cpuFeatures, cpuModel: other }: LiveMigrateData) {
+function assertCpuCompatible(instance: Instance, cpuModel: string, { cpuFeatures, cpuModel: other }: LiveMigrateData) {
   const offered: ReadonlySet<unknown> = new Set(Array.isArray(cpuFeatures) ? cpuFeatures : []);
   const missing = (CPU_MODELS[cpuModel]?.features ?? []).filter((feature) => !offered.has(feature));
   if (missing.length > 0) {
-    refuse(instance, `its CPU is ${cpuModel}, but ${String(other)} of the destination lacks ${missing.join(", ")}`);
+    rejectMigration(
+      instance,
+      `its CPU is ${cpuModel}, but ${String(other)} of the destination lacks ${missing.join(", ")}`,
+    );
   }
 }
 
-function refuse(instance: Instance, why: string): never {
+function rejectMigration(instance: Instance, why: string): never {
   throw new MigrationPreCheckError(
     `Migration pre-check error: guest ${domainName(instance)} (${instance.uuid}) cannot be migrated live: ${why}`,
   );

@@ -84,7 +84,7 @@ export class LiveMigrationJob {
         if (this.#stoppable && !(await isHere())) {
           return "failed";
         }
-        this.#tell();
+        this.#reportProgress();
         if (this.#elapsed >= milliseconds || enough()) {
           return "copied";
         }
@@ -111,7 +111,7 @@ export class LiveMigrationJob {
     }
   }
 
-  #tell(): void {
+  #reportProgress(): void {
     const { memoryMb, diskGb, milliseconds, onProgress } = this.#options;
     const done = milliseconds === 0 ? 1 : Math.min(1, this.#elapsed / milliseconds);
     const [memoryTotal, diskTotal] = [memoryMb * MIB, diskGb * GIB];

@@ -12,7 +12,7 @@ import { type Domain, type DomainState, diskGbOf } from "./domain.js";
 import type { Guests, HypervisorParts } from "./guests.js";
 import { destinationIn, Handover } from "./handover.js";
 import { type CopyOutcome, LiveMigrationJob } from "./live-migration-job.js";
-import { domainName, wantedDisks } from "./new-domain.js";
+import { domainName, toDiskSpecs } from "./new-domain.js";
 
 /** Live migration (spec 8.3), but for its checks. The job lives in the agent: it ends when that is killed. */
 export class LiveMoves {
@@ -39,10 +39,10 @@ export class LiveMoves {
       if ((await store.exists(uuid)) && !(await store.get(uuid))?.awaited) {
         throw new InstanceExists(`guest ${domainName(instance)} (${uuid}) is on hypervisor ${folder.path} already`);
       }
-      const wanted = wantedDisks(instance);
+      const diskSpecs = toDiskSpecs(instance);
       if (!data.sharedInstanceFiles) {
-        await files.make(uuid, wanted);
-      } else if (wanted.some(({ name }) => name === "disk") && !(await files.hasDisk(uuid))) {
+        await files.make(uuid, diskSpecs);
+      } else if (diskSpecs.some(({ name }) => name === "disk") && !(await files.hasDisk(uuid))) {
         throw new DiskNotFound(`the disk of guest ${uuid} is not in ${files.folder(uuid)}, though both hosts share it`);
       }
       if (data.guestMadeAnew) {
@@ -198,7 +198,7 @@ export class LiveMoves {
         this.#warn(instance, "a live migration broke off: the guest is still here", error);
         return "failed";
       }
-      this.#tell(domain, "migration_completed");
+      this.#emitTransition(domain, "migration_completed");
       return "moved";
     });
   }
@@ -221,7 +221,7 @@ export class LiveMoves {
       }
     }
     job.commit();
-    this.#tell(domain, postCopy ? "postcopy_started" : "migration_completed");
+    this.#emitTransition(domain, postCopy ? "postcopy_started" : "migration_completed");
     await handover.appearThere();
     if (postCopy) {
       await job.copyRest();
@@ -231,7 +231,7 @@ export class LiveMoves {
     return "moved";
   }
 
-  #tell({ uuid, name }: Domain, transition: "postcopy_started" | "migration_completed"): void {
+  #emitTransition({ uuid, name }: Domain, transition: "postcopy_started" | "migration_completed"): void {
     const { context } = this.#parts;
     context.emitEvent({ timestamp: context.clock.now(), uuid, name, transition });
   }

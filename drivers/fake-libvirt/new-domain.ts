@@ -1,12 +1,12 @@
 import { BuildAbortException, type ImageMeta, type Instance } from "../../src/virt/index.js";
 import type { AssignedDevice, Domain, DomainDisk } from "./domain.js";
-import type { InstanceFiles, WantedDisk } from "./instance-files.js";
+import type { DiskSpec, InstanceFiles } from "./instance-files.js";
 
 /** Nova's `instance_name_template`. */
 export const domainName = ({ id }: Pick<Instance, "id">): string => `instance-${id.toString(16).padStart(8, "0")}`;
 
 /** The local disks of an instance, as Nova names them. A volume-backed one has no root disk. */
-export function wantedDisks(instance: Instance, minDisk = 0): readonly WantedDisk[] {
+export function toDiskSpecs(instance: Instance, minDisk = 0): readonly DiskSpec[] {
   return [
     ...(instance.imageRef === "" ? [] : [{ name: "disk", gib: Math.max(instance.rootGb, minDisk) }]),
     ...(instance.ephemeralGb > 0 ? [{ name: "disk.eph0", gib: instance.ephemeralGb }] : []),
@@ -15,7 +15,7 @@ export function wantedDisks(instance: Instance, minDisk = 0): readonly WantedDis
 }
 
 /** @throws {BuildAbortException} no host could ever run this image. */
-export function refuseImage({ name, id, diskFormat }: ImageMeta): void {
+export function assertSupportedImage({ name, id, diskFormat }: ImageMeta): void {
   if (diskFormat === "raw" || diskFormat === "qcow2" || id === "") {
     return;
   }
@@ -26,7 +26,7 @@ export function refuseImage({ name, id, diskFormat }: ImageMeta): void {
 
 export interface NewDomainParts {
   readonly instance: Instance;
-  readonly disks: readonly WantedDisk[];
+  readonly disks: readonly DiskSpec[];
   readonly files: InstanceFiles;
   readonly format: DomainDisk["format"];
   readonly devices: readonly AssignedDevice[];

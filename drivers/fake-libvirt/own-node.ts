@@ -24,11 +24,11 @@ export class OwnNode {
   async find(): Promise<string> {
     const { host, logger } = this.#context;
     const { hypervisorHostname } = this.#config;
-    const wanted = hypervisorHostname ?? host;
-    const { hostname } = await openHypervisor(this.#folder, wanted, this.#context);
-    if (hypervisorHostname !== null && hostname !== wanted) {
+    const requestedName = hypervisorHostname ?? host;
+    const { hostname } = await openHypervisor(this.#folder, requestedName, this.#context);
+    if (hypervisorHostname !== null && hostname !== requestedName) {
       logger.warn(
-        `[fake_libvirt] hypervisor_hostname is ${wanted}, but the hypervisor is ${hostname} since it was first used; ` +
+        `[fake_libvirt] hypervisor_hostname is ${requestedName}, but the hypervisor is ${hostname} since it was first used; ` +
           `the option is ignored. To rename it, edit ${this.#folder.identityFile} while no agent runs`,
       );
     }

@@ -61,10 +61,10 @@ export class ProviderTreeEditor {
   #rootInventory(tree: ProviderTree, node: string, nested: boolean): Readonly<Record<string, InventoryRecord>> {
     const { config, inventory, dedicatedCpus, devices } = this.#parts;
     const shared = config.sharedInstances && hasSharedDisk(tree, node);
-    const pinned = dedicatedCpus === 0 ? {} : { PCPU: whole(dedicatedCpus) };
+    const pinned = dedicatedCpus === 0 ? {} : { PCPU: toInventory(dedicatedCpus) };
     const flat: Record<string, InventoryRecord> = {};
     for (const { resourceClass, parts } of nested ? [] : devices) {
-      flat[resourceClass] = whole((flat[resourceClass]?.total ?? 0) + parts);
+      flat[resourceClass] = toInventory((flat[resourceClass]?.total ?? 0) + parts);
     }
     return {
       ...nodeInventory(inventory, tree.data(node).inventory, {
@@ -78,17 +78,17 @@ export class ProviderTreeEditor {
   }
 
   #updateChildren(tree: ProviderTree, node: string): void {
-    const wanted = new Map(this.#parts.devices.map((device) => [deviceProviderName(node, device), device]));
+    const desiredChildren = new Map(this.#parts.devices.map((device) => [deviceProviderName(node, device), device]));
     for (const name of ownChildren(tree, node)) {
-      if (!wanted.has(name)) {
+      if (!desiredChildren.has(name)) {
         tree.remove(name);
       }
     }
-    for (const [name, { resourceClass, parts }] of wanted) {
+    for (const [name, { resourceClass, parts }] of desiredChildren) {
       if (!tree.exists(name)) {
         tree.newChild(name, node, this.#parts.random.uuid());
       }
-      tree.updateInventory(name, { [resourceClass]: whole(parts) });
+      tree.updateInventory(name, { [resourceClass]: toInventory(parts) });
       tree.addTraits(name, "OWNER_NOVA");
     }
   }
@@ -108,10 +108,10 @@ export class ProviderTreeEditor {
     const root = tree.data(node).uuid;
     const movers: Mover[] = [];
     for (const [consumer, held] of allocations) {
-      const wanted = Object.entries(held.get(root) ?? {}).filter(([name]) => classes.has(name));
-      if (wanted.length > 0) {
+      const requestedAmounts = Object.entries(held.get(root) ?? {}).filter(([name]) => classes.has(name));
+      if (requestedAmounts.length > 0) {
         const assigned = (await this.#parts.store.get(consumer))?.devices ?? [];
-        movers.push({ consumer, held, wanted, assigned });
+        movers.push({ consumer, held, requestedAmounts, assigned });
       }
     }
     const free = new Map(this.#parts.devices.map((device) => [device.address, device.parts]));
@@ -123,9 +123,9 @@ export class ProviderTreeEditor {
   }
 
   #moveOne(tree: ProviderTree, node: string, root: string, mover: Mover, free: Map<string, number>): void {
-    const { consumer, held, wanted, assigned } = mover;
-    const kept = { ...held.get(root) };
-    for (const [resourceClass, amount] of wanted) {
+    const { consumer, held, requestedAmounts, assigned } = mover;
+    const remaining = { ...held.get(root) };
+    for (const [resourceClass, amount] of requestedAmounts) {
       const devices = this.#parts.devices.filter((device) => device.resourceClass === resourceClass);
       let left = amount;
       const take = (device: HostDevice, most: number) => {
@@ -152,10 +152,10 @@ export class ProviderTreeEditor {
             `room for ${amount - left} only; configure the devices that it used`,
         );
       }
-      delete kept[resourceClass];
+      delete remaining[resourceClass];
     }
-    if (Object.keys(kept).length > 0) {
-      held.set(root, kept);
+    if (Object.keys(remaining).length > 0) {
+      held.set(root, remaining);
     } else {
       held.delete(root);
     }
@@ -165,7 +165,7 @@ export class ProviderTreeEditor {
 interface Mover {
   readonly consumer: string;
   readonly held: Map<string, Record<string, number>>;
-  readonly wanted: readonly (readonly [resourceClass: string, amount: number])[];
+  readonly requestedAmounts: readonly (readonly [resourceClass: string, amount: number])[];
   readonly assigned: readonly AssignedDevice[];
 }
 
@@ -173,7 +173,7 @@ function uses(assigned: readonly AssignedDevice[], { address }: HostDevice): num
   return assigned.filter((part) => part.address === address).length;
 }
 
-function whole(total: number): InventoryRecord {
+function toInventory(total: number): InventoryRecord {
   return {
     total,
     reserved: 0,

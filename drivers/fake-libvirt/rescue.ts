@@ -1,7 +1,7 @@
 import type { DriverOperationOptions, Instance, RescueOptions } from "../../src/virt/index.js";
 import { domainFromXml } from "./domain-xml.js";
 import type { Guests, HypervisorParts } from "./guests.js";
-import { refuseImage } from "./new-domain.js";
+import { assertSupportedImage } from "./new-domain.js";
 
 const RESCUE_DISK = "disk.rescue";
 /** Nova's name; the guest is rescued if and only if this file is there. */
@@ -21,7 +21,7 @@ export class Rescue {
   async rescue(instance: Instance, { image, signal }: RescueOptions): Promise<void> {
     const { store, files, watcher, config, fence, console } = this.#parts;
     const { uuid } = instance;
-    refuseImage(image);
+    assertSupportedImage(image);
     await watcher.own(uuid, async () => {
       await this.#guests.state(instance);
       await this.#guests.take(config.delayRescue, signal);

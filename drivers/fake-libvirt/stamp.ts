@@ -16,10 +16,11 @@ export class Stamp {
   ): Promise<boolean> {
     const now = clock.now();
     const { modified = Number.NaN, bytes = 0 } = (await files.stat(path)) ?? {};
-    const seen = modified === this.#modified && bytes === this.#bytes && this.#lookedAt - modified > TIME_STAMP_STEP;
+    const isUnchanged =
+      modified === this.#modified && bytes === this.#bytes && this.#lookedAt - modified > TIME_STAMP_STEP;
     this.#modified = modified;
     this.#bytes = bytes;
     this.#lookedAt = now;
-    return seen;
+    return isUnchanged;
   }
 }

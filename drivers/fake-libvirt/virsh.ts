@@ -19,7 +19,7 @@ export class VirshError extends Error {
   override readonly name = "VirshError";
 }
 
-export interface VirshDoors {
+export interface VirshDeps {
   readonly files: Files;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -33,11 +33,11 @@ export class Virsh {
   readonly #store: DomainStore;
 
   /** @throws {InvalidConfiguration} */
-  constructor(connection: string, doors: VirshDoors) {
+  constructor(connection: string, deps: VirshDeps) {
     this.#connection = connection;
-    this.#files = doors.files;
+    this.#files = deps.files;
     this.#folder = new HypervisorFolder(folderOfConnection(connection));
-    this.#store = new DomainStore(this.#folder, doors);
+    this.#store = new DomainStore(this.#folder, deps);
   }
 
   /**
@@ -54,7 +54,7 @@ export class Virsh {
         continue;
       }
       const domain = await this.#store.get(uuid);
-      rows.push({ id: idOf(domain, state), name: domain?.name ?? uuid, uuid, state: STATE_TEXTS[state] });
+      rows.push({ id: idOf(domain, state), name: domain?.name ?? uuid, uuid, state: STATE_LABELS[state] });
     }
     return rows.sort((left, right) => (left.name < right.name ? -1 : left.name > right.name ? 1 : 0));
   }
@@ -91,7 +91,7 @@ export class Virsh {
     if (isActive(state)) {
       throw new VirshError(
         `Failed to undefine domain '${domain}'\nerror: Requested operation is not valid: cannot undefine a domain that is ` +
-          `${STATE_TEXTS[state]} here; virsh destroy ${domain} first`,
+          `${STATE_LABELS[state]} here; virsh destroy ${domain} first`,
       );
     }
     await this.#store.undefine(uuid);
@@ -105,13 +105,18 @@ export class Virsh {
   }
 
   /** Returns the uuid of what was changed. */
-  async #change(domain: string, wanted: DomainState, from: readonly DomainState[], otherwise: string): Promise<string> {
+  async #change(
+    domain: string,
+    targetState: DomainState,
+    from: readonly DomainState[],
+    otherwise: string,
+  ): Promise<string> {
     const uuid = await this.#find(domain);
     const state = (await this.#store.state(uuid)) ?? this.#missing(domain);
     if (!from.includes(state)) {
-      throw new VirshError(`Requested operation is not valid: ${otherwise} (${STATE_TEXTS[state]})`);
+      throw new VirshError(`Requested operation is not valid: ${otherwise} (${STATE_LABELS[state]})`);
     }
-    await this.#store.setState(uuid, wanted);
+    await this.#store.setState(uuid, targetState);
     return uuid;
   }
 
@@ -131,7 +136,7 @@ export const NOT_CONNECTED = "failed to connect to the hypervisor";
 
 const NOT_RUNNING = "domain is not running";
 
-const STATE_TEXTS: Readonly<Record<DomainState, string>> = {
+const STATE_LABELS: Readonly<Record<DomainState, string>> = {
   running: "running",
   paused: "paused",
   suspended: "saved",

@@ -71,6 +71,6 @@ export const ironicSchema = {
 export type IronicConfig = DriverConfig<typeof ironicSchema>;
 
 /** @throws {InvalidConfiguration} */
-export function compileIronicConfig(given: Readonly<Record<string, unknown>>): IronicConfig {
-  return compileDriverConfig(ironicSchema, given);
+export function compileIronicConfig(raw: Readonly<Record<string, unknown>>): IronicConfig {
+  return compileDriverConfig(ironicSchema, raw);
 }

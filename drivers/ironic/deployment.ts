@@ -11,7 +11,7 @@ import { configDrive } from "./config-drive.js";
 import { instanceInfoPatch } from "./instance-info.js";
 import { type IronicTools, readNodeNow } from "./ironic-tools.js";
 import { isAvailable } from "./node-states.js";
-import { InstanceDeployFailure, nodeOf, patiently, pollInstance, sendOnce } from "./polling.js";
+import { InstanceDeployFailure, nodeOf, pollInstance, sendOnce, withRetries } from "./polling.js";
 import { undoClaim } from "./tear-down.js";
 
 /** What an interface must be good for before a node is deployed. */
@@ -25,7 +25,7 @@ export async function deploy(tools: IronicTools, instance: Instance, options: Sp
   const { signal } = options;
   const node = await claimedNode(tools, instance, options);
   try {
-    await patiently(tools, { signal }, () => attachVifs(tools, node.uuid, options.network, signal));
+    await withRetries(tools, { signal }, () => attachVifs(tools, node.uuid, options.network, signal));
     await prepare(tools, node, instance, options);
     await requestDeploy(tools, node, instance, "active", signal);
   } catch (error) {
@@ -52,7 +52,7 @@ async function claimedNode(tools: IronicTools, instance: Instance, { signal }: S
     throw new GuestNotFound(`instance ${instance.uuid} was given no node`);
   }
   const { node: uuid } = instance;
-  const node = await patiently(tools, { signal }, () => readNodeNow(tools, uuid, { signal }));
+  const node = await withRetries(tools, { signal }, () => readNodeNow(tools, uuid, { signal }));
   if (node.instanceUuid === instance.uuid) {
     return node;
   }
@@ -80,8 +80,8 @@ async function prepare(
 ): Promise<void> {
   const { api, context } = tools;
   const info = instanceInfoPatch(node, instance, { image, network, host: context.host });
-  await patiently(tools, { signal }, () => api.patchNode(node.uuid, info, { signal }));
-  const results = await patiently(tools, { signal }, () => api.validate(node.uuid, { signal }));
+  await withRetries(tools, { signal }, () => api.patchNode(node.uuid, info, { signal }));
+  const results = await withRetries(tools, { signal }, () => api.validate(node.uuid, { signal }));
   const failed = VALIDATED.filter((name) => results[name]?.result !== true);
   if (failed.length === 0) {
     return;
@@ -150,7 +150,7 @@ async function undoAfter(
 /** Waits until the node is active; ends early when the instance is no longer wanted. */
 async function waitForActive(tools: IronicTools, instance: Instance, signal: AbortSignal | undefined): Promise<void> {
   await pollInstance(tools, instance, { waitingFor: "an active node", signal }, async (node) => {
-    await refuseUnwanted(tools, instance);
+    await assertNotAborted(tools, instance);
     if (!node) {
       throw new GuestNotFound(`Instance ${instance.uuid} could not be found: its node was given back`);
     }
@@ -170,7 +170,7 @@ async function waitForActive(tools: IronicTools, instance: Instance, signal: Abo
   });
 }
 
-async function refuseUnwanted({ context }: IronicTools, { uuid }: Instance): Promise<void> {
+async function assertNotAborted({ context }: IronicTools, { uuid }: Instance): Promise<void> {
   const states = await context.virtApi.instanceStates(uuid);
   // A server in error that is rebuilt stays in error until its node is active.
   if (states?.taskState === "rebuild_spawning") {

@@ -45,18 +45,18 @@ export function instanceInfoPatch(
   return info.map(([key, value]) => ({ path: `/instance_info/${key}`, op: "add", value }));
 }
 
-function specs(given: Readonly<Record<string, string>>, prefix: string): Readonly<Record<string, string>> {
+function specs(properties: Readonly<Record<string, string>>, prefix: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(given)
+    Object.entries(properties)
       .filter(([key]) => key.startsWith(prefix))
       .map(([key, value]) => [key.slice(prefix.length), value]),
   );
 }
 
 /** `trait:T=required` and `trait<group>:T=required` of the flavor, and those of the image. */
-function requiredTraits(...given: readonly Readonly<Record<string, string>>[]): readonly string[] {
-  const traits = given.flatMap((texts) =>
-    Object.entries(texts).flatMap(([key, value]) => {
+function requiredTraits(...sources: readonly Readonly<Record<string, string>>[]): readonly string[] {
+  const traits = sources.flatMap((properties) =>
+    Object.entries(properties).flatMap(([key, value]) => {
       const [, trait] = /^trait[^:]*:(.+)$/.exec(key) ?? [];
       return trait !== undefined && value === "required" ? [trait] : [];
     }),

@@ -26,7 +26,7 @@ import { fillProvider } from "./node-inventory.js";
 import { refreshNodes } from "./node-listing.js";
 import { resourceOf } from "./node-resource.js";
 import { powerStateOf } from "./node-states.js";
-import { nodeOf, patiently } from "./polling.js";
+import { nodeOf, withRetries } from "./polling.js";
 import { powerOff, powerOn, reboot } from "./power.js";
 import { rescue, unrescue } from "./rescue.js";
 import { cleanUpFailedSpawn, destroy, destroyDeleted } from "./tear-down.js";
@@ -48,7 +48,7 @@ export class IronicDriver implements VirtDriver {
   /** @throws {InvalidConfiguration} */
   constructor(context: DriverContext) {
     const config = compileIronicConfig(context.config);
-    refuseContradictions(config);
+    assertConsistent(config);
     const quirks = context.workarounds.upstreamQuirks;
     this.#tools = { context, config, api: new IronicApi(context, config), cache: new NodeCache(), quirks };
   }
@@ -166,7 +166,7 @@ export class IronicDriver implements VirtDriver {
     _target: "POWER_ON" | "POWER_OFF",
     { signal }: Options = {},
   ): Promise<void> {
-    await patiently(this.#tools, { signal }, () => nodeOf(this.#tools, instance, { signal }));
+    await withRetries(this.#tools, { signal }, () => nodeOf(this.#tools, instance, { signal }));
   }
 
   rescue(instance: Instance, options: RescueOptions): Promise<void> {
@@ -191,7 +191,7 @@ export class IronicDriver implements VirtDriver {
   }
 }
 
-function refuseContradictions({ shard, peerList, conductorGroup }: IronicConfig): void {
+function assertConsistent({ shard, peerList, conductorGroup }: IronicConfig): void {
   if (shard !== null && peerList.length > 0) {
     throw new InvalidConfiguration(
       "[ironic] shard and peer_list are both set, but a shard has one service only: unset one of them",

@@ -49,20 +49,20 @@ export function fillProvider(
   node: IronicNode,
   { skipReserveInUse, logger }: { readonly skipReserveInUse: boolean; readonly logger: Logger },
 ): void {
-  const wanted = inventoryOf(node, { skipReserveInUse });
+  const desiredInventory = inventoryOf(node, { skipReserveInUse });
   const { inventory } = tree.data(node.uuid);
-  const [wantedClass = ""] = Object.keys(wanted);
-  const [oldClass] = Object.keys(inventory).filter((name) => name.startsWith("CUSTOM_") && name !== wantedClass);
+  const [desiredClass = ""] = Object.keys(desiredInventory);
+  const [oldClass] = Object.keys(inventory).filter((name) => name.startsWith("CUSTOM_") && name !== desiredClass);
   const old = oldClass === undefined ? undefined : inventory[oldClass];
-  if (isUsed(node) && oldClass !== undefined && old && !(wantedClass in inventory)) {
+  if (isUsed(node) && oldClass !== undefined && old && !(desiredClass in inventory)) {
     logger.warn("resource class of the node was changed while an instance has it: the old one stays until it is free", {
       node: node.uuid,
       instance: node.instanceUuid,
       from: oldClass,
-      to: wantedClass,
+      to: desiredClass,
     });
   } else {
-    tree.updateInventory(node.uuid, wanted);
+    tree.updateInventory(node.uuid, desiredInventory);
   }
   tree.updateTraits(node.uuid, node.traits);
 }

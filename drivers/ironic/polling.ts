@@ -19,18 +19,18 @@ export interface PollOptions extends CallOptions {
 /**
  * Asks for the instance's node, at once and then each `api_retry_interval`, until `judge` says so. Ironic may be away for
  * `api_max_retries` polls on end.
- * @param judge true: it is done. May throw. Null: no node has the instance.
+ * @param isDone true: it is done. May throw. Null: no node has the instance.
  * @throws {InstanceDeployFailure} after too many polls; else what `judge` throws. {@link IronicError}
  */
 export async function pollInstance(
   tools: IronicTools,
   instance: Pick<Instance, "uuid">,
   { polls = Number.POSITIVE_INFINITY, waitingFor, signal }: PollOptions,
-  judge: (node: IronicNode | null) => boolean | Promise<boolean>,
+  isDone: (node: IronicNode | null) => boolean | Promise<boolean>,
 ): Promise<void> {
   for (let poll = 1; ; poll += 1) {
-    const node = await patiently(tools, { signal }, () => findNode(tools, instance, { signal }));
-    if (await judge(node)) {
+    const node = await withRetries(tools, { signal }, () => findNode(tools, instance, { signal }));
+    if (await isDone(node)) {
       return;
     }
     if (poll >= polls) {
@@ -41,7 +41,7 @@ export async function pollInstance(
 }
 
 /** Reads, or writes what may be written twice, through an outage of Ironic: `api_max_retries` times more. */
-export async function patiently<T>(
+export async function withRetries<T>(
   { config, context }: IronicTools,
   { signal }: CallOptions,
   action: () => Promise<T>,
@@ -81,13 +81,13 @@ export async function sendOnce(
     try {
       return await send();
     } catch (error) {
-      const refused = write > 1 && means(error, "wrong-state", "locked", "transition", "associated");
-      if (!refused && !means(error, "unreachable")) {
+      const isRejected = write > 1 && means(error, "wrong-state", "locked", "transition", "associated");
+      if (!isRejected && !means(error, "unreachable")) {
         throw error;
       }
       failure = error;
     }
-    const now = await patiently(tools, options, () => readNodeNow(tools, node, options));
+    const now = await withRetries(tools, options, () => readNodeNow(tools, node, options));
     if (accepted(now)) {
       tools.context.logger.info("Ironic had accepted a request whose answer was lost", { node, err: failure });
       return;

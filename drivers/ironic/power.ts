@@ -23,7 +23,7 @@ export async function powerOff(
         return;
       }
     } catch (error) {
-      if (!isRefusal(error)) {
+      if (!isRejection(error)) {
         throw error;
       }
     }
@@ -43,7 +43,7 @@ export async function reboot(
       await switchPower(tools, instance, "soft rebooting", options);
       return;
     } catch (error) {
-      if (!isRefusal(error)) {
+      if (!isRejection(error)) {
         throw error;
       }
       tools.context.logger.info("node cannot be rebooted softly: it is rebooted hard", { instance: instance.uuid });
@@ -53,7 +53,7 @@ export async function reboot(
 }
 
 /** 400: the node, or its driver, cannot do this. */
-function isRefusal(error: unknown): boolean {
+function isRejection(error: unknown): boolean {
   return means(error, "other", "wrong-state", "maintenance") && error.status === 400;
 }
 

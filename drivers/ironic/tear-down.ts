@@ -4,7 +4,7 @@ import type { IronicNode } from "./client/ironic-node.js";
 import type { CallOptions } from "./client/requests.js";
 import { findNode, type IronicTools } from "./ironic-tools.js";
 import { isTornDown, needsTearDown } from "./node-states.js";
-import { patiently, pollInstance, sendOnce } from "./polling.js";
+import { pollInstance, sendOnce, withRetries } from "./polling.js";
 
 /**
  * Takes the instance off its node; no node is success. Either it is torn down, or only the claim is undone, never both: what
@@ -16,7 +16,7 @@ export async function destroy(
   options: CallOptions & Pick<DestroyOptions, "network">,
 ): Promise<void> {
   const { signal } = options;
-  const node = await patiently(tools, { signal }, () => findNode(tools, instance, { signal }));
+  const node = await withRetries(tools, { signal }, () => findNode(tools, instance, { signal }));
   if (!node) {
     tools.context.logger.warn("no node of Ironic has the instance: it is taken for destroyed", {
       instance: instance.uuid,
@@ -85,7 +85,7 @@ export async function undoClaim(
   { network = [], signal }: CallOptions & { readonly network?: readonly NetworkInfo[] } = {},
 ): Promise<void> {
   const { api } = tools;
-  await patiently(tools, { signal }, async () => {
+  await withRetries(tools, { signal }, async () => {
     for (const target of await api.volumeTargets(node, { signal })) {
       await api.deleteVolumeTarget(target, { signal });
     }
@@ -112,7 +112,7 @@ export async function cleanUpFailedSpawn(
   instance: Instance,
   options: CallOptions = {},
 ): Promise<void> {
-  const node = await patiently(tools, options, () => findNode(tools, instance, options));
+  const node = await withRetries(tools, options, () => findNode(tools, instance, options));
   if (node && !needsTearDown(node.provisionState)) {
     await undoClaim(tools, node.uuid, instance, options);
   }

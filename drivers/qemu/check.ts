@@ -12,7 +12,7 @@ import { parsed } from "./identity.js";
 import { Layout } from "./layout.js";
 import { type Execute, Monitors } from "./monitor.js";
 import { RECORD } from "./runs.js";
-import { saysNext, tellGuest, writeTalkingImage } from "./talking-guest.js";
+import { awaitNextReport, storeInGuest, writeTalkingImage } from "./talking-guest.js";
 
 const IMAGE = "7a1c0000-0000-4000-8000-000000000001";
 
@@ -22,7 +22,7 @@ export const check: DriverCheckOptions = {
   image: { id: IMAGE },
   flavor: { memoryMb: 64 },
   largerFlavor: { memoryMb: 96 },
-  prepare: (doors, folder) => writeTalkingImage(join(imagesIn({ folder }), `${IMAGE}.raw`), doors),
+  prepare: (deps, folder) => writeTalkingImage(join(imagesIn({ folder }), `${IMAGE}.raw`), deps),
   canary: { ...place("disk"), memory: place("memory") },
   sweep,
 };
@@ -30,10 +30,10 @@ export const check: DriverCheckOptions = {
 function place(keeper: "disk" | "memory"): CanaryPlace {
   return {
     write: (guest, text) => {
-      const { doors } = guest;
-      return asked(guest, (execute) => tellGuest(keeper, text, execute, { console: consoleOf(guest), doors }));
+      const { doors: deps } = guest;
+      return withMonitor(guest, (execute) => storeInGuest(keeper, text, execute, { console: consoleOf(guest), deps }));
     },
-    read: async (guest) => (await saysNext(consoleOf(guest), guest.doors))[keeper],
+    read: async (guest) => (await awaitNextReport(consoleOf(guest), guest.doors))[keeper],
   };
 }
 
@@ -42,17 +42,17 @@ const imagesIn = ({ folder }: Pick<CheckPlace, "folder">): string => join(folder
 const layoutOf = ({ config }: CanaryGuest): Layout => new Layout(compileQemuConfig(config));
 const consoleOf = (guest: CanaryGuest): string => layoutOf(guest).console(guest.instance.uuid);
 
-async function asked(guest: CanaryGuest, work: (execute: Execute) => Promise<void>): Promise<void> {
-  const { doors, instance } = guest;
-  const record = await doors.files.read(join(layoutOf(guest).run(instance.uuid), RECORD));
+async function withMonitor(guest: CanaryGuest, work: (execute: Execute) => Promise<void>): Promise<void> {
+  const { doors: deps, instance } = guest;
+  const record = await deps.files.read(join(layoutOf(guest).run(instance.uuid), RECORD));
   const qemu = parsed(record) as { readonly pid: number; readonly started: string };
-  await new Monitors(doors.sockets, doors.timers).use({ ...qemu, uuid: instance.uuid }, work);
+  await new Monitors(deps.sockets, deps.timers).use({ ...qemu, uuid: instance.uuid }, work);
 }
 
 /** Ends each QEMU that a record in the folder of a check still names. */
-async function sweep({ folder, doors }: SweptPlace): Promise<readonly string[]> {
+async function sweep({ folder, doors: deps }: SweptPlace): Promise<readonly string[]> {
   const found = await Promise.all(
-    (await doors.files.list(join(folder, "qemu"))).map((host) => sweepHost(folderOf({ host, folder }), doors)),
+    (await deps.files.list(join(folder, "qemu"))).map((host) => sweepHost(folderOf({ host, folder }), deps)),
   );
   return found.flat();
 }

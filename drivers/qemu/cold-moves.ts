@@ -8,7 +8,7 @@ import {
   type MigrateDiskOptions,
   type Migration,
 } from "../../src/virt/index.js";
-import { guestName, wantedDisks } from "./definition.js";
+import { guestName, toDiskSpecs } from "./definition.js";
 import { DiskNotFound } from "./disks.js";
 import type { Guests, HypervisorParts } from "./guests.js";
 import { parsed } from "./identity.js";
@@ -30,11 +30,11 @@ export class ColdMoves {
   async migrateDisk(instance: Instance, { flavor, timeout = 0, signal }: MigrateDiskOptions): Promise<string> {
     const { definitions, disks, layout, lease } = this.#parts;
     const { uuid } = instance;
-    refuseShrinking(instance, flavor);
+    assertNotShrinking(instance, flavor);
     const definition = await this.#guests.definition(instance);
     await this.#guests.stop(uuid, timeout, signal);
     if (!definition.leftBehind) {
-      await lease.refuseLate();
+      await lease.assertCurrentEpoch();
       // These are left of a move that was confirmed, but for its files.
       await disks.removeAside(uuid);
       await definitions.put({ ...definition, rescued: false, leftBehind: true });
@@ -45,7 +45,7 @@ export class ColdMoves {
 
   async finish(instance: Instance, diskInfo: string, { powerOn, signal }: FinishMigrationOptions): Promise<void> {
     const { disks } = this.#parts;
-    await disks.copyAside(sourceFolder(diskInfo), instance.uuid, wantedDisks(instance), signal);
+    await disks.copyAside(sourceFolder(diskInfo), instance.uuid, toDiskSpecs(instance), signal);
     await this.#guests.define(instance, powerOn, signal);
   }
 
@@ -55,7 +55,7 @@ export class ColdMoves {
     if (!sameHost && (await definitions.exists(uuid))) {
       if ((await definitions.get(uuid))?.leftBehind) {
         await runs.end(uuid, signal);
-        await lease.refuseLate();
+        await lease.assertCurrentEpoch();
         await definitions.remove(uuid);
       } else {
         context.logger.warn("the guest stays: another agent of this hypervisor has defined it since", {
@@ -79,7 +79,7 @@ export class ColdMoves {
     }
     await runs.end(uuid, signal);
     await disks.bringBack(uuid);
-    if (wantedDisks(instance).some(({ name }) => name === "disk") && !(await disks.hasRoot(uuid))) {
+    if (toDiskSpecs(instance).some(({ name }) => name === "disk") && !(await disks.hasRoot(uuid))) {
       throw new DiskNotFound(
         `guest ${guestName(instance)} (${uuid}) cannot be brought back: expected its disk in ${layout.instance(uuid)}`,
       );
@@ -89,8 +89,8 @@ export class ColdMoves {
 }
 
 /** @throws {InstanceFaultRollback} as Nova's ResizeError: nothing happened. */
-function refuseShrinking(instance: Instance, flavor: Flavor): void {
-  const hasRoot = wantedDisks(instance).some(({ name }) => name === "disk");
+function assertNotShrinking(instance: Instance, flavor: Flavor): void {
+  const hasRoot = toDiskSpecs(instance).some(({ name }) => name === "disk");
   const smaller =
     (hasRoot && flavor.rootGb < instance.rootGb && "root disk") ||
     (flavor.ephemeralGb < instance.ephemeralGb && "ephemeral disk");

@@ -59,8 +59,8 @@ export const qemuSchema = {
 export type QemuConfig = Omit<DriverConfig<typeof qemuSchema>, "folder"> & { readonly folder: string };
 
 /** @throws {InvalidConfiguration} */
-export function compileQemuConfig(given: Readonly<Record<string, unknown>>): QemuConfig {
-  const config = compileDriverConfig(qemuSchema, given);
+export function compileQemuConfig(raw: Readonly<Record<string, unknown>>): QemuConfig {
+  const config = compileDriverConfig(qemuSchema, raw);
   for (const name of ["folder", "imagesPath", "instancesPath"] as const) {
     const path = config[name];
     if (path !== null && !isAbsolute(path)) {

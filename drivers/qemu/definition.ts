@@ -4,7 +4,7 @@ import { parsed } from "./identity.js";
 import { type Layout, UUID } from "./layout.js";
 
 /** A disk that a guest is to have. */
-export interface WantedDisk {
+export interface DiskSpec {
   /** `disk`, `disk.eph0`, `disk.swap` */
   readonly name: string;
   readonly bytes: number;
@@ -38,7 +38,7 @@ const GIB = 1024 ** 3;
 export const guestName = ({ id }: Pick<Instance, "id">): string => `instance-${id.toString(16).padStart(8, "0")}`;
 
 /** The local disks of an instance, as Nova names them. A volume-backed one has no root disk. */
-export function wantedDisks(instance: Instance, minDisk = 0): readonly WantedDisk[] {
+export function toDiskSpecs(instance: Instance, minDisk = 0): readonly DiskSpec[] {
   return [
     ...(instance.imageRef === "" ? [] : [{ name: "disk", bytes: Math.max(instance.rootGb, minDisk) * GIB }]),
     ...(instance.ephemeralGb > 0 ? [{ name: "disk.eph0", bytes: instance.ephemeralGb * GIB }] : []),
@@ -47,7 +47,7 @@ export function wantedDisks(instance: Instance, minDisk = 0): readonly WantedDis
 }
 
 /** @throws {BuildAbortException} no host could ever run this image. */
-export function refuseImage({ name, id, diskFormat }: ImageMeta): void {
+export function assertSupportedImage({ name, id, diskFormat }: ImageMeta): void {
   if (diskFormat === "raw" || diskFormat === "qcow2" || id === "") {
     return;
   }
@@ -55,7 +55,7 @@ export function refuseImage({ name, id, diskFormat }: ImageMeta): void {
 }
 
 export function newDefinition(instance: Instance, { machine, cpu }: Pick<Definition, "machine" | "cpu">): Definition {
-  const bytes = wantedDisks(instance).reduce((sum, disk) => sum + disk.bytes, 0);
+  const bytes = toDiskSpecs(instance).reduce((sum, disk) => sum + disk.bytes, 0);
   return {
     uuid: instance.uuid,
     name: guestName(instance),
@@ -64,7 +64,7 @@ export function newDefinition(instance: Instance, { machine, cpu }: Pick<Definit
     diskGb: Math.ceil(bytes / GIB),
     machine,
     cpu,
-    disks: wantedDisks(instance).map(({ name }) => name),
+    disks: toDiskSpecs(instance).map(({ name }) => name),
     rescued: false,
     leftBehind: false,
     incoming: false,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { BuildAbortException, type DriverContext, type Image, type Random } from "../../src/virt/index.js";
 import type { QemuConfig } from "./config.js";
-import type { WantedDisk } from "./definition.js";
+import type { DiskSpec } from "./definition.js";
 import { parsed } from "./identity.js";
 import { type DiskSource, ImageFiles } from "./image-files.js";
 import { asideIn, type Layout } from "./layout.js";
@@ -47,10 +47,10 @@ export class Disks {
   }
 
   /** Makes the disks that are not there, the root disk from the image; keeps the others. @throws {BuildAbortException} */
-  async make(uuid: string, wanted: readonly WantedDisk[], image?: Image, signal?: AbortSignal): Promise<void> {
-    await this.#parts.lease.refuseLate();
+  async make(uuid: string, diskSpecs: readonly DiskSpec[], image?: Image, signal?: AbortSignal): Promise<void> {
+    await this.#parts.lease.assertCurrentEpoch();
     await this.#files.makeFolder(this.#layout.instance(uuid));
-    for (const { name, bytes } of wanted) {
+    for (const { name, bytes } of diskSpecs) {
       const path = this.#layout.disk(uuid, name);
       await (name === "disk" && image
         ? this.#makeFrom(image, path, bytes, signal)
@@ -60,7 +60,7 @@ export class Disks {
 
   /** The disk that a guest boots from while it is rescued. */
   async makeRescue(path: string, image: Image, signal?: AbortSignal): Promise<void> {
-    await this.#parts.lease.refuseLate();
+    await this.#parts.lease.assertCurrentEpoch();
     await this.#makeFrom(image, path, Math.max(image.minDisk, 1) * GIB, signal);
   }
 
@@ -115,7 +115,7 @@ export class Disks {
    */
   async setAside(uuid: string): Promise<void> {
     if ((await this.exists(uuid)) && !(await this.#files.stat(this.#layout.aside(uuid)))) {
-      await this.#parts.lease.refuseLate();
+      await this.#parts.lease.assertCurrentEpoch();
       await this.#files.rename(this.#layout.instance(uuid), this.#layout.aside(uuid));
     }
   }
@@ -124,18 +124,18 @@ export class Disks {
   async copyAside(
     instances: string,
     uuid: string,
-    wanted: readonly WantedDisk[],
+    diskSpecs: readonly DiskSpec[],
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const aside = asideIn(instances, uuid);
     const there = (await this.#files.list(aside)).filter((name) => DISK.test(name));
-    if (wanted.some(({ name }) => name === "disk") && !there.includes("disk")) {
+    if (diskSpecs.some(({ name }) => name === "disk") && !there.includes("disk")) {
       throw new DiskNotFound(`the source has no disk of guest ${uuid} set aside in ${aside}`);
     }
     // A disk that lies here is of the past.
     await this.forget(uuid);
     await this.#files.makeFolder(this.#layout.instance(uuid));
-    for (const { name, bytes } of wanted) {
+    for (const { name, bytes } of diskSpecs) {
       const from = join(aside, name);
       const size = there.includes(name) ? Math.max(bytes, await this.virtualSize(from)) : bytes;
       const source = there.includes(name) ? { path: from, format: "qcow2" } : undefined;
@@ -148,7 +148,7 @@ export class Disks {
     if (!(await this.#files.stat(this.#layout.aside(uuid)))) {
       return;
     }
-    await this.#parts.lease.refuseLate();
+    await this.#parts.lease.assertCurrentEpoch();
     await this.#files.remove(this.#layout.instance(uuid));
     await this.#files.rename(this.#layout.aside(uuid), this.#layout.instance(uuid));
   }
@@ -159,7 +159,7 @@ export class Disks {
 
   /** Removes what the guest left here when it was here before. */
   async forget(uuid: string): Promise<void> {
-    await this.#parts.lease.refuseLate();
+    await this.#parts.lease.assertCurrentEpoch();
     await this.#files.remove(this.#layout.instance(uuid));
   }
 

@@ -8,7 +8,7 @@ import {
   type SpawnOptions,
 } from "../../src/virt/index.js";
 import type { QemuConfig } from "./config.js";
-import { type Definition, type Definitions, guestName, newDefinition, wantedDisks } from "./definition.js";
+import { type Definition, type Definitions, guestName, newDefinition, toDiskSpecs } from "./definition.js";
 import type { Disks } from "./disks.js";
 import type { GuestLock } from "./guest-lock.js";
 import { type GuestState, stateOf } from "./guest-state.js";
@@ -31,7 +31,7 @@ export interface HypervisorParts {
 }
 
 /** Milliseconds after which a guest is told once more to shut down. */
-const TELL_AGAIN = 10_000;
+const SHUTDOWN_RETRY_MS = 10_000;
 
 /** What Nova shows of a console at most. */
 const CONSOLE_BYTES = 100 * 1024;
@@ -123,7 +123,7 @@ export class Guests {
     const hadDisks = await disks.exists(uuid);
     try {
       await this.#makeDisks(instance, image, signal);
-      await lease.refuseLate();
+      await lease.assertCurrentEpoch();
       await definitions.put(newDefinition(instance, this.#parts.config));
       if (powerOn) {
         await this.boot(instance, signal);
@@ -137,7 +137,7 @@ export class Guests {
   /** Defines the guest anew, its disks being there. */
   async define(instance: Instance, powerOn: boolean, signal: AbortSignal | undefined): Promise<void> {
     const { definitions, lease } = this.#parts;
-    await lease.refuseLate();
+    await lease.assertCurrentEpoch();
     await definitions.put(newDefinition(instance, this.#parts.config));
     if (powerOn) {
       await this.boot(instance, signal);
@@ -172,11 +172,11 @@ export class Guests {
     const { runs, lease, context } = this.#parts;
     const deadline = context.clock.monotonic() + timeout * 1000;
     for (;;) {
-      await lease.refuseLate();
+      await lease.assertCurrentEpoch();
       // It may end just now.
       await this.use(qemu, (execute) => execute("system_powerdown"), signal).catch(passEnd);
       const left = deadline - context.clock.monotonic();
-      if (await runs.endsWithin(qemu, Math.max(0, Math.min(left, TELL_AGAIN)), signal)) {
+      if (await runs.endsWithin(qemu, Math.max(0, Math.min(left, SHUTDOWN_RETRY_MS)), signal)) {
         return true;
       }
       if (context.clock.monotonic() >= deadline) {
@@ -195,7 +195,7 @@ export class Guests {
     }
     await this.#makeDisks(instance, undefined, signal);
     if (!definition || definition.leftBehind || definition.incoming) {
-      await lease.refuseLate();
+      await lease.assertCurrentEpoch();
       await definitions.put(newDefinition(instance, this.#parts.config));
     }
     await this.boot(instance, signal);
@@ -205,7 +205,7 @@ export class Guests {
   async remove(uuid: string, destroyDisks: boolean, signal?: AbortSignal): Promise<void> {
     const { definitions, disks, runs, lease, context, layout } = this.#parts;
     await runs.end(uuid, signal);
-    await lease.refuseLate();
+    await lease.assertCurrentEpoch();
     await context.files.remove(layout.memory(uuid));
     await definitions.remove(uuid);
     await context.files.remove(layout.migration(uuid));
@@ -215,8 +215,8 @@ export class Guests {
   }
 
   #makeDisks(instance: Instance, image: Image | undefined, signal: AbortSignal | undefined): Promise<void> {
-    const wanted = wantedDisks(instance, image?.minDisk);
-    return this.#parts.disks.make(instance.uuid, wanted, image, signal);
+    const diskSpecs = toDiskSpecs(instance, image?.minDisk);
+    return this.#parts.disks.make(instance.uuid, diskSpecs, image, signal);
   }
 
   async #stateOf(qemu: GuestProcess): Promise<GuestState> {

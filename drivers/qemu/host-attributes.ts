@@ -5,7 +5,7 @@ import type { Definition } from "./definition.js";
 const GIB = 1024 ** 3;
 
 /** What the machine has, and QEMU's version. */
-export interface HostFacts {
+export interface HostAttributes {
   readonly vcpus: number;
   readonly memoryMb: number;
   readonly diskGb: number;
@@ -17,11 +17,11 @@ export interface HostFacts {
 }
 
 /** As /proc and the file system of `folder` say, unless the options do. */
-export async function hostFacts(
+export async function readHostAttributes(
   folder: string,
   config: QemuConfig,
   { files, processes }: Pick<DriverContext, "files" | "processes">,
-): Promise<HostFacts> {
+): Promise<HostAttributes> {
   const [cpus, memory] = [await files.read("/proc/cpuinfo"), await files.read("/proc/meminfo")];
   const first = (name: string) => new RegExp(`^${name}\\s*: *(.*)$`, "m").exec(cpus)?.[1] ?? "unknown";
   const { stdout } = await processes.run({ argv: ["stat", "-f", "-c", "%S %b %a", folder] });
@@ -47,24 +47,24 @@ export function versionNumber(text: string): number | undefined {
 /** What the node has and what its guests take, whatever their power state (spec 4.4 step 1). */
 export function availableResource(
   hostname: string,
-  facts: HostFacts,
+  attributes: HostAttributes,
   guests: readonly Definition[],
   { kvm, version, config }: { readonly kvm: boolean; readonly version: number; readonly config: QemuConfig },
 ): AvailableResource {
   const sum = (amount: (guest: Definition) => number) => guests.reduce((total, guest) => total + amount(guest), 0);
   return {
-    vcpus: facts.vcpus,
-    memoryMb: facts.memoryMb,
-    localGb: facts.diskGb,
+    vcpus: attributes.vcpus,
+    memoryMb: attributes.memoryMb,
+    localGb: attributes.diskGb,
     vcpusUsed: sum(({ vcpus }) => vcpus),
     memoryMbUsed: sum(({ memoryMb }) => memoryMb + config.memoryOverheadMb),
     localGbUsed: sum(({ diskGb }) => diskGb),
     cpuInfo: JSON.stringify({
       arch: "x86_64",
-      model: facts.cpuModel,
-      vendor: facts.cpuVendor,
-      topology: { cells: 1, sockets: 1, cores: facts.vcpus, threads: 1 },
-      features: facts.cpuFlags,
+      model: attributes.cpuModel,
+      vendor: attributes.cpuVendor,
+      topology: { cells: 1, sockets: 1, cores: attributes.vcpus, threads: 1 },
+      features: attributes.cpuFlags,
     }),
     numaTopology: null,
     hypervisorType: "QEMU",
@@ -74,6 +74,6 @@ export function availableResource(
       ["x86_64", type, "hvm"] as const,
       ["i686", type, "hvm"] as const,
     ]),
-    diskAvailableLeast: facts.diskFreeGb,
+    diskAvailableLeast: attributes.diskFreeGb,
   };
 }

@@ -41,34 +41,34 @@ export class ImageFiles {
     signal: AbortSignal | undefined,
     work: (source: DiskSource | undefined) => Promise<void>,
   ): Promise<void> {
-    const kept = await this.#kept(image);
-    const data = await this.#open(image, kept !== undefined);
+    const saved = await this.#findSaved(image);
+    const data = await this.#open(image, saved !== undefined);
     if (data === null) {
-      return work(kept ?? this.#nothing(image));
+      return work(saved ?? this.#nothing(image));
     }
     const { files } = this.#parts.context;
     try {
       await files.writeBytes(beside, data.bytes, { signal });
       const source = { path: beside, format: data.diskFormat };
-      await this.#refuseForeign(image, source);
+      await this.#assertSelfContained(image, source);
       await work(source);
     } finally {
       await files.remove(beside);
     }
   }
 
-  async #open(image: Image, kept: boolean): Promise<ImageData | null> {
+  async #open(image: Image, hasSaved: boolean): Promise<ImageData | null> {
     try {
       return await image.open();
     } catch (error) {
-      if (kept && (error instanceof ImageServiceNotFound || error instanceof ImageNotFound)) {
+      if (hasSaved && (error instanceof ImageServiceNotFound || error instanceof ImageNotFound)) {
         return null;
       }
       throw error;
     }
   }
 
-  async #kept({ id }: Image): Promise<DiskSource | undefined> {
+  async #findSaved({ id }: Image): Promise<DiskSource | undefined> {
     for (const format of UUID.test(id) ? ["qcow2", "raw"] : []) {
       const path = join(this.#parts.layout.images, `${id}.${format}`);
       if (await this.#parts.context.files.stat(path)) {
@@ -85,7 +85,7 @@ export class ImageFiles {
   }
 
   /** Users send images: none may name a file of this machine as a part of itself. */
-  async #refuseForeign({ id }: Image, source: DiskSource): Promise<void> {
+  async #assertSelfContained({ id }: Image, source: DiskSource): Promise<void> {
     if (source.format !== "raw" && source.format !== "qcow2") {
       throw new ImageUnacceptable(`Image ${id} is unacceptable: found ${source.format}, expected raw or qcow2`);
     }

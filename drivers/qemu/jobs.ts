@@ -16,7 +16,7 @@ export interface DiskJob {
   readonly error: string | undefined;
 }
 
-const MOST_WAIT = 500;
+const MAX_POLL_DELAY_MS = 500;
 
 async function jobsOf(
   qemu: GuestProcess,
@@ -35,23 +35,23 @@ async function jobsOf(
 
 /** Waits until all of these jobs are in that state. @throws {JobFailed} one ended before, or with an error. */
 export async function jobsReach(
-  wanted: "ready" | "concluded",
+  expectedStatus: "ready" | "concluded",
   ids: readonly string[],
   qemu: GuestProcess,
   parts: HypervisorParts,
   signal: AbortSignal | undefined,
   look: (jobs: readonly DiskJob[]) => void = () => {},
 ): Promise<void> {
-  for (let wait = 20; ; wait = Math.min(MOST_WAIT, wait * 2)) {
+  for (let wait = 20; ; wait = Math.min(MAX_POLL_DELAY_MS, wait * 2)) {
     const jobs = (await jobsOf(qemu, parts, signal)).filter(({ id }) => ids.includes(id));
     const failed = jobs.find(
-      ({ error, status }) => error !== undefined || (status === "concluded" && wanted === "ready"),
+      ({ error, status }) => error !== undefined || (status === "concluded" && expectedStatus === "ready"),
     );
     if (failed || jobs.length < ids.length) {
       throw new JobFailed(`copying a disk of guest ${qemu.uuid} failed: ${failed?.error ?? "the job is gone"}`);
     }
     look(jobs);
-    if (jobs.every(({ status }) => status === wanted)) {
+    if (jobs.every(({ status }) => status === expectedStatus)) {
       return;
     }
     await parts.context.timers.sleep(wait, signal);

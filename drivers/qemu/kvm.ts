@@ -2,7 +2,7 @@ import type { DriverContext } from "../../src/virt/index.js";
 import type { QemuConfig } from "./config.js";
 
 /** Milliseconds that a try of KVM has. */
-const PATIENCE = 10_000;
+const KVM_PROBE_TIMEOUT_MS = 10_000;
 
 /** A machine begins under KVM, and ends. There may be a /dev/kvm that no guest starts with. */
 export async function kvmWorks(
@@ -13,7 +13,7 @@ export async function kvmWorks(
     return false;
   }
   const late = new AbortController();
-  const cancel = timers.after(PATIENCE, () => late.abort());
+  const cancel = timers.after(KVM_PROBE_TIMEOUT_MS, () => late.abort());
   try {
     const script = 'echo quit | exec "$@" -nodefaults -no-user-config -display none -m 16 -S -monitor stdio';
     const argv = ["sh", "-c", script, "sh", binary, "-machine", machine, "-accel", "kvm", "-cpu", cpu];

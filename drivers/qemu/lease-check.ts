@@ -24,7 +24,7 @@ export class LeaseCheck {
   async raise(epoch: number): Promise<void> {
     this.#epoch = epoch;
     await this.#files.write(join(this.#folder, String(epoch)), "");
-    await this.refuseLate();
+    await this.assertCurrentEpoch();
     for (const name of await this.#files.list(this.#folder)) {
       if (EPOCH.test(name) && Number(name) < epoch) {
         await this.#files.remove(join(this.#folder, name));
@@ -33,7 +33,7 @@ export class LeaseCheck {
   }
 
   /** @throws {HostEpochOutdated} */
-  async refuseLate(): Promise<void> {
+  async assertCurrentEpoch(): Promise<void> {
     if (this.#epoch === undefined) {
       return;
     }

@@ -4,7 +4,7 @@ import {
   type LiveMigrationCheckOptions,
   MigrationPreCheckError,
 } from "../../src/virt/index.js";
-import { guestName, wantedDisks } from "./definition.js";
+import { guestName, toDiskSpecs } from "./definition.js";
 import type { Guests, HypervisorParts } from "./guests.js";
 
 const GIB = 1024 ** 3;
@@ -33,7 +33,7 @@ export class LiveChecks {
   ): Promise<LiveMigrateData> {
     const { disks, layout, context } = this.#parts;
     if (!["arriving", undefined].includes(await this.#guests.find(instance.uuid))) {
-      refuse(instance, `it is on hypervisor ${layout.root} already; destroy that guest first`);
+      rejectMigration(instance, `it is on hypervisor ${layout.root} already; destroy that guest first`);
     }
     return {
       blockMigration: blockMigration ?? false,
@@ -53,7 +53,7 @@ export class LiveChecks {
     const { uuid } = instance;
     const definition = await this.#guests.definition(instance);
     if (definition.rescued) {
-      refuse(instance, "it is rescued; unrescue it first");
+      rejectMigration(instance, "it is rescued; unrescue it first");
     }
     const { destinationFolder, destinationInstances } = data;
     // Folders of another machine may have the names of folders here; the file that D has left is there alone.
@@ -63,30 +63,36 @@ export class LiveChecks {
       (typeof destinationInstances !== "string" ||
         (await disks.seesToken(destinationInstances, data.sharedStorageFile)));
     if (!isHere) {
-      refuse(
+      rejectMigration(
         instance,
         `${String(destinationFolder)} of the destination is not seen here: both hosts must be one machine`,
       );
     }
     if (data.kvm !== kvm) {
-      refuse(instance, "one of the hosts has KVM and the other has not; migrate it cold");
+      rejectMigration(instance, "one of the hosts has KVM and the other has not; migrate it cold");
     }
     const sharedInstanceFiles = await disks.seesToken(layout.instances, data.sharedStorageFile);
     const moved: readonly MovedDisk[] = await Promise.all(
       definition.disks.map(async (name) => ({ name, bytes: await disks.virtualSize(layout.disk(uuid, name)) })),
     );
-    const hasDisks = wantedDisks(instance).length > 0;
+    const hasDisks = toDiskSpecs(instance).length > 0;
     const blockMigration =
       typeof data.wantedBlockMigration === "boolean" ? data.wantedBlockMigration : hasDisks && !sharedInstanceFiles;
     if (blockMigration && sharedInstanceFiles) {
-      refuse(instance, "block migration cannot be used with shared storage; leave block_migration to be found out");
+      rejectMigration(
+        instance,
+        "block migration cannot be used with shared storage; leave block_migration to be found out",
+      );
     }
     if (!blockMigration && !sharedInstanceFiles && hasDisks) {
-      refuse(instance, "its disks are on no storage that both hosts share; migrate it with block migration");
+      rejectMigration(instance, "its disks are on no storage that both hosts share; migrate it with block migration");
     }
     const needed = moved.reduce((sum, { bytes }) => sum + bytes, 0) / GIB;
     if (blockMigration && typeof data.diskFreeGb === "number" && needed > data.diskFreeGb) {
-      refuse(instance, `its disks need ${needed} GiB, but only ${data.diskFreeGb} GiB are free; choose another host`);
+      rejectMigration(
+        instance,
+        `its disks need ${needed} GiB, but only ${data.diskFreeGb} GiB are free; choose another host`,
+      );
     }
     const { machine, cpu } = definition;
     return { ...data, blockMigration, sharedInstanceFiles, disks: moved, machine, cpu };
@@ -97,7 +103,7 @@ export class LiveChecks {
   }
 }
 
-function refuse(instance: Instance, why: string): never {
+function rejectMigration(instance: Instance, why: string): never {
   throw new MigrationPreCheckError(
     `Migration pre-check error: guest ${guestName(instance)} (${instance.uuid}) cannot be migrated live: ${why}`,
   );

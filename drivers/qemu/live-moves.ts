@@ -68,7 +68,7 @@ export class LiveMoves {
     }
     const { machine = config.machine, cpu = config.cpu } = data as { readonly machine?: string; readonly cpu?: string };
     const definition = { ...newDefinition(instance, { machine, cpu }), incoming: true };
-    await lease.refuseLate();
+    await lease.assertCurrentEpoch();
     await definitions.put(definition);
     const { pid, started } = await runs.start(definition, signal, `unix:${INCOMING}`);
     return { ...data, destination: { qemu: { pid, started }, folder: layout.root, instances: layout.instances } };
@@ -198,14 +198,14 @@ export class LiveMoves {
     const running = (await this.#guests.state(instance)) === "running";
     const disks = data.blockMigration ? disksIn(data).map(({ name }) => name) : [];
     const handover = new Handover(qemu, { destination, disks, running }, this.#parts);
-    await this.#parts.lease.refuseLate();
+    await this.#parts.lease.assertCurrentEpoch();
     await handover.remember();
     return handover;
   }
 
   async #send(instance: Instance, handover: Handover, job: Job, options: LiveMigrationOptions): Promise<void> {
     const { signal, data, onProgress } = options;
-    const refuseCancelled = () => {
+    const assertNotCancelled = () => {
       if (job.cancelled && !job.committed) {
         throw new Cancelled("the live migration was aborted");
       }
@@ -215,15 +215,15 @@ export class LiveMoves {
       await handover.mirror.begin(signal, (jobs) => {
         disks = diskProgress(jobs);
         onProgress({ ...NO_MEMORY, ...disks });
-        refuseCancelled();
+        assertNotCancelled();
       });
     }
-    refuseCancelled();
+    assertNotCancelled();
     await handover.send(signal);
     let hurried = false;
     await migrated(handover.qemu, this.#parts, signal, async ({ status, memory }: MigrationStatus) => {
       onProgress({ ...memory, ...disks });
-      refuseCancelled();
+      assertNotCancelled();
       if (job.forced && !hurried) {
         hurried = true;
         const parameters = { "downtime-limit": FORCED_DOWNTIME };
@@ -248,7 +248,7 @@ export class LiveMoves {
     if (copiesDisks) {
       await handover.mirror.finish(signal);
     }
-    await lease.refuseLate();
+    await lease.assertCurrentEpoch();
     const { uuid } = instance;
     const transition = "migration_completed";
     context.emitEvent({ timestamp: context.clock.now(), uuid, name: guestName(instance), transition });

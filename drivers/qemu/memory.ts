@@ -28,7 +28,7 @@ export class Memory {
       return;
     }
     const qemu = await this.#guests.active(instance);
-    await lease.refuseLate();
+    await lease.assertCurrentEpoch();
     const part = `${layout.memory(uuid)}.part`;
     try {
       await this.#guests.use(qemu, (execute) => execute("stop"), signal);
@@ -58,7 +58,7 @@ export class Memory {
     // What a broken-off suspend or resume has left runs from the same memory, and has not gone on.
     const qemu = await runs.start(definition, signal, `exec:cat ${quoted(layout.memory(uuid))}`);
     await this.#read(qemu, signal);
-    await lease.refuseLate();
+    await lease.assertCurrentEpoch();
     // Before the guest goes on: memory of the past must never meet a disk that was written since.
     await context.files.remove(layout.memory(uuid));
     await this.#guests.use(qemu, (execute) => execute("cont"), signal);

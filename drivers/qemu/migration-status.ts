@@ -7,7 +7,7 @@ class MemoryNotSent extends Error {
   override readonly name = "MemoryNotSent";
 }
 
-const MOST_WAIT = 500;
+const MAX_POLL_DELAY_MS = 500;
 
 /** What QEMU says of its migration. */
 export interface MigrationStatus {
@@ -49,7 +49,7 @@ export async function migrated(
   signal: AbortSignal | undefined,
   look: (status: MigrationStatus) => Promise<boolean> = async () => false,
 ): Promise<void> {
-  for (let wait = 20; ; wait = Math.min(MOST_WAIT, wait * 2)) {
+  for (let wait = 20; ; wait = Math.min(MAX_POLL_DELAY_MS, wait * 2)) {
     const now = await migrationStatus(qemu, parts, signal);
     if (now.hasLeft || (await look(now))) {
       return;

@@ -4,7 +4,7 @@ import { GuestLock } from "./guest-lock.js";
 import { parsed } from "./identity.js";
 
 /** Milliseconds that QEMU has for one answer. */
-const PATIENCE = 30_000;
+const QMP_REPLY_TIMEOUT_MS = 30_000;
 
 /** QEMU refused a command. */
 class QmpError extends Error {
@@ -80,12 +80,12 @@ export class Monitors {
   ): Promise<unknown> {
     await stream.write(`${JSON.stringify({ execute: command, ...(args ? { arguments: args } : {}) })}\n`);
     for (;;) {
-      const answer = await this.#line(stream, signal);
-      if ("return" in answer) {
-        return answer.return;
+      const reply = await this.#line(stream, signal);
+      if ("return" in reply) {
+        return reply.return;
       }
-      if ("error" in answer) {
-        const { class: code, desc } = answer.error as { readonly class?: unknown; readonly desc?: unknown };
+      if ("error" in reply) {
+        const { class: code, desc } = reply.error as { readonly class?: unknown; readonly desc?: unknown };
         throw new QmpError(command, String(code), String(desc));
       }
     }
@@ -94,8 +94,8 @@ export class Monitors {
   /** The next message; events are among them. */
   async #line(stream: Stream, signal: AbortSignal | undefined): Promise<Record<string, unknown>> {
     const late = new AbortController();
-    const cancel = this.#timers.after(PATIENCE, () =>
-      late.abort(new Error(`QEMU did not answer within ${PATIENCE} ms`)),
+    const cancel = this.#timers.after(QMP_REPLY_TIMEOUT_MS, () =>
+      late.abort(new Error(`QEMU did not answer within ${QMP_REPLY_TIMEOUT_MS} ms`)),
     );
     try {
       const line = await stream.readLine(signal ? AbortSignal.any([signal, late.signal]) : late.signal);

@@ -35,11 +35,11 @@ export class Power {
   }
 
   pause(instance: Instance, signal: AbortSignal | undefined): Promise<void> {
-    return this.#tell(instance, "stop", signal);
+    return this.#runCommand(instance, "stop", signal);
   }
 
   unpause(instance: Instance, signal: AbortSignal | undefined): Promise<void> {
-    return this.#tell(instance, "cont", signal);
+    return this.#runCommand(instance, "cont", signal);
   }
 
   /** A suspended guest stays so, and is resumed when its owner wants that. */
@@ -51,14 +51,16 @@ export class Power {
   }
 
   /** @throws {GuestNotFound} {@link InstanceNotRunning} */
-  async #tell(instance: Instance, command: "stop" | "cont", signal: AbortSignal | undefined): Promise<void> {
+  async #runCommand(instance: Instance, command: "stop" | "cont", signal: AbortSignal | undefined): Promise<void> {
     const qemu = await this.#guests.active(instance);
-    await this.#parts.lease.refuseLate();
+    await this.#parts.lease.assertCurrentEpoch();
     await this.#guests.use(qemu, (execute) => execute(command), signal);
-    const wanted = command === "stop" ? "paused" : "running";
+    const expectedState = command === "stop" ? "paused" : "running";
     const found = await this.#guests.state(instance);
-    if (found !== wanted) {
-      throw new InstanceNotRunning(`guest ${guestName(instance)} (${instance.uuid}) is ${found}, expected ${wanted}`);
+    if (found !== expectedState) {
+      throw new InstanceNotRunning(
+        `guest ${guestName(instance)} (${instance.uuid}) is ${found}, expected ${expectedState}`,
+      );
     }
   }
 }

@@ -28,12 +28,12 @@ import {
 } from "../../src/virt/index.js";
 import { ColdMoves } from "./cold-moves.js";
 import { compileQemuConfig } from "./config.js";
-import { Definitions, guestName, refuseImage } from "./definition.js";
+import { assertSupportedImage, Definitions, guestName } from "./definition.js";
 import { Disks } from "./disks.js";
 import { GuestLock } from "./guest-lock.js";
 import { powerStateOf } from "./guest-state.js";
 import { Guests, type HypervisorParts } from "./guests.js";
-import { availableResource, hostFacts, versionNumber } from "./host-attributes.js";
+import { availableResource, readHostAttributes, versionNumber } from "./host-attributes.js";
 import { nameOfHypervisor } from "./identity.js";
 import { kvmWorks } from "./kvm.js";
 import { Layout, UUID } from "./layout.js";
@@ -133,13 +133,13 @@ export class QemuDriver implements VirtDriver {
   async getAvailableResource(node: string): Promise<AvailableResource> {
     const { hostname, ...what } = this.#known(node);
     const { config, definitions } = this.#parts;
-    return availableResource(hostname, await this.#facts(), await definitions.all(), { ...what, config });
+    return availableResource(hostname, await this.#readHostAttributes(), await definitions.all(), { ...what, config });
   }
 
   async updateProviderTree(tree: ProviderTree, node: string): Promise<void> {
     this.#known(node);
     const { inventory } = this.#parts.context;
-    tree.updateInventory(node, nodeInventory(inventory, tree.data(node).inventory, await this.#facts()));
+    tree.updateInventory(node, nodeInventory(inventory, tree.data(node).inventory, await this.#readHostAttributes()));
   }
 
   getHostIpAddr(): string {
@@ -159,7 +159,7 @@ export class QemuDriver implements VirtDriver {
   }
 
   async spawn(instance: Instance, options: SpawnOptions): Promise<void> {
-    refuseImage(options.image);
+    assertSupportedImage(options.image);
     await this.#own(instance, () => this.#guests.create(instance, options));
   }
 
@@ -248,7 +248,7 @@ export class QemuDriver implements VirtDriver {
     instance: Instance,
     options: LiveMigrationCheckOptions,
   ): Promise<LiveMigrateData> {
-    const { diskFreeGb } = await this.#facts();
+    const { diskFreeGb } = await this.#readHostAttributes();
     return this.#liveChecks.atDestination(instance, options, { kvm: this.#ready().kvm, diskFreeGb });
   }
 
@@ -320,9 +320,9 @@ export class QemuDriver implements VirtDriver {
     return this.#parts.lock.own(uuid, work);
   }
 
-  #facts() {
+  #readHostAttributes() {
     const { context, config, layout } = this.#parts;
-    return hostFacts(layout.instances, config, context);
+    return readHostAttributes(layout.instances, config, context);
   }
 
   /** @throws {VirtDriverNotReady} */

@@ -1,6 +1,6 @@
 import type { DriverOperationOptions, Instance, RescueOptions } from "../../src/virt/index.js";
 import { RESCUE_DISK } from "./command-line.js";
-import { refuseImage } from "./definition.js";
+import { assertSupportedImage } from "./definition.js";
 import type { Guests, HypervisorParts } from "./guests.js";
 
 /** Booting a guest from another image, with its own disks beside, and back. */
@@ -16,7 +16,7 @@ export class Rescue {
   /** @throws {GuestNotFound} {@link BuildAbortException} */
   async rescue(instance: Instance, { image, signal }: RescueOptions): Promise<void> {
     const { definitions, disks, layout } = this.#parts;
-    refuseImage(image);
+    assertSupportedImage(image);
     const definition = await this.#guests.definition(instance);
     await disks.makeRescue(layout.disk(instance.uuid, RESCUE_DISK), image, signal);
     await definitions.put({ ...definition, rescued: true });
@@ -28,7 +28,7 @@ export class Rescue {
     const { definitions, context, layout, lease } = this.#parts;
     const definition = await this.#guests.definition(instance);
     if (definition.rescued) {
-      await lease.refuseLate();
+      await lease.assertCurrentEpoch();
       await definitions.put({ ...definition, rescued: false });
       await this.#guests.boot(instance, options?.signal);
     }

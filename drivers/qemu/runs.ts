@@ -72,7 +72,7 @@ export class Runs {
     const { context, config, layout, lease } = this.#parts;
     const { uuid } = definition;
     await this.end(uuid, signal);
-    await lease.refuseLate();
+    await lease.assertCurrentEpoch();
     const folder = layout.run(uuid);
     await context.files.makeFolder(folder, { mode: 0o700 });
     const started = await context.processes.start({
@@ -83,7 +83,7 @@ export class Runs {
     await context.files.write(join(folder, RECORD), `${JSON.stringify(started)}\n`);
     const qemu = { ...started, uuid };
     try {
-      await this.#answered(qemu, signal);
+      await this.#awaitMonitor(qemu, signal);
     } catch (error) {
       const words = await this.#lastWords(uuid);
       await this.end(uuid).catch(() => {});
@@ -99,12 +99,12 @@ export class Runs {
     const { files, random } = context;
     const running = await this.find(uuid);
     if (running) {
-      await lease.refuseLate();
+      await lease.assertCurrentEpoch();
       await this.terminate(running, signal);
     }
     // A QEMU that is about to write its pid finds no folder for it any more, or has written it before the folder moved.
     if (await files.stat(layout.run(uuid))) {
-      await lease.refuseLate();
+      await lease.assertCurrentEpoch();
       await ignoreAbsent(files.rename(layout.run(uuid), `${layout.run(uuid)}.${random.hex(4)}`));
     }
     for (const name of await files.list(layout.runs)) {
@@ -163,19 +163,19 @@ export class Runs {
     const record = await files.readIfPresent(join(folder, RECORD));
     const known = record === undefined ? undefined : identityIn(record);
     if (known) {
-      const seen = await processes.look(known.pid);
-      return seen?.started === known.started ? { ...known, uuid } : undefined;
+      const observed = await processes.look(known.pid);
+      return observed?.started === known.started ? { ...known, uuid } : undefined;
     }
     const pid = Number(await files.readIfPresent(join(folder, PID_FILE)));
-    const seen = Number.isSafeInteger(pid) && pid > 0 ? await processes.look(pid) : undefined;
-    return seen && this.#isRunOf(seen, uuid) ? { pid, started: seen.started, uuid } : undefined;
+    const observed = Number.isSafeInteger(pid) && pid > 0 ? await processes.look(pid) : undefined;
+    return observed && this.#isRunOf(observed, uuid) ? { pid, started: observed.started, uuid } : undefined;
   }
 
   #isRunOf({ argv }: SeenProcess, uuid: string): boolean {
     return argv[argv.indexOf("-pidfile") + 1] === join(this.#parts.layout.run(uuid), PID_FILE);
   }
 
-  async #answered(qemu: GuestProcess, signal: AbortSignal | undefined): Promise<void> {
+  async #awaitMonitor(qemu: GuestProcess, signal: AbortSignal | undefined): Promise<void> {
     const { context, config, monitors } = this.#parts;
     const { processes, timers, clock } = context;
     const deadline = clock.monotonic() + config.startTimeout * 1000;

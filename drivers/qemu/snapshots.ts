@@ -27,7 +27,7 @@ export class Snapshots {
       );
     }
     await updateTaskState("image_pending_upload");
-    await lease.refuseLate();
+    await lease.assertCurrentEpoch();
     const copy = layout.disk(uuid, "snapshot");
     await context.files.remove(copy);
     try {

@@ -85,12 +85,12 @@ const KEYS = 4;
 /** Milliseconds between two looks at the serial port. */
 const LOOK = 20;
 /** Milliseconds that a guest may say nothing new: it may have to boot on a slow machine. */
-const PATIENCE = 120_000;
+const GUEST_OUTPUT_TIMEOUT_MS = 120_000;
 
-type Doors = Pick<DriverContext, "files" | "processes" | "timers" | "clock">;
+type Deps = Pick<DriverContext, "files" | "processes" | "timers" | "clock">;
 
 /** What the guest says of itself. */
-export interface Said {
+export interface GuestReport {
   readonly counted: { readonly disk: number; readonly memory: number };
   readonly disk: string;
   readonly memory: string;
@@ -103,7 +103,7 @@ class GuestSilent extends Error {
 }
 
 /** Writes a raw image of the guest, of 1 MiB. */
-export async function writeTalkingImage(path: string, { files, processes }: Doors): Promise<void> {
+export async function writeTalkingImage(path: string, { files, processes }: Deps): Promise<void> {
   const sector = Buffer.alloc(512);
   Buffer.from(CODE.join(" ").replaceAll(" ", ""), "hex").copy(sector);
   sector.writeUInt16LE(0xaa55, 510);
@@ -118,7 +118,7 @@ export async function writeTalkingImage(path: string, { files, processes }: Door
 }
 
 /** All that it has said on its serial port. @param console the file of that. @internal for tests */
-export async function saidIn(console: string, { files }: Pick<Doors, "files">): Promise<readonly Said[]> {
+export async function readReports(console: string, { files }: Pick<Deps, "files">): Promise<readonly GuestReport[]> {
   const text = (await files.readIfPresent(console)) ?? "";
   return [...text.matchAll(LINE)].map(([, onDisk = "", inMemory = "", disk = "", memory = "", typed = ""]) => ({
     counted: { disk: Number.parseInt(onDisk, 16), memory: Number.parseInt(inMemory, 16) },
@@ -129,44 +129,46 @@ export async function saidIn(console: string, { files }: Pick<Doors, "files">): 
 }
 
 /** What it says next, once that is so; its first words were begun before. @throws {GuestSilent} */
-export async function saysNext(
+export async function awaitNextReport(
   console: string,
-  doors: Doors,
-  holds: (said: Said) => boolean = () => true,
-): Promise<Said> {
-  const before = (await saidIn(console, doors)).length;
-  const deadline = doors.clock.monotonic() + PATIENCE;
+  deps: Deps,
+  holds: (report: GuestReport) => boolean = () => true,
+): Promise<GuestReport> {
+  const before = (await readReports(console, deps)).length;
+  const deadline = deps.clock.monotonic() + GUEST_OUTPUT_TIMEOUT_MS;
   for (;;) {
-    const said = await saidIn(console, doors);
-    const found = said.slice(before + 1).find(holds);
+    const reports = await readReports(console, deps);
+    const found = reports.slice(before + 1).find(holds);
     if (found !== undefined) {
       return found;
     }
-    if (doors.clock.monotonic() > deadline) {
-      throw new GuestSilent(`the guest says nothing of it in ${console}; last it said ${JSON.stringify(said.at(-1))}`);
+    if (deps.clock.monotonic() > deadline) {
+      throw new GuestSilent(
+        `the guest says nothing of it in ${console}; last it said ${JSON.stringify(reports.at(-1))}`,
+      );
     }
-    await doors.timers.sleep(LOOK);
+    await deps.timers.sleep(LOOK);
   }
 }
 
 /** Has it keep a text of small letters, digits, hyphens and spaces; it must have begun to speak. @throws {GuestSilent} */
-export async function tellGuest(
+export async function storeInGuest(
   keeper: "disk" | "memory",
   text: string,
   execute: Execute,
-  { console, doors }: { readonly console: string; readonly doors: Doors },
+  { console, deps }: { readonly console: string; readonly deps: Deps },
 ): Promise<void> {
   const line = `${keeper.slice(0, 1)}${text}`;
-  await saysNext(console, doors);
+  await awaitNextReport(console, deps);
   for (let at = 0; at < line.length; at += KEYS) {
     for (const key of line.slice(at, at + KEYS)) {
       await press(execute, NAMES[key] ?? key);
     }
     const typed = line.slice(0, at + KEYS);
-    await saysNext(console, doors, (said) => said.typed === typed);
+    await awaitNextReport(console, deps, (report) => report.typed === typed);
   }
   await press(execute, "ret");
-  await saysNext(console, doors, (said) => said[keeper] === text);
+  await awaitNextReport(console, deps, (report) => report[keeper] === text);
 }
 
 /** As QEMU calls keys that are no letter and no digit. */

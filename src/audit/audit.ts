@@ -1,7 +1,7 @@
 import { readDetails } from "./apply/provider-parts.js";
 import { type Finding, keyOf } from "./checks/finding.js";
-import { Facts } from "./checks/inputs.js";
-import { type JudgeOptions, judge } from "./checks/run-checks.js";
+import { SnapshotIndex } from "./checks/inputs.js";
+import { type CheckOptions, checkSnapshot } from "./checks/run-checks.js";
 import type { Cloud } from "./cloud/open-cloud.js";
 import type { ProviderDetails } from "./plan/edit-providers.js";
 import { makePlan, type PlannedAudit } from "./plan/make-plan.js";
@@ -9,14 +9,14 @@ import { type ReadOptions, readSnapshot } from "./read/read-snapshot.js";
 import type { Snapshot } from "./read/records.js";
 import { lookAgain } from "./read/second-look.js";
 
-export interface AuditOptions extends ReadOptions, JudgeOptions {}
+export interface AuditOptions extends ReadOptions, CheckOptions {}
 
 export interface Audit extends PlannedAudit {
   /** What was looked at. */
-  readonly seen: Seen;
+  readonly seen: AuditScope;
 }
 
-interface Seen {
+interface AuditScope {
   readonly servers: number;
   /** Servers that were not judged: they build, move or have just moved, their cell does not answer, or their compute node is not known. */
   readonly notJudged: number;
@@ -30,10 +30,10 @@ interface Seen {
  */
 export async function audit(cloud: Cloud, options: AuditOptions): Promise<Audit> {
   const first = await readSnapshot(cloud, options);
-  const suspected = judge(first, options);
+  const suspected = checkSnapshot(first, options);
   const second = suspected.length === 0 ? first : await lookAgain(cloud, first, suspectsOf(suspected), options);
   const before = new Set(suspected.map(keyOf));
-  const confirmed = judge(second, options).filter((finding) => before.has(keyOf(finding)));
+  const confirmed = checkSnapshot(second, options).filter((finding) => before.has(keyOf(finding)));
   const details = await detailsFor(cloud, confirmed);
   return { ...makePlan(cloud.name, confirmed, second, details), seen: sizes(first, options) };
 }
@@ -62,15 +62,15 @@ async function detailsFor(
   return details;
 }
 
-function sizes(snapshot: Snapshot, { patience }: JudgeOptions): Seen {
+function sizes(snapshot: Snapshot, { moveTimeouts }: CheckOptions): AuditScope {
   const { servers, providers, consumers } = snapshot;
-  const facts = new Facts(snapshot, patience);
-  const notJudged = [...servers.values()].filter(
-    (server) => !facts.isAtRest(server) || (server.host !== null && !facts.nodeOf(server)),
+  const index = new SnapshotIndex(snapshot, moveTimeouts);
+  const unchecked = [...servers.values()].filter(
+    (server) => !index.isAtRest(server) || (server.host !== null && !index.nodeOf(server)),
   );
   return {
     servers: servers.size,
-    notJudged: notJudged.length,
+    notJudged: unchecked.length,
     providers: providers.size,
     consumers: consumers.size,
   };

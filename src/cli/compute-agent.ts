@@ -30,7 +30,7 @@ async function parse(): Promise<void> {
   if (first === "completion" || first === "complete") {
     const { completionCommand, printCompletion } = await import("./completion/completion-command.js");
     if (first === "complete") {
-      await printCompletion(line, wholeProgram);
+      await printCompletion(line, createFullProgram);
     } else {
       await completionCommand("compute-agent").exitOverride().parseAsync(process.argv.slice(3), { from: "user" });
     }
@@ -47,7 +47,7 @@ async function parse(): Promise<void> {
 }
 
 /** With the commands that are handed on. */
-async function wholeProgram(): Promise<Command> {
+async function createFullProgram(): Promise<Command> {
   const { completionCommand } = await import("./completion/completion-command.js");
   const { driverCommand } = await import("./driver/command.js");
   return agentCommand(async () => undefined)

@@ -21,7 +21,7 @@ const COMMANDS = {
   file: async () => (await import("./cluster/file/file-command.js")).fileCommand(),
   env: async () => (await import("./cluster/env.js")).envCommand(),
   virsh: async () => (await import("./cluster/virsh.js")).virshCommand(),
-  drill: async () => (await import("./cluster/smoke-test/smoke-test-command.js")).drillCommand(),
+  drill: async () => (await import("./cluster/smoke-test/smoke-test-command.js")).smokeTestCommand(),
   fault: async () => (await import("./cluster/fault.js")).faultCommand(),
   db: async () => (await import("./cluster/db.js")).dbCommand(),
   record: async () => (await import("./cluster/record/record-command.js")).recordCommand(),
@@ -49,13 +49,13 @@ async function parse(): Promise<void> {
 
 /** @param first what stands after the program's name: where it is no command, all of them are there */
 async function programWith(first: string): Promise<Command> {
-  const asked = Object.keys(COMMANDS).find((name): name is keyof typeof COMMANDS => name === first);
+  const commandName = Object.keys(COMMANDS).find((name): name is keyof typeof COMMANDS => name === first);
   const program = new Command("compute-cluster")
     .description("A devstack-like local cluster: embedded Placement, Compute API, Identity, conductor, and agents.")
     .version(version())
     .showHelpAfterError("(--help shows what there is)")
     .exitOverride();
-  for (const load of asked === undefined ? Object.values(COMMANDS) : [COMMANDS[asked]]) {
+  for (const load of commandName === undefined ? Object.values(COMMANDS) : [COMMANDS[commandName]]) {
     program.addCommand(inheriting(await load(), program));
   }
   return suggestingSafely(program);

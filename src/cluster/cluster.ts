@@ -69,9 +69,9 @@ export interface Faults {
   /**
    * Resolves when the host's agent knows them, or at once while there is none.
    * @param host its name, or `ironic` for the embedded Ironic
-   * @param knobs such as `driver.spawn=fail:once` @throws {Error} for one that does not exist, with those that do
+   * @param faultRules such as `driver.spawn=fail:once` @throws {Error} for one that does not exist, with those that do
    */
-  set(host: string, ...knobs: readonly string[]): Promise<void>;
+  set(host: string, ...faultRules: readonly string[]): Promise<void>;
   /** @param points such as `driver.spawn`. Default: all of the host. */
   clear(host: string, ...points: readonly string[]): Promise<void>;
   /** The knobs that are set. */

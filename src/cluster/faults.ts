@@ -2,7 +2,7 @@ import { AGENT_FAULTS } from "../cli/agent/agent-faults.js";
 import { IRONIC_FAULTS } from "../control-plane/bare-metal/fault-points.js";
 import type { StateDir } from "../control-plane/local/state-dir.js";
 import { areNoticed, clearFaults, readFaults, setFaults } from "../faults/fault-file.js";
-import { type FaultTable, formatKnob, parseKnob, unknownPoint } from "../faults/fault-rules.js";
+import { type FaultTable, formatFaultRule, parseFaultRule, unknownPoint } from "../faults/fault-rules.js";
 import { nodeTimers } from "../runtime/node/node-timers.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { Faults } from "./cluster.js";
@@ -40,11 +40,11 @@ export function clusterFaults({ directory, runtime, isServed }: FaultPlace): Fau
     }
   };
   return {
-    set: async (host, ...knobs) => {
+    set: async (host, ...faultRules) => {
       const { folder, table, served } = await target(host);
       const ids = await setFaults(
         folder,
-        knobs.map((knob) => parseKnob(knob, table)),
+        faultRules.map((faultRule) => parseFaultRule(faultRule, table)),
         runtime,
       );
       if (served) {
@@ -61,7 +61,7 @@ export function clusterFaults({ directory, runtime, isServed }: FaultPlace): Fau
     },
     list: async (host) => {
       const { folder, table } = await target(host);
-      return (await readFaults(folder, table, runtime)).map(formatKnob);
+      return (await readFaults(folder, table, runtime)).map(formatFaultRule);
     },
   };
 }

@@ -36,7 +36,7 @@ const PROGRAM = fileURLToPath(new URL("../compute-cluster.js", import.meta.url))
 /** Milliseconds between two looks whether something has come to its end. */
 const LOOK_EVERY = 20;
 /** Milliseconds that a draining host may take, at most. */
-const PATIENCE = 3_600_000;
+const DRAIN_TIMEOUT_MS = 3_600_000;
 
 /** The command by which the conductor's log knows who asks. */
 const OPERATOR = "test";
@@ -136,15 +136,19 @@ export class ProcessCluster implements Cluster {
 
   hosts(names?: string): HostControl {
     const hosts = names === undefined ? this.#hostNames : expandHosts(names);
-    const stranger = hosts.find((host) => !this.#hostNames.includes(host));
-    if (stranger !== undefined) {
-      throw new Error(`there is no host ${stranger}; there are ${this.#hostNames.join(", ")}`);
+    const unknownHost = hosts.find((host) => !this.#hostNames.includes(host));
+    if (unknownHost !== undefined) {
+      throw new Error(`there is no host ${unknownHost}; there are ${this.#hostNames.join(", ")}`);
     }
     const each = (action: HostAction, to: HostState) =>
       this.#ask(async (session) => {
         await Promise.all(
           hosts.map(async (host) => {
-            const { state, reason } = await session.call("control_host", { host, action }, { timeout: PATIENCE });
+            const { state, reason } = await session.call(
+              "control_host",
+              { host, action },
+              { timeout: DRAIN_TIMEOUT_MS },
+            );
             if (action === "start" && state !== to) {
               throw new Error(`host ${host} does not serve: ${state}: ${reason}`);
             }
@@ -205,8 +209,8 @@ export class ProcessCluster implements Cluster {
   }
 
   async #restore(name: string | null, { startHosts = false }: RestoreStateOptions): Promise<void> {
-    const { facts } = new Snapshots(this.#directory, this.#runtime.files).read(name);
-    const place = { directory: this.#directory, runtime: this.#runtime, terminal: null, facts };
+    const { metadata } = new Snapshots(this.#directory, this.#runtime.files).read(name);
+    const place = { directory: this.#directory, runtime: this.#runtime, terminal: null, metadata };
     const missing = await restoreRunning(name, { ...place, yes: false, startHosts });
     if (missing.length > 0) {
       throw new Error(`hosts do not serve: ${missing.join("; ")}`);
@@ -239,9 +243,9 @@ export class ProcessCluster implements Cluster {
 }
 
 /** "": it does not say that it runs. */
-function urlIn(said: string): string {
+function urlIn(output: string): string {
   try {
-    return String((JSON.parse(said) as { readonly url: unknown }).url);
+    return String((JSON.parse(output) as { readonly url: unknown }).url);
   } catch {
     return "";
   }

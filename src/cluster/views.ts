@@ -24,7 +24,7 @@ export function workOf(directory: StateDir, runtime: Runtime): Promise<string | 
 /** What `compute-cluster audit` finds. */
 export async function auditCluster(directory: StateDir, runtime: Runtime): Promise<readonly AuditFinding[]> {
   const { files, http, clock } = runtime;
-  const local = { file: directory.cloudsFile, cloud: "devstack", asked: true };
+  const local = { file: directory.cloudsFile, cloud: "devstack", requested: true };
   const config = await chooseCloud(files, { environment: {}, cwd: directory.root, local });
   const cloud = await openCloud(http, config);
   const { findings } = await audit(cloud, {

@@ -6,7 +6,7 @@ import type { AgentMethod, AgentMethods } from "./methods/agent.js";
 import type { ConductorMethod, ConductorMethods } from "./methods/conductor.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
 import type { SessionMethods } from "./methods/session.js";
-import { type AgentHandlers, type CallOptions, type MortalSession, RPC_RESPONSE_TIMEOUT } from "./port.js";
+import { type AgentHandlers, type CallOptions, type KillableSession, RPC_RESPONSE_TIMEOUT } from "./port.js";
 import type { Meta } from "./wire/frames.js";
 
 /** What a host's session needs of the connection that carries it. */
@@ -23,7 +23,10 @@ export interface Carrier {
     options: { readonly meta: Meta; readonly ended: () => boolean },
   ): Promise<{ readonly sentAt: number; readonly result: ResultOf<SessionMethods, M> }>;
   /** A call of the wire's own that needs no answer when the present link ends: its end has the same effect. */
-  tell(method: "host_release" | "host_unserve" | "host_killed", meta: Meta & { readonly host: string }): Promise<void>;
+  notify(
+    method: "host_release" | "host_unserve" | "host_killed",
+    meta: Meta & { readonly host: string },
+  ): Promise<void>;
   /** Something has changed among the host's guests. */
   guestsChanged(host: string): void;
   /** Monotonic now. */
@@ -46,8 +49,8 @@ export interface Carrier {
   };
 }
 
-/** One host on a connection; see {@link MortalSession}. */
-export class AgentSession implements MortalSession {
+/** One host on a connection; see {@link KillableSession}. */
+export class AgentSession implements KillableSession {
   readonly host: string;
   readonly #carrier: Carrier;
   readonly #lease: HostLease;
@@ -167,7 +170,7 @@ export class AgentSession implements MortalSession {
   async stopServing(): Promise<void> {
     if (!this.#ended && this.#carrier.inbound.serves(this.host)) {
       this.#carrier.inbound.stop(this.host);
-      this.#stopping = this.#carrier.tell("host_unserve", this.#meta({}));
+      this.#stopping = this.#carrier.notify("host_unserve", this.#meta({}));
     }
     await this.#stopping;
   }
@@ -184,7 +187,7 @@ export class AgentSession implements MortalSession {
     await this.stopServing();
     if (this.#lease.claimed) {
       this.#lease.giveBack();
-      await this.#carrier.tell("host_release", this.#meta({}));
+      await this.#carrier.notify("host_release", this.#meta({}));
     }
     if (!this.#left) {
       this.#leave();
@@ -201,7 +204,7 @@ export class AgentSession implements MortalSession {
     this.#carrier.dropCalls({ host, ...(this.#boot === undefined ? {} : { boot: this.#boot }) });
     this.#lease.giveBack();
     this.#leave();
-    await this.#carrier.tell("host_killed", this.#meta({}));
+    await this.#carrier.notify("host_killed", this.#meta({}));
   }
 
   #leave(): void {

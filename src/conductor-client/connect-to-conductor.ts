@@ -3,7 +3,7 @@ import { backOff } from "../runtime/retry.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { CancelTimer } from "../runtime/timers.js";
 import { AgentSession, type Carrier } from "./agent-session.js";
-import { ConductorUnreachable, JoinTokenRefused, MessagingTimeout, UnsupportedProtocol } from "./errors.js";
+import { ConductorUnreachable, JoinTokenRejected, MessagingTimeout, UnsupportedProtocol } from "./errors.js";
 import { GuestReports } from "./guest-reports.js";
 import { HostLease } from "./host-lease.js";
 import { Inbound } from "./inbound.js";
@@ -12,7 +12,7 @@ import type { ParamsOf, ResultOf } from "./methods/method.js";
 import { type ControlledHost, HOST_CONTROL, LEASE_LOST, type SessionMethods, WATCH_GUESTS } from "./methods/session.js";
 import { OfferedControl } from "./offered-control.js";
 import { conductorUrl, openSocket } from "./open-socket.js";
-import type { CallOptions, ConductorConnection, ConnectionState, HostController, MortalSession } from "./port.js";
+import type { CallOptions, ConductorConnection, ConnectionState, HostController, KillableSession } from "./port.js";
 import { StateReports } from "./state-reports.js";
 import { UnansweredCalls } from "./unanswered-calls.js";
 import { type Meta, PROTOCOL_VERSION, type RequestFrame } from "./wire/frames.js";
@@ -76,8 +76,8 @@ class Connection implements ConductorConnection, Carrier {
     this.inbound = new Inbound(runtime);
     this.#guests = new GuestReports(runtime);
     this.#reports = new StateReports(runtime.timers, async (params, limits) => {
-      const refused = await this.call("hosts_report_state", params, {}, limits);
-      return refused as ResultOf<SessionMethods, "hosts_report_state">;
+      const rejected = await this.call("hosts_report_state", params, {}, limits);
+      return rejected as ResultOf<SessionMethods, "hosts_report_state">;
     });
     this.#backoff = backoff ?? backOff({ first: 250, most: 5_000, jitter: { random: runtime.random, share: 0.5 } });
   }
@@ -94,7 +94,7 @@ class Connection implements ConductorConnection, Carrier {
     await this.#usableLink();
   }
 
-  host(name: string, options: { readonly lease?: boolean } = {}): MortalSession {
+  host(name: string, options: { readonly lease?: boolean } = {}): KillableSession {
     const { lease: fenced = true } = options;
     // Calls that a former boot of the host has on the way are told from this one's by it.
     const boot = fenced && this.#hosts.has(name) ? this.#options.runtime.random.uuid() : undefined;
@@ -109,7 +109,7 @@ class Connection implements ConductorConnection, Carrier {
   offerControl(controller: HostController): (host: ControlledHost) => void {
     const control = new OfferedControl(controller, this.#options.runtime.logger);
     this.#control = control;
-    return (host) => control.tell(host, this.#link);
+    return (host) => control.notify(host, this.#link);
   }
 
   async close(): Promise<void> {
@@ -161,7 +161,7 @@ class Connection implements ConductorConnection, Carrier {
     }
     const named = params as Readonly<Record<string, unknown>>;
     // There is nobody to wait for on the connection of one host.
-    if (method === "service_report_state" && options.patient === true && this.#sessions.size > 1) {
+    if (method === "service_report_state" && options.lowPriority === true && this.#sessions.size > 1) {
       return this.#reports.add(Number(named.id), meta, options);
     }
     return this.#calls.add({ method, params: named, meta }, options, (request) => this.#link?.sendRequest(request));
@@ -196,7 +196,7 @@ class Connection implements ConductorConnection, Carrier {
     }
   }
 
-  async tell(
+  async notify(
     method: "host_release" | "host_unserve" | "host_killed",
     meta: Meta & { readonly host: string },
   ): Promise<void> {
@@ -252,8 +252,8 @@ class Connection implements ConductorConnection, Carrier {
     const { joinToken } = this.#options;
     const limits = { timeout: LINK_TIMEOUT, signal: this.#stop.signal };
     const link = new Link(await openSocket(this.#url, joinToken, { sockets, timers }, limits), timers, {
-      answered: (id, outcome) => this.#calls.settle(id, outcome),
-      asked: (request, from) => this.#asked(request, from),
+      onResponse: (id, outcome) => this.#calls.settle(id, outcome),
+      onRequest: (request, from) => this.#onRequest(request, from),
     });
     try {
       const { pid, machine } = processes;
@@ -313,7 +313,7 @@ class Connection implements ConductorConnection, Carrier {
     link.ended.then(() => cancel());
   }
 
-  #asked(request: RequestFrame, link: Link): void {
+  #onRequest(request: RequestFrame, link: Link): void {
     if (request.method === LEASE_LOST) {
       const { host, reason } = request.params ?? {};
       this.#claims.get(String(host))?.lose(String(reason));
@@ -366,5 +366,5 @@ class Connection implements ConductorConnection, Carrier {
 
 /** Whether trying again cannot help. */
 function isFinal(error: unknown): boolean {
-  return error instanceof JoinTokenRefused || error instanceof UnsupportedProtocol;
+  return error instanceof JoinTokenRejected || error instanceof UnsupportedProtocol;
 }

@@ -89,7 +89,7 @@ export class InvalidParameters extends ConductorError {
   override readonly name = "InvalidParameters";
 }
 /** The conductor refused the join token. Trying again cannot help. */
-export class JoinTokenRefused extends ConductorError {
+export class JoinTokenRejected extends ConductorError {
   override readonly name = "JoinTokenRefused";
 }
 /** The conductor and this program speak different versions of the wire. */

@@ -1,7 +1,7 @@
 import type { CancelTimer, Timers } from "../runtime/timers.js";
 import type { Link } from "./link.js";
 import type { ParamsOf } from "./methods/method.js";
-import { MOST_ANNOUNCED, type SessionMethods } from "./methods/session.js";
+import { MAX_ANNOUNCED_HOSTS, type SessionMethods } from "./methods/session.js";
 
 /** Milliseconds for which hosts are gathered: an operation changes a guest in several steps, and a process may have thousands of hosts. */
 const GATHERED = 50;
@@ -28,16 +28,18 @@ export class GuestReports {
   changed(host: string): void {
     if (this.#link?.open === true) {
       this.#changed.add(host);
-      this.#cancel ??= this.#timers.after(GATHERED, () => this.#tell());
+      this.#cancel ??= this.#timers.after(GATHERED, () => this.#sendChanges());
     }
   }
 
-  #tell(): void {
+  #sendChanges(): void {
     this.#cancel = undefined;
     const hosts = [...this.#changed];
     this.#changed.clear();
-    for (let from = 0; from < hosts.length && this.#link?.open === true; from += MOST_ANNOUNCED) {
-      const params: ParamsOf<SessionMethods, "guests_changed"> = { hosts: hosts.slice(from, from + MOST_ANNOUNCED) };
+    for (let from = 0; from < hosts.length && this.#link?.open === true; from += MAX_ANNOUNCED_HOSTS) {
+      const params: ParamsOf<SessionMethods, "guests_changed"> = {
+        hosts: hosts.slice(from, from + MAX_ANNOUNCED_HOSTS),
+      };
       // A notification: one that is lost is made good by the next, or by whoever looks at the host anew.
       this.#link.send({ jsonrpc: "2.0", method: "guests_changed", params });
     }

@@ -17,7 +17,7 @@ const LOOK_EVERY = 1_000;
 /** Wait for the end of the connection of a process that is dead, ms. */
 const LOOK_AFTER_DEATH = 100;
 
-export interface LeaseDoors {
+export interface LeaseDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly processes: Processes;
@@ -30,7 +30,7 @@ export type AskForLease = (holderIsDead?: string) => Promise<void>;
 /** One host's lease as its holder sees it (spec 2.4 G6). */
 export class HostLease {
   readonly #host: string;
-  readonly #doors: LeaseDoors;
+  readonly #deps: LeaseDeps;
   readonly lost: Promise<string>;
   readonly #lose: (reason: string) => void;
   #state: "none" | "held" | "lost" = "none";
@@ -38,9 +38,9 @@ export class HostLease {
   #ttl = 0;
   #epoch: number | null = null;
 
-  constructor(host: string, doors: LeaseDoors) {
+  constructor(host: string, deps: LeaseDeps) {
     this.#host = host;
-    this.#doors = doors;
+    this.#deps = deps;
     const { promise, resolve } = withResolver<string>();
     this.lost = promise;
     this.#lose = resolve;
@@ -48,7 +48,7 @@ export class HostLease {
 
   /** By this process's own monotonic clock. */
   get held(): boolean {
-    return this.#state === "held" && this.#doors.clock.monotonic() < this.#confirmedAt + this.#ttl * FENCE;
+    return this.#state === "held" && this.#deps.clock.monotonic() < this.#confirmedAt + this.#ttl * FENCE;
   }
 
   /** The epoch of the lease that was taken last, even if it is lost since. */
@@ -112,25 +112,25 @@ export class HostLease {
 
   /** Only where a pid means the same process; in another PID namespace it says nothing. This one's was that of a life before. */
   #isDead({ machine, pid, connected }: LeaseHolder): boolean {
-    const { processes } = this.#doors;
+    const { processes } = this.#deps;
     const isOwn = pid === processes.pid && !connected;
     return machine === processes.machine && (isOwn || !processes.isAlive(pid));
   }
 
   /** Waits before the next look. @throws the refusal when the holder lives, so that a wait is of no use. */
-  async #waitFor(holder: LeaseHolder, before: LeaseHolder | undefined, refusal: HostLeaseHeld): Promise<void> {
-    if (holder.connected && (!this.#isDead(holder) || wasHeard(holder, before))) {
-      throw refusal;
+  async #waitFor(holder: LeaseHolder, before: LeaseHolder | undefined, rejection: HostLeaseHeld): Promise<void> {
+    if (holder.connected && (!this.#isDead(holder) || hasBeenActive(holder, before))) {
+      throw rejection;
     }
-    this.#doors.logger.warn(`waiting for the lease of host ${this.#host}: ${refusal.message}`, { host: this.#host });
+    this.#deps.logger.warn(`waiting for the lease of host ${this.#host}: ${rejection.message}`, { host: this.#host });
     // The connection of a dead process ends when the conductor hears of it, or misses its pings.
     const wait = holder.connected ? LOOK_AFTER_DEATH : (holder.freeIn ?? LOOK_EVERY);
-    await this.#doors.timers.sleep(Math.min(wait, LOOK_EVERY));
+    await this.#deps.timers.sleep(Math.min(wait, LOOK_EVERY));
   }
 }
 
 /** Whether the conductor heard of the holder between two looks: then it lives, even if this machine has no such pid. */
-function wasHeard(holder: LeaseHolder, before: LeaseHolder | undefined): boolean {
+function hasBeenActive(holder: LeaseHolder, before: LeaseHolder | undefined): boolean {
   return before?.bootId === holder.bootId && holder.seenAgo < before.seenAgo;
 }
 

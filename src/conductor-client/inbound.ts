@@ -85,19 +85,19 @@ export class Inbound {
     const { id, method, meta = {} } = request;
     const host = meta.host ?? "";
     const inbox = this.#inboxes.get(host);
-    const answer = (outcome: Outcome) => {
+    const respond = (outcome: Outcome) => {
       if (id !== undefined && inbox?.ended !== true) {
         link.send({ jsonrpc: "2.0", id, ...outcome });
       }
     };
     const first = meta.call === undefined ? undefined : this.#calls.get(meta.call);
     if (first) {
-      first.outcome.then(answer);
+      first.outcome.then(respond);
       return;
     }
     const handlers = inbox?.handlers ?? null;
     if (inbox === undefined || handlers === null) {
-      answer({ error: encodeError(new MessagingTimeout(`this agent does not serve host ${host} now`, { host })) });
+      respond({ error: encodeError(new MessagingTimeout(`this agent does not serve host ${host} now`, { host })) });
       return;
     }
     // Known ones only: the method is what somebody sent, and may be the name of what every object has.
@@ -105,13 +105,13 @@ export class Inbound {
       ? handlers[method as AgentMethod]
       : undefined;
     if (!handler) {
-      answer({ error: { code: RPC_CODES.methodNotFound, message: `this agent knows no method ${method}` } });
+      respond({ error: { code: RPC_CODES.methodNotFound, message: `this agent knows no method ${method}` } });
       return;
     }
     const context = this.#contextOf(method, meta);
     const run = () => Reflect.apply(handler, handlers, [request.params, context]);
     if (meta.message === undefined) {
-      this.#callOnce(inbox, method, meta, run).then(answer);
+      this.#callOnce(inbox, method, meta, run).then(respond);
       return;
     }
     if (meta.message > inbox.taken) {
@@ -119,14 +119,14 @@ export class Inbound {
       this.#call(inbox, method, run);
     }
     // A cast is acknowledged when it is taken; the agent finishes it, also over a restart.
-    answer({ result: null });
+    respond({ result: null });
   }
 
   #contextOf(method: string, { requestId = "", timeout }: Meta): RequestContext {
     const deadline = timeout === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + timeout;
     return {
       requestId,
-      refuseGivenUp: () => {
+      assertCallerWaiting: () => {
         if (this.#clock.monotonic() >= deadline) {
           throw new MessagingTimeout(`whoever asked to ${method} has given up waiting: nothing is done`, { method });
         }

@@ -9,8 +9,8 @@ import type { Meta, Outcome, RequestFrame, RpcId } from "./wire/frames.js";
 
 /** Takes from a link the answers to calls that outlive it, and the requests of the conductor. */
 export interface LinkListener {
-  answered(id: number, outcome: Outcome): void;
-  asked(request: RequestFrame, link: Link): void;
+  onResponse(id: number, outcome: Outcome): void;
+  onRequest(request: RequestFrame, link: Link): void;
 }
 
 type Incoming = RequestFrame | ({ readonly id: RpcId } & Outcome);
@@ -126,15 +126,15 @@ export class Link {
 
   #takeOne(message: Incoming): void {
     if ("method" in message) {
-      this.#listener.asked(message, this);
+      this.#listener.onRequest(message, this);
     } else if (typeof message.id === "number") {
-      this.#listener.answered(message.id, message);
+      this.#listener.onResponse(message.id, message);
     } else {
-      this.#answered(message);
+      this.#onResponse(message);
     }
   }
 
-  #answered(message: { readonly id: RpcId } & Outcome): void {
+  #onResponse(message: { readonly id: RpcId } & Outcome): void {
     const question = this.#questions.get(message.id);
     this.#questions.delete(message.id);
     question?.cancel();

@@ -5,8 +5,8 @@ export function isUp(
   service: Pick<Service, "forcedDown" | "lastSeenUp" | "createdAt">,
   options: { readonly now: number; readonly serviceDownTime: number },
 ): boolean {
-  const lastSeen = service.lastSeenUp ?? service.createdAt;
-  return !service.forcedDown && Math.abs(options.now - lastSeen) <= options.serviceDownTime;
+  const lastHeartbeat = service.lastSeenUp ?? service.createdAt;
+  return !service.forcedDown && Math.abs(options.now - lastHeartbeat) <= options.serviceDownTime;
 }
 
 /** Milliseconds in which an agent that serves has sent its first heartbeat: it is due after five seconds (spec 2.1 row 7). */

@@ -1,7 +1,7 @@
 import type { Logger } from "../runtime/logger.js";
 import { ConductorError, InvalidParameters } from "./errors.js";
 import type { Link } from "./link.js";
-import { type ControlledHost, HOST_ACTIONS, type HostAction, MOST_ANNOUNCED } from "./methods/session.js";
+import { type ControlledHost, HOST_ACTIONS, type HostAction, MAX_ANNOUNCED_HOSTS } from "./methods/session.js";
 import type { HostController } from "./port.js";
 import { encodeError } from "./wire/error-codec.js";
 import type { Outcome, RequestFrame } from "./wire/frames.js";
@@ -24,7 +24,7 @@ export class OfferedControl {
   }
 
   /** Notes a change; many of one turn are told together. @param link absent: it is told on the next one */
-  tell(host: ControlledHost, link: Link | undefined): void {
+  notify(host: ControlledHost, link: Link | undefined): void {
     this.#hosts.set(host.host, host);
     const first = this.#changed.size === 0;
     this.#changed.add(host.host);
@@ -62,8 +62,8 @@ export class OfferedControl {
   }
 
   #send(hosts: readonly ControlledHost[], link: Link | undefined): void {
-    for (let from = 0; from < hosts.length; from += MOST_ANNOUNCED) {
-      const part = hosts.slice(from, from + MOST_ANNOUNCED);
+    for (let from = 0; from < hosts.length; from += MAX_ANNOUNCED_HOSTS) {
+      const part = hosts.slice(from, from + MAX_ANNOUNCED_HOSTS);
       // One without an answer is made again on the next link; a conductor of an earlier release knows of no such thing.
       link?.request("hosts_controlled", { hosts: part }, { timeout: TIMEOUT }).catch((err: unknown) => {
         this.#logger.debug("what hosts can be controlled was not taken", { err });

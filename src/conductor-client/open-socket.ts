@@ -1,7 +1,7 @@
 import { HttpConnectFailure } from "../runtime/http.js";
-import { type Socket, type Sockets, UpgradeRefused } from "../runtime/socket.js";
+import { type Socket, type Sockets, UpgradeRejectedError } from "../runtime/socket.js";
 import type { Timers } from "../runtime/timers.js";
-import { ConductorUnreachable, JoinTokenRefused } from "./errors.js";
+import { ConductorUnreachable, JoinTokenRejected } from "./errors.js";
 import { CONDUCTOR_PATH } from "./wire/frames.js";
 
 /** How a message begins when something answers, and TLS is what is wrong; it says what to do. */
@@ -17,22 +17,22 @@ export function conductorUrl(url: string): string {
 
 /**
  * Opens a socket to the conductor.
- * @throws {JoinTokenRefused} trying again cannot help.
+ * @throws {JoinTokenRejected} trying again cannot help.
  * @throws {ConductorUnreachable} anything else.
  */
 export async function openSocket(
   url: string,
   joinToken: string,
-  doors: { readonly sockets: Sockets; readonly timers: Timers },
+  deps: { readonly sockets: Sockets; readonly timers: Timers },
   limits: { readonly timeout: number; readonly signal: AbortSignal },
 ): Promise<Socket> {
   const { timeout, signal } = limits;
   const late = new AbortController();
-  const cancel = doors.timers.after(timeout, () => late.abort(new Error(`no answer within ${timeout} ms`)));
+  const cancel = deps.timers.after(timeout, () => late.abort(new Error(`no answer within ${timeout} ms`)));
   const stop = () => late.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   try {
-    return await doors.sockets.connect(url, {
+    return await deps.sockets.connect(url, {
       headers: { authorization: `Bearer ${joinToken}` },
       signal: late.signal,
     });
@@ -45,10 +45,10 @@ export async function openSocket(
 }
 
 function translate(error: unknown, url: string): Error {
-  if (error instanceof UpgradeRefused && error.status === 401) {
-    return new JoinTokenRefused(`the conductor at ${url} refused this agent: ${error.body}`);
+  if (error instanceof UpgradeRejectedError && error.status === 401) {
+    return new JoinTokenRejected(`the conductor at ${url} refused this agent: ${error.body}`);
   }
-  if (error instanceof UpgradeRefused && /speaks TLS/.test(error.body)) {
+  if (error instanceof UpgradeRejectedError && /speaks TLS/.test(error.body)) {
     const secure = url.replace(/^ws:/, "wss:");
     return new ConductorUnreachable(
       `${NO_TLS} at ${url}: that port speaks TLS: name it by ${secure}, with its CA in [conductor] cafile`,

@@ -1,7 +1,7 @@
 import type { Socket } from "../runtime/socket.js";
 
 /** Messages of one batch, and bytes that all of them together may have: the conductor's limits are far above these. */
-const MOST = 64;
+const MAX_BATCH_MESSAGES = 64;
 const BYTES = 48 * 1024;
 
 /**
@@ -67,24 +67,24 @@ export class Outgoing {
 
 /** The texts of messages that go together. */
 class Gathered {
-  #texts: string[] = [];
+  #messages: string[] = [];
   #bytes = 0;
 
   takes(text: string): boolean {
-    return this.#texts.length < MOST && this.#bytes + text.length <= BYTES;
+    return this.#messages.length < MAX_BATCH_MESSAGES && this.#bytes + text.length <= BYTES;
   }
 
   /** @returns how many there are now */
   add(text: string): number {
     this.#bytes += text.length;
-    return this.#texts.push(text);
+    return this.#messages.push(text);
   }
 
   /** All of them, which are forgotten; undefined: there are none. */
   frame(): string | undefined {
-    const texts = this.#texts;
-    this.#texts = [];
+    const messages = this.#messages;
+    this.#messages = [];
     this.#bytes = 0;
-    return texts.length > 1 ? `[${texts.join(",")}]` : texts[0];
+    return messages.length > 1 ? `[${messages.join(",")}]` : messages[0];
   }
 }

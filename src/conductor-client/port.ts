@@ -13,7 +13,7 @@ export interface CallOptions {
   readonly requestId?: string;
   readonly signal?: AbortSignal;
   /** Nobody minds when it is sent a little later, together with those of other hosts on the connection. */
-  readonly patient?: boolean;
+  readonly lowPriority?: boolean;
 }
 
 /** The state of record and the other agents, as one host's agent sees them. */
@@ -48,7 +48,7 @@ export interface RequestContext {
    * under the lock that it had to wait for, before it does anything. Lets casts pass, which have no waiting caller.
    * @throws {MessagingTimeout}
    */
-  refuseGivenUp(): void;
+  assertCallerWaiting(): void;
 }
 
 export type AgentHandlers = {
@@ -101,7 +101,7 @@ export interface HostSession extends Conductor {
 }
 
 /** A session that can end as its process would. */
-export interface MortalSession extends HostSession {
+export interface KillableSession extends HostSession {
   /**
    * Ends as `kill -9` of a process would end it, though the connection lives on: nothing is given back, no call settles any
    * more, none is repeated, and what handlers still answer is dropped. Resolves when the other end knows, or the connection
@@ -130,7 +130,7 @@ export interface ConductorConnection {
    */
   connected(): Promise<void>;
   /** `lease: false` (quirk `no-host-lease`): no lease is asked for, `leaseHeld` is always true, nothing is refused for want of one. */
-  host(name: string, options?: { readonly lease?: boolean }): MortalSession;
+  host(name: string, options?: { readonly lease?: boolean }): KillableSession;
   /**
    * Announces the hosts that `controller` controls, again after each reconnection; returns what tells of a change. Absent: nobody
    * can ask over this kind of connection.

@@ -1,12 +1,12 @@
 import type { CancelTimer, Timers } from "../runtime/timers.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
-import { MOST_REPORTED, type SessionMethods } from "./methods/session.js";
+import { MAX_HEARTBEATS, type SessionMethods } from "./methods/session.js";
 import type { CallOptions } from "./port.js";
 import { decodeError } from "./wire/error-codec.js";
 import type { Meta } from "./wire/frames.js";
 
 /** Milliseconds that a heartbeat waits for those of other hosts. */
-const PATIENCE = 500;
+const BATCH_DELAY_MS = 500;
 
 type Params = ParamsOf<SessionMethods, "hosts_report_state">;
 type Send = (
@@ -109,10 +109,10 @@ export class StateReports {
   #gather(waiting: Waiting, timeout: number | undefined): void {
     this.#gathered.add(waiting);
     this.#timeout = timeout;
-    if (this.#gathered.size >= MOST_REPORTED) {
+    if (this.#gathered.size >= MAX_HEARTBEATS) {
       this.flush();
     } else {
-      this.#cancel ??= this.#timers.after(PATIENCE, () => this.flush());
+      this.#cancel ??= this.#timers.after(BATCH_DELAY_MS, () => this.flush());
     }
   }
 
@@ -122,8 +122,8 @@ export class StateReports {
     this.#underWay.add(group);
     try {
       const options = this.#timeout === undefined ? {} : { timeout: this.#timeout };
-      const refused = await this.#send({ reports: sent.map(({ report }) => report) }, options);
-      const errors = new Map(refused.map(({ at, error }) => [at, error]));
+      const rejected = await this.#send({ reports: sent.map(({ report }) => report) }, options);
+      const errors = new Map(rejected.map(({ at, error }) => [at, error]));
       for (const [at, { resolve, reject }] of sent.entries()) {
         const error = errors.get(at);
         if (error === undefined) {

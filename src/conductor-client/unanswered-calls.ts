@@ -136,11 +136,11 @@ export class UnansweredCalls {
     const { method, params, meta, deadline } = this.#calls.get(id) as Call;
     const ack = this.acknowledged;
     // Another agent is not to begin work whose caller waits no longer.
-    const whole =
+    const fullMeta =
       method === "agent_call"
         ? { ...meta, ack, timeout: Math.max(0, Math.round(deadline - this.#clock.monotonic())) }
         : { ...meta, ack };
-    const text = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params},"meta":${JSON.stringify(whole)}}`;
+    const text = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params},"meta":${JSON.stringify(fullMeta)}}`;
     return { method, text };
   }
 }

@@ -68,8 +68,8 @@ export class AuthSections {
 }
 
 function lastText({ files, environment, commandLine }: ConfigSources, section: string): string | undefined {
-  const stands = (said: { readonly section: string; readonly option: string }) =>
-    said.option === AUTH_SECTION && normalizeSection(said.section) === section;
+  const stands = (entry: { readonly section: string; readonly option: string }) =>
+    entry.option === AUTH_SECTION && normalizeSection(entry.section) === section;
   return (
     commandLine.findLast(stands)?.value ??
     environment[`OS_${section.toUpperCase()}__${AUTH_SECTION.toUpperCase()}`] ??

@@ -170,10 +170,10 @@ class Compiler {
     const raw: Raw = {
       warnings: this.#raw.warnings,
       get: (ofSection, ofOption) => {
-        const said = this.#raw.get(ofSection, ofOption);
+        const rawValue = this.#raw.get(ofSection, ofOption);
         return ofSection === section && ofOption === option
-          ? { texts: [text], origin: said?.origin ?? DEFAULT_ORIGIN }
-          : said;
+          ? { values: [text], origin: rawValue?.origin ?? DEFAULT_ORIGIN }
+          : rawValue;
       },
     };
     const known = { compiler: this, result, changed };
@@ -215,8 +215,8 @@ class Compiler {
     if (!raw && !(fallback instanceof Derived)) {
       return { section, option, definition, value: fallback, origin };
     }
-    const texts = raw?.texts ?? (fallback instanceof Derived ? [fallback.text(this.#place)] : []);
-    const effective = type.repeated ? texts : texts.slice(-1);
+    const rawStrings = raw?.values ?? (fallback instanceof Derived ? [fallback.text(this.#place)] : []);
+    const effective = type.repeated ? rawStrings : rawStrings.slice(-1);
     try {
       const substituted = effective.map((text) => substitute(text, (name) => this.#refer(name, section)));
       const value = type.parse(substituted);
@@ -267,14 +267,14 @@ class Compiler {
     option: string,
     definition: Option<unknown>,
     origin: string,
-    texts: readonly string[],
+    values: readonly string[],
     reason: string,
   ): void {
     if (origin === DEFAULT_ORIGIN) {
       // A default is only wrong because of an option that it refers to, which is reported itself.
       return;
     }
-    const found = definition.secret ? "****" : texts.map((text) => JSON.stringify(text)).join(", ");
+    const found = definition.secret ? "****" : values.map((text) => JSON.stringify(text)).join(", ");
     this.#problems.push({ origin, section, option, found, reason });
   }
 }

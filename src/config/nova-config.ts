@@ -60,6 +60,6 @@ function withUnused(compiled: CompiledNovaConfig): CompiledNovaConfig {
   return {
     ...compiled,
     warnings: [...compiled.warnings, ...unusedOptions(compiled.config.placement.authType, compiled.values)],
-    withText: (...said) => withUnused(compiled.withText(...said)),
+    withText: (...args) => withUnused(compiled.withText(...args)),
   };
 }

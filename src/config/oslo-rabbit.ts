@@ -24,9 +24,9 @@ export function withPresentNames(sources: ConfigSources): ConfigSources {
   };
 }
 
-function presently<S extends { readonly section: string; readonly option: string }>(said: S): S {
-  const option = normalizeSection(said.section) === SECTION ? FORMER[said.option] : undefined;
-  return option === undefined ? said : { ...said, option };
+function presently<S extends { readonly section: string; readonly option: string }>(entry: S): S {
+  const option = normalizeSection(entry.section) === SECTION ? FORMER[entry.option] : undefined;
+  return option === undefined ? entry : { ...entry, option };
 }
 
 /** Options of that section in the query of a transport_url, which are stronger than any other source; others are not its own. */

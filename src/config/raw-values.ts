@@ -6,7 +6,7 @@ import type { OptionTable, SectionTable } from "./option.js";
 /** The texts that count for one option. */
 export interface RawValue {
   /** All of a repeated option, in order; of another the last one counts. */
-  readonly texts: readonly string[];
+  readonly values: readonly string[];
   /** `path:line`, the environment variable or the command-line option of the last text. */
   readonly origin: string;
 }
@@ -20,7 +20,7 @@ export interface ConfigWarning {
 }
 
 /** A name in a source that no table has, and the names that may be meant. */
-interface Stray {
+interface UnknownName {
   readonly origin: string;
   readonly what: string;
   readonly name: string;
@@ -34,7 +34,7 @@ export class RawValues {
   readonly #table: ReadonlyMap<string, OptionTable>;
   readonly #authSections: AuthSections;
   readonly #values = new Map<string, RawValue>();
-  readonly #strays: Stray[] = [];
+  readonly #unknownNames: UnknownName[] = [];
 
   constructor(table: SectionTable, sources: ConfigSources) {
     this.#authSections = new AuthSections(table, sources);
@@ -45,22 +45,22 @@ export class RawValues {
   }
 
   #takeCommandLine(commandLine: ConfigSources["commandLine"]): void {
-    const given = new Set<string>();
+    const commandLineKeys = new Set<string>();
     for (const { section, option, value, flag } of commandLine) {
       const name = normalizeSection(section);
       if (!this.#isKnown(name, option, flag)) {
         continue;
       }
       const key = keyOf(name, option);
-      const earlier = given.has(key) ? (this.#values.get(key)?.texts ?? []) : [];
-      given.add(key);
-      this.#values.set(key, { texts: [...earlier, value], origin: flag });
+      const earlier = commandLineKeys.has(key) ? (this.#values.get(key)?.values ?? []) : [];
+      commandLineKeys.add(key);
+      this.#values.set(key, { values: [...earlier, value], origin: flag });
     }
   }
 
   /** Made when it is asked for: to look for similar names takes a while. */
   get warnings(): readonly ConfigWarning[] {
-    return this.#strays.map(({ origin, what, name, label, known, brackets: [open = "", close = ""] }) => {
+    return this.#unknownNames.map(({ origin, what, name, label, known, brackets: [open = "", close = ""] }) => {
       const suggestion = didYouMean(name, known);
       return suggestion === undefined
         ? { origin, message: `${what} is ignored`, unknown: label }
@@ -92,7 +92,7 @@ export class RawValues {
       return;
     }
     const key = keyOf(name, option);
-    this.#values.set(key, { texts: [...(this.#values.get(key)?.texts ?? []), value], origin });
+    this.#values.set(key, { values: [...(this.#values.get(key)?.values ?? []), value], origin });
   }
 
   #takeEnvironment(environment: Readonly<Record<string, string | undefined>>): void {
@@ -113,10 +113,10 @@ export class RawValues {
         continue;
       }
       if (key !== undefined) {
-        this.#values.set(key, { texts: [value], origin: name });
+        this.#values.set(key, { values: [value], origin: name });
       } else if (sections.some((prefix) => name.startsWith(prefix))) {
         const what = "unknown option in the environment";
-        this.#strays.push({ origin: name, what, name, label: name, known: [...known.keys()], brackets: "" });
+        this.#unknownNames.push({ origin: name, what, name, label: name, known: [...known.keys()], brackets: "" });
       }
     }
   }
@@ -132,7 +132,7 @@ export class RawValues {
     if (!isKnown && !this.#authSections.isForeign(section)) {
       const what = `unknown option ${option} in section [${section}]`;
       const label = `[${section}] ${option}`;
-      this.#strays.push({ origin, what, name: option, label, known: Object.keys(options), brackets: "" });
+      this.#unknownNames.push({ origin, what, name: option, label, known: Object.keys(options), brackets: "" });
     }
     return isKnown;
   }
@@ -140,7 +140,7 @@ export class RawValues {
   #warnOfSection(section: string, origin: string): void {
     const what = `unknown section [${section}]`;
     const label = `[${section}]`;
-    this.#strays.push({ origin, what, name: section, label, known: [...this.#table.keys()], brackets: "[]" });
+    this.#unknownNames.push({ origin, what, name: section, label, known: [...this.#table.keys()], brackets: "[]" });
   }
 }
 

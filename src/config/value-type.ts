@@ -9,12 +9,12 @@ export interface ValueType<T> {
   /** A repeated option keeps all its values, not just the last; `parse` then gets each of them. */
   readonly repeated?: boolean;
   /** `undefined` when the text is no such value. */
-  parse(texts: readonly string[]): T | undefined;
+  parse(values: readonly string[]): T | undefined;
   /** As it could stand in a file, and as `$name` inserts it. */
   format(value: T): string;
 }
 
-const last = (texts: readonly string[]): string => texts.at(-1) ?? "";
+const last = (values: readonly string[]): string => values.at(-1) ?? "";
 
 /** Any text. */
 export const text: ValueType<string> = {
@@ -26,7 +26,7 @@ export const text: ValueType<string> = {
 /** A period of which the last one that is over is audited. */
 export const auditPeriod: ValueType<string> = {
   expected: "hour, day, month or year, and @ with a number that is in it: day@6, month@28 at most",
-  parse: (texts) => (isAuditPeriod(last(texts)) ? last(texts) : undefined),
+  parse: (values) => (isAuditPeriod(last(values)) ? last(values) : undefined),
   format: (value) => value,
 };
 
@@ -35,9 +35,9 @@ const SCHEMES = ["http:", "https:", "ws:", "wss:"];
 /** Where a control plane is. */
 export const controlPlaneUrl: ValueType<string> = {
   expected: "http://host:port, https://…, ws://… or wss://…",
-  parse: (texts) => {
-    const url = URL.canParse(last(texts)) ? new URL(last(texts)) : undefined;
-    return url !== undefined && SCHEMES.includes(url.protocol) && url.host !== "" ? last(texts) : undefined;
+  parse: (values) => {
+    const url = URL.canParse(last(values)) ? new URL(last(values)) : undefined;
+    return url !== undefined && SCHEMES.includes(url.protocol) && url.host !== "" ? last(values) : undefined;
   },
   format: (value) => value,
 };
@@ -45,7 +45,7 @@ export const controlPlaneUrl: ValueType<string> = {
 /** What a compute host may be called. */
 export const hostName: ValueType<string> = {
   expected: HOST_NAME_RULE,
-  parse: (texts) => (isHostName(last(texts)) ? last(texts) : undefined),
+  parse: (values) => (isHostName(last(values)) ? last(values) : undefined),
   format: (value) => value,
 };
 
@@ -53,7 +53,7 @@ export const hostName: ValueType<string> = {
 export function choice<const C extends string>(choices: readonly C[]): ValueType<C> {
   return {
     expected: choices.length === 2 ? choices.join(" or ") : `one of ${choices.join(", ")}`,
-    parse: (texts) => choices.find((word) => word === last(texts)),
+    parse: (values) => choices.find((word) => word === last(values)),
     format: (value) => value,
   };
 }
@@ -63,8 +63,8 @@ const FALSE = ["false", "0", "off", "no"];
 
 export const boolean: ValueType<boolean> = {
   expected: "true or false (also 1/0, yes/no, on/off)",
-  parse: (texts) => {
-    const word = last(texts).toLowerCase();
+  parse: (values) => {
+    const word = last(values).toLowerCase();
     return TRUE.includes(word) || (FALSE.includes(word) ? false : undefined);
   },
   format: (value) => (value ? "True" : "False"),
@@ -84,8 +84,8 @@ export interface NumberRange {
 export function integer(range: NumberRange = {}): ValueType<number> {
   return {
     expected: `an integer${rangeText(range)}`,
-    parse: (texts) => {
-      const digits = strip(last(texts));
+    parse: (values) => {
+      const digits = strip(last(values));
       const value = INTEGER.test(digits) ? Number(digits.replaceAll("_", "")) : Number.NaN;
       return Number.isSafeInteger(value) && isWithin(value, range) ? value : undefined;
     },
@@ -97,8 +97,8 @@ export function integer(range: NumberRange = {}): ValueType<number> {
 export function float(range: NumberRange = {}): ValueType<number> {
   return {
     expected: `a number${rangeText(range)}`,
-    parse: (texts) => {
-      const digits = strip(last(texts));
+    parse: (values) => {
+      const digits = strip(last(values));
       const value = FLOAT.test(digits) ? Number(digits.replaceAll("_", "")) : Number.NaN;
       return Number.isFinite(value) && isWithin(value, range) ? value : undefined;
     },
@@ -109,7 +109,7 @@ export function float(range: NumberRange = {}): ValueType<number> {
 /** Texts, separated by commas. */
 export const list: ValueType<readonly string[]> = {
   expected: "a list separated by commas",
-  parse: (texts) => splitList(last(texts)),
+  parse: (values) => splitList(last(values)),
   format: (value) => value.join(","),
 };
 
@@ -120,7 +120,7 @@ export const list: ValueType<readonly string[]> = {
 export const repeated: ValueType<readonly string[]> = {
   expected: "texts",
   repeated: true,
-  parse: (texts) => Object.freeze([...texts]),
+  parse: (values) => Object.freeze([...values]),
   format: (value) => value.join(","),
 };
 
@@ -138,8 +138,8 @@ export function names<const C extends string>(
   ]);
   return {
     expected: `a list of names separated by commas; known are ${[...meanings.keys()].join(", ")}`,
-    parse: (texts) => {
-      const found = splitList(last(texts)).map((word) => meanings.get(word));
+    parse: (values) => {
+      const found = splitList(last(values)).map((word) => meanings.get(word));
       return found.every((each) => each !== undefined) ? new Set(found.flatMap((each) => each ?? [])) : undefined;
     },
     format: (value) => [...value].join(","),
@@ -150,7 +150,7 @@ export function names<const C extends string>(
 export function optional<T>(type: ValueType<T>): ValueType<T | null> {
   return {
     ...type,
-    parse: (texts) => (strip(last(texts)) === "" ? null : type.parse(texts)),
+    parse: (values) => (strip(last(values)) === "" ? null : type.parse(values)),
     format: (value) => (value === null ? "" : type.format(value)),
   };
 }

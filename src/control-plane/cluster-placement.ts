@@ -8,7 +8,7 @@ import type { sharedServiceToken } from "./identity/shared-service-token.js";
 import { inProcessHttp } from "./in-process-http.js";
 import { createPlacement, type PlacementRecords } from "./placement/service.js";
 import type { Store } from "./store/store.js";
-import { Turns } from "./time-slices.js";
+import { EventLoopTicks } from "./time-slices.js";
 
 /** The Placement of a cluster: the access of conductor and scheduler, and the access that agents get. */
 export interface ClusterPlacement {
@@ -58,7 +58,7 @@ export function embeddedPlacement(options: {
     },
   });
   return {
-    http: inProcessHttp(IN_PROCESS, watched(MOUNT, service.handle), new Turns(runtime)),
+    http: inProcessHttp(IN_PROCESS, watched(MOUNT, service.handle), new EventLoopTicks(runtime)),
     access: new CachedAccess(runtime.clock, async () => {
       const issued = identity.issueServiceToken("nova");
       return {
@@ -77,7 +77,10 @@ export function embeddedPlacement(options: {
 const ASK_AGAIN = 300_000;
 
 /** One that runs elsewhere: a real Placement, or one shared by several clusters. */
-export function outsidePlacement(runtime: Pick<Runtime, "http" | "clock">, access: PlacementAccess): ClusterPlacement {
+export function createExternalPlacement(
+  runtime: Pick<Runtime, "http" | "clock">,
+  access: PlacementAccess,
+): ClusterPlacement {
   return {
     http: runtime.http,
     access,

@@ -1,15 +1,15 @@
 import { ServiceTooOld } from "../conductor-client/errors.js";
 import type { PlacementAccess } from "../placement-client/access/placement-access.js";
 import { ReportClient } from "../placement-client/report-client.js";
-import { Opened } from "../runtime/cleanup-stack.js";
+import { CleanupStack } from "../runtime/cleanup-stack.js";
 import type { Digests } from "../runtime/digests.js";
 import type { KeyMaker } from "../runtime/key-maker.js";
 import type { Random } from "../runtime/random.js";
-import type { Refuse } from "../runtime/rejection.js";
+import type { RejectRequest } from "../runtime/rejection.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { ServiceHandler } from "../runtime/service.js";
 import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
-import { embeddedPlacement, outsidePlacement } from "./cluster-placement.js";
+import { createExternalPlacement, embeddedPlacement } from "./cluster-placement.js";
 import type { QuotaConfig } from "./compute/quotas/resources.js";
 import { ConductorServer } from "./conductor/conductor-server.js";
 import type { HolderListener } from "./conductor/host-leases.js";
@@ -22,7 +22,7 @@ import { createTaskTable } from "./conductor/tasks/task-table.js";
 import { createApis } from "./create-apis.js";
 import { ensureDefaultFlavors } from "./default-flavors.js";
 import type { Extension, Inside } from "./extension.js";
-import { type OutsideDoor, openOutsideDoor } from "./external-listener.js";
+import { type ExternalListener, openExternalListener } from "./external-listener.js";
 import { openstackError } from "./http/openstack-error.js";
 import { newRequestId } from "./http/request-id.js";
 import { withAccessRules } from "./identity/application-credentials/access-rule-guard.js";
@@ -32,7 +32,7 @@ import { sharedServiceToken } from "./identity/shared-service-token.js";
 import { ensureJoinToken } from "./local/join-token.js";
 import { type ClusterInfo, clientEnvironment, type StateDir } from "./local/state-dir.js";
 import { ensureUsable } from "./local/usable-state-dir.js";
-import { isPatient } from "./low-priority-requests.js";
+import { isLowPriority } from "./low-priority-requests.js";
 import { metricsService } from "./metrics/metrics-service.js";
 import { requestLog } from "./request-log/request-log.js";
 import { RequestRecorder } from "./request-log/request-recorder.js";
@@ -40,7 +40,7 @@ import { type RequestListener, RequestWatch } from "./request-log/watched-reques
 import { createScheduler, type SchedulerConfig } from "./scheduler/scheduler.js";
 import { openStore } from "./store/open-store.js";
 import type { Store } from "./store/store.js";
-import { Turns } from "./time-slices.js";
+import { EventLoopTicks } from "./time-slices.js";
 
 export interface ControlPlaneOptions extends TaskOptions {
   readonly runtime: Runtime;
@@ -65,7 +65,7 @@ export interface ControlPlaneOptions extends TaskOptions {
   /** Refuses to start while a nova-compute is older (spec 1.2); absent: works with any. */
   readonly oldestServiceVersion?: number;
   /** A second door, for other machines. Default: none. */
-  readonly outside?: OutsideDoor;
+  readonly externalListener?: ExternalListener;
   /** Nodes that the embedded Ironic has at least. Default 0. */
   readonly ironicNodes?: number;
   /** A Placement that runs elsewhere. Default: the embedded one. */
@@ -97,36 +97,36 @@ const CONCURRENT_TASKS = 32;
  * @throws {ServiceTooOld}
  */
 export async function startControlPlane(options: ControlPlaneOptions) {
-  const opened = new Opened();
+  const cleanup = new CleanupStack();
   try {
-    return await open(options, opened);
+    return await open(options, cleanup);
   } catch (error) {
-    await opened.close();
+    await cleanup.close();
     throw error;
   }
 }
 
-/** @param opened takes what is to be closed, also when a later step fails. */
-async function open(options: ControlPlaneOptions, opened: Opened) {
+/** @param cleanup takes what is to be closed, also when a later step fails. */
+async function open(options: ControlPlaneOptions, cleanup: CleanupStack) {
   const { runtime, digests, directory } = options;
   const { clock, random, files, modules } = runtime;
   const logger = runtime.logger;
   await ensureUsable(files, directory);
   const joinToken = await ensureJoinToken(files, random, directory);
   const store = await openStore({ path: directory.database, runtime });
-  opened.add(() => store.close());
-  refuseOldServices(store, options.oldestServiceVersion);
+  cleanup.add(() => store.close());
+  assertServiceVersion(store, options.oldestServiceVersion);
   const services = new OwnServices({
     store,
     host: runtime.processes.hostname,
     runtime: { ...runtime, logger: logger.child({ service: "conductor" }) },
     reportInterval: options.reportInterval ?? REPORT_INTERVAL,
   });
-  opened.add(() => services.stop());
+  cleanup.add(() => services.stop());
   ensureDefaultFlavors(store);
   const identity = createIdentity({ sql: store.database, clock, random, digests, logger });
   const ironic = await openClusterIronic({ runtime, store, identity, directory, nodes: options.ironicNodes ?? 0 });
-  opened.add(() => ironic.stop());
+  cleanup.add(() => ironic.stop());
   const agentToken = sharedServiceToken(identity, clock, "nova");
   let url = "";
   const watch = new RequestWatch(clock, identity.find, [
@@ -135,7 +135,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   ]);
   const recorder = new RequestRecorder(clock, identity.callerOf, watch.add);
   const placement = options.placement
-    ? outsidePlacement(runtime, options.placement)
+    ? createExternalPlacement(runtime, options.placement)
     : embeddedPlacement({ runtime, store, identity, agentToken, rootUrl: () => url, watched: watch.service });
   const reports = new ReportClient({
     http: placement.http,
@@ -186,12 +186,12 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
       },
     }),
     concurrency: CONCURRENT_TASKS,
-    turns: new Turns(runtime),
+    ticks: new EventLoopTicks(runtime),
     clock,
     logger: logger.child({ service: "conductor" }),
   });
   runner = tasks;
-  opened.add(() => tasks.stop());
+  cleanup.add(() => tasks.stop());
   const apis = createApis({
     runtime: { ...runtime, logger: logger.child({ service: "compute-api" }) },
     digests,
@@ -217,7 +217,12 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
 
   const mounted = { ...apis.services, "/baremetal": ironic.handle, ...placement.services };
   const guarded = withAccessRules(mounted, identity.accessRules);
-  const doors = { services: guarded, isPatient, sockets: conductor.sockets, refuse: watch.refusals(openstackError) };
+  const listenOptions = {
+    services: guarded,
+    isPatient: isLowPriority,
+    sockets: conductor.sockets,
+    reject: watch.rejections(openstackError),
+  };
   const metrics = metricsService({
     store,
     files,
@@ -240,20 +245,22 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   });
   const listener = await runtime.servers.listen({
     port: options.port,
-    ...doors,
+    ...listenOptions,
     services: {
       ...watch.all(guarded),
       "/metrics": metrics,
-      ...(extension && extended(extension, doors.refuse, random)),
+      ...(extension && extended(extension, listenOptions.reject, random)),
     },
   });
-  opened.add(() => listener.close());
-  opened.add(() => extension?.close());
-  const outside = options.outside && (await openOutsideDoor(options.outside, doors, runtime, watch.service));
-  opened.add(async () => outside?.close());
-  opened.add(() => conductor.stop());
+  cleanup.add(() => listener.close());
+  cleanup.add(() => extension?.close());
+  const externalServer =
+    options.externalListener &&
+    (await openExternalListener(options.externalListener, listenOptions, runtime, watch.service));
+  cleanup.add(async () => externalServer?.close());
+  cleanup.add(() => conductor.stop());
   url = listener.url;
-  await tellWhere({ url, ...(outside && { outside: outside.url }) }, identity, options);
+  await writeLocation({ url, ...(externalServer && { outside: externalServer.url }) }, identity, options);
   // Nothing fails from here on.
   tasks.start();
   ironic.start();
@@ -262,7 +269,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     /** `http://127.0.0.1:8774` */
     url,
     /** Where other machines find it: `https://192.0.2.2:8775`; undefined: nowhere. */
-    outsideUrl: outside?.url,
+    externalUrl: externalServer?.url,
     /** The state of record, for those that live in the same process. */
     store,
     /** Hosts that their processes start, stop and kill when they are asked to over their connections. */
@@ -271,16 +278,20 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     hostsToReport: conductor.hostsToReport,
     /** Once its doors are cut: closes those that listen, and the store, with whatever is under way. */
     cut: async () => {
-      await Promise.all([listener.close(0), outside?.close(0)]);
+      await Promise.all([listener.close(0), externalServer?.close(0)]);
       store.close();
     },
     /** Takes no more requests, lets those that run end, closes the store. What is left to do is done at the next start. */
-    stop: () => opened.close(),
+    stop: () => cleanup.close(),
   };
 }
 
 /** What is served for an extension; the root is nothing to who asks for it otherwise. */
-function extended(extension: Extension, refuse: Refuse, random: Random): Readonly<Record<string, ServiceHandler>> {
+function extended(
+  extension: Extension,
+  reject: RejectRequest,
+  random: Random,
+): Readonly<Record<string, ServiceHandler>> {
   return {
     ...extension.services,
     "/": (request) => {
@@ -288,21 +299,27 @@ function extended(extension: Extension, refuse: Refuse, random: Random): Readonl
       const reason = "nothing is served at this path";
       const target = `/${path}${query === "" ? "" : `?${query}`}`;
       return (
-        extension.root(request) ?? refuse({ status: 404, reason, requestId: newRequestId(random), method, target })
+        extension.root(request) ?? reject({ status: 404, reason, requestId: newRequestId(random), method, target })
       );
     },
   };
 }
 
 /** Writes the files by which clients, agents and commands find the control plane. */
-async function tellWhere(
+async function writeLocation(
   where: Pick<ClusterInfo, "url" | "outside">,
   identity: Identity,
-  { runtime, directory, outside }: ControlPlaneOptions,
+  { runtime, directory, externalListener }: ControlPlaneOptions,
 ): Promise<void> {
   const { files, processes } = runtime;
   const { url } = where;
-  await writeCloudsYaml(files, directory.cloudsFile, identity, `${where.outside ?? url}/identity/v3`, outside?.cacert);
+  await writeCloudsYaml(
+    files,
+    directory.cloudsFile,
+    identity,
+    `${where.outside ?? url}/identity/v3`,
+    externalListener?.cacert,
+  );
   await writeIronicConfig(files, directory, `${url}/identity/v3`);
   const info: ClusterInfo = {
     ...where,
@@ -314,7 +331,7 @@ async function tellWhere(
 }
 
 /** @throws {ServiceTooOld} */
-function refuseOldServices(store: Store, oldest = 0): void {
+function assertServiceVersion(store: Store, oldest = 0): void {
   const minimum = store.services.minimumVersion("nova-compute");
   if (minimum === 0 || minimum >= oldest) {
     return;

@@ -5,7 +5,7 @@ import { onlyForKnownHosts } from "./http/known-hosts.js";
 import { newRequestId } from "./http/request-id.js";
 
 /** Where the control plane listens for other machines. */
-export interface OutsideDoor {
+export interface ExternalListener {
   /** `192.0.2.2`, or `0.0.0.0` for all of this machine's. */
   readonly address: string;
   /** 0: any free one. */
@@ -26,9 +26,9 @@ export interface OutsideDoor {
  * Serves on it what is served on loopback.
  * @param watched sees the requests of each service. @throws {AddressInUse} @throws {AddressUnusable}
  */
-export async function openOutsideDoor(
-  { address, port, lastPort, tls, host, names }: OutsideDoor,
-  { services, ...doors }: Pick<ListenOptions, "services" | "isPatient" | "sockets" | "refuse">,
+export async function openExternalListener(
+  { address, port, lastPort, tls, host, names }: ExternalListener,
+  { services, ...listenOptions }: Pick<ListenOptions, "services" | "isLowPriority" | "sockets" | "reject">,
   { servers, random }: Pick<Runtime, "servers" | "random">,
   watched: (mount: string, handler: ServiceHandler) => ServiceHandler,
 ): Promise<{ readonly url: string; close(grace?: number): Promise<void> }> {
@@ -40,7 +40,7 @@ export async function openOutsideDoor(
     ),
   ]);
   const listen = (port: number) =>
-    servers.listen({ address, port, services: Object.fromEntries(guarded), ...doors, ...(tls && { tls }) });
+    servers.listen({ address, port, services: Object.fromEntries(guarded), ...listenOptions, ...(tls && { tls }) });
   const listener = port === 0 && lastPort !== undefined ? await listen(lastPort).catch(freePort) : await listen(port);
   return {
     url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${listener.port}`,

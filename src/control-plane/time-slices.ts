@@ -5,7 +5,7 @@ import type { Timers } from "../runtime/timers.js";
 const TURN = 20;
 
 /** Keeps long work from holding everybody else up: between its steps it asks whether others are due, and lets them go first. */
-export class Turns {
+export class EventLoopTicks {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #timers: Pick<Timers, "sleep">;
   #since: number;

@@ -4,13 +4,13 @@ import type { Inside } from "../control-plane/extension.js";
 import type { Digests } from "../runtime/digests.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { ServiceRequest, ServiceResponse } from "../runtime/service.js";
-import { type Deed, doDeed } from "./actions/action.js";
+import { type RunnableAction, runAction } from "./actions/action.js";
 import { serverLife } from "./lifecycle/server-life.js";
 import { PageFiles } from "./page-files.js";
 import { RequestRing } from "./requests/request-ring.js";
-import { emptyAnswer, guarded, jsonAnswer, refusal } from "./responses.js";
+import { emptyResponse, errorResponse, guarded, jsonResponse } from "./responses.js";
 import type { HostFolders } from "./rows/guests.js";
-import type { ReadShelves } from "./rows/saved-items.js";
+import type { ReadSavedItems } from "./rows/saved-items.js";
 import { cookieIn, setCookie } from "./session/cookie.js";
 import { Login } from "./session/login.js";
 import { foreignFetch, foreignRequest } from "./session/routes.js";
@@ -31,9 +31,9 @@ export interface DashboardOptions {
   readonly joinToken: () => Promise<string | undefined>;
   readonly folders: HostFolders;
   /** What can be done on the page. */
-  readonly deeds: readonly Deed[];
+  readonly actions: readonly RunnableAction[];
   /** What the page offers besides; called when somebody looks, and when a deed of theirs was done. */
-  readonly shelves: ReadShelves;
+  readonly savedItems: ReadSavedItems;
   /** Called when the window closes: deeds that are under way end. */
   readonly onClose: () => void;
   /** For the page, when somebody sets a fault. */
@@ -57,16 +57,16 @@ const LINGERED = 30_000;
 
 /** Serves the page, and what it shows, to browsers of this machine; wire/ says what is where. */
 export function openDashboard(inside: Inside, options: DashboardOptions): Dashboard {
-  const { runtime, deeds } = options;
+  const { runtime, actions: runnableActions } = options;
   const { clock, random, files } = runtime;
   const sessions = new Sessions(clock, random);
   const login = new Login(inside, runtime);
   const page = new PageFiles(options.pageFolder, files, options.digests);
-  const watch = new Watch({ inside, runtime, folders: options.folders, shelves: options.shelves });
+  const watch = new Watch({ inside, runtime, folders: options.folders, savedItems: options.savedItems });
   const viewers = new Viewers(
     {
       feed: watch.feed,
-      rows: () => watch.shown.rows(),
+      rows: () => watch.view.rows(),
       begin: () => watch.begin(),
       end: () => watch.end(),
       lingers: LINGERED,
@@ -96,36 +96,36 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
   async function root(request: ServiceRequest): Promise<ServiceResponse> {
     const foreign = foreignRequest(request, inside.url());
     if (foreign !== undefined) {
-      return refusal(403, foreign);
+      return errorResponse(403, foreign);
     }
-    const answer = await page.answer("index.html", request);
-    return guarded(answer ?? refusal(404, `the page is not in ${options.pageFolder}: npm run build makes it`));
+    const response = await page.handle("index.html", request);
+    return guarded(response ?? errorResponse(404, `the page is not in ${options.pageFolder}: npm run build makes it`));
   }
 
   async function serve(request: ServiceRequest): Promise<ServiceResponse> {
     const foreign = foreignRequest(request, inside.url());
     if (foreign !== undefined) {
-      return refusal(403, foreign);
+      return errorResponse(403, foreign);
     }
     const [first = "", name = "", ...rest] = request.path.slice(1).split("/");
     if (rest.length > 0) {
-      return refusal(404, `nothing is at /window${request.path}`);
+      return errorResponse(404, `nothing is at /window${request.path}`);
     }
     if (first === "enter" && name === "") {
       return enter(request);
     }
     if (name === "") {
-      const file = await page.answer(first, request);
+      const file = await page.handle(first, request);
       if (file !== undefined) {
         return guarded(file);
       }
     }
     return foreignFetch(request) === undefined
-      ? behindDoors(request, first, name)
-      : refusal(403, foreignFetch(request) ?? "");
+      ? serveSameOrigin(request, first, name)
+      : errorResponse(403, foreignFetch(request) ?? "");
   }
 
-  async function behindDoors(request: ServiceRequest, first: string, name: string): Promise<ServiceResponse> {
+  async function serveSameOrigin(request: ServiceRequest, first: string, name: string): Promise<ServiceResponse> {
     const { method, headers } = request;
     if (first === "keys" && name === "" && method === "POST") {
       return makeKey(request);
@@ -136,83 +136,86 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
     }
     const session = sessions.find(cookie);
     if (session === undefined) {
-      return refusal(401, "there is no session, or it has ended: compute-cluster open begins one");
+      return errorResponse(401, "there is no session, or it has ended: compute-cluster open begins one");
     }
     const followed = first === "events" ? viewers : first === "requests" ? readers : undefined;
     if (followed !== undefined && name === "" && method === "GET") {
       const { readOnly } = session;
-      const actions = readOnly ? [] : deeds.map(({ action }) => action);
+      const actions = readOnly ? [] : runnableActions.map(({ action }) => action);
       return followed.stream(request, session, { ...hello, actions, readOnly });
     }
     if (first === "servers" && method === "GET") {
       const { store } = inside;
       const life = serverLife(name, {
         store,
-        consumers: watch.shown.consumers,
-        seen: watch.shown.seen,
-        flavorName: (id) => watch.shown.flavors.nameOf(id),
+        consumers: watch.view.consumers,
+        observed: watch.view.observed,
+        flavorName: (id) => watch.view.flavors.nameOf(id),
       });
-      return life === undefined ? refusal(404, `no server has the uuid ${name}`) : jsonAnswer(200, life);
+      return life === undefined ? errorResponse(404, `no server has the uuid ${name}`) : jsonResponse(200, life);
     }
     if (first === "requests" && method === "GET") {
       const found = requests.bodies(name);
-      return found === undefined ? refusal(404, "this request is no longer kept") : jsonAnswer(200, found);
+      return found === undefined ? errorResponse(404, "this request is no longer kept") : jsonResponse(200, found);
     }
     if (first === "actions" && method === "POST") {
       return act(request, name, session);
     }
-    return refusal(404, `nothing is at /window${request.path} for ${method}`);
+    return errorResponse(404, `nothing is at /window${request.path} for ${method}`);
   }
 
   function enter({ query, method }: ServiceRequest): ServiceResponse {
     const key = new URLSearchParams(query).get("key") ?? "";
     const cookie = method === "GET" ? sessions.enter(key) : undefined;
     return cookie === undefined
-      ? emptyAnswer(303, { location: "/?refused" })
-      : emptyAnswer(303, { location: "/", "set-cookie": setCookie(cookie, inside.url()) });
+      ? emptyResponse(303, { location: "/?refused" })
+      : emptyResponse(303, { location: "/", "set-cookie": setCookie(cookie, inside.url()) });
   }
 
   async function makeKey({ headers, query }: ServiceRequest): Promise<ServiceResponse> {
     const token = await options.joinToken();
-    const given = headers.authorization?.replace(/^Bearer /, "") ?? "";
+    const bearerToken = headers.authorization?.replace(/^Bearer /, "") ?? "";
     const readOnly = new URLSearchParams(query).get("read-only") === "1";
-    return token !== undefined && token !== "" && equalInConstantTime(given, token)
-      ? jsonAnswer(200, { key: sessions.makeKey(readOnly) })
-      : refusal(401, "expected the cluster's join token, which is in its state directory");
+    return token !== undefined && token !== "" && equalInConstantTime(bearerToken, token)
+      ? jsonResponse(200, { key: sessions.makeKey(readOnly) })
+      : errorResponse(401, "expected the cluster's join token, which is in its state directory");
   }
 
   async function sessionItself(request: ServiceRequest, cookie: string): Promise<ServiceResponse> {
     switch (request.method) {
       case "GET":
-        return sessions.find(cookie) === undefined ? refusal(401, "there is no session") : emptyAnswer(204);
+        return sessions.find(cookie) === undefined ? errorResponse(401, "there is no session") : emptyResponse(204);
       case "DELETE":
         sessions.end(cookie, "the session was ended");
-        return emptyAnswer(204, { "set-cookie": setCookie("", inside.url()) });
+        return emptyResponse(204, { "set-cookie": setCookie("", inside.url()) });
       case "POST": {
-        const refused = await login.refuses(request);
-        return refused ?? emptyAnswer(204, { "set-cookie": setCookie(sessions.begin(false), inside.url()) });
+        const rejection = await login.checkCredentials(request);
+        return rejection ?? emptyResponse(204, { "set-cookie": setCookie(sessions.begin(false), inside.url()) });
       }
       default:
-        return refusal(405, "use GET, POST or DELETE");
+        return errorResponse(405, "use GET, POST or DELETE");
     }
   }
 
   async function act(request: ServiceRequest, name: string, { secret, readOnly }: Session): Promise<ServiceResponse> {
     if (!equalInConstantTime(request.headers[SESSION_HEADER] ?? "", secret)) {
-      return refusal(403, `expected the header ${SESSION_HEADER} with the session's secret`);
+      return errorResponse(403, `expected the header ${SESSION_HEADER} with the session's secret`);
     }
     if (readOnly) {
-      return refusal(403, "this session is read-only: compute-cluster open begins one that is not");
+      return errorResponse(403, "this session is read-only: compute-cluster open begins one that is not");
     }
-    const deed = deeds.find(({ action }) => action.name === name);
-    if (deed === undefined) {
-      return refusal(404, `there is no action ${name}; there are ${deeds.map(({ action }) => action.name).join(", ")}`);
+    const runnable = runnableActions.find(({ action }) => action.name === name);
+    if (runnable === undefined) {
+      return errorResponse(
+        404,
+        `there is no action ${name}; there are ${runnableActions.map(({ action }) => action.name).join(", ")}`,
+      );
     }
-    const answer = await doDeed(deed, request.body, (host) => watch.look(host));
-    if (["snapshot", "finding", "cluster"].includes(deed.action.subject)) {
-      watch.noteShelves();
+    const response = await runAction(runnable, request.body, (host) => watch.look(host));
+    if (["snapshot", "finding", "cluster"].includes(runnable.action.subject)) {
+      watch.noteSavedItems();
     }
-    return answer;
+    return response;
   }
 
   return {

@@ -29,7 +29,7 @@ export class PageFiles {
   }
 
   /** Undefined: there is no such file. */
-  async answer(name: string, { headers, method }: ServiceRequest): Promise<ServiceResponse | undefined> {
+  async handle(name: string, { headers, method }: ServiceRequest): Promise<ServiceResponse | undefined> {
     const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
     if (type === undefined || (method !== "GET" && method !== "HEAD")) {
       return undefined;

@@ -1,6 +1,6 @@
 import type { Inside } from "../control-plane/extension.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { SeenStates } from "./lifecycle/observed-states.js";
+import { ObservedStates } from "./lifecycle/observed-states.js";
 import { latestAction } from "./lifecycle/server-life.js";
 import { Consumers } from "./rows/consumers.js";
 import { Findings } from "./rows/findings.js";
@@ -9,49 +9,49 @@ import { Guests, type HostFolders } from "./rows/guests.js";
 import { Hosts } from "./rows/hosts.js";
 import { Moves } from "./rows/moves.js";
 import { Providers } from "./rows/providers.js";
-import { type ReadShelves, SHELVES, Shelves } from "./rows/saved-items.js";
+import { type ReadSavedItems, SAVED_ITEM_KINDS, SavedItems } from "./rows/saved-items.js";
 import { serverRow } from "./rows/server-row.js";
 import type { DashboardRow, Kind, Rows } from "./wire/stream.js";
 
 /** Milliseconds that an agent may take to say what it has. */
-const PATIENCE = 5_000;
+const AGENT_TIMEOUT_MS = 5_000;
 /** Servers that are read at a time. */
 const PAGE = 50;
 
-export interface ShownDeps {
+export interface DashboardViewDeps {
   readonly inside: Inside;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random">;
   readonly folders: HostFolders;
-  readonly shelves: ReadShelves;
+  readonly savedItems: ReadSavedItems;
   /** Called with each row that may be otherwise now, by what is not a change of a record. */
   readonly onChange: (kind: Kind, key: string) => void;
 }
 
 /** The rows of everything that the page shows, read from where they are. */
-export class Shown {
+export class DashboardView {
   readonly flavors: Flavors;
-  readonly seen: SeenStates;
+  readonly observed: ObservedStates;
   /** Undefined, and so the next: Placement is elsewhere. */
   readonly consumers: Consumers | undefined;
   readonly providers: Providers | undefined;
   readonly hosts: Hosts;
   readonly guests: Guests;
-  readonly shelves: Shelves;
+  readonly savedItems: SavedItems;
   /** Where servers were when they changed last: what leaves a host is looked for there, too. */
   readonly homes = new Map<string, string>();
   readonly #moves: Moves;
   readonly #findings: Findings;
-  readonly #deps: ShownDeps;
+  readonly #deps: DashboardViewDeps;
 
-  constructor(deps: ShownDeps) {
+  constructor(deps: DashboardViewDeps) {
     const { inside, runtime, folders, onChange } = deps;
     const { store, placement, bus } = inside;
     const { clock, timers, random } = runtime;
     this.#deps = deps;
     this.flavors = new Flavors(store);
-    this.shelves = new Shelves(deps.shelves, onChange);
+    this.savedItems = new SavedItems(deps.savedItems, onChange);
     this.#moves = new Moves(store, this.flavors);
-    this.seen = new SeenStates(clock);
+    this.observed = new ObservedStates(clock);
     this.#findings = new Findings(store, (key) => onChange("finding", key));
     this.guests = new Guests({
       folders,
@@ -59,11 +59,11 @@ export class Shown {
       timers,
       ask: (host) =>
         bus.serves(host)
-          ? bus.call(host, "list_guests", {}, { timeout: PATIENCE, requestId: `req-${random.uuid()}` })
+          ? bus.call(host, "list_guests", {}, { timeout: AGENT_TIMEOUT_MS, requestId: `req-${random.uuid()}` })
           : undefined,
       onRead: (host) => {
         onChange("guests", host);
-        this.#findings.judgeHost(host, this.guests.read(host));
+        this.#findings.checkHost(host, this.guests.read(host));
       },
       onFaults: (host) => onChange("host", host),
     });
@@ -81,7 +81,7 @@ export class Shown {
   /** Forgets all of it: nobody looks. */
   clear(): void {
     this.homes.clear();
-    for (const known of [this.hosts, this.guests, this.#findings, this.shelves, this.seen, this.flavors]) {
+    for (const known of [this.hosts, this.guests, this.#findings, this.savedItems, this.observed, this.flavors]) {
       known.clear();
     }
     this.consumers?.clear();
@@ -94,9 +94,9 @@ export class Shown {
     for (const [key, value] of this.flavors.all()) {
       yield { kind: "flavor", key, value };
     }
-    for (const [row, seen] of this.hosts.all()) {
+    for (const [row, heartbeatAt] of this.hosts.all()) {
       yield { kind: "host", key: row.host, value: row };
-      yield { kind: "heartbeat", key: row.host, value: seen };
+      yield { kind: "heartbeat", key: row.host, value: heartbeatAt };
       if (this.guests.read(row.host) === undefined) {
         this.guests.look(row.host);
       }
@@ -107,7 +107,7 @@ export class Shown {
         if (instance.host !== null) {
           this.homes.set(instance.uuid, instance.host);
         }
-        this.judgeHolding(instance.uuid);
+        this.checkServerAllocations(instance.uuid);
         yield { kind: "server", key: instance.uuid, value: serverRow(instance, store) };
       }
       const last = page.at(-1);
@@ -126,14 +126,14 @@ export class Shown {
       yield { kind: "traits", key, value };
     }
     for (const uuid of placement?.consumers.keys() ?? []) {
-      this.judgeConsumer(uuid);
+      this.checkConsumer(uuid);
       yield* this.#row("consumer", uuid);
     }
     for (const [key, value] of this.guests.all) {
       yield { kind: "guests", key, value };
     }
-    for (const kind of SHELVES) {
-      for (const [key, value] of this.shelves.all[kind]) {
+    for (const kind of SAVED_ITEM_KINDS) {
+      for (const [key, value] of this.savedItems.all[kind]) {
         yield { kind, key, value } as DashboardRow;
       }
     }
@@ -180,7 +180,7 @@ export class Shown {
       case "edit":
       case "snapshot":
       case "scenario":
-        return this.shelves.all[kind].get(key);
+        return this.savedItems.all[kind].get(key);
     }
   }
 
@@ -189,22 +189,22 @@ export class Shown {
     const instance = store.instances.get(uuid);
     const row = instance === null ? undefined : serverRow(instance, store);
     if (row !== undefined) {
-      this.seen.noteServer(row);
+      this.observed.noteServer(row);
     }
     return row;
   }
 
   /** Finds out whether a server holds nothing, or two hosts; where Placement is elsewhere nobody knows. */
-  judgeHolding(server: string): void {
+  checkServerAllocations(server: string): void {
     if (this.consumers !== undefined) {
-      this.#findings.judgeHolding(server, this.consumers.providersOf(server));
+      this.#findings.checkServerAllocations(server, this.consumers.providersOf(server));
     }
   }
 
   /** Finds out whether a consumer holds something for nobody. @returns undefined: it holds nothing */
-  judgeConsumer(uuid: string): Rows["consumer"] | undefined {
+  checkConsumer(uuid: string): Rows["consumer"] | undefined {
     const row = this.consumers?.read(uuid);
-    this.#findings.judgeConsumer(uuid, row);
+    this.#findings.checkConsumer(uuid, row);
     return row;
   }
 }

@@ -3,11 +3,11 @@ import type { ServiceRequest, ServiceResponse } from "../runtime/service.js";
 import type { CancelTimer } from "../runtime/timers.js";
 import { eventStream } from "./feed/event-stream.js";
 import type { Feed } from "./feed/feed.js";
-import { guarded, refusal } from "./responses.js";
+import { errorResponse, guarded } from "./responses.js";
 import type { Session } from "./session/sessions.js";
 import type { DashboardHello, DashboardRow } from "./wire/stream.js";
 
-const MOST_VIEWERS = 20;
+const MAX_VIEWERS = 20;
 
 /** What browsers can follow, which is followed here only while one does. */
 interface Followed {
@@ -39,8 +39,8 @@ export class Viewers {
     session: Session,
     hello: Omit<DashboardHello, "reset" | "at" | "secret">,
   ): ServiceResponse {
-    if (this.#count >= MOST_VIEWERS) {
-      return refusal(503, `${this.#count} pages look at this cluster already; close one of them`);
+    if (this.#count >= MAX_VIEWERS) {
+      return errorResponse(503, `${this.#count} pages look at this cluster already; close one of them`);
     }
     this.#cancel?.();
     this.#cancel = undefined;

@@ -3,45 +3,45 @@ import type { TouchedRecords } from "../control-plane/placement/store/changed-ro
 import type { StoreChange } from "../control-plane/store/changes.js";
 import type { CancelTimer } from "../runtime/timers.js";
 import { Feed } from "./feed/feed.js";
-import { Shown, type ShownDeps } from "./view.js";
+import { DashboardView, type DashboardViewDeps } from "./view.js";
 
 /** Milliseconds between two looks at which hosts time alone has taken down. */
-const TURNS = 1_000;
+const HOST_POLL_INTERVAL_MS = 1_000;
 /** Milliseconds after which processes are asked about again, of whose end nobody tells; and after something was done to one. */
-const AGENTS_ASKED = 5_000;
+const AGENT_POLL_INTERVAL_MS = 5_000;
 const SOON = 200;
 
-type WatchDeps = Omit<ShownDeps, "onChange">;
+type WatchDeps = Omit<DashboardViewDeps, "onChange">;
 
 /** Follows what the page shows by the state of record's own changes, between {@link begin} and {@link end}. */
 export class Watch {
   readonly feed: Feed;
-  readonly shown: Shown;
+  readonly view: DashboardView;
   readonly #inside: Inside;
   readonly #runtime: WatchDeps["runtime"];
   #ends: (() => void)[] = [];
-  #cancelTurns: CancelTimer | undefined;
+  #cancelHostPoll: CancelTimer | undefined;
   #cancelAsk: CancelTimer | undefined;
-  #asksSoon = false;
+  #isAgentPollSoon = false;
 
   constructor({ inside, runtime, ...deps }: WatchDeps) {
     this.#inside = inside;
     this.#runtime = runtime;
-    this.feed = new Feed(runtime, (kind, key) => this.shown.read(kind, key));
-    this.shown = new Shown({ inside, runtime, ...deps, onChange: (kind, key) => this.feed.changed(kind, key) });
+    this.feed = new Feed(runtime, (kind, key) => this.view.read(kind, key));
+    this.view = new DashboardView({ inside, runtime, ...deps, onChange: (kind, key) => this.feed.changed(kind, key) });
   }
 
   begin(): void {
     const { store, placement, onGuests } = this.#inside;
-    this.shown.hosts.noteAggregates();
+    this.view.hosts.noteAggregates();
     this.#ends = [
       store.onChange((change) => this.#changed(change)),
       placement?.onChange((touched) => this.#touched(touched)) ?? (() => undefined),
-      onGuests((host) => this.shown.guests.look(host)),
+      onGuests((host) => this.view.guests.look(host)),
     ];
     this.#turn();
     this.#askAgents(0);
-    this.noteShelves();
+    this.noteSavedItems();
   }
 
   end(): void {
@@ -49,25 +49,25 @@ export class Watch {
       end();
     }
     this.#ends = [];
-    this.#cancelTurns?.();
+    this.#cancelHostPoll?.();
     this.#cancelAsk?.();
     this.#cancelAsk = undefined;
-    this.#asksSoon = false;
-    this.shown.clear();
+    this.#isAgentPollSoon = false;
+    this.view.clear();
     this.feed.clear();
   }
 
   /** Something was done to the host that no record tells of, such as the end of its process. */
   look(host: string): void {
     if (this.#ends.length > 0) {
-      this.shown.guests.look(host);
+      this.view.guests.look(host);
       this.#askAgents(SOON);
     }
   }
 
   /** Snapshots, or what the last audit has found, may be others now. */
-  noteShelves(): void {
-    void this.shown.shelves.note();
+  noteSavedItems(): void {
+    void this.view.savedItems.note();
   }
 
   #changed({ kind, id }: StoreChange): void {
@@ -85,12 +85,12 @@ export class Watch {
         this.#moveChanged(Number(id));
         break;
       case "flavor":
-        for (const key of this.shown.flavors.note()) {
+        for (const key of this.view.flavors.note()) {
           this.feed.changed("flavor", key);
         }
         break;
       case "aggregate":
-        for (const host of this.shown.hosts.noteAggregates()) {
+        for (const host of this.view.hosts.noteAggregates()) {
           this.feed.changed("host", host);
         }
         break;
@@ -108,12 +108,12 @@ export class Watch {
   }
 
   #serviceChanged(id: number): void {
-    const host = this.shown.hosts.nameOf(id);
+    const host = this.view.hosts.nameOf(id);
     if (host === undefined) {
       return;
     }
     this.feed.changed("heartbeat", host);
-    if (this.shown.hosts.noteHeartbeat(host)) {
+    if (this.view.hosts.noteHeartbeat(host)) {
       this.feed.changed("host", host);
       this.look(host);
     }
@@ -125,25 +125,25 @@ export class Watch {
       this.feed.changed("host", node.host);
       this.feed.changed("provider", node.uuid);
       // What its agent could not reach may be there again.
-      this.shown.guests.look(node.host);
+      this.view.guests.look(node.host);
     }
   }
 
   #serverChanged(uuid: string): void {
     const host = this.#inside.store.instances.get(uuid)?.host ?? null;
-    const before = this.shown.homes.get(uuid);
+    const before = this.view.homes.get(uuid);
     this.feed.changed("server", uuid);
     this.#ownerChanged(uuid);
-    this.shown.judgeHolding(uuid);
+    this.view.checkServerAllocations(uuid);
     for (const each of new Set([host, before])) {
       if (each !== null && each !== undefined) {
-        this.shown.guests.look(each);
+        this.view.guests.look(each);
       }
     }
     if (host === null) {
-      this.shown.homes.delete(uuid);
+      this.view.homes.delete(uuid);
     } else {
-      this.shown.homes.set(uuid, host);
+      this.view.homes.set(uuid, host);
     }
   }
 
@@ -154,18 +154,18 @@ export class Watch {
     }
     this.feed.changed("migration", migration.uuid);
     this.#ownerChanged(migration.uuid);
-    this.shown.judgeHolding(migration.instanceUuid);
+    this.view.checkServerAllocations(migration.instanceUuid);
     for (const host of [migration.sourceCompute, migration.destCompute]) {
       if (host !== null) {
-        this.shown.guests.look(host);
+        this.view.guests.look(host);
       }
     }
   }
 
   /** A consumer's server or move may be another thing to it now. */
   #ownerChanged(uuid: string): void {
-    if (this.shown.consumers?.forget(uuid)) {
-      this.#consumerChanged(uuid, this.shown.consumers.providersOf(uuid));
+    if (this.view.consumers?.forget(uuid)) {
+      this.#consumerChanged(uuid, this.view.consumers.providersOf(uuid));
     }
   }
 
@@ -186,20 +186,20 @@ export class Watch {
     for (const provider of providers) {
       this.feed.changed("provider", provider);
     }
-    const owner = this.shown.consumers?.owner(uuid).server ?? null;
-    const row = this.shown.judgeConsumer(uuid);
-    this.shown.judgeHolding(uuid);
+    const owner = this.view.consumers?.owner(uuid).server ?? null;
+    const row = this.view.checkConsumer(uuid);
+    this.view.checkServerAllocations(uuid);
     if (row !== undefined && row.server !== null) {
-      this.shown.seen.noteConsumer(row.server, row);
+      this.view.observed.noteConsumer(row.server, row);
     } else if (row === undefined) {
-      this.shown.seen.noteFreed(uuid, owner);
+      this.view.observed.noteFreed(uuid, owner);
     }
   }
 
   /** Time passes: hosts fall silent. */
   #turn(): void {
-    this.#cancelTurns = this.#runtime.timers.after(TURNS, () => this.#turn());
-    for (const host of this.shown.hosts.turned()) {
+    this.#cancelHostPoll = this.#runtime.timers.after(HOST_POLL_INTERVAL_MS, () => this.#turn());
+    for (const host of this.view.hosts.turned()) {
       this.feed.changed("host", host);
     }
   }
@@ -207,26 +207,26 @@ export class Watch {
   /** Asks about the hosts' processes so many milliseconds later, and every now and then from then on. */
   #askAgents(after: number): void {
     // What keeps happening must not put it off for ever.
-    if (this.#asksSoon) {
+    if (this.#isAgentPollSoon) {
       return;
     }
-    this.#asksSoon = after <= SOON;
+    this.#isAgentPollSoon = after <= SOON;
     this.#cancelAsk?.();
     this.#cancelAsk = this.#runtime.timers.after(after, () => void this.#noteAgents());
   }
 
   async #noteAgents(): Promise<void> {
-    this.#asksSoon = false;
+    this.#isAgentPollSoon = false;
     // The parent may be about to end: what was known stays.
     const rows = await this.#inside.agents().catch(() => undefined);
     if (this.#ends.length === 0) {
       return;
     }
-    for (const host of rows === undefined ? [] : this.shown.hosts.noteAgents(rows)) {
+    for (const host of rows === undefined ? [] : this.view.hosts.noteAgents(rows)) {
       this.feed.changed("host", host);
     }
-    if (!this.#asksSoon) {
-      this.#askAgents(AGENTS_ASKED);
+    if (!this.#isAgentPollSoon) {
+      this.#askAgents(AGENT_POLL_INTERVAL_MS);
     }
   }
 }

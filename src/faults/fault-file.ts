@@ -1,19 +1,19 @@
 import { join } from "node:path";
 import type { Runtime } from "../runtime/runtime.js";
-import { type FaultKnob, type FaultTable, formatKnob, InvalidFault, parseKnob } from "./fault-rules.js";
+import { type FaultRule, type FaultTable, formatFaultRule, InvalidFault, parseFaultRule } from "./fault-rules.js";
 import { FaultSet, type SetFault } from "./fault-set.js";
 
 /** Knobs, as `compute-cluster fault` writes them; the agent only reads the file. */
-const WANTED = "faults.json";
+const FAULTS_FILE = "faults.json";
 /**
  * How often each has acted, as the agent writes it; `compute-cluster fault` only reads it. Each file has one writer:
  * nothing is lost.
  */
 const USED = "faults-used.json";
 
-type Doors = Pick<Runtime, "files" | "clock" | "timers" | "logger">;
+type FaultFileDeps = Pick<Runtime, "files" | "clock" | "timers" | "logger">;
 type Uses = Readonly<Record<string, number>>;
-interface WantedFault {
+interface StoredFault {
   readonly id: string;
   readonly setAt: number;
   readonly knob: string;
@@ -24,24 +24,24 @@ export class FaultFile {
   readonly faults: FaultSet;
   readonly #folder: string;
   readonly #table: FaultTable;
-  readonly #doors: Doors;
+  readonly #deps: FaultFileDeps;
   #unwatch: () => void = () => {};
   #reading: Promise<void> = Promise.resolve();
   #writing: Promise<void> = Promise.resolve();
   #written = "";
   #stopped = false;
 
-  constructor(folder: string, table: FaultTable, doors: Doors) {
+  constructor(folder: string, table: FaultTable, deps: FaultFileDeps) {
     this.#folder = folder;
     this.#table = table;
-    this.#doors = doors;
-    this.faults = new FaultSet(doors);
+    this.#deps = deps;
+    this.faults = new FaultSet(deps);
   }
 
   /** Reads what is set, and follows what is set from now on. */
   async open(): Promise<void> {
-    await this.#doors.files.makeFolder(this.#folder);
-    if ((await readUses(this.#folder, this.#doors.files)) === undefined) {
+    await this.#deps.files.makeFolder(this.#folder);
+    if ((await readUses(this.#folder, this.#deps.files)) === undefined) {
       // A host that has never had a fault has nothing to note.
       this.#written = textOf({});
     }
@@ -60,14 +60,14 @@ export class FaultFile {
   /** The system may have no watches left, with thousands of agents on a machine. */
   #watch(): () => void {
     try {
-      return this.#doors.files.watch(this.#folder, (names = [WANTED]) => {
+      return this.#deps.files.watch(this.#folder, (names = [FAULTS_FILE]) => {
         // The agent's own files are in the folder, too, and what it notes here itself.
-        if (names.includes(WANTED)) {
+        if (names.includes(FAULTS_FILE)) {
           this.#reading = this.#reading.then(() => this.#read());
         }
       });
     } catch (err) {
-      this.#doors.logger.warn(
+      this.#deps.logger.warn(
         "faults that are set from now on act after the next start only: their folder cannot be watched",
         {
           err,
@@ -82,16 +82,16 @@ export class FaultFile {
       return;
     }
     try {
-      const found = await readFaults(this.#folder, this.#table, this.#doors);
+      const found = await readFaults(this.#folder, this.#table, this.#deps);
       const before = this.faults.faults.map(({ id }) => id);
       this.faults.replace(found);
       for (const fault of this.faults.faults) {
         if (!before.includes(fault.id)) {
-          this.#doors.logger.warn(`a fault is set on purpose: ${formatKnob(fault)}`);
+          this.#deps.logger.warn(`a fault is set on purpose: ${formatFaultRule(fault)}`);
         }
       }
     } catch (err) {
-      this.#doors.logger.warn("the faults that are set cannot be read; those known before stay", { err });
+      this.#deps.logger.warn("the faults that are set cannot be read; those known before stay", { err });
     }
   }
 
@@ -107,9 +107,9 @@ export class FaultFile {
     }
     this.#written = text;
     this.#writing = this.#writing
-      .then(() => this.#doors.files.write(join(this.#folder, USED), text))
+      .then(() => this.#deps.files.write(join(this.#folder, USED), text))
       .catch((err: unknown) => {
-        this.#doors.logger.warn("that a fault has acted cannot be stored; it may act again after a restart", { err });
+        this.#deps.logger.warn("that a fault has acted cannot be stored; it may act again after a restart", { err });
       });
   }
 }
@@ -122,15 +122,20 @@ function textOf(uses: Uses): string {
 export async function readFaults(
   folder: string,
   table: FaultTable,
-  { files }: Pick<Doors, "files">,
+  { files }: Pick<FaultFileDeps, "files">,
 ): Promise<readonly SetFault[]> {
   const uses = await readUses(folder, files);
-  const wanted = await readWanted(folder, files);
-  return wanted.map(({ id, setAt, knob }) => ({ ...parseKnob(knob, table), id, setAt, used: uses?.[id] ?? 0 }));
+  const storedFaults = await readStoredFaults(folder, files);
+  return storedFaults.map(({ id, setAt, knob: ruleText }) => ({
+    ...parseFaultRule(ruleText, table),
+    id,
+    setAt,
+    used: uses?.[id] ?? 0,
+  }));
 }
 
 /** The agent has read what was set: it notes each fault, used or not. */
-export async function areNoticed(folder: string, ids: readonly string[], { files }: Pick<Doors, "files">) {
+export async function areNoticed(folder: string, ids: readonly string[], { files }: Pick<FaultFileDeps, "files">) {
   const uses = (await readUses(folder, files)) ?? {};
   return ids.every((id) => uses[id] !== undefined);
 }
@@ -138,13 +143,15 @@ export async function areNoticed(folder: string, ids: readonly string[], { files
 /** Each in place of what was set for its point. Returns their ids. */
 export async function setFaults(
   folder: string,
-  knobs: readonly FaultKnob[],
-  doors: Pick<Runtime, "files" | "clock" | "random">,
+  rules: readonly FaultRule[],
+  deps: Pick<Runtime, "files" | "clock" | "random">,
 ): Promise<readonly string[]> {
-  const points = new Set(knobs.map(({ point }) => point));
-  const kept = (await readWanted(folder, doors.files)).filter(({ knob }) => !points.has(pointOf(knob)));
-  const added = knobs.map((knob) => ({ id: doors.random.hex(8), setAt: doors.clock.now(), knob: formatKnob(knob) }));
-  await writeWanted(folder, [...kept, ...added], doors.files);
+  const points = new Set(rules.map(({ point }) => point));
+  const retained = (await readStoredFaults(folder, deps.files)).filter(
+    ({ knob: ruleText }) => !points.has(pointOf(ruleText)),
+  );
+  const added = rules.map((knob) => ({ id: deps.random.hex(8), setAt: deps.clock.now(), knob: formatFaultRule(knob) }));
+  await writeStoredFaults(folder, [...retained, ...added], deps.files);
   return added.map(({ id }) => id);
 }
 
@@ -152,38 +159,44 @@ export async function setFaults(
 export async function clearFaults(
   folder: string,
   points: readonly string[],
-  { files }: Pick<Doors, "files">,
+  { files }: Pick<FaultFileDeps, "files">,
 ): Promise<readonly string[]> {
-  const wanted = await readWanted(folder, files);
-  const cleared = wanted.filter(({ knob }) => points.length === 0 || points.includes(pointOf(knob)));
-  await writeWanted(
+  const storedFaults = await readStoredFaults(folder, files);
+  const cleared = storedFaults.filter(
+    ({ knob: ruleText }) => points.length === 0 || points.includes(pointOf(ruleText)),
+  );
+  await writeStoredFaults(
     folder,
-    wanted.filter((fault) => !cleared.includes(fault)),
+    storedFaults.filter((fault) => !cleared.includes(fault)),
     files,
   );
-  return cleared.map(({ knob }) => knob);
+  return cleared.map(({ knob: ruleText }) => ruleText);
 }
 
-const pointOf = (knob: string): string => knob.split("=")[0] ?? "";
+const pointOf = (ruleText: string): string => ruleText.split("=")[0] ?? "";
 
-function writeWanted(folder: string, wanted: readonly WantedFault[], files: Doors["files"]): Promise<void> {
-  return files.write(join(folder, WANTED), `${JSON.stringify(wanted, null, 2)}\n`);
+function writeStoredFaults(
+  folder: string,
+  storedFaults: readonly StoredFault[],
+  files: FaultFileDeps["files"],
+): Promise<void> {
+  return files.write(join(folder, FAULTS_FILE), `${JSON.stringify(storedFaults, null, 2)}\n`);
 }
 
-async function readWanted(folder: string, files: Doors["files"]): Promise<readonly WantedFault[]> {
-  const path = join(folder, WANTED);
+async function readStoredFaults(folder: string, files: FaultFileDeps["files"]): Promise<readonly StoredFault[]> {
+  const path = join(folder, FAULTS_FILE);
   const text = await files.readIfPresent(path);
   if (text === undefined) {
     return [];
   }
   const parsed = parseJson(text);
-  if (Array.isArray(parsed) && parsed.every(isWanted)) {
+  if (Array.isArray(parsed) && parsed.every(isStoredFault)) {
     return parsed;
   }
   throw new InvalidFault(`${path} is not what compute-cluster fault writes; remove it, and set the faults again`);
 }
 
-async function readUses(folder: string, files: Doors["files"]): Promise<Uses | undefined> {
+async function readUses(folder: string, files: FaultFileDeps["files"]): Promise<Uses | undefined> {
   const text = await files.readIfPresent(join(folder, USED));
   const parsed = text === undefined ? undefined : parseJson(text);
   return typeof parsed === "object" && parsed !== null ? (parsed as Uses) : undefined;
@@ -197,7 +210,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function isWanted(value: unknown): value is WantedFault {
+function isStoredFault(value: unknown): value is StoredFault {
   return (
     typeof value === "object" &&
     value !== null &&

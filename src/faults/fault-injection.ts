@@ -56,7 +56,7 @@ const DEFAULT_TIMEOUT = 60_000;
 const CONDUCTOR_POINT = "conductor";
 
 /** Points of the doors: `placement.put`, `placement.put.allocations`, `ironic.patch.nodes`, `conductor`. */
-export const DOOR_POINTS: readonly FaultPoint[] = [
+export const RUNTIME_FAULT_POINTS: readonly FaultPoint[] = [
   ...SERVICES.flatMap(({ name, methods, resources }) => [
     { point: name, kinds: KINDS },
     ...methods.map((method) => ({ point: `${name}.${method}`, kinds: KINDS })),
@@ -68,7 +68,7 @@ export const DOOR_POINTS: readonly FaultPoint[] = [
 ];
 
 /** The same doors, through which Placement, Ironic and the conductor are as the faults make them. */
-export function createFaultDoors(runtime: Runtime, faults: ChangingFaults): Runtime {
+export function createFaultyRuntime(runtime: Runtime, faults: ChangingFaults): Runtime {
   return {
     ...runtime,
     http: new FaultyHttp(runtime, faults),

@@ -16,7 +16,7 @@ export interface FaultPoint {
 export type FaultTable = ReadonlyMap<string, FaultPoint>;
 
 /** One setting: `driver.finishMigration=fail:once`. */
-export interface FaultKnob {
+export interface FaultRule {
   readonly point: string;
   readonly action: FaultAction;
   /** How often it acts; null: until it is cleared. */
@@ -47,7 +47,7 @@ export function faultTable(points: readonly FaultPoint[]): FaultTable {
 }
 
 /** @throws {InvalidFault} unknown points and actions, with the list of what exists. */
-export function parseKnob(text: string, table: FaultTable): FaultKnob {
+export function parseFaultRule(text: string, table: FaultTable): FaultRule {
   const [point = "", setting, ...more] = text.split("=");
   const known = table.get(point);
   if (!known) {
@@ -89,8 +89,8 @@ function syntaxOf(kind: FaultKind, { errors }: FaultPoint): string {
   return kind === "fail" && errors === undefined ? "fail[:TIMES]" : FAULT_SYNTAX[kind];
 }
 
-/** The knob as {@link parseKnob} reads it. */
-export function formatKnob({ point, action, times }: FaultKnob): string {
+/** The knob as {@link parseFaultRule} reads it. */
+export function formatFaultRule({ point, action, times }: FaultRule): string {
   const words = [
     action.kind === "status" ? String(action.status) : action.kind,
     ...(action.kind === "fail" && action.error !== undefined ? [action.error] : []),

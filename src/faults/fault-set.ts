@@ -1,10 +1,10 @@
 import type { Clock } from "../runtime/clock.js";
 import type { Timers } from "../runtime/timers.js";
-import type { FaultKnob } from "./fault-rules.js";
+import type { FaultRule } from "./fault-rules.js";
 import { type ChangingFaults, type FaultAction, FaultInjected } from "./faults.js";
 
 /** A knob that is set. */
-export interface SetFault extends FaultKnob {
+export interface SetFault extends FaultRule {
   readonly id: string;
   /** When, in milliseconds since the epoch: partitions are counted from then. */
   readonly setAt: number;
@@ -12,25 +12,25 @@ export interface SetFault extends FaultKnob {
   readonly used: number;
 }
 
-export interface FaultSetDoors {
+export interface FaultSetDeps {
   readonly clock: Clock;
   readonly timers: Timers;
 }
 
 /** The faults of one process. */
 export class FaultSet implements ChangingFaults {
-  readonly #doors: FaultSetDoors;
+  readonly #deps: FaultSetDeps;
   readonly #listeners = new Set<() => void>();
   #faults: readonly SetFault[] = [];
   #sequence = 0;
 
-  constructor(doors: FaultSetDoors) {
-    this.#doors = doors;
+  constructor(deps: FaultSetDeps) {
+    this.#deps = deps;
   }
 
   /** What is set and may still act. */
   get faults(): readonly SetFault[] {
-    return this.#faults.filter((fault) => isLive(fault, this.#doors.clock.now()));
+    return this.#faults.filter((fault) => isLive(fault, this.#deps.clock.now()));
   }
 
   /** All knobs, those that have acted as often as they may included. */
@@ -39,11 +39,11 @@ export class FaultSet implements ChangingFaults {
   }
 
   /** In place of what is set for the same point. Returns its id. */
-  set(knob: FaultKnob): string {
+  set(rule: FaultRule): string {
     this.#sequence += 1;
-    const id = `${this.#doors.clock.now()}-${this.#sequence}`;
-    const others = this.#faults.filter(({ point }) => point !== knob.point);
-    this.replace([...others, { ...knob, id, setAt: this.#doors.clock.now(), used: 0 }]);
+    const id = `${this.#deps.clock.now()}-${this.#sequence}`;
+    const others = this.#faults.filter(({ point }) => point !== rule.point);
+    this.replace([...others, { ...rule, id, setAt: this.#deps.clock.now(), used: 0 }]);
     return id;
   }
 
@@ -90,7 +90,7 @@ export class FaultSet implements ChangingFaults {
       case "fail":
         throw new FaultInjected(point, action.error);
       case "slow":
-        return this.#doors.timers.sleep(action.milliseconds, signal);
+        return this.#deps.timers.sleep(action.milliseconds, signal);
       case "hang":
         return this.#hang(id, action.milliseconds, signal);
       default:
@@ -111,7 +111,7 @@ export class FaultSet implements ChangingFaults {
       };
       const over = end(resolve);
       const aborted = end(() => reject(signal?.reason));
-      const cancel = milliseconds === null ? () => {} : this.#doors.timers.after(milliseconds, over);
+      const cancel = milliseconds === null ? () => {} : this.#deps.timers.after(milliseconds, over);
       const stop = this.onChange(() => {
         if (!this.#faults.some((fault) => fault.id === id)) {
           over();
@@ -122,7 +122,7 @@ export class FaultSet implements ChangingFaults {
   }
 
   #find(point: string): SetFault | undefined {
-    return this.#faults.find((fault) => fault.point === point && isLive(fault, this.#doors.clock.now()));
+    return this.#faults.find((fault) => fault.point === point && isLive(fault, this.#deps.clock.now()));
   }
 
   #changed(): void {

@@ -1,5 +1,5 @@
 import { type MessageObserver, NO_OBSERVER } from "../conductor-client/message-observer.js";
-import type { ConductorConnection, ConnectionState, MortalSession } from "../conductor-client/port.js";
+import type { ConductorConnection, ConnectionState, KillableSession } from "../conductor-client/port.js";
 import type { BrokerOptions, MessageBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { KnownRows } from "./conductor-calls/known-rows.js";
@@ -30,7 +30,7 @@ export interface NovaConnectOptions {
  * Milliseconds between two tries to connect at most, whatever `rabbit_interval_max` allows: the pauses of the library double, where
  * nova-compute's grow by two seconds, and a host would be away for much longer than its broker.
  */
-const MOST_PAUSE = 5_000;
+const MAX_RECONNECT_PAUSE_MS = 5_000;
 
 /** Connects to a Nova's broker and conductor, and keeps connected until it is closed. Returns at once; see `connected()`. */
 export function connectToNova(options: NovaConnectOptions): NovaConnection {
@@ -64,7 +64,10 @@ export class NovaConnection implements ConductorConnection {
       heartbeat: rabbit.heartbeatTimeoutThreshold,
       retry: {
         first: rabbit.rabbitRetryInterval * 1000,
-        most: Math.max(rabbit.rabbitRetryInterval * 1000, Math.min(rabbit.rabbitIntervalMax * 1000, MOST_PAUSE)),
+        most: Math.max(
+          rabbit.rabbitRetryInterval * 1000,
+          Math.min(rabbit.rabbitIntervalMax * 1000, MAX_RECONNECT_PAUSE_MS),
+        ),
       },
     });
     const topology = new Topology(rabbit);
@@ -117,13 +120,13 @@ export class NovaConnection implements ConductorConnection {
     return this.#met;
   }
 
-  host(name: string, { lease = true }: { readonly lease?: boolean } = {}): MortalSession {
+  host(name: string, { lease = true }: { readonly lease?: boolean } = {}): KillableSession {
     const { broker, topology, runtime } = this.#parts;
-    const patience = this.#options.rabbit.heartbeatTimeoutThreshold * 1000;
+    const heartbeatTimeoutMs = this.#options.rabbit.heartbeatTimeoutThreshold * 1000;
     const session = new NovaSession(
       name,
       this.#parts,
-      lease ? new HostLease({ host: name, broker, topology, runtime, patience }) : null,
+      lease ? new HostLease({ host: name, broker, topology, runtime, heartbeatTimeoutMs }) : null,
     );
     this.#sessions.add(session);
     return session;

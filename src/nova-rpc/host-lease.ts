@@ -1,5 +1,5 @@
 import { HostLeaseHeld } from "../conductor-client/errors.js";
-import { type Consumer, type MessageBroker, RefusedByBroker } from "../runtime/message-broker.js";
+import { BrokerRejectedError, type Consumer, type MessageBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hostQueue } from "./transport/compute-topics.js";
 import type { Topology } from "./transport/topology.js";
@@ -13,7 +13,7 @@ interface Options {
   readonly topology: Topology;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "logger">;
   /** Milliseconds after which the broker cuts a connection that gives no sign of life. */
-  readonly patience: number;
+  readonly heartbeatTimeoutMs: number;
 }
 
 /**
@@ -36,7 +36,7 @@ export class HostLease {
   #lose: (reason: string) => void = () => {};
   #holder: Consumer | null = null;
   /** Monotonic; since when it is refused to come back. */
-  #refusedSince: number | null = null;
+  #rejectedSince: number | null = null;
   /** Each is called at the next change. */
   #waiting: (() => void)[] = [];
 
@@ -56,10 +56,10 @@ export class HostLease {
 
   /** Waits for the connection of a holder that has gone to be cut. @throws {HostLeaseHeld} */
   async acquire(): Promise<void> {
-    const { runtime, patience } = this.#options;
+    const { runtime, heartbeatTimeoutMs } = this.#options;
     const { clock, timers } = runtime;
-    const deadline = clock.monotonic() + patience;
-    for (let told = false; ; told = true) {
+    const deadline = clock.monotonic() + heartbeatTimeoutMs;
+    for (let hasWarned = false; ; hasWarned = true) {
       const reason = (await this.#otherReader()) ?? (await this.#take());
       if (reason === null) {
         return;
@@ -67,26 +67,26 @@ export class HostLease {
       if (clock.monotonic() >= deadline) {
         throw new HostLeaseHeld(reason, { host: this.#options.host });
       }
-      if (!told) {
-        runtime.logger.warn(`${reason}; waiting ${patience / 1000} s in case its connection is a dead one`);
+      if (!hasWarned) {
+        runtime.logger.warn(`${reason}; waiting ${heartbeatTimeoutMs / 1000} s in case its connection is a dead one`);
       }
       await timers.sleep(LOOK_AGAIN);
     }
   }
 
   /** The broker did not let this agent come back to a queue of the host. */
-  refused(error: RefusedByBroker): void {
-    const { runtime, patience, host } = this.#options;
+  rejected(error: BrokerRejectedError): void {
+    const { runtime, heartbeatTimeoutMs, host } = this.#options;
     const now = runtime.clock.monotonic();
-    this.#refusedSince ??= now;
+    this.#rejectedSince ??= now;
     // At first it may be our own old connection that still has it.
-    if (now - this.#refusedSince >= patience) {
+    if (now - this.#rejectedSince >= heartbeatTimeoutMs) {
       this.#lose(`the broker has given host ${host} to another connection: ${error.message}`);
     }
   }
 
   returned(): void {
-    this.#refusedSince = null;
+    this.#rejectedSince = null;
     this.#changed();
   }
 
@@ -122,15 +122,15 @@ export class HostLease {
     try {
       this.#holder = await broker.consume(topology.lease(host), {
         message: () => {},
-        refused: (error) => this.refused(error),
+        rejected: (error) => this.rejected(error),
         active: () => this.returned(),
       });
       return null;
     } catch (error) {
-      if (!(error instanceof RefusedByBroker)) {
+      if (!(error instanceof BrokerRejectedError)) {
         throw error;
       }
-      this.#refusedSince = null;
+      this.#rejectedSince = null;
       return `host ${host} is held by another compute-agent (${error.message})`;
     }
   }

@@ -3,10 +3,15 @@ import type { MessageObserver } from "../conductor-client/message-observer.js";
 import type { AgentMethod, AgentMethods } from "../conductor-client/methods/agent.js";
 import type { ConductorMethod, ConductorMethods } from "../conductor-client/methods/conductor.js";
 import type { ParamsOf, ResultOf } from "../conductor-client/methods/method.js";
-import type { AgentHandlers, CallOptions, MortalSession } from "../conductor-client/port.js";
+import type { AgentHandlers, CallOptions, KillableSession } from "../conductor-client/port.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type MigrationStatus } from "../records/index.js";
 import { Life } from "../runtime/life.js";
-import { type Consumer, type ConsumerEvents, type MessageBroker, RefusedByBroker } from "../runtime/message-broker.js";
+import {
+  BrokerRejectedError,
+  type Consumer,
+  type ConsumerEvents,
+  type MessageBroker,
+} from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { peerMessage, peerResult } from "./compute-client/peer-messages.js";
 import { ComputeServer } from "./compute-server/compute-server.js";
@@ -52,8 +57,8 @@ interface TopicConsumers {
   readonly shared: readonly Consumer[];
 }
 
-/** One host of a real Nova; see {@link MortalSession}. */
-export class NovaSession implements MortalSession {
+/** One host of a real Nova; see {@link KillableSession}. */
+export class NovaSession implements KillableSession {
   readonly host: string;
   /** Nova's brokers count no holders. */
   readonly leaseEpoch = null;
@@ -207,12 +212,12 @@ export class NovaSession implements MortalSession {
     try {
       const own = await broker.consume(topology.server(queue, { exclusive: this.#lease !== null }), {
         ...events,
-        refused: (error) => this.#lease?.refused(error),
+        rejected: (error) => this.#lease?.rejected(error),
         active: () => this.#lease?.returned(),
       });
       this.#consumers = new Map([...this.#consumers, [topic, { own, shared: [] }]]);
     } catch (error) {
-      throw error instanceof RefusedByBroker && error.code === "ACCESS_REFUSED"
+      throw error instanceof BrokerRejectedError && error.code === "ACCESS_REFUSED"
         ? new HostLeaseHeld(`queue ${queue} is read by another nova-compute: ${error.message}`, { host: this.host })
         : error;
     }

@@ -18,15 +18,15 @@ export async function readCandidates(
   query: CandidatesQuery,
   context: RequestContext,
 ): Promise<AllocationCandidates | null> {
-  const answer = await http.get(`/allocation_candidates?${queryString(query)}`, { ...context, version: VERSION });
-  if (!answer.ok) {
-    logger.error("no allocation candidates", { query: queryString(query), answer: answer.describe() });
+  const response = await http.get(`/allocation_candidates?${queryString(query)}`, { ...context, version: VERSION });
+  if (!response.ok) {
+    logger.error("no allocation candidates", { query: queryString(query), response: response.describe() });
     return null;
   }
-  if (answer.records instanceof RootRecords || answer.records instanceof CandidateRecords) {
-    return answer.records;
+  if (response.records instanceof RootRecords || response.records instanceof CandidateRecords) {
+    return response.records;
   }
-  return answer.read(({ allocation_requests, provider_summaries }) => ({
+  return response.read(({ allocation_requests, provider_summaries }) => ({
     allocationRequests: asArray(allocation_requests).map((request) => ({
       allocations: mapRecord(asRecord(request).allocations, readAllocation),
     })),

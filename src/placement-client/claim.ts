@@ -1,7 +1,7 @@
 import type { ClientContext } from "./client-context.js";
 import { holdsNothing, isAsRead, readConsumer, writeConsumer } from "./consumer-allocations.js";
 import { AllocationUpdateFailed } from "./errors.js";
-import type { PlacementAnswer } from "./placement-http.js";
+import type { PlacementResponse } from "./placement-http.js";
 import { AGAIN, retryConflicts } from "./retries.js";
 import type { AllocationRewrite, Allocations, Claim, ConsumerAllocations, RequestContext } from "./types.js";
 
@@ -13,12 +13,12 @@ export async function claimResources(client: ClientContext, claim: Claim, contex
     async () => {
       const current = await readConsumer(client.http, consumer, context);
       const write = {
-        allocations: wanted(claim, current),
+        allocations: toDesiredAllocations(claim, current),
         projectId,
         userId,
         consumerGeneration: current.consumerGeneration,
       };
-      return judge(client, consumer, await writeConsumer(client.http, consumer, write, context, version));
+      return evaluateResponse(client, consumer, await writeConsumer(client.http, consumer, write, context, version));
     },
     context.signal,
   );
@@ -29,17 +29,17 @@ export async function claimResources(client: ClientContext, claim: Claim, contex
 export async function putAllocations(
   client: ClientContext,
   consumer: string,
-  { read, ...wanted }: AllocationRewrite,
+  { read, ...rewrite }: AllocationRewrite,
   context: RequestContext,
 ): Promise<boolean> {
-  const write = { ...wanted, consumerGeneration: read.consumerGeneration };
+  const write = { ...rewrite, consumerGeneration: read.consumerGeneration };
   const done = await retryConflicts(
     client,
     async (tried) => {
       if (tried > 0 && !isAsRead(read, await readConsumer(client.http, consumer, context))) {
         throw new AllocationUpdateFailed(consumer, CHANGED);
       }
-      return judge(client, consumer, await writeConsumer(client.http, consumer, write, context));
+      return evaluateResponse(client, consumer, await writeConsumer(client.http, consumer, write, context));
     },
     context.signal,
   );
@@ -49,17 +49,21 @@ export async function putAllocations(
 const CHANGED = "another process changed the consumer after its allocations were read; ask for the operation again";
 
 /** @throws AllocationUpdateFailed on a consumer generation conflict: trying again would overwrite somebody's claim */
-function judge(client: ClientContext, consumer: string, answer: PlacementAnswer): boolean | typeof AGAIN {
-  if (answer.ok) {
+function evaluateResponse(
+  client: ClientContext,
+  consumer: string,
+  response: PlacementResponse,
+): boolean | typeof AGAIN {
+  if (response.ok) {
     return true;
   }
-  if (answer.isConsumerConflict) {
-    throw new AllocationUpdateFailed(consumer, CHANGED, answer);
+  if (response.isConsumerConflict) {
+    throw new AllocationUpdateFailed(consumer, CHANGED, response);
   }
-  if (answer.isConcurrentUpdate) {
+  if (response.isConcurrentUpdate) {
     return AGAIN;
   }
-  client.logger.warn("allocations were refused", { consumer, answer: answer.describe() });
+  client.logger.warn("allocations were refused", { consumer, response: response.describe() });
   return false;
 }
 
@@ -67,13 +71,13 @@ function judge(client: ClientContext, consumer: string, answer: PlacementAnswer)
  * Providers that the consumer holds already stay as they are: shared ones are not claimed twice. They come first: Nova,
  * too, writes those of an evacuation's source first.
  */
-function wanted({ request, held }: Claim, current: ConsumerAllocations): Allocations {
+function toDesiredAllocations({ request, held }: Claim, current: ConsumerAllocations): Allocations {
   const requested = onlyResources(request.allocations);
   if (held === "replace" || holdsNothing(current)) {
     return requested;
   }
-  const kept = onlyResources(current.allocations);
-  return { ...kept, ...requested, ...kept };
+  const existing = onlyResources(current.allocations);
+  return { ...existing, ...requested, ...existing };
 }
 
 function onlyResources(allocations: Allocations): Allocations {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ConsumerAllocationRetrievalFailed } from "./errors.js";
 import { asNumber, asRecord, asStringOrNull, mapRecord } from "./json.js";
-import type { PlacementAnswer, PlacementHttp } from "./placement-http.js";
+import type { PlacementHttp, PlacementResponse } from "./placement-http.js";
 import type { Allocations, AllocationWrite, ConsumerAllocations, RequestContext, ResourceAmounts } from "./types.js";
 
 /** Microversion from which writes carry the consumer's generation. */
@@ -13,11 +13,11 @@ export async function readConsumer(
   consumer: string,
   context: RequestContext,
 ): Promise<ConsumerAllocations> {
-  const answer = await http.get(`/allocations/${consumer}`, { ...context, version: CONSUMER_GENERATION_VERSION });
-  if (!answer.ok) {
-    throw new ConsumerAllocationRetrievalFailed(consumer, "they could not be read", answer);
+  const response = await http.get(`/allocations/${consumer}`, { ...context, version: CONSUMER_GENERATION_VERSION });
+  if (!response.ok) {
+    throw new ConsumerAllocationRetrievalFailed(consumer, "they could not be read", response);
   }
-  return answer.read(({ allocations, project_id, user_id, consumer_generation }) => ({
+  return response.read(({ allocations, project_id, user_id, consumer_generation }) => ({
     allocations: mapRecord(allocations, readAllocation),
     projectId: asStringOrNull(project_id),
     userId: asStringOrNull(user_id),
@@ -33,7 +33,7 @@ export function writeConsumer(
   write: AllocationWrite,
   context: RequestContext,
   version = CONSUMER_GENERATION_VERSION,
-): Promise<PlacementAnswer> {
+): Promise<PlacementResponse> {
   return http.put(`/allocations/${consumer}`, { ...context, version, body: consumerToWire(write) });
 }
 

@@ -1,7 +1,7 @@
 import type { ClientContext } from "./client-context.js";
 import { holdsNothing, readConsumer, requestField, rewriteOf, writeConsumer } from "./consumer-allocations.js";
 import { AllocationDeleteFailed } from "./errors.js";
-import type { PlacementAnswer } from "./placement-http.js";
+import type { PlacementResponse } from "./placement-http.js";
 import type { RequestContext } from "./types.js";
 
 const CONFLICT = 409;
@@ -24,11 +24,11 @@ export async function deleteAllocation(
 }
 
 async function deleteAtOnce(client: ClientContext, consumer: string, context: RequestContext): Promise<boolean> {
-  const answer = await client.http.delete(`/allocations/${consumer}`, context);
-  if (answer.status === 404) {
+  const response = await client.http.delete(`/allocations/${consumer}`, context);
+  if (response.status === 404) {
     return false;
   }
-  return expectDeleted(consumer, answer);
+  return expectDeleted(consumer, response);
 }
 
 /**
@@ -40,20 +40,20 @@ async function deleteGuarded(client: ClientContext, consumer: string, context: R
   if (holdsNothing(held)) {
     return false;
   }
-  const answer = await writeConsumer(client.http, consumer, rewriteOf(held, {}), context);
-  if (answer.status === CONFLICT && holdsNothing(await readConsumer(client.http, consumer, context))) {
+  const response = await writeConsumer(client.http, consumer, rewriteOf(held, {}), context);
+  if (response.status === CONFLICT && holdsNothing(await readConsumer(client.http, consumer, context))) {
     return true;
   }
-  return expectDeleted(consumer, answer);
+  return expectDeleted(consumer, response);
 }
 
-function expectDeleted(consumer: string, answer: PlacementAnswer): true {
-  if (answer.ok) {
+function expectDeleted(consumer: string, response: PlacementResponse): true {
+  if (response.ok) {
     return true;
   }
   throw new AllocationDeleteFailed(
     consumer,
     `they were not deleted; try again, or use "openstack resource provider allocation delete ${consumer}"`,
-    answer,
+    response,
   );
 }

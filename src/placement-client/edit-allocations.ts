@@ -55,12 +55,12 @@ async function edit(
         });
         return true;
       }
-      const answer = await writeConsumer(client.http, consumer, rewriteOf(current, edited), context);
-      if (answer.isConcurrentUpdate) {
+      const response = await writeConsumer(client.http, consumer, rewriteOf(current, edited), context);
+      if (response.isConcurrentUpdate) {
         return AGAIN;
       }
-      if (!answer.ok) {
-        throw new AllocationUpdateFailed(consumer, "the change was refused", answer);
+      if (!response.ok) {
+        throw new AllocationUpdateFailed(consumer, "the change was refused", response);
       }
       client.logger.info("changed the amounts that a consumer holds", { consumer, ...requestField(context) });
       return true;
@@ -106,20 +106,20 @@ export async function removeProviderTree(
       return true;
     }
     const write = rewriteOf(current, Object.fromEntries(others));
-    const answer = await writeConsumer(client.http, consumer, write, context);
-    if (answer.isConcurrentUpdate) {
+    const response = await writeConsumer(client.http, consumer, write, context);
+    if (response.isConcurrentUpdate) {
       return AGAIN;
     }
-    if (answer.ok) {
+    if (response.ok) {
       forget(client, tree, consumer);
       client.logger.info("took a provider and those below it from the allocations of a consumer", fields);
     } else {
       client.logger.warn("the change of a consumer's allocations was refused", {
         ...fields,
-        answer: answer.describe(),
+        response: response.describe(),
       });
     }
-    return answer.ok;
+    return response.ok;
   };
   const done = retry ? await retryConflicts(client, attempt, context.signal) : await attempt();
   return done === true;
@@ -147,12 +147,12 @@ function subtract(consumer: string, held: Allocations, amounts: Allocations): Al
   return withoutEmpty(left);
 }
 
-function merge(held: Allocations, amounts: Allocations, combine: (have: number, given: number) => number): Allocations {
+function merge(held: Allocations, amounts: Allocations, combine: (have: number, delta: number) => number): Allocations {
   const merged: Record<string, { resources: ResourceAmounts }> = {};
   for (const provider of new Set([...Object.keys(held), ...Object.keys(amounts)])) {
     const have = held[provider]?.resources ?? {};
-    const given = amounts[provider]?.resources ?? {};
-    const combined = Object.entries(given).map(([name, amount]) => [name, combine(have[name] ?? 0, amount)]);
+    const deltas = amounts[provider]?.resources ?? {};
+    const combined = Object.entries(deltas).map(([name, amount]) => [name, combine(have[name] ?? 0, amount)]);
     merged[provider] = { resources: { ...have, ...Object.fromEntries(combined) } };
   }
   return merged;

@@ -10,13 +10,13 @@ export async function beginPass(
   roots: readonly string[],
   { listed: known, ...context }: RequestContext & { readonly listed?: readonly ProviderListing[] | undefined },
 ): Promise<PlacementPass> {
-  const seen = new PlacementPass(roots, known ?? (await listed(client, roots, context)));
+  const pass = new PlacementPass(roots, known ?? (await listed(client, roots, context)));
   for (const root of roots) {
-    if (client.cache.tree.exists(root) && !sameMembers(client, root, seen.members(root) ?? [])) {
+    if (client.cache.tree.exists(root) && !sameMembers(client, root, pass.members(root) ?? [])) {
       client.cache.invalidateTree(root);
     }
   }
-  return seen;
+  return pass;
 }
 
 async function listed(

@@ -3,7 +3,7 @@ import { PublicError } from "../runtime/public-error.js";
 export { ReshapeFailed } from "../virt/errors.js";
 
 /** What an error quotes of an answer of Placement. */
-interface DescribedAnswer {
+interface DescribedResponse {
   readonly status: number;
   describe(): string;
 }
@@ -14,10 +14,10 @@ export class PlacementError extends PublicError {
   /** The status that Placement answered, if it was an answer that made the error. */
   readonly status: number | null;
 
-  /** @param message what was tried and what to do. @param answer what Placement said, which is added to the message. */
-  constructor(message: string, answer?: DescribedAnswer, options?: ErrorOptions) {
-    super(answer ? `${message}. Placement answered ${answer.describe()}` : message, options);
-    this.status = answer?.status ?? null;
+  /** @param message what was tried and what to do. @param response what Placement said, which is added to the message. */
+  constructor(message: string, response?: DescribedResponse, options?: ErrorOptions) {
+    super(response ? `${message}. Placement answered ${response.describe()}` : message, options);
+    this.status = response?.status ?? null;
   }
 }
 
@@ -60,8 +60,8 @@ export class ResourceProviderTraitRetrievalFailed extends PlacementError {
 export class ResourceProviderAllocationRetrievalFailed extends PlacementError {
   override readonly name = "ResourceProviderAllocationRetrievalFailed";
 
-  constructor(provider: string, reason: string, answer?: DescribedAnswer) {
-    super(`Failed to retrieve allocations for resource provider ${provider}: ${reason}`, answer);
+  constructor(provider: string, reason: string, response?: DescribedResponse) {
+    super(`Failed to retrieve allocations for resource provider ${provider}: ${reason}`, response);
   }
 }
 /** The provider is not in Placement: it went with its service, or an operator removed it, and a pass makes it again. */
@@ -110,28 +110,28 @@ export class PlacementReshapeConflict extends PlacementError {
 export class ConsumerAllocationRetrievalFailed extends PlacementError {
   override readonly name = "ConsumerAllocationRetrievalFailed";
 
-  constructor(consumer: string, reason: string, answer?: DescribedAnswer) {
-    super(`Failed to retrieve allocations for consumer ${consumer}: ${reason}`, answer);
+  constructor(consumer: string, reason: string, response?: DescribedResponse) {
+    super(`Failed to retrieve allocations for consumer ${consumer}: ${reason}`, response);
   }
 }
 export class AllocationUpdateFailed extends PlacementError {
   override readonly name = "AllocationUpdateFailed";
 
-  constructor(consumer: string, reason: string, answer?: DescribedAnswer) {
-    super(`Failed to update allocations for consumer ${consumer}. Error: ${reason}`, answer);
+  constructor(consumer: string, reason: string, response?: DescribedResponse) {
+    super(`Failed to update allocations for consumer ${consumer}. Error: ${reason}`, response);
   }
 }
 export class AllocationMoveFailed extends PlacementError {
   override readonly name = "AllocationMoveFailed";
 
-  constructor(source: string, target: string, reason: string, answer?: DescribedAnswer) {
-    super(`Failed to move allocations from consumer ${source} to consumer ${target}. Error: ${reason}`, answer);
+  constructor(source: string, target: string, reason: string, response?: DescribedResponse) {
+    super(`Failed to move allocations from consumer ${source} to consumer ${target}. Error: ${reason}`, response);
   }
 }
 export class AllocationDeleteFailed extends PlacementError {
   override readonly name = "AllocationDeleteFailed";
 
-  constructor(consumer: string, reason: string, answer?: DescribedAnswer) {
-    super(`Failed to delete allocations for consumer ${consumer}. Error: ${reason}`, answer);
+  constructor(consumer: string, reason: string, response?: DescribedResponse) {
+    super(`Failed to delete allocations for consumer ${consumer}. Error: ${reason}`, response);
   }
 }

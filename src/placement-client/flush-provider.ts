@@ -9,7 +9,7 @@ import {
   TraitRetrievalFailed,
 } from "./errors.js";
 import { asArray, asString } from "./json.js";
-import type { PlacementAnswer } from "./placement-http.js";
+import type { PlacementResponse } from "./placement-http.js";
 import { generationIn, inventoryToWire, putAggregates } from "./provider-requests.js";
 import type { ProviderTraits, RequestContext } from "./types.js";
 
@@ -27,18 +27,18 @@ export async function setInventory(
   const inventories = Object.fromEntries(
     Object.entries(inventory).map(([name, record]) => [name, inventoryToWire(record)]),
   );
-  const answer = await client.http.put(`/resource_providers/${uuid}/inventories`, {
+  const response = await client.http.put(`/resource_providers/${uuid}/inventories`, {
     ...context,
     version: "1.26",
     body: { resource_provider_generation: generation, inventories },
   });
-  if (answer.status === 409 && answer.code === "placement.inventory.inuse") {
+  if (response.status === 409 && response.code === "placement.inventory.inuse") {
     throw new InventoryInUse(
       `provider ${uuid}: an inventory that the driver no longer reports still has allocations; move or delete what holds them`,
-      answer,
+      response,
     );
   }
-  const after = generationAfter(client, answer, `the inventory of provider ${uuid}`);
+  const after = generationAfter(client, response, `the inventory of provider ${uuid}`);
   client.cache.tree.updateInventory(uuid, inventory, after);
   client.cache.allocations.advance(uuid, generation, after);
 }
@@ -53,8 +53,8 @@ export async function setAggregates(
     return;
   }
   const { generation } = client.cache.tree.data(uuid);
-  const answer = await putAggregates(client.http, uuid, { aggregates, generation }, context);
-  const after = generationAfter(client, answer, `the aggregates of provider ${uuid}`);
+  const response = await putAggregates(client.http, uuid, { aggregates, generation }, context);
+  const after = generationAfter(client, response, `the aggregates of provider ${uuid}`);
   client.cache.tree.updateAggregates(uuid, aggregates, after);
   client.cache.allocations.advance(uuid, generation, after);
 }
@@ -80,18 +80,18 @@ export async function putTraits(
   context: RequestContext,
 ): Promise<void> {
   await ensureTraits(client, traits, context);
-  const answer = await client.http.put(`/resource_providers/${uuid}/traits`, {
+  const response = await client.http.put(`/resource_providers/${uuid}/traits`, {
     ...context,
     version: "1.6",
     body: { resource_provider_generation: generation, traits },
   });
-  if (answer.status === 400) {
+  if (response.status === 400) {
     // One of them was deleted meanwhile; the next try asks for them again.
     for (const trait of traits) {
       client.known.traits.delete(trait);
     }
   }
-  const after = generationAfter(client, answer, `the traits of provider ${uuid}`);
+  const after = generationAfter(client, response, `the traits of provider ${uuid}`);
   const known = client.cache.tree.find(uuid);
   if (known === undefined) {
     return;
@@ -111,14 +111,14 @@ export async function ensureClasses(
     if (!name.startsWith("CUSTOM_") || client.known.classes.has(name)) {
       continue;
     }
-    const answer = await client.http.put(`/resource_classes/${encodeURIComponent(name)}`, {
+    const response = await client.http.put(`/resource_classes/${encodeURIComponent(name)}`, {
       ...context,
       version: "1.7",
     });
-    if (!answer.ok) {
+    if (!response.ok) {
       throw new InvalidResourceClass(
         `resource class ${name} could not be made; names of custom classes are CUSTOM_ and upper case letters, digits, _`,
-        answer,
+        response,
       );
     }
     client.known.classes.add(name);
@@ -131,11 +131,11 @@ async function ensureTraits(client: ClientContext, traits: readonly string[], co
     return;
   }
   const query = unknown.map(encodeURIComponent).join(",");
-  const answer = await client.http.get(`/traits?name=in:${query}`, { ...context, version: "1.6" });
-  if (!answer.ok) {
-    throw new TraitRetrievalFailed("asking which traits exist failed", answer);
+  const response = await client.http.get(`/traits?name=in:${query}`, { ...context, version: "1.6" });
+  if (!response.ok) {
+    throw new TraitRetrievalFailed("asking which traits exist failed", response);
   }
-  const existing = new Set(answer.read(({ traits: known }) => asArray(known).map(asString)));
+  const existing = new Set(response.read(({ traits: known }) => asArray(known).map(asString)));
   for (const trait of unknown) {
     if (!existing.has(trait)) {
       await createTrait(client, trait, context);
@@ -145,25 +145,25 @@ async function ensureTraits(client: ClientContext, traits: readonly string[], co
 }
 
 async function createTrait(client: ClientContext, trait: string, context: RequestContext): Promise<void> {
-  const answer = await client.http.put(`/traits/${encodeURIComponent(trait)}`, { ...context, version: "1.6" });
-  if (!answer.ok) {
+  const response = await client.http.put(`/traits/${encodeURIComponent(trait)}`, { ...context, version: "1.6" });
+  if (!response.ok) {
     throw new TraitCreationFailed(
       `trait ${trait} could not be made; names are either standard or CUSTOM_ and upper case letters, digits, _`,
-      answer,
+      response,
     );
   }
 }
 
 /** @throws ResourceProviderUpdateConflict on any 409, ResourceProviderUpdateFailed on any other refusal */
-function generationAfter(client: ClientContext, answer: PlacementAnswer, what: string): number {
-  if (answer.status === 409) {
-    throw new ResourceProviderUpdateConflict(`${what} changed meanwhile; it is read again and tried again`, answer);
+function generationAfter(client: ClientContext, response: PlacementResponse, what: string): number {
+  if (response.status === 409) {
+    throw new ResourceProviderUpdateConflict(`${what} changed meanwhile; it is read again and tried again`, response);
   }
-  if (answer.status === 400) {
+  if (response.status === 400) {
     client.known.classes.clear();
   }
-  if (!answer.ok) {
-    throw new ResourceProviderUpdateFailed(`${what} could not be written`, answer);
+  if (!response.ok) {
+    throw new ResourceProviderUpdateFailed(`${what} could not be written`, response);
   }
-  return answer.read(generationIn);
+  return response.read(generationIn);
 }

@@ -44,12 +44,12 @@ async function edit(
       if (aggregates.size === value.length) {
         return true;
       }
-      const answer = await putAggregates(client.http, uuid, { aggregates, generation }, context);
-      if (answer.status === 409) {
+      const response = await putAggregates(client.http, uuid, { aggregates, generation }, context);
+      if (response.status === 409) {
         return AGAIN;
       }
-      if (!answer.ok) {
-        throw new ResourceProviderUpdateFailed(`the aggregates of provider ${name} could not be written`, answer);
+      if (!response.ok) {
+        throw new ResourceProviderUpdateFailed(`the aggregates of provider ${name} could not be written`, response);
       }
       return true;
     },

@@ -50,8 +50,10 @@ export function mapRecord<T>(value: unknown, read: (member: unknown, key: string
   return Object.fromEntries(Object.entries(asRecord(value)).map(([key, member]) => [key, read(member, key)]));
 }
 
-function unexpected(wanted: string, found: unknown): DiscoveryFailure {
-  return new DiscoveryFailure(`expected ${wanted} in the answer, found ${excerpt(JSON.stringify(found) ?? "nothing")}`);
+function unexpected(expected: string, found: unknown): DiscoveryFailure {
+  return new DiscoveryFailure(
+    `expected ${expected} in the answer, found ${excerpt(JSON.stringify(found) ?? "nothing")}`,
+  );
 }
 
 const excerpt = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text || "nothing");

@@ -46,7 +46,7 @@ async function attempt(
 ): Promise<boolean | typeof AGAIN> {
   const from = await readConsumer(client.http, source, context);
   const to = await readConsumer(client.http, target, context);
-  const kept = Object.fromEntries(Object.entries(from.allocations).filter(([provider]) => keep.has(provider)));
+  const retained = Object.fromEntries(Object.entries(from.allocations).filter(([provider]) => keep.has(provider)));
   const moved = Object.fromEntries(Object.entries(from.allocations).filter(([provider]) => !keep.has(provider)));
   if (Object.keys(moved).length === 0) {
     // Moved already, by an earlier attempt whose answer was lost; or there was nothing to move.
@@ -54,24 +54,24 @@ async function attempt(
   }
   const left = (await leave?.(to.allocations)) ?? new Set<string>();
   const own = Object.fromEntries(Object.entries(to.allocations).filter(([provider]) => left.has(provider)));
-  const answer = await client.http.post("/allocations", {
+  const response = await client.http.post("/allocations", {
     ...context,
     version: CONSUMER_GENERATION_VERSION,
     body: {
-      [source]: consumerToWire(rewriteOf(from, kept)),
+      [source]: consumerToWire(rewriteOf(from, retained)),
       [target]: consumerToWire({ ...rewriteOf(from, { ...own, ...moved }), consumerGeneration: to.consumerGeneration }),
     },
   });
-  if (answer.ok) {
+  if (response.ok) {
     client.logger.info("moved allocations from one consumer to another", { source, target, ...requestField(context) });
     return true;
   }
-  if (answer.isConsumerConflict) {
-    throw new AllocationMoveFailed(source, target, "another process changed one of them meanwhile", answer);
+  if (response.isConsumerConflict) {
+    throw new AllocationMoveFailed(source, target, "another process changed one of them meanwhile", response);
   }
-  if (answer.isConcurrentUpdate) {
+  if (response.isConcurrentUpdate) {
     return AGAIN;
   }
-  client.logger.warn("allocations could not be moved", { source, target, answer: answer.describe() });
+  client.logger.warn("allocations could not be moved", { source, target, response: response.describe() });
   return false;
 }

@@ -47,47 +47,47 @@ export class PlacementHttp {
     this.#options = options;
   }
 
-  get(path: string, call: PlacementCall): Promise<PlacementAnswer> {
+  get(path: string, call: PlacementCall): Promise<PlacementResponse> {
     return this.request("GET", path, call);
   }
 
-  put(path: string, call: PlacementCall): Promise<PlacementAnswer> {
+  put(path: string, call: PlacementCall): Promise<PlacementResponse> {
     return this.request("PUT", path, call);
   }
 
-  post(path: string, call: PlacementCall): Promise<PlacementAnswer> {
+  post(path: string, call: PlacementCall): Promise<PlacementResponse> {
     return this.request("POST", path, call);
   }
 
-  delete(path: string, call: PlacementCall): Promise<PlacementAnswer> {
+  delete(path: string, call: PlacementCall): Promise<PlacementResponse> {
     return this.request("DELETE", path, call);
   }
 
   /** @throws {PlacementAPIConnectFailure}; an answer of any status but 401 is a value. */
-  async request(method: HttpMethod, path: string, call: PlacementCall): Promise<PlacementAnswer> {
+  async request(method: HttpMethod, path: string, call: PlacementCall): Promise<PlacementResponse> {
     const { access } = this.#options;
-    let answer = await this.#send(method, path, call);
-    if (answer.status === 401) {
+    let response = await this.#send(method, path, call);
+    if (response.status === 401) {
       access.expire();
-      answer = await this.#send(method, path, call);
+      response = await this.#send(method, path, call);
     }
-    if (answer.status === 401) {
+    if (response.status === 401) {
       throw new Unauthorized(
         `${method} ${path}: the token is not accepted; check auth_type and the credentials in [placement]`,
-        answer,
+        response,
       );
     }
-    return answer;
+    return response;
   }
 
-  async #send(method: HttpMethod, path: string, call: PlacementCall): Promise<PlacementAnswer> {
+  async #send(method: HttpMethod, path: string, call: PlacementCall): Promise<PlacementResponse> {
     const { http, clock, access, observe, timeout } = this.#options;
     const { endpoint, headers } = await access.credentials(call.signal);
     const started = clock.monotonic();
     const report = (status: number | null) =>
       observe?.({ method, route: routeOf(path), status, milliseconds: clock.monotonic() - started });
     try {
-      const answer = await http.request({
+      const response = await http.request({
         method,
         url: endpoint + path,
         headers: { ...this.#headers(call), ...headers },
@@ -95,8 +95,8 @@ export class PlacementHttp {
         ...(timeout === undefined ? {} : { timeout }),
         ...(call.signal ? { signal: call.signal } : {}),
       });
-      report(answer.status);
-      return new PlacementAnswer(answer, `${method} ${withoutUserInfo(endpoint)}${path}`);
+      report(response.status);
+      return new PlacementResponse(response, `${method} ${withoutUserInfo(endpoint)}${path}`);
     } catch (error) {
       report(null);
       if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
@@ -122,7 +122,7 @@ export class PlacementHttp {
 }
 
 /** An answer of any status, with Placement's error record at hand. */
-export class PlacementAnswer {
+export class PlacementResponse {
   readonly status: number;
   /** In place of a body, by a Placement in this process. */
   readonly records: unknown;

@@ -12,11 +12,11 @@ export async function readProviderAllocations(
   uuid: string,
   context: RequestContext,
 ): Promise<ProviderAllocations> {
-  const answer = await http.get(`/resource_providers/${uuid}/allocations`, context);
-  if (!answer.ok) {
-    throw new ResourceProviderAllocationRetrievalFailed(uuid, "they could not be read", answer);
+  const response = await http.get(`/resource_providers/${uuid}/allocations`, context);
+  if (!response.ok) {
+    throw new ResourceProviderAllocationRetrievalFailed(uuid, "they could not be read", response);
   }
-  return answer.read((body) => {
+  return response.read((body) => {
     const consumers = mapRecord(body.allocations, (held) => mapRecord(asRecord(held).resources, asNumber));
     return { consumers: new Map(Object.entries(consumers)), generation: generationIn(body) };
   });
@@ -39,11 +39,11 @@ export class ProviderAllocationMemory {
   }
 
   remember(uuid: string, { consumers, generation }: ProviderAllocations): void {
-    const kept = new SparseMap<string, ResourceAmounts>();
+    const byConsumer = new SparseMap<string, ResourceAmounts>();
     for (const [consumer, held] of consumers) {
-      kept.set(consumer, held);
+      byConsumer.set(consumer, held);
     }
-    this.#read.set(uuid, { consumers: kept, generation });
+    this.#read.set(uuid, { consumers: byConsumer, generation });
   }
 
   /** Our own write took the provider from one generation to the next: no other write came between. */

@@ -8,7 +8,7 @@ import {
   ResourceProviderTraitRetrievalFailed,
 } from "./errors.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "./json.js";
-import type { PlacementAnswer, PlacementHttp } from "./placement-http.js";
+import type { PlacementHttp, PlacementResponse } from "./placement-http.js";
 import type { ProviderListing, RequestContext, WireInventory } from "./types.js";
 
 /** Answer to one read of a provider's inventory, aggregates or traits. */
@@ -25,11 +25,11 @@ export async function listProviders(
   context: RequestContext,
   version = "1.14",
 ): Promise<ProviderListing[]> {
-  const answer = await http.get(`/resource_providers${query && `?${query}`}`, { ...context, version });
-  if (!answer.ok) {
-    throw new ResourceProviderRetrievalFailed(`listing resource providers (${query}) failed`, answer);
+  const response = await http.get(`/resource_providers${query && `?${query}`}`, { ...context, version });
+  if (!response.ok) {
+    throw new ResourceProviderRetrievalFailed(`listing resource providers (${query}) failed`, response);
   }
-  return answer.read(({ resource_providers }) => asArray(resource_providers).map(readProvider));
+  return response.read(({ resource_providers }) => asArray(resource_providers).map(readProvider));
 }
 
 /** The whole tree that holds the provider; empty when it does not exist. @throws ResourceProviderRetrievalFailed */
@@ -48,11 +48,11 @@ export async function createProvider(
 ): Promise<{ readonly provider: ProviderListing; readonly created: boolean }> {
   const { uuid, name, parentUuid } = provider;
   const body = { uuid, name, ...(parentUuid === null ? {} : { parent_provider_uuid: parentUuid }) };
-  const answer = await http.post("/resource_providers", { ...context, version: "1.20", body });
-  if (answer.ok) {
-    return { provider: answer.read(readProvider), created: true };
+  const response = await http.post("/resource_providers", { ...context, version: "1.20", body });
+  if (response.ok) {
+    return { provider: response.read(readProvider), created: true };
   }
-  if (answer.status === 409 && !answer.detail.includes("Conflicting resource provider name:")) {
+  if (response.status === 409 && !response.detail.includes("Conflicting resource provider name:")) {
     const existing = await http.get(`/resource_providers/${uuid}`, { ...context, version: "1.14" });
     if (existing.ok) {
       return { provider: existing.read(readProvider), created: false };
@@ -61,23 +61,23 @@ export async function createProvider(
   throw new ResourceProviderCreationFailed(
     `resource provider ${name} (${uuid}) could not be made; a name that is taken belongs to a provider with another uuid: ` +
       `look at it with "openstack resource provider list --name ${name}", and delete it if its compute node is gone`,
-    answer,
+    response,
   );
 }
 
 /** An absent provider is success. @throws ResourceProviderInUse (allocations or children), ResourceProviderDeletionFailed */
 export async function deleteProvider(http: PlacementHttp, uuid: string, context: RequestContext): Promise<void> {
-  const answer = await http.delete(`/resource_providers/${uuid}`, context);
-  if (answer.ok || answer.status === 404) {
+  const response = await http.delete(`/resource_providers/${uuid}`, context);
+  if (response.ok || response.status === 404) {
     return;
   }
-  if (answer.status === 409) {
+  if (response.status === 409) {
     throw new ResourceProviderInUse(
       `resource provider ${uuid} is in use; see "openstack resource provider show --allocations ${uuid}"`,
-      answer,
+      response,
     );
   }
-  throw new ResourceProviderDeletionFailed(`resource provider ${uuid} could not be deleted`, answer);
+  throw new ResourceProviderDeletionFailed(`resource provider ${uuid} could not be deleted`, response);
 }
 
 /** @throws ResourceProviderRetrievalFailed */
@@ -86,11 +86,11 @@ export async function readInventory(
   uuid: string,
   context: RequestContext,
 ): Promise<Association<Record<string, InventoryRecord>>> {
-  const answer = await http.get(`/resource_providers/${uuid}/inventories`, context);
-  if (!answer.ok) {
-    throw new ResourceProviderRetrievalFailed(`reading the inventory of ${uuid} failed`, answer);
+  const response = await http.get(`/resource_providers/${uuid}/inventories`, context);
+  if (!response.ok) {
+    throw new ResourceProviderRetrievalFailed(`reading the inventory of ${uuid} failed`, response);
   }
-  return answer.read((body) => ({
+  return response.read((body) => ({
     value: mapRecord(body.inventories, inventoryFromWire),
     generation: generationIn(body),
   }));
@@ -102,11 +102,11 @@ export async function readAggregates(
   uuid: string,
   context: RequestContext,
 ): Promise<Association<string[]>> {
-  const answer = await http.get(`/resource_providers/${uuid}/aggregates`, { ...context, version: "1.19" });
-  if (!answer.ok) {
-    throw new ResourceProviderAggregateRetrievalFailed(`reading the aggregates of ${uuid} failed`, answer);
+  const response = await http.get(`/resource_providers/${uuid}/aggregates`, { ...context, version: "1.19" });
+  if (!response.ok) {
+    throw new ResourceProviderAggregateRetrievalFailed(`reading the aggregates of ${uuid} failed`, response);
   }
-  return answer.read((body) => ({ value: asArray(body.aggregates).map(asString), generation: generationIn(body) }));
+  return response.read((body) => ({ value: asArray(body.aggregates).map(asString), generation: generationIn(body) }));
 }
 
 export function putAggregates(
@@ -114,7 +114,7 @@ export function putAggregates(
   uuid: string,
   { aggregates, generation }: { readonly aggregates: ReadonlySet<string>; readonly generation: number | null },
   context: RequestContext,
-): Promise<PlacementAnswer> {
+): Promise<PlacementResponse> {
   return http.put(`/resource_providers/${uuid}/aggregates`, {
     ...context,
     version: "1.19",
@@ -128,11 +128,11 @@ export async function readTraits(
   uuid: string,
   context: RequestContext,
 ): Promise<Association<string[]>> {
-  const answer = await http.get(`/resource_providers/${uuid}/traits`, { ...context, version: "1.6" });
-  if (!answer.ok) {
-    throw new ResourceProviderTraitRetrievalFailed(`reading the traits of ${uuid} failed`, answer);
+  const response = await http.get(`/resource_providers/${uuid}/traits`, { ...context, version: "1.6" });
+  if (!response.ok) {
+    throw new ResourceProviderTraitRetrievalFailed(`reading the traits of ${uuid} failed`, response);
   }
-  return answer.read((body) => ({ value: asArray(body.traits).map(asString), generation: generationIn(body) }));
+  return response.read((body) => ({ value: asArray(body.traits).map(asString), generation: generationIn(body) }));
 }
 
 export function generationIn(body: Readonly<Record<string, unknown>>): number {

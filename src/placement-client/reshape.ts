@@ -21,21 +21,21 @@ export async function reshape(
     ...removed.map((uuid) => [uuid, inventoriesToWire(client, uuid, {})] as const),
   ]);
   const allocations = Object.fromEntries([...consumers].map(([consumer, held]) => [consumer, toWire(held)]));
-  const answer = await client.http.post("/reshaper", {
+  const response = await client.http.post("/reshaper", {
     ...context,
     version: "1.30",
     body: { inventories, allocations },
   });
-  if (answer.isConcurrentUpdate) {
+  if (response.isConcurrentUpdate) {
     throw new PlacementReshapeConflict(
       "a provider or a consumer changed during the reshape; it is tried again",
-      answer,
+      response,
     );
   }
-  if (!answer.ok) {
+  if (!response.ok) {
     throw new ReshapeFailed(
       `inventory and allocations of ${tree.roots.join(", ")} could not be moved between providers. ` +
-        `Placement answered ${answer.describe()}`,
+        `Placement answered ${response.describe()}`,
     );
   }
   for (const uuid of [...uuids, ...removed]) {

@@ -25,7 +25,7 @@ export function retryingHttp(http: HttpClient, timers: Timers, options: HttpRetr
   }
   return {
     request: async (request) => {
-      let [unanswered, refused] = [0, 0];
+      let [unanswered, rejected] = [0, 0];
       for (;;) {
         const outcome = await http.request(request).catch((error: unknown) => passing(error));
         if (outcome instanceof Error) {
@@ -34,9 +34,9 @@ export function retryingHttp(http: HttpClient, timers: Timers, options: HttpRetr
           }
           unanswered += 1;
           await timers.sleep(delay(unanswered, connectRetryDelay), request.signal);
-        } else if (refused < statusCodeRetries && retriableStatusCodes.includes(String(outcome.status))) {
-          refused += 1;
-          await timers.sleep(delay(refused, statusCodeRetryDelay), request.signal);
+        } else if (rejected < statusCodeRetries && retriableStatusCodes.includes(String(outcome.status))) {
+          rejected += 1;
+          await timers.sleep(delay(rejected, statusCodeRetryDelay), request.signal);
         } else {
           return outcome;
         }

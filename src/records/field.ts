@@ -36,7 +36,7 @@ export type FieldMap = Readonly<Record<string, TSchema>>;
 export type RecordOf<F extends FieldMap> = { readonly [K in keyof F]: Static<F[K]> };
 
 /** Largest value of Nova's integer columns. */
-export const MOST = 2 ** 31 - 1;
+export const MAX_INTEGER = 2 ** 31 - 1;
 /** Longest value of Nova's TEXT columns, in characters. */
 export const LONG = 65_535;
 /** Longest text that is taken for anything: tracebacks, JSON. */
@@ -66,8 +66,8 @@ export const flag: Field<boolean> = field(BooleanSchema());
 export const id = integer(0, Number.MAX_SAFE_INTEGER);
 /** Milliseconds since the epoch. */
 export const time = integer(0, Number.MAX_SAFE_INTEGER);
-export const amount = integer(0, MOST);
-export const signed = integer(-MOST, MOST);
+export const amount = integer(0, MAX_INTEGER);
+export const signed = integer(-MAX_INTEGER, MAX_INTEGER);
 export const ratio: Field<number> = field(NumberSchema({ minimum: 0 }));
 
 /** @param description what such a text is, for who has given another one */

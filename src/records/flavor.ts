@@ -47,8 +47,8 @@ export type NewFlavor = Pick<Flavor, "flavorid" | "name" | "vcpus" | "memoryMb" 
   Partial<Omit<Flavor, "id">>;
 
 /** A flavor with what the caller left out as Nova has it for a new one. */
-export function newFlavor(given: NewFlavor): Omit<Flavor, "id"> {
-  return { ...defaultsOf(FLAVOR), ...given };
+export function newFlavor(values: NewFlavor): Omit<Flavor, "id"> {
+  return { ...defaultsOf(FLAVOR), ...values };
 }
 
 /** The columns of an instance that follow its flavor. */

@@ -1,10 +1,10 @@
 import { HOST_NAME_RULE, isHostName } from "./host-name.js";
 
 /** Names that one text may stand for. */
-export const MOST_HOSTS = 10_000;
+export const MAX_HOSTS = 10_000;
 
 /** Digits of a number in brackets: more are not counted exactly. */
-const MOST_DIGITS = 15;
+const MAX_DIGITS = 15;
 
 /** A text that stands for no hosts; the message names the place. */
 export class HostRangeError extends Error {
@@ -24,7 +24,7 @@ interface Interval {
 /**
  * The names of `a,b,rack[01-20]-node[1-3,7]`, in the order of the text, each once. The first bracket counts slowest;
  * numbers keep the zeros of the range's first.
- * @throws {HostRangeError} not such a text, a name that no host may have, or more than {@link MOST_HOSTS} names.
+ * @throws {HostRangeError} not such a text, a name that no host may have, or more than {@link MAX_HOSTS} names.
  */
 export function expandHosts(text: string): readonly string[] {
   const names = new Set<string>();
@@ -32,9 +32,9 @@ export function expandHosts(text: string): readonly string[] {
   for (const { part, at } of partsOf(text)) {
     const pieces = piecesOf(text, part, at);
     counted += pieces.map(sizeOf).reduce((product, size) => product * size, 1);
-    if (counted > MOST_HOSTS) {
+    if (counted > MAX_HOSTS) {
       throw new HostRangeError(
-        `${quoted(text)}: found more than ${MOST_HOSTS} names at ${quoted(part)}, expected at most ${MOST_HOSTS}`,
+        `${quoted(text)}: found more than ${MAX_HOSTS} names at ${quoted(part)}, expected at most ${MAX_HOSTS}`,
       );
     }
     for (const name of namesOf(pieces)) {
@@ -76,11 +76,11 @@ function piecesOf(text: string, part: string, at: number): Piece[] {
   let end = 0;
   const literal = (until: number) => {
     const piece = part.slice(end, until);
-    const stray = piece.search(/[[\]]/);
-    if (stray >= 0) {
-      const place = at + end + stray + 1;
+    const unmatchedIndex = piece.search(/[[\]]/);
+    if (unmatchedIndex >= 0) {
+      const place = at + end + unmatchedIndex + 1;
       throw new HostRangeError(
-        `${quoted(text)}: found ${quoted(piece[stray] ?? "")} at character ${place} without its other half, expected pairs of [ and ], not nested`,
+        `${quoted(text)}: found ${quoted(piece[unmatchedIndex] ?? "")} at character ${place} without its other half, expected pairs of [ and ], not nested`,
       );
     }
     pieces.push(piece);
@@ -98,21 +98,21 @@ function piecesOf(text: string, part: string, at: number): Piece[] {
 function intervalsOf(text: string, list: string, at: number): Interval[] {
   let place = at;
   return list.split(",").map((item) => {
-    const refuse = (expected: string): never => {
+    const rejectItem = (expected: string): never => {
       throw new HostRangeError(`${quoted(text)}: found ${quoted(item)} at character ${place}, expected ${expected}`);
     };
     const match = /^\s*(\d+)(?:-(\d+))?\s*$/.exec(item);
     const [, from = "", to = from] = match ?? [];
-    if (match === null || from.length > MOST_DIGITS || to.length > MOST_DIGITS) {
-      return refuse(`a number or a range such as 01-20, with at most ${MOST_DIGITS} digits`);
+    if (match === null || from.length > MAX_DIGITS || to.length > MAX_DIGITS) {
+      return rejectItem(`a number or a range such as 01-20, with at most ${MAX_DIGITS} digits`);
     }
     const padded = isPadded(from) || isPadded(to);
     if (padded && from.length !== to.length) {
-      return refuse("as many digits at both ends of a range that is filled up with zeros");
+      return rejectItem("as many digits at both ends of a range that is filled up with zeros");
     }
     const interval = { first: Number(from), last: Number(to), width: padded ? from.length : 0 };
     if (interval.last < interval.first) {
-      return refuse("a range that does not run backwards");
+      return rejectItem("a range that does not run backwards");
     }
     place += item.length + 1;
     return interval;
@@ -167,7 +167,7 @@ function numbered(name: string): Numbered {
   const digits: string[] = [];
   let end = 0;
   for (const match of name.matchAll(/\d+/g)) {
-    if (match[0].length <= MOST_DIGITS) {
+    if (match[0].length <= MAX_DIGITS) {
       literals.push(name.slice(end, match.index));
       digits.push(match[0]);
       end = match.index + match[0].length;

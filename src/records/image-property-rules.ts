@@ -14,7 +14,7 @@ interface ValueRule {
 
 const words = (text: string): readonly string[] => text.split(" ");
 const oneOf = (text: string): ValueRule => ({ values: words(text) });
-const WHOLE_NUMBER: ValueRule = {};
+const INTEGER: ValueRule = {};
 
 const ARCHITECTURE: ValueRule = {
   values: words(
@@ -57,33 +57,33 @@ const RULES: Readonly<Record<string, ValueRule>> = {
   hw_architecture: ARCHITECTURE,
   hw_emulation_architecture: ARCHITECTURE,
   hw_cdrom_bus: DISK_BUS,
-  hw_cpu_cores: WHOLE_NUMBER,
-  hw_cpu_sockets: WHOLE_NUMBER,
-  hw_cpu_max_cores: WHOLE_NUMBER,
-  hw_cpu_max_sockets: WHOLE_NUMBER,
-  hw_cpu_max_threads: WHOLE_NUMBER,
+  hw_cpu_cores: INTEGER,
+  hw_cpu_sockets: INTEGER,
+  hw_cpu_max_cores: INTEGER,
+  hw_cpu_max_sockets: INTEGER,
+  hw_cpu_max_threads: INTEGER,
   hw_cpu_policy: oneOf("dedicated shared mixed"),
   hw_cpu_thread_policy: oneOf("prefer isolate require"),
-  hw_cpu_threads: WHOLE_NUMBER,
-  hw_device_id: WHOLE_NUMBER,
+  hw_cpu_threads: INTEGER,
+  hw_device_id: INTEGER,
   hw_disk_bus: DISK_BUS,
   hw_floppy_bus: DISK_BUS,
   hw_firmware_type: oneOf("uefi bios"),
   hw_input_bus: oneOf("usb virtio"),
-  hw_numa_nodes: WHOLE_NUMBER,
+  hw_numa_nodes: INTEGER,
   hw_pci_numa_affinity_policy: oneOf("required legacy preferred socket"),
   hw_pointer_model: oneOf("usbtablet"),
   hw_rescue_bus: DISK_BUS,
   hw_rescue_device: oneOf("cdrom disk floppy fs lun"),
   hw_rng_model: oneOf("virtio"),
-  hw_serial_port_count: WHOLE_NUMBER,
+  hw_serial_port_count: INTEGER,
   hw_scsi_model: {
     ...oneOf("buslogic ibmvscsi lsilogic lsisas1068 lsisas1078 virtio-scsi vmpvscsi"),
     anyCase: true,
     aliases: { lsilogicsas: "lsisas1068", paravirtual: "vmpvscsi" },
   },
   hw_video_model: oneOf("cirrus qxl vga vmvga xen virtio gop none bochs"),
-  hw_video_ram: WHOLE_NUMBER,
+  hw_video_ram: INTEGER,
   hw_vif_model: VIF_MODEL,
   hw_viommu_model: oneOf("intel smmuv3 virtio auto"),
   hw_vm_mode: VM_MODE,
@@ -91,10 +91,10 @@ const RULES: Readonly<Record<string, ValueRule>> = {
   hw_tpm_model: oneOf("tpm-tis tpm-crb"),
   hw_tpm_version: oneOf("1.2 2.0"),
   hw_ephemeral_encryption_format: oneOf("plain luks luksv2"),
-  img_compression_level: WHOLE_NUMBER,
+  img_compression_level: INTEGER,
   img_hv_type: HYPERVISOR_TYPE,
   img_config_drive: oneOf("optional mandatory"),
-  img_version: WHOLE_NUMBER,
+  img_version: INTEGER,
   img_signature_hash_method: oneOf("SHA-224 SHA-256 SHA-384 SHA-512"),
   img_signature_key_type: oneOf(
     "DSA ECC_SECP384R1 ECC_SECP521R1 ECC_SECT409K1 ECC_SECT409R1 ECC_SECT571K1 ECC_SECT571R1 RSA-PSS",
@@ -183,7 +183,7 @@ function errorOf(name: string, value: string): string | null {
   if (name === VERSION_PROPERTY) {
     return versionConditions(value) === null ? `Version ${value} is not a valid predicate in field ${name}` : null;
   }
-  const rule = name.startsWith(NUMA_MEMORY) ? WHOLE_NUMBER : RULES[name];
+  const rule = name.startsWith(NUMA_MEMORY) ? INTEGER : RULES[name];
   if (rule === undefined) {
     return null;
   }

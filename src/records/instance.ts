@@ -215,8 +215,8 @@ export type NewInstance = Pick<
   Partial<Instance>;
 
 /** An instance with what the caller left out as Nova has it for a new one. */
-export function newInstance(given: NewInstance): Omit<Instance, "id" | "createdAt"> {
-  return { ...defaultsOf(INSTANCE), ...flavorColumns(given.flavor), ...given };
+export function newInstance(values: NewInstance): Omit<Instance, "id" | "createdAt"> {
+  return { ...defaultsOf(INSTANCE), ...flavorColumns(values.flavor), ...values };
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   LONG,
   LONGEST,
   listOf,
-  MOST,
+  MAX_INTEGER,
   mapOf,
   name,
   nullable,
@@ -30,7 +30,7 @@ export const REQUEST_SPEC = {
   imageRef: text(),
   isBfv: flag,
   availabilityZone: nullable(text()),
-  numInstances: integer(1, MOST),
+  numInstances: integer(1, MAX_INTEGER),
   /** Hints that filters here look at, each a list. */
   schedulerHints: mapOf(listOf(text())),
 };

@@ -71,7 +71,7 @@ export function resourceRequest(flavor: FlavorNeed, need: ServerNeed = {}): Reso
   addFlavorsOwn(drafts, flavor, need.volumeBacked ?? false);
   const policy = flavor.extraSpecs.group_policy;
   return {
-    groups: [...drafts].map(([suffix, draft]) => finish(suffix, draft)).filter(asksAnything),
+    groups: [...drafts].map(([suffix, draft]) => finish(suffix, draft)).filter(hasRequirements),
     groupPolicy: policy === "none" || policy === "isolate" ? policy : null,
   };
 }
@@ -136,10 +136,10 @@ function draftOf(drafts: Map<string, Draft>, suffix: string): Draft {
 }
 
 function finish(suffix: string, { resources, requiredTraits, forbiddenTraits }: Draft): RequestGroup {
-  const asked = [...resources].filter(([, amount]) => amount > 0);
-  return { suffix, resources: Object.fromEntries(asked), requiredTraits, forbiddenTraits };
+  const requested = [...resources].filter(([, amount]) => amount > 0);
+  return { suffix, resources: Object.fromEntries(requested), requiredTraits, forbiddenTraits };
 }
 
-function asksAnything({ resources, requiredTraits, forbiddenTraits }: RequestGroup): boolean {
+function hasRequirements({ resources, requiredTraits, forbiddenTraits }: RequestGroup): boolean {
   return Object.keys(resources).length > 0 || requiredTraits.size > 0 || forbiddenTraits.size > 0;
 }

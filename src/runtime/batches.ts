@@ -1,7 +1,7 @@
 import type { CancelTimer, Timers } from "./timers.js";
 
 /** Hands on what comes: the first at once, and what follows soon together, in its order. */
-export class Bursts<T> {
+export class Batcher<T> {
   readonly #timers: Pick<Timers, "after">;
   readonly #pause: number;
   readonly #hand: (all: readonly T[]) => void;

@@ -1,5 +1,5 @@
 /** What was opened one after the other, to be closed in the opposite order: at the end, and when a later step fails. */
-export class Opened {
+export class CleanupStack {
   readonly #closers: (() => void | Promise<void>)[] = [];
 
   add(close: () => void | Promise<void>): void {

@@ -1,5 +1,5 @@
 /** More than the hosts of one process mostly have: an entry too few costs memory, and nothing else. */
-const MOST = 16;
+const MAX_VALUES = 16;
 
 /** Keeps values that are equal once. The hosts of a process mostly have equal ones, and there may be thousands of hosts. */
 export class EqualValues<T> {
@@ -14,7 +14,7 @@ export class EqualValues<T> {
       return known;
     }
     this.#met.set(text, value);
-    if (this.#met.size > MOST) {
+    if (this.#met.size > MAX_VALUES) {
       const [first = text] = this.#met.keys();
       this.#met.delete(first);
     }

@@ -8,29 +8,29 @@ import { sleepBy } from "./sleep-by.js";
 import type { Socket, Sockets } from "./socket.js";
 import type { Stream, Streams } from "./streams.js";
 import type { CancelTimer, Timers } from "./timers.js";
-import type { Bytes, Transfer, TransferAnswer, Transfers } from "./transfers.js";
+import type { Bytes, Transfer, TransferResponse, Transfers } from "./transfers.js";
 
 /**
  * The same doors, for one life: once it has ended, nothing goes out through them and nothing comes in. Timers do not fire, requests
  * that wait are not sent, streams are closed, and a promise that is waited for never settles. A file that was being written is
  * written to its end, and a program that was started runs on, as after `kill -9` of a process.
  */
-export function mortalRuntime(runtime: Runtime, life: Life): Runtime {
+export function createKillableRuntime(runtime: Runtime, life: Life): Runtime {
   return {
     ...runtime,
-    timers: new MortalTimers(runtime.timers, life),
-    http: new MortalHttp(runtime.http, life),
-    transfers: new MortalTransfers(runtime.transfers, life),
-    sockets: new MortalSockets(runtime.sockets, life),
-    streams: new MortalStreams(runtime.streams, life),
-    files: new MortalFiles(runtime.files, life),
-    programs: new MortalPrograms(runtime.programs, life),
-    logger: new MortalLogger(runtime.logger, life),
+    timers: new KillableTimers(runtime.timers, life),
+    http: new KillableHttp(runtime.http, life),
+    transfers: new KillableTransfers(runtime.transfers, life),
+    sockets: new KillableSockets(runtime.sockets, life),
+    streams: new KillableStreams(runtime.streams, life),
+    files: new KillableFiles(runtime.files, life),
+    programs: new KillablePrograms(runtime.programs, life),
+    logger: new KillableLogger(runtime.logger, life),
   };
 }
 
 /** The doors are classes, since a process may have thousands of lives: closures would take a host some kilobytes. */
-class MortalTimers implements Timers {
+class KillableTimers implements Timers {
   readonly #timers: Timers;
   readonly #life: Life;
 
@@ -56,7 +56,7 @@ class MortalTimers implements Timers {
   }
 }
 
-class MortalHttp implements HttpClient {
+class KillableHttp implements HttpClient {
   readonly #http: HttpClient;
   readonly #life: Life;
 
@@ -75,7 +75,7 @@ class MortalHttp implements HttpClient {
   }
 }
 
-class MortalTransfers implements Transfers {
+class KillableTransfers implements Transfers {
   readonly #transfers: Transfers;
   readonly #life: Life;
 
@@ -84,17 +84,17 @@ class MortalTransfers implements Transfers {
     this.#life = life;
   }
 
-  send(transfer: Transfer): Promise<TransferAnswer> {
+  send(transfer: Transfer): Promise<TransferResponse> {
     const life = this.#life;
     return life.whileAlive(async () => {
       const { body } = transfer;
       // Its signal is the answer's, too, and outlives this.
-      const answer = await this.#transfers.send({
+      const response = await this.#transfers.send({
         ...transfer,
         signal: transfer.signal === undefined ? life.signal : AbortSignal.any([transfer.signal, life.signal]),
         ...(body === undefined ? {} : { body: partsWhile(body, life) }),
       });
-      return { ...answer, body: partsWhile(answer.body, life) };
+      return { ...response, body: partsWhile(response.body, life) };
     });
   }
 }
@@ -108,7 +108,7 @@ async function* partsWhile(bytes: Bytes, life: Life): AsyncGenerator<Uint8Array>
   life.signal.throwIfAborted();
 }
 
-class MortalSockets implements Sockets {
+class KillableSockets implements Sockets {
   readonly #sockets: Sockets;
   readonly #life: Life;
 
@@ -128,7 +128,7 @@ class MortalSockets implements Sockets {
   }
 }
 
-class MortalStreams implements Streams {
+class KillableStreams implements Streams {
   readonly #streams: Streams;
   readonly #life: Life;
 
@@ -143,12 +143,12 @@ class MortalStreams implements Streams {
       if (!this.#life.alive) {
         stream.close();
       }
-      return mortalStream(stream, this.#life);
+      return createKillableStream(stream, this.#life);
     });
   }
 }
 
-function mortalStream(stream: Stream, life: Life): Stream {
+function createKillableStream(stream: Stream, life: Life): Stream {
   const close = life.untilKill(() => stream.close());
   return {
     write: (data) => life.whileAlive(() => stream.write(data)),
@@ -158,7 +158,7 @@ function mortalStream(stream: Stream, life: Life): Stream {
   };
 }
 
-class MortalFiles implements Files {
+class KillableFiles implements Files {
   readonly #files: Files;
   readonly #life: Life;
 
@@ -227,7 +227,7 @@ class MortalFiles implements Files {
   }
 }
 
-class MortalPrograms implements Programs {
+class KillablePrograms implements Programs {
   readonly #programs: Programs;
   readonly #life: Life;
 
@@ -258,7 +258,7 @@ class MortalPrograms implements Programs {
 }
 
 /** The dead are silent. */
-class MortalLogger implements Logger {
+class KillableLogger implements Logger {
   readonly #logger: Logger;
   readonly #life: Life;
 
@@ -292,7 +292,7 @@ class MortalLogger implements Logger {
   }
 
   child(fields: LogFields): Logger {
-    return new MortalLogger(this.#logger.child(fields), this.#life);
+    return new KillableLogger(this.#logger.child(fields), this.#life);
   }
 
   #say(level: Exclude<keyof Logger, "child">, message: string, fields: LogFields | undefined): void {

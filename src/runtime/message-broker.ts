@@ -79,7 +79,7 @@ export interface ConsumerEvents {
    */
   takes?(body: string): boolean;
   /** It was refused when it came back; it keeps trying. */
-  refused?(error: RefusedByBroker): void;
+  rejected?(error: BrokerRejectedError): void;
   /** It reads, at first and again. */
   active?(): void;
 }
@@ -90,9 +90,9 @@ export type BrokerState = "connecting" | "connected" | "waiting" | "closed";
 export interface MessageBroker {
   readonly state: BrokerState;
   onState(listener: (state: BrokerState, detail: string) => void): void;
-  /** Resolves once connected; at once if it is. @throws {RefusedByBroker} the login or the virtual host is refused */
+  /** Resolves once connected; at once if it is. @throws {BrokerRejectedError} the login or the virtual host is refused */
   connected(): Promise<void>;
-  /** Declares an exchange before the next publication, and again after each reconnection. @throws {RefusedByBroker} it is there with other properties */
+  /** Declares an exchange before the next publication, and again after each reconnection. @throws {BrokerRejectedError} it is there with other properties */
   declare(exchange: Exchange): Promise<void>;
   /**
    * Resolves when the broker has it in a queue.
@@ -100,11 +100,11 @@ export interface MessageBroker {
    * @throws {Unconfirmed} the connection was lost, or there is none: whether it will arrive is unknown
    */
   publish(publication: Publication): Promise<void>;
-  /** Resolves when it reads. @throws {RefusedByBroker} */
+  /** Resolves when it reads. @throws {BrokerRejectedError} */
   consume(subscription: Subscription, events: ConsumerEvents): Promise<Consumer>;
   /** How many consumers a queue has; null: there is no such queue. */
   consumersOf(queue: string): Promise<number | null>;
-  /** Whether it is there; nothing is made. @throws {RefusedByBroker} it is there with other properties */
+  /** Whether it is there; nothing is made. @throws {BrokerRejectedError} it is there with other properties */
   hasExchange(exchange: Exchange): Promise<boolean>;
   /** As {@link hasExchange}. */
   hasQueue(queue: Queue): Promise<boolean>;
@@ -125,7 +125,7 @@ export class Unconfirmed extends Error {
 }
 
 /** The broker does not do it, and will not when asked again. */
-export class RefusedByBroker extends Error {
+export class BrokerRejectedError extends Error {
   override readonly name = "RefusedByBroker";
   /** AMQP's: `ACCESS_REFUSED`, `RESOURCE_LOCKED`, `PRECONDITION_FAILED`, `NOT_ALLOWED`. */
   readonly code: string;

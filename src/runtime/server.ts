@@ -1,4 +1,4 @@
-import type { Refuse } from "./rejection.js";
+import type { RejectRequest } from "./rejection.js";
 import type { ServiceHandler, ServiceRequest } from "./service.js";
 import type { Socket } from "./socket.js";
 
@@ -18,14 +18,14 @@ export interface ListenOptions {
   /** Mount points (`""`, `/api`, `/api/old` …), longest match first; the rest of the path goes to the handler. */
   readonly services: Readonly<Record<string, ServiceHandler>>;
   /** Whether a request begins behind what WebSockets bring. Default: GETs do. */
-  readonly isPatient?: (request: Pick<ServiceRequest, "method" | "path">, mount: string) => boolean;
+  readonly isLowPriority?: (request: Pick<ServiceRequest, "method" | "path">, mount: string) => boolean;
   /** Paths that take WebSockets. Any other path is answered with 404. */
   readonly sockets?: Readonly<Record<string, SocketAcceptor>>;
   /** Speaks TLS, and refuses what does not. Absent: plain HTTP. */
   readonly tls?: ServerTls;
   readonly limits?: Partial<ListenLimits>;
   /** Default: {@link plainRefusal}. */
-  readonly refuse?: Refuse;
+  readonly reject?: RejectRequest;
 }
 
 /** PEM texts. */

@@ -23,7 +23,7 @@ export interface Socket {
 export interface Sockets {
   /**
    * @throws {HttpConnectFailure} when nothing answered.
-   * @throws {UpgradeRefused} when the server answered with something else than 101.
+   * @throws {UpgradeRejectedError} when the server answered with something else than 101.
    */
   connect(
     url: string,
@@ -31,7 +31,7 @@ export interface Sockets {
   ): Promise<Socket>;
 }
 
-export class UpgradeRefused extends Error {
+export class UpgradeRejectedError extends Error {
   override readonly name = "UpgradeRefused";
   readonly url: string;
   readonly status: number;

@@ -27,10 +27,10 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 
 /** Says why there is no TLS with a server; undefined: the connection failed for another reason. */
 export function tlsFailure(code: string, cause: unknown): string | undefined {
-  const said = cause instanceof Error ? cause.message : "";
+  const message = cause instanceof Error ? cause.message : "";
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
-    const [, names = said] = /altnames: (.*)$/s.exec(said) ?? [];
+    const [, names = message] = /altnames: (.*)$/s.exec(message) ?? [];
     return `its certificate is for other names: ${names.trim().replace(/\.$/, "")}; ask it by a name of the certificate, or renew that with this one`;
   }
-  return code === "EPROTO" && /wrong version number|packet length too long/.test(said) ? NO_TLS : REASONS.get(code);
+  return code === "EPROTO" && /wrong version number|packet length too long/.test(message) ? NO_TLS : REASONS.get(code);
 }

@@ -19,7 +19,7 @@ export interface Transfer {
   readonly tlsSection?: string;
 }
 
-export interface TransferAnswer {
+export interface TransferResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ export interface Transfers {
    * Resolves when the answer begins.
    * @throws {HttpConnectFailure} nothing answered. {@link HttpTimeout} What the body throws. The signal's reason.
    */
-  send(transfer: Transfer): Promise<TransferAnswer>;
+  send(transfer: Transfer): Promise<TransferResponse>;
 }
 
 /** All of it as text. @param most bytes; what is beyond is left out */

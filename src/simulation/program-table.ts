@@ -39,7 +39,7 @@ export class RunningProgram {
   stdout = "";
   /** Null: a signal ended it. */
   code: number | null = null;
-  #tellEnded: () => void = () => {};
+  #resolveEnded: () => void = () => {};
   #over = false;
   #stuck = false;
   readonly #onEnd: (() => void)[] = [];
@@ -54,7 +54,7 @@ export class RunningProgram {
     this.argv = argv;
     this.cwd = cwd;
     this.ended = new Promise((resolve) => {
-      this.#tellEnded = resolve;
+      this.#resolveEnded = resolve;
     });
   }
 
@@ -82,7 +82,7 @@ export class RunningProgram {
     for (const listener of this.#onEnd) {
       listener();
     }
-    this.#tellEnded();
+    this.#resolveEnded();
   }
 
   handle(): ProgramHandle {

@@ -27,7 +27,7 @@ export interface DiskTrouble {
 }
 
 /** What a string holds, and more than any reader takes at once. */
-const MOST_READ = 256 * 1024 ** 2;
+const MAX_READ_BYTES = 256 * 1024 ** 2;
 
 /** A file tree in memory, shared by all processes that are given it. Tells watchers of a folder what changes in it. */
 export class VirtualDisk {
@@ -42,7 +42,7 @@ export class VirtualDisk {
     if (node?.kind === "folder") {
       throw new FileFailure(path, "EISDIR", "read");
     }
-    if (node && node.bytes > MOST_READ) {
+    if (node && node.bytes > MAX_READ_BYTES) {
       throw new FileFailure(path, "EFBIG", "read");
     }
     return node?.text.padEnd(node.text.length + Math.max(0, node.bytes - Buffer.byteLength(node.text)), "\0");
@@ -88,8 +88,8 @@ export class VirtualDisk {
   resize(path: string, bytes: number, now: number): void {
     const found = this.#find(path);
     const text = found?.kind === "file" ? found.text : "";
-    const kept = Buffer.byteLength(text) > bytes ? Buffer.from(text).subarray(0, bytes).toString() : text;
-    this.write(path, kept, found?.mode ?? 0o644, now, "truncate");
+    const truncated = Buffer.byteLength(text) > bytes ? Buffer.from(text).subarray(0, bytes).toString() : text;
+    this.write(path, truncated, found?.mode ?? 0o644, now, "truncate");
     const node = this.#find(path);
     if (node?.kind === "file") {
       node.bytes = bytes;

@@ -34,7 +34,7 @@ export class VirtualFiles implements Files {
     { mode = 0o644, unseen = false, fleeting = false }: WriteOptions = {},
   ): Promise<void> {
     await this.#do(path, () => {
-      this.#refuseIfFull(path, "write");
+      this.#assertNotFull(path, "write");
       if (unseen && !this.#disk.stat(dirname(path))) {
         throw new FileFailure(path, "ENOENT", "write");
       }
@@ -50,7 +50,7 @@ export class VirtualFiles implements Files {
       if (this.#disk.stat(path)) {
         throw new FileFailure(path, "EEXIST", "create");
       }
-      this.#refuseIfFull(path, "create");
+      this.#assertNotFull(path, "create");
       this.#disk.write(path, text, options?.mode ?? 0o644, this.#now(), "create");
     });
   }
@@ -71,7 +71,7 @@ export class VirtualFiles implements Files {
     const raw = await bytesIn(bytes);
     signal?.throwIfAborted();
     return this.#do(path, () => {
-      this.#refuseIfFull(path, "write");
+      this.#assertNotFull(path, "write");
       this.#disk.writeBytes(path, raw, mode, this.#now());
       return raw.length;
     });
@@ -79,7 +79,7 @@ export class VirtualFiles implements Files {
 
   async append(path: string, text: string): Promise<void> {
     return this.#do(path, () => {
-      this.#refuseIfFull(path, "append");
+      this.#assertNotFull(path, "append");
       const mode = this.#disk.stat(path)?.mode ?? 0o644;
       const { machine } = this.#process;
       this.#disk.write(path, (this.#disk.read(path) ?? "") + text, mode, this.#now(), "append", machine);
@@ -101,7 +101,7 @@ export class VirtualFiles implements Files {
   async makeFolder(path: string, options?: { readonly mode?: number }): Promise<void> {
     return this.#do(path, () => {
       if (!this.#disk.stat(path)) {
-        this.#refuseIfFull(path, "make folder");
+        this.#assertNotFull(path, "make folder");
       }
       this.#disk.makeFolder(path, options?.mode ?? 0o755, this.#now());
     });
@@ -119,9 +119,9 @@ export class VirtualFiles implements Files {
     const changed = new Set<string>();
     let stopped = false;
     const stop = this.#disk.watch(folder, (name) => {
-      const told = changed.size > 0;
+      const isScheduled = changed.size > 0;
       changed.add(name);
-      if (told) {
+      if (isScheduled) {
         return;
       }
       this.#process.after(0, () => {
@@ -145,11 +145,11 @@ export class VirtualFiles implements Files {
   }
 
   #do<T>(path: string, work: () => T): Promise<T> {
-    return this.#process.answered(work, this.#disk.troubleAt(path)?.slow);
+    return this.#process.withLatency(work, this.#disk.troubleAt(path)?.slow);
   }
 
   /** @throws {FileFailure} ENOSPC */
-  #refuseIfFull(path: string, operation: string): void {
+  #assertNotFull(path: string, operation: string): void {
     if (this.#disk.troubleAt(path)?.full) {
       throw new FileFailure(path, "ENOSPC", operation);
     }

@@ -86,9 +86,9 @@ export class VirtualHttp implements HttpClient {
       if (fault?.kind === "lose-answer") {
         breakOff();
       } else {
-        const { bytes, ...answer } = response;
-        const body = bytes === undefined ? answer.body : await textIn(bytes);
-        back.send(() => outcome.resolve({ ...answer, body }), fault?.kind === "latency" ? fault.milliseconds : 0);
+        const { bytes, ...rest } = response;
+        const body = bytes === undefined ? rest.body : await textIn(bytes);
+        back.send(() => outcome.resolve({ ...rest, body }), fault?.kind === "latency" ? fault.milliseconds : 0);
       }
     };
     const late = fault?.kind === "late-request" ? fault.milliseconds : 0;

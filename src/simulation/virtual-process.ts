@@ -58,8 +58,8 @@ export class VirtualProcess implements Timers {
   }
 
   /** It is killed as soon as it comes through its next door but `doors`. */
-  killAfter(doors: number): void {
-    this.#last = this.#passed + doors;
+  killAfter(deliveries: number): void {
+    this.#last = this.#passed + deliveries;
   }
 
   /** The process comes through a door. False: it is dead, or dies at it. */
@@ -72,7 +72,7 @@ export class VirtualProcess implements Timers {
   }
 
   /** What is done at once, and whose answer may take a while. @param least milliseconds */
-  async answered<T>(work: () => T, least = 0): Promise<T> {
+  async withLatency<T>(work: () => T, least = 0): Promise<T> {
     return this.whileAlive(async () => {
       const delay = least + this.#planner.delay();
       try {

@@ -20,7 +20,7 @@ export class VirtualPrograms implements Programs {
   }
 
   start(options: StartOptions): Promise<ProcessIdentity> {
-    return this.#process.answered(() => this.#launch(options).identity);
+    return this.#process.withLatency(() => this.#launch(options).identity);
   }
 
   async run(options: RunOptions): Promise<ProgramResult> {
@@ -37,14 +37,14 @@ export class VirtualPrograms implements Programs {
   }
 
   look(pid: number): Promise<SeenProcess | undefined> {
-    return this.#process.answered(() => {
+    return this.#process.withLatency(() => {
       const running = this.#machine.programs.running(pid);
       return running && { ...running.identity, argv: running.argv };
     });
   }
 
   signal(process: ProcessIdentity, signal: ProgramSignal): Promise<boolean> {
-    return this.#process.answered(() => {
+    return this.#process.withLatency(() => {
       const running = this.#find(process);
       running?.signalled(signal);
       return running !== undefined;

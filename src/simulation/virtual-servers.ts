@@ -1,7 +1,7 @@
 import type { HttpRequest } from "../runtime/http.js";
 import { DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS } from "../runtime/listen-defaults.js";
 import { Mounts } from "../runtime/mounts.js";
-import { plainRefusal, type Refuse } from "../runtime/rejection.js";
+import { type RejectRequest, toPlainTextResponse } from "../runtime/rejection.js";
 import type { Listener, ListenLimits, ListenOptions, Servers, SocketAcceptor } from "../runtime/server.js";
 import { BYTES, joined, type ServiceResponse } from "../runtime/service.js";
 import { type Bytes, bytesOf, textIn } from "../runtime/transfers.js";
@@ -22,7 +22,7 @@ export class VirtualListener implements Listener {
   readonly #scheme: "http" | "https";
   readonly #network: VirtualNetwork<VirtualListener>;
   readonly #requestId: () => string;
-  readonly #refuse: Refuse;
+  readonly #reject: RejectRequest;
   readonly #sockets = new Set<VirtualSocket>();
   readonly #onIdle = new Set<() => void>();
   #running = 0;
@@ -38,7 +38,7 @@ export class VirtualListener implements Listener {
     this.limits = { ...DEFAULT_LISTEN_LIMITS, ...options.limits };
     this.acceptors = options.sockets ?? {};
     this.#scheme = options.tls === undefined ? "http" : "https";
-    this.#refuse = options.refuse ?? plainRefusal;
+    this.#reject = options.reject ?? toPlainTextResponse;
     this.#mounts = new Mounts(options.services);
     this.#network = network;
     this.#requestId = requestId;
@@ -55,7 +55,7 @@ export class VirtualListener implements Listener {
     this.#running += 1;
     return this.process.whileAlive(async () => {
       try {
-        return await this.#answer(request);
+        return await this.#handle(request);
       } finally {
         this.#running -= 1;
         if (this.#running === 0) {
@@ -89,21 +89,21 @@ export class VirtualListener implements Listener {
     }
   }
 
-  async #answer({ method, url, headers = {}, body = "", bytes }: VirtualRequest): Promise<ServiceResponse> {
+  async #handle({ method, url, headers = {}, body = "", bytes }: VirtualRequest): Promise<ServiceResponse> {
     const requestId = `req-${this.#requestId()}`;
     const route = this.#mounts.match(url);
     if (!route) {
-      return this.#refuse({ status: 404, reason: "nothing is served at this path", requestId });
+      return this.#reject({ status: 404, reason: "nothing is served at this path", requestId });
     }
     if (Buffer.byteLength(body) > this.limits.bodyBytes) {
       const reason = `the body is larger than ${this.limits.bodyBytes} bytes`;
-      return this.#refuse({ status: 413, reason, requestId });
+      return this.#reject({ status: 413, reason, requestId });
     }
     const { handler, mount, path, query } = route;
     const { host } = new URL(url);
     const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(body)) };
     try {
-      const answer = await handler({
+      const result = await handler({
         method,
         path,
         query,
@@ -113,11 +113,11 @@ export class VirtualListener implements Listener {
           : { body: bytes === undefined ? body : await textIn(bytes) }),
         baseUrl: `${this.#scheme}://${host}${mount}`,
       });
-      const response = joined(answer);
+      const response = joined(result);
       return method === "HEAD" ? { ...response, body: "" } : response;
     } catch {
       const reason = "an unexpected error prevented the server from answering";
-      return this.#refuse({ status: 500, reason, requestId });
+      return this.#reject({ status: 500, reason, requestId });
     }
   }
 

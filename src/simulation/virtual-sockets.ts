@@ -1,6 +1,6 @@
 import { HttpConnectFailure } from "../runtime/http.js";
 import { CLIENT_FRAME_BYTES } from "../runtime/listen-defaults.js";
-import { type Socket, type Sockets, UpgradeRefused } from "../runtime/socket.js";
+import { type Socket, type Sockets, UpgradeRejectedError } from "../runtime/socket.js";
 import type { VirtualNetwork } from "./virtual-network.js";
 import type { VirtualProcess } from "./virtual-process.js";
 import type { VirtualListener } from "./virtual-servers.js";
@@ -54,7 +54,7 @@ export class VirtualSockets implements Sockets {
     const listener = this.#network.find(target);
     if (fault?.kind === "answer") {
       const { status, body } = fault.response;
-      this.#process.after(this.#network.latency, () => outcome.reject(new UpgradeRefused(url, status, body)));
+      this.#process.after(this.#network.latency, () => outcome.reject(new UpgradeRejectedError(url, status, body)));
       return;
     }
     if (fault?.kind === "lose-request") {
@@ -78,24 +78,24 @@ export class VirtualSockets implements Sockets {
       const accepted = new VirtualSocket(server, back, listener.limits.frameBytes);
       const origin = `${target.protocol.replace("ws", "http")}//${target.host}`;
       const upgrade = { headers, query: target.search.slice(1), origin };
-      const refusal = acceptor ? acceptor(accepted, upgrade) : "not found";
-      if (refusal !== undefined) {
+      const rejection = acceptor ? acceptor(accepted, upgrade) : "not found";
+      if (rejection !== undefined) {
         accepted.abandon();
         const status = acceptor ? 401 : 404;
-        back.send(() => outcome.reject(new UpgradeRefused(url, status, refusal)));
+        back.send(() => outcome.reject(new UpgradeRejectedError(url, status, rejection)));
         return;
       }
-      const opened = new VirtualSocket(this.#process, there, CLIENT_FRAME_BYTES);
-      VirtualSocket.pair(accepted, opened);
+      const clientSocket = new VirtualSocket(this.#process, there, CLIENT_FRAME_BYTES);
+      VirtualSocket.pair(accepted, clientSocket);
       listener.track(accepted);
-      const connection = { from: this.#process.name, to: server.name, sever: () => opened.sever() };
+      const connection = { from: this.#process.name, to: server.name, sever: () => clientSocket.sever() };
       accepted.onClose(this.#network.connected(connection));
       if (fault?.kind === "lose-answer") {
         accepted.terminate();
         breakOff();
         return;
       }
-      back.send(() => outcome.resolve(opened), fault?.kind === "latency" ? fault.milliseconds : 0);
+      back.send(() => outcome.resolve(clientSocket), fault?.kind === "latency" ? fault.milliseconds : 0);
     };
     there.send(arrive, fault?.kind === "late-request" ? fault.milliseconds : 0);
   }

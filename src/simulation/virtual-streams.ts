@@ -15,7 +15,7 @@ export class VirtualStreams implements Streams {
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Stream> {
     signal?.throwIfAborted();
-    return this.#process.answered(() => {
+    return this.#process.withLatency(() => {
       const accept = "path" in address ? this.#process.machine.programs.listener(address.path) : undefined;
       if (!accept) {
         throw new StreamFailure(address, "path" in address ? "ENOENT" : "ECONNREFUSED");

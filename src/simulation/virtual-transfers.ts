@@ -1,6 +1,6 @@
 import { HttpConnectFailure, HttpTimeout } from "../runtime/http.js";
 import { DEFAULT_HTTP_TIMEOUT } from "../runtime/listen-defaults.js";
-import { type Bytes, bytesOf, type Transfer, type TransferAnswer, type Transfers } from "../runtime/transfers.js";
+import { type Bytes, bytesOf, type Transfer, type TransferResponse, type Transfers } from "../runtime/transfers.js";
 import type { VirtualNetwork } from "./virtual-network.js";
 import type { VirtualProcess } from "./virtual-process.js";
 import type { VirtualListener } from "./virtual-servers.js";
@@ -15,15 +15,15 @@ export class VirtualTransfers implements Transfers {
     this.#network = network;
   }
 
-  async send({ body, ...transfer }: Transfer): Promise<TransferAnswer> {
+  async send({ body, ...transfer }: Transfer): Promise<TransferResponse> {
     const { method, url, headers = {}, idle = DEFAULT_HTTP_TIMEOUT, signal } = transfer;
     return this.#process.whileAlive(async () => {
       signal?.throwIfAborted();
       const fault = this.#network.strike({ from: this.#process.name, method, url });
       const server = this.#network.find(new URL(url));
       if (fault?.kind === "answer") {
-        const { status, headers: given, body: text } = fault.response;
-        return { status, headers: given, body: bytesOf(text) };
+        const { status, headers: responseHeaders, body: text } = fault.response;
+        return { status, headers: responseHeaders, body: bytesOf(text) };
       }
       if (fault?.kind === "lose-request") {
         await this.#process.sleep(idle, signal);
@@ -36,7 +36,7 @@ export class VirtualTransfers implements Transfers {
       let thrown: { readonly error: unknown } | undefined;
       const sent = body && noting(this.#parts(url, body, server.process, "sent"), (error) => (thrown ??= { error }));
       const served = server.serve({ method, url, headers, ...(sent === undefined ? {} : { bytes: sent }) });
-      const answer = await this.#unlessKilled(url, server.process, this.#within(url, idle, signal, served));
+      const response = await this.#unlessKilled(url, server.process, this.#within(url, idle, signal, served));
       if (thrown) {
         throw thrown.error;
       }
@@ -44,8 +44,14 @@ export class VirtualTransfers implements Transfers {
         throw new HttpConnectFailure(url, "ECONNRESET");
       }
       await this.#across(server.process, this.#process);
-      const given = this.#parts(url, answer.bytes ?? bytesOf(answer.body), server.process, "received", signal);
-      return { status: answer.status, headers: answer.headers, body: given };
+      const responseBody = this.#parts(
+        url,
+        response.bytes ?? bytesOf(response.body),
+        server.process,
+        "received",
+        signal,
+      );
+      return { status: response.status, headers: response.headers, body: responseBody };
     });
   }
 

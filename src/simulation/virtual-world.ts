@@ -38,7 +38,7 @@ export interface SpawnOptions {
 }
 
 /** How many real milliseconds an idle world waits for real work (a password that is hashed) before it gives up. */
-const PATIENCE = 10_000;
+const REAL_WORK_TIMEOUT_MS = 10_000;
 
 /** A turn of the real event loop. That of `node:timers/promises` costs twice as much, and there is one for each event. */
 function nextTurn(): Promise<void> {
@@ -154,7 +154,7 @@ export class VirtualWorld {
   async #runTo(reached: () => boolean, limit: number): Promise<void> {
     const deadline = this.#now + limit;
     for (let waited = 0; !(await this.#run(deadline, reached)); waited += 1) {
-      if (this.#timeline.size > 0 || waited >= PATIENCE) {
+      if (this.#timeline.size > 0 || waited >= REAL_WORK_TIMEOUT_MS) {
         throw new GoalNotReached(limit, this.#timeline.size);
       }
       // Nothing is planned, but a test may wait for something that takes real time.
@@ -226,7 +226,7 @@ export interface VirtualRuntime extends Runtime {
   /** Doors that the process has come through. */
   readonly passed: number;
   /** {@link kill}, as soon as the process comes through its next door but `doors`. */
-  killAfter(doors: number): void;
+  killAfter(deliveries: number): void;
   /** As `kill -9`: no timer, answer or frame ever reaches it again; its sockets break with 1006; its disk stays. */
   kill(): void;
   /** Calls `action` when the process is killed; returns what forgets it. */
@@ -267,7 +267,7 @@ function createProcessRuntime(parts: {
     get passed() {
       return process.passed;
     },
-    killAfter: (doors) => process.killAfter(doors),
+    killAfter: (deliveries) => process.killAfter(deliveries),
     kill: () => process.kill(),
     onKill: (action) => process.onKill(action),
     advance: (milliseconds) => world.advance(milliseconds),

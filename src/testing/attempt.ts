@@ -1,7 +1,7 @@
 import type { DriverDefinition } from "../virt/index.js";
 import { type ContractCase, ContractViolation, textOf } from "./contract-case.js";
-import { DriverLab, type LabWatch } from "./driver-harness.js";
-import type { LabMemory } from "./harness-servers.js";
+import { DriverHarness, type HarnessWatch } from "./driver-harness.js";
+import type { HarnessMemory } from "./harness-servers.js";
 import type { DriverCheckOptions } from "./options.js";
 import type { WorkSubject } from "./partly-done.js";
 import type { CaseResult } from "./report.js";
@@ -18,15 +18,15 @@ export interface Attempt {
   readonly result: CaseResult;
   /** null: it did not fail, or not by an error of the driver's. */
   readonly cause: Cause | null;
-  /** See {@link DriverLab.doorCalls}. */
-  readonly doorCalls: number;
+  /** See {@link DriverHarness.adapterCalls}. */
+  readonly adapterCalls: number;
 }
 
 export interface AttemptOptions {
   readonly signal?: AbortSignal | undefined;
   /** A folder of the real world, which is not removed. */
   readonly folder?: string;
-  readonly watch?: LabWatch;
+  readonly watch?: HarnessWatch;
 }
 
 /** What is not proved without an option of the check. */
@@ -53,12 +53,12 @@ export async function attempt(
   }
   return inWorld(
     options,
-    (doors, place) => {
-      const lab = new DriverLab(definition, doors, place, options, watch);
-      return ending(each, lab, signal, async () => {
-        const lack = await missingFor(each, lab);
+    (deps, place) => {
+      const harness = new DriverHarness(definition, deps, place, options, watch);
+      return ending(each, harness, signal, async () => {
+        const lack = await missingFor(each, harness);
         if (lack === null) {
-          await orAborted(each.run(lab), signal);
+          await orAborted(each.run(harness), signal);
         }
         return lack;
       });
@@ -79,18 +79,18 @@ export async function beginKilled(
   kill: {
     readonly call: number | null;
     readonly strike: () => void;
-    readonly begun: (subject: WorkSubject, memory: LabMemory) => Promise<void>;
+    readonly begun: (subject: WorkSubject, memory: HarnessMemory) => Promise<void>;
   },
 ): Promise<Attempt | null> {
-  return inRealWorld(async (doors, place) => {
-    const lab = new DriverLab(definition, doors, place, options, watch);
+  return inRealWorld(async (deps, place) => {
+    const harness = new DriverHarness(definition, deps, place, options, watch);
     try {
       const begun = await orAborted(
-        each.killed?.begin(lab) ?? Promise.reject(new Error(`${each.code} kills nothing`)),
+        each.killed?.begin(harness) ?? Promise.reject(new Error(`${each.code} kills nothing`)),
         signal,
       );
       const { on, work, instance, moved } = begun;
-      await kill.begun({ instance, moved }, lab.memory);
+      await kill.begun({ instance, moved }, harness.memory);
       if (kill.call !== null) {
         on.sabotage.arm(kill.call, kill.strike);
       }
@@ -100,8 +100,8 @@ export async function beginKilled(
       );
       return null;
     } catch (error) {
-      await lab.close();
-      return failure(each, error, lab);
+      await harness.close();
+      return failure(each, error, harness);
     }
   }, folder);
 }
@@ -114,10 +114,10 @@ export async function lookAfterKill(
   { folder, watch = {}, signal }: AttemptOptions,
   { subject, killed }: { readonly subject: WorkSubject; readonly killed: string },
 ): Promise<Attempt> {
-  return inRealWorld((doors, place) => {
-    const lab = new DriverLab(definition, doors, place, options, watch);
-    return ending(each, lab, signal, async () => {
-      await orAborted(each.killed?.look(lab, subject, killed) ?? Promise.resolve(), signal);
+  return inRealWorld((deps, place) => {
+    const harness = new DriverHarness(definition, deps, place, options, watch);
+    return ending(each, harness, signal, async () => {
+      await orAborted(each.killed?.look(harness, subject, killed) ?? Promise.resolve(), signal);
       return null;
     });
   }, folder);
@@ -129,50 +129,53 @@ export async function clearAway(
   options: DriverCheckOptions,
   { folder, watch = {} }: AttemptOptions,
 ): Promise<readonly string[]> {
-  return inRealWorld(async (doors, place) => {
-    const lab = new DriverLab(definition, doors, place, options, watch);
+  return inRealWorld(async (deps, place) => {
+    const harness = new DriverHarness(definition, deps, place, options, watch);
     const hosts = new Set((watch.memory?.placed ?? []).map(([, host]) => host));
     for (const host of hosts) {
-      await lab.connect(host).catch(() => {});
+      await harness.connect(host).catch(() => {});
     }
-    await lab.close();
-    return (await options.sweep?.({ folder: place, doors })) ?? [];
+    await harness.close();
+    return (await options.sweep?.({ folder: place, doors: deps })) ?? [];
   }, folder);
 }
 
 /** Closes the lab, and sweeps after a failure. */
 async function ending(
   each: ContractCase,
-  lab: DriverLab,
+  harness: DriverHarness,
   signal: AbortSignal | undefined,
   work: () => Promise<string | null>,
 ): Promise<Attempt> {
   let outcome: Attempt;
   try {
     const lack = await work();
-    outcome = lack === null ? { ...without(each, "passed"), doorCalls: lab.doorCalls } : without(each, "skipped", lack);
+    outcome =
+      lack === null
+        ? { ...without(each, "passed"), adapterCalls: harness.adapterCalls }
+        : without(each, "skipped", lack);
   } catch (error) {
-    outcome = failure(each, error, lab);
+    outcome = failure(each, error, harness);
   }
-  await lab.close();
+  await harness.close();
   if (outcome.result.verdict === "failed" || signal?.aborted) {
-    await lab.sweep();
+    await harness.sweep();
   }
   return outcome;
 }
 
 function without(
   { code, section, rule }: ContractCase,
-  verdict: "passed" | "skipped" | "waived",
+  outcome: "passed" | "skipped" | "waived",
   message?: string,
 ): Attempt {
-  const result = { code, section, rule, verdict, ...(message === undefined ? {} : { message }) };
-  return { result, cause: null, doorCalls: 0 };
+  const result = { code, section, rule, verdict: outcome, ...(message === undefined ? {} : { message }) };
+  return { result, cause: null, adapterCalls: 0 };
 }
 
-function failure({ code, section, rule }: ContractCase, error: unknown, lab: DriverLab | null): Attempt {
+function failure({ code, section, rule }: ContractCase, error: unknown, harness: DriverHarness | null): Attempt {
   const thrown = error instanceof ContractViolation ? error.cause : error;
-  const method = lab?.blame(thrown);
+  const method = harness?.blame(thrown);
   const text = textOf(thrown);
   // What the check itself threw into the driver is no cause.
   const cause = method === undefined || text.includes("sabotage:") ? null : { method, text };
@@ -182,7 +185,7 @@ function failure({ code, section, rule }: ContractCase, error: unknown, lab: Dri
       : method === undefined
         ? text
         : new ContractViolation(method, "succeed here", `it threw ${text}`).message;
-  return { result: { code, section, rule, verdict: "failed", message }, cause, doorCalls: 0 };
+  return { result: { code, section, rule, verdict: "failed", message }, cause, adapterCalls: 0 };
 }
 
 /** @throws the signal's reason, at once. */
@@ -202,16 +205,16 @@ async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): 
 
 /** Why the options do not do for the case; null: they do. */
 function withoutOption({ option }: ContractCase, { reshape, canary }: DriverCheckOptions): string | null {
-  const given = { reshape, canary, "canary.memory": canary?.memory };
-  return option === undefined || given[option] !== undefined ? null : NOT_PROVED[option];
+  const provided = { reshape, canary, "canary.memory": canary?.memory };
+  return option === undefined || provided[option] !== undefined ? null : NOT_PROVED[option];
 }
 
 /** Why a case does not concern the driver; null: it does. */
-async function missingFor({ needs = [], capability }: ContractCase, lab: DriverLab): Promise<string | null> {
+async function missingFor({ needs = [], capability }: ContractCase, harness: DriverHarness): Promise<string | null> {
   if (needs.length === 0 && capability === undefined) {
     return null;
   }
-  const { host } = await lab.connect();
+  const { host } = await harness.connect();
   if (capability !== undefined && !host.capabilities[capability]) {
     return `the driver does not say ${capability}`;
   }

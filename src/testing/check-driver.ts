@@ -22,7 +22,7 @@ export async function checkDriver(
   onResult: (result: CaseResult) => void = () => {},
   signal?: AbortSignal,
 ): Promise<DriverReport> {
-  refuseUnknownWaivers(options);
+  assertKnownWaivers(options);
   const results: CaseResult[] = [];
   for (const each of CONTRACT_CASES) {
     const result = await checkCase(definition, each, options, signal);
@@ -36,7 +36,7 @@ export async function checkDriver(
 }
 
 /** @throws {UnknownWaiver} with the waivers that exist. */
-export function refuseUnknownWaivers({ waive = {} }: DriverCheckOptions): void {
+export function assertKnownWaivers({ waive = {} }: DriverCheckOptions): void {
   const codes = CONTRACT_CASES.map(({ code }) => code);
   const unknown = Object.keys(waive).filter((code) => !codes.includes(code));
   if (unknown.length > 0) {

@@ -1,6 +1,6 @@
 import type { Capabilities } from "../virt/capabilities.js";
 import type { DriverMethod } from "../virt/driver-methods.js";
-import type { DriverLab } from "./driver-harness.js";
+import type { DriverHarness } from "./driver-harness.js";
 import type { KilledWork } from "./partly-done.js";
 
 /** One rule of the contract, with what shows whether a driver keeps it. */
@@ -17,7 +17,7 @@ export interface ContractCase {
   readonly capability?: keyof Capabilities;
   /** Only with an option of the check. */
   readonly option?: "reshape" | "canary" | "canary.memory";
-  readonly run: (lab: DriverLab) => Promise<void>;
+  readonly run: (harness: DriverHarness) => Promise<void>;
   /** Where the check can do that, the rule is shown with processes that are really killed, too. */
   readonly killed?: KilledWork;
 }

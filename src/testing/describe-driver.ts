@@ -1,20 +1,20 @@
 import { describe, test } from "vitest";
 import type { DriverDefinition } from "../virt/index.js";
 import { CONTRACT_CASES } from "./cases/index.js";
-import { checkCase, refuseUnknownWaivers } from "./check-driver.js";
+import { assertKnownWaivers, checkCase } from "./check-driver.js";
 import type { DriverCheckOptions } from "./options.js";
 
 /** Declares one vitest test for each rule of the contract; it skips the rules that do not concern the driver. */
 export function describeDriver(definition: DriverDefinition, options: DriverCheckOptions = {}): void {
-  refuseUnknownWaivers(options);
+  assertKnownWaivers(options);
   describe(`driver ${definition.name} keeps the contract`, () => {
     for (const each of CONTRACT_CASES) {
       test(`${each.section} ${each.rule} [${each.code}]`, async (context) => {
-        const { verdict, message = "" } = await checkCase(definition, each, options);
-        if (verdict === "failed") {
+        const { verdict: outcome, message = "" } = await checkCase(definition, each, options);
+        if (outcome === "failed") {
           throw new ContractBroken(message);
         }
-        if (verdict !== "passed") {
+        if (outcome !== "passed") {
           context.skip(message);
         }
       });

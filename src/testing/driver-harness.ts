@@ -16,9 +16,9 @@ import {
   type WithoutBytes,
 } from "../virt/index.js";
 import { Blame } from "./blame.js";
-import { LabImages } from "./harness-images.js";
-import { type HostName, type LabMemory, LabServers } from "./harness-servers.js";
-import { Leavings } from "./leftovers.js";
+import { HarnessImages } from "./harness-images.js";
+import { type HarnessMemory, HarnessServers, type HostName } from "./harness-servers.js";
+import { Leftovers } from "./leftovers.js";
 import { DEVICES, flavorOf, frozen, INVENTORY, imageOf } from "./objects.js";
 import type { CanaryGuest, CaseSetUp, CheckDoors, CheckPlace, DriverCheckOptions } from "./options.js";
 import { Sabotage } from "./sabotage.js";
@@ -36,62 +36,62 @@ export interface CheckedHost {
   readonly bare: VirtDriver;
   readonly sabotage: Sabotage;
   readonly suspension: Suspension;
-  readonly leavings: Leavings;
+  readonly leftovers: Leftovers;
   /** What it was given as its options. */
   readonly config: Readonly<Record<string, unknown>>;
 }
 
 /** Watches a lab from outside. */
-export interface LabWatch {
+export interface HarnessWatch {
   /** What an earlier process knew. */
-  readonly memory?: LabMemory;
+  readonly memory?: HarnessMemory;
   /** Takes the author's driver, to hear of its calls. */
   readonly over?: (driver: VirtDriver) => VirtDriver;
   readonly onClose?: () => void;
   /** A server is about to get a guest. */
-  readonly onPlaced?: (memory: LabMemory) => void;
+  readonly onPlaced?: (memory: HarnessMemory) => void;
   readonly onLog?: (host: HostName, level: LogLevel, message: string) => void;
 }
 
 /** The world of one case: up to two hosts, and guests for them. */
-export class DriverLab {
+export class DriverHarness {
   readonly options: DriverCheckOptions;
-  readonly images: LabImages;
+  readonly images: HarnessImages;
   /** The events of all drivers, in order. */
   readonly events: LifecycleEvent[] = [];
   /** Warnings and errors that the wrapped drivers logged. */
   readonly complaints: string[] = [];
   readonly #definition: DriverDefinition;
-  readonly #doors: CheckDoors;
+  readonly #deps: CheckDoors;
   readonly #folder: string;
   readonly #connected: CheckedHost[] = [];
   readonly #blame = new Blame();
-  readonly #servers: LabServers;
+  readonly #servers: HarnessServers;
   readonly #setUp: Promise<CaseSetUp>;
-  readonly #watch: LabWatch;
+  readonly #watch: HarnessWatch;
   /** How many calls of its doors the last work made that was broken off everywhere. */
-  doorCalls = 0;
+  adapterCalls = 0;
 
   constructor(
     definition: DriverDefinition,
-    doors: CheckDoors,
+    deps: CheckDoors,
     folder: string,
     options: DriverCheckOptions,
-    watch: LabWatch = {},
+    watch: HarnessWatch = {},
   ) {
     this.#watch = watch;
-    this.#servers = new LabServers(doors.random, watch.memory);
+    this.#servers = new HarnessServers(deps.random, watch.memory);
     this.#definition = definition;
-    this.#doors = doors;
+    this.#deps = deps;
     this.#folder = folder;
     this.options = options;
-    this.images = new LabImages(doors.files, `${folder}/image-service`);
+    this.images = new HarnessImages(deps.files, `${folder}/image-service`);
     this.#setUp = (async () => {
       // Where an earlier process was killed, it has done that.
       if (watch.memory === undefined) {
-        await options.prepare?.(doors, folder);
+        await options.prepare?.(deps, folder);
       }
-      return (await options.setUp?.(doors, folder)) ?? {};
+      return (await options.setUp?.(deps, folder)) ?? {};
     })();
     // The failure is reported where the case waits for it.
     this.#setUp.catch(() => {});
@@ -106,21 +106,21 @@ export class DriverLab {
     const place: CheckPlace = { host: name, folder: this.#folder };
     const sabotage = new Sabotage();
     const suspension = new Suspension();
-    const leavings = new Leavings();
+    const leftovers = new Leftovers();
     let bare: VirtDriver | undefined;
     const definition: DriverDefinition = {
       ...this.#definition,
       create: async (context) => {
-        const made = await this.#definition.create(leavings.over(suspension.over(sabotage.over(context))));
+        const made = await this.#definition.create(leftovers.over(suspension.over(sabotage.over(context))));
         bare = typeof made === "object" && made !== null ? (this.#watch.over?.(made) ?? made) : made;
         return bare;
       },
     };
-    const given = config?.(place) ?? {};
+    const rawConfig = config?.(place) ?? {};
     const { configSchema } = this.#definition;
     const context = {
       ...this.#context(name),
-      config: configSchema ? compileDriverConfig(configSchema, given) : given,
+      config: configSchema ? compileDriverConfig(configSchema, rawConfig) : rawConfig,
       ...(await this.#setUp).context?.(place),
     };
     const host = await createDriverHost(definition, context, { epoch: () => epoch }).catch((error: unknown) =>
@@ -139,14 +139,14 @@ export class DriverLab {
       bare,
       sabotage,
       suspension,
-      leavings,
+      leftovers,
       config: context.config,
     };
     this.#connected.push(connected);
     return connected;
   }
 
-  get memory(): LabMemory {
+  get memory(): HarnessMemory {
     return this.#servers.memory;
   }
 
@@ -214,7 +214,7 @@ export class DriverLab {
 
   canaryGuest({ name, config }: CheckedHost, instance: Instance): CanaryGuest {
     const place = { host: name, folder: this.#folder, stateFolder: this.#stateFolder(name) };
-    return { ...place, instance, config, doors: this.#doors };
+    return { ...place, instance, config, doors: this.#deps };
   }
 
   /** What the instance holds: its flavor's resources on the root of its node. */
@@ -241,19 +241,19 @@ export class DriverLab {
   /** Lets time pass: until events that a driver holds back must have come. */
   async wait(milliseconds: number): Promise<void> {
     await new Promise<void>((resolve) => {
-      this.#doors.timers.after(milliseconds, resolve);
+      this.#deps.timers.after(milliseconds, resolve);
     });
   }
 
   /** Milliseconds since the epoch. */
   now(): number {
-    return this.#doors.clock.now();
+    return this.#deps.clock.now();
   }
 
   /** The work ends within so many milliseconds, well or not. */
   settles(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
     return new Promise((resolve) => {
-      const cancel = this.#doors.timers.after(milliseconds, () => resolve(false));
+      const cancel = this.#deps.timers.after(milliseconds, () => resolve(false));
       const settled = () => {
         cancel();
         resolve(true);
@@ -293,7 +293,7 @@ export class DriverLab {
 
   /** Removes what the driver itself does not. Errors do not matter any more. */
   async sweep(): Promise<void> {
-    await Promise.resolve(this.options.sweep?.({ folder: this.#folder, doors: this.#doors })).catch(() => {});
+    await Promise.resolve(this.options.sweep?.({ folder: this.#folder, doors: this.#deps })).catch(() => {});
   }
 
   #context(name: HostName): HostDoors {
@@ -305,7 +305,7 @@ export class DriverLab {
     });
     return {
       host: name,
-      ...this.#doors,
+      ...this.#deps,
       logger,
       images: this.images,
       config: {},

@@ -5,9 +5,9 @@ import { type Bytes, bytesIn, bytesOf, type Files, GlanceConnectionFailed, type 
 const PART = 1024;
 
 /** The Image service of a case: what is stored outlives a driver that is killed. */
-export class LabImages implements ImageService {
+export class HarnessImages implements ImageService {
   /** How often a driver has asked for bytes, and sent some. */
-  opened = 0;
+  downloaded = 0;
   uploaded = 0;
   /** Whether streams break off half-way. */
   breaks = false;
@@ -31,7 +31,7 @@ export class LabImages implements ImageService {
   }
 
   async open(id: string): Promise<ImageData | null> {
-    this.opened += 1;
+    this.downloaded += 1;
     if ((await this.#files.stat(this.#file(id))) === undefined) {
       return null;
     }

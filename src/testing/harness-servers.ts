@@ -5,7 +5,7 @@ import { frozen, instanceOf } from "./objects.js";
 export type HostName = "check-host-1" | "check-host-2";
 
 /** What a lab knows of its servers: JSON, from which another process goes on where this one was killed. */
-export interface LabMemory {
+export interface HarnessMemory {
   readonly guests: number;
   readonly nodeUuids: readonly (readonly [HostName, string])[];
   readonly placed: readonly (readonly [uuid: string, host: HostName])[];
@@ -13,14 +13,14 @@ export interface LabMemory {
 }
 
 /** The servers of a case and the uuids of its hosts' nodes, as the state of record would have them. */
-export class LabServers {
+export class HarnessServers {
   readonly #random: Pick<Random, "uuid">;
   readonly #nodeUuids: Map<HostName, string>;
   readonly #placed: Map<string, HostName>;
   readonly #instances: Map<string, Instance>;
   #count: number;
 
-  constructor(random: Pick<Random, "uuid">, memory: LabMemory | undefined) {
+  constructor(random: Pick<Random, "uuid">, memory: HarnessMemory | undefined) {
     this.#random = random;
     this.#count = memory?.guests ?? 0;
     this.#nodeUuids = new Map(memory?.nodeUuids);
@@ -28,7 +28,7 @@ export class LabServers {
     this.#instances = new Map(memory?.instances.map((instance) => [instance.uuid, frozen(instance)]));
   }
 
-  get memory(): LabMemory {
+  get memory(): HarnessMemory {
     return {
       guests: this.#count,
       nodeUuids: [...this.#nodeUuids],

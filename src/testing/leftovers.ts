@@ -1,7 +1,7 @@
 import type { CancelTimer, DriverContext, LifecycleEvent, Timers } from "../virt/index.js";
 
 /** What a driver still does after it was asked to end. */
-export class Leavings {
+export class Leftovers {
   /** Events that it emitted since {@link end}. */
   readonly events: LifecycleEvent[] = [];
   /** Timers of its context that are under way. */

@@ -74,9 +74,9 @@ export interface DriverCheckOptions {
    * Puts what each case needs into its folder, before its first driver: an image, for example. It leaves nothing in the
    * process, which rules about `kill -9` end.
    */
-  readonly prepare?: (doors: CheckDoors, folder: string) => void | Promise<void>;
+  readonly prepare?: (deps: CheckDoors, folder: string) => void | Promise<void>;
   /** What each case needs besides, made before its first driver: a service that the driver talks to, for example. */
-  readonly setUp?: (doors: CheckDoors, folder: string) => CaseSetUp | Promise<CaseSetUp>;
+  readonly setUp?: (deps: CheckDoors, folder: string) => CaseSetUp | Promise<CaseSetUp>;
   /**
    * Puts data into guests and looks for it after each of their changes and moves. Left out: whether guests keep their data is
    * not looked at.

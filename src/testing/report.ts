@@ -20,14 +20,14 @@ export interface DriverReport {
   readonly results: readonly CaseResult[];
 }
 
-export function countOf({ results }: DriverReport, verdict: Verdict): number {
-  return results.filter((result) => result.verdict === verdict).length;
+export function countOf({ results }: DriverReport, outcome: Verdict): number {
+  return results.filter((result) => result.verdict === outcome).length;
 }
 
 /** `24 passed, 1 failed, 3 skipped, 0 waived`, and how many rules were not reached, if any. */
 export function summaryOf(report: DriverReport): string {
   const counts = (["passed", "failed", "skipped", "waived"] as const).map(
-    (verdict) => `${countOf(report, verdict)} ${verdict}`,
+    (outcome) => `${countOf(report, outcome)} ${outcome}`,
   );
   const unreached = countOf(report, "unreached");
   return [...counts, ...(unreached === 0 ? [] : [`${unreached} not reached`])].join(", ");

@@ -10,15 +10,15 @@ export const CHANGES_NOTHING: ReadonlySet<string | symbol> = new Set([
 ]);
 
 /** The same of programs and of streams. */
-export const LOOKS_AT_PROGRAMS: ReadonlySet<string | symbol> = new Set(["look", "ended"]);
-export const LOOKS_AT_STREAMS: ReadonlySet<string | symbol> = new Set(["connect", "read", "readLine"]);
+export const READ_ONLY_PROGRAM_METHODS: ReadonlySet<string | symbol> = new Set(["look", "ended"]);
+export const READ_ONLY_STREAM_METHODS: ReadonlySet<string | symbol> = new Set(["connect", "read", "readLine"]);
 
 /** How a door is broken. */
 interface Break {
   /** Methods that change nothing. */
-  readonly looks: ReadonlySet<string | symbol>;
+  readonly readOnlyMethods: ReadonlySet<string | symbol>;
   /** A call may break after it has done its work, too: the process runs, and nobody has heard of it. */
-  readonly losesAnswers: boolean;
+  readonly losesResponses: boolean;
 }
 
 /** Lets a driver's way to the world break at a chosen call: as `kill -9` of the agent does, nothing after that gets out. */
@@ -47,45 +47,46 @@ export class Sabotage {
   /** The doors behind which something is changed: files, HTTP, programs, sockets, and those of the driver's own. */
   over(context: DriverContext): DriverContext {
     const { files, http, processes, sockets } = context;
-    const streams = { looks: LOOKS_AT_STREAMS, losesAnswers: true };
+    const streams = { readOnlyMethods: READ_ONLY_STREAM_METHODS, losesResponses: true };
     return {
       ...context,
-      files: this.#guard(files, { looks: CHANGES_NOTHING, losesAnswers: false }),
-      http: this.#guard(http, { looks: CHANGES_NOTHING, losesAnswers: false }),
-      processes: this.#guard(processes, { looks: LOOKS_AT_PROGRAMS, losesAnswers: true }),
+      files: this.#guard(files, { readOnlyMethods: CHANGES_NOTHING, losesResponses: false }),
+      http: this.#guard(http, { readOnlyMethods: CHANGES_NOTHING, losesResponses: false }),
+      processes: this.#guard(processes, { readOnlyMethods: READ_ONLY_PROGRAM_METHODS, losesResponses: true }),
       sockets: this.#guard(
         { connect: async (...args) => this.#guard<Stream>(await sockets.connect(...args), streams) },
         streams,
       ),
-      ownDoor: (door, looks = []) => this.#guard(door, { looks: new Set(looks), losesAnswers: true }),
+      ownDoor: (adapter, readOnlyMethods = []) =>
+        this.#guard(adapter, { readOnlyMethods: new Set(readOnlyMethods), losesResponses: true }),
     };
   }
 
-  #guard<Door extends object>(door: Door, { looks, losesAnswers }: Break): Door {
-    return new Proxy(door, {
+  #guard<Adapter extends object>(adapter: Adapter, { readOnlyMethods, losesResponses }: Break): Adapter {
+    return new Proxy(adapter, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") {
           return member;
         }
-        if (ANSWERS_AT_ONCE.has(name)) {
+        if (SYNCHRONOUS_METHODS.has(name)) {
           return member.bind(target);
         }
         return async (...args: unknown[]): Promise<unknown> => {
-          this.#strike(looks.has(name));
-          const answer: unknown = await Reflect.apply(member, target, args);
-          if (losesAnswers) {
-            this.#strike(looks.has(name));
+          this.#strike(readOnlyMethods.has(name));
+          const result: unknown = await Reflect.apply(member, target, args);
+          if (losesResponses) {
+            this.#strike(readOnlyMethods.has(name));
           }
-          return answer;
+          return result;
         };
       },
     });
   }
 
   /** @throws the agent is dead. */
-  #strike(looksOnly: boolean): void {
-    if (!this.struck && !looksOnly) {
+  #strike(isReadOnly: boolean): void {
+    if (!this.struck && !isReadOnly) {
       this.calls += 1;
     }
     if (this.struck) {
@@ -96,4 +97,4 @@ export class Sabotage {
 }
 
 /** Watching, and closing a stream, which the death of the agent does as well. */
-export const ANSWERS_AT_ONCE: ReadonlySet<string | symbol> = new Set(["watch", "close"]);
+export const SYNCHRONOUS_METHODS: ReadonlySet<string | symbol> = new Set(["watch", "close"]);

@@ -1,5 +1,10 @@
 import type { DriverContext, Stream } from "../virt/index.js";
-import { ANSWERS_AT_ONCE, CHANGES_NOTHING, LOOKS_AT_PROGRAMS, LOOKS_AT_STREAMS } from "./sabotage.js";
+import {
+  CHANGES_NOTHING,
+  READ_ONLY_PROGRAM_METHODS,
+  READ_ONLY_STREAM_METHODS,
+  SYNCHRONOUS_METHODS,
+} from "./sabotage.js";
 
 /** Lets a driver be suspended at a chosen call of its doors: as by SIGSTOP, nothing goes on until it is resumed. */
 export class Suspension {
@@ -33,27 +38,28 @@ export class Suspension {
       ...context,
       files: this.#slowed(files, CHANGES_NOTHING),
       http: this.#slowed(http, CHANGES_NOTHING),
-      processes: this.#slowed(processes, LOOKS_AT_PROGRAMS),
+      processes: this.#slowed(processes, READ_ONLY_PROGRAM_METHODS),
       sockets: this.#slowed(
-        { connect: async (...args) => this.#slowed<Stream>(await sockets.connect(...args), LOOKS_AT_STREAMS) },
-        LOOKS_AT_STREAMS,
+        { connect: async (...args) => this.#slowed<Stream>(await sockets.connect(...args), READ_ONLY_STREAM_METHODS) },
+        READ_ONLY_STREAM_METHODS,
       ),
-      ownDoor: (door, looks = []) => this.#slowed(context.ownDoor(door, looks), new Set(looks)),
+      ownDoor: (adapter, readOnlyMethods = []) =>
+        this.#slowed(context.ownDoor(adapter, readOnlyMethods), new Set(readOnlyMethods)),
     };
   }
 
-  #slowed<Door extends object>(door: Door, looks: ReadonlySet<string | symbol>): Door {
-    return new Proxy(door, {
+  #slowed<Adapter extends object>(adapter: Adapter, readOnlyMethods: ReadonlySet<string | symbol>): Adapter {
+    return new Proxy(adapter, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") {
           return member;
         }
-        if (ANSWERS_AT_ONCE.has(name)) {
+        if (SYNCHRONOUS_METHODS.has(name)) {
           return member.bind(target);
         }
         return async (...args: unknown[]) => {
-          if (!looks.has(name)) {
+          if (!readOnlyMethods.has(name)) {
             this.#left -= 1;
           }
           if (this.#left <= 0) {

@@ -9,7 +9,7 @@ import { UndiciHttpClient } from "../runtime/node/undici-http-client.js";
 import { createVirtualRuntime } from "../simulation/create-virtual-runtime.js";
 import type { CheckDoors, DriverCheckOptions } from "./options.js";
 
-type Work<T> = (doors: CheckDoors, folder: string) => Promise<T>;
+type Work<T> = (deps: CheckDoors, folder: string) => Promise<T>;
 
 const VIRTUAL_DAY = 86_400_000;
 
@@ -21,8 +21,8 @@ export async function inWorld<T>(
 ): Promise<T> {
   if (time === "virtual") {
     const runtime = createVirtualRuntime();
-    const doors = { ...runtime, processes: runtime.programs, sockets: runtime.streams };
-    return runtime.runUntil(work(doors, "/driver-check"), { limit: VIRTUAL_DAY });
+    const deps = { ...runtime, processes: runtime.programs, sockets: runtime.streams };
+    return runtime.runUntil(work(deps, "/driver-check"), { limit: VIRTUAL_DAY });
   }
   return inRealWorld(work, folder);
 }
@@ -30,7 +30,7 @@ export async function inWorld<T>(
 /** Not the whole runtime: who installs the package gets no package for servers and sockets. */
 export async function inRealWorld<T>(work: Work<T>, folder?: string): Promise<T> {
   const http = new UndiciHttpClient();
-  const doors = {
+  const deps = {
     clock: nodeClock(),
     timers: nodeTimers(),
     random: nodeRandom(),
@@ -41,10 +41,10 @@ export async function inRealWorld<T>(work: Work<T>, folder?: string): Promise<T>
   };
   try {
     if (folder === undefined) {
-      return await inTemporaryFolder(doors, "driver-check", (made) => work(doors, made));
+      return await inTemporaryFolder(deps, "driver-check", (made) => work(deps, made));
     }
-    await doors.files.makeFolder(folder, { mode: 0o700 });
-    return await work(doors, folder);
+    await deps.files.makeFolder(folder, { mode: 0o700 });
+    return await work(deps, folder);
   } finally {
     await http.close();
   }

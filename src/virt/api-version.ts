@@ -12,13 +12,13 @@ const COMPARATORS: Readonly<Record<string, Comparator>> = {
 };
 
 /** Why a host with this version of the contract cannot run a driver of that `apiVersion`; null: it can. */
-export function whyNotApi(wanted: string, offered: string = VIRT_API_VERSION): string | null {
+export function whyNotApi(required: string, offered: string = VIRT_API_VERSION): string | null {
   const host = parse(offered) ?? [0, 0];
-  const exact = parse(wanted);
+  const exact = parse(required);
   if (exact !== null) {
     return whyNotExact(exact, host);
   }
-  const parts = wanted.trim().split(/\s+/).map(comparatorOf);
+  const parts = required.trim().split(/\s+/).map(comparatorOf);
   if (parts.some((part) => part === null)) {
     return `apiVersion must look like ${offered}, or like ">=1.0 <2"`;
   }

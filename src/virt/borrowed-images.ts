@@ -3,7 +3,7 @@ import type { Image, ImageMeta, ImageService } from "./images.js";
 import type { SnapshotOptions } from "./types.js";
 
 /** What one call of a driver may do with the Image service. What is still open when the call has ended is cut. */
-export class LentImages {
+export class ScopedImages {
   readonly #service: ImageService | undefined;
   readonly #over = new AbortController();
 
@@ -37,12 +37,12 @@ export class LentImages {
 
 export async function lendingImages<T>(
   service: ImageService | undefined,
-  work: (lent: LentImages) => Promise<T>,
+  work: (images: ScopedImages) => Promise<T>,
 ): Promise<T> {
-  const lent = new LentImages(service);
+  const images = new ScopedImages(service);
   try {
-    return await work(lent);
+    return await work(images);
   } finally {
-    lent.end();
+    images.end();
   }
 }

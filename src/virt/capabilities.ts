@@ -143,14 +143,14 @@ const COMPLETE = new WeakMap<Capabilities, Readonly<Required<Capabilities>>>();
  */
 export function completeCapabilities(
   driver: string,
-  given: Capabilities | undefined,
+  declared: Capabilities | undefined,
 ): Readonly<Required<Capabilities>> {
-  const known = given && COMPLETE.get(given);
+  const known = declared && COMPLETE.get(declared);
   if (known !== undefined) {
     return known;
   }
   const must = `driver ${driver}: create must return a driver whose capabilities`;
-  for (const [capability, value] of Object.entries(given ?? {})) {
+  for (const [capability, value] of Object.entries(declared ?? {})) {
     if (!(capability in NO_CAPABILITIES)) {
       throw new InvalidDriver(
         `${must} are the contract's, but found ${capability}, which this contract does not know${suggest(capability, Object.keys(NO_CAPABILITIES))}; ` +
@@ -161,9 +161,9 @@ export function completeCapabilities(
       throw new InvalidDriver(`${must} are true or false, but ${capability} is ${describe(value)}`);
     }
   }
-  const complete = Object.freeze({ ...NO_CAPABILITIES, ...given });
-  if (given !== undefined && Object.isFrozen(given)) {
-    COMPLETE.set(given, complete);
+  const complete = Object.freeze({ ...NO_CAPABILITIES, ...declared });
+  if (declared !== undefined && Object.isFrozen(declared)) {
+    COMPLETE.set(declared, complete);
   }
   return complete;
 }

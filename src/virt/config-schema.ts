@@ -59,11 +59,11 @@ export type DriverConfig<S extends DriverConfigSchema> = {
  */
 export function compileDriverConfig<const S extends DriverConfigSchema>(
   schema: S,
-  given: Readonly<Record<string, unknown>>,
+  values: Readonly<Record<string, unknown>>,
 ): DriverConfig<S> {
   const compiled = Object.fromEntries(
     namesOf(schema).map(([name, camel, option]) => {
-      const value = given[camel] ?? given[name];
+      const value = values[camel] ?? values[name];
       return [
         camel,
         value === undefined || value === null ? option.default : compile(schema.section, name, option, value),
@@ -71,13 +71,13 @@ export function compileDriverConfig<const S extends DriverConfigSchema>(
     }),
   );
   // What the agent has compiled by the same schema is not kept twice.
-  return (isSame(compiled, given) ? given : Object.freeze(compiled)) as DriverConfig<S>;
+  return (isSame(compiled, values) ? values : Object.freeze(compiled)) as DriverConfig<S>;
 }
 
-function isSame(compiled: Readonly<Record<string, unknown>>, given: Readonly<Record<string, unknown>>): boolean {
+function isSame(compiled: Readonly<Record<string, unknown>>, values: Readonly<Record<string, unknown>>): boolean {
   const names = Object.keys(compiled);
-  const equal = Object.keys(given).length === names.length && names.every((name) => compiled[name] === given[name]);
-  return equal && Object.isFrozen(given);
+  const equal = Object.keys(values).length === names.length && names.every((name) => compiled[name] === values[name]);
+  return equal && Object.isFrozen(values);
 }
 
 /** Kept: a process compiles the options of a driver for each of its hosts. */

@@ -31,7 +31,7 @@ export interface ContainedCall {
 }
 
 /** What a driver threw where no call of it could catch it. */
-export interface StrayError {
+export interface UnhandledError {
   readonly call: ContainedCall;
   /** `rejection`: of a promise that nobody handles. `exception`: in a callback, as of a timer. */
   readonly kind: "rejection" | "exception";
@@ -79,7 +79,7 @@ export class Containment {
       this.#homes.set(driver, dirname(file));
     }
     const create = async (context: DriverContext): Promise<VirtDriver> => {
-      const make = async () => definition.create(this.#doors(driver, context));
+      const make = async () => definition.create(this.#wrapContext(driver, context));
       const made = await this.#enter({ driver, method: "create", context }, new UnderWay(), make);
       return this.#contained(driver, made, context);
     };
@@ -87,14 +87,14 @@ export class Containment {
   }
 
   /** Notes what nobody caught; null: it is not a driver's. */
-  stray(kind: StrayError["kind"], error: unknown): StrayError | null {
+  recordUnhandled(kind: UnhandledError["kind"], error: unknown): UnhandledError | null {
     // A microtask of Node 20 knows of no scope. A rejection ends nothing, and must be a driver's for certain.
     const call = this.#scope.current ?? (kind === "exception" ? this.#thrownIn(error) : undefined);
     if (call === undefined) {
       return null;
     }
     const underWay = this.#underWay.get(call);
-    underWay?.fail(strayReason(call, kind, error));
+    underWay?.fail(toUnhandledReason(call, kind, error));
     return { call, kind, error, failsCall: underWay !== undefined };
   }
 
@@ -119,12 +119,12 @@ export class Containment {
     this.#underWay.set(call, underWay);
     const end = () => this.#underWay.delete(call);
     try {
-      const answer = this.#scope.run(call, work);
-      if (isThenable(answer)) {
-        return underWay.until(answer, end) as T;
+      const result = this.#scope.run(call, work);
+      if (isThenable(result)) {
+        return underWay.until(result, end) as T;
       }
       end();
-      return answer;
+      return result;
     } catch (error) {
       end();
       throw error;
@@ -132,7 +132,7 @@ export class Containment {
   }
 
   /** What the driver is given runs as the core's own; timers are the driver's. */
-  #doors(driver: string, context: DriverContext): DriverContext {
+  #wrapContext(driver: string, context: DriverContext): DriverContext {
     const { virtApi, timers, clock } = context;
     const after = (milliseconds: number, action: () => void): CancelTimer => {
       const call = this.#scope.current;
@@ -167,8 +167,8 @@ export class Containment {
         const member: unknown = Reflect.get(driver, name);
         return typeof member === "function"
           ? (...args: readonly unknown[]) =>
-              this.#call({ driver: driverName, method: name, context }, args, (given) =>
-                Reflect.apply(member, driver, given),
+              this.#call({ driver: driverName, method: name, context }, args, (callArgs) =>
+                Reflect.apply(member, driver, callArgs),
               )
           : member;
       };
@@ -183,17 +183,20 @@ export class Containment {
     invoke: (args: readonly unknown[]) => unknown,
   ): unknown {
     const options: unknown = args.at(-1);
-    const given = typeof options === "object" && options !== null ? options : {};
+    const optionFields = typeof options === "object" && options !== null ? options : {};
     const instance = subjectOf(of.method, args);
     const call = {
       ...of,
       ...(instance === undefined ? {} : { instance }),
-      ...("requestId" in given ? { requestId: String(given.requestId) } : {}),
+      ...("requestId" in optionFields ? { requestId: String(optionFields.requestId) } : {}),
     };
     const stop = new AbortController();
-    const signal = "signal" in given && given.signal instanceof AbortSignal ? given.signal : undefined;
+    const signal =
+      "signal" in optionFields && optionFields.signal instanceof AbortSignal ? optionFields.signal : undefined;
     const own =
-      signal === undefined ? options : { ...this.#callBacks(given), signal: AbortSignal.any([signal, stop.signal]) };
+      signal === undefined
+        ? options
+        : { ...this.#callBacks(optionFields), signal: AbortSignal.any([signal, stop.signal]) };
     const passed = args.length === 0 ? args : [...args.slice(0, -1), own];
     return this.#enter(call, new UnderWay({ stop, timers: of.context.timers }), () => invoke(passed));
   }
@@ -212,8 +215,8 @@ export class Containment {
   /** A function of the core's as a driver may call it: a failure that the driver does not handle is the driver's. */
   #leaving<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R {
     return (...args) => {
-      const answer = this.#scope.leave(() => work(...args));
-      return answer instanceof Promise ? (answer.then((value: unknown) => value) as R) : answer;
+      const result = this.#scope.leave(() => work(...args));
+      return result instanceof Promise ? (result.then((value: unknown) => value) as R) : result;
     };
   }
 }
@@ -251,7 +254,7 @@ export function fieldsOf({
   };
 }
 
-function strayReason({ driver, method }: ContainedCall, kind: StrayError["kind"], error: unknown): Error {
+function toUnhandledReason({ driver, method }: ContainedCall, kind: UnhandledError["kind"], error: unknown): Error {
   const [rule, found] =
     kind === "rejection"
       ? ["handle every rejection of its own promises", "it left one"]

@@ -49,9 +49,9 @@ export interface DriverContext {
    * Registers a door of the driver's own (a library that speaks to its hypervisor): the driver uses what is returned. In an
    * agent that is the door itself; the contract's tests break it and suspend it as they do the others. All of its methods
    * return promises.
-   * @param looks names of methods that change nothing.
+   * @param readOnlyMethods names of methods that change nothing.
    */
-  ownDoor<Door extends object>(door: Door, looks?: readonly (keyof Door & string)[]): Door;
+  ownDoor<Adapter extends object>(adapter: Adapter, readOnlyMethods?: readonly (keyof Adapter & string)[]): Adapter;
   /** Tells the agent what happened to a guest. Never throws. */
   emitEvent(event: LifecycleEvent): void;
 }

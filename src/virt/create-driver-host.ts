@@ -20,15 +20,15 @@ export async function createDriverHost(
   const events = new LifecycleEvents(name, context.logger);
   let driver: VirtDriver;
   try {
-    const { images: _lent, ports: _ports, ...doors } = context;
-    const full: DriverContext = { ownDoor: asIs, emitEvent: events.emit, ...doors };
+    const { images: _images, ports: _ports, ...deps } = context;
+    const full: DriverContext = { ownDoor: asIs, emitEvent: events.emit, ...deps };
     driver = await withinLimit(name, context, options.createTimeout ?? CREATE_TIMEOUT, async () =>
       definition.create(Object.freeze(full)),
     );
   } catch (thrown) {
     throw namingDriver(asDriverError(thrown, name, "create"), name);
   }
-  refuseIncomplete(name, driver);
+  assertComplete(name, driver);
   return new DriverHost(name, driver, events, context, options);
 }
 
@@ -43,8 +43,8 @@ function namingDriver(error: Error, driver: string): Error {
 }
 
 /** Doors are as they are where nobody watches the driver. */
-function asIs<T>(door: T): T {
-  return door;
+function asIs<T>(adapter: T): T {
+  return adapter;
 }
 
 /** @throws {VirtDriverTimeout} */
@@ -58,18 +58,18 @@ function withinLimit<T>(
   return new Promise((resolve, reject) => {
     const end = waitFor(timers, {
       limit,
-      tell: (passed) => logger.info(`waiting for ${waitText(awaited, passed)}`, { driver, method: "create" }),
+      onProgress: (passed) => logger.info(`waiting for ${waitText(awaited, passed)}`, { driver, method: "create" }),
       tooLong: () => reject(new VirtDriverTimeout(driver, "create", limit)),
     });
     create().then(resolve, reject).finally(end);
   });
 }
 
-function refuseIncomplete(name: string, driver: unknown): void {
+function assertComplete(name: string, driver: unknown): void {
   if (typeof driver !== "object" || driver === null) {
     throw new VirtDriverMisbehaved(name, "create", "return a driver (an object)", `found ${describe(driver)}`);
   }
-  refuseMisspelt(name, driver);
+  assertMethodNames(name, driver);
   const missing = REQUIRED_METHODS.filter((method) => typeof (driver as Partial<VirtDriver>)[method] !== "function");
   if (missing.length > 0) {
     throw new VirtDriverMisbehaved(
@@ -82,7 +82,7 @@ function refuseIncomplete(name: string, driver: unknown): void {
 }
 
 /** A method that is nearly one which the driver lacks would never be called. */
-function refuseMisspelt(name: string, driver: object): void {
+function assertMethodNames(name: string, driver: object): void {
   const has = (method: string): boolean => typeof Reflect.get(driver, method) === "function";
   const lacking = Object.keys(DRIVER_METHODS).filter((method) => !has(method));
   for (const member of membersOf(driver)) {

@@ -41,7 +41,7 @@ export interface DriverCallOptions {
   ) => void;
 }
 
-export interface DriverCallDoors {
+export interface DriverCallDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
@@ -63,15 +63,15 @@ export interface DriverCall<R> {
 /** Makes calls of one driver: permit, fault points, time-out, normal errors, checked results, metrics. */
 export class DriverCaller {
   readonly #driver: string;
-  readonly #doors: DriverCallDoors;
+  readonly #deps: DriverCallDeps;
   readonly #options: DriverCallOptions;
   /** Since when each is under way, on the monotonic clock. */
   readonly #calls = new SparseMap<DriverCall<unknown>, number>();
   readonly requests = new RequestsUnderWay();
 
-  constructor(driver: string, doors: DriverCallDoors, options: DriverCallOptions) {
+  constructor(driver: string, deps: DriverCallDeps, options: DriverCallOptions) {
     this.#driver = driver;
-    this.#doors = doors;
+    this.#deps = deps;
     this.#options = options;
   }
 
@@ -88,7 +88,7 @@ export class DriverCaller {
    */
   async call<R>(call: DriverCall<R>): Promise<R> {
     const { method, signal } = call;
-    const started = this.#doors.clock.monotonic();
+    const started = this.#deps.clock.monotonic();
     let outcome: DriverOutcome = "refused";
     try {
       signal?.throwIfAborted();
@@ -96,7 +96,7 @@ export class DriverCaller {
         await this.#options.permit?.(method, call.instanceUuid);
       }
       outcome = "error";
-      const result = call.check(await this.#answer(call));
+      const result = call.check(await this.#runTracked(call));
       outcome = "success";
       return result;
     } catch (error) {
@@ -107,22 +107,22 @@ export class DriverCaller {
       } else if (signal?.aborted && error === signal.reason) {
         outcome = "aborted";
       } else if (outcome === "error" && !(error instanceof VirtError)) {
-        this.#tellForeign(call, error);
+        this.#logForeignError(call, error);
       }
       throw error;
     } finally {
-      this.#observe(call, this.#doors.clock.monotonic() - started, outcome);
+      this.#observe(call, this.#deps.clock.monotonic() - started, outcome);
     }
   }
 
   /** What is waited for now, call by call, in words. */
   get waitedFor(): ReadonlyMap<object, string> {
-    const now = this.#doors.clock.monotonic();
+    const now = this.#deps.clock.monotonic();
     return new Map([...this.#calls].map(([call, began]) => [call, waitText(this.#awaited(call), now - began)]));
   }
 
-  async #answer<R>(call: DriverCall<R>): Promise<unknown> {
-    this.#calls.set(call, this.#doors.clock.monotonic());
+  async #runTracked<R>(call: DriverCall<R>): Promise<unknown> {
+    this.#calls.set(call, this.#deps.clock.monotonic());
     try {
       return await this.#bounded(call);
     } finally {
@@ -140,7 +140,7 @@ export class DriverCaller {
     const { method, signal, invoke } = call;
     // The caller may have aborted it while it waited for the permit.
     signal?.throwIfAborted();
-    const { timers } = this.#doors;
+    const { timers } = this.#deps;
     const awaited = this.#awaited(call);
     const { limit } = awaited;
     const controller = new AbortController();
@@ -161,7 +161,7 @@ export class DriverCaller {
       const stopForCaller = () => stop(signal?.reason);
       const cancelTimeout = waitFor(timers, {
         limit,
-        tell: (passed) => this.#doors.logger.info(`waiting for ${waitText(awaited, passed)}`, this.#fields(call)),
+        onProgress: (passed) => this.#deps.logger.info(`waiting for ${waitText(awaited, passed)}`, this.#fields(call)),
         tooLong: () => stop(new VirtDriverTimeout(this.#driver, method, limit)),
       });
       const finish = (settle: () => void) => {
@@ -178,13 +178,13 @@ export class DriverCaller {
       this.#invoke(method, invoke, controller.signal).then(
         (value) => {
           if (abandoned) {
-            this.#tellLate(call, "succeeded");
+            this.#logLateResult(call, "succeeded");
           }
           finish(() => resolve(value));
         },
         (error: unknown) => {
           if (abandoned) {
-            this.#tellLate(call, "failed", error);
+            this.#logLateResult(call, "failed", error);
           }
           // A driver that heeds its signal fails with the reason, or with an error of its own that came of it.
           finish(() => reject(controller.signal.aborted ? controller.signal.reason : error));
@@ -206,15 +206,15 @@ export class DriverCaller {
   }
 
   /** The operation that fails by it may log only what was thrown; the driver's author needs the method, too. */
-  #tellForeign(call: DriverCall<unknown>, error: unknown): void {
-    this.#doors.logger.warn(
+  #logForeignError(call: DriverCall<unknown>, error: unknown): void {
+    this.#deps.logger.warn(
       `driver ${this.#driver}: ${call.method} threw ${textOf(error)}, which is none of the contract's errors`,
       this.#fields(call),
     );
   }
 
-  #tellLate(call: DriverCall<unknown>, how: string, error?: unknown): void {
-    this.#doors.logger.warn(
+  #logLateResult(call: DriverCall<unknown>, how: string, error?: unknown): void {
+    this.#deps.logger.warn(
       `driver ${this.#driver}: ${call.method} ${how} after it had been given up; its result is dropped`,
       { ...this.#fields(call), ...(error === undefined ? {} : { err: error }) },
     );
@@ -237,7 +237,7 @@ export class DriverCaller {
     try {
       this.#options.observe?.(method, milliseconds, outcome, instanceUuid);
     } catch (error) {
-      this.#doors.logger.error("the observer of driver calls failed", { method, err: error });
+      this.#deps.logger.error("the observer of driver calls failed", { method, err: error });
     }
   }
 }

@@ -1,4 +1,4 @@
-import { MOST } from "../records/field.js";
+import { MAX_INTEGER } from "../records/field.js";
 import { isObject } from "../runtime/is-object.js";
 import { wrongInDiagnostics } from "./diagnostics-check.js";
 import type { ReshapeAllocations } from "./driver.js";
@@ -69,7 +69,7 @@ export class DriverChecks {
   }
 
   readonly uuids = (method: DriverMethod, value: unknown): readonly string[] => {
-    const list = this.#uniqueTexts(method, "uuids", value);
+    const list = this.#uniqueStrings(method, "uuids", value);
     const wrong = list.find((uuid) => !UUID_PATTERN.test(uuid));
     if (wrong === undefined) {
       return list;
@@ -78,7 +78,7 @@ export class DriverChecks {
   };
 
   readonly names = (method: DriverMethod, value: unknown): readonly string[] =>
-    this.#uniqueTexts(method, "names", value);
+    this.#uniqueStrings(method, "names", value);
 
   /** uuid → name, as a Map. */
   readonly namesByUuid = (method: DriverMethod, value: unknown): ReadonlyMap<string, string> => {
@@ -95,7 +95,7 @@ export class DriverChecks {
       }
       names.set(uuid, name);
     }
-    this.#uniqueTexts(method, "node names", [...names.values()]);
+    this.#uniqueStrings(method, "node names", [...names.values()]);
     return names;
   };
 
@@ -164,12 +164,16 @@ export class DriverChecks {
   };
 
   /** Some of `given`, by their uuids. */
-  someOf<T extends { readonly uuid: string }>(method: DriverMethod, value: unknown, given: readonly T[]): readonly T[] {
+  someOf<T extends { readonly uuid: string }>(
+    method: DriverMethod,
+    value: unknown,
+    candidates: readonly T[],
+  ): readonly T[] {
     const rule = "return a list of some of the instances that it was given, each once";
     if (!Array.isArray(value)) {
       return this.#fail(method, rule, value);
     }
-    const left = new Map(given.map((instance) => [instance.uuid, instance]));
+    const left = new Map(candidates.map((instance) => [instance.uuid, instance]));
     return value.map((item: unknown) => {
       const uuid = isObject(item) ? item.uuid : undefined;
       const instance = typeof uuid === "string" ? left.get(uuid) : undefined;
@@ -209,21 +213,21 @@ export class DriverChecks {
     }
   }
 
-  #uniqueTexts(method: DriverMethod, what: string, value: unknown): readonly string[] {
+  #uniqueStrings(method: DriverMethod, what: string, value: unknown): readonly string[] {
     if (!Array.isArray(value)) {
       return this.#fail(method, `return a list of ${what}`, value);
     }
-    const seen = new Set<string>();
+    const unique = new Set<string>();
     for (const item of value as unknown[]) {
       if (typeof item !== "string" || item === "") {
         return this.#fail(method, `return a list of ${what}`, item, "in the list it returned");
       }
-      if (seen.has(item)) {
+      if (unique.has(item)) {
         return this.#fail(method, `return unique ${what}`, item, "twice");
       }
-      seen.add(item);
+      unique.add(item);
     }
-    return [...seen];
+    return [...unique];
   }
 
   #fail(method: DriverMethod, rule: string, found: unknown, where = ""): never {
@@ -232,12 +236,12 @@ export class DriverChecks {
 }
 
 const count: Rule = [
-  `a whole number, 0 to ${MOST}`,
-  (value) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MOST,
+  `a whole number, 0 to ${MAX_INTEGER}`,
+  (value) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MAX_INTEGER,
 ];
 const amount: Rule = [
-  `a number, 0 to ${MOST}`,
-  (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= MOST,
+  `a number, 0 to ${MAX_INTEGER}`,
+  (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= MAX_INTEGER,
 ];
 const name: Rule = ["a text that is not empty", (value) => typeof value === "string" && value !== ""];
 const textOrNull: Rule = ["a text or null", (value) => value === null || typeof value === "string"];
@@ -265,7 +269,7 @@ const RESOURCE_RULES: Readonly<Record<keyof AvailableResource, Rule>> = {
   // May be negative, when disks may grow to more than there is.
   diskAvailableLeast: [
     "a whole number or null",
-    (value) => value === null || (Number.isSafeInteger(value) && Math.abs(Number(value)) <= MOST),
+    (value) => value === null || (Number.isSafeInteger(value) && Math.abs(Number(value)) <= MAX_INTEGER),
   ],
   uuid: ["a uuid in lower case with hyphens", (value) => typeof value === "string" && UUID_PATTERN.test(value)],
   stats: [

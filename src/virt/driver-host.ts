@@ -29,7 +29,7 @@ type RefreshOptions = Options & { readonly refresh?: boolean };
 export type DriverHostOptions = DriverCallOptions;
 
 /** Characters of a console that anybody is shown; Nova's limit. */
-const MOST_CONSOLE_OUTPUT = 100 * 1024;
+const MAX_CONSOLE_CHARS = 100 * 1024;
 
 /**
  * The only way in which the core calls a driver. Offers every method of the contract with the contract's default where
@@ -188,13 +188,13 @@ export class DriverHost {
   }
 
   spawn(instance: Instance, options: WithoutBytes<SpawnOptions>): Promise<void> {
-    return lendingImages(this.#context.images, (lent) => this.#invoker.run("spawn", instance, lent.with(options)));
+    return lendingImages(this.#context.images, (images) => this.#invoker.run("spawn", instance, images.with(options)));
   }
 
   /** @throws {NotImplemented} */
   rebuild(instance: Instance, options: WithoutBytes<SpawnOptions>): Promise<void> {
-    return lendingImages(this.#context.images, (lent) =>
-      this.#invoker.runNeeded("rebuild", instance, lent.with(options)),
+    return lendingImages(this.#context.images, (images) =>
+      this.#invoker.runNeeded("rebuild", instance, images.with(options)),
     );
   }
 
@@ -242,8 +242,8 @@ export class DriverHost {
 
   /** @throws {NotImplemented} as the two that follow. {@link GuestNotFound} */
   rescue(instance: Instance, options: WithoutBytes<RescueOptions>): Promise<void> {
-    return lendingImages(this.#context.images, (lent) =>
-      this.#invoker.runNeeded("rescue", instance, lent.with(options)),
+    return lendingImages(this.#context.images, (images) =>
+      this.#invoker.runNeeded("rescue", instance, images.with(options)),
     );
   }
 
@@ -258,8 +258,8 @@ export class DriverHost {
 
   /** @throws {InstanceNotRunning} */
   snapshot(instance: Instance, imageId: string, options: Omit<SnapshotOptions, "upload">): Promise<void> {
-    return lendingImages(this.#context.images, (lent) =>
-      this.#invoker.runNeeded("snapshot", instance, imageId, lent.to(imageId, options)),
+    return lendingImages(this.#context.images, (images) =>
+      this.#invoker.runNeeded("snapshot", instance, imageId, images.to(imageId, options)),
     );
   }
 
@@ -268,10 +268,10 @@ export class DriverHost {
     return this.#invoker.askNeeded("getHostUptime", this.#checks.text, options);
   }
 
-  /** The last {@link MOST_CONSOLE_OUTPUT} characters. @throws {GuestNotFound} */
+  /** The last {@link MAX_CONSOLE_CHARS} characters. @throws {GuestNotFound} */
   async getConsoleOutput(instance: Instance, options?: Options): Promise<string> {
     const output = await this.#invoker.askNeeded("getConsoleOutput", this.#checks.anyText, instance, options);
-    return output.slice(-MOST_CONSOLE_OUTPUT);
+    return output.slice(-MAX_CONSOLE_CHARS);
   }
 
   /** @throws {GuestNotFound} as the one that follows. */

@@ -1,5 +1,5 @@
 import type { DriverOperationOptions, VirtDriver } from "./driver.js";
-import { DEFAULT_GRACE, type DriverCallDoors, DriverCaller, type DriverCallOptions } from "./driver-call.js";
+import { DEFAULT_GRACE, type DriverCallDeps, DriverCaller, type DriverCallOptions } from "./driver-call.js";
 import { checksOf, type DriverChecks } from "./driver-checks.js";
 import { type DriverMethod, subjectOf } from "./driver-methods.js";
 import { NotImplemented } from "./errors.js";
@@ -29,16 +29,16 @@ export class DriverInvoker {
   readonly checks: DriverChecks;
   readonly #driver: VirtDriver;
   readonly #caller: DriverCaller;
-  readonly #doors: DriverCallDoors;
+  readonly #deps: DriverCallDeps;
   /** Milliseconds that a driver has to return from a live migration after its call-back. */
   readonly #grace: number;
 
-  constructor(name: string, driver: VirtDriver, doors: DriverCallDoors, options: DriverCallOptions) {
+  constructor(name: string, driver: VirtDriver, deps: DriverCallDeps, options: DriverCallOptions) {
     this.name = name;
     this.checks = checksOf(name);
     this.#driver = driver;
-    this.#caller = new DriverCaller(name, doors, options);
-    this.#doors = doors;
+    this.#caller = new DriverCaller(name, deps, options);
+    this.#deps = deps;
     this.#grace = options.grace ?? DEFAULT_GRACE;
   }
 
@@ -110,14 +110,14 @@ export class DriverInvoker {
     check: (method: DriverMethod, value: unknown) => R,
     ...args: DriverArguments<M>
   ): Promise<R> {
-    const { ports } = this.#doors;
+    const { ports } = this.#deps;
     const instance = CONNECTING.includes(method) ? (args as readonly unknown[]).find(isInstance) : undefined;
     const network = ports && instance ? await ports.of(instance, signalIn(args)) : [];
     if (!ports || !instance || network.length === 0) {
       return this.#ask(method, check, args);
     }
-    const given = [...args.slice(0, -1), { ...(args.at(-1) as object | undefined), network }];
-    const result = await this.#ask(method, check, given as DriverArguments<M>);
+    const callArgs = [...args.slice(0, -1), { ...(args.at(-1) as object | undefined), network }];
+    const result = await this.#ask(method, check, callArgs as DriverArguments<M>);
     await ports.connected(instance.uuid, network);
     return result;
   }
@@ -148,7 +148,7 @@ export class DriverInvoker {
   /** Returns when what the core does in the driver's call-back has ended. @throws {NotImplemented} */
   async liveMigration(instance: Instance, dest: string, options: LiveMigrationOptions): Promise<void> {
     this.#need("liveMigration");
-    const handover = new LiveMigrationHandover(this.name, options, this.#grace, this.#doors);
+    const handover = new LiveMigrationHandover(this.name, options, this.#grace, this.#deps);
     const behalf = this.#caller.behalfOf(instance.uuid);
     try {
       await this.#caller.call({

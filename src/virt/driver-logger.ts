@@ -3,11 +3,11 @@ import type { LogFields, Logger } from "../runtime/logger.js";
 import type { Timers } from "../runtime/timers.js";
 
 /** Lines that a driver may log at once. */
-const BURST = 200;
+const LINE_BUCKET_CAPACITY = 200;
 /** Lines a second after that. */
 const RATE = 50;
 /** Milliseconds after which what was dropped is said. */
-const TOLD_AFTER = 1_000;
+const DROP_REPORT_DELAY_MS = 1_000;
 
 export interface DriverLoggerOptions {
   readonly driver: string;
@@ -55,7 +55,7 @@ function limited(logger: Logger, budgets: Budgets): Logger {
 class LineBudget {
   readonly #options: Omit<DriverLoggerOptions, "fields">;
   readonly #logger: Logger;
-  #left = BURST;
+  #left = LINE_BUCKET_CAPACITY;
   #since: number;
   #dropped = 0;
 
@@ -67,20 +67,20 @@ class LineBudget {
 
   take(): boolean {
     const now = this.#options.clock.monotonic();
-    this.#left = Math.min(BURST, this.#left + ((now - this.#since) * RATE) / 1_000);
+    this.#left = Math.min(LINE_BUCKET_CAPACITY, this.#left + ((now - this.#since) * RATE) / 1_000);
     this.#since = now;
     if (this.#left >= 1) {
       this.#left -= 1;
       return true;
     }
     if (this.#dropped === 0) {
-      this.#options.timers.after(TOLD_AFTER, () => this.#tell());
+      this.#options.timers.after(DROP_REPORT_DELAY_MS, () => this.#reportDropped());
     }
     this.#dropped += 1;
     return false;
   }
 
-  #tell(): void {
+  #reportDropped(): void {
     const { driver } = this.#options;
     const dropped = this.#dropped;
     this.#dropped = 0;

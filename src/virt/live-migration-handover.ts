@@ -8,7 +8,7 @@ type CallBack = "postMethod" | "recoverMethod";
 
 const RULE = "call exactly one of postMethod and recoverMethod, exactly once";
 
-export interface HandoverDoors {
+export interface HandoverDeps {
   readonly timers: Timers;
   readonly logger: Logger;
 }
@@ -19,24 +19,24 @@ export interface HandoverDoors {
  */
 export class LiveMigrationHandover {
   readonly #driver: string;
-  readonly #doors: HandoverDoors;
+  readonly #deps: HandoverDeps;
   readonly #grace: number;
   readonly #options: LiveMigrationOptions;
   #first: { readonly name: CallBack; readonly outcome: Promise<void> } | undefined;
   #closed = false;
-  #tellCalled: () => void = () => {};
+  #resolveCalled: () => void = () => {};
   readonly #called = new Promise<void>((resolve) => {
-    this.#tellCalled = resolve;
+    this.#resolveCalled = resolve;
   });
   /** The driver's method; never rejects. */
   #driverDone: Promise<void> = Promise.resolve();
 
   /** @param grace milliseconds that the driver has to return after its call-back. */
-  constructor(driver: string, options: LiveMigrationOptions, grace: number, doors: HandoverDoors) {
+  constructor(driver: string, options: LiveMigrationOptions, grace: number, deps: HandoverDeps) {
     this.#driver = driver;
     this.#options = options;
     this.#grace = grace;
-    this.#doors = doors;
+    this.#deps = deps;
   }
 
   /** What the driver is given. */
@@ -44,7 +44,7 @@ export class LiveMigrationHandover {
     return {
       ...this.#options,
       signal,
-      onProgress: (progress) => this.#tellProgress(progress),
+      onProgress: (progress) => this.#reportProgress(progress),
       postMethod: () => this.#callBack("postMethod", () => this.#options.postMethod()),
       recoverMethod: (outcome) => this.#callBack("recoverMethod", () => this.#options.recoverMethod(outcome)),
     };
@@ -66,7 +66,7 @@ export class LiveMigrationHandover {
         if (!this.#first) {
           throw error;
         }
-        await this.#tellFailed(error);
+        await this.#reportFailure(error);
       },
     );
     this.#driverDone = done.catch(() => {});
@@ -89,20 +89,20 @@ export class LiveMigrationHandover {
 
   async #callBack(name: CallBack, call: () => Promise<void>): Promise<void> {
     if (this.#first) {
-      throw this.#refuse(`it called ${name} after ${this.#first.name}`);
+      throw this.#reject(`it called ${name} after ${this.#first.name}`);
     }
     if (this.#closed) {
-      throw this.#refuse(`it called ${name} after it had been given up`);
+      throw this.#reject(`it called ${name} after it had been given up`);
     }
     // The driver alone may be waiting when it rejects: without this, Node would report an unhandled rejection.
     const outcome = Promise.resolve().then(call);
     outcome.catch(() => {});
     this.#first = { name, outcome };
-    this.#tellCalled();
+    this.#resolveCalled();
     await outcome;
   }
 
-  #tellProgress(progress: LiveMigrationProgress): void {
+  #reportProgress(progress: LiveMigrationProgress): void {
     if (this.#closed || this.#first) {
       return;
     }
@@ -117,7 +117,7 @@ export class LiveMigrationHandover {
     }
   }
 
-  async #tellFailed(error: unknown): Promise<void> {
+  async #reportFailure(error: unknown): Promise<void> {
     const own = await this.#first?.outcome.then(
       () => undefined,
       (reason: unknown) => reason,
@@ -131,7 +131,7 @@ export class LiveMigrationHandover {
   async #driverReturned(): Promise<void> {
     let cancel = () => {};
     const late = new Promise<void>((resolve) => {
-      cancel = this.#doors.timers.after(this.#grace, () => {
+      cancel = this.#deps.timers.after(this.#grace, () => {
         this.#log(`driver ${this.#driver}: liveMigration has called back but does not return; it is left behind`);
         resolve();
       });
@@ -140,7 +140,7 @@ export class LiveMigrationHandover {
     cancel();
   }
 
-  #refuse(found: string): VirtDriverMisbehaved {
+  #reject(found: string): VirtDriverMisbehaved {
     const error = this.#misbehaved(found);
     this.#log(error.message, error);
     return error;
@@ -151,7 +151,7 @@ export class LiveMigrationHandover {
   }
 
   #log(message: string, error?: unknown): void {
-    this.#doors.logger.error(message, {
+    this.#deps.logger.error(message, {
       driver: this.#driver,
       method: "liveMigration",
       ...(error === undefined ? {} : { err: error }),

@@ -5,7 +5,7 @@ import { whyNotApi } from "./api-version.js";
 import { type DriverDefinition, VIRT_API_VERSION } from "./driver.js";
 import { describe } from "./driver-error.js";
 import { InvalidDriver } from "./errors.js";
-import { refuseWrongSchema } from "./schema-rules.js";
+import { assertValidSchema } from "./schema-rules.js";
 import { placeOf } from "./stack-place.js";
 import { suggest } from "./suggest.js";
 
@@ -35,7 +35,7 @@ export interface LoadedDriver {
  * @throws {InvalidDriver} saying what was tried, or which rule of the contract the module breaks.
  */
 export async function loadDriver(name: string, options: LoadDriverOptions): Promise<LoadedDriver> {
-  refuseNovaDriver(name, options.novaDrivers ?? {});
+  assertNotNovaDriver(name, options.novaDrivers ?? {});
   const tried: string[] = [];
   for (const [what, find] of ways(name, options)) {
     let loaded: unknown;
@@ -50,8 +50,8 @@ export async function loadDriver(name: string, options: LoadDriverOptions): Prom
     }
     const definition = definitionIn(loaded, what);
     if (!Object.hasOwn(options.builtIns, name)) {
-      refuseBuiltInName(definition, what, options.builtIns);
-      refuseWrongSchema(definition, what);
+      assertNotBuiltInName(definition, what, options.builtIns);
+      assertValidSchema(definition, what);
     }
     return { driver: definition, check: exported(loaded, "check"), file };
   }
@@ -63,7 +63,7 @@ export async function loadDriver(name: string, options: LoadDriverOptions): Prom
 }
 
 /** @throws {InvalidDriver} the name is that of a Python class, as `libvirt.LibvirtDriver` or `nova.virt.libvirt.LibvirtDriver`. */
-function refuseNovaDriver(name: string, novaDrivers: Readonly<Record<string, string>>): void {
+function assertNotNovaDriver(name: string, novaDrivers: Readonly<Record<string, string>>): void {
   const short = name.replace(/^nova\.virt\./, "").replace(/\.driver\.(?=\w+$)/, ".");
   if (Object.hasOwn(novaDrivers, short)) {
     throw new InvalidDriver(
@@ -100,7 +100,7 @@ function definitionIn(loaded: unknown, where: string): DriverDefinition {
         describe(found),
     );
   }
-  refuseOtherContract(found, where);
+  assertContractVersion(found, where);
   return found;
 }
 
@@ -129,7 +129,7 @@ function isDefinition(value: unknown): value is DriverDefinition {
   );
 }
 
-function refuseOtherContract({ name, apiVersion }: DriverDefinition, where: string): void {
+function assertContractVersion({ name, apiVersion }: DriverDefinition, where: string): void {
   const reason = whyNotApi(apiVersion);
   if (reason !== null) {
     throw new InvalidDriver(
@@ -139,7 +139,7 @@ function refuseOtherContract({ name, apiVersion }: DriverDefinition, where: stri
 }
 
 /** A driver that passes for another would take its section and its host. */
-function refuseBuiltInName({ name }: DriverDefinition, where: string, builtIns: BuiltInDrivers): void {
+function assertNotBuiltInName({ name }: DriverDefinition, where: string, builtIns: BuiltInDrivers): void {
   if (Object.hasOwn(builtIns, name)) {
     throw new InvalidDriver(`${where}: its name ${name} is a built-in driver's; give it one of its own`);
   }

@@ -84,12 +84,12 @@ function wrongInInventory(resourceClass: string, record: unknown): readonly Wron
         ? [{ path: `${path}.${key}`, found: value, expected: `one of ${Object.keys(INVENTORY_RULES).join(", ")}` }]
         : broken(rule, `${path}.${key}`, value);
     });
-  const units = wrong.length === 0 ? wrongTogether(path, values) : [];
+  const units = wrong.length === 0 ? checkCombination(path, values) : [];
   return [...broken(CLASS, "a resource class", resourceClass), ...wrong, ...units];
 }
 
 /** What Placement refuses although each value is good. */
-function wrongTogether(path: string, { total, reserved }: Readonly<Record<string, unknown>>): readonly WrongValue[] {
+function checkCombination(path: string, { total, reserved }: Readonly<Record<string, unknown>>): readonly WrongValue[] {
   return broken(integerFrom(0, Number(total)), `${path}.reserved`, reserved ?? 0);
 }
 

@@ -299,7 +299,7 @@ export class ProviderTree {
 
 /** The sets of traits that were met last: providers of a process mostly have equal ones, and thousands of them. */
 const MET: ReadonlySet<string>[] = [];
-const MOST_MET = 16;
+const MAX_SHARED_SETS = 16;
 
 /** One that is equal, if there was one of late. */
 function shared(traits: ReadonlySet<string>): ReadonlySet<string> {
@@ -308,7 +308,7 @@ function shared(traits: ReadonlySet<string>): ReadonlySet<string> {
     return known;
   }
   MET.unshift(traits);
-  MET.length = Math.min(MET.length, MOST_MET);
+  MET.length = Math.min(MET.length, MAX_SHARED_SETS);
   return traits;
 }
 
@@ -327,8 +327,8 @@ function without(from: ReadonlySet<string>, some: readonly string[]): string[] {
   return [...from].filter((member) => !some.includes(member));
 }
 
-function equalSets(known: ReadonlySet<string>, given: Iterable<string>): boolean {
-  const members = given instanceof Set ? given : new Set(given);
+function equalSets(known: ReadonlySet<string>, candidate: Iterable<string>): boolean {
+  const members = candidate instanceof Set ? candidate : new Set(candidate);
   if (members === known) {
     return true;
   }

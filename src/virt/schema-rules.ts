@@ -20,7 +20,7 @@ const DEFAULTS: Readonly<
 const TYPES: readonly string[] = Object.keys(DEFAULTS);
 
 /** A plugin may be plain JavaScript: what its schema says is checked before nova.conf is read by it. @throws {InvalidDriver} */
-export function refuseWrongSchema({ name, configSchema }: DriverDefinition, where: string): void {
+export function assertValidSchema({ name, configSchema }: DriverDefinition, where: string): void {
   if (configSchema === undefined) {
     return;
   }

@@ -35,7 +35,7 @@ export class UnderWay {
   }
 
   /** The answer, unless the call has failed meanwhile. @param end is called when it has settled */
-  until<T>(answer: PromiseLike<T>, end: () => void): Promise<T> {
+  until<T>(promise: PromiseLike<T>, end: () => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#giveUp = (reason) => {
         end();
@@ -53,7 +53,7 @@ export class UnderWay {
           reject(this.#failure);
         }
       };
-      answer.then(
+      promise.then(
         (value) => settle(() => resolve(value)),
         (error: unknown) => settle(() => reject(error)),
       );

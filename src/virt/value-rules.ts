@@ -1,4 +1,4 @@
-import { MOST } from "../records/field.js";
+import { MAX_INTEGER } from "../records/field.js";
 
 /** What a value must be, in words, and whether one is. */
 export type Rule = readonly [expected: string, holds: (value: unknown) => boolean];
@@ -11,8 +11,8 @@ export interface WrongValue {
   readonly expected: string;
 }
 
-export function integerFrom(least: number, most = MOST): Rule {
-  const range = most === MOST ? `at least ${least}` : `${least} to ${most}`;
+export function integerFrom(least: number, most = MAX_INTEGER): Rule {
+  const range = most === MAX_INTEGER ? `at least ${least}` : `${least} to ${most}`;
   return [
     `an integer of ${range}`,
     (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most,

@@ -7,12 +7,12 @@ export interface Wait {
   /** Milliseconds that are waited at most; 0: for ever. */
   readonly limit: number;
   /** Is called every 10 s with the milliseconds that have passed. */
-  readonly tell: (passed: number) => void;
+  readonly onProgress: (passed: number) => void;
   readonly tooLong: () => void;
 }
 
 /** Watches over something that is waited for. @returns what ends the watch: it has come */
-export function waitFor(timers: Timers, { limit, tell, tooLong }: Wait): CancelTimer {
+export function waitFor(timers: Timers, { limit, onProgress, tooLong }: Wait): CancelTimer {
   let cancel: CancelTimer = () => {};
   const wait = (passed: number): void => {
     const step = limit === 0 ? PERIOD : Math.min(PERIOD, limit - passed);
@@ -21,7 +21,7 @@ export function waitFor(timers: Timers, { limit, tell, tooLong }: Wait): CancelT
         tooLong();
         return;
       }
-      tell(passed + step);
+      onProgress(passed + step);
       wait(passed + step);
     });
   };

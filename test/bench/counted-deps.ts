@@ -1,14 +1,14 @@
 import type { Runtime } from "../../src/runtime/runtime.js";
 
 /** What went through the doors of a process until now. */
-export interface DoorCounts {
+export interface TrafficCounts {
   /** Frames to and from the conductor. */
   readonly frames: number;
   readonly requests: number;
 }
 
 /** The same doors, which count. */
-export function countedDoors(runtime: Runtime): { readonly runtime: Runtime; readonly counts: () => DoorCounts } {
+export function countTraffic(runtime: Runtime): { readonly runtime: Runtime; readonly counts: () => TrafficCounts } {
   let frames = 0;
   let requests = 0;
   const { http, sockets } = runtime;

@@ -63,13 +63,13 @@ export class DashboardCluster {
 
   /** Milliseconds of the longest hold of the control plane's loop since this was asked last. */
   async longestHold(): Promise<number> {
-    const said = () => this.#controlPlane.stderr.match(/the loop was held for [\d.]+ ms/g) ?? [];
-    const before = said().length;
+    const findLoopReports = () => this.#controlPlane.stderr.match(/the loop was held for [\d.]+ ms/g) ?? [];
+    const before = findLoopReports().length;
     this.#controlPlane.signal("SIGUSR2");
-    while (said().length === before) {
+    while (findLoopReports().length === before) {
       await pause(20);
     }
-    return Number(/[\d.]+/.exec(said().at(-1) ?? "")?.[0]);
+    return Number(/[\d.]+/.exec(findLoopReports().at(-1) ?? "")?.[0]);
   }
 
   /** Seconds of processor time that the control plane has taken, and megabytes that it has. */

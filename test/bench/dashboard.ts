@@ -28,7 +28,7 @@ const [hosts, servers, rate, seconds] = [values.hosts, values.servers, values.ra
 ];
 /** Milliseconds between two portions of changes. */
 const PORTION = 10;
-const CHANGES_SEEN = 40;
+const OBSERVED_CHANGES = 40;
 
 /** Notes in the page when hosts are first there to be seen. */
 const WATCH_FIRST = `new MutationObserver((_, self) => {
@@ -64,16 +64,16 @@ async function delays(page: Page, cloud: DashboardCluster): Promise<readonly num
   await page.evaluate(WATCH_CHANGES);
   const sent = new Map<string, number>();
   const disable = await cloud.disablingFirst();
-  for (let index = 0; index < CHANGES_SEEN; index++) {
+  for (let index = 0; index < OBSERVED_CHANGES; index++) {
     const reason = `change-${index}.`;
     sent.set(reason, Date.now());
     await disable(reason);
     await page.getByText(reason, { exact: true }).waitFor();
   }
-  const seen = await page.evaluate<Record<string, number>>(
+  const observedAt = await page.evaluate<Record<string, number>>(
     "new Promise((drawn) => requestAnimationFrame(() => drawn(window.seen)))",
   );
-  return [...sent].map(([reason, at]) => (seen[reason] ?? 0) - at).toSorted((a, b) => a - b);
+  return [...sent].map(([reason, at]) => (observedAt[reason] ?? 0) - at).toSorted((a, b) => a - b);
 }
 
 async function changes(cloud: DashboardCluster): Promise<number> {
@@ -109,8 +109,8 @@ try {
   );
   const opening = await cloud.longestHold();
   await pause(5_000);
-  const opened = await cloud.usage();
-  const seen = await delays(page, cloud);
+  const usageAfterOpening = await cloud.usage();
+  const changeDelays = await delays(page, cloud);
 
   await cloud.longestHold();
   const memory = await heapMiB(session);
@@ -127,10 +127,10 @@ try {
     ["the control plane's loop held at a time meanwhile", `${opening.toFixed(1)} ms`],
     [
       "the control plane's processor time meanwhile, and of reading all guests",
-      `${(opened.cpu - idle.cpu).toFixed(1)} s`,
+      `${(usageAfterOpening.cpu - idle.cpu).toFixed(1)} s`,
     ],
-    ["a change drawn, median", `${seen[Math.floor(seen.length / 2)]} ms`],
-    ["a change drawn, slowest", `${seen.at(-1)} ms`],
+    ["a change drawn, median", `${changeDelays[Math.floor(changeDelays.length / 2)]} ms`],
+    ["a change drawn, slowest", `${changeDelays.at(-1)} ms`],
     ["changes a second", reached.toFixed(0)],
     ["scripting meanwhile", share("ScriptDuration")],
     ["all of the page's tasks", share("TaskDuration")],

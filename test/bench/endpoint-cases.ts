@@ -1,9 +1,9 @@
-import type { Door, DoorRequest, DoorsWorld } from "./endpoint-world.js";
+import type { Endpoint, EndpointHarness, EndpointRequest } from "./endpoint-world.js";
 
-export interface DoorCase {
-  readonly door: Door;
+export interface EndpointCase {
+  readonly endpoint: Endpoint;
   readonly what: string;
-  readonly ask: (world: DoorsWorld) => DoorRequest;
+  readonly ask: (world: EndpointHarness) => EndpointRequest;
 }
 
 const uuidOf = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
@@ -16,17 +16,23 @@ function members(count: number, name: (index: number) => string, value: unknown)
 const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
 const text = (body: unknown): string => (typeof body === "string" ? body : JSON.stringify(body));
 
-function get(door: Door, what: string, target: string, headers = {}): DoorCase {
+function get(endpoint: Endpoint, what: string, target: string, headers = {}): EndpointCase {
   const [path = "", query = ""] = target.split("?");
-  return { door, what, ask: () => ({ method: "GET", path, query, body: "", headers }) };
+  return { endpoint, what, ask: () => ({ method: "GET", path, query, body: "", headers }) };
 }
-function send(door: Door, what: string, target: string, body: (world: DoorsWorld) => unknown, headers = {}): DoorCase {
+function send(
+  endpoint: Endpoint,
+  what: string,
+  target: string,
+  body: (world: EndpointHarness) => unknown,
+  headers = {},
+): EndpointCase {
   const [method = "", path = ""] = target.split(" ");
-  return { door, what, ask: (world) => ({ method, path, query: "", body: text(body(world)), headers }) };
+  return { endpoint, what, ask: (world) => ({ method, path, query: "", body: text(body(world)), headers }) };
 }
-function call(what: string, method: string, params: unknown): DoorCase {
+function call(what: string, method: string, params: unknown): EndpointCase {
   return {
-    door: "wire",
+    endpoint: "wire",
     what,
     ask: () => ({ method: "", path: "", query: "", body: text({ jsonrpc: "2.0", id: "1", method, params }) }),
   };
@@ -55,7 +61,7 @@ function server(more: object): unknown {
   };
 }
 
-const COMPUTE: readonly DoorCase[] = [
+const COMPUTE: readonly EndpointCase[] = [
   get("compute", "name that backtracks", `${SERVERS}?all_tenants=1&name=${"(a|a)".repeat(40)}c`),
   get("compute", "name with many states", `${SERVERS}?all_tenants=1&name=(a|b)*a(a|b){150}c`),
   get("compute", "many patterns", `${SERVERS}?${list(200, (index) => `ip=a{80}\\w${index}`).join("&")}`),
@@ -94,7 +100,7 @@ const COMPUTE: readonly DoorCase[] = [
   send("compute", "deep", `POST ${SERVERS}`, () => nested(NOVA_BYTES / 6)),
 ];
 
-const IDENTITY: readonly DoorCase[] = [
+const IDENTITY: readonly EndpointCase[] = [
   send("identity", "methods", "POST /v3/auth/tokens", () => ({
     auth: { identity: { methods: list(9_900, () => "a") } },
   })),
@@ -107,7 +113,7 @@ function operations(count: number, operation: (index: number) => object) {
   return (): unknown => [{ op: "add", path: "/extra/list", value: list(count, () => 1) }, ...list(count, operation)];
 }
 
-const IRONIC: readonly DoorCase[] = [
+const IRONIC: readonly EndpointCase[] = [
   send("ironic", "unknown members", "POST /v1/nodes", () => members(9_900, (n) => `a${n}`, 1), ironic),
   send(
     "ironic",
@@ -170,7 +176,7 @@ function allocations(count: number) {
   );
 }
 
-const PLACEMENT: readonly DoorCase[] = [
+const PLACEMENT: readonly EndpointCase[] = [
   send(
     "placement",
     "aggregates",
@@ -259,7 +265,7 @@ const PLACEMENT: readonly DoorCase[] = [
   ),
 ];
 
-const WIRE: readonly DoorCase[] = [
+const WIRE: readonly EndpointCase[] = [
   call("consumers under way, servers", "consumers_under_way", {
     uuids: list(5_000, (n) => `20000000-0000-4000-8000-${String(n % 2_000).padStart(12, "0")}`),
   }),
@@ -274,7 +280,7 @@ const WIRE: readonly DoorCase[] = [
     members(29_000, (n) => `a${n}`, 1),
   ),
   {
-    door: "wire",
+    endpoint: "wire",
     what: "deep parameters",
     ask: () => ({
       method: "",
@@ -284,7 +290,7 @@ const WIRE: readonly DoorCase[] = [
     }),
   },
   {
-    door: "wire",
+    endpoint: "wire",
     what: "100 lists of instances",
     ask: () => ({
       method: "",
@@ -301,11 +307,11 @@ const WIRE: readonly DoorCase[] = [
     }),
   },
   {
-    door: "wire",
+    endpoint: "wire",
     what: "100 unknown",
     ask: () => ({ method: "", path: "", query: "", body: `[${list(100, () => "1").join(",")}]` }),
   },
 ];
 
 /** For each door what it may find hard: many, deep, unknown, wrong, alike. */
-export const doorCases = (): readonly DoorCase[] => [...COMPUTE, ...IDENTITY, ...IRONIC, ...PLACEMENT, ...WIRE];
+export const endpointCases = (): readonly EndpointCase[] => [...COMPUTE, ...IDENTITY, ...IRONIC, ...PLACEMENT, ...WIRE];

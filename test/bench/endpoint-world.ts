@@ -10,21 +10,21 @@ import type { Socket } from "../../src/runtime/socket.js";
 import { fillCloud } from "../fixtures/large-cloud.js";
 import { openControlPlane } from "../fixtures/world/control-plane.js";
 
-export type Door = "compute" | "identity" | "image" | "ironic" | "placement" | "wire";
+export type Endpoint = "compute" | "identity" | "image" | "ironic" | "placement" | "wire";
 
-export type DoorRequest = Pick<ServiceRequest, "method" | "path" | "query" | "body"> & {
+export type EndpointRequest = Pick<ServiceRequest, "method" | "path" | "query" | "body"> & {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** A control plane whose doors are called without sockets. */
-export interface DoorsWorld {
+export interface EndpointHarness {
   readonly store: Store;
   /** @returns status, or what the wire answers in short */
-  send(door: Door, request: DoorRequest): Promise<string>;
+  send(endpoint: Endpoint, request: EndpointRequest): Promise<string>;
   stop(): Promise<void>;
 }
 
-const MOUNTS: Readonly<Record<Exclude<Door, "wire">, string>> = {
+const MOUNTS: Readonly<Record<Exclude<Endpoint, "wire">, string>> = {
   compute: "/compute",
   identity: "/identity",
   image: "/image",
@@ -33,18 +33,18 @@ const MOUNTS: Readonly<Record<Exclude<Door, "wire">, string>> = {
 };
 const URL = "http://127.0.0.1:8774";
 
-export async function openDoors(folder: string): Promise<DoorsWorld> {
+export async function openEndpointHarness(folder: string): Promise<EndpointHarness> {
   const runtime = createNodeRuntime({ logger: createNodeLogger({ level: "fatal" }) });
   const directory = stateDir(folder, "/");
   await fillCloud(directory.database, { hosts: 500, servers: 2_000, orphans: 0 });
-  let doors: ListenOptions | undefined;
+  let listenOptions: ListenOptions | undefined;
   const controlPlane = await openControlPlane({
     runtime: {
       ...runtime,
       servers: {
         afterArrivals: (action) => runtime.servers.afterArrivals(action),
         listen: async (options) => {
-          doors = options;
+          listenOptions = options;
           return { address: "127.0.0.1", port: 8774, url: URL, close: async () => undefined };
         },
       },
@@ -54,12 +54,16 @@ export async function openDoors(folder: string): Promise<DoorsWorld> {
     ironicNodes: 1_000,
   });
   giveLongNames(controlPlane.store);
-  const { services = {}, sockets = {} } = doors ?? {};
-  const answer = async (door: Exclude<Door, "wire">, { headers, ...request }: DoorRequest, token: string) =>
-    await services[MOUNTS[door]]?.({
+  const { services = {}, sockets = {} } = listenOptions ?? {};
+  const callService = async (
+    endpoint: Exclude<Endpoint, "wire">,
+    { headers, ...request }: EndpointRequest,
+    token: string,
+  ) =>
+    await services[MOUNTS[endpoint]]?.({
       ...request,
       headers: { "content-type": "application/json", "x-auth-token": token, ...headers },
-      baseUrl: `${URL}${MOUNTS[door]}`,
+      baseUrl: `${URL}${MOUNTS[endpoint]}`,
     });
   const clouds = parse(await runtime.files.read(directory.cloudsFile));
   const { username: name, password, project_name: project } = clouds.clouds.devstack.auth;
@@ -67,12 +71,12 @@ export async function openDoors(folder: string): Promise<DoorsWorld> {
   const identity = { methods: ["password"], password: { user: { name, domain, password } } };
   const login = { auth: { identity, scope: { project: { name: project, domain } } } };
   const tokens = { method: "POST", path: "/v3/auth/tokens", query: "", body: JSON.stringify(login) };
-  const token = (await answer("identity", tokens, ""))?.headers["x-subject-token"] ?? "";
+  const token = (await callService("identity", tokens, ""))?.headers["x-subject-token"] ?? "";
   const wire = await openWire(sockets["/conductor"], (await runtime.files.read(directory.joinTokenFile)).trim());
   return {
     store: controlPlane.store,
-    send: async (door, request) =>
-      door === "wire" ? wire(request.body) : String((await answer(door, request, token))?.status),
+    send: async (endpoint, request) =>
+      endpoint === "wire" ? wire(request.body) : String((await callService(endpoint, request, token))?.status),
     stop: () => controlPlane.stop(),
   };
 }
@@ -83,10 +87,10 @@ async function openWire(
   joinToken: string,
 ): Promise<(frame: string) => Promise<string>> {
   let take: (text: string) => void = () => undefined;
-  let heard: (text: string) => void = () => undefined;
-  const closed = () => heard("connection closed");
+  let onReply: (text: string) => void = () => undefined;
+  const closed = () => onReply("connection closed");
   const socket: Socket = {
-    send: (text) => heard(text),
+    send: (text) => onReply(text),
     afterTurn: (action) => action(),
     close: closed,
     terminate: closed,
@@ -101,7 +105,7 @@ async function openWire(
   accept?.(socket, { headers: { authorization: `Bearer ${joinToken}` }, query: "", origin: "http://127.0.0.1" });
   const send = (frame: string) =>
     new Promise<string>((resolve) => {
-      heard = (text) => resolve(/"error":\{"code":(-\d+)/.exec(text.slice(0, 200))?.[1] ?? text.slice(0, 8));
+      onReply = (text) => resolve(/"error":\{"code":(-\d+)/.exec(text.slice(0, 200))?.[1] ?? text.slice(0, 8));
       take(frame);
     });
   const bootId = "00000000-0000-4000-8000-000000000001";

@@ -9,24 +9,24 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { setImmediate as turn } from "node:timers/promises";
 import { renderTable } from "../../src/cli/ui/table.js";
-import { type DoorCase, doorCases } from "./endpoint-cases.js";
-import { type DoorsWorld, openDoors } from "./endpoint-world.js";
+import { type EndpointCase, endpointCases } from "./endpoint-cases.js";
+import { type EndpointHarness, openEndpointHarness } from "./endpoint-world.js";
 
 /** Milliseconds that nobody may have to wait for another's request. */
 const AIM = 100;
 const RUNS = 3;
 
 interface Row {
-  readonly door: string;
+  readonly endpoint: string;
   readonly what: string;
-  readonly answer: string;
+  readonly response: string;
   readonly bytes: number;
   readonly held: number;
   readonly total: number;
 }
 
 /** The longest that the loop stood still while the work was done. */
-async function longestHold(work: () => Promise<string>): Promise<{ held: number; total: number; answer: string }> {
+async function longestHold(work: () => Promise<string>): Promise<{ held: number; total: number; response: string }> {
   let held = 0;
   let open = true;
   let last = performance.now();
@@ -41,31 +41,31 @@ async function longestHold(work: () => Promise<string>): Promise<{ held: number;
   await turn();
   const start = performance.now();
   last = start;
-  const answer = await work();
+  const response = await work();
   const total = performance.now() - start;
   await turn();
   open = false;
   await watch;
-  return { held, total, answer };
+  return { held, total, response };
 }
 
-async function measure(world: DoorsWorld, { door, what, ask }: DoorCase): Promise<Row> {
+async function measure(world: EndpointHarness, { endpoint, what, ask }: EndpointCase): Promise<Row> {
   const request = ask(world);
   const results = [];
   for (let run = 0; run < RUNS; run += 1) {
-    results.push(await longestHold(() => world.send(door, request)));
+    results.push(await longestHold(() => world.send(endpoint, request)));
   }
   const best = results.reduce((left, right) => (right.held < left.held ? right : left));
-  return { door, what, bytes: request.body.length + request.query.length, ...best };
+  return { endpoint, what, bytes: request.body.length + request.query.length, ...best };
 }
 
 const only = process.argv[2];
 const folder = await mkdtemp(join(tmpdir(), "bench-doors-"));
 const rows: Row[] = [];
 try {
-  const world = await openDoors(folder);
-  for (const each of doorCases()) {
-    if (only === undefined || each.door === only) {
+  const world = await openEndpointHarness(folder);
+  for (const each of endpointCases()) {
+    if (only === undefined || each.endpoint === only) {
       rows.push(await measure(world, each));
     }
   }
@@ -77,10 +77,10 @@ const late = rows.filter(({ held }) => held > AIM);
 process.stdout.write(
   `${renderTable<Row>(
     [
-      { title: "door", value: ({ door }) => door },
+      { title: "door", value: ({ endpoint }) => endpoint },
       { title: "what", value: ({ what }) => what },
       { title: "bytes", value: ({ bytes }) => bytes.toLocaleString("en"), align: "right" },
-      { title: "answer", value: ({ answer }) => answer },
+      { title: "answer", value: ({ response }) => response },
       { title: "held, ms", value: ({ held }) => held.toFixed(1), align: "right" },
       { title: "in all, ms", value: ({ total }) => total.toFixed(0), align: "right" },
     ],

@@ -13,17 +13,17 @@ import type { BenchHosts } from "./moves-hosts.js";
 const FAULTS = ["hangs", "throws", "lies"] as const;
 const DRIVER = join(PACKAGE_ROOT, "test/fixtures/misbehaving-driver/index.js");
 /** Neighbours that an operation is asked of, one after the other. */
-const ASKED = 60;
+const NEIGHBOUR_OPERATIONS = 60;
 /** The default of `report_interval`, and as much again for one that is late. */
 const HEARTBEATS = 20_000;
 /** Two rounds of the periodic tasks. */
 const AT_REST = 120_000;
 
 /** What the hosts of a pool notice of one that hangs, throws, lies or blocks the event loop. */
-export async function measureNeighbours(count: number, tell: (text: string) => void): Promise<readonly Figure[]> {
+export async function measureNeighbours(count: number, report: (text: string) => void): Promise<readonly Figure[]> {
   const cloud = await LocalCloud.start();
   try {
-    tell(`${count} hosts with a driver that misbehaves when it is asked to`);
+    report(`${count} hosts with a driver that misbehaves when it is asked to`);
     const args = ["--compute-driver", DRIVER];
     const pool = await cloud.startAgent(`n[1-${count}]`, { args, wait: false });
     await pool.printed(new RegExp(`${count} of ${count} hosts serve`));
@@ -37,7 +37,7 @@ export async function measureNeighbours(count: number, tell: (text: string) => v
     ];
     const operator = new Operator(cloud);
     for (const [index, fault] of FAULTS.entries()) {
-      tell(`one ${fault}`);
+      report(`one ${fault}`);
       await operator.boot(fault, { host: `n${index + 1}` });
       const { median, late, silence } = await neighbours.watch();
       const aim = { most: 2 };
@@ -47,14 +47,14 @@ export async function measureNeighbours(count: number, tell: (text: string) => v
         { what: `one ${fault}: its neighbours' oldest heartbeat`, unit: "times", value: silence / plain.silence, aim },
       );
     }
-    tell("one blocks the event loop for 5 s");
-    const asked = performance.now();
+    report("one blocks the event loop for 5 s");
+    const requestedAt = performance.now();
     await operator.boot("blocks", { host: "n4" });
     await pool.printed(/event loop has been blocked for \d+ s.*of host n4\b/);
     figures.push({
       what: "one blocks the loop for 5 s: named with its host after",
       unit: "s",
-      value: (performance.now() - asked) / 1000,
+      value: (performance.now() - requestedAt) / 1000,
       aim: { most: 10 },
     });
     return figures;
@@ -90,26 +90,30 @@ class Neighbours {
 
   async watch(): Promise<Watched> {
     const watched = performance.now();
-    const waits = await this.#operate(ASKED);
+    const waits = await this.#operate(NEIGHBOUR_OPERATIONS);
     let silence = 0;
     // As long as two heartbeats take, whatever the operations took.
     do {
       silence = Math.max(silence, await this.#oldestHeartbeat());
       await pause(1_000);
     } while (performance.now() - watched < HEARTBEATS);
-    return { median: waits[Math.floor(ASKED / 2)] ?? 0, late: waits[Math.floor(ASKED * 0.95)] ?? 0, silence };
+    return {
+      median: waits[Math.floor(NEIGHBOUR_OPERATIONS / 2)] ?? 0,
+      late: waits[Math.floor(NEIGHBOUR_OPERATIONS * 0.95)] ?? 0,
+      silence,
+    };
   }
 
   /** Milliseconds from a boot's request until it is active, sorted. */
   async #operate(times: number): Promise<readonly number[]> {
     const waits: number[] = [];
     for (let index = 0; index < times; index += 1) {
-      const asked = performance.now();
+      const requestedAt = performance.now();
       const id = await this.#operator.boot("good", { host: `n${5 + (index % (this.#count - 4))}` });
       while (String((await this.#operator.server(id)).status) !== "ACTIVE") {
         await pause(2);
       }
-      waits.push(performance.now() - asked);
+      waits.push(performance.now() - requestedAt);
       await this.#cloud.compute("DELETE", `/servers/${id}`);
     }
     return waits.sort((left, right) => left - right);
@@ -118,15 +122,20 @@ class Neighbours {
   async #oldestHeartbeat(): Promise<number> {
     const { body } = await this.#cloud.compute("GET", "/os-services?binary=nova-compute");
     const services = Object.values<Json>(body.services ?? {}).filter(({ host }) => Number(String(host).slice(1)) > 4);
-    const heard = services.map(({ updated_at }) => Date.parse(`${updated_at}Z`));
-    return (Date.now() - Math.min(...heard)) / 1000;
+    const heartbeats = services.map(({ updated_at }) => Date.parse(`${updated_at}Z`));
+    return (Date.now() - Math.min(...heartbeats)) / 1000;
   }
 }
 
 /** All hosts are killed at once, in the middle of their work, and started again. */
-export async function measureKill(cloud: LocalCloud, hosts: BenchHosts, servers: number, tell: (text: string) => void) {
+export async function measureKill(
+  cloud: LocalCloud,
+  hosts: BenchHosts,
+  servers: number,
+  report: (text: string) => void,
+) {
   const operator = new Operator(cloud);
-  tell(`${hosts.names.length} hosts are killed while they build ${servers} servers, and started again`);
+  report(`${hosts.names.length} hosts are killed while they build ${servers} servers, and started again`);
   const ids = await new PQueue({ concurrency: 16 }).addAll(
     Array.from({ length: servers }, (_, index) => () => operator.boot(`kill${index}`)),
   );
@@ -142,7 +151,7 @@ export async function measureKill(cloud: LocalCloud, hosts: BenchHosts, servers:
   const found = await Promise.all(ids.map((id) => operator.server(id)));
   const twice = await Promise.all(ids.map((id) => buildsOf(cloud, id)));
   const failed = found.filter(({ status }) => String(status) === "ERROR");
-  const settled = await auditUntilClean(cloud, tell);
+  const settled = await auditUntilClean(cloud, report);
   const none = { most: 0 };
   const figures: Figure[] = [
     { what: "kill of all hosts at once", unit: "s", value: (started - killed) / 1000 },
@@ -161,7 +170,7 @@ export async function measureKill(cloud: LocalCloud, hosts: BenchHosts, servers:
 }
 
 /** Seconds; what a killed build had claimed is found by the passes of the hosts. */
-async function auditUntilClean(cloud: LocalCloud, tell: (text: string) => void): Promise<number> {
+async function auditUntilClean(cloud: LocalCloud, report: (text: string) => void): Promise<number> {
   const began = performance.now();
   for (;;) {
     const audit = new Program("compute-cluster", ["audit", "--nova-manage-exit-codes", "--state-dir", cloud.stateDir]);
@@ -171,7 +180,7 @@ async function auditUntilClean(cloud: LocalCloud, tell: (text: string) => void):
       return elapsed / 1000;
     }
     if (elapsed > 2 * AT_REST) {
-      tell(audit.stdout);
+      report(audit.stdout);
       return Number.POSITIVE_INFINITY;
     }
     await pause(10_000);
@@ -186,8 +195,8 @@ function unsettled(servers: readonly Json[]): number {
 async function buildsOf(cloud: LocalCloud, id: string): Promise<number> {
   const { body } = await cloud.compute("GET", `/servers/${id}/os-instance-actions`);
   const [create] = Object.values<Json>(body.instanceActions ?? {}).filter((each) => String(each.action) === "create");
-  const told = await cloud.compute("GET", `/servers/${id}/os-instance-actions/${create?.request_id}`);
-  const events = Object.values<Json>(told.body.instanceAction?.events ?? {});
+  const response = await cloud.compute("GET", `/servers/${id}/os-instance-actions/${create?.request_id}`);
+  const events = Object.values<Json>(response.body.instanceAction?.events ?? {});
   return events.filter(
     ({ event, result }) => String(event) === "compute__do_build_and_run_instance" && String(result) === "Success",
   ).length;

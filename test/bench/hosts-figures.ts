@@ -23,7 +23,7 @@ export interface Phases {
   /** Seconds that idle hosts are watched: a minute has one run of each periodic task of every host. */
   readonly idle: number;
   readonly servers: number;
-  readonly tell: (text: string) => void;
+  readonly report: (text: string) => void;
 }
 
 /** Boots a second whose schedules are timed: half as many as there are to be. */
@@ -39,7 +39,7 @@ export async function measureHosts(cloud: LocalCloud, hosts: BenchHosts, phases:
   await cloud.authenticate();
   const [before, planeBefore, started] = [memory(), await residentKb(pid), performance.now()];
   const cpu = await cpuOf(pid);
-  await hosts.start(cloud, (serving) => serving % 100 === 0 && phases.tell(`${serving} of ${count} hosts serve`));
+  await hosts.start(cloud, (serving) => serving % 100 === 0 && phases.report(`${serving} of ${count} hosts serve`));
   const elapsed = (performance.now() - started) / 1000;
   const spent = cpuSince(await cpuOf(pid), cpu);
   add("start: first hello to all serving", "s", elapsed, { most: count > 1000 ? count / 333 : 1.5 });
@@ -66,13 +66,13 @@ type Add = (what: string, unit: string, value: number, aim?: Figure["aim"]) => v
 async function measureIdle(
   { controlPlane: { pid } }: LocalCloud,
   hosts: BenchHosts,
-  { settle, idle, tell }: Phases,
+  { settle, idle, report }: Phases,
   add: Add,
 ): Promise<void> {
   if (idle === 0) {
     return;
   }
-  tell(`all hosts are left alone for ${settle} s, and watched for ${idle} s`);
+  report(`all hosts are left alone for ${settle} s, and watched for ${idle} s`);
   await pause(settle * 1000);
   const [from, counts] = [await cpuOf(pid), hosts.counts];
   const start = performance.now();
@@ -94,18 +94,18 @@ async function measureIdle(
   );
 }
 
-async function measureBoots(cloud: LocalCloud, { servers, tell }: Phases, add: Add): Promise<void> {
+async function measureBoots(cloud: LocalCloud, { servers, report }: Phases, add: Add): Promise<void> {
   const operator = new Operator(cloud);
   const imageRef = await operator.image();
   const boot = async (name: string) => {
     const server = { name, flavorRef: "1", imageRef, networks: "none" };
-    const answer = await cloud.compute("POST", "/servers", { server });
-    if (answer.status !== 202) {
-      throw new Error(`boot: ${answer.status} ${JSON.stringify(answer.body)}`);
+    const response = await cloud.compute("POST", "/servers", { server });
+    if (response.status !== 202) {
+      throw new Error(`boot: ${response.status} ${JSON.stringify(response.body)}`);
     }
-    return String(answer.body.server?.id);
+    return String(response.body.server?.id);
   };
-  tell(`${servers} servers are booted at once`);
+  report(`${servers} servers are booted at once`);
   const [from, start] = [await cpuOf(cloud.controlPlane.pid), performance.now()];
   const ids = await new PQueue({ concurrency: 16 }).addAll(
     Array.from({ length: servers }, (_, index) => () => boot(`together${index}`)),
@@ -119,7 +119,7 @@ async function measureBoots(cloud: LocalCloud, { servers, tell }: Phases, add: A
   const spent = cpuSince(await cpuOf(cloud.controlPlane.pid), from);
   add("a boot: control plane's CPU", "ms", (spent.controlPlane * 1000) / servers);
   await operator.serversIn(ids, "ACTIVE");
-  tell(`${servers} servers are booted, ${PACE} a second`);
+  report(`${servers} servers are booted, ${PACE} a second`);
   const before = await scheduled(cloud);
   const waits = await pacedBoots({
     url: `${cloud.url}/compute/v2.1`,

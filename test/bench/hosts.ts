@@ -40,7 +40,7 @@ const settle = Number(values.settle);
 const idle = Number(values.idle);
 const servers = Number(values.servers);
 const moves = Number(values.moves);
-const tell = (text: string) => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
+const report = (text: string) => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 
 /** Removed at the very end: ext4 looks at all inodes that were deleted in the last minute for each file that it creates. */
 const ended: LocalCloud[] = [];
@@ -52,7 +52,7 @@ async function withHosts(count: number, work: (cloud: LocalCloud, pool: BenchHos
   try {
     return await work(cloud, pool);
   } finally {
-    tell(`${count} hosts are stopped`);
+    report(`${count} hosts are stopped`);
     await pool.dispose();
     // Its end by itself writes what --cpu-prof has seen.
     await cloud.controlPlane.stop();
@@ -62,11 +62,11 @@ async function withHosts(count: number, work: (cloud: LocalCloud, pool: BenchHos
 async function measureAll(): Promise<readonly Figure[]> {
   try {
     const many = await withHosts(hosts, async (cloud, pool) => [
-      ...(await measureHosts(cloud, pool, { settle, idle, servers, tell })),
-      ...(values["no-faults"] ? [] : await measureKill(cloud, pool, servers, tell)),
+      ...(await measureHosts(cloud, pool, { settle, idle, servers, report })),
+      ...(values["no-faults"] ? [] : await measureKill(cloud, pool, servers, report)),
     ]);
     const moved = moves === 0 ? [] : await withHosts(MOVES_HOSTS, measureMoves);
-    const faults = values["no-faults"] ? [] : await measureNeighbours(Math.min(hosts, NEIGHBOURS), tell);
+    const faults = values["no-faults"] ? [] : await measureNeighbours(Math.min(hosts, NEIGHBOURS), report);
     return [...many, ...moved, ...faults];
   } finally {
     await Promise.all(ended.map((cloud) => cloud.dispose()));
@@ -74,11 +74,11 @@ async function measureAll(): Promise<readonly Figure[]> {
 }
 
 async function measureMoves(cloud: LocalCloud, pool: BenchHosts): Promise<readonly Figure[]> {
-  tell(`${moves} servers are moved over ${MOVES_HOSTS} hosts`);
+  report(`${moves} servers are moved over ${MOVES_HOSTS} hosts`);
   // What the hosts before have left would be collected while servers move.
   global.gc?.();
   await pool.start(cloud);
-  const bench = new MovesBench(cloud, pool, moves, (operation) => tell(`  ${operation}`));
+  const bench = new MovesBench(cloud, pool, moves, (operation) => report(`  ${operation}`));
   await bench.run();
   return bench.figures.flatMap(({ operation, perSecond, agents, controlPlane }): readonly Figure[] => [
     {

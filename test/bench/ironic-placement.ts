@@ -49,8 +49,8 @@ async function makeProvider(connection: Connection, uuid: string): Promise<void>
 }
 
 async function need(connection: Connection, method: string, path: string, body?: unknown): Promise<void> {
-  const answer = await connection.send(method, path, body);
-  if (answer.status >= 300) {
-    throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+  const response = await connection.send(method, path, body);
+  if (response.status >= 300) {
+    throw new Error(`${method} ${path}: ${response.status} ${response.body}`);
   }
 }

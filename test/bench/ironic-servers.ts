@@ -80,15 +80,15 @@ async function makeTemplate(url: string): Promise<string> {
   return String(uuid);
 }
 
-async function until(url: string, path: string, holds: (node: Answer) => boolean): Promise<void> {
+async function until(url: string, path: string, holds: (node: IronicBody) => boolean): Promise<void> {
   while (!holds(await send(url, "GET", path))) {
     await pause(50);
   }
 }
 
-type Answer = Readonly<Record<string, unknown>>;
+type IronicBody = Readonly<Record<string, unknown>>;
 
-async function send(url: string, method: string, path: string, body?: unknown): Promise<Answer> {
+async function send(url: string, method: string, path: string, body?: unknown): Promise<IronicBody> {
   const response = await fetch(url + path, {
     method,
     headers: { "content-type": "application/json", "x-openstack-ironic-api-version": "1.82" },
@@ -98,5 +98,5 @@ async function send(url: string, method: string, path: string, body?: unknown): 
   if (!response.ok) {
     throw new Error(`${method} ${path}: ${response.status} ${text}`);
   }
-  return text === "" ? {} : (JSON.parse(text) as Answer);
+  return text === "" ? {} : (JSON.parse(text) as IronicBody);
 }

@@ -53,7 +53,7 @@ function heapKb(): number {
 
 async function measure(ironic: string, placement: string, nodes: number): Promise<Row[]> {
   const world = await TrackerWorld.create(1, {
-    judged: false,
+    checked: false,
     open: ({ runtime }) => openStore({ path: ":memory:", runtime }),
   });
   const http = new UndiciHttpClient();
@@ -70,7 +70,7 @@ async function measure(ironic: string, placement: string, nodes: number): Promis
     const kilobytes = (heapKb() - heap) / nodes;
     return { nodes, seconds, own: (user + system) / 1e6, placement: requests, ironic: hypervisor.requests, kilobytes };
   };
-  const refuse = (): void => {
+  const assertPassSucceeded = (): void => {
     const failed = world.runtime.logs.find(({ level }) => level === "error");
     if (failed) {
       throw new Error(`a pass failed: ${failed.message} ${String(failed.fields.err)}`);
@@ -94,7 +94,7 @@ async function measure(ironic: string, placement: string, nodes: number): Promis
       unchanged = measured;
     }
   }
-  refuse();
+  assertPassSucceeded();
   if (unchanged) {
     rows.push({ ...unchanged, pass: "unchanged", bare });
   }
@@ -103,7 +103,7 @@ async function measure(ironic: string, placement: string, nodes: number): Promis
 }
 
 const COLUMNS = [7, 11, 10, 9, 11, 9, 16, 8, 9] as const;
-const cells = (texts: readonly string[]): string => texts.map((text, i) => text.padStart(COLUMNS[i] ?? 9)).join("");
+const cells = (values: readonly string[]): string => values.map((text, i) => text.padStart(COLUMNS[i] ?? 9)).join("");
 
 function show({ nodes, pass, seconds, own, placement, ironic, bare, kilobytes }: Row): void {
   const work = `${bare.toFixed(2)} ${pass === "first" ? "writes" : "listing"}`;

@@ -2,7 +2,7 @@ import { HostLife } from "../../src/cli/agent/host-life.js";
 import { Hosts } from "../../src/cli/agent/hosts.js";
 import { type LoadedHosts, loadHosts } from "../../src/cli/agent/load-config.js";
 import { openMetrics } from "../../src/cli/agent/metrics.js";
-import { DriverStrays } from "../../src/cli/agent/unhandled-driver-errors.js";
+import { UnhandledDriverErrors } from "../../src/cli/agent/unhandled-driver-errors.js";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
 import { connectToConductor } from "../../src/conductor-client/connect-to-conductor.js";
 import type { HostAction } from "../../src/conductor-client/methods/session.js";
@@ -10,7 +10,7 @@ import type { ConductorConnection } from "../../src/conductor-client/port.js";
 import { conductorUrl } from "../../src/control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import type { LocalCloud } from "../process/support/local-cloud.js";
-import { countedDoors, type DoorCounts } from "./counted-deps.js";
+import { countTraffic, type TrafficCounts } from "./counted-deps.js";
 
 /** Room for all servers of the benchmark on any one host, and no limit on what runs at a time. */
 const OPTIONS = [
@@ -23,7 +23,7 @@ const OPTIONS = [
 /** The pool that `compute-agent --host 'bench[1-1000]'` is, in this process, over doors that count. */
 export class BenchHosts {
   readonly names: readonly string[];
-  readonly #doors = countedDoors(createNodeRuntime({ logger: quietLogger }));
+  readonly #meter = countTraffic(createNodeRuntime({ logger: quietLogger }));
   #connection: ConductorConnection | undefined;
   #hosts: Hosts | undefined;
 
@@ -31,13 +31,13 @@ export class BenchHosts {
     this.names = Array.from({ length: count }, (_, index) => `bench${index + 1}`);
   }
 
-  get counts(): DoorCounts {
-    return this.#doors.counts();
+  get counts(): TrafficCounts {
+    return this.#meter.counts();
   }
 
   /** @param progress called with each host that serves */
   async start(cloud: LocalCloud, progress: (serving: number) => void = () => undefined): Promise<void> {
-    const { runtime } = this.#doors;
+    const { runtime } = this.#meter;
     const joinToken = await cloud.joinToken();
     const connection = connectToConductor({ url: conductorUrl(cloud), joinToken, runtime, version: "bench" });
     this.#connection = connection;
@@ -47,20 +47,20 @@ export class BenchHosts {
       runtime,
       connection,
       outlet: await openMetrics(undefined, runtime),
-      strays: new DriverStrays(quietLogger, (reason) => {
+      unhandledErrors: new UnhandledDriverErrors(quietLogger, (reason) => {
         throw reason;
       }),
       traceDriver: false,
       serviceVersion: connection.serviceVersion,
       known: new WeakMap(),
     };
-    let [serving, tell] = [0, progress];
+    let [serving, onProgress] = [0, progress];
     const onState = () => undefined;
     const live = (host: string, onServing: () => void) => {
       const served = () => {
         onServing();
         serving += 1;
-        tell(serving);
+        onProgress(serving);
       };
       return new HostLife(loaded.of(host), shared, { onServing: served });
     };
@@ -68,7 +68,7 @@ export class BenchHosts {
     this.#hosts = hosts;
     await hosts.add(this.names);
     // A host that is started again was counted.
-    tell = () => undefined;
+    onProgress = () => undefined;
     const failed = hosts.standings.filter(({ state }) => state !== "serving");
     if (failed.length > 0) {
       throw new Error(`${failed.length} hosts do not serve: ${failed[0]?.host}: ${failed[0]?.detail}`);
@@ -83,13 +83,13 @@ export class BenchHosts {
   async dispose(): Promise<void> {
     await this.#hosts?.stop();
     await this.#connection?.close();
-    await this.#doors.runtime.http.close();
+    await this.#meter.runtime.http.close();
   }
 
   #load(stateDir: string): Promise<LoadedHosts> {
     const option = OPTIONS.map(([section, name, value]) => ({ section, option: name, value, flag: "bench" }));
     const host = this.names.join(",");
     const options = { host, stateDir, configFile: [], configDir: [], option, logFormat: "pretty" } as const;
-    return loadHosts(options, this.#doors.runtime.files, null);
+    return loadHosts(options, this.#meter.runtime.files, null);
   }
 }

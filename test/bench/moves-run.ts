@@ -20,19 +20,19 @@ export class MovesBench {
   readonly #cloud: LocalCloud;
   readonly #hosts: BenchHosts;
   readonly #servers: number;
-  readonly #tell: (operation: string) => void;
+  readonly #report: (operation: string) => void;
   readonly figures: Figure[] = [];
 
   constructor(
     cloud: LocalCloud,
     hosts: BenchHosts,
     servers: number,
-    tell: (operation: string) => void = () => undefined,
+    report: (operation: string) => void = () => undefined,
   ) {
     this.#cloud = cloud;
     this.#hosts = hosts;
     this.#servers = servers;
-    this.#tell = tell;
+    this.#report = report;
   }
 
   async run(): Promise<void> {
@@ -49,11 +49,11 @@ export class MovesBench {
       "ACTIVE",
     );
     await this.#measure("delete", () => this.#delete(spread), "ACTIVE", null);
-    const together = await this.#measure(null, () => this.#boot(imageRef, first), "BUILD", "ACTIVE");
+    const colocated = await this.#measure(null, () => this.#boot(imageRef, first), "BUILD", "ACTIVE");
     await this.#hosts.control([first], "kill");
     await operator.forceDown(first, true);
     const body = { evacuate: { host: second } };
-    await this.#measure("evacuation", () => this.#all(together, body, "2.94"), "REBUILD", "ACTIVE");
+    await this.#measure("evacuation", () => this.#all(colocated, body, "2.94"), "REBUILD", "ACTIVE");
   }
 
   /**
@@ -66,7 +66,7 @@ export class MovesBench {
     underWay: string,
     status: string | null,
   ): Promise<string[]> {
-    this.#tell(operation ?? "boot on one host");
+    this.#report(operation ?? "boot on one host");
     const { pid } = this.#cloud.controlPlane;
     const [before, from] = [performance.now(), await cpuOf(pid)];
     await work();
@@ -99,11 +99,13 @@ export class MovesBench {
   }
 
   async #boot(imageRef: string, host?: string): Promise<void> {
-    const asked = host === undefined ? {} : { host };
+    const requestedHost = host === undefined ? {} : { host };
     await each(
       Array.from({ length: this.#servers }, (_, index) => `vm${index}`),
       (name) =>
-        this.#ask("POST", "/servers", { server: { name, flavorRef: "1", imageRef, networks: "none", ...asked } }),
+        this.#ask("POST", "/servers", {
+          server: { name, flavorRef: "1", imageRef, networks: "none", ...requestedHost },
+        }),
     );
   }
 
@@ -116,9 +118,9 @@ export class MovesBench {
   }
 
   async #ask(method: string, path: string, body?: object, version?: string): Promise<void> {
-    const answer = await this.#cloud.compute(method, path, body, version);
-    if (answer.status >= 300) {
-      throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    const response = await this.#cloud.compute(method, path, body, version);
+    if (response.status >= 300) {
+      throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(response.body)}`);
     }
   }
 }

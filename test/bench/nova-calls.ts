@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { RealNova } from "../peers/real-nova/real-nova.js";
 
 /** A message to the conductor. Computes alone ask it for objects; it is the only one whom they ask. */
-interface Asked {
+interface ConductorCall {
   readonly t: number;
   readonly what: string;
   /** On behalf of a user; else of a start, or of a periodic task. */
@@ -27,12 +27,12 @@ export class NovaCalls {
   }
 
   /** As {@link during}, on behalf of users alone: a pass of a host that falls into the time is nobody's operation. */
-  async forUsers(work: () => Promise<unknown>): Promise<readonly Asked[]> {
+  async forUsers(work: () => Promise<unknown>): Promise<readonly ConductorCall[]> {
     return (await this.during(work)).filter(({ forUser }) => forUser);
   }
 
   /** What was asked while `work` was done, and until `after` milliseconds later; heartbeats do not count. */
-  async during(work: () => Promise<unknown>, after = 3_000): Promise<readonly Asked[]> {
+  async during(work: () => Promise<unknown>, after = 3_000): Promise<readonly ConductorCall[]> {
     this.#lines = (await this.#read()).length;
     await work();
     await pause(after);
@@ -64,7 +64,7 @@ interface Message {
   };
 }
 
-function toConductor(line: string): Asked[] {
+function toConductor(line: string): ConductorCall[] {
   const { t, routing_keys, body } = JSON.parse(line) as Traced;
   const { method, args = {}, _context_user_id: user = null } = body?.["oslo.message"] ?? {};
   if (routing_keys?.[0] !== "conductor" || method === undefined || !/^object_/.test(method)) {

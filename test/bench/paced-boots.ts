@@ -30,13 +30,13 @@ async function bootAll({ url, token, imageRef, servers, perSecond }: PacedBoots)
   const waits = await Promise.all(
     Array.from({ length: servers }, async (_, index) => {
       await pause((index * 1000) / perSecond);
-      const asked = performance.now();
+      const requestedAt = performance.now();
       const server = { name: `paced${index}`, flavorRef: "1", imageRef, networks: "none" };
       const { status, body } = await request("POST", `${url}/servers`, { server }, headers);
       if (status !== 202) {
         throw new Error(`boot: ${status} ${JSON.stringify(body)}`);
       }
-      return performance.now() - asked;
+      return performance.now() - requestedAt;
     }),
   );
   return waits.sort((left, right) => left - right);

@@ -65,11 +65,11 @@ export const CASES: readonly Case[] = [
         const n = worker * 20 + (turn % 20);
         const generation = generations.get(n) ?? 0;
         const body = allocation(n, world, generation, 1 + (turn % 3));
-        const answer = await connection.send("PUT", `/allocations/${consumerUuid(n)}`, body);
-        if (answer.status === 204) {
+        const response = await connection.send("PUT", `/allocations/${consumerUuid(n)}`, body);
+        if (response.status === 204) {
           generations.set(n, generation + 1);
         }
-        return answer;
+        return response;
       };
     },
   },
@@ -93,11 +93,11 @@ export const CASES: readonly Case[] = [
         const n = worker * 20 + (turn % 20);
         const generation = generations.get(n) ?? 0;
         const body = { resource_provider_generation: generation, inventories: inventories(turn % 7) };
-        const answer = await connection.send("PUT", `/resource_providers/${providerUuid(n)}/inventories`, body);
-        if (answer.status === 200) {
+        const response = await connection.send("PUT", `/resource_providers/${providerUuid(n)}/inventories`, body);
+        if (response.status === 200) {
           generations.set(n, generation + 1);
         }
-        return answer;
+        return response;
       };
     },
   },

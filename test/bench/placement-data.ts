@@ -49,9 +49,9 @@ export function allocation(n: number, world: World, generation: number | null, v
 export async function populate(url: string, world: World): Promise<void> {
   const connection = new Connection(url);
   const need = async (method: string, path: string, body: unknown) => {
-    const answer = await connection.send(method, path, body);
-    if (answer.status >= 300) {
-      throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    const response = await connection.send(method, path, body);
+    if (response.status >= 300) {
+      throw new Error(`${method} ${path}: ${response.status} ${response.body}`);
     }
   };
   for (let n = 0; n < world.providers; n += 1) {

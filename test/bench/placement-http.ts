@@ -1,14 +1,14 @@
 import { connect, type Socket } from "node:net";
 import { performance } from "node:perf_hooks";
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly body: string;
   readonly milliseconds: number;
 }
 
 interface Waiting {
-  readonly resolve: (answer: { status: number; body: Buffer }) => void;
+  readonly resolve: (response: { status: number; body: Buffer }) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -23,19 +23,19 @@ export class Connection {
     this.#port = Number(new URL(url).port);
   }
 
-  async send(method: string, path: string, body?: unknown): Promise<RawAnswer> {
+  async send(method: string, path: string, body?: unknown): Promise<RawResponse> {
     const text = body === undefined ? "" : JSON.stringify(body);
     const head = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${this.#port}\r\nX-Auth-Token: admin\r\nOpenStack-API-Version: placement 1.39\r\nAccept: application/json\r\n`;
     const type = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n`;
     const message = `${head}${body === undefined ? "" : type}\r\n${text}`;
     const start = performance.now();
     const socket = await this.#open();
-    const answer = await new Promise<{ status: number; body: Buffer }>((resolve, reject) => {
+    const response = await new Promise<{ status: number; body: Buffer }>((resolve, reject) => {
       this.#waiting = { resolve, reject };
       socket.write(message);
     });
     const milliseconds = performance.now() - start;
-    return { status: answer.status, body: answer.body.toString(), milliseconds };
+    return { status: response.status, body: response.body.toString(), milliseconds };
   }
 
   close(): void {
@@ -103,7 +103,7 @@ export interface Measured {
 }
 
 /** A request of a case: `worker` is the number of the connection, `turn` counts its requests. */
-export type Shot = (connection: Connection, worker: number, turn: number) => Promise<RawAnswer>;
+export type Shot = (connection: Connection, worker: number, turn: number) => Promise<RawResponse>;
 
 export interface Effort {
   readonly seconds: number;
@@ -113,36 +113,36 @@ export interface Effort {
 /** Sends as many requests as it can over some connections; the first ones warm up and do not count. */
 export async function measure(url: string, width: number, shot: Shot, effort: Effort): Promise<Measured> {
   const connections = Array.from({ length: width }, () => new Connection(url));
-  const turns = connections.map(() => 0);
-  const round = async (count: number, seconds: number): Promise<RawAnswer[]> => {
-    const answers: RawAnswer[] = [];
+  const requestCounts = connections.map(() => 0);
+  const round = async (count: number, seconds: number): Promise<RawResponse[]> => {
+    const responses: RawResponse[] = [];
     const end = performance.now() + seconds * 1000;
     let left = count;
     await Promise.all(
       connections.map(async (connection, worker) => {
         while (left > 0 && performance.now() < end) {
           left -= 1;
-          const turn = turns[worker] ?? 0;
-          turns[worker] = turn + 1;
-          const answer = await shot(connection, worker, turn);
-          answers.push({ ...answer, body: answers.length === 0 ? answer.body : "" });
+          const turn = requestCounts[worker] ?? 0;
+          requestCounts[worker] = turn + 1;
+          const response = await shot(connection, worker, turn);
+          responses.push({ ...response, body: responses.length === 0 ? response.body : "" });
         }
       }),
     );
-    return answers;
+    return responses;
   };
   await round(Math.ceil(effort.requests / 5), effort.seconds / 4);
   const start = performance.now();
-  const answers = await round(effort.requests, effort.seconds);
+  const responses = await round(effort.requests, effort.seconds);
   const seconds = (performance.now() - start) / 1000;
   for (const connection of connections) {
     connection.close();
   }
-  const times = answers.map(({ milliseconds }) => milliseconds).sort((a, b) => a - b);
+  const times = responses.map(({ milliseconds }) => milliseconds).sort((a, b) => a - b);
   return {
-    perSecond: answers.length / seconds,
+    perSecond: responses.length / seconds,
     median: times[Math.floor(times.length / 2)] ?? 0,
-    bytes: Buffer.byteLength(answers[0]?.body ?? ""),
-    failed: answers.filter(({ status }) => status >= 400).length,
+    bytes: Buffer.byteLength(responses[0]?.body ?? ""),
+    failed: responses.filter(({ status }) => status >= 400).length,
   };
 }

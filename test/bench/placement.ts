@@ -136,13 +136,13 @@ function inProcess(): void {
     logger: createNodeLogger({ level: "error" }),
   });
   const send = (method: string, path: string, body?: unknown) => {
-    const answer = placement.send(method, path, body);
-    if (answer.status >= 300) {
-      throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    const response = placement.send(method, path, body);
+    if (response.status >= 300) {
+      throw new Error(`${method} ${path}: ${response.status} ${response.body}`);
     }
     // V8 joins the pieces of a text when somebody looks at it; that is part of the answer's cost.
-    Buffer.byteLength(answer.body);
-    return answer.body;
+    Buffer.byteLength(response.body);
+    return response.body;
   };
   for (let n = 0; n < world.providers; n += 1) {
     const path = `/resource_providers/${providerUuid(n)}`;

@@ -7,7 +7,7 @@ const ROUNDS = 3;
 /** Requests of one kind, a round. */
 const READS = 1_500;
 /** How many of them are open at a time: some arrive together, as they do when many clients read. */
-const TOGETHER = 5;
+const CONCURRENT_READS = 5;
 
 /** The milliseconds that a read of each kind takes of the control plane's processor, and one of the mix. */
 export async function readsByKind(
@@ -15,7 +15,7 @@ export async function readsByKind(
   servers: number,
 ): Promise<readonly { readonly kind: string; readonly processor: number }[]> {
   const token = await cloud.token();
-  const pool = new Pool(cloud.url, { connections: TOGETHER, pipelining: 1 });
+  const pool = new Pool(cloud.url, { connections: CONCURRENT_READS, pipelining: 1 });
   const used = async () => (await usageOf([cloud.controlPlane.pid])).cpu;
   const takes = new Map<string, number>(KINDS.map(({ kind }) => [kind, 0]));
   for (let round = 0; round <= ROUNDS; round += 1) {
@@ -47,5 +47,5 @@ async function readAll(pool: Pool, reads: Generator<Read>): Promise<void> {
       }
     }
   };
-  await Promise.all(Array.from({ length: TOGETHER }, reader));
+  await Promise.all(Array.from({ length: CONCURRENT_READS }, reader));
 }

@@ -10,7 +10,7 @@ export interface LoadFigures {
   readonly p99: number;
   readonly worst: number;
   /** Answers other than 200, by kind. */
-  readonly refused: ReadonlyMap<string, number>;
+  readonly rejections: ReadonlyMap<string, number>;
 }
 
 /** Milliseconds between two sendings. */
@@ -25,7 +25,7 @@ export async function underReads<T>(
   const pool = new Pool(url, { connections: CONNECTIONS, pipelining: 1 });
   const reads = mixedReads(token, servers);
   const times: number[] = [];
-  const refused = new Map<string, number>();
+  const rejections = new Map<string, number>();
   const open = new Set<Promise<void>>();
   const send = async (due: number) => {
     const { kind, read } = reads.next().value as {
@@ -36,7 +36,7 @@ export async function underReads<T>(
     await body.dump();
     times.push(performance.now() - due);
     if (statusCode !== 200) {
-      refused.set(`${kind}: ${statusCode}`, (refused.get(`${kind}: ${statusCode}`) ?? 0) + 1);
+      rejections.set(`${kind}: ${statusCode}`, (rejections.get(`${kind}: ${statusCode}`) ?? 0) + 1);
     }
   };
   let over = false;
@@ -46,8 +46,10 @@ export async function underReads<T>(
     while (!over) {
       const due = Math.floor(((performance.now() - began) * rate) / 1000);
       for (; sent < due; sent += 1) {
-        const answered: Promise<void> = send(began + (sent * 1000) / rate).finally(() => open.delete(answered));
-        open.add(answered);
+        const pendingRequest: Promise<void> = send(began + (sent * 1000) / rate).finally(() =>
+          open.delete(pendingRequest),
+        );
+        open.add(pendingRequest);
       }
       await pause(TICK);
     }
@@ -60,5 +62,5 @@ export async function underReads<T>(
   await pool.close();
   times.sort((left, right) => left - right);
   const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
-  return { result, load: { rate: times.length / seconds, median: at(0.5), p99: at(0.99), worst: at(1), refused } };
+  return { result, load: { rate: times.length / seconds, median: at(0.5), p99: at(0.99), worst: at(1), rejections } };
 }

@@ -44,8 +44,8 @@ async function operate(cloud: LocalCloud, operator: Operator, id: string): Promi
   const { body } = await cloud.compute("GET", `/servers/${id}/os-instance-actions?limit=${2 * OPERATIONS}`);
   const times: number[] = [];
   for (const { request_id } of Object.values(body.instanceActions ?? {})) {
-    const shown = await cloud.compute("GET", `/servers/${id}/os-instance-actions/${request_id}`);
-    const [event] = Object.values(shown.body.instanceAction?.events ?? {}) as unknown as EventTimes[];
+    const response = await cloud.compute("GET", `/servers/${id}/os-instance-actions/${request_id}`);
+    const [event] = Object.values(response.body.instanceAction?.events ?? {}) as unknown as EventTimes[];
     times.push(Date.parse(`${event?.finish_time}Z`) - Date.parse(`${event?.start_time}Z`));
   }
   return times;
@@ -117,7 +117,7 @@ async function operationsUnderReads(cloud: LocalCloud, other: LocalCloud): Promi
     ["own reads : no reads", ratio(times.own, times.quiet)],
     ["another's reads : no reads, the machine's part", ratio(times.other, times.quiet)],
     ["own reads : another's reads", ratio(times.own, times.other)],
-    ...loads.flatMap(({ refused }) => [...refused].map(([what, count]) => [`refused: ${what}`, String(count)])),
+    ...loads.flatMap(({ rejections }) => [...rejections].map(([what, count]) => [`refused: ${what}`, String(count)])),
   ];
 }
 

@@ -29,9 +29,9 @@ const { values } = parseArgs({
   },
 });
 /** Servers that a user has at most. */
-const MOST = 12;
+const MAX_SERVERS = 12;
 /** Milliseconds after which a server that is still being worked on is reported. */
-const PATIENCE = 300_000;
+const STUCK_TIMEOUT_MS = 300_000;
 /** How many moves, of all, a user deletes the server amid; and milliseconds after which at most. */
 const CUT_SHORT = 0.3;
 const MOVES = ["migrate", "os-migrateLive", "confirmResize", "revertResize"];
@@ -76,8 +76,8 @@ class User {
 
   async #act(): Promise<void> {
     const id = this.#servers[this.#random.integer(0, this.#servers.length - 1)];
-    const wish = this.#random.next();
-    if (id === undefined || (wish < 0.4 && this.#servers.length < MOST)) {
+    const roll = this.#random.next();
+    if (id === undefined || (roll < 0.4 && this.#servers.length < MAX_SERVERS)) {
       const host = this.#hosts[this.#random.integer(0, this.#hosts.length - 1)] ?? "";
       const booted = await this.#nova.operator.boot(`${this.#name}-vm`, { host });
       this.#servers.push(booted);
@@ -87,16 +87,16 @@ class User {
     }
     const server = await this.#rests(id);
     const status = String(server.status);
-    if (wish < 0.5 || status === "ERROR" || !["ACTIVE", "SHUTOFF", "VERIFY_RESIZE"].includes(status)) {
+    if (roll < 0.5 || status === "ERROR" || !["ACTIVE", "SHUTOFF", "VERIFY_RESIZE"].includes(status)) {
       await this.#delete(id);
       this.#count(`delete of ${status}`);
     } else if (status === "VERIFY_RESIZE") {
-      await this.#ask(id, wish < 0.75 ? { confirmResize: null } : { revertResize: null });
+      await this.#ask(id, roll < 0.75 ? { confirmResize: null } : { revertResize: null });
     } else if (status === "SHUTOFF") {
       await this.#ask(id, { "os-start": null });
-    } else if (wish < 0.7) {
+    } else if (roll < 0.7) {
       await this.#ask(id, { migrate: null });
-    } else if (wish < 0.9) {
+    } else if (roll < 0.9) {
       await this.#ask(id, { "os-migrateLive": { host: null, block_migration: "auto" } });
     } else {
       await this.#ask(id, { "os-stop": null });
@@ -125,7 +125,7 @@ class User {
 
   /** Waits until nothing is done to it, or for so long as nobody would. */
   #rests(id: string): Promise<Json> {
-    const until = performance.now() + PATIENCE;
+    const until = performance.now() + STUCK_TIMEOUT_MS;
     return eventually(
       () => this.#nova.operator.server(id),
       (server) =>
@@ -141,8 +141,8 @@ class User {
 
 /** How often a host has taken away what a deleted server, or its move, held there again: a conductor gives it back without a look. */
 async function takenAway(nova: RealNova): Promise<number> {
-  const told = await readFile(join(nova.plane.state, "log", "agents.out"), "utf8");
-  return told.split("is deleted: its allocations are removed").length - 1;
+  const agentOutput = await readFile(join(nova.plane.state, "log", "agents.out"), "utf8");
+  return agentOutput.split("is deleted: its allocations are removed").length - 1;
 }
 
 /** What is wrong at the end; empty: nothing. */
@@ -204,7 +204,7 @@ try {
   }
   await Promise.race([
     Promise.all(users.flatMap(({ servers }) => servers.map((id) => nova.gone(id)))),
-    pause(PATIENCE, undefined, { ref: false }),
+    pause(STUCK_TIMEOUT_MS, undefined, { ref: false }),
   ]);
   // What an outage has cut off between two messages is mended when its host starts again, as under any nova-compute.
   await computes.stop(hosts);

@@ -49,15 +49,15 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const rows: Row[] = [];
 
 function compare(what: string, ours: number, real: number, { digits = 2, aim }: Comparison = {}): void {
-  const said = aim === undefined ? "" : told(aim, ours, real);
+  const aimText = aim === undefined ? "" : describeAim(aim, ours, real);
   rows.push({
     what,
     ours: ours.toFixed(digits),
     real: real.toFixed(digits),
     ratio: (ours / real).toFixed(2),
-    aim: said,
+    aim: aimText,
   });
-  print(`${what}: ${ours.toFixed(digits)}, ${real.toFixed(digits)}${said === "" ? "" : ` (aim ${said})`}`);
+  print(`${what}: ${ours.toFixed(digits)}, ${real.toFixed(digits)}${aimText === "" ? "" : ` (aim ${aimText})`}`);
 }
 
 /** What no real nova-compute does. */
@@ -71,14 +71,15 @@ interface Comparison {
   readonly aim?: Aim | undefined;
 }
 
-function told(aim: Aim, ours: number, real: number): string {
+function describeAim(aim: Aim, ours: number, real: number): string {
   const isMet = "most" in aim ? ours <= aim.most : ours <= aim.ratio * real;
   const text = "most" in aim ? `<= ${aim.most}` : `<= ${aim.ratio} of theirs`;
   return isMet ? text : `${text}: missed`;
 }
 
 /** An aim that was set for so many. */
-const of = (count: number, wanted: number, aim: Aim): Aim | undefined => (count === wanted ? aim : undefined);
+const of = (count: number, expectedCount: number, aim: Aim): Aim | undefined =>
+  count === expectedCount ? aim : undefined;
 
 /** By phase of {@link callsOf}. */
 const CALL_AIMS: Readonly<Record<string, Aim>> = {
@@ -135,12 +136,12 @@ async function starts(ours: BenchComputes, ourProcesses: BenchComputes, real: Be
     middle(one.real, ({ usage }) => usage.memory),
     { digits: 0, aim: { most: 80 } },
   );
-  const together = await start(ours, names("t", MANY));
+  const pooled = await start(ours, names("t", MANY));
   const apart = await start(ourProcesses, names("p", MANY));
   const theirs = await start(real, names("n", MANY));
   const forTwenty = (most: number) => ({ aim: of(MANY, 20, { most }) });
-  compare(`${MANY} in one process: until all have an inventory (s)`, together.seconds, theirs.seconds, forTwenty(3));
-  compare(`${MANY} in one process: memory (MB)`, together.usage.memory, theirs.usage.memory, {
+  compare(`${MANY} in one process: until all have an inventory (s)`, pooled.seconds, theirs.seconds, forTwenty(3));
+  compare(`${MANY} in one process: memory (MB)`, pooled.usage.memory, theirs.usage.memory, {
     digits: 0,
     ...forTwenty(150),
   });
@@ -212,9 +213,9 @@ async function callsOf(nova: RealNova, computes: BenchComputes, recorded: NovaCa
   await nova.discover();
   const calls: Record<string, number> = {};
   const count = async (phase: string, work: () => Promise<unknown>) => {
-    const asked = await recorded.forUsers(work);
-    calls[phase] = asked.length;
-    return asked;
+    const userCalls = await recorded.forUsers(work);
+    calls[phase] = userCalls.length;
+    return userCalls;
   };
   const countAll = async (phase: string, work: () => Promise<unknown>, after: number) => {
     calls[phase] = (await recorded.during(work, after)).length;

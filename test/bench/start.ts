@@ -58,7 +58,7 @@ async function agents(): Promise<{ start: number[]; memory: number[] }> {
           );
           await cloud.eventually(
             () => cloud.placement("GET", `/resource_providers/${uuid}/traits`),
-            (answer) => Object.keys(answer.body.traits ?? {}).length > 0,
+            (response) => Object.keys(response.body.traits ?? {}).length > 0,
           );
         }),
       );

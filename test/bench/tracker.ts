@@ -15,7 +15,7 @@ import { realDatabase, startReal } from "./placement-servers.js";
 
 const NOVA = { nodes: 1_000, seconds: 267, requests: 2_002 };
 const AIM = { nodes: 1_000, seconds: 1, requests: 10 };
-const MOST_ON_REAL_PLACEMENT = 1_000;
+const MAX_REAL_PLACEMENT_NODES = 1_000;
 
 interface Row {
   readonly nodes: number;
@@ -45,7 +45,7 @@ async function measure(agent: TestAgent, nodes: number, pass: string, before: nu
 
 async function run(nodes: number, endpoint?: string): Promise<Row[]> {
   const open = ({ runtime }: { readonly runtime: VirtualRuntime }) => openStore({ path: ":memory:", runtime });
-  const world = await TrackerWorld.create(1, { judged: false, open });
+  const world = await TrackerWorld.create(1, { checked: false, open });
   const before = heapMb();
   const hypervisor = new StubHypervisor();
   const prefix = world.runtime.random.hex(4);
@@ -85,12 +85,12 @@ async function table(title: string, sizes: readonly number[], endpoint?: string)
 }
 
 async function onRealPlacement(): Promise<void> {
-  const sizes = SIZES.filter((nodes) => nodes <= MOST_ON_REAL_PLACEMENT);
-  const given = process.argv.includes("--placement")
+  const sizes = SIZES.filter((nodes) => nodes <= MAX_REAL_PLACEMENT_NODES);
+  const endpoint = process.argv.includes("--placement")
     ? process.argv[process.argv.indexOf("--placement") + 1]
     : undefined;
-  if (given !== undefined) {
-    return table(given, sizes, given);
+  if (endpoint !== undefined) {
+    return table(endpoint, sizes, endpoint);
   }
   const database = realDatabase();
   if (database === undefined) {

@@ -1,4 +1,4 @@
-import { formatKnob } from "../../src/faults/fault-rules.js";
+import { formatFaultRule } from "../../src/faults/fault-rules.js";
 import type { Dice } from "./dice.js";
 import { drawFault, holdAnyStep, partition } from "./faults.js";
 import type { Host } from "./host.js";
@@ -134,12 +134,12 @@ export class Adversary {
 
   async #setFault(): Promise<void> {
     const host = this.#dice.pick(this.#world.hosts);
-    const knob = drawFault(this.#options.faults, this.#dice);
-    if (host === undefined || knob === undefined) {
+    const faultRule = drawFault(this.#options.faults, this.#dice);
+    if (host === undefined || faultRule === undefined) {
       return;
     }
-    this.#note("fault", `${host.name} ${formatKnob(knob)}`);
-    await host.setFaults(knob);
+    this.#note("fault", `${host.name} ${formatFaultRule(faultRule)}`);
+    await host.setFaults(faultRule);
   }
 
   async #harmControlPlane(until: AbortSignal): Promise<void> {

@@ -5,7 +5,7 @@ import { LogReader } from "./log-reader.js";
 export class AgentProcess {
   readonly #program: Program;
   readonly #log: LogReader;
-  #asked: "SIGTERM" | "SIGKILL" | null = null;
+  #requestedSignal: "SIGTERM" | "SIGKILL" | null = null;
   #frozen = false;
   /** Agents of its host that were alive when it was started. */
   readonly #predecessors: readonly AgentProcess[];
@@ -38,7 +38,7 @@ export class AgentProcess {
     return / is serving\b/.test(this.output);
   }
   /** The process id of the agent that had the host when this one wanted it. Null: it was not refused. */
-  get refusedFor(): number | null {
+  get conflictingPid(): number | null {
     const [, pid] = /another agent acts for host .*?\bpid (\d+)/.exec(this.output) ?? [];
     return pid === undefined ? null : Number(pid);
   }
@@ -59,13 +59,13 @@ export class AgentProcess {
   }
 
   kill(): Promise<void> {
-    this.#asked = "SIGKILL";
+    this.#requestedSignal = "SIGKILL";
     return this.#program.kill();
   }
 
   /** Asks it to end; a frozen one does so when it is thawed. */
   stop(): void {
-    this.#asked = "SIGTERM";
+    this.#requestedSignal = "SIGTERM";
     this.#program.signal("SIGTERM");
   }
 
@@ -82,28 +82,28 @@ export class AgentProcess {
   /** When it has ended: why that must not be. Null: it is explained. */
   async unexplainedEnd(): Promise<string | null> {
     const { code, signal } = await this.#program.exited;
-    if (this.#asked === "SIGKILL") {
+    if (this.#requestedSignal === "SIGKILL") {
       return null;
     }
     // A process that has just begun does not listen for signals yet.
-    if (this.#asked === "SIGTERM" && (code === 0 || signal === "SIGTERM")) {
+    if (this.#requestedSignal === "SIGTERM" && (code === 0 || signal === "SIGTERM")) {
       return null;
     }
-    if (code === LEASE_LOST && this.#successors.some(({ refusedFor }) => refusedFor === null)) {
+    if (code === LEASE_LOST && this.#successors.some(({ conflictingPid }) => conflictingPid === null)) {
       return null;
     }
     // One that was frozen before it had the host counts, too; from then on it loses the lease.
     const rivals = [...this.#predecessors, ...this.#successors];
-    if (code === REFUSED && !this.#hasServed && rivals.some(({ pid }) => pid === this.refusedFor)) {
+    if (code === REJECTED_EXIT_CODE && !this.#hasServed && rivals.some(({ pid }) => pid === this.conflictingPid)) {
       return null;
     }
-    const asked = this.#asked === null ? "by itself" : `after ${this.#asked}`;
-    return `agent ${this.pid} ended ${asked} with ${code ?? signal}: ${lastLines(this.output)}`;
+    const cause = this.#requestedSignal === null ? "by itself" : `after ${this.#requestedSignal}`;
+    return `agent ${this.pid} ended ${cause} with ${code ?? signal}: ${lastLines(this.output)}`;
   }
 }
 
 /** Exit codes of the README. */
-const REFUSED = 3;
+const REJECTED_EXIT_CODE = 3;
 const LEASE_LOST = 5;
 
 function lastLines(text: string): string {

@@ -2,14 +2,14 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
 import type { Journal, Outcome } from "./journal.js";
-import { type Asked, askedOf } from "./oracle/requests.js";
+import { type ServerRequest, toServerRequest } from "./oracle/requests.js";
 
 /** A parsed body that may be walked into. */
 export interface Json {
   readonly [key: string]: Json;
 }
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly body: Json;
   readonly requestId: string | null;
@@ -18,7 +18,7 @@ export interface Answer {
 /** What a person is to the cloud: an entry of `clouds.yaml`. */
 export type CloudName = "devstack" | "devstack-demo";
 
-export interface ClientDoors {
+export interface ClientDeps {
   readonly stateDir: string;
   readonly journal: Journal;
   /** Operations that are never asked for. */
@@ -26,51 +26,51 @@ export interface ClientDoors {
   /** Called for each answer of 500 and more. */
   readonly onFailure: (text: string) => void;
   /** Called for each request about a server, when it is answered, or will not be. */
-  readonly onAsked: (asked: Asked) => void;
+  readonly onRequest: (request: ServerRequest) => void;
 }
 
 /** Longer than any request takes that will still be answered, in milliseconds. */
-const PATIENCE = 20_000;
+const REQUEST_TIMEOUT_MS = 20_000;
 
 /** One person's HTTP client. The control plane may be killed at any moment: then there is no answer. */
 export class Client {
   readonly who: string;
   readonly #cloud: CloudName;
-  readonly #doors: ClientDoors;
+  readonly #deps: ClientDeps;
   #url = "";
   #token = "";
 
-  constructor(who: string, cloud: CloudName, doors: ClientDoors) {
+  constructor(who: string, cloud: CloudName, deps: ClientDeps) {
     this.who = who;
     this.#cloud = cloud;
-    this.#doors = doors;
+    this.#deps = deps;
   }
 
   /** A request to the Compute API. Null: there was no answer. */
-  async ask(method: string, path: string, body?: unknown, version = "2.94"): Promise<Answer | null> {
-    const answer = await this.#ask(method, path, body, version);
-    const asked = method === "GET" ? null : askedOf({ method, path, body }, answer);
-    if (asked !== null) {
-      this.#doors.onAsked(asked);
+  async ask(method: string, path: string, body?: unknown, version = "2.94"): Promise<ApiResponse | null> {
+    const response = await this.#ask(method, path, body, version);
+    const serverRequest = method === "GET" ? null : toServerRequest({ method, path, body }, response);
+    if (serverRequest !== null) {
+      this.#deps.onRequest(serverRequest);
     }
-    return answer;
+    return response;
   }
 
-  async #ask(method: string, path: string, body: unknown, version: string): Promise<Answer | null> {
+  async #ask(method: string, path: string, body: unknown, version: string): Promise<ApiResponse | null> {
     try {
       if (this.#token === "") {
         await this.#authenticate();
       }
-      const answer = await this.#send(method, `${this.#url}/compute/v2.1${path}`, body, {
+      const response = await this.#send(method, `${this.#url}/compute/v2.1${path}`, body, {
         "x-auth-token": this.#token,
         "openstack-api-version": `compute ${version}`,
       });
-      if (answer.status >= 500) {
-        this.#doors.onFailure(
-          `${this.who}: ${method} ${path} answered ${answer.status} ${JSON.stringify(answer.body)}`,
+      if (response.status >= 500) {
+        this.#deps.onFailure(
+          `${this.who}: ${method} ${path} answered ${response.status} ${JSON.stringify(response.body)}`,
         );
       }
-      return answer;
+      return response;
     } catch {
       return null;
     }
@@ -81,23 +81,23 @@ export class Client {
     operation: string,
     request: { readonly method: string; readonly path: string; readonly body?: unknown; readonly version?: string },
     server?: string,
-  ): Promise<Answer | null> {
-    const { journal, without } = this.#doors;
+  ): Promise<ApiResponse | null> {
+    const { journal, without } = this.#deps;
     if (without.includes(operation)) {
       return null;
     }
     const { method, path, body, version } = request;
-    const answer = await this.ask(method, path, body, version);
-    const outcome = outcomeOf(answer);
+    const response = await this.ask(method, path, body, version);
+    const outcome = outcomeOf(response);
     const detail = body === undefined ? "" : ` ${JSON.stringify(body)}`;
-    const reason = answer !== null && answer.status >= 400 ? `: ${reasonIn(answer)}` : "";
+    const reason = response !== null && response.status >= 400 ? `: ${reasonIn(response)}` : "";
     journal.count(operation, outcome);
-    journal.note(this.who, `${operation}${detail} -> ${answer?.status ?? "no answer"}${reason}`, server);
-    return answer;
+    journal.note(this.who, `${operation}${detail} -> ${response?.status ?? "no answer"}${reason}`, server);
+    return response;
   }
 
   async #authenticate(): Promise<void> {
-    const clouds = parse(await readFile(join(this.#doors.stateDir, "clouds.yaml"), "utf8")) as Json;
+    const clouds = parse(await readFile(join(this.#deps.stateDir, "clouds.yaml"), "utf8")) as Json;
     const auth = clouds.clouds?.[this.#cloud]?.auth;
     if (auth === undefined) {
       throw new Error(`clouds.yaml has no cloud ${this.#cloud}`);
@@ -114,7 +114,7 @@ export class Client {
           scope: { project: { name: auth.project_name, domain } },
         },
       }),
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     if (response.status !== 201) {
       throw new Error(`no token: ${response.status}`);
@@ -123,12 +123,12 @@ export class Client {
     this.#token = response.headers.get("x-subject-token") ?? "";
   }
 
-  async #send(method: string, url: string, body: unknown, headers: Record<string, string>): Promise<Answer> {
+  async #send(method: string, url: string, body: unknown, headers: Record<string, string>): Promise<ApiResponse> {
     const response = await fetch(url, {
       method,
       headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     const text = await response.text();
     const content = (text === "" ? {} : JSON.parse(text)) as Json;
@@ -136,17 +136,17 @@ export class Client {
   }
 }
 
-function outcomeOf(answer: Answer | null): Outcome {
-  if (answer === null) {
+function outcomeOf(response: ApiResponse | null): Outcome {
+  if (response === null) {
     return "unanswered";
   }
-  if (answer.status >= 500) {
+  if (response.status >= 500) {
     return "failed";
   }
-  return answer.status >= 400 ? "refused" : "done";
+  return response.status >= 400 ? "refused" : "done";
 }
 
-function reasonIn({ body }: Answer): string {
+function reasonIn({ body }: ApiResponse): string {
   const [fault] = Object.values(body);
   return String(fault?.message ?? JSON.stringify(body)).slice(0, 160);
 }

@@ -1,5 +1,5 @@
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
-import { type FaultKnob, parseKnob } from "../../src/faults/fault-rules.js";
+import { type FaultRule, parseFaultRule } from "../../src/faults/fault-rules.js";
 import type { Dice } from "./dice.js";
 import type { FaultMood } from "./options.js";
 
@@ -51,22 +51,22 @@ const FAILING: readonly (readonly [readonly string[], readonly string[]])[] = [
 ];
 
 /** Undefined: none. */
-export function drawFault(mood: FaultMood, dice: Dice): FaultKnob | undefined {
+export function drawFault(mood: FaultMood, dice: Dice): FaultRule | undefined {
   if (mood === "none") {
     return undefined;
   }
   const kinds = mood === "slow" ? SLOW : [...SLOW, ...FAILING];
   const [points = [], settings = []] = dice.pick(kinds) ?? [];
-  return parseKnob(`${dice.pick(points)}=${dice.pick(settings)}`, AGENT_FAULTS);
+  return parseFaultRule(`${dice.pick(points)}=${dice.pick(settings)}`, AGENT_FAULTS);
 }
 
 /** Something at each of a few steps, so that an operation is held in its middle. */
-export function holdAnyStep(dice: Dice): readonly FaultKnob[] {
+export function holdAnyStep(dice: Dice): readonly FaultRule[] {
   const points = new Set(Array.from({ length: 12 }, () => dice.pick([...STEPS, ...DRIVER])));
-  return [...points].map((point) => parseKnob(`${point}=hang:9s:once`, AGENT_FAULTS));
+  return [...points].map((point) => parseFaultRule(`${point}=hang:9s:once`, AGENT_FAULTS));
 }
 
 /** The agent's connection to the control plane, for so long. */
-export function partition(milliseconds: number): FaultKnob {
+export function partition(milliseconds: number): FaultRule {
   return { point: "conductor", action: { kind: "partition", milliseconds }, times: null };
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
 import type { StateDir } from "../../src/control-plane/local/state-dir.js";
 import { clearFaults, readFaults, setFaults } from "../../src/faults/fault-file.js";
-import type { FaultKnob } from "../../src/faults/fault-rules.js";
+import type { FaultRule } from "../../src/faults/fault-rules.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
 import { AgentProcess } from "./agent-process.js";
 import type { Journal } from "./journal.js";
@@ -88,14 +88,14 @@ export class Host {
   }
 
   /** Returns the ids of the faults. */
-  async setFaults(...knobs: readonly FaultKnob[]): Promise<readonly string[]> {
-    for (const { action } of knobs) {
+  async setFaults(...faultRules: readonly FaultRule[]): Promise<readonly string[]> {
+    for (const { action } of faultRules) {
       if (action.kind === "partition") {
         this.#partitionedUntil = performance.now() + (action.milliseconds ?? 0);
       }
     }
     const { directory, runtime } = this.#parts;
-    return setFaults(directory.agent(this.name), knobs, runtime);
+    return setFaults(directory.agent(this.name), faultRules, runtime);
   }
 
   /** One of the faults has acted. */

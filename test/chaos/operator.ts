@@ -49,8 +49,8 @@ export class Operator {
     }
     const operation = forcedDown ? "force down" : "force up";
     const path = `/os-services/${id}`;
-    const answer = await this.#client.act(operation, { method: "PUT", path, body: { forced_down: forcedDown } });
-    return answer?.status === 200;
+    const response = await this.#client.act(operation, { method: "PUT", path, body: { forced_down: forcedDown } });
+    return response?.status === 200;
   }
 
   async enable(host: Host): Promise<void> {
@@ -125,13 +125,13 @@ export class Operator {
   }
 
   async #serviceId(host: Host): Promise<string | null> {
-    const answer = await this.#client.ask("GET", `/os-services?binary=nova-compute&host=${host.name}`);
-    const id = answer?.body.services?.[0]?.id;
+    const response = await this.#client.ask("GET", `/os-services?binary=nova-compute&host=${host.name}`);
+    const id = response?.body.services?.[0]?.id;
     return id === undefined ? null : String(id);
   }
 
   async #serversOn(host: Host): Promise<readonly string[]> {
-    const answer = await this.#client.ask("GET", `/servers?all_tenants=1&host=${host.name}`);
-    return Object.values(answer?.body.servers ?? {}).map(({ id }) => String(id));
+    const response = await this.#client.ask("GET", `/servers?all_tenants=1&host=${host.name}`);
+    return Object.values(response?.body.servers ?? {}).map(({ id }) => String(id));
   }
 }

@@ -8,7 +8,7 @@ const COLUMNS = 80;
 /** Operations by kind, then settle points, then violations with their history; the last line counts checks. */
 export function report(journal: Journal, points: readonly Settled[], logs: string): string {
   const violations = points.flatMap(({ failed }, index) => failed.map((one) => ({ ...one, point: index + 1 })));
-  const told = violations.map(({ point, check, violation, evidence }) =>
+  const messages = violations.map(({ point, check, violation, evidence }) =>
     [
       `violation at settle point ${point} (${check}): ${violation.subject}: ${violation.what}`,
       ...journal.historyOf(violation.subject).map((line) => `    ${line}`),
@@ -20,7 +20,7 @@ export function report(journal: Journal, points: readonly Settled[], logs: strin
   return [
     table(journal),
     `${points.length} settle points, at rest after ${points.map(({ seconds }) => seconds.toFixed(1)).join(", ")} s`,
-    ...told,
+    ...messages,
     ...(violations.length === 0 ? [] : [`logs and state: ${logs}`]),
     `${passed} passed, ${failed} failed`,
   ].join("\n");

@@ -14,7 +14,7 @@ export interface Settled {
 }
 
 /** Milliseconds that a cluster without faults has to come to rest: all of its own time-outs are shorter. */
-const PATIENCE = 90_000;
+const SETTLE_TIMEOUT_MS = 90_000;
 /** Milliseconds without a change after which what is wrong, though nothing is under way any more, stays so. */
 const NO_HOPE = 20_000;
 const LOOK_EVERY = 300;
@@ -27,7 +27,7 @@ export class Settler {
   readonly #operator: Operator;
   readonly #client: Client;
   /** What a violation was told of: it would be told again at each settle point from then on. */
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(world: World, operator: Operator, client: Client) {
     this.#world = world;
@@ -38,7 +38,7 @@ export class Settler {
   async settle(): Promise<Settled> {
     const started = performance.now();
     this.#world.journal.note("settle", "everything comes back");
-    await this.#bringBack(started + PATIENCE);
+    await this.#bringBack(started + SETTLE_TIMEOUT_MS);
     const retried = new Map<string, number>();
     let last = { text: "", at: started };
     for (;;) {
@@ -50,7 +50,7 @@ export class Settler {
         last = { text, at: now };
       }
       const hopeless = now > last.at + NO_HOPE && failed.every(({ check }) => check !== "nothing is stuck");
-      if (failed.length === 0 || hopeless || now > started + PATIENCE) {
+      if (failed.length === 0 || hopeless || now > started + SETTLE_TIMEOUT_MS) {
         return this.#end((now - started) / 1000, failed);
       }
       await timer(LOOK_EVERY);
@@ -59,8 +59,8 @@ export class Settler {
 
   /** Asks for the end of all servers. */
   async deleteAll(): Promise<void> {
-    const answer = await this.#client.ask("GET", "/servers?all_tenants=1");
-    for (const { id } of Object.values(answer?.body.servers ?? {})) {
+    const response = await this.#client.ask("GET", "/servers?all_tenants=1");
+    for (const { id } of Object.values(response?.body.servers ?? {})) {
       await this.#delete(String(id));
     }
   }
@@ -116,20 +116,20 @@ export class Settler {
           migrationTypes: ["evacuation"],
           statuses: ["accepted", "pre-migrating"],
         } as const;
-        return store.migrations.byFilters(open).some(({ instanceUuid }) => !this.#told.has(instanceUuid));
+        return store.migrations.byFilters(open).some(({ instanceUuid }) => !this.#reported.has(instanceUuid));
       }),
     );
   }
 
   #fresh(findings: Findings): Omit<Settled["failed"][number], "evidence">[] {
     return CHECKS.flatMap((check) =>
-      findings[check].filter(({ subject }) => !this.#told.has(subject)).map((violation) => ({ check, violation })),
+      findings[check].filter(({ subject }) => !this.#reported.has(subject)).map((violation) => ({ check, violation })),
     );
   }
 
   async #end(seconds: number, failed: readonly Omit<Settled["failed"][number], "evidence">[]): Promise<Settled> {
     for (const { violation } of failed) {
-      this.#told.add(violation.subject);
+      this.#reported.add(violation.subject);
       this.#world.journal.note("settle", `VIOLATION ${violation.what}`, violation.subject);
     }
     const evidence = await withSnapshot(this.#world, ({ store, guests, held }) =>
@@ -154,8 +154,8 @@ export class Settler {
   }
 
   async #delete(id: string): Promise<void> {
-    const answer = await this.#client.act("delete", { method: "DELETE", path: `/servers/${id}` }, id);
-    if (answer?.status === 204) {
+    const response = await this.#client.act("delete", { method: "DELETE", path: `/servers/${id}` }, id);
+    if (response?.status === 204) {
       this.#world.journal.deleteAcknowledged(id);
     }
   }

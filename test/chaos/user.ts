@@ -28,11 +28,11 @@ export class User {
     const regrets: Promise<void>[] = [];
     while (!until.aborted) {
       await dice.pause(50, 900, until);
-      const answer = await client.ask("GET", `/servers/detail${this.#parts.admin ? "?all_tenants=1" : ""}`);
-      if (answer?.status !== 200) {
+      const response = await client.ask("GET", `/servers/detail${this.#parts.admin ? "?all_tenants=1" : ""}`);
+      if (response?.status !== 200) {
         continue;
       }
-      const servers = Object.values(answer.body.servers ?? {});
+      const servers = Object.values(response.body.servers ?? {});
       const server = this.#choose(servers);
       if (server === undefined || (servers.length < ENOUGH && dice.chance(0.4))) {
         const id = await this.#create();
@@ -68,8 +68,8 @@ export class User {
       networks: "none",
       ...(host === undefined ? {} : { host }),
     };
-    const answer = await client.act("create", { method: "POST", path: "/servers", body: { server } });
-    const id = answer?.body.server?.id;
+    const response = await client.act("create", { method: "POST", path: "/servers", body: { server } });
+    const id = response?.body.server?.id;
     if (id === undefined) {
       return null;
     }
@@ -108,8 +108,8 @@ export class User {
 
   async #delete(id: string): Promise<void> {
     const { client, journal } = this.#parts;
-    const answer = await client.act("delete", { method: "DELETE", path: `/servers/${id}` }, id);
-    if (answer?.status === 204) {
+    const response = await client.act("delete", { method: "DELETE", path: `/servers/${id}` }, id);
+    if (response?.status === 204) {
       journal.deleteAcknowledged(id);
     }
   }

@@ -12,7 +12,7 @@ import type { Dice } from "./dice.js";
 import { Host } from "./host.js";
 import { Journal } from "./journal.js";
 import type { ChaosOptions } from "./options.js";
-import type { Asked } from "./oracle/requests.js";
+import type { ServerRequest } from "./oracle/requests.js";
 import type { Violation } from "./violation.js";
 
 /** A control plane and agents as real processes, over a state directory of its own. */
@@ -24,9 +24,9 @@ export class World {
   readonly hosts: readonly Host[];
   readonly #without: readonly string[];
   /** What was seen while it happened: processes that ended by themselves, answers of 500 and more. */
-  readonly seen: Violation[] = [];
+  readonly violations: Violation[] = [];
   /** What was asked for servers, in the order of the answers. */
-  readonly asked: Asked[] = [];
+  readonly requests: ServerRequest[] = [];
 
   constructor(options: ChaosOptions, dice: Dice) {
     this.directory = stateDir(mkdtempSync(join(tmpdir(), "compute-agent-chaos-")), process.cwd());
@@ -37,7 +37,8 @@ export class World {
       directory: this.directory,
       runtime: this.runtime,
       journal: this.journal,
-      onUnexplained: (host: string, what: string) => void this.seen.push({ subject: host, what: `${host}: ${what}` }),
+      onUnexplained: (host: string, what: string) =>
+        void this.violations.push({ subject: host, what: `${host}: ${what}` }),
     };
     this.hosts = Array.from({ length: options.hosts }, (_, index) => {
       const name = `devstack${index + 1}`;
@@ -57,8 +58,8 @@ export class World {
       stateDir: this.directory.root,
       journal: this.journal,
       without: this.#without,
-      onFailure: (what) => void this.seen.push({ subject: what, what }),
-      onAsked: (asked) => void this.asked.push(asked),
+      onFailure: (what) => void this.violations.push({ subject: what, what }),
+      onRequest: (request) => void this.requests.push(request),
     });
   }
 

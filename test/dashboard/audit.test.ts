@@ -20,8 +20,8 @@ async function holdForNobody(stateDir: string, host: string, consumer: string): 
   const { body } = await request("GET", `${placement}/resource_providers?name=${host}`, undefined, headers);
   const provider = String(Object.values(body.resource_providers ?? {})[0]?.uuid);
   const allocations = { [provider]: { resources: { VCPU: 2 } } };
-  const wanted = { allocations, consumer_generation: null, project_id: "p", user_id: "u" };
-  const { status } = await request("PUT", `${placement}/allocations/${consumer}`, wanted, headers);
+  const allocationRequest = { allocations, consumer_generation: null, project_id: "p", user_id: "u" };
+  const { status } = await request("PUT", `${placement}/allocations/${consumer}`, allocationRequest, headers);
   expect(status).toBe(204);
 }
 

@@ -29,16 +29,16 @@ describe("the passive half of a fail-over pair", () => {
     await person.goTo("Try it");
     // The first one is a host's, the second a server's.
     await page.getByRole("link", { name: "Start", exact: true }).first().click();
-    const refusal = await person.send("Start", { Host: "backup1" });
-    expect(refusal).toMatch(/compute node [\w-]{36} .* is recorded for host devstack1, this agent is backup1/);
+    const rejection = await person.send("Start", { Host: "backup1" });
+    expect(rejection).toMatch(/compute node [\w-]{36} .* is recorded for host devstack1, this agent is backup1/);
     await person.keep("refused");
     await person.goTo("Hosts");
-    const refused = person.card("backup1");
-    await refused.getByText("refused", { exact: true }).waitFor();
-    await refused
+    const rejectedCard = person.card("backup1");
+    await rejectedCard.getByText("refused", { exact: true }).waitFor();
+    await rejectedCard
       .getByText(/compute node [\w-]{36} .* is recorded for host devstack1, this agent is backup1/)
       .waitFor();
-    await refused.getByText("It has never joined").waitFor();
+    await rejectedCard.getByText("It has never joined").waitFor();
     await person.goTo("Hosts");
     await person.card("devstack1").getByText("running", { exact: true }).waitFor();
     await person.keep("guest-lives-on");

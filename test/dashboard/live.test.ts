@@ -17,14 +17,14 @@ describe("the window, live", () => {
     await page.goto(`${fake.url}#/hosts`);
     const card = page.getByRole("article", { name: hostName(0) });
     await card.getByText("up", { exact: true }).waitFor();
-    const asked = fake.asked.length;
+    const requestCount = fake.requests.length;
     fake.push([{ kind: "host", key: hostName(0), value: { ...hostRow(0), state: "down", agent: "killed" } }]);
     await card.getByText("killed", { exact: true }).waitFor();
     fake.push([{ kind: "server", key: serverUuid(0), value: { ...serverRow(0, 0), taskState: "rebuilding" } }]);
     await card.getByText("ACTIVE · rebuilding").waitFor();
     fake.push([], [{ kind: "host", key: hostName(0) }]);
     await card.waitFor({ state: "detached" });
-    expect(fake.asked.slice(asked)).toEqual([]);
+    expect(fake.requests.slice(requestCount)).toEqual([]);
   });
 
   it("says when it is away and how old its data is, comes back by itself, and forgets what is gone by then", async () => {
@@ -64,14 +64,14 @@ describe("the window, live", () => {
     const page = await visits.page();
     await page.goto(`${fake.url}#/hosts`);
     await page.getByText("live", { exact: true }).waitFor();
-    expect([fake.asked.includes("GET /window/requests"), fake.listeners]).toEqual([false, 1]);
+    expect([fake.requests.includes("GET /window/requests"), fake.listeners]).toEqual([false, 1]);
     await page.getByRole("link", { name: "Requests" }).click();
     await page.getByText("Whatever clients and agents ask appears here").waitFor();
-    await expect.poll(() => fake.asked).toContain("GET /window/requests");
+    await expect.poll(() => fake.requests).toContain("GET /window/requests");
     await page.getByRole("link", { name: "Servers" }).click();
     await expect.poll(() => fake.listeners).toBe(1);
     // All else was told once: neither the way there nor the way back began it anew.
-    expect(fake.asked.filter((asked) => asked === "GET /window/events")).toHaveLength(1);
+    expect(fake.requests.filter((request) => request === "GET /window/events")).toHaveLength(1);
   });
 
   it("draws once a frame, however much is told", async () => {

@@ -4,8 +4,8 @@ import { RealCluster } from "./support/real-cluster.js";
 import { Visits } from "./support/visits.js";
 
 const STRATEGIES = [
-  { release: "queens", holder: "migration", half: "move holds" },
-  { release: "pike", holder: "server", half: "server holds" },
+  { release: "queens", holder: "migration", allocationLabel: "move holds" },
+  { release: "pike", holder: "server", allocationLabel: "server holds" },
 ];
 
 describe("a move on the page", () => {
@@ -16,7 +16,7 @@ describe("a move on the page", () => {
 
   it.each(STRATEGIES)(
     "that resizes shows by whom both halves are held, as in $release, until it is confirmed",
-    async ({ release, holder, half }) => {
+    async ({ release, holder, allocationLabel }) => {
       cluster = await RealCluster.start("--releases", `${release},${release}`);
       const person = new Person(await visits.page(), `resize-${release}`);
       const { page } = person;
@@ -34,7 +34,7 @@ describe("a move on the page", () => {
       await page.getByRole("row", { name: /^server \w+ devstack2 .*2 GiB/ }).waitFor();
       // The two lanes: who held room on the host that it leaves, and who on the one that it goes to.
       await page
-        .getByRole("list", { name: `devstack1 ${half}`, exact: true })
+        .getByRole("list", { name: `devstack1 ${allocationLabel}`, exact: true })
         .getByText(holder)
         .last()
         .waitFor();
@@ -52,7 +52,7 @@ describe("a move on the page", () => {
 
   it.each(STRATEGIES)(
     "that is live shows by whom both halves are held, as in $release, until it has arrived",
-    async ({ release, holder, half }) => {
+    async ({ release, holder, allocationLabel }) => {
       cluster = await RealCluster.start("--releases", `${release},${release}`);
       const person = new Person(await visits.page(), `live-${release}`);
       const { page } = person;
@@ -73,7 +73,7 @@ describe("a move on the page", () => {
       const old = page.getByRole("row", { name: new RegExp(`^${holder} \\w+ devstack1 .*512 MiB`) });
       await old.waitFor();
       await page.getByRole("row", { name: /^server \w+ devstack2 .*512 MiB/ }).waitFor();
-      await page.getByRole("list", { name: `devstack1 ${half}`, exact: true }).waitFor();
+      await page.getByRole("list", { name: `devstack1 ${allocationLabel}`, exact: true }).waitFor();
       await person.keep("on-its-way");
 
       await person.choose("devstack1", "Clear faults");

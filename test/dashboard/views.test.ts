@@ -8,7 +8,7 @@ import { hello, hostName, lifeOf, serverRow, serverUuid } from "./support/genera
 import { requests, smallCluster, smallRows, VIEWS } from "./support/scenes.js";
 import { Visits } from "./support/visits.js";
 
-const LOOKS = Object.entries(SIZES).flatMap(([name, size]) =>
+const VARIANTS = Object.entries(SIZES).flatMap(([name, size]) =>
   (["light", "dark"] as const).map((colorScheme) => ({ name: `${name}-${colorScheme}`, size, colorScheme })),
 );
 const LONG_HOST = "production-compute-rack-0017-chassis-3-blade-12.east-2.internal.example.org";
@@ -46,7 +46,7 @@ describe("the views of the window", () => {
       fake.push(requests(40));
     }
     await page.getByText(shows).first().waitFor();
-    for (const { name, size, colorScheme } of LOOKS) {
+    for (const { name, size, colorScheme } of VARIANTS) {
       await page.setViewportSize(size);
       await page.emulateMedia({ colorScheme });
       await screenshot(page, `view-${route.replace(/\W+/g, "-").slice(0, 30)}-${name}`);
@@ -68,7 +68,7 @@ describe("the views of the window", () => {
         .getByText(route === "placement" ? LONG_HOST : /^the-database|^production/)
         .first()
         .waitFor();
-      for (const { name, size } of LOOKS.filter(({ colorScheme }) => colorScheme === "light")) {
+      for (const { name, size } of VARIANTS.filter(({ colorScheme }) => colorScheme === "light")) {
         await page.setViewportSize(size);
         await screenshot(page, `long-${route.replace(/\W+/g, "-").slice(0, 20)}-${name}`);
         expect(await overhang(page), name).toBeLessThanOrEqual(0);

@@ -11,8 +11,8 @@ import { PageShell } from "./support/page-shell.js";
 const pages = await Promise.all(
   (await pageNames(PACKAGE_ROOT)).map(async (page) => ({ page, blocks: await readCommandBlocks(PACKAGE_ROOT, page) })),
 );
-const wanted = process.env.DOCS_PAGES?.split(",");
-const withBlocks = pages.filter(({ page, blocks }) => blocks.length > 0 && (wanted?.includes(page) ?? true));
+const requestedPages = process.env.DOCS_PAGES?.split(",");
+const withBlocks = pages.filter(({ page, blocks }) => blocks.length > 0 && (requestedPages?.includes(page) ?? true));
 /** Pages wait for their processes most of the time; more than two at once slow each other down. */
 const queue = new PQueue({ concurrency: 2 });
 let ran = 0;

@@ -27,7 +27,7 @@ describe("compute-cluster audit and apply", () => {
     await cloud.startAgent("devstack1");
     const { body } = await cloud.eventually(
       () => cloud.placement("GET", "/resource_providers?resources=VCPU:1"),
-      (answer) => Object.values(answer.body.resource_providers ?? {}).length > 0,
+      (response) => Object.values(response.body.resource_providers ?? {}).length > 0,
     );
     node = String(body.resource_providers?.[0]?.uuid);
   });
@@ -73,9 +73,9 @@ describe("compute-cluster audit and apply", () => {
     // It is another consumer than the one that the plan was made for: its generation says so.
     const { allocations: now } = before as { allocations: object };
     await cloud.placement("PUT", `/allocations/${ORPHAN}`, { allocations: now, ...owner, consumer_generation: 1 });
-    const refused = await run(["apply", plan, "--json"]);
-    expect(refused.code).toBe(1);
-    expect(JSON.parse(refused.stdout)).toMatchObject([
+    const rejected = await run(["apply", plan, "--json"]);
+    expect(rejected.code).toBe(1);
+    expect(JSON.parse(rejected.stdout)).toMatchObject([
       { state: "refused", why: expect.stringMatching(/has changed since/) },
     ]);
   });

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Answer } from "../process/support/cloud.js";
+import type { ApiResponse } from "../process/support/cloud.js";
 import { LocalCloud } from "../process/support/local-cloud.js";
 import { run } from "../process/support/new-driver.js";
 import { Program } from "../process/support/program.js";
@@ -19,7 +19,7 @@ projects: [{ name: research }]
 users: [{ name: ada, roles: { research: [member] } }]
 `;
 
-function listed<T>({ body }: Answer, key: string): readonly T[] {
+function listed<T>({ body }: ApiResponse, key: string): readonly T[] {
   return (body as unknown as Readonly<Record<string, readonly T[]>>)[key] ?? [];
 }
 
@@ -76,9 +76,9 @@ describe("a cluster file", () => {
     expect((await run("compute-cluster", ["up", "--file", copy, "--check"])).stdout).toBe(`${copy}: nothing changes\n`);
 
     await writeFile(path, FILE.replace("rack[1-2]", "rack[2-3]").replace("name: debian", "name: other"));
-    const refused = await run("compute-cluster", up());
-    expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("--yes agrees to it")]);
-    expect(refused.stdout).toContain("  - host rack1 (destroys)\n");
+    const rejected = await run("compute-cluster", up());
+    expect([rejected.code, rejected.stderr]).toEqual([3, expect.stringContaining("--yes agrees to it")]);
+    expect(rejected.stdout).toContain("  - host rack1 (destroys)\n");
     const again = await start("--yes");
     expect(cluster?.stdout).toContain("Removed: rack1.");
     const images = await again.request("GET", "/image/v2/images");

@@ -100,13 +100,13 @@ describe("the control plane as a process", () => {
       const target = acknowledged + 300;
       await progress.until(() => acknowledged >= target);
       await plane.kill();
-      const seen = acknowledged;
+      const acknowledgedBefore = acknowledged;
       const store = await openStore({ path: plane.path, runtime });
       const { reportCount } = store.services.get(service.id) ?? { reportCount: -1 };
       store.close();
       // What was written and not yet acknowledged is at most what was under way.
-      expect(reportCount).toBeGreaterThanOrEqual(seen);
-      expect(reportCount).toBeLessThanOrEqual(seen + writers);
+      expect(reportCount).toBeGreaterThanOrEqual(acknowledgedBefore);
+      expect(reportCount).toBeLessThanOrEqual(acknowledgedBefore + writers);
       await plane.start();
     }
     stop = true;

@@ -6,7 +6,7 @@ import { LocalCloud } from "../process/support/local-cloud.js";
 import { newDriver, run } from "../process/support/new-driver.js";
 import { Program } from "../process/support/program.js";
 
-interface DrillRow {
+interface SmokeTestRow {
   readonly operation: string;
   readonly verdict: string;
   readonly calls: string;
@@ -33,10 +33,10 @@ describe("the kit for authors of drivers", () => {
   });
 
   test("what driver new writes keeps the contract at once; a rule that is broken is named, with exit code 1", async () => {
-    const kept = await run("compute-agent", ["driver", "check", driver, "--json"]);
-    expect(kept.code, kept.stdout).toBe(0);
-    const report = JSON.parse(kept.stdout) as { readonly results: readonly { readonly verdict: string }[] };
-    expect(report.results.filter(({ verdict }) => verdict === "passed").length).toBeGreaterThan(40);
+    const checkRun = await run("compute-agent", ["driver", "check", driver, "--json"]);
+    expect(checkRun.code, checkRun.stdout).toBe(0);
+    const report = JSON.parse(checkRun.stdout) as { readonly results: readonly { readonly verdict: string }[] };
+    expect(report.results.filter(({ verdict: result }) => result === "passed").length).toBeGreaterThan(40);
 
     const copy = join(folder, "broken-driver");
     await cp(driver, copy, { recursive: true, verbatimSymlinks: true });
@@ -71,8 +71,11 @@ describe("the kit for authors of drivers", () => {
     expect(await readFile(sample, "utf8")).toBe(written.replace("# CPUs of", `${grown}# CPUs of`));
 
     await rm(join(copy, "dist"), { recursive: true });
-    const refused = await run("compute-agent", ["driver", "sample", copy, "--out", sample]);
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("has it been built? (npm run build)")]);
+    const rejected = await run("compute-agent", ["driver", "sample", copy, "--out", sample]);
+    expect([rejected.code, rejected.stderr]).toEqual([
+      2,
+      expect.stringContaining("has it been built? (npm run build)"),
+    ]);
     expect(await readFile(sample, "utf8")).toContain(grown);
   });
 
@@ -96,9 +99,9 @@ describe("the kit for authors of drivers", () => {
 
     test("a drill shows what each operation made it do", async () => {
       const state = cloud.stateDir;
-      const drill = await run("compute-cluster", ["drill", "--json", "--state-dir", state]);
-      expect(drill.code, `${drill.stdout}${drill.stderr}`).toBe(0);
-      const rows = JSON.parse(drill.stdout) as readonly DrillRow[];
+      const smokeTest = await run("compute-cluster", ["drill", "--json", "--state-dir", state]);
+      expect(smokeTest.code, `${smokeTest.stdout}${smokeTest.stderr}`).toBe(0);
+      const rows = JSON.parse(smokeTest.stdout) as readonly SmokeTestRow[];
       const of = (operation: string) => rows.find((row) => row.operation === operation);
       expect(of("create")).toMatchObject({ verdict: "ok", calls: "spawn" });
       expect(of("rebuild")).toMatchObject({ verdict: "ok", calls: "destroy, spawn" });
@@ -118,9 +121,9 @@ describe("the kit for authors of drivers", () => {
     test("a drill leaves no image of a shelve that its driver lacks, and can be repeated", async () => {
       const state = cloud.stateDir;
       for (const only of ["shelve", "suspend"]) {
-        const drill = await run("compute-cluster", ["drill", "--json", "--only", only, "--state-dir", state]);
-        expect(drill.code, `${drill.stdout}${drill.stderr}`).toBe(0);
-        const rows = JSON.parse(drill.stdout) as readonly DrillRow[];
+        const smokeTest = await run("compute-cluster", ["drill", "--json", "--only", only, "--state-dir", state]);
+        expect(smokeTest.code, `${smokeTest.stdout}${smokeTest.stderr}`).toBe(0);
+        const rows = JSON.parse(smokeTest.stdout) as readonly SmokeTestRow[];
         expect(rows).toMatchObject([{ operation: only, verdict: "unsupported" }]);
       }
       const { body } = await cloud.image("GET", "/v2/images");
@@ -133,21 +136,24 @@ describe("the kit for authors of drivers", () => {
     test("2.4 g a host that was served by it refuses the default driver, and nothing is made for that one", async () => {
       const agent = await cloud.startAgent("bound1", { args: ["--compute-driver", driver] });
       await agent.stop();
-      const refused = await run("compute-agent", ["--host", "bound1", "--state-dir", cloud.stateDir]);
-      expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("(driver-changed)")]);
-      expect(refused.stderr).toContain(`start the agent with --compute-driver ${driver}`);
+      const rejected = await run("compute-agent", ["--host", "bound1", "--state-dir", cloud.stateDir]);
+      expect([rejected.code, rejected.stderr]).toEqual([3, expect.stringContaining("(driver-changed)")]);
+      expect(rejected.stderr).toContain(`start the agent with --compute-driver ${driver}`);
       await expect(access(join(cloud.stateDir, "hypervisors"))).rejects.toThrow("ENOENT");
     });
 
     test("up keeps the driver of each host, and says the whole command of another one", async () => {
-      const kept = JSON.parse(await readFile(join(cloud.stateDir, "hosts.json"), "utf8"));
-      expect(kept).toMatchObject({ devstack1: { driver }, devstack2: { driver } });
+      const savedHosts = JSON.parse(await readFile(join(cloud.stateDir, "hosts.json"), "utf8"));
+      expect(savedHosts).toMatchObject({ devstack1: { driver }, devstack2: { driver } });
       expect(up.stdout).toContain(`compute-cluster host add devstack3 --driver ${driver} --state-dir`);
     });
   });
 
   test("--watch of a built-in driver is refused", async () => {
-    const refused = await run("compute-agent", ["--watch", "--host", "x", "--state-dir", folder]);
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--watch needs a driver by its path")]);
+    const rejected = await run("compute-agent", ["--watch", "--host", "x", "--state-dir", folder]);
+    expect([rejected.code, rejected.stderr]).toEqual([
+      2,
+      expect.stringContaining("--watch needs a driver by its path"),
+    ]);
   });
 });

@@ -64,18 +64,18 @@ export const driver = { ...right, create: (context) => { ${create} } };
 
   test("one that comes with the package brings what it is checked with", async () => {
     const { code, results: found } = await results("fake-libvirt", ["nodes-are-listed", "live-abort", "tree-reshape"]);
-    expect([code, found.map(({ verdict }) => verdict)]).toEqual([0, ["passed", "passed", "passed"]]);
+    expect([code, found.map(({ verdict: result }) => result)]).toEqual([0, ["passed", "passed", "passed"]]);
   });
 
   test("guests that only a Map of the module knows do not outlive a kill -9, and work that only it remembers is not mended", async () => {
-    const kept = `const kept = new Map();
+    const mapBackedFiles = `const kept = new Map();
 const files = {
   read: async (path) => kept.get(path), readIfPresent: async (path) => kept.get(path), makeFolder: async () => {},
   write: async (path, text) => void kept.set(path, text), remove: async (path) => void kept.delete(path),
   rename: async (from, to) => { kept.set(to, kept.get(from)); kept.delete(from); },
   list: async (path) => [...kept.keys()].filter((key) => key.startsWith(path + "/")).map((key) => key.slice(path.length + 1)),
 };`;
-    const forgets = await driverThat("forgets", "return right.create({ ...context, files });", kept);
+    const forgets = await driverThat("forgets", "return right.create({ ...context, files });", mapBackedFiles);
     const alive = await results(forgets, ["guests-outlive-driver", "spawn-runs"]);
     expect(alive.code).toBe(1);
     expect(alive.results).toMatchObject([
@@ -83,7 +83,7 @@ const files = {
       { verdict: "passed" },
     ]);
 
-    const half = await driverThat(
+    const partialDriver = await driverThat(
       "half",
       `const made = right.create(context);
        const { spawn, destroy } = Object.getPrototypeOf(made);
@@ -103,8 +103,8 @@ const files = {
        });`,
       "const begun = new Set();",
     );
-    const mended = await results(half, ["spawn-all-or-nothing"]);
-    expect(mended.results).toMatchObject([
+    const partialResults = await results(partialDriver, ["spawn-all-or-nothing"]);
+    expect(partialResults.results).toMatchObject([
       {
         verdict: "failed",
         message: expect.stringMatching(/kill -9\) in spawn, at call \d.*somebody else is making it/),

@@ -24,12 +24,15 @@ describe("driver check", () => {
     ["throws-in-microtask", /^spawn must leave no error uncaught.*the hypervisor fell over/],
     ["hangs", /^spawn must come back, but it did not come back within 3 s; the process was killed$/],
     ["blocks", /^spawn must come back, but it did not come back within 3 s; the process was killed$/],
-  ])("8.10 %s in a method fails the rule by its name, and the other rules are tried", async (misdeed, says) => {
+  ])("8.10 %s in a method fails the rule by its name, and the other rules are tried", async (misdeed, message) => {
     const limit = ["hangs", "blocks"].includes(misdeed) ? ["--limit", "3"] : [];
     const { code, stdout } = await check(misdeed, "--json", "--only", "nodes-are-listed,spawn-runs", ...limit);
     const { driver, results } = JSON.parse(stdout) as DriverReport;
     expect([code, driver]).toEqual([1, "misbehaving"]);
-    expect(results).toMatchObject([{ verdict: "passed" }, { verdict: "failed", message: expect.stringMatching(says) }]);
+    expect(results).toMatchObject([
+      { verdict: "passed" },
+      { verdict: "failed", message: expect.stringMatching(message) },
+    ]);
   });
 
   it("8.10 a module that ends the process is no driver", async () => {

@@ -31,14 +31,14 @@ describe("faults on purpose", () => {
 
   it("act while the agent runs, as often as was said", async () => {
     const agent = await cloud.startAgent("devstack1");
-    const knob = "driver.spawn=fail:BuildAbortException:once";
-    expect(await fault("set", "devstack1", knob)).toEqual({ code: 0, text: `devstack1: ${knob}\n` });
+    const faultRule = "driver.spawn=fail:BuildAbortException:once";
+    expect(await fault("set", "devstack1", faultRule)).toEqual({ code: 0, text: `devstack1: ${faultRule}\n` });
     await agent.printed(/a fault is set on purpose: driver\.spawn=fail:BuildAbortException:once/);
     await expect(
       operator.boot("vm1", { host: "devstack1" }).then((id) => operator.serverIn(id, "ACTIVE")),
     ).rejects.toThrow(/driver\.spawn/);
     await operator.serverIn(await operator.boot("vm2", { host: "devstack1" }), "ACTIVE");
-    expect(await rows("devstack1")).toMatchObject([{ knob, left: 0 }]);
+    expect(await rows("devstack1")).toMatchObject([{ knob: faultRule, left: 0 }]);
     await fault("clear", "devstack1");
     expect(await rows("devstack1")).toEqual([]);
   });
@@ -70,10 +70,10 @@ describe("faults on purpose", () => {
   it("that do not exist are refused with the list of those that do, and nothing is set", async () => {
     const near = await fault("set", "--before-start", "devstack4", "driver.spawn=fail", "driver.spwan=fail");
     expect(near.text).toContain("there is no fault point driver.spwan. Did you mean driver.spawn?");
-    const refused = await fault("set", "--before-start", "devstack4", "driver.spawn=fail", "nonsense=fail");
-    expect([near.code, refused.code]).toEqual([2, 2]);
+    const rejected = await fault("set", "--before-start", "devstack4", "driver.spawn=fail", "nonsense=fail");
+    expect([near.code, rejected.code]).toEqual([2, 2]);
     for (const point of ["driver.finishMigration", "placement.put", "conductor", "agent.prep_resize."]) {
-      expect(refused.text).toContain(point);
+      expect(rejected.text).toContain(point);
     }
     for (const command of ["list", "clear"]) {
       const unknown = await fault(command, "devstakc4");

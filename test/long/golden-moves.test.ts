@@ -28,7 +28,7 @@ it("moves, is cleaned up and healed as the real Nova was recorded to be, a01 to 
   });
   await story.coldMovesAndResizes();
   await story.liveMigrations();
-  await story.refusedDeletesOfServices();
+  await story.rejectServiceDeletes();
   await story.evacuation();
   await story.orphanedAllocations();
 

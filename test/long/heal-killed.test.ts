@@ -22,11 +22,11 @@ async function forward(method: string, path: string, text: string, headers: Head
     return;
   }
   const body = text === "" ? {} : { body: text };
-  const answer = await fetch(`${cloud.url}/placement${path}`, { method, headers, ...body });
+  const upstream = await fetch(`${cloud.url}/placement${path}`, { method, headers, ...body });
   if (writes && held("after")) {
     return;
   }
-  response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+  response.writeHead(upstream.status, Object.fromEntries(upstream.headers)).end(await upstream.text());
 }
 
 beforeAll(async () => {

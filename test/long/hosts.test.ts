@@ -60,8 +60,8 @@ describe("compute-cluster host", () => {
 
     expect(await done("add", "rack[1-2]", "-o", "cpu_allocation_ratio=2")).toBe("rack[1-2] serving");
     expect(await done("add", "rack[1-2]", "-o", "cpu_allocation_ratio=2")).toBe("rack[1-2] serving");
-    const refused = await host("remove", "devstack1");
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("devstack1 has 1 server (vm1)")]);
+    const rejected = await host("remove", "devstack1");
+    expect([rejected.code, rejected.stderr]).toEqual([1, expect.stringContaining("devstack1 has 1 server (vm1)")]);
     expect(await done("remove", "devstack1", "rack2", "--evacuate")).toMatch(
       /^(devstack1,rack2|rack2,devstack1) removed$/,
     );

@@ -147,7 +147,7 @@ let cloud: LocalCloud;
 let operator: Operator;
 const agents = new Map<Host, Program>();
 const files = new NodeFiles();
-const doors = { files, clock: nodeClock(), logger: quietLogger };
+const deps = { files, clock: nodeClock(), logger: quietLogger };
 
 async function startAgent(host: Host): Promise<void> {
   // No room for a second server on the one that is to die: what is resized goes to devstack2.
@@ -188,9 +188,9 @@ async function hold(moves: readonly Move[]): Promise<readonly string[]> {
   }
   await Promise.all(
     HOSTS.map(async (host) => {
-      const knobs = moves.filter(({ at }) => at[0] === host).map(({ at }) => `${at[1]}=hang:once`);
-      if (knobs.length > 0) {
-        await command("fault", "set", host, ...knobs);
+      const faultRules = moves.filter(({ at }) => at[0] === host).map(({ at }) => `${at[1]}=hang:once`);
+      if (faultRules.length > 0) {
+        await command("fault", "set", host, ...faultRules);
       }
     }),
   );
@@ -237,7 +237,7 @@ function running(guests: readonly Guest[]): readonly string[] {
 
 /** What `compute-cluster status` reads, without a process for each look. */
 function guestsOf(host: Host) {
-  return new Virsh(connectionTo(join(cloud.stateDir, "hypervisors", host)), doors).list();
+  return new Virsh(connectionTo(join(cloud.stateDir, "hypervisors", host)), deps).list();
 }
 
 async function runningOn(id: string): Promise<readonly Host[]> {
@@ -281,9 +281,9 @@ for (const [victim, moves, kill] of [
     it.each(moves.map((move, index) => ({ ...move, index })))("$name", async ({ index, end }) => {
       const id = servers[index] ?? "";
       const { runs, ...records } = end;
-      const patience = { timeout: 60_000, interval: 50 };
-      await expect.poll(() => recordsOf(id), patience).toEqual({ ...records, task: null });
-      await expect.poll(() => runningOn(id), patience).toEqual(runs);
+      const pollOptions = { timeout: 60_000, interval: 50 };
+      await expect.poll(() => recordsOf(id), pollOptions).toEqual({ ...records, task: null });
+      await expect.poll(() => runningOn(id), pollOptions).toEqual(runs);
       // Nothing has changed while the guests were looked at.
       expect(await recordsOf(id)).toEqual({ ...records, task: null });
     });
@@ -292,7 +292,7 @@ for (const [victim, moves, kill] of [
 
 it("compute-cluster status shows the guests that run", async () => {
   const rows = JSON.parse(await command("status", "--json")) as readonly StatusRow[];
-  const shown = HOSTS.map((host) => running(rows.find((row) => row.host === host)?.guests ?? []));
-  expect(shown).toEqual(await Promise.all(HOSTS.map(async (host) => running(await guestsOf(host)))));
-  expect(shown.flat()).not.toEqual([]);
+  const reportedGuests = HOSTS.map((host) => running(rows.find((row) => row.host === host)?.guests ?? []));
+  expect(reportedGuests).toEqual(await Promise.all(HOSTS.map(async (host) => running(await guestsOf(host)))));
+  expect(reportedGuests.flat()).not.toEqual([]);
 });

@@ -10,7 +10,7 @@ import { Program } from "../process/support/program.js";
 // An address and a port of this process's own stand for those of a machine; elsewhere than on Linux loopback has one address alone.
 const { pid } = process;
 const ADDRESS = `127.${100 + ((pid >> 16) & 127)}.${(pid >> 8) & 255}.${pid & 255}`;
-const DOOR = `${ADDRESS}:${10_000 + (pid % 20_000)}`;
+const LISTEN_ADDRESS = `${ADDRESS}:${10_000 + (pid % 20_000)}`;
 
 describe.skipIf(process.platform !== "linux")("agents of another machine", () => {
   let folder: string;
@@ -58,7 +58,7 @@ describe.skipIf(process.platform !== "linux")("agents of another machine", () =>
 
   it("join by TLS with one file, reach Placement there, and come back to a control plane that was killed", async () => {
     await done("tls", "--address", ADDRESS);
-    const first = await controlPlane("--listen", DOOR);
+    const first = await controlPlane("--listen", LISTEN_ADDRESS);
     await done("join");
     expect((await stat(join(stateDir, "join.conf"))).mode & 0o777).toBe(0o600);
     const rack1 = agent("rack1", ...joining());
@@ -79,7 +79,7 @@ describe.skipIf(process.platform !== "linux")("agents of another machine", () =>
     await http.close();
 
     await first.program.kill();
-    const second = await controlPlane("--listen", DOOR);
+    const second = await controlPlane("--listen", LISTEN_ADDRESS);
     expect(second.url).toBe(first.url);
     await eventually(upHosts, (hosts) => hosts.includes("rack1"));
     const rack2 = agent("rack2", ...joining());
@@ -90,22 +90,22 @@ describe.skipIf(process.platform !== "linux")("agents of another machine", () =>
 
   it("do not show their token to a stranger, say why, and join when the control plane is what it should be", async () => {
     await done("tls", "--address", ADDRESS);
-    const first = await controlPlane("--listen", DOOR);
+    const first = await controlPlane("--listen", LISTEN_ADDRESS);
     await done("join");
     first.program.signal("SIGTERM");
     await first.program.exited;
     const old = await readFile(join(stateDir, "tls", "server.pem"), "utf8");
     await done("tls", "--renew-ca");
-    const stranger = await controlPlane("--listen", DOOR);
-    expect(stranger.url).toBe(first.url);
+    const untrusted = await controlPlane("--listen", LISTEN_ADDRESS);
+    expect(untrusted.url).toBe(first.url);
     const rack1 = agent("rack1", ...joining());
     await rack1.printed(/no TLS with the control plane at wss:.*no authority that is trusted here.*Trying again/);
-    stranger.program.signal("SIGTERM");
-    await stranger.program.exited;
+    untrusted.program.signal("SIGTERM");
+    await untrusted.program.exited;
 
     // By its own certificate it is the one that the agent knows.
     await writeOwn(old);
-    await controlPlane("--listen", DOOR);
+    await controlPlane("--listen", LISTEN_ADDRESS);
     await rack1.printed(/\bserving\b/);
   });
 

@@ -114,8 +114,8 @@ describe("the packed package", () => {
 
     test("the drivers that are built in need nothing else", async () => {
       for (const driver of ["fake-libvirt", "ironic"]) {
-        const shown = program("compute-agent", "--show-config", "--compute-driver", driver);
-        expect((await shown.exited).code, shown.stderr).toBe(0);
+        const configRun = program("compute-agent", "--show-config", "--compute-driver", driver);
+        expect((await configRun.exited).code, configRun.stderr).toBe(0);
       }
     });
 

@@ -20,8 +20,8 @@ describe("writers racing on the same providers and consumers", () => {
     await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(url, ledger, writer, 60)));
 
     expect(ledger.surprises).toEqual([]);
-    expect(ledger.refusals.get("placement.concurrent_update")).toBeGreaterThan(0);
-    expect(ledger.refusals.get("placement.undefined_code")).toBeGreaterThan(0);
+    expect(ledger.rejections.get("placement.concurrent_update")).toBeGreaterThan(0);
+    expect(ledger.rejections.get("placement.undefined_code")).toBeGreaterThan(0);
 
     // One write only can have built on a generation.
     const acknowledged = ledger.writes.filter((each) => each.acknowledged);

@@ -1,4 +1,4 @@
-import { at, type PlacementAnswer, PlacementClient } from "./placement-server.js";
+import { at, PlacementClient, type PlacementResponse } from "./placement-server.js";
 
 export const WRITERS = 16;
 export const PROVIDERS = [1, 2, 3, 4].map((n) => `0000000${n}-1111-4111-8111-111111111111`);
@@ -22,25 +22,25 @@ export class Ledger {
   readonly writes: Write[] = [];
   /** Acknowledged changes of inventories, by provider. */
   readonly inventories = new Map<string, number>();
-  readonly refusals = new Map<string, number>();
+  readonly rejections = new Map<string, number>();
   /** Answers that should not occur. */
-  readonly surprises: PlacementAnswer[] = [];
+  readonly surprises: PlacementResponse[] = [];
 
   get acknowledged(): number {
     return this.writes.filter((write) => write.acknowledged).length;
   }
 
-  refused(answer: PlacementAnswer): void {
-    const code = String(at(answer.body, "errors", 0, "code"));
-    const detail = String(at(answer.body, "errors", 0, "detail"));
+  recordRejection(response: PlacementResponse): void {
+    const code = String(at(response.body, "errors", 0, "code"));
+    const detail = String(at(response.body, "errors", 0, "detail"));
     const fits =
-      answer.status === 409 &&
+      response.status === 409 &&
       (code === "placement.concurrent_update" ||
         (code === "placement.undefined_code" && detail.includes("would exceed the capacity")));
     if (!fits) {
-      this.surprises.push(answer);
+      this.surprises.push(response);
     }
-    this.refusals.set(code, (this.refusals.get(code) ?? 0) + 1);
+    this.rejections.set(code, (this.rejections.get(code) ?? 0) + 1);
   }
 }
 
@@ -55,7 +55,7 @@ export async function populate(client: PlacementClient): Promise<void> {
 }
 
 /** A writer that goes on until `turns` are done, or the server is gone. Its choices follow from its number. */
-export async function write(url: string, ledger: Ledger, writer: number, turns: number): Promise<void> {
+export async function write(url: string, ledger: Ledger, writer: number, iterations: number): Promise<void> {
   const client = new PlacementClient(url);
   let state = writer * 7919 + 1;
   const choose = <T>(items: readonly T[]): T => {
@@ -63,7 +63,7 @@ export async function write(url: string, ledger: Ledger, writer: number, turns: 
     return items[Math.floor((state / 2147483648) * items.length)] as T;
   };
   try {
-    for (let turn = 0; turn < turns; turn += 1) {
+    for (let turn = 0; turn < iterations; turn += 1) {
       if (choose([0, 1, 2, 3, 4]) === 0) {
         await changeInventory(client, ledger, choose(PROVIDERS), 1 + choose([19, 23]));
       } else {
@@ -88,30 +88,30 @@ async function allocate(
   const entry: Write = { consumer, generation, amounts: { [one]: amount, [other]: amount + 1 }, acknowledged: false };
   ledger.writes.push(entry);
   const allocations = Object.entries(entry.amounts).map(([uuid, used]) => [uuid, { resources: { VCPU: used } }]);
-  const answer = await client.send("PUT", `/allocations/${consumer}`, {
+  const response = await client.send("PUT", `/allocations/${consumer}`, {
     allocations: Object.fromEntries(allocations),
     project_id: "project",
     user_id: "user",
     consumer_generation: generation,
     consumer_type: "INSTANCE",
   });
-  if (answer.status === 204) {
+  if (response.status === 204) {
     entry.acknowledged = true;
   } else {
-    ledger.refused(answer);
+    ledger.recordRejection(response);
   }
 }
 
 async function changeInventory(client: PlacementClient, ledger: Ledger, uuid: string, maxUnit: number): Promise<void> {
   const known = await client.send("GET", `/resource_providers/${uuid}`);
-  const answer = await client.send("PUT", `/resource_providers/${uuid}/inventories`, {
+  const response = await client.send("PUT", `/resource_providers/${uuid}/inventories`, {
     resource_provider_generation: at(known.body, "generation"),
     inventories: { VCPU: { ...INVENTORY, max_unit: maxUnit } },
   });
-  if (answer.status === 200) {
+  if (response.status === 200) {
     ledger.inventories.set(uuid, (ledger.inventories.get(uuid) ?? 0) + 1);
   } else {
-    ledger.refused(answer);
+    ledger.recordRejection(response);
   }
 }
 

@@ -1,7 +1,7 @@
 import { Agent, request } from "node:http";
 import { Program } from "../process/support/program.js";
 
-export interface PlacementAnswer {
+export interface PlacementResponse {
   readonly status: number;
   readonly body: unknown;
 }
@@ -32,7 +32,7 @@ export class PlacementClient {
     this.#url = url;
   }
 
-  async send(method: string, path: string, body?: unknown): Promise<PlacementAnswer> {
+  async send(method: string, path: string, body?: unknown): Promise<PlacementResponse> {
     return new Promise((resolve, reject) => {
       const headers: Record<string, string> = {
         "x-auth-token": "admin",

@@ -45,14 +45,14 @@ describe("a cluster of processes that a test starts", () => {
     try {
       const file = join(folder, "cluster.yaml");
       await writeFile(file, "hostes: []\n");
-      const refused = (options: Published.StartClusterOptions) =>
+      const rejectionOf = (options: Published.StartClusterOptions) =>
         start({ inProcess: false, ...options }).then(
           () => "started",
           (error: unknown) => String(error),
         );
-      expect(await refused({ file })).toContain("hostes");
-      expect(await refused({ time: "virtual" })).toContain("goes by real time");
-      expect(await refused({ seed: 1 })).toContain("leave seed out");
+      expect(await rejectionOf({ file })).toContain("hostes");
+      expect(await rejectionOf({ time: "virtual" })).toContain("goes by real time");
+      expect(await rejectionOf({ seed: 1 })).toContain("leave seed out");
     } finally {
       await rm(folder, { recursive: true });
     }

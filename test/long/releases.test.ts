@@ -22,14 +22,16 @@ describe("1.2, 6.0 agents of several releases", () => {
 
   it("1.2 ServiceTooOld: an older one may not join, and a newer one joins an old deployment only on purpose", async () => {
     await start("devstack1", "queens");
-    const refused = async (...args: string[]) => {
+    const rejectionOf = async (...args: string[]) => {
       const agent = await cloud.startAgent("devstack2", { args, wait: false });
       const { code } = await agent.exited;
       expect(code).toBe(3);
       return agent.stderr;
     };
-    expect(await refused("--release", "pike")).toMatch(/service-too-old.*version 22.*oldest in the deployment has 30/s);
-    expect(await refused()).toMatch(/service-too-old.*service version 30/s);
+    expect(await rejectionOf("--release", "pike")).toMatch(
+      /service-too-old.*version 22.*oldest in the deployment has 30/s,
+    );
+    expect(await rejectionOf()).toMatch(/service-too-old.*service version 30/s);
     await start("devstack2", "master");
     await cloud.controlPlane.kill();
     await expect(cloud.startControlPlane()).rejects.toThrow(/service version 30/);
@@ -74,14 +76,14 @@ describe("6.0 compute-cluster up --releases", () => {
       await act({ migrate: { host } });
       await operator.serverIn(vm, "VERIFY_RESIZE");
     };
-    const refusal = async (version: string) => {
+    const rejectionOf = async (version: string) => {
       const args = ["--service-version", version, ...MIXED];
       const agent = await cloud.startAgent("devstack4", { args, wait: false });
       expect((await agent.exited).code).toBe(3);
       return agent.stderr;
     };
 
-    expect(await refusal("21")).toMatch(/version 21.*oldest in the deployment has 22/s);
+    expect(await rejectionOf("21")).toMatch(/version 21.*oldest in the deployment has 22/s);
     await migrate("devstack3");
     expect(await operator.held(vm, HOSTS)).toEqual({ devstack1: TINY, devstack3: TINY });
     await act({ revertResize: null });
@@ -101,7 +103,7 @@ describe("6.0 compute-cluster up --releases", () => {
       () => operator.deleteService("devstack1"),
       (status) => status === 204,
     );
-    expect(await refusal("22")).toMatch(/version 22.*oldest in the deployment has 30/s);
+    expect(await rejectionOf("22")).toMatch(/version 22.*oldest in the deployment has 30/s);
     await migrate("devstack3");
     const [newest] = await operator.migrations(vm);
     expect(await operator.held(vm, HOSTS)).toEqual({ devstack3: TINY });

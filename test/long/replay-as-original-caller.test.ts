@@ -119,16 +119,18 @@ it("a replay asks as who asked: users, their projects and scopes, what they were
   const after = await byPassword("ada", SECOND, project("demo"));
   expect(await statusOf(after, "POST", `/identity/v3/users/${ada}/password`, change)).toBe(401);
 
-  const wanted = { application_credential: { name: "program", secret: OF_PROGRAM, roles: [{ name: "reader" }] } };
+  const credentialRequest = {
+    application_credential: { name: "program", secret: OF_PROGRAM, roles: [{ name: "reader" }] },
+  };
   const credentials = `/identity/v3/users/${ada}/application_credentials`;
-  const program = (await as(after).ask("POST", credentials, wanted)).body.application_credential;
+  const program = (await as(after).ask("POST", credentials, credentialRequest)).body.application_credential;
   const token = await login({
     methods: ["application_credential"],
     application_credential: { id: program?.id, secret: OF_PROGRAM },
   });
   expect(await statusOf(token, "GET", `/compute/v2.1/servers/${vm}`)).toBe(200);
   expect(await statusOf(token, "DELETE", `/compute/v2.1/servers/${vm}`)).toBe(403);
-  expect(await statusOf(token, "POST", credentials, wanted)).toBe(403);
+  expect(await statusOf(token, "POST", credentials, credentialRequest)).toBe(403);
 
   const system = await byPassword("admin", ofAdmin, { system: { all: true } });
   expect(await statusOf(system, "GET", "/identity/v3/users")).toBe(200);

@@ -87,10 +87,10 @@ describe("snapshots of a cluster of processes", () => {
     expect(await new NodePrograms().look(suspended), "saving it wakes nobody").toMatchObject({ suspended: true });
     process.kill(suspended, "SIGCONT");
     expect((await run("snapshot list", "broken")).stdout).toContain("1 running, 1 killed, 1 stopped, 1 suspended");
-    const shown = JSON.parse((await run("snapshot show", "broken", "incident", "--json")).stdout) as {
+    const snapshot = JSON.parse((await run("snapshot show", "broken", "incident", "--json")).stdout) as {
       readonly hosts: readonly object[];
     };
-    expect(shown.hosts).toEqual(
+    expect(snapshot.hosts).toEqual(
       ["killed", "stopped", "suspended", "running"].map((state, at) => {
         return { host: `devstack${at + 1}`, driver: "fake-libvirt", state, forcedDown: false };
       }),

@@ -3,7 +3,7 @@ import { NEW, OLD, VM } from "../fixtures/cold-moves.js";
 import { CONFLICT } from "../fixtures/fault-matrix/faults.js";
 import { FLOWS } from "../fixtures/fault-matrix/flows.js";
 import { CONTROL_PLANE } from "../fixtures/fault-matrix/matrix-control-plane.js";
-import { type Host, MatrixLab } from "../fixtures/fault-matrix/matrix-harness.js";
+import { type Host, MatrixHarness } from "../fixtures/fault-matrix/matrix-harness.js";
 import { nodes } from "../fixtures/fault-matrix/server.js";
 
 /** Table 9.3: exactly that leak from upstream's agents, and none from repairing ones. */
@@ -12,7 +12,7 @@ interface Leak {
   /** The operation that is begun. */
   readonly flow: string;
   /** What goes wrong; resolves when it has. */
-  readonly happens: (matrix: MatrixLab, begin: () => void | Promise<void>) => Promise<void>;
+  readonly happens: (matrix: MatrixHarness, begin: () => void | Promise<void>) => Promise<void>;
   /** Consumers' allocations by host: the instance's, and the last migration's. */
   readonly leaks: Held;
   readonly repaired: Held;
@@ -26,8 +26,8 @@ interface Held {
 }
 
 /** Refuses every write of allocations by one process, until it is lifted. */
-function conflicts({ lab }: MatrixLab, process: string): () => void {
-  return lab.world.network.inject({
+function conflicts({ harness }: MatrixHarness, process: string): () => void {
+  return harness.world.network.inject({
     fault: { kind: "answer", response: CONFLICT },
     match: ({ from, method, url }) => from === process && method !== "GET" && url.includes("/allocations"),
   });
@@ -37,7 +37,7 @@ function whileConflicting(host: Host): Leak["happens"] {
   return async (matrix, begin) => {
     const lift = conflicts(matrix, `agent-${host}`);
     await begin();
-    await matrix.lab.world.advance(30_000);
+    await matrix.harness.world.advance(30_000);
     lift();
   };
 }
@@ -60,11 +60,11 @@ const LEAKS: readonly Leak[] = [
   {
     row: "M holds S after a failed post live migration on D",
     flow: "live migration, split",
-    happens: async ({ lab }, begin) => {
+    happens: async ({ harness }, begin) => {
       const fails = () => new Error("the hypervisor is broken");
-      lab.hypervisor("devstack2").failures.set("postLiveMigrationAtDestination", fails);
+      harness.hypervisor("devstack2").failures.set("postLiveMigrationAtDestination", fails);
       await begin();
-      await lab.world.runUntil(() => lab.instance(VM).host === "devstack2");
+      await harness.world.runUntil(() => harness.instance(VM).host === "devstack2");
     },
     leaks: { I: { devstack2: OLD }, M: { devstack1: OLD } },
     repaired: { I: { devstack2: OLD }, M: {} },
@@ -74,7 +74,7 @@ const LEAKS: readonly Leak[] = [
     flow: "forced evacuate",
     happens: async (matrix, begin) => {
       await begin();
-      await matrix.lab.world.runUntil(() => matrix.lab.instance(VM).host === "devstack2");
+      await matrix.harness.world.runUntil(() => matrix.harness.instance(VM).host === "devstack2");
       const lift = conflicts(matrix, "agent-devstack1");
       await matrix.revive();
       lift();
@@ -86,7 +86,7 @@ const LEAKS: readonly Leak[] = [
     row: "instance without allocation, the destination failed after the source had cleaned up",
     flow: "forced evacuate",
     happens: async (matrix, begin) => {
-      const { lab } = matrix;
+      const { harness } = matrix;
       let reached = false;
       let goOn: () => void = () => {};
       matrix.onStep = async (_, point) => {
@@ -99,11 +99,11 @@ const LEAKS: readonly Leak[] = [
         });
       };
       await begin();
-      await lab.world.runUntil(() => reached);
+      await harness.world.runUntil(() => reached);
       await matrix.revive();
       matrix.onDriver = (host) => (host === "devstack2" ? new Error("the hypervisor is broken") : undefined);
       goOn();
-      await lab.world.advance(30_000);
+      await harness.world.advance(30_000);
       matrix.onDriver = () => undefined;
     },
     leaks: { I: {}, M: {} },
@@ -112,26 +112,26 @@ const LEAKS: readonly Leak[] = [
   },
 ];
 
-async function outcomeOf(leak: Leak, upstream: boolean): Promise<MatrixLab> {
+async function outcomeOf(leak: Leak, upstream: boolean): Promise<MatrixHarness> {
   const flow = FLOWS.find(({ name }) => name === leak.flow);
   if (!flow) {
     throw new Error(`no flow ${leak.flow}`);
   }
-  const matrix = await MatrixLab.create({ ...flow.lab, upstream, breaks: upstream ? (leak.breaks ?? []) : [] });
+  const matrix = await MatrixHarness.create({ ...flow.harness, upstream, breaks: upstream ? (leak.breaks ?? []) : [] });
   await leak.happens(matrix, await flow.prepare(matrix));
-  await matrix.lab.world.advance(20 * 60_000);
+  await matrix.harness.world.advance(20 * 60_000);
   return matrix;
 }
 
-async function held({ lab }: MatrixLab): Promise<Held> {
+async function held({ harness }: MatrixHarness): Promise<Held> {
   const byHost = async (consumer: string) =>
     Object.fromEntries(
-      Object.entries(await lab.held(consumer)).map(([uuid, amounts]) => [
-        lab.store.computeNodes.getByUuid(uuid)?.host ?? uuid,
+      Object.entries(await harness.held(consumer)).map(([uuid, amounts]) => [
+        harness.store.computeNodes.getByUuid(uuid)?.host ?? uuid,
         amounts,
       ]),
     );
-  const migration = lab.store.migrations.byFilters({ instanceUuid: VM, readDeleted: true }).at(-1);
+  const migration = harness.store.migrations.byFilters({ instanceUuid: VM, readDeleted: true }).at(-1);
   return { I: await byHost(VM), ...(migration ? { M: await byHost(migration.uuid) } : {}) };
 }
 
@@ -151,36 +151,39 @@ test("9.3 an orphan provider after service delete: upstream leaves it with what 
     throw new Error("no leaks");
   }
   const matrix = await outcomeOf(leak, true);
-  const { lab, controlPlane } = matrix;
+  const { harness, controlPlane } = matrix;
   const { d } = nodes(matrix);
   matrix.kill("devstack1");
   controlPlane.settings.serviceDeletePolicy = "upstream";
-  const service = lab.store.services.getByHost("devstack1", "nova-compute");
+  const service = harness.store.services.getByHost("devstack1", "nova-compute");
   const deleted = controlPlane.ask("DELETE", `/os-services/${service?.uuid}`);
-  await lab.world.runUntil(deleted);
-  expect(lab.store.services.getByHost("devstack1", "nova-compute")).toBeNull();
-  expect(await lab.providers()).toContain("devstack1");
-  expect(await lab.held(VM)).toEqual({ [d.uuid]: NEW });
+  await harness.world.runUntil(deleted);
+  expect(harness.store.services.getByHost("devstack1", "nova-compute")).toBeNull();
+  expect(await harness.providers()).toContain("devstack1");
+  expect(await harness.held(VM)).toEqual({ [d.uuid]: NEW });
 });
 
 test("9.3 I holds H when Placement was down at a local delete, until the tracker of H finds it deleted", async () => {
   for (const upstream of [true, false]) {
-    const matrix = await MatrixLab.create({ upstream });
-    const { lab } = matrix;
+    const matrix = await MatrixHarness.create({ upstream });
+    const { harness } = matrix;
     const begin = await FLOWS.find(({ name }) => name === "delete")?.prepare(matrix);
     matrix.kill("devstack1");
-    const service = lab.store.services.getByHost("devstack1", "nova-compute");
+    const service = harness.store.services.getByHost("devstack1", "nova-compute");
     if (service) {
-      lab.store.services.update(service.id, { forcedDown: true });
+      harness.store.services.update(service.id, { forcedDown: true });
     }
-    const lift = lab.world.network.inject({ fault: { kind: "refuse" }, match: ({ from }) => from === CONTROL_PLANE });
+    const lift = harness.world.network.inject({
+      fault: { kind: "refuse" },
+      match: ({ from }) => from === CONTROL_PLANE,
+    });
     await begin?.();
-    await lab.world.advance(30_000);
+    await harness.world.advance(30_000);
     lift();
-    expect(lab.store.instances.get(VM)).toBeNull();
+    expect(harness.store.instances.get(VM)).toBeNull();
     expect(await held(matrix)).toEqual({ I: { devstack1: OLD } });
     await matrix.revive();
-    await lab.world.advance(5 * 60_000);
+    await harness.world.advance(5 * 60_000);
     expect(await held(matrix)).toEqual({ I: {} });
   }
 });

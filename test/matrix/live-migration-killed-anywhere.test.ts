@@ -10,7 +10,7 @@ import {
   stayed,
   VM,
 } from "../fixtures/live-migrations.js";
-import { Lab } from "../unit/agent/support/harness.js";
+import { Harness } from "../unit/agent/support/harness.js";
 import { KillPoint } from "../unit/agent/support/kill-points.js";
 
 const PERIODIC = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
@@ -23,38 +23,38 @@ interface Case {
 
 /** Kills the victim at one of its steps and starts it again. Null: it got through. */
 async function killedAt({ victim, ending }: Case, at: number): Promise<{ step: string; move: LiveMove } | null> {
-  const lab = await Lab.create();
-  const live = new LiveHypervisors(lab);
+  const harness = await Harness.create();
+  const live = new LiveHypervisors(harness);
   live.plan.seconds = 2;
   live.plan.ending = ending;
   const { source, destination } = await live.start(PERIODIC);
-  const move = await chosen(lab);
-  const point = new KillPoint(lab, victim, at);
+  const move = await chosen(harness);
+  const point = new KillPoint(harness, victim, at);
   point.arm(victim === "devstack1" ? source : destination);
   castLive(move);
-  await lab.world.runUntil(() => point.struck !== null || FINAL.includes(statusOf(move) ?? ""));
+  await harness.world.runUntil(() => point.struck !== null || FINAL.includes(statusOf(move) ?? ""));
   if (point.struck === null) {
-    await lab.world.advance(1_000);
+    await harness.world.advance(1_000);
   }
   if (point.struck === null) {
     return null;
   }
-  await lab.world.advance(2_000);
-  await lab.start(victim, live.options(victim, PERIODIC));
-  await lab.world.runUntil(() => FINAL.includes(statusOf(move) ?? "") && lab.instance(VM).taskState === null);
-  await lab.world.advance(130_000);
+  await harness.world.advance(2_000);
+  await harness.start(victim, live.options(victim, PERIODIC));
+  await harness.world.runUntil(() => FINAL.includes(statusOf(move) ?? "") && harness.instance(VM).taskState === null);
+  await harness.world.advance(130_000);
   return { step: point.struck, move };
 }
 
 /** What is at rest, in words; V4, V11, V12, V31. */
 async function restOf(move: LiveMove, step: string): Promise<string> {
-  const { lab } = move;
-  const instance = lab.instance(VM);
+  const { harness } = move;
+  const instance = harness.instance(VM);
   const here = instance.host === "devstack2" ? "devstack2" : "devstack1";
   const other = here === "devstack1" ? "devstack2" : "devstack1";
   expect(instance.taskState, step).toBeNull();
-  expect(lab.hypervisor(here).guests.has(VM), step).toBe(true);
-  expect(lab.hypervisor(other).guests.has(VM), step).toBe(false);
+  expect(harness.hypervisor(here).guests.has(VM), step).toBe(true);
+  expect(harness.hypervisor(other).guests.has(VM), step).toBe(false);
   expect(await heldBy(move), step).toEqual(here === "devstack1" ? stayed(move) : arrived(move));
   return `${statusOf(move)}, ${instance.vmState} on ${here}`;
 }

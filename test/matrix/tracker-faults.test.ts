@@ -50,7 +50,7 @@ const FAULTS: Readonly<Record<string, { readonly fault: RequestFault; readonly t
 async function requestsOf(kind: keyof typeof PASSES): Promise<number> {
   const { agent, run } = await PASSES[kind](await TrackerWorld.create());
   await run();
-  return agent.http.seen.length;
+  return agent.http.requests.length;
 }
 
 describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 faults at each request of %s", (kind) => {
@@ -72,7 +72,7 @@ describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 faults at eac
         };
         await run();
         // V30: four tries of an update at most, each of no more requests than a first pass has.
-        expect(agent.http.seen.length, `requests with the fault at ${at}`).toBeLessThanOrEqual(4 * 8 + 4);
+        expect(agent.http.requests.length, `requests with the fault at ${at}`).toBeLessThanOrEqual(4 * 8 + 4);
         checkUsage(world, agent);
         agent.http.fault = () => undefined;
         await isRight(world, agent, `fault at ${at}`);
@@ -132,14 +132,14 @@ describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 others meddle
       for (let at = 0; ; at += 1) {
         const world = await TrackerWorld.create(`${kind} ${at}`);
         const { agent, run } = await PASSES[kind](world);
-        let seen = 0;
+        let stepCount = 0;
         let meddling = false;
         const step = async (): Promise<void> => {
           if (meddling) {
             return;
           }
-          seen += 1;
-          if (seen - 1 !== at) {
+          stepCount += 1;
+          if (stepCount - 1 !== at) {
             return;
           }
           meddling = true;
@@ -151,7 +151,7 @@ describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 others meddle
         }
         agent.hypervisor.note = step;
         await run().catch((error: unknown) => expect(error, `step ${at}`).toBeInstanceOf(TypeError));
-        const steps = seen;
+        const steps = stepCount;
         agent.http.note = agent.session.note = agent.hypervisor.note = () => undefined;
         await isRight(world, agent, `step ${at}`);
         if (at >= steps) {

@@ -1,6 +1,6 @@
 import type { Accepted } from "./mutant.js";
 
-const HALF_A_PLACE = "host and node are null together: the state of record refuses half a placement";
+const HOST_WITHOUT_NODE = "host and node are null together: the state of record refuses half a placement";
 const NULL_HOST = "nothing is known of a host that is null: to ask about it is as not to ask";
 const UNDEFINED = "what is undefined is read as what is absent";
 
@@ -12,7 +12,7 @@ export const ACCEPTED_IN_CONTROL_PLANE: readonly Accepted[] = [
     path: `${TASKS}/${name}.ts`,
     operator: "operator",
     change: "host === null || node === null → host === null && node === null",
-    reason: HALF_A_PLACE,
+    reason: HOST_WITHOUT_NODE,
   })),
   ...["rebuild-instance", "delete-local", "migrate-server", "live-destination"].map((name) => ({
     path: `${TASKS}/${name}.ts`,

@@ -16,20 +16,20 @@ const BATCH = 1500;
 /** The mutations that compile: one of the others can never be committed, and says nothing about the tests. */
 export function compilable<T extends Mutation>(tree: Sources, mutations: readonly T[]): readonly T[] {
   const checked = mutations.filter(({ operator }) => CHECKED.has(operator));
-  const refused = new Set<Mutation>();
+  const rejected = new Set<Mutation>();
   for (let at = 0; at < checked.length; at += BATCH) {
-    for (const mutation of refusedOf(tree, checked.slice(at, at + BATCH))) {
-      refused.add(mutation);
+    for (const mutation of findRejected(tree, checked.slice(at, at + BATCH))) {
+      rejected.add(mutation);
     }
   }
-  return mutations.filter((mutation) => !refused.has(mutation));
+  return mutations.filter((mutation) => !rejected.has(mutation));
 }
 
 /**
  * Each mutation in a copy of its file under another name, which nothing imports, so that one run of the compiler judges
  * all of them. A copy of a class is another type: errors that the file's unchanged copy has, too, say nothing.
  */
-function refusedOf(tree: Sources, mutations: readonly Mutation[]): readonly Mutation[] {
+function findRejected(tree: Sources, mutations: readonly Mutation[]): readonly Mutation[] {
   const directory = mkdtempSync(join(tmpdir(), "mutants-"));
   try {
     const write = (path: string, text: string) => {

@@ -20,7 +20,7 @@ const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFu
 
 /** Texts for people are no behaviour: what is logged, the messages of errors, and members that hold reasons. */
 const LOGGED = /(^|[.#])(logger|log)(\??\.|$)/;
-const TEXTS = /^(reason|why|explanation|message|mend|found|row|purpose)$/;
+const MESSAGE_MEMBERS = /^(reason|why|explanation|message|mend|found|row|purpose)$/;
 const SENTENCE = /\w+ \S+ \w+/;
 const LEVELS = /^(trace|debug|info|warn|error|fatal)$/;
 
@@ -70,7 +70,7 @@ class Finder {
   }
 
   #isText(node: SyntaxNode): boolean {
-    return node.type === "Property" && TEXTS.test(this.#source(child(node, "key")));
+    return node.type === "Property" && MESSAGE_MEMBERS.test(this.#source(child(node, "key")));
   }
 
   #isLogged(node: SyntaxNode): boolean {

@@ -10,7 +10,7 @@ export interface MutantOptions {
   /** Only mutants of files that changed since this commit. */
   readonly since: string | undefined;
   /** Seconds of the processor that the tests of one mutant may take. */
-  readonly patience: number;
+  readonly timeoutSeconds: number;
   /** Only the nearest tests. */
   readonly near: boolean;
   readonly json: boolean;
@@ -40,7 +40,7 @@ export function readOptions(args: readonly string[]): MutantOptions {
     seed: values.seed,
     files: values.file,
     since: values.since,
-    patience: positive("--patience", values.patience),
+    timeoutSeconds: positive("--patience", values.patience),
     near: values.near,
     json: values.json,
   };

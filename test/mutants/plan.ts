@@ -11,7 +11,7 @@ export interface Plan {
   readonly near: Readonly<Record<string, readonly string[]>>;
   readonly tries: "near" | "others";
   /** Milliseconds of tests that one mutant is given. */
-  readonly patience: number;
+  readonly timeoutMs: number;
   readonly journal: string;
   /** Mutants that act while modules load, each with its own run of some of the tests; absent: a session of the others. */
   readonly whileLoading?: readonly { readonly id: number; readonly tests: readonly string[] }[];

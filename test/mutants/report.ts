@@ -1,6 +1,6 @@
 import Table from "cli-table3";
 import { acceptedAs } from "./accepted.js";
-import type { Verdict } from "./trial.js";
+import type { MutantResult } from "./trial.js";
 
 /** Per cent of the mutants, those accepted left out, that have to be killed. */
 export const THRESHOLD = 85;
@@ -28,14 +28,14 @@ export interface Report {
   readonly red: readonly string[];
 }
 
-export function report(verdicts: readonly Verdict[], red: Iterable<string>): Report {
-  const paths = [...new Set(verdicts.map(({ mutant }) => mutant.path))].sort();
+export function report(results: readonly MutantResult[], red: Iterable<string>): Report {
+  const paths = [...new Set(results.map(({ mutant }) => mutant.path))].sort();
   return {
     files: Object.fromEntries(
-      paths.map((path) => [path, scoreOf(verdicts.filter(({ mutant }) => mutant.path === path))]),
+      paths.map((path) => [path, scoreOf(results.filter(({ mutant }) => mutant.path === path))]),
     ),
-    total: scoreOf(verdicts),
-    survivors: verdicts.filter(isSurvivor).map(({ mutant, reached }) => ({
+    total: scoreOf(results),
+    survivors: results.filter(isSurvivor).map(({ mutant, reached }) => ({
       place: `${mutant.path}:${mutant.line}`,
       operator: mutant.operator,
       change: mutant.change,
@@ -64,13 +64,18 @@ export function print({ files, total, survivors, red }: Report): string {
   ].join("\n");
 }
 
-function isSurvivor({ mutant, killedBy }: Verdict): boolean {
+function isSurvivor({ mutant, killedBy }: MutantResult): boolean {
   return killedBy === null && !acceptedAs(mutant);
 }
 
-function scoreOf(verdicts: readonly Verdict[]): Score {
-  const killed = verdicts.filter(({ killedBy }) => killedBy !== null).length;
-  const survived = verdicts.filter(isSurvivor).length;
-  const judged = killed + survived;
-  return { killed, survived, accepted: verdicts.length - judged, score: judged === 0 ? 100 : (100 * killed) / judged };
+function scoreOf(results: readonly MutantResult[]): Score {
+  const killed = results.filter(({ killedBy }) => killedBy !== null).length;
+  const survived = results.filter(isSurvivor).length;
+  const evaluated = killed + survived;
+  return {
+    killed,
+    survived,
+    accepted: results.length - evaluated,
+    score: evaluated === 0 ? 100 : (100 * killed) / evaluated,
+  };
 }

@@ -18,9 +18,9 @@ async function main(): Promise<number> {
   const found = filesOf(tree, options).flatMap((path) => findMutations(path, tree.text(path)));
   const drawn = draw(found, options);
   const mutants = compilable(tree, drawn).map((mutation, index) => ({ ...mutation, id: index + 1 }));
-  const refused = drawn.length - mutants.length;
+  const rejectedCount = drawn.length - mutants.length;
   process.stderr.write(
-    `${drawn.length} of ${found.length} mutants, seed ${options.seed}; ${refused} of them do not compile\n`,
+    `${drawn.length} of ${found.length} mutants, seed ${options.seed}; ${rejectedCount} of them do not compile\n`,
   );
   const trial = new Trial(tree, mutants, { ...options, progress: showProgress });
   const result = report(await trial.run(), trial.red);

@@ -32,7 +32,7 @@ const begun = processorTime();
 const TICK = 100;
 
 /** Mutants that no test has killed so far, with the milliseconds that are left for each. */
-const alive = new Map(plan.mutants.map(({ id }) => [id, plan.patience]));
+const alive = new Map(plan.mutants.map(({ id }) => [id, plan.timeoutMs]));
 const reached = new Set<number>();
 const sources = new Map(plan.mutants.map(({ id, path }) => [id, path]));
 
@@ -60,9 +60,9 @@ export default class MutantRunner extends VitestTestRunner {
       test.mode = alive.has(loading) ? test.mode : "skip";
       return;
     }
-    const outside = [...mutants.take()].filter((id) => alive.has(id));
-    if (outside.length > 0) {
-      journal.write({ kind: "load", ids: outside });
+    const loadTimeIds = [...mutants.take()].filter((id) => alive.has(id));
+    if (loadTimeIds.length > 0) {
+      journal.write({ kind: "load", ids: loadTimeIds });
     }
     this.#left = [];
     test.retry = 0;
@@ -96,7 +96,7 @@ export default class MutantRunner extends VitestTestRunner {
   /** A file that comes when a mutant of loading has had its time, or has been killed, is not even loaded. */
   override importFile(...[path, source]: Parameters<VitestTestRunner["importFile"]>): unknown {
     if (loading !== 0 && source === "collect") {
-      if (processorTime() - begun > plan.patience) {
+      if (processorTime() - begun > plan.timeoutMs) {
         alive.delete(loading);
       }
       if (!alive.has(loading)) {
@@ -116,7 +116,7 @@ export default class MutantRunner extends VitestTestRunner {
       await run();
       return;
     }
-    let ticks = (3000 + (loading === 0 ? 5 * this.#usual : plan.patience)) / TICK;
+    let ticks = (3000 + (loading === 0 ? 5 * this.#usual : plan.timeoutMs)) / TICK;
     let timer: NodeJS.Timeout | undefined;
     const hangs = new Promise<never>((_resolve, reject) => {
       timer = setInterval(() => {
@@ -137,7 +137,7 @@ export default class MutantRunner extends VitestTestRunner {
     const failed = test.result?.state === "fail";
     const cost = processorTime() - this.#spent;
     if (loading !== 0) {
-      this.#judgeLoading(test, failed, cost);
+      this.#evaluateLoading(test, failed, cost);
       return;
     }
     mutants.active = 0;
@@ -151,7 +151,7 @@ export default class MutantRunner extends VitestTestRunner {
     if (id === undefined || !test.result) {
       return;
     }
-    this.#judge(id, failed, cost, test);
+    this.#evaluate(id, failed, cost, test);
     // Vitest goes on to the next retry only after an error.
     const isLast = tried.retry === this.#left.length - 1;
     test.result.state = isLast ? "pass" : "fail";
@@ -169,27 +169,27 @@ export default class MutantRunner extends VitestTestRunner {
     if (failed && !test.fails) {
       journal.write({ kind: "red", test: nameOf(test) });
     }
-    const isUseless = failed || test.fails || cost > plan.patience * DEAR;
+    const isUseless = failed || test.fails || cost > plan.timeoutMs * DEAR;
     this.#left = isUseless ? [] : [...hits].filter((id) => alive.has(id) && isTriedBy(id, test.file.name));
     test.retry = Math.max(0, this.#left.length - 1);
   }
 
   /** A test that is at work all the time may just be dear: that kills nothing. */
-  #judgeLoading(test: Test, failed: boolean, cost: number): void {
+  #evaluateLoading(test: Test, failed: boolean, cost: number): void {
     const isTooLong = test.result?.errors?.some(({ message }) => message === TOO_LONG);
-    if (test.result && isTooLong && cost > plan.patience * DEAR) {
+    if (test.result && isTooLong && cost > plan.timeoutMs * DEAR) {
       test.result.state = "pass";
       test.result.errors = [];
       alive.delete(loading);
     } else if (failed) {
       alive.delete(loading);
       journal.write({ kind: "kill", id: loading, test: nameOf(test) });
-    } else if (processorTime() - begun > plan.patience) {
+    } else if (processorTime() - begun > plan.timeoutMs) {
       alive.delete(loading);
     }
   }
 
-  #judge(id: number, failed: boolean, cost: number, test: Test): void {
+  #evaluate(id: number, failed: boolean, cost: number, test: Test): void {
     const left = (alive.get(id) ?? 0) - cost;
     if (failed) {
       alive.delete(id);

@@ -18,7 +18,7 @@ const LOOK = 300;
 /** How many files of tests a mutant meets first; those that act while modules load meet no others. */
 const NEAR = 8;
 
-export interface Verdict {
+export interface MutantResult {
   readonly mutant: Mutant;
   /** The test that failed; null: none did. */
   readonly killedBy: string | null;
@@ -30,32 +30,32 @@ export class Trial {
   readonly red = new Set<string>();
   readonly #tree: SourceTree;
   readonly #mutants: readonly Mutant[];
-  readonly #patience: number;
+  readonly #timeoutMs: number;
   readonly #nearOnly: boolean;
   readonly #progress: (text: string) => void;
   readonly #near: Plan["near"];
   readonly #killedBy = new Map<number, string>();
   readonly #reached = new Set<number>();
   readonly #whileLoading = new Set<number>();
-  readonly #judged = new Set<number>();
+  readonly #evaluated = new Set<number>();
   #file = "";
   #last: Entry | null = null;
 
   constructor(
     tree: SourceTree,
     mutants: readonly Mutant[],
-    options: { readonly patience: number; readonly near: boolean; readonly progress: (text: string) => void },
+    options: { readonly timeoutSeconds: number; readonly near: boolean; readonly progress: (text: string) => void },
   ) {
     this.#tree = tree;
     this.#mutants = mutants;
-    this.#patience = options.patience * 1000;
+    this.#timeoutMs = options.timeoutSeconds * 1000;
     this.#nearOnly = options.near;
     this.#progress = options.progress;
     const sources = [...new Set(mutants.map(({ path }) => path))];
     this.#near = Object.fromEntries(sources.map((path) => [path, nearest(path, testsOf(tree, new Set([path])), NEAR)]));
   }
 
-  async run(): Promise<readonly Verdict[]> {
+  async run(): Promise<readonly MutantResult[]> {
     await this.#pass("near");
     await this.#runWhileLoading();
     if (!this.#nearOnly) {
@@ -81,7 +81,7 @@ export class Trial {
 
   async #runWhileLoading(): Promise<void> {
     for (;;) {
-      const mutants = this.#alive().filter(({ id }) => this.#whileLoading.has(id) && !this.#judged.has(id));
+      const mutants = this.#alive().filter(({ id }) => this.#whileLoading.has(id) && !this.#evaluated.has(id));
       if (mutants.length === 0) {
         return;
       }
@@ -100,7 +100,7 @@ export class Trial {
     const journal = join(directory, "journal");
     const planFile = join(directory, "plan.json");
     const { root } = this.#tree;
-    const plan: Plan = { ...what, root, near: this.#near, patience: this.#patience, journal };
+    const plan: Plan = { ...what, root, near: this.#near, timeoutMs: this.#timeoutMs, journal };
     writeFileSync(planFile, JSON.stringify(plan));
     const session = spawn(process.execPath, [fileURLToPath(new URL("./session.js", import.meta.url))], {
       cwd: this.#tree.root,
@@ -169,7 +169,7 @@ export class Trial {
         this.red.add(entry.test);
         break;
       case "spent":
-        this.#judged.add(entry.id);
+        this.#evaluated.add(entry.id);
         break;
     }
     this.#progress(`${this.#killedBy.size} of ${this.#mutants.length} killed, ${this.#file}`);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dieBetween, type Half } from "../fixtures/fault-matrix/nova-sides.js";
+import { dieBetween, type SplitSave } from "../fixtures/fault-matrix/nova-sides.js";
 
 const isSet = (value: unknown): boolean => value !== null;
 
@@ -8,8 +8,8 @@ const MOVES = ["resize, split", "resize, doubled", "same-host resize, split", "m
 /** The destination of a move. */
 const destinationOf = (move: string) => (move.startsWith("same-host") ? "devstack1" : "devstack2");
 
-const HALVES: readonly Half[] = [
-  ...MOVES.flatMap((move): readonly Half[] => [
+const SPLIT_SAVES: readonly SplitSave[] = [
+  ...MOVES.flatMap((move): readonly SplitSave[] => [
     {
       name: `a claim: the migration says where it goes, and the instance nothing (${move})`,
       flow: move,
@@ -120,8 +120,8 @@ const HALVES: readonly Half[] = [
   },
 ];
 
-for (const half of HALVES) {
-  test(`9.4 under a Nova the agent dies within ${half.name}`, async () => {
-    expect(await dieBetween(half)).toEqual([]);
+for (const splitSave of SPLIT_SAVES) {
+  test(`9.4 under a Nova the agent dies within ${splitSave.name}`, async () => {
+    expect(await dieBetween(splitSave)).toEqual([]);
   });
 }

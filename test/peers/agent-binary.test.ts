@@ -107,7 +107,7 @@ describe("the agent's binary and Debian's real Placement, beside a recorded nova
       expect((await cloud.compute("DELETE", `/servers/${server}`)).status).toBe(204);
       await cloud.eventually(
         () => cloud.compute("GET", `/servers/${server}`),
-        (answer) => answer.status === 404,
+        (response) => response.status === 404,
       );
       // DELETE /allocations/{consumer} raises no generation.
       expect(await state()).toEqual({ ...built, allocations: {} });

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** Resolves when what the terminal shows, since the last time, matches. */
-function shown(shell: ChildProcess): (pattern: RegExp) => Promise<void> {
+function createOutputWaiter(shell: ChildProcess): (pattern: RegExp) => Promise<void> {
   let text = "";
   let wake = () => {};
   shell.stdout?.on("data", (data: Buffer) => {
@@ -50,7 +50,7 @@ test.each(Object.entries(SHELLS))("%s completes what a person types", async (nam
   const env = { PATH: path, HOME: folder, XDG_STATE_HOME: folder, TERM: "dumb" };
   const shell = spawn("/usr/bin/script", ["-qec", start, "/dev/null"], { cwd: join(folder, "empty"), env });
   try {
-    const sees = shown(shell);
+    const sees = createOutputWaiter(shell);
     shell.stdin.write(`${load}; echo loa''ded\n`);
     await sees(/loaded/);
     shell.stdin.write("compute-cluster scen\t");

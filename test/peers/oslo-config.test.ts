@@ -5,7 +5,7 @@ import { ConfigFileValueError } from "../../src/config/config-errors.js";
 import { parseIni } from "../../src/config/ini-file.js";
 import { option, type SectionTable, unset } from "../../src/config/option.js";
 import { boolean, float, integer, list, repeated, text } from "../../src/config/value-type.js";
-import { isOsloInstalled, type OsloAnswer, OsloPeer } from "./oslo/oslo-peer.js";
+import { isOsloInstalled, OsloPeer, type OsloResult } from "./oslo/oslo-peer.js";
 
 /** The options that the peer registers. */
 const TABLE: SectionTable = {
@@ -113,13 +113,13 @@ const file = fc
 const NO_SECTION = "Section must be started before assignment";
 
 /** What this project makes of the same files, in the peer's words. */
-function ours(texts: readonly string[]): OsloAnswer {
-  const files = texts.map((each, index) => parseIni(each, String(index)));
+function ours(contents: readonly string[]): OsloResult {
+  const files = contents.map((each, index) => parseIni(each, String(index)));
   for (const [index, { problems }] of files.entries()) {
     // The first one is what stops oslo.config.
     const [first] = problems;
     if (first) {
-      return { parse_error: said(first.message, first.line), file: index };
+      return { parse_error: formatMessage(first.message, first.line), file: index };
     }
   }
   const sources = { files, environment: {}, commandLine: [] };
@@ -145,24 +145,25 @@ function errorsOf(error: ConfigFileValueError) {
 }
 
 /** oslo.config finds an assignment without a section only where the next line begins; its line is not compared. */
-const said = (message: string, line: number | string) => (message === NO_SECTION ? message : `${message} at ${line}`);
+const formatMessage = (message: string, line: number | string) =>
+  message === NO_SECTION ? message : `${message} at ${line}`;
 
-function inOurWords(answer: OsloAnswer): OsloAnswer {
-  if ("values" in answer) {
-    return answer;
+function inOurWords(result: OsloResult): OsloResult {
+  if ("values" in result) {
+    return result;
   }
   // at 1.conf:7, No ':' or '=' found in assignment: 'line'
   const [, line = "", message = ""] =
-    /^at .*?\.conf:(\d+), (No ':' or '=' found in assignment|.*?): /s.exec(answer.parse_error) ?? [];
-  return { parse_error: said(message, line), file: answer.file };
+    /^at .*?\.conf:(\d+), (No ':' or '=' found in assignment|.*?): /s.exec(result.parse_error) ?? [];
+  return { parse_error: formatMessage(message, line), file: result.file };
 }
 
 /** Takes out what the two mean to do differently: unset texts and lists are empty here, not None. */
-function comparable(answer: OsloAnswer): unknown {
-  if ("parse_error" in answer) {
-    return answer;
+function comparable(result: OsloResult): unknown {
+  if ("parse_error" in result) {
+    return result;
   }
-  const entries = Object.entries(answer.values);
+  const entries = Object.entries(result.values);
   const errors = entries.filter(([, each]) => "error" in each).map(([key]) => key);
   if (errors.length > 0) {
     return { errors: errors.sort() };
@@ -190,20 +191,20 @@ describe("Debian's oslo.config", () => {
   afterAll(() => peer.close());
 
   it("reads random files to the same values and the same errors", async () => {
-    const seen = { values: 0, errors: 0, parseErrors: 0 };
+    const counts = { values: 0, errors: 0, parseErrors: 0 };
     await fc.assert(
       fc.asyncProperty(fc.array(file, { minLength: 1, maxLength: 3 }), async (files) => {
         const theirs = inOurWords(await peer.read(files));
         expect(comparable(ours(files))).toEqual(comparable(theirs));
         const kind = "parse_error" in theirs ? "parseErrors" : hasErrors(theirs) ? "errors" : "values";
-        seen[kind] += 1;
+        counts[kind] += 1;
       }),
       { numRuns: 1_000 },
     );
-    expect(Math.min(...Object.values(seen))).toBeGreaterThan(30);
+    expect(Math.min(...Object.values(counts))).toBeGreaterThan(30);
   });
 });
 
-function hasErrors(answer: OsloAnswer): boolean {
-  return "values" in answer && Object.values(answer.values).some((each) => "error" in each);
+function hasErrors(result: OsloResult): boolean {
+  return "values" in result && Object.values(result.values).some((each) => "error" in each);
 }

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { findInterruptedBuilds } from "../../src/agent/startup/interrupted-builds.js";
 import { UndiciHttpClient } from "../../src/runtime/node/undici-http-client.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
-import type { SeenRequest } from "../fixtures/tracker-http.js";
+import type { ObservedRequest } from "../fixtures/tracker-http.js";
 import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 import { placementOfTests } from "./placement/placement-of-tests.js";
 
@@ -29,7 +29,7 @@ function shape(method: string, path: string, version: string | null): string {
   return `${method} ${path.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "{uuid}").replace(/in:.*/, "in:…")} ${version}`;
 }
 function sent(agent: TestAgent) {
-  return agent.http.take().map(({ method, path, version }: SeenRequest) => shape(method, path, version));
+  return agent.http.take().map(({ method, path, version }: ObservedRequest) => shape(method, path, version));
 }
 function recordedShapes(phase: Phase, src: string) {
   return recorded(phase, src).map(({ method, path, api_version }) =>
@@ -203,10 +203,10 @@ describe.each([
     expectAtMost(sent(agent), recordedShapes("evacuate", "rec2"), "evacuate");
     const after = await get(`/allocations/${vm.uuid}`, "1.28");
     // The provider that keeps its record gets a new generation by the write, the consumer too.
-    const kept = before.allocations[source.nodeUuid];
+    const retained = before.allocations[source.nodeUuid];
     expect(after).toEqual({
       ...before,
-      allocations: { [source.nodeUuid]: { ...kept, generation: kept.generation + 1 } },
+      allocations: { [source.nodeUuid]: { ...retained, generation: retained.generation + 1 } },
       consumer_generation: before.consumer_generation + 1,
     });
   });

@@ -175,9 +175,9 @@ describe("report client and Debian's real Placement", () => {
     await client.removeResources(migration, { [uuid]: { resources: { VCPU: 1 } } });
     expect(await client.deleteAllocation(migration, { force: false })).toBe(true);
     expect(await client.deleteAllocation(migration, { force: true })).toBe(false);
-    const whole = { [uuid]: { resources: { VCPU: 8 } } };
+    const fullAllocations = { [uuid]: { resources: { VCPU: 8 } } };
     const read = await client.getAllocationsForConsumer(migration);
-    const write = { read, allocations: whole, projectId: "project", userId: "user" };
+    const write = { read, allocations: fullAllocations, projectId: "project", userId: "user" };
     expect(await client.putAllocations(migration, write)).toBe(true);
     expect(await claim(client, instance, uuid)).toBe(false);
   });

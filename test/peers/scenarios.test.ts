@@ -11,8 +11,8 @@ import { NodeFiles } from "../../src/runtime/node/node-files.js";
 import { PACKAGE_ROOT } from "../process/support/program.js";
 import { requireClients } from "./openstack-client/clients.js";
 
-const DOORS = { files: new NodeFiles(), digests: nodeDigests, cwd: "/" };
-const NAMES = await scenarioNames(DOORS.files);
+const DEPS = { files: new NodeFiles(), digests: nodeDigests, cwd: "/" };
+const NAMES = await scenarioNames(DEPS.files);
 
 /** Where the clusters are kept, plans are written, and both programs are found under their names. */
 let folder: string;
@@ -61,7 +61,7 @@ async function follow(part: readonly ScenarioCommand[], { name }: Scenario, mayF
 }
 
 test.each(NAMES)("scenario %s is what it says, and its text mends it", async (name) => {
-  const scenario = await readScenario(name, DOORS);
+  const scenario = await readScenario(name, DEPS);
   const up = await typed(`compute-cluster up --scenario ${name} --name ${name} --port 0 --detach`);
   expect(up.code, up.printed).toBe(0);
   const audit = await typed(`compute-cluster audit --settled-for 0 --json --name ${name}`);
@@ -70,7 +70,7 @@ test.each(NAMES)("scenario %s is what it says, and its text mends it", async (na
   await follow(scenario.look, scenario, true);
   await follow(scenario.mend, scenario, false);
   await follow(scenario.mended, scenario, false);
-  const mended = await typed(`compute-cluster audit --nova-manage-exit-codes --settled-for 0 --name ${name}`);
-  expect(mended).toMatchObject({ code: 0 });
+  const auditAfterFix = await typed(`compute-cluster audit --nova-manage-exit-codes --settled-for 0 --name ${name}`);
+  expect(auditAfterFix).toMatchObject({ code: 0 });
   await typed(`compute-cluster down --name ${name}; compute-cluster delete ${name} --yes`);
 });

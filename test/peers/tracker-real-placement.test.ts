@@ -68,7 +68,7 @@ describe("tracker and Debian's real Placement", () => {
       agent.http.fault = async (request) => {
         if (isWrite(request) && left > 0) {
           left -= 1;
-          await editTraits(world, agent.nodeUuid, `CUSTOM_T${agent.http.seen.length}`);
+          await editTraits(world, agent.nodeUuid, `CUSTOM_T${agent.http.requests.length}`);
         }
         return undefined;
       };
@@ -134,7 +134,7 @@ describe("tracker and Debian's real Placement", () => {
       const vcpus = grow();
       agent.http.take();
       agent.http.fault = async () => {
-        if (agent.http.seen.length === doomed) {
+        if (agent.http.requests.length === doomed) {
           await world.admin.deleteResourceProvider(agent.nodeUuid);
           world.admin.clearProviderCache();
         }
@@ -169,7 +169,7 @@ describe("tracker and Debian's real Placement", () => {
       const agent = await world.agent("h1", hypervisor, at);
       let killed = false;
       agent.http.fault = () => {
-        if (agent.http.seen.length === doomed && !killed) {
+        if (agent.http.requests.length === doomed && !killed) {
           killed = true;
           real().kill();
         }

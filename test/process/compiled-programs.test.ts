@@ -39,7 +39,7 @@ describe("the programs", () => {
   afterEach(() => rm(folder, { recursive: true }));
 
   /** What a start says that needs most of the agent. */
-  const said = async () => {
+  const readStartReport = async () => {
     const args = ["--require", join(folder, "watch.cjs"), join(folder, "dist/bin/compute-agent.js"), "--show-config"];
     const { stdout, stderr } = await execute(process.execPath, args);
     expect(stdout).toContain("fake_libvirt");
@@ -47,7 +47,7 @@ describe("the programs", () => {
   };
 
   it("start with what the build has compiled", async () => {
-    const { taken, rejected } = await said();
+    const { taken, rejected } = await readStartReport();
     expect(taken).toBeGreaterThan(10);
     expect(rejected).toBe(0);
   });
@@ -55,12 +55,12 @@ describe("the programs", () => {
   it("have all compiled that a Nova asks of them, as no build has one", async () => {
     const lib = join(folder, "dist/bin/lib");
     const files = (await readdir(lib)).filter((name) => name.endsWith(".js"));
-    const texts = await Promise.all(
+    const contents = await Promise.all(
       files.map(async (name) => [name, await readFile(join(lib, name), "latin1")] as const),
     );
     // In a function that runs when an agent is asked for what it does not do.
     const words = "an agent does not ask another one to ";
-    const [name = ""] = texts.find(([, text]) => text.includes(words)) ?? [];
+    const [name = ""] = contents.find(([, text]) => text.includes(words)) ?? [];
     expect((await readFile(join(compiled, `${name}.bin`))).includes(words)).toBe(true);
   });
 
@@ -72,11 +72,11 @@ describe("the programs", () => {
 
   it("start without, as on another release of Node", async () => {
     await rm(compiled, { recursive: true });
-    expect(await said()).toMatchObject({ taken: 0, rejected: 0 });
+    expect(await readStartReport()).toMatchObject({ taken: 0, rejected: 0 });
   });
 
   it("start although V8 refuses all of it, as with options of its own", async () => {
     await Promise.all((await readdir(compiled)).map((name) => writeFile(join(compiled, name), "nonsense")));
-    expect(await said()).toMatchObject({ taken: 0 });
+    expect(await readStartReport()).toMatchObject({ taken: 0 });
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Answer } from "./support/cloud.js";
+import type { ApiResponse } from "./support/cloud.js";
 import { LocalCloud } from "./support/local-cloud.js";
 import { Operator } from "./support/operator.js";
 
@@ -25,7 +25,7 @@ describe("kill -9 of the control plane in the middle of 200 concurrent builds an
     const image = await operator.image();
 
     // Each request either was acknowledged, or broke with the process; only the first kind is promised.
-    const ended = (request: Promise<Answer>) => request.catch(() => undefined);
+    const ended = (request: Promise<ApiResponse>) => request.catch(() => undefined);
     const builds = Array.from({ length: BUILDS }, (_, index) =>
       ended(
         cloud.compute("POST", "/servers", {
@@ -35,30 +35,30 @@ describe("kill -9 of the control plane in the middle of 200 concurrent builds an
     );
     const deletes = first.map((id) => ended(cloud.compute("DELETE", `/servers/${id}`)));
     // Killed when a third of them has been answered.
-    let answered = 0;
+    let responseCount = 0;
     await new Promise<void>((resolve) => {
       for (const request of [...builds, ...deletes]) {
         void request.then(() => {
-          answered += 1;
-          if (answered === 66) {
+          responseCount += 1;
+          if (responseCount === 66) {
             resolve();
           }
         });
       }
     });
     await cloud.controlPlane.kill();
-    const built = (await Promise.all(builds)).filter((answer) => answer?.status === 202);
-    const deleteAnswers = await Promise.all(deletes);
+    const built = (await Promise.all(builds)).filter((response) => response?.status === 202);
+    const deleteResponses = await Promise.all(deletes);
     expect(built.length).toBeGreaterThan(0);
 
     await cloud.startControlPlane();
-    const ids = built.map((answer) => String(answer?.body.server?.id));
+    const ids = built.map((response) => String(response?.body.server?.id));
     await operator.serversIn(ids, "ACTIVE");
     for (const [index, id] of first.entries()) {
-      if (deleteAnswers[index]?.status === 204) {
+      if (deleteResponses[index]?.status === 204) {
         await cloud.eventually(
           () => cloud.compute("GET", `/servers/${id}`),
-          (answer) => answer.status === 404,
+          (response) => response.status === 404,
         );
       }
     }

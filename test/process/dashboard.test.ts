@@ -23,12 +23,12 @@ it("compute-cluster open leads to a page, its events, and an action that is a co
   const abort = new AbortController();
   const events = await fetch(`${cloud.url}/window/events`, { headers: { cookie }, signal: abort.signal });
   const secret = await readUntil(events, /"secret":"([0-9a-f]+)"[\s\S]*"kind":"host","key":"devstack1"/);
-  const answer = await fetch(`${cloud.url}/window/actions/fault-set`, {
+  const response = await fetch(`${cloud.url}/window/actions/fault-set`, {
     method: "POST",
     headers: { cookie, origin: cloud.url, "x-window-session": secret },
     body: JSON.stringify({ host: "devstack1", knob: "driver.spawn=fail:once" }),
   });
-  expect(await answer.json()).toMatchObject({
+  expect(await response.json()).toMatchObject({
     ok: true,
     commands: [`compute-cluster fault set devstack1 'driver.spawn=fail:once' --state-dir ${cloud.stateDir}`],
     lines: ["devstack1: driver.spawn=fail:once"],

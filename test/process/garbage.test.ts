@@ -36,7 +36,7 @@ describe("garbage on every door", () => {
     ["/nowhere/at/all", "{}", 404],
   ])("POST %s with %j is answered with %i", async (path, body, status) => {
     await cloud.authenticate();
-    const answer = await fetch(`${cloud.url}${path}`, {
+    const response = await fetch(`${cloud.url}${path}`, {
       method: "POST",
       headers: {
         "content-type": "application/json",
@@ -45,7 +45,7 @@ describe("garbage on every door", () => {
       },
       body,
     });
-    expect(answer.status).toBe(status);
+    expect(response.status).toBe(status);
     await unharmed();
   });
 
@@ -53,18 +53,18 @@ describe("garbage on every door", () => {
     "%s without a token, with a forged and with a nonsense one is 401",
     async (path) => {
       for (const token of [undefined, "gAAAAABforged", "\t", "x".repeat(5000)]) {
-        const answer = await fetch(
+        const response = await fetch(
           `${cloud.url}${path}`,
           token === undefined ? {} : { headers: { "x-auth-token": token } },
         );
-        expect(answer.status).toBe(401);
+        expect(response.status).toBe(401);
       }
       await unharmed();
     },
   );
 
   it("a body beyond the limit is 413", async () => {
-    const answer = await fetch(`${cloud.url}/compute/v2.1/servers`, {
+    const statusCode = await fetch(`${cloud.url}/compute/v2.1/servers`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-auth-token": await cloud.token() },
       body: JSON.stringify({ server: { name: "x".repeat(20 * 1024 * 1024) } }),
@@ -73,13 +73,13 @@ describe("garbage on every door", () => {
       // The server may answer and cut while the client still sends.
       () => 413,
     );
-    expect(answer).toBe(413);
+    expect(statusCode).toBe(413);
     await unharmed();
   });
 
   it("bytes that are no HTTP are refused", async () => {
     const { hostname, port } = new URL(cloud.url);
-    const answer = await new Promise<string>((resolve, reject) => {
+    const reply = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(port), hostname, () => socket.end("\u0016\u0003\u0001 hello\r\n\r\n"));
       let text = "";
       socket.on("data", (data) => {
@@ -88,19 +88,19 @@ describe("garbage on every door", () => {
       socket.on("close", () => resolve(text));
       socket.on("error", reject);
     });
-    expect(answer).toMatch(/^HTTP\/1.1 400/);
+    expect(reply).toMatch(/^HTTP\/1.1 400/);
     await unharmed();
   });
 
   it("the conductor refuses a wrong join token with 401", async () => {
-    const refused = await new Promise<number | undefined>((resolve) => {
+    const statusCode = await new Promise<number | undefined>((resolve) => {
       const socket = new WebSocket(`${cloud.url.replace("http", "ws")}/conductor`, {
         headers: { authorization: "Bearer no" },
       });
       socket.on("unexpected-response", (_request, response) => resolve(response.statusCode));
       socket.on("open", () => resolve(101));
     });
-    expect(refused).toBe(401);
+    expect(statusCode).toBe(401);
     await unharmed();
   });
 

@@ -10,7 +10,7 @@ import type { Program } from "./support/program.js";
 type Past = "nothing" | "no guests" | "guests";
 
 /** Exit code of an agent that refused to start; see the README. */
-const REFUSED = 3;
+const REJECTED_EXIT_CODE = 3;
 
 describe("the ownership guard, as processes", () => {
   let cloud: LocalCloud;
@@ -68,11 +68,11 @@ describe("the ownership guard, as processes", () => {
   };
 
   /** Starts it, expects a refusal that says each of `words`, and that nothing was touched. */
-  const refuses = async (host: string, args: readonly string[], words: readonly RegExp[]): Promise<void> => {
+  const expectRejection = async (host: string, args: readonly string[], words: readonly RegExp[]): Promise<void> => {
     const before = await world();
     const agent = await cloud.startAgent(host, { args, wait: false });
     const { code } = await agent.exited;
-    expect(code, agent.stderr).toBe(REFUSED);
+    expect(code, agent.stderr).toBe(REJECTED_EXIT_CODE);
     for (const word of words) {
       expect(agent.stderr).toMatch(word);
     }
@@ -102,7 +102,7 @@ describe("the ownership guard, as processes", () => {
 
   it("2.4 G2: another host on the same state directory and hypervisor refuses", async () => {
     over("guests");
-    await refuses(
+    await expectRejection(
       "devstack9",
       ["-o", `state_path=${state("devstack1")}`, ...pointedAt("devstack1")],
       [/devstack1/, /devstack9/],
@@ -113,23 +113,23 @@ describe("the ownership guard, as processes", () => {
     over("guests");
     const file = join(hypervisor("devstack1"), "hypervisor.json");
     await changed(file, (text) => text.replaceAll('"devstack1"', '"renamed"'));
-    await refuses("devstack1", [], [/devstack1/, /renamed/]);
+    await expectRejection("devstack1", [], [/devstack1/, /renamed/]);
   });
 
   it("2.4 G4: the passive agent of a pair, with its own state directory, refuses before any guest is touched", async () => {
     over("guests");
-    await refuses("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
+    await expectRejection("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
   });
 
   it("2.4 G5: so does it when the hypervisor is empty", async () => {
     over("no guests");
-    await refuses("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
+    await expectRejection("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
   });
 
   it("2.4 G6: a second live agent with the same host refuses, and the first goes on", async () => {
     over("nothing");
     const first = await running("devstack1");
-    await refuses("devstack1", [], [new RegExp(`pid ${first.pid}`)]);
+    await expectRejection("devstack1", [], [new RegExp(`pid ${first.pid}`)]);
     expect(first.running).toBe(true);
   });
 
@@ -143,7 +143,7 @@ describe("the ownership guard, as processes", () => {
   it("2.4 G7: compute_id deleted after the first start", async () => {
     over("guests");
     await changed(join(state("devstack1"), "compute_id"), () => null);
-    await refuses("devstack1", [], [/compute_id/]);
+    await expectRejection("devstack1", [], [/compute_id/]);
   });
 
   it("2.4 G8: compute_id cloned from another host", async () => {
@@ -151,7 +151,7 @@ describe("the ownership guard, as processes", () => {
     const second = await cloud.startAgent("devstack2");
     await second.stop();
     await cp(join(state("devstack1"), "compute_id"), join(state("devstack2"), "compute_id"));
-    await refuses("devstack2", [], [/devstack1/, /devstack2/]);
+    await expectRejection("devstack2", [], [/devstack1/, /devstack2/]);
   });
 
   it("2.4 G9: an empty database, and guests on the hypervisor", async () => {
@@ -159,7 +159,7 @@ describe("the ownership guard, as processes", () => {
     const other = await LocalCloud.start();
     try {
       const agent = await other.startAgent("devstack1", { args: pointedAt("devstack1"), wait: false });
-      expect((await agent.exited).code, agent.stderr).toBe(REFUSED);
+      expect((await agent.exited).code, agent.stderr).toBe(REJECTED_EXIT_CODE);
       expect((await other.compute("GET", "/os-services?binary=nova-compute")).body.services).toEqual([]);
     } finally {
       await other.dispose();
@@ -177,7 +177,7 @@ describe("the ownership guard, as processes", () => {
     await operator.evacuate(server, "devstack2");
     await operator.serverIn(server, "ACTIVE");
     expect(await operator.deleteService("devstack1")).toBe(204);
-    await refuses("devstack1", [], [/guest/, new RegExp(server)]);
+    await expectRejection("devstack1", [], [/guest/, new RegExp(server)]);
   });
 
   it("2.4 G11: the service was deleted, and no guest is there: service, node and provider come back, with the same uuid", async () => {
@@ -193,7 +193,7 @@ describe("the ownership guard, as processes", () => {
   it("2.4 G12: another compute_id for the same host and node", async () => {
     over("no guests");
     await changed(join(state("devstack1"), "compute_id"), () => "7f1f0a6e-2f4f-4f39-9d49-0c6b5d3d4a11\n");
-    await refuses("devstack1", [], [/7f1f0a6e-2f4f-4f39-9d49-0c6b5d3d4a11/, /compute_id/]);
+    await expectRejection("devstack1", [], [/7f1f0a6e-2f4f-4f39-9d49-0c6b5d3d4a11/, /compute_id/]);
   });
 
   it("2.4 G13: a guest of another host's instance, without an evacuation, is left alone", async () => {
@@ -215,7 +215,7 @@ describe("the ownership guard, as processes", () => {
     over("guests");
     const before = await world();
     const agent = await cloud.startAgent("backup2", { args: [...pointedAt("devstack1"), "--dry-run"], wait: false });
-    expect((await agent.exited).code, agent.stderr).toBe(REFUSED);
+    expect((await agent.exited).code, agent.stderr).toBe(REJECTED_EXIT_CODE);
     expect(await world()).toEqual(before);
   });
 

@@ -22,14 +22,14 @@ describe("clusters that outlive the command that starts them", () => {
     const [running] = await list();
     expect(running).toMatchObject({ name: "ci-7", state: "running", pid: expect.any(Number) });
     expect(JSON.parse(up.stdout)).toEqual({ ...running, missing: [] });
-    const kept = JSON.parse(await readFile(join(running?.stateDir ?? "", "cluster.json"), "utf8")) as Listed;
-    expect({ url: kept.url, pid: kept.pid, env: kept.env }).toEqual({
+    const savedCluster = JSON.parse(await readFile(join(running?.stateDir ?? "", "cluster.json"), "utf8")) as Listed;
+    expect({ url: savedCluster.url, pid: savedCluster.pid, env: savedCluster.env }).toEqual({
       url: running?.url,
       pid: running?.pid,
       env: { OS_CLIENT_CONFIG_FILE: join(running?.stateDir ?? "", "clouds.yaml"), OS_CLOUD: "devstack" },
     });
 
-    const [waited, inVain, refused, again] = await Promise.all([
+    const [waited, inVain, rejected, again] = await Promise.all([
       run("wait", "--name", "ci-7", "--for", "hosts=1", "--for", "settled"),
       run("wait", "--name", "ci-7", "--for", "server=nobody:ACTIVE", "--timeout", "0"),
       run("delete", "ci-7"),
@@ -37,15 +37,15 @@ describe("clusters that outlive the command that starts them", () => {
     ]);
     expect(waited).toMatchObject({ code: 0, stderr: "" });
     expect(inVain).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no server nobody") });
-    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("down --name ci-7") });
+    expect(rejected).toMatchObject({ code: 3, stderr: expect.stringContaining("down --name ci-7") });
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("another control plane") });
 
     const logged = await run("logs", "--name", "ci-7", "--json", "--since", "10m", "control-plane");
     const lines = logged.stdout.trimEnd().split("\n");
     const requests = lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
-    const asked = requests.find(({ service, user }) => service === "compute-api" && user === "admin");
-    expect(asked).toMatchObject({ source: "control-plane", message: "request", status: 200, method: "GET" });
-    const ofIt = await run("logs", "--name", "ci-7", "--request-id", asked?.request_id ?? "");
+    const loggedRequest = requests.find(({ service, user }) => service === "compute-api" && user === "admin");
+    expect(loggedRequest).toMatchObject({ source: "control-plane", message: "request", status: 200, method: "GET" });
+    const ofIt = await run("logs", "--name", "ci-7", "--request-id", loggedRequest?.request_id ?? "");
     expect(ofIt.stdout).toMatch(/^control-plane \| .*\n$/);
 
     expect(await run("down", "--name", "ci-7")).toMatchObject({ code: 0, stdout: expect.stringContaining("stopped") });

@@ -27,9 +27,9 @@ it("an agent serves metrics over HTTP, logs JSON with the request id of the API,
   const actions = await cloud.compute("GET", `/servers/${id}/os-instance-actions`);
   const requestId = String(actions.body.instanceActions?.[0]?.request_id);
 
-  const answer = await fetch(url);
-  const metrics = await answer.text();
-  expect([answer.status, sample(metrics, 'host_lease_held{host="devstack1"}')]).toEqual([200, 1]);
+  const response = await fetch(url);
+  const metrics = await response.text();
+  expect([response.status, sample(metrics, 'host_lease_held{host="devstack1"}')]).toEqual([200, 1]);
   expect(sample(metrics, "conductor_connected")).toBe(1);
   expect(sample(metrics, 'claims_total{host="devstack1",kind="instance",outcome="succeeded"}')).toBe(1);
   expect(sample(metrics, 'driver_calls_total{host="devstack1",method="spawn",outcome="success"}')).toBe(1);

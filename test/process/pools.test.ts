@@ -75,11 +75,11 @@ describe("an agent process with many hosts", () => {
 
   it("ends with the code of the refusal when none of its hosts serves, and names each", async () => {
     const uri = `fake_libvirt.connection_uri=fake-libvirt://${join(folder, "hypervisors", "rack2-node25")}`;
-    const refused = run("compute-agent", "--host", "other[1-3]", "-o", uri);
-    const { code } = await refused.exited;
+    const rejected = run("compute-agent", "--host", "other[1-3]", "-o", uri);
+    const { code } = await rejected.exited;
     expect(code).toBe(3);
-    expect(refused.stderr).toMatch(/3 hosts do not serve \(refused: [a-z-]+\): other\[1-3\]; other1: /);
-    expect(refused.stderr).toContain("0 of 3 hosts serve; 3 failed: other[1-3]");
+    expect(rejected.stderr).toMatch(/3 hosts do not serve \(refused: [a-z-]+\): other\[1-3\]; other1: /);
+    expect(rejected.stderr).toContain("0 of 3 hosts serve; 3 failed: other[1-3]");
   });
 
   it("of one host is killed with it, and drains with it", async () => {

@@ -20,7 +20,7 @@ const DEBUG = { args: ["--debug"] };
 /** Files whose purpose it is to keep them, and which only their owner may read. */
 const KEEPERS = ["clouds.yaml", "join-token", "agent.conf"];
 
-const GIVEN = { adminPass: "my-own-admin-pass", rebuilt: "my-own-rebuild-pass", wrong: "a-mistyped-password" };
+const PASSWORDS = { adminPass: "my-own-admin-pass", rebuilt: "my-own-rebuild-pass", wrong: "a-mistyped-password" };
 const FORGED = "gAAAAABforged-token-of-somebody";
 
 function login(user: string, password: string) {
@@ -38,7 +38,7 @@ async function busyDay(): Promise<readonly string[]> {
   const clouds = parse(await readFile(join(cloud.stateDir, "clouds.yaml"), "utf8")).clouds;
   const passwords = ["devstack", "devstack-demo"].map((name) => String(clouds[name].auth.password));
   const demo = String((await login("demo", passwords[1] ?? "")).headers["x-subject-token"]);
-  expect((await login("admin", GIVEN.wrong)).status).toBe(401);
+  expect((await login("admin", PASSWORDS.wrong)).status).toBe(401);
   expect((await cloud.request("GET", "/compute/v2.1/servers", undefined, { "x-auth-token": FORGED })).status).toBe(401);
   expect((await cloud.request("GET", "/compute/v2.1/os-services", undefined, { "x-auth-token": demo })).status).toBe(
     403,
@@ -47,13 +47,13 @@ async function busyDay(): Promise<readonly string[]> {
   expect(
     (await cloud.request("GET", "/placement/resource_providers", undefined, { "x-auth-token": FORGED })).status,
   ).toBe(401);
-  await cloud.compute("POST", "/servers", { server: { name: 5, adminPass: GIVEN.adminPass } });
+  await cloud.compute("POST", "/servers", { server: { name: 5, adminPass: PASSWORDS.adminPass } });
   const server = { name: "vm1", flavorRef: "1", imageRef: await operator.image(), networks: "none", host: "devstack1" };
-  const made = await cloud.compute("POST", "/servers", { server: { ...server, adminPass: GIVEN.adminPass } });
+  const made = await cloud.compute("POST", "/servers", { server: { ...server, adminPass: PASSWORDS.adminPass } });
   const second = await cloud.compute("POST", "/servers", { server: { ...server, name: "vm2" } });
   const [vm1, vm2] = [String(made.body.server?.id), String(second.body.server?.id)];
   await Promise.all([vm1, vm2].map((id) => operator.serverIn(id, "ACTIVE")));
-  const rebuild = { imageRef: server.imageRef, adminPass: GIVEN.rebuilt };
+  const rebuild = { imageRef: server.imageRef, adminPass: PASSWORDS.rebuilt };
   expect((await cloud.compute("POST", `/servers/${vm1}/action`, { rebuild })).status).toBe(202);
   await operator.serverIn(vm1, "ACTIVE");
   await agents[0]?.kill();
@@ -62,14 +62,22 @@ async function busyDay(): Promise<readonly string[]> {
   await operator.serverIn(vm2, "ACTIVE");
   agents = [await cloud.startAgent("devstack1", DEBUG), ...agents];
   const generated = String(second.body.server?.adminPass);
-  return [...passwords, demo, await cloud.token(), await cloud.joinToken(), generated, FORGED, ...Object.values(GIVEN)];
+  return [
+    ...passwords,
+    demo,
+    await cloud.token(),
+    await cloud.joinToken(),
+    generated,
+    FORGED,
+    ...Object.values(PASSWORDS),
+  ];
 }
 
 /** Everything that processes have printed, and every file but the keepers' and guests' disks, by name. */
 async function written(): Promise<ReadonlyMap<string, string>> {
-  const texts = new Map<string, string>();
+  const contents = new Map<string, string>();
   for (const [index, { stdout, stderr }] of [cloud.controlPlane, ...agents].entries()) {
-    texts.set(`process ${index}`, stdout + stderr);
+    contents.set(`process ${index}`, stdout + stderr);
   }
   const entries = await readdir(cloud.stateDir, { recursive: true, withFileTypes: true });
   for (const entry of entries.filter((each) => each.isFile() && !/disk/.test(each.name))) {
@@ -77,19 +85,19 @@ async function written(): Promise<ReadonlyMap<string, string>> {
     if (KEEPERS.includes(entry.name)) {
       expect((await stat(path)).mode & 0o777, entry.name).toBe(0o600);
     } else {
-      texts.set(entry.name, await readFile(path, "latin1"));
+      contents.set(entry.name, await readFile(path, "latin1"));
     }
   }
-  return texts;
+  return contents;
 }
 
 test("no token and no password gets into a log, a database or a file of the hypervisor", async () => {
   const secrets = await busyDay();
   expect(secrets.every((secret) => secret.length >= 12)).toBe(true);
-  const texts = await written();
-  expect(texts.size).toBeGreaterThan(8);
-  expect(texts.get("process 0")).toContain("listening on");
-  const leaks = [...texts].flatMap(([name, text]) =>
+  const contents = await written();
+  expect(contents.size).toBeGreaterThan(8);
+  expect(contents.get("process 0")).toContain("listening on");
+  const leaks = [...contents].flatMap(([name, text]) =>
     [...secrets.filter((secret) => text.includes(secret)), ...(text.match(/gAAAAA[\w-]{20,}/) ?? [])].map(
       (secret) => `${secret.slice(0, 12)}… in ${name}`,
     ),

@@ -10,20 +10,20 @@ const DESTINATION = "devstack2";
 const REQUEST = { instanceUuid: "00000000-0000-4000-8000-000000000001", migrationId: 1, requestId: "req-1" };
 const QUESTION = { ...REQUEST, blockMigration: null, data: {} };
 
-type Answer = (asked: number, context: RequestContext) => Promise<Readonly<Record<string, unknown>>>;
+type ReplyHandler = (callCount: number, context: RequestContext) => Promise<Readonly<Record<string, unknown>>>;
 
 /** Two agents; what the destination is asked takes `answer`'s time. */
-async function start(answer: Answer) {
+async function start(handle: ReplyHandler) {
   const world = new VirtualWorld();
   world.network.latency = 20;
   const cluster = await startInProcessConductor(world);
-  let asked = 0;
+  let callCount = 0;
   const serve = async (agent: AgentInWorld) => {
     const handlers: AgentHandlers = {
       ...agentHandlers(() => {}),
       pre_live_migration: async (_, context) => {
-        asked += 1;
-        return answer(asked, context);
+        callCount += 1;
+        return handle(callCount, context);
       },
     };
     await agent.session.acquireLease();
@@ -41,54 +41,54 @@ async function start(answer: Answer) {
       await world.advance(milliseconds);
       world.network.heal(`agent-${host}`, "control-plane");
     })();
-  return { world, cluster, destination, serve, ask, cutOff, asked: () => asked };
+  return { world, cluster, destination, serve, ask, cutOff, callCount: () => callCount };
 }
 
 test("a call is carried out once, and answered, when the caller was cut off while it ran", async () => {
-  const { world, ask, cutOff, asked } = await start(async (n) => {
+  const { world, ask, cutOff, callCount } = await start(async (n) => {
     await world.spawn({ name: "work" }).timers.sleep(15_000);
     return { answer: n };
   });
-  const answer = ask();
+  const reply = ask();
   await world.advance(1_000);
   await cutOff(SOURCE, 30_000);
-  expect(await world.runUntil(answer)).toEqual({ answer: 1 });
-  expect(asked()).toBe(1);
+  expect(await world.runUntil(reply)).toEqual({ answer: 1 });
+  expect(callCount()).toBe(1);
 });
 
 test("a call that runs when its caller is back is waited for, and not begun again", async () => {
-  const { world, ask, cutOff, asked } = await start(async (n) => {
+  const { world, ask, cutOff, callCount } = await start(async (n) => {
     await world.spawn({ name: "work" }).timers.sleep(60_000);
     return { answer: n };
   });
-  const answer = ask();
+  const reply = ask();
   await world.advance(1_000);
   await cutOff(SOURCE, 30_000);
-  expect(await world.runUntil(answer)).toEqual({ answer: 1 });
-  expect(asked()).toBe(1);
+  expect(await world.runUntil(reply)).toEqual({ answer: 1 });
+  expect(callCount()).toBe(1);
 });
 
 test("the control plane is restarted while a call runs: the destination answers what it is about already", async () => {
-  const { world, cluster, ask, cutOff, asked } = await start(async (n) => {
+  const { world, cluster, ask, cutOff, callCount } = await start(async (n) => {
     await world.spawn({ name: "work" }).timers.sleep(60_000);
     return { answer: n };
   });
-  const answer = ask();
+  const reply = ask();
   await world.advance(1_000);
   cluster.kill();
   await cluster.restart();
   // The destination is back first: a host that nobody serves is answered for at once.
   await cutOff(SOURCE, 15_000);
-  expect(await world.runUntil(answer)).toEqual({ answer: 1 });
-  expect(asked()).toBe(1);
+  expect(await world.runUntil(reply)).toEqual({ answer: 1 });
+  expect(callCount()).toBe(1);
 });
 
 test("an answer that did not reach the caller outlives the destination and the control plane", async () => {
-  const { world, cluster, destination, serve, ask, cutOff, asked } = await start(async (n) => {
+  const { world, cluster, destination, serve, ask, cutOff, callCount } = await start(async (n) => {
     await world.spawn({ name: "work" }).timers.sleep(5_000);
     return { answer: n };
   });
-  const answer = ask();
+  const reply = ask();
   await world.advance(1_000);
   world.network.partition(`agent-${SOURCE}`, "control-plane");
   await world.advance(10_000);
@@ -97,15 +97,15 @@ test("an answer that did not reach the caller outlives the destination and the c
   cluster.kill();
   await cluster.restart();
   await cutOff(SOURCE, 20_000);
-  expect(await world.runUntil(answer)).toEqual({ answer: 1 });
-  expect(asked()).toBe(1);
+  expect(await world.runUntil(reply)).toEqual({ answer: 1 });
+  expect(callCount()).toBe(1);
 });
 
 test("a destination that has to wait does not begin what its caller has given up", async () => {
   let began = false;
   const { world, ask } = await start(async (_, context) => {
     await world.spawn({ name: "lock" }).timers.sleep(20_000);
-    context.refuseGivenUp();
+    context.assertCallerWaiting();
     began = true;
     return {};
   });
@@ -120,7 +120,7 @@ test("a caller that was cut off before it could ask waits no longer for that", a
   const { world, ask } = await start(async (_, context) => {
     await world.spawn({ name: "lock" }).timers.sleep(10_000);
     try {
-      context.refuseGivenUp();
+      context.assertCallerWaiting();
     } catch (error) {
       left = String(error);
     }
@@ -136,7 +136,7 @@ test("a caller that was cut off before it could ask waits no longer for that", a
 });
 
 test("an agent whose host another boot holds asks nobody for anything", async () => {
-  const { world, cluster, ask, asked } = await start(async () => ({}));
+  const { world, cluster, ask, callCount } = await start(async () => ({}));
   world.network.partition(`agent-${SOURCE}`, "control-plane");
   const outcome = ask().catch((error: Error) => error.name);
   await world.advance(15_000);
@@ -144,5 +144,5 @@ test("an agent whose host another boot holds asks nobody for anything", async ()
   await world.runUntil(successor.session.acquireLease());
   world.network.heal(`agent-${SOURCE}`, "control-plane");
   expect(await world.runUntil(outcome)).toBe("HostLeaseHeld");
-  expect(asked()).toBe(0);
+  expect(callCount()).toBe(0);
 });

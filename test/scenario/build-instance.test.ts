@@ -39,8 +39,8 @@ describe("6.1 build, rows 4-7", () => {
       powerState: 1,
       launchedAt: world.runtime.clock.now(),
     });
-    const shown = agent.steps.filter((step) => /"taskState"|driver (prepare|spawn)/.test(step));
-    expect(shown.map((step) => step.match(/driver \w+|"taskState":(null|"\w+")/)?.[0])).toEqual([
+    const relevantSteps = agent.steps.filter((step) => /"taskState"|driver (prepare|spawn)/.test(step));
+    expect(relevantSteps.map((step) => step.match(/driver \w+|"taskState":(null|"\w+")/)?.[0])).toEqual([
       `"taskState":null`,
       `"taskState":"networking"`,
       "driver prepareForSpawn",
@@ -130,11 +130,11 @@ describe("6.1 build, rows 4-7", () => {
   });
 
   test("6.1 row 7 deleted while it was spawning, and the agent dies: the next start finds it on the host", async () => {
-    const { agent: whole, world: first, vm: sample } = await deletedWhileSpawning();
-    await first.build(whole, sample);
-    const spawned = whole.steps.findIndex((step) => step.includes("driver spawn"));
-    expect(whole.steps.length - spawned).toBeGreaterThan(3);
-    for (let step = spawned + 1; step < whole.steps.length; step += 1) {
+    const { agent: baseline, world: first, vm: sample } = await deletedWhileSpawning();
+    await first.build(baseline, sample);
+    const spawned = baseline.steps.findIndex((step) => step.includes("driver spawn"));
+    expect(baseline.steps.length - spawned).toBeGreaterThan(3);
+    for (let step = spawned + 1; step < baseline.steps.length; step += 1) {
       const { world, agent, vm } = await deletedWhileSpawning(`kill ${step}`);
       const dead = agent.dieBefore(step);
       void world.build(agent, vm);

@@ -15,9 +15,9 @@ async function setUp(seed = "build") {
 
 describe("6.1 the agent is killed before each step of a build", () => {
   test("6.1 crash rows: 2.6 and 2.7 find an instance that they know, and the user's delete leaves nothing", async () => {
-    const { agent: whole, world: first, vm: sample } = await setUp();
-    await first.build(whole, sample);
-    const steps = whole.steps.length;
+    const { agent: baseline, world: first, vm: sample } = await setUp();
+    await first.build(baseline, sample);
+    const steps = baseline.steps.length;
     expect(steps).toBeGreaterThan(10);
     for (let step = 0; step < steps; step += 1) {
       const { world, agent, vm } = await setUp(`kill ${step}`);

@@ -90,7 +90,7 @@ test("what was acknowledged is there after a kill, tokens included", async () =>
   const server = { name: "vm", flavorRef: "1", imageRef: CIRROS, networks: "none", max_count: 5 };
   const created = await ask(first, "POST", "/v2.1/servers", token, { server });
   expect(created.status).toBe(202);
-  const kept = first.store.instances.create({
+  const activeInstance = first.store.instances.create({
     ...(first.store.requests.buildRequests()[0]?.instance ?? expect.unreachable()),
     uuid: "00000000-0000-4000-8000-00000000000a",
     host: "devstack1",
@@ -99,8 +99,8 @@ test("what was acknowledged is there after a kill, tokens included", async () =>
     vmState: "active",
     taskState: null,
   });
-  first.store.mappings.mapInstance(kept.uuid, kept.projectId, "cell1");
-  expect((await ask(first, "DELETE", `/v2.1/servers/${kept.uuid}`, token)).status).toBe(204);
+  first.store.mappings.mapInstance(activeInstance.uuid, activeInstance.projectId, "cell1");
+  expect((await ask(first, "DELETE", `/v2.1/servers/${activeInstance.uuid}`, token)).status).toBe(204);
   // Closing is what the end of a process does to the file; nothing is written then.
   first.store.close();
 

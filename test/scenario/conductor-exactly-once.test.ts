@@ -42,11 +42,11 @@ describe("calls and casts are carried out once, in order, whatever breaks", () =
     const service = store.services.create({ host: HOST, binary: "nova-compute", topic: "compute", version: 73 });
     /** Casts that each boot of the agent took. */
     const boots: string[][] = [];
-    const asked: string[] = [];
+    const castIds: string[] = [];
     const fromAgent: string[] = [];
     const calls: string[] = [];
     const confirmed: string[] = [];
-    let answered = 0;
+    let repliedCount = 0;
     let unsure = 0;
 
     const boot = (): AgentInWorld => {
@@ -69,21 +69,21 @@ describe("calls and casts are carried out once, in order, whatever breaks", () =
       mine.session.call("service_report_state", { id: service.id }, { timeout: 3_600_000 }).then(
         () => {
           unsure -= 1;
-          answered += 1;
+          repliedCount += 1;
         },
         () => {},
       );
     };
 
     for (const { what, wait } of steps) {
-      const id = `req-${asked.length + fromAgent.length + calls.length}`;
+      const id = `req-${castIds.length + fromAgent.length + calls.length}`;
       const params = { instanceUuid: "00000000-0000-4000-8000-000000000001", requestId: id };
       switch (what.kind) {
         case "call":
           call();
           break;
         case "cast":
-          asked.push(id);
+          castIds.push(id);
           store.transaction(() => cluster.conductor.bus.cast(HOST, "terminate_instance", params, id));
           break;
         case "cast from agent":
@@ -129,18 +129,18 @@ describe("calls and casts are carried out once, in order, whatever breaks", () =
 
     // Calls: each acknowledged one counts once; those of killed agents at most once.
     const { reportCount } = store.services.get(service.id) ?? { reportCount: -1 };
-    expect(reportCount).toBeGreaterThanOrEqual(answered);
-    expect(reportCount).toBeLessThanOrEqual(answered + unsure);
+    expect(reportCount).toBeGreaterThanOrEqual(repliedCount);
+    expect(reportCount).toBeLessThanOrEqual(repliedCount + unsure);
     if (boots.length === 1) {
       expect(unsure).toBe(0);
     }
     // Calls of agents: what was answered was done. Casts: none lost. Of both, within a boot none twice; and the casts of one
     // sender in their order.
     expect(boots.flat()).toEqual(expect.arrayContaining(confirmed));
-    expect(new Set(boots.flat().filter((id) => !calls.includes(id)))).toEqual(new Set([...asked, ...fromAgent]));
+    expect(new Set(boots.flat().filter((id) => !calls.includes(id)))).toEqual(new Set([...castIds, ...fromAgent]));
     for (const taken of boots) {
       expect(new Set(taken).size).toBe(taken.length);
-      expect(taken.filter((id) => asked.includes(id))).toEqual(asked.filter((id) => taken.includes(id)));
+      expect(taken.filter((id) => castIds.includes(id))).toEqual(castIds.filter((id) => taken.includes(id)));
       expect(taken.filter((id) => fromAgent.includes(id))).toEqual(fromAgent.filter((id) => taken.includes(id)));
     }
     expect(store.messages.pending(HOST)).toEqual([]);

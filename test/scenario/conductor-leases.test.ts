@@ -40,10 +40,10 @@ describe("2.4 G6: two live agents with one host never both act", () => {
     await world.runUntil(first.session.acquireLease());
     await world.advance(60_000);
     const before = world.now;
-    const refusal = await world.runUntil(outcomeOf(second.session.acquireLease()));
+    const rejection = await world.runUntil(outcomeOf(second.session.acquireLease()));
     expect(world.now).toBe(before);
-    expect(refusal).toBeInstanceOf(HostLeaseHeld);
-    expect((refusal as HostLeaseHeld).message).toMatch(
+    expect(rejection).toBeInstanceOf(HostLeaseHeld);
+    expect((rejection as HostLeaseHeld).message).toMatch(
       new RegExp(
         `host ${HOST} is held by another live agent: pid ${first.runtime.processes.pid} .*boot id [0-9a-f-]{36}, last seen [0-9.]+ s ago\\. Stop that agent, or start this one with another --host`,
       ),

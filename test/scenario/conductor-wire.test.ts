@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   ConductorUnreachable,
   InvalidParameters,
-  JoinTokenRefused,
+  JoinTokenRejected,
   MessagingTimeout,
   ServiceNotFound,
   UnexpectedTaskState,
@@ -17,18 +17,18 @@ const SERVICE = { binary: "nova-compute", topic: "compute", version: 73, enableN
 const INSTANCE = "00000000-0000-4000-8000-000000000001";
 
 /** Handlers that answer like an agent with nothing to do, and keep what they were asked. */
-function handlers(asked: string[], own: Partial<AgentHandlers> = {}): AgentHandlers {
-  return agentHandlers((method, _params, requestId) => asked.push(`${method} ${requestId}`), own);
+function handlers(requests: string[], own: Partial<AgentHandlers> = {}): AgentHandlers {
+  return agentHandlers((method, _params, requestId) => requests.push(`${method} ${requestId}`), own);
 }
 
 async function start() {
   const world = new VirtualWorld();
   const tasks: number[] = [];
   const cluster = await startInProcessConductor(world, { conductor: { onTask: () => tasks.push(world.now) } });
-  const asked: string[] = [];
+  const requests: string[] = [];
   const agent = cluster.agent("devstack1");
   await world.runUntil(agent.session.acquireLease());
-  return { world, cluster, asked, tasks, agent, session: agent.session };
+  return { world, cluster, asked: requests, tasks, agent, session: agent.session };
 }
 
 describe("calls", () => {
@@ -61,9 +61,9 @@ describe("calls", () => {
     const call = session.call("placement_access", {}, { timeout: 5_000 });
     await expect(world.runUntil(call)).rejects.toThrow(MessagingTimeout);
     expect(world.now - before).toBe(5_000);
-    const given = new AbortController();
-    const other = session.call("placement_access", {}, { signal: given.signal });
-    given.abort(new Error("enough"));
+    const controller = new AbortController();
+    const other = session.call("placement_access", {}, { signal: controller.signal });
+    controller.abort(new Error("enough"));
     await expect(other).rejects.toThrow("enough");
   });
 
@@ -92,27 +92,27 @@ describe("calls", () => {
 
 describe("casts", () => {
   test("reach an agent when it serves, with their request id, and not while it does not", async () => {
-    const { world, cluster, session, asked } = await start();
+    const { world, cluster, session, asked: requests } = await start();
     const cast = (id: string) =>
       cluster.conductor.bus.cast("devstack1", "start_instance", { instanceUuid: INSTANCE, requestId: id }, id);
     cast("req-1");
     await world.advance(1_000);
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     expect(cluster.conductor.bus.serves("devstack1")).toBe(false);
-    await world.runUntil(session.serve(handlers(asked)));
+    await world.runUntil(session.serve(handlers(requests)));
     cast("req-2");
     await world.advance(10);
-    expect(asked).toEqual(["start_instance req-1", "start_instance req-2"]);
+    expect(requests).toEqual(["start_instance req-1", "start_instance req-2"]);
     await world.runUntil(session.stopServing());
     cast("req-3");
     await world.advance(1_000);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
     expect(cluster.store.messages.pending("devstack1")).toHaveLength(1);
   });
 
   test("of a transaction that is undone are never sent", async () => {
-    const { world, cluster, session, asked } = await start();
-    await world.runUntil(session.serve(handlers(asked)));
+    const { world, cluster, session, asked: requests } = await start();
+    await world.runUntil(session.serve(handlers(requests)));
     const work = () => {
       const params = { instanceUuid: INSTANCE, requestId: "req-1" };
       cluster.conductor.bus.cast("devstack1", "start_instance", params, "req-1");
@@ -120,24 +120,24 @@ describe("casts", () => {
     };
     expect(() => cluster.store.transaction(work)).toThrow("undone");
     await world.advance(1_000);
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   test("more than the window holds arrive all, in order", async () => {
-    const { world, cluster, session, asked } = await start();
+    const { world, cluster, session, asked: requests } = await start();
     const ids = Array.from({ length: 300 }, (_, index) => `req-${index}`);
     for (const id of ids) {
       cluster.conductor.bus.cast("devstack1", "stop_instance", { instanceUuid: INSTANCE, requestId: id }, id);
     }
-    await world.runUntil(session.serve(handlers(asked)));
+    await world.runUntil(session.serve(handlers(requests)));
     await world.advance(1_000);
-    expect(asked).toEqual(ids.map((id) => `stop_instance ${id}`));
+    expect(requests).toEqual(ids.map((id) => `stop_instance ${id}`));
   });
 
   test("one that was refused between two handlers is not lost when a later one overtook it", async () => {
-    const { world, cluster, session, asked } = await start();
+    const { world, cluster, session, asked: requests } = await start();
     world.network.latency = 20;
-    await world.runUntil(session.serve(handlers(asked)));
+    await world.runUntil(session.serve(handlers(requests)));
     const cast = (id: string) =>
       cluster.conductor.bus.cast("devstack1", "start_instance", { instanceUuid: INSTANCE, requestId: id }, id);
     cast("req-1");
@@ -146,10 +146,10 @@ describe("casts", () => {
     await world.advance(17);
     const stopped = session.stopServing();
     await world.advance(2);
-    const served = session.serve(handlers(asked));
+    const served = session.serve(handlers(requests));
     await world.runUntil(Promise.all([stopped, served]));
     await world.advance(100);
-    expect(asked).toEqual(["start_instance req-1", "start_instance req-2"]);
+    expect(requests).toEqual(["start_instance req-1", "start_instance req-2"]);
   });
 
   test("a handler that fails has taken its message", async () => {
@@ -175,23 +175,23 @@ describe("casts", () => {
   });
 
   test("the operator's stop is a cast with an action, refused while something else runs", async () => {
-    const { world, cluster, session, asked } = await start();
+    const { world, cluster, session, asked: requests } = await start();
     const { store } = cluster;
     const service = addService(store);
     const node = addNode(store, service);
     const place = { host: "devstack1", node: node.hypervisorHostname, computeId: node.id };
     addInstance(store, INSTANCE, { ...place, vmState: "active", taskState: null });
-    await world.runUntil(session.serve(handlers(asked)));
+    await world.runUntil(session.serve(handlers(requests)));
     const stop = () =>
       world.runUntil(session.call("stop_instance", { instanceUuid: INSTANCE }, { requestId: "req-7" }));
     await stop();
     await world.advance(10);
-    expect(asked).toEqual(["stop_instance req-7"]);
+    expect(requests).toEqual(["stop_instance req-7"]);
     expect(store.instances.get(INSTANCE)?.taskState).toBe("powering-off");
     expect(store.actions.list(INSTANCE)).toMatchObject([{ action: "stop", requestId: "req-7" }]);
     await expect(stop()).rejects.toThrow(UnexpectedTaskState);
     await world.advance(10);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 });
 
@@ -219,9 +219,9 @@ describe("calls to agents", () => {
     await expect(world.runUntil(call(60_000))).rejects.toThrow(MessagingTimeout);
     expect(world.now).toBe(before);
     await world.runUntil(session.serve(handlers([], { set_host_enabled: () => new Promise(() => {}) })));
-    const asked = world.now;
+    const requestedAt = world.now;
     await expect(world.runUntil(call(3_000))).rejects.toThrow(/did not answer set_host_enabled within 3000 ms/);
-    expect(world.now - asked).toBe(3_000);
+    expect(world.now - requestedAt).toBe(3_000);
   });
 
   test("fail when the agent dies, or answers with something else", async () => {
@@ -233,19 +233,19 @@ describe("calls to agents", () => {
     await expect(world.runUntil(call())).rejects.toThrow(/something that is no answer to it/);
     await world.runUntil(session.stopServing());
     await world.runUntil(session.serve(handlers([], { set_host_enabled: () => new Promise(() => {}) })));
-    const asked = call();
+    const pendingCall = call();
     await world.advance(1);
     agent.runtime.kill();
-    await expect(world.runUntil(asked)).rejects.toThrow(MessagingTimeout);
+    await expect(world.runUntil(pendingCall)).rejects.toThrow(MessagingTimeout);
   });
 });
 
 describe("the connection", () => {
   test("tells its states, comes back with growing waits, and takes everything up again", async () => {
-    const { world, cluster, agent, session, asked } = await start();
+    const { world, cluster, agent, session, asked: requests } = await start();
     const states: [ConnectionState, string][] = [];
     agent.connection.onState((state, detail) => states.push([state, detail]));
-    await world.runUntil(session.serve(handlers(asked)));
+    await world.runUntil(session.serve(handlers(requests)));
     cluster.kill();
     await world.advance(30_000);
     const waits = states.filter(([state]) => state === "waiting").map(([, detail]) => detail);
@@ -262,10 +262,10 @@ describe("the connection", () => {
   test("a refused join token is final", async () => {
     const { world, cluster } = await start();
     const { connection, session } = cluster.agent("devstack9", { connect: { joinToken: "wrong" } });
-    await expect(world.runUntil(connection.connected())).rejects.toThrow(JoinTokenRefused);
+    await expect(world.runUntil(connection.connected())).rejects.toThrow(JoinTokenRejected);
     expect(connection.state).toBe("closed");
     await expect(session.call("placement_access", {})).rejects.toThrow(/the join token is missing or wrong/);
-    await expect(session.acquireLease()).rejects.toThrow(JoinTokenRefused);
+    await expect(session.acquireLease()).rejects.toThrow(JoinTokenRejected);
   });
 
   test("gives up when it was told to", async () => {

@@ -7,21 +7,21 @@ for (const [what, meanwhile] of [
   ["waits for its confirmation", () => ({ vmState: "resized" as const, oldFlavor: BIGGER, newFlavor: FLAVOR })],
   ["has brought it back", ({ s }: ColdMove) => ({ host: s.host, node: s.hypervisorHostname, computeId: s.id })],
 ] as const) {
-  scenario(`6.3 OPT Confirm: what fails leaves the server to a next move that ${what}`, async (lab) => {
-    await startHosts(lab);
-    const move = await resized(lab);
-    const { migrationContext: context } = lab.instance(VM);
+  scenario(`6.3 OPT Confirm: what fails leaves the server to a next move that ${what}`, async (harness) => {
+    await startHosts(harness);
+    const move = await resized(harness);
+    const { migrationContext: context } = harness.instance(VM);
     const now = meanwhile(move);
-    lab.beforePlacement = (host, request) => {
+    harness.beforePlacement = (host, request) => {
       if (host === "devstack1" && request.endsWith(move.migration.uuid) && request.startsWith("PUT")) {
-        lab.store.instances.save(VM, { ...now, migrationContext: context && { ...context, migrationId: 7 } });
+        harness.store.instances.save(VM, { ...now, migrationContext: context && { ...context, migrationId: 7 } });
         throw new Error("Placement is broken");
       }
     };
     castConfirm(move);
-    await lab.world.runUntil(() => statusOf(move) === "error");
-    await lab.world.advance(1_000);
-    expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: null, ...now });
-    expect(lab.store.instances.fault(VM)).toBeNull();
+    await harness.world.runUntil(() => statusOf(move) === "error");
+    await harness.world.advance(1_000);
+    expect(harness.instance(VM)).toMatchObject({ vmState: "active", taskState: null, ...now });
+    expect(harness.store.instances.fault(VM)).toBeNull();
   });
 }

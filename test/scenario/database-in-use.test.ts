@@ -23,11 +23,11 @@ test.each(Object.entries(DATABASE_OPENERS))(
   "a database file of %s is refused by name, with what to do, when another process has it",
   async (_name, open) => {
     const path = join(folder, "state.sqlite");
-    const opened = await open(path);
-    const refused = await open(path).catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(DatabaseUnusable);
-    expect((refused as Error).message).toMatch(IN_USE);
-    opened.close();
+    const database = await open(path);
+    const rejection = await open(path).catch((error: unknown) => error);
+    expect(rejection).toBeInstanceOf(DatabaseUnusable);
+    expect((rejection as Error).message).toMatch(IN_USE);
+    database.close();
   },
 );
 

@@ -4,7 +4,7 @@ import {
   checkDeleteOrder,
   checkPersistedUsage,
   checkUsage,
-  judgedCounts,
+  countChecks,
 } from "../fixtures/invariants-tracker.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { CONFLICT } from "../fixtures/tracker-http.js";
@@ -33,7 +33,7 @@ describe("6.2 delete, host up", () => {
   test("6.2 host up: guest → vm deleted → usage → allocations (force) → row (V23, V20)", async () => {
     const { world, agent, vm, remove } = await setUp();
     await remove();
-    expect(judgedCounts(world)).toBeGreaterThan(0);
+    expect(countChecks(world)).toBeGreaterThan(0);
     checkDeleteOrder(agent.steps, vm.uuid);
     expect(agent.hypervisor.guests.size).toBe(0);
     expect(agent.hypervisor.disks.size).toBe(0);
@@ -156,9 +156,9 @@ describe("6.2 delete, host up", () => {
 
 describe("2.6 a delete that died", () => {
   test("6.2 killed before each step: after the restart the instance is gone for good", async () => {
-    const { agent: whole, remove: run } = await setUp();
+    const { agent: baseline, remove: run } = await setUp();
     await run();
-    const steps = whole.steps.length;
+    const steps = baseline.steps.length;
     expect(steps).toBeGreaterThan(6);
     for (let step = 0; step < steps; step += 1) {
       const { world, agent, vm, remove } = await setUp(`kill ${step}`);

@@ -344,9 +344,9 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
 
 describe("6.7 the destination is killed before each step", () => {
   test("6.7 killed: never host = D without status done, S keeps its allocation, usage is right after the restart", async () => {
-    const { agent: whole, evacuate: run } = await setUp();
+    const { agent: baseline, evacuate: run } = await setUp();
     await run();
-    const steps = whole.steps.length;
+    const steps = baseline.steps.length;
     expect(steps).toBeGreaterThan(8);
     for (let step = 0; step < steps; step += 1) {
       const { world, agent, vm, evacuate, both, status } = await setUp({}, `kill ${step}`);

@@ -48,7 +48,7 @@ describe("6.7 OPT an evacuation of a server that waits for the confirmation of i
     expect(world.instance()?.systemMetadata).not.toHaveProperty("set_aside_by");
     await world.start("devstack2");
     await world.cloud.world.advance(120_000);
-    await world.isWhole("devstack1");
+    await world.expectConsistent("devstack1");
     expect(world.instance()).toMatchObject({ taskState: null, oldFlavor: null, newFlavor: null });
     expect(world.instance()?.flavor.flavorid).toBe(flavor);
   });
@@ -62,7 +62,7 @@ describe("6.7 OPT an evacuation of a server that waits for the confirmation of i
     expect(await world.traces()).not.toContain("devstack1/domains");
     await world.start("devstack2");
     await world.cloud.world.advance(120_000);
-    await world.isWhole("devstack3");
+    await world.expectConsistent("devstack3");
   });
 
   test.each(["claim", "probe", "spawn", "record"])(
@@ -81,7 +81,7 @@ describe("6.7 OPT an evacuation of a server that waits for the confirmation of i
       await world.evacuated("devstack1");
       await world.start("devstack2");
       await world.cloud.world.advance(120_000);
-      await world.isWhole("devstack1");
+      await world.expectConsistent("devstack1");
     },
   );
 
@@ -94,7 +94,7 @@ describe("6.7 OPT an evacuation of a server that waits for the confirmation of i
     expect(await world.traces()).toContain("devstack1/domains");
     await world.start("devstack2");
     await world.cloud.world.advance(120_000);
-    await world.isWhole("devstack2");
+    await world.expectConsistent("devstack2");
   });
 
   test("an earlier release has ended the move, and left its guest on the source: the next evacuation recovers it", async () => {
@@ -109,6 +109,6 @@ describe("6.7 OPT an evacuation of a server that waits for the confirmation of i
     await world.evacuated("devstack1");
     await world.start("devstack2");
     await world.cloud.world.advance(120_000);
-    await world.isWhole("devstack1");
+    await world.expectConsistent("devstack1");
   });
 });

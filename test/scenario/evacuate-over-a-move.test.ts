@@ -19,7 +19,7 @@ const service = (host: string, down: boolean) => world.service(host, down);
 const start = (host: string) => world.start(host);
 const dies = (host: string) => world.dies(host);
 const evacuated = (host?: string) => world.evacuated(host);
-const isWhole = (host: string) => world.isWhole(host);
+const expectIntact = (host: string) => world.expectConsistent(host);
 const hasEnded = (host: string) => world.hasEnded(host);
 
 beforeEach(async () => {
@@ -46,7 +46,7 @@ describe("6.7 an evacuation over a running move ends it", () => {
     await evacuated();
     await start("devstack1");
     await cloud.world.advance(120_000);
-    await isWhole("devstack3");
+    await expectIntact("devstack3");
     expect(instance()).toMatchObject({ taskState: null, oldFlavor: null, newFlavor: null });
     expect(instance()?.flavor.flavorid).toBe("1");
   });
@@ -68,7 +68,7 @@ describe("6.7 an evacuation over a running move ends it", () => {
     }
     await start("devstack2");
     await cloud.world.advance(120_000);
-    await isWhole("devstack3");
+    await expectIntact("devstack3");
   });
 });
 
@@ -111,7 +111,7 @@ describe("6.7 an evacuation that fails over a move leaves the guest that its sou
     expect(instance()).toMatchObject({ host, vmState, taskState: null, powerState });
     expect(instance()?.systemMetadata).not.toHaveProperty("set_aside_by");
     expect(await setAside(host)).toBe(false);
-    await isWhole(host);
+    await expectIntact(host);
   }
 
   test.each([
@@ -244,7 +244,7 @@ describe("6.7 an evacuation that fails over a move leaves the guest that its sou
     await start("devstack1");
     await service("devstack1", false);
     await cloud.world.advance(120_000);
-    await isWhole("devstack2");
+    await expectIntact("devstack2");
     await act({ "os-migrateLive": { host: "devstack1", block_migration: "auto" } });
     await cloud.serverIs(
       id,
@@ -279,7 +279,7 @@ describe("6.7 an evacuation to the destination of the move that it has overtaken
     await cloud.serverIs(id, (server) => server?.["OS-EXT-SRV-ATTR:host"] === to && server.status === "ACTIVE");
     await start("devstack1");
     await cloud.world.advance(120_000);
-    await isWhole(to);
+    await expectIntact(to);
   });
 
   test.each(["claim", "cast"])("cold migration: the destination is held at %s", async (step) => {
@@ -292,7 +292,7 @@ describe("6.7 an evacuation to the destination of the move that it has overtaken
     await evacuated("devstack2");
     await start("devstack1");
     await cloud.world.advance(120_000);
-    await isWhole("devstack2");
+    await expectIntact("devstack2");
   });
 
   test.each(["devstack2", "devstack3"])(
@@ -329,5 +329,5 @@ test("V12 a server that was evacuated and is resized before the dead host is bac
   await act({ confirmResize: null });
   await cloud.serverIs(id, (server) => server?.status === "ACTIVE");
   await cloud.world.advance(10_000);
-  await isWhole("devstack3");
+  await expectIntact("devstack3");
 });

@@ -117,7 +117,7 @@ describe("6.7 row 1 OPT an evacuation takes a server from a rebuild that has des
     await serverIs(status, "devstack2");
     await world.start("devstack1");
     await cloud.world.advance(120_000);
-    await world.isWhole("devstack2");
+    await world.expectConsistent("devstack2");
     expect(world.instance()).toMatchObject({ vmState, taskState: null });
   });
 
@@ -127,7 +127,7 @@ describe("6.7 row 1 OPT an evacuation takes a server from a rebuild that has des
     await serverIs("SHUTOFF", "devstack2");
     await world.start("devstack1");
     await cloud.world.advance(120_000);
-    await world.isWhole("devstack2");
+    await world.expectConsistent("devstack2");
   });
 
   test("a server that was rebuilt, and is at rest, keeps its state when a later evacuation comes to nothing", async () => {
@@ -143,6 +143,6 @@ describe("6.7 row 1 OPT an evacuation takes a server from a rebuild that has des
     await cloud.world.advance(120_000);
     expect(evacuationStatus()).toBe("failed");
     expect(world.instance()).toMatchObject({ host: "devstack2", vmState: "active", taskState: null });
-    await world.isWhole("devstack2");
+    await world.expectConsistent("devstack2");
   });
 });

@@ -58,11 +58,11 @@ describe("8.5 events of what a person does from outside", () => {
 
   test("a start is told at once, with uuid, name and time", async () => {
     await host.powerOff(vm1);
-    const heard: LifecycleEvent[] = [];
-    host.setLifecycleListener((event) => void heard.push(event));
+    const receivedEvents: LifecycleEvent[] = [];
+    host.setLifecycleListener((event) => void receivedEvents.push(event));
     await virsh.start(NAME);
     await runtime.advance(100);
-    expect(heard).toEqual([{ timestamp: expect.any(Number), uuid: UUID, name: NAME, transition: "started" }]);
+    expect(receivedEvents).toEqual([{ timestamp: expect.any(Number), uuid: UUID, name: NAME, transition: "started" }]);
     expect(await host.powerState(vm1)).toBe(1);
   });
 

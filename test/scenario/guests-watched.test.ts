@@ -6,11 +6,11 @@ import { type InProcessConductor, startInProcessConductor } from "../fixtures/in
 
 let world: VirtualWorld;
 let cluster: InProcessConductor;
-let heard: string[];
+let reportedHosts: string[];
 beforeEach(async () => {
   world = new VirtualWorld();
   cluster = await startInProcessConductor(world);
-  heard = [];
+  reportedHosts = [];
 });
 
 async function serving(host: string, process?: string): Promise<HostSession> {
@@ -20,7 +20,7 @@ async function serving(host: string, process?: string): Promise<HostSession> {
   return session;
 }
 
-const watch = () => cluster.conductor.guests.begin((host) => heard.push(host));
+const watch = () => cluster.conductor.guests.begin((host) => reportedHosts.push(host));
 
 test("an agent tells of its guests while somebody looks, and at no other time", async () => {
   const session = await serving("one");
@@ -28,11 +28,11 @@ test("an agent tells of its guests while somebody looks, and at no other time", 
   await world.advance(1_000);
   const end = watch();
   await world.advance(1_000);
-  expect(heard).toEqual([]);
+  expect(reportedHosts).toEqual([]);
   session.guestsChanged?.();
   session.guestsChanged?.();
   await world.advance(1_000);
-  expect(heard).toEqual(["one"]);
+  expect(reportedHosts).toEqual(["one"]);
   end();
   await world.advance(1_000);
   const again = watch();
@@ -40,7 +40,7 @@ test("an agent tells of its guests while somebody looks, and at no other time", 
   again();
   session.guestsChanged?.();
   await world.advance(1_000);
-  expect(heard).toEqual(["one"]);
+  expect(reportedHosts).toEqual(["one"]);
 });
 
 test("who connects while somebody looks tells, too, also after a restart of the control plane", async () => {
@@ -48,7 +48,7 @@ test("who connects while somebody looks tells, too, also after a restart of the 
   const session = await serving("one");
   session.guestsChanged?.();
   await world.advance(1_000);
-  expect(heard).toEqual(["one"]);
+  expect(reportedHosts).toEqual(["one"]);
   end();
   cluster.kill();
   await cluster.restart();
@@ -56,7 +56,7 @@ test("who connects while somebody looks tells, too, also after a restart of the 
   await world.advance(20_000);
   session.guestsChanged?.();
   await world.advance(1_000);
-  expect(heard).toEqual(["one", "one"]);
+  expect(reportedHosts).toEqual(["one", "one"]);
 });
 
 test("one who looks is told until the last one leaves", async () => {
@@ -67,12 +67,12 @@ test("one who looks is told until the last one leaves", async () => {
   await world.advance(1_000);
   session.guestsChanged?.();
   await world.advance(1_000);
-  expect(heard).toEqual(["one"]);
+  expect(reportedHosts).toEqual(["one"]);
   second();
   await world.advance(1_000);
   session.guestsChanged?.();
   await world.advance(1_000);
-  expect(heard).toEqual(["one"]);
+  expect(reportedHosts).toEqual(["one"]);
 });
 
 test("the hosts of a process are told of together; of a host that it serves no more it tells nothing", async () => {
@@ -82,7 +82,7 @@ test("the hosts of a process are told of together; of a host that it serves no m
   one.guestsChanged?.();
   two.guestsChanged?.();
   await world.advance(1_000);
-  expect(heard).toEqual(["one", "two"]);
+  expect(reportedHosts).toEqual(["one", "two"]);
   await world.runUntil(two.stopServing());
   two.guestsChanged?.();
   one.guestsChanged?.();
@@ -90,5 +90,5 @@ test("the hosts of a process are told of together; of a host that it serves no m
   await world.runUntil(one.close());
   one.guestsChanged?.();
   await world.advance(1_000);
-  expect(heard).toEqual(["one", "two", "one"]);
+  expect(reportedHosts).toEqual(["one", "two", "one"]);
 });

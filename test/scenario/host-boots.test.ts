@@ -69,12 +69,12 @@ describe("2.4 G6: each host of a connection has a boot, an epoch and a lease of 
     const { world, cluster, connection, session, runtime } = await start();
     cluster.kill();
     await world.advance(100);
-    const asked = session.call("service_create", service(ONE));
+    const pendingCall = session.call("service_create", service(ONE));
     await world.runUntil(session.kill());
     const after = session.call("service_create", service(ONE));
     await cluster.restart();
     await world.runUntil(connection.connected());
-    expect(await settles(world, 120_000, Promise.race([asked, after]))).toBe(false);
+    expect(await settles(world, 120_000, Promise.race([pendingCall, after]))).toBe(false);
     expect(cluster.store.services.list({})).toEqual([]);
     expect(runtime.logs.filter(({ message }) => /late|failed/.test(message))).toEqual([]);
   });
@@ -109,13 +109,13 @@ describe("2.4 G6: each host of a connection has a boot, an epoch and a lease of 
 describe("what is asked of a host whose boot was killed", () => {
   test("a call fails at once, as when its process dies, and the answer that its handler has afterwards is dropped", async () => {
     const { world, cluster, session } = await start();
-    let answer: (value: "enabled") => void = () => {};
-    const answered = new Promise<"enabled">((resolve) => {
-      answer = resolve;
+    let resolveReply: (value: "enabled") => void = () => {};
+    const reply = new Promise<"enabled">((resolve) => {
+      resolveReply = resolve;
     });
-    await world.runUntil(session.serve({ set_host_enabled: () => answered }));
-    const asked = cluster.conductor.bus.call(ONE, "set_host_enabled", { enabled: true }, { requestId: "req-1" });
-    const failed = asked.then(
+    await world.runUntil(session.serve({ set_host_enabled: () => reply }));
+    const pendingCall = cluster.conductor.bus.call(ONE, "set_host_enabled", { enabled: true }, { requestId: "req-1" });
+    const failed = pendingCall.then(
       () => null,
       (error: unknown) => error,
     );
@@ -124,7 +124,7 @@ describe("what is asked of a host whose boot was killed", () => {
     const before = world.now;
     expect(await world.runUntil(failed)).toBeInstanceOf(MessagingTimeout);
     expect(world.now).toBe(before);
-    answer("enabled");
+    resolveReply("enabled");
     await world.advance(1_000);
     expect(cluster.conductor.bus.serves(ONE)).toBe(false);
   });
@@ -154,15 +154,21 @@ describe("what is asked of a host whose boot was killed", () => {
 describe("control over the connection", () => {
   async function offered(control: (host: string, action: HostAction) => Promise<ControlledHost>) {
     const parts = await start();
-    const tell = parts.connection.offerControl?.({ control });
-    tell?.({ host: ONE, state: "serving", detail: "" });
-    tell?.({ host: OTHER, state: "failed", detail: "its disk is full" });
+    const reportState = parts.connection.offerControl?.({ control });
+    reportState?.({ host: ONE, state: "serving", detail: "" });
+    reportState?.({ host: OTHER, state: "failed", detail: "its disk is full" });
     await parts.world.advance(10);
-    return { ...parts, tell };
+    return { ...parts, tell: reportState };
   }
 
   test("hosts are known with their process and state, and again when the connection was made again", async () => {
-    const { world, cluster, connection, runtime, tell } = await offered(async (host) => ({
+    const {
+      world,
+      cluster,
+      connection,
+      runtime,
+      tell: reportState,
+    } = await offered(async (host) => ({
       host,
       state: "serving",
       detail: "",
@@ -179,20 +185,20 @@ describe("control over the connection", () => {
     await world.runUntil(connection.connected());
     await world.advance(10_000);
     expect(cluster.conductor.controls.known()).toEqual(known);
-    tell?.({ host: ONE, state: "killed", detail: "" });
+    reportState?.({ host: ONE, state: "killed", detail: "" });
     await world.advance(10);
     expect(cluster.conductor.controls.known()[0]).toMatchObject({ host: ONE, state: "killed" });
   });
 
   test("an action is handed to the process, and its answer back", async () => {
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     const { world, cluster } = await offered(async (host, action) => {
-      asked.push([host, action]);
+      requests.push([host, action]);
       return { host, state: "killed", detail: "" };
     });
     const { controls } = cluster.conductor;
     expect(await world.runUntil(controls.control(ONE, "kill"))).toEqual({ host: ONE, state: "killed", detail: "" });
-    expect(asked).toEqual([[ONE, "kill"]]);
+    expect(requests).toEqual([[ONE, "kill"]]);
   });
 
   test("what cannot be done names the host and the reason", async () => {

@@ -33,7 +33,7 @@ test("4.3 an unchanged pass lists the providers once, while Ironic lists its nod
   const { world, agent } = await registered();
   await agent.tracker.updateAvailableResource({ startup: true });
   agent.http.take();
-  let asked: readonly string[] = [];
+  let requests: readonly string[] = [];
   world.ironic.fault = async ({ path }) => {
     if (!path.startsWith("/v1/nodes?")) {
       return undefined;
@@ -42,11 +42,11 @@ test("4.3 an unchanged pass lists the providers once, while Ironic lists its nod
     for (let turn = 0; turn < 100; turn += 1) {
       await new Promise((resolve) => setImmediate(resolve));
     }
-    asked = agent.http.seen.map(({ method, path: sent }) => `${method} ${sent}`);
+    requests = agent.http.requests.map(({ method, path: sent }) => `${method} ${sent}`);
     return undefined;
   };
   await world.pass(agent);
-  expect(asked).toEqual(["GET /resource_providers"]);
+  expect(requests).toEqual(["GET /resource_providers"]);
   expect(agent.http.take()).toHaveLength(1);
 });
 

@@ -35,8 +35,8 @@ async function providersOf() {
 }
 
 async function active(networks = "none"): Promise<{ readonly id: string; readonly node: string }> {
-  const wanted = { name: "bm", flavorRef: "baremetal", imageRef: await cloud.image(), networks };
-  const { id } = (await cloud.compute("POST", "/servers", { server: wanted })).json.server as { id: string };
+  const serverRequest = { name: "bm", flavorRef: "baremetal", imageRef: await cloud.image(), networks };
+  const { id } = (await cloud.compute("POST", "/servers", { server: serverRequest })).json.server as { id: string };
   const server = await until(
     () => serverOf(id),
     (found) => found?.status !== "BUILD",
@@ -122,9 +122,9 @@ test("7.1 the service of a thousand nodes: kept whole while one is held, then de
   );
   agent.kill();
 
-  const stranger = "f0000000-0000-4000-8000-000000000001";
+  const unknownConsumer = "f0000000-0000-4000-8000-000000000001";
   const claim = (allocations: object, generation: number | null) =>
-    cloud.placement("PUT", `/allocations/${stranger}`, {
+    cloud.placement("PUT", `/allocations/${unknownConsumer}`, {
       allocations,
       project_id: "p",
       user_id: "u",
@@ -133,7 +133,7 @@ test("7.1 the service of a thousand nodes: kept whole while one is held, then de
     });
   const free = [...(await providersOf()).keys()].find((uuid) => uuid !== node) ?? "";
   await claim({ [free]: { resources: { CUSTOM_BAREMETAL: 1 } } }, null);
-  await expect(cloud.compute("DELETE", service)).rejects.toThrow(new RegExp(`409 .*${free}.*${stranger}`, "s"));
+  await expect(cloud.compute("DELETE", service)).rejects.toThrow(new RegExp(`409 .*${free}.*${unknownConsumer}`, "s"));
   expect((await providersOf()).size).toBe(1_000);
 
   await claim({}, 1);

@@ -59,7 +59,7 @@ describe("6.1 building on bare metal", () => {
     expect(world.world.reschedules.map(({ instanceUuid, held }) => [instanceUuid, held])).toEqual([[uuid, {}]]);
     expect(states(world, uuid)).toMatchObject({ taskState: "scheduling", host: null, node: null });
     expect(node.instance_uuid).toBe(winner);
-    expect(world.ironic.seen.filter(({ method }) => method === "PUT")).toEqual([]);
+    expect(world.ironic.observedRequests.filter(({ method }) => method === "PUT")).toEqual([]);
   });
 
   test("a deployment that fails is torn down before the next host is tried", async () => {
@@ -132,7 +132,7 @@ describe("6.1 building on bare metal", () => {
     await world.build(agent, uuid, node);
     const held = await world.world.held(uuid);
     world.world.store.instances.save(uuid, { vmState, taskState: "rebuilding" });
-    world.ironic.seen.length = 0;
+    world.ironic.observedRequests.length = 0;
     await agent.operations.run("rebuild_instance", {
       instanceUuid: uuid,
       migrationId: null,
@@ -144,7 +144,9 @@ describe("6.1 building on bare metal", () => {
       requestId: "req-rebuild",
     });
     expect(states(world, uuid)).toMatchObject({ vmState: "active", taskState: null });
-    const targets = world.ironic.seen.flatMap(({ body }) => (body as { target?: string } | undefined)?.target ?? []);
+    const targets = world.ironic.observedRequests.flatMap(
+      ({ body }) => (body as { target?: string } | undefined)?.target ?? [],
+    );
     expect(targets).toEqual(["rebuild"]);
     expect(node).toMatchObject({
       instance_uuid: uuid,
@@ -172,10 +174,10 @@ describe("9.4 a fault at each request of a build, and of a delete", () => {
   const build = async (at: number, what: "refused" | "answer lost") => {
     const { world, node, agent } = await started(1);
     const { uuid } = world.instance();
-    world.ironic.seen.length = 0;
+    world.ironic.observedRequests.length = 0;
     world.ironic.fault = (_, index) => (index === at ? what : undefined);
     await world.build(agent, uuid, node).catch(() => {});
-    const requests = world.ironic.seen.length;
+    const requests = world.ironic.observedRequests.length;
     world.ironic.fault = () => undefined;
     return { world, node, agent, uuid, requests };
   };
@@ -202,7 +204,7 @@ describe("9.4 a fault at each request of a build, and of a delete", () => {
     for (let at = 0; at < 5; at += 1) {
       const { world, node, agent, uuid } = await build(-1, what);
       world.world.store.instances.save(uuid, { taskState: "deleting" });
-      world.ironic.seen.length = 0;
+      world.ironic.observedRequests.length = 0;
       world.ironic.fault = (_, index) => (index === at ? what : undefined);
       await remove(world, agent, uuid).catch(() => {});
       world.ironic.fault = () => undefined;

@@ -24,7 +24,7 @@ function whileListing(world: IronicWorld, action: () => Promise<void>): void {
 
 describe("bug 1750450: Ironic is away, and its list is empty", () => {
   const meanwhile = async (quirks: readonly QuirkName[]) => {
-    const world = await IronicWorld.create({ judged: quirks.length < 2 });
+    const world = await IronicWorld.create({ checked: quirks.length < 2 });
     const nodes = world.nodes(5);
     const agent = await world.agent("h1", quirks);
     world.ironic.fault = () => "refused";
@@ -47,7 +47,7 @@ describe("bug 1750450: Ironic is away, and its list is empty", () => {
 
 describe("bug 1839560: a node is deleted, and enrolled again under its uuid", () => {
   const afterwards = async (quirks: readonly QuirkName[]) => {
-    const world = await IronicWorld.create({ judged: quirks.length === 0 });
+    const world = await IronicWorld.create({ checked: quirks.length === 0 });
     const [node, other] = world.nodes(2);
     if (!node || !other) {
       throw new TypeError("two nodes");
@@ -73,7 +73,7 @@ describe("bug 1839560: a node is deleted, and enrolled again under its uuid", ()
 
 describe("bug 1841481: an instance lands on a node while the nodes are listed", () => {
   const meanwhile = async (quirks: readonly QuirkName[]) => {
-    const world = await IronicWorld.create({ judged: quirks.length < 2 });
+    const world = await IronicWorld.create({ checked: quirks.length < 2 });
     const [node] = world.nodes(3);
     if (!node) {
       throw new TypeError("three nodes");
@@ -124,7 +124,7 @@ describe("bug 1841481: an instance lands on a node while the nodes are listed", 
 
 describe("bug 1853009: another host takes a node between this one's look at the rows and its delete", () => {
   const meanwhile = async (quirks: readonly QuirkName[]) => {
-    const world = await IronicWorld.create({ judged: !quirks.includes("unguarded-node-delete") });
+    const world = await IronicWorld.create({ checked: !quirks.includes("unguarded-node-delete") });
     const nodes = world.nodes(20);
     const first = await world.agent("h1", quirks);
     const second = await started(world, "h2", quirks);
@@ -170,7 +170,7 @@ describe("bug 1853009: another host takes a node between this one's look at the 
 
 describe("nodes that are not listed but there (the family of bug 1853009)", () => {
   const meanwhile = async (quirks: readonly QuirkName[]) => {
-    const world = await IronicWorld.create({ judged: quirks.length === 0 });
+    const world = await IronicWorld.create({ checked: quirks.length === 0 });
     const nodes = world.nodes(4, { shard: "s1" });
     const agent = await world.agent("h1", quirks, { shard: "s1" });
     const [moved] = nodes;
@@ -224,8 +224,8 @@ test("a host that is gone: another one takes its free nodes, providers and gener
 
 test("4.3 step 4: a node deleted in Ironic loses its row first, then its provider", async () => {
   const world = await IronicWorld.create();
-  const [gone, kept] = world.nodes(2);
-  if (!gone || !kept) {
+  const [gone, retained] = world.nodes(2);
+  if (!gone || !retained) {
     throw new TypeError("two nodes");
   }
   const agent = await world.agent("h1");
@@ -234,14 +234,14 @@ test("4.3 step 4: a node deleted in Ironic loses its row first, then its provide
   const steps = agent.steps.filter((step) => /compute_node_destroy|DELETE/.test(step));
   expect(steps[0]).toContain("compute_node_destroy");
   expect(steps.at(-1)).toContain(`DELETE /resource_providers/${gone.uuid}`);
-  expect(await world.reserved(kept)).toBe(0);
+  expect(await world.reserved(retained)).toBe(0);
 });
 
 test("an unchanged pass of a hundred nodes writes nothing, and asks Ironic once", async () => {
   const world = await IronicWorld.create();
   world.nodes(100);
   const agent = await world.agent("h1");
-  world.ironic.seen.length = 0;
+  world.ironic.observedRequests.length = 0;
   await world.pass(agent);
   expect(world.ironic.requests()).toEqual(["GET /v1/nodes?fields=F"]);
   expect(agent.http.take().filter(({ method }) => method !== "GET")).toEqual([]);

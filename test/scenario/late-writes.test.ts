@@ -49,8 +49,8 @@ describe("4.2, 6.7 an agent that was held at its last write leaves a server that
     await evacuated();
     const before = instance();
     await cloud.world.advance(120_000);
-    const { updatedAt: _, ...kept } = before ?? {};
-    expect(instance()).toMatchObject({ ...kept, host: "devstack2", taskState: null });
+    const { updatedAt: _, ...unchanged } = before ?? {};
+    expect(instance()).toMatchObject({ ...unchanged, host: "devstack2", taskState: null });
   });
 
   test("nor while it is evacuated", async () => {

@@ -19,28 +19,28 @@ const STRATEGIES = ["split", "doubled"] as const;
 
 describe("6.5 live migration", () => {
   for (const strategy of STRATEGIES) {
-    scenario(`6.5 rows 5-9 ${strategy}: queued, preparing, running, there, completed`, async (lab) => {
-      const live = new LiveHypervisors(lab);
+    scenario(`6.5 rows 5-9 ${strategy}: queued, preparing, running, there, completed`, async (harness) => {
+      const live = new LiveHypervisors(harness);
       await live.start();
-      const move = await chosen(lab, strategy);
+      const move = await chosen(harness, strategy);
       const states: (string | undefined)[] = [];
-      lab.afterCall = (_, method) => {
+      harness.afterCall = (_, method) => {
         if (method.startsWith("migration_save") && states.at(-1) !== statusOf(move)) {
           states.push(statusOf(move));
         }
       };
       castLive(move);
       await reached(move, "running");
-      expect(lab.instance(VM)).toMatchObject({ host: "devstack1", taskState: "migrating", vmState: "active" });
+      expect(harness.instance(VM)).toMatchObject({ host: "devstack1", taskState: "migrating", vmState: "active" });
       expect(await heldBy(move)).toEqual(
         strategy === "split"
           ? { instance: { [move.d.uuid]: AMOUNTS }, migration: { [move.s.uuid]: AMOUNTS } }
           : { instance: { [move.s.uuid]: AMOUNTS, [move.d.uuid]: AMOUNTS }, migration: {} },
       );
       await reached(move, "completed");
-      await lab.world.advance(1_000);
+      await harness.world.advance(1_000);
       expect(states).toEqual(["queued", "preparing", "running", "completed"]);
-      expect(lab.instance(VM)).toMatchObject({
+      expect(harness.instance(VM)).toMatchObject({
         host: "devstack2",
         node: "devstack2",
         computeId: move.d.id,
@@ -50,12 +50,12 @@ describe("6.5 live migration", () => {
         powerState: 1,
       });
       expect(await heldBy(move)).toEqual(arrived(move));
-      expect(lab.hypervisor("devstack1").guests.size).toBe(0);
-      expect(lab.hypervisor("devstack1").disks.size).toBe(0);
-      expect(lab.hypervisor("devstack2").guests.get(VM)?.power).toBe(1);
-      expect(nodeOf(lab, "devstack1").vcpusUsed).toBe(0);
-      expect(nodeOf(lab, "devstack2").vcpusUsed).toBe(1);
-      expect(lab.store.migrations.get(move.migration.id)).toMatchObject({
+      expect(harness.hypervisor("devstack1").guests.size).toBe(0);
+      expect(harness.hypervisor("devstack1").disks.size).toBe(0);
+      expect(harness.hypervisor("devstack2").guests.get(VM)?.power).toBe(1);
+      expect(nodeOf(harness, "devstack1").vcpusUsed).toBe(0);
+      expect(nodeOf(harness, "devstack2").vcpusUsed).toBe(1);
+      expect(harness.store.migrations.get(move.migration.id)).toMatchObject({
         memoryTotal: 20,
         memoryProcessed: 20,
         memoryRemaining: 0,
@@ -67,32 +67,32 @@ describe("6.5 live migration", () => {
 
     scenario(
       `6.5 Rollback ${strategy}: the driver gives up: failed, back on S with its allocation (V27)`,
-      async (lab) => {
-        const live = new LiveHypervisors(lab);
+      async (harness) => {
+        const live = new LiveHypervisors(harness);
         live.plan.ending = "recovers";
         await live.start();
-        const move = await chosen(lab, strategy);
+        const move = await chosen(harness, strategy);
         castLive(move);
         await reached(move, "failed");
-        expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
+        expect(harness.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
         expect(await heldBy(move)).toEqual(stayed(move));
-        expect(lab.hypervisor("devstack1").guests.get(VM)?.power).toBe(1);
-        expect(lab.hypervisor("devstack1").disks.has(VM)).toBe(true);
-        expect(lab.hypervisor("devstack2").disks.has(VM)).toBe(false);
+        expect(harness.hypervisor("devstack1").guests.get(VM)?.power).toBe(1);
+        expect(harness.hypervisor("devstack1").disks.has(VM)).toBe(true);
+        expect(harness.hypervisor("devstack2").disks.has(VM)).toBe(false);
       },
     );
 
-    scenario(`6.5 Abort running, ${strategy}: cancelled, everything as before`, async (lab) => {
-      const live = new LiveHypervisors(lab);
+    scenario(`6.5 Abort running, ${strategy}: cancelled, everything as before`, async (harness) => {
+      const live = new LiveHypervisors(harness);
       await live.start();
-      const move = await chosen(lab, strategy);
+      const move = await chosen(harness, strategy);
       castLive(move);
       await reached(move, "running");
       castAbort(move);
       await reached(move, "cancelled");
-      expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
+      expect(harness.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
       expect(await heldBy(move)).toEqual(stayed(move));
-      expect(lab.store.instances.fault(VM)).toBeNull();
+      expect(harness.store.instances.fault(VM)).toBeNull();
     });
   }
 
@@ -102,25 +102,25 @@ describe("6.5 live migration", () => {
   ] as const) {
     scenario(
       `6.5 golden ${state}: the agents change the source's provider once, the destination's never`,
-      async (lab) => {
-        const live = new LiveHypervisors(lab);
+      async (harness) => {
+        const live = new LiveHypervisors(harness);
         live.plan.ending = ending;
         await live.start();
-        const move = await chosen(lab);
-        const before = [await lab.generation(move.s), await lab.generation(move.d)];
+        const move = await chosen(harness);
+        const before = [await harness.generation(move.s), await harness.generation(move.d)];
         castLive(move);
         await reached(move, status);
-        const after = [await lab.generation(move.s), await lab.generation(move.d)];
+        const after = [await harness.generation(move.s), await harness.generation(move.d)];
         expect(after.map((generation, index) => generation - (before[index] ?? 0))).toEqual([1, 0]);
       },
     );
   }
 
-  scenario("6.5 row 5 one at a time; an abort takes a queued one out", async (lab) => {
-    const live = new LiveHypervisors(lab);
+  scenario("6.5 row 5 one at a time; an abort takes a queued one out", async (harness) => {
+    const live = new LiveHypervisors(harness);
     await live.start();
-    const first = await chosen(lab);
-    const second = await chosen(lab, "split", uuidOf(2));
+    const first = await chosen(harness);
+    const second = await chosen(harness, "split", uuidOf(2));
     castLive(first);
     castLive(second);
     await reached(first, "running");
@@ -129,8 +129,8 @@ describe("6.5 live migration", () => {
     await reached(second, "cancelled");
     expect(statusOf(first)).toBe("running");
     expect(await heldBy(second)).toEqual(stayed(second));
-    expect(lab.instance(second.uuid)).toMatchObject({ host: "devstack1", taskState: null });
-    expect(lab.hypervisor("devstack2").calls.some(({ instance }) => instance === second.uuid)).toBe(false);
+    expect(harness.instance(second.uuid)).toMatchObject({ host: "devstack1", taskState: null });
+    expect(harness.hypervisor("devstack2").calls.some(({ instance }) => instance === second.uuid)).toBe(false);
     await reached(first, "completed");
   });
 });

@@ -19,8 +19,8 @@ beforeEach(async () => {
 afterEach(() => cloud.close());
 
 async function create(server: Record<string, unknown> = {}): Promise<string> {
-  const whole = { name: "vm1", flavorRef: "1", imageRef: await cloud.image(), networks: "auto", host: "devstack1" };
-  const reply = await cloud.compute("POST", "/servers", { server: { ...whole, ...server } });
+  const defaults = { name: "vm1", flavorRef: "1", imageRef: await cloud.image(), networks: "auto", host: "devstack1" };
+  const reply = await cloud.compute("POST", "/servers", { server: { ...defaults, ...server } });
   return (reply.json as { server: { id: string } }).server.id;
 }
 

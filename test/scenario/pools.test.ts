@@ -18,7 +18,7 @@ afterEach(async () => {
   worlds.splice(0);
 });
 
-interface Lab {
+interface Harness {
   readonly world: VirtualWorld;
   readonly controlPlane: ControlPlane;
   readonly runtime: VirtualRuntime;
@@ -27,7 +27,7 @@ interface Lab {
 
 async function start(
   options: Partial<PoolOptions> & { readonly interleave?: number; readonly seed?: number } = {},
-): Promise<Lab> {
+): Promise<Harness> {
   const { interleave, seed = 5, ...rest } = options;
   const world = new VirtualWorld({ seed, ...(interleave === undefined ? {} : { interleave }) });
   const main = world.spawn({ name: "control-plane" });
@@ -72,7 +72,7 @@ describe("a host of a process fails by itself", () => {
     await world.runUntil(pool.hosts.add(["n1", "n2"]));
     await world.runUntil(pool.hosts.add(["n3"]));
     expect(pool.states).toEqual({ ...serving("n1", "n2"), n3: "failed" });
-    expect(pool.standing("n3")).toMatchObject({ exitCode: 3, detail: expect.stringContaining("n2") });
+    expect(pool.statusOf("n3")).toMatchObject({ exitCode: 3, detail: expect.stringContaining("n2") });
     await world.advance(60_000);
     expect(pool.states).toEqual({ ...serving("n1", "n2"), n3: "failed" });
   });
@@ -82,7 +82,7 @@ describe("a host of a process fails by itself", () => {
     const { world, pool } = await start({ changes });
     await world.runUntil(pool.hosts.add(NAMES));
     expect(pool.states).toEqual({ ...serving("n1", "n3"), n2: "failed" });
-    expect(pool.standing("n2")).toMatchObject({ exitCode: 2, detail: expect.stringContaining("report_interval") });
+    expect(pool.statusOf("n2")).toMatchObject({ exitCode: 2, detail: expect.stringContaining("report_interval") });
   });
 
   test("one whose driver hangs keeps nobody else from serving", async () => {
@@ -106,16 +106,16 @@ describe("a host of a process fails by itself", () => {
     }));
     const { world, pool, controlPlane, runtime } = await start({ driverOf });
     throws = () => {
-      const stray = pool.containment.stray("exception", new Error("boom"));
-      expect(stray?.call.context?.host).toBe("n2");
-      if (stray !== null) {
-        pool.strays.take(stray);
+      const unhandledError = pool.containment.recordUnhandled("exception", new Error("boom"));
+      expect(unhandledError?.call.context?.host).toBe("n2");
+      if (unhandledError !== null) {
+        pool.unhandledErrors.take(unhandledError);
       }
     };
     await world.runUntil(pool.hosts.add(NAMES));
     await world.advance(300_000);
     expect(pool.states).toEqual({ ...serving("n1", "n3"), n2: "failed" });
-    expect(pool.standing("n2")).toMatchObject({ exitCode: 1, detail: expect.stringContaining("boom") });
+    expect(pool.statusOf("n2")).toMatchObject({ exitCode: 1, detail: expect.stringContaining("boom") });
     expect(pool.ownerless).toEqual([]);
     expect(runtime.alive).toBe(true);
     const disabled = controlPlane.store.services.list({}).filter((service) => service.disabled);
@@ -134,8 +134,8 @@ describe("a host of a process fails by itself", () => {
     expect(runtime.alive).toBe(true);
     const { computeNodes, services } = controlPlane.store;
     expect(NAMES.map((host) => computeNodes.byHost(host).map(({ vcpus }) => vcpus))).toEqual([[8], [], [8]]);
-    const heard = services.byHosts(["n1", "n3"], "nova-compute").map(({ lastSeenUp }) => lastSeenUp ?? 0);
-    expect(runtime.clock.now() - Math.min(...heard)).toBeLessThan(20_000);
+    const heartbeats = services.byHosts(["n1", "n3"], "nova-compute").map(({ lastSeenUp }) => lastSeenUp ?? 0);
+    expect(runtime.clock.now() - Math.min(...heartbeats)).toBeLessThan(20_000);
   });
 });
 
@@ -169,7 +169,7 @@ describe("a killed host of a process", () => {
       await world.advance(1_000);
       expect(await tree(world, runtime, "/state/n1")).toEqual(left);
       await world.runUntil(pool.hosts.control("n1", "start"));
-      expect({ at, ...pool.states, why: pool.standing("n1").detail }).toEqual({ at, ...serving("n1", "n2"), why: "" });
+      expect({ at, ...pool.states, why: pool.statusOf("n1").detail }).toEqual({ at, ...serving("n1", "n2"), why: "" });
     }
   });
 

@@ -79,7 +79,7 @@ describe("a message that waits for a host from which its instance is evacuated",
     await cloud.world.advance(30_000);
     expect(await guests()).toEqual(["none", guest]);
     await isOn("devstack2", status);
-    const { instanceAction } = await refused(name);
+    const { instanceAction } = await fetchRejectedAction(name);
     expect(instanceAction).toMatchObject({ action: name, message: null });
 
     await forcedDown("devstack1", false);
@@ -104,7 +104,7 @@ describe("a message that waits for a host from which its instance is evacuated",
   });
 
   /** The action of the message. */
-  async function refused(name: string) {
+  async function fetchRejectedAction(name: string) {
     const { instanceActions } = (await cloud.compute("GET", `/servers/${id}/os-instance-actions`)).json;
     const action = (instanceActions as { action: string; request_id: string }[]).find((found) => found.action === name);
     return (await cloud.compute("GET", `/servers/${id}/os-instance-actions/${action?.request_id}`)).json;

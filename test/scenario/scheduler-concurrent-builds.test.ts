@@ -21,8 +21,8 @@ describe("many builds at a time", () => {
       expect(built.filter(([, on]) => on === host)).toHaveLength(5);
     }
 
-    const refused = uuids.filter((uuid) => !built.some(([placed]) => placed === uuid));
-    for (const uuid of refused) {
+    const rejectedUuids = uuids.filter((uuid) => !built.some(([placed]) => placed === uuid));
+    for (const uuid of rejectedUuids) {
       expect(bench.instance(uuid)).toMatchObject({ vmState: "error", taskState: null, host: null });
       expect(await bench.held(uuid)).toEqual({});
     }

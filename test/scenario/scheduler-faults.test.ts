@@ -1,17 +1,21 @@
 import { describe, expect, it } from "vitest";
 import type { ConductorBench } from "../unit/control-plane/conductor/tasks/bench.js";
-import { type Fault, refusal } from "../unit/placement-client/bench.js";
+import { errorResponse, type Fault } from "../unit/placement-client/bench.js";
 import { OPERATIONS, prepared } from "./scheduler-operations.js";
 
-const RACE = refusal(409, "placement.concurrent_update", "Another thread concurrently updated the data");
-const CONSUMER = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
+const RACE = errorResponse(409, "placement.concurrent_update", "Another thread concurrently updated the data");
+const CONSUMER = errorResponse(
+  409,
+  "placement.concurrent_update",
+  "consumer generation conflict - expected 1 but got 2",
+);
 
 const FAULTS: Readonly<Record<string, Pick<Fault, "does" | "times">>> = {
   "409 provider race, once": { does: RACE },
   "409 provider race, 4 times": { does: RACE, times: 4 },
   "409 consumer conflict": { does: CONSUMER },
   "409 for ever": { does: RACE, times: 1000 },
-  "500": { does: refusal(500, "", "database is locked") },
+  "500": { does: errorResponse(500, "", "database is locked") },
   "connection refused": { does: "refuse" },
   "Placement away": { does: "refuse", times: 1000 },
   "answer lost after commit": { does: "lose" },
@@ -39,9 +43,9 @@ describe("Placement fails at any request of the conductor", () => {
   for (const [what, operation] of Object.entries(OPERATIONS)) {
     for (const [fault, { does, times = 1 }] of Object.entries(FAULTS)) {
       it(`9.4 ${what}: ${fault}`, async () => {
-        const whole = await prepared(operation);
-        await whole.bench.run(whole.task);
-        const requests = whole.bench.placementBench.sent.length;
+        const baseline = await prepared(operation);
+        await baseline.bench.run(baseline.task);
+        const requests = baseline.bench.placementBench.sent.length;
         expect(requests).toBeGreaterThan(0);
 
         for (let request = 0; request < requests; request += 1) {

@@ -4,11 +4,11 @@ import { ConductorBench } from "../unit/control-plane/conductor/tasks/bench.js";
 const ON = new Set(["SameHostFilter", "DifferentHostFilter"] as const);
 
 async function bench(filters: ReadonlySet<never> | typeof ON) {
-  const opened = await ConductorBench.open({ filters });
+  const conductorBench = await ConductorBench.open({ filters });
   for (const host of ["devstack1", "devstack2", "devstack3"]) {
-    await opened.host(host);
+    await conductorBench.host(host);
   }
-  return opened;
+  return conductorBench;
 }
 
 const sentTo = ({ casts }: ConductorBench) => casts.map(({ host }) => host);

@@ -7,10 +7,10 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 describe("conductor killed before and after each request that it sends", () => {
   for (const [what, operation] of Object.entries(OPERATIONS)) {
     it(`${what}: ends as if nothing had happened, once`, async () => {
-      const whole = await prepared(operation);
-      await whole.bench.run(whole.task);
-      const requests = whole.bench.placementBench.sent.length;
-      await whole.holds();
+      const baseline = await prepared(operation);
+      await baseline.bench.run(baseline.task);
+      const requests = baseline.bench.placementBench.sent.length;
+      await baseline.holds();
       expect(requests).toBeGreaterThan(0);
 
       for (let request = 0; request < requests; request += 1) {

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { castPrep, heldBy, OLD, prepareMove, startHosts, statusOf, VM } from "../fixtures/cold-moves.js";
-import type { Lab } from "../unit/agent/support/harness.js";
+import type { Harness } from "../unit/agent/support/harness.js";
 import { nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { addInstance, placed, uuidOf } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";
@@ -9,18 +9,18 @@ const OTHER = uuidOf(2);
 
 /** A group of the server that moves and of one that runs already. */
 async function group(
-  lab: Lab,
+  harness: Harness,
   policy: "anti-affinity" | "affinity",
   { host = "devstack2", maxServerPerHost = 0 } = {},
 ): Promise<string> {
-  const node = nodeOf(lab, host);
-  addInstance(lab.store, OTHER, placed(node));
-  lab.hypervisor(host).addGuest(OTHER, 1);
-  await lab.hold(OTHER, { [node.uuid]: OLD });
+  const node = nodeOf(harness, host);
+  addInstance(harness.store, OTHER, placed(node));
+  harness.hypervisor(host).addGuest(OTHER, 1);
+  await harness.hold(OTHER, { [node.uuid]: OLD });
   const owner = { projectId: "project", userId: "user", name: "apart" };
-  const { id, uuid } = lab.store.serverGroups.create({ ...owner, policy, maxServerPerHost });
+  const { id, uuid } = harness.store.serverGroups.create({ ...owner, policy, maxServerPerHost });
   for (const member of [VM, OTHER]) {
-    lab.store.serverGroups.addMember(id, member, "user");
+    harness.store.serverGroups.addMember(id, member, "user");
   }
   return uuid;
 }
@@ -30,15 +30,15 @@ describe("6.9 row 5 the destination of a cold migration", () => {
     ["anti-affinity", "devstack2", "Anti-affinity instance group policy was violated"],
     ["affinity", "devstack1", "Affinity instance group policy was violated"],
   ] as const) {
-    scenario(`breaks the ${policy} of its group: the server is as it was`, async (lab) => {
-      await startHosts(lab);
-      const serverGroup = await group(lab, policy, { host });
-      const move = await prepareMove(lab, { type: "migration" });
+    scenario(`breaks the ${policy} of its group: the server is as it was`, async (harness) => {
+      await startHosts(harness);
+      const serverGroup = await group(harness, policy, { host });
+      const move = await prepareMove(harness, { type: "migration" });
       castPrep(move, { serverGroup });
-      await lab.world.runUntil(() => lab.store.instances.fault(VM) !== null);
-      expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
+      await harness.world.runUntil(() => harness.store.instances.fault(VM) !== null);
+      expect(harness.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
       expect(statusOf(move)).toBe("error");
-      expect(lab.store.instances.fault(VM)?.message).toContain(message);
+      expect(harness.store.instances.fault(VM)?.message).toContain(message);
       expect(await heldBy(move)).toEqual({ instance: { [move.s.uuid]: OLD }, migration: {} });
     });
   }
@@ -48,23 +48,23 @@ describe("6.9 row 5 the destination of a cold migration", () => {
     ["is where the others are", "affinity", {}],
     ["has none", "anti-affinity", { host: "devstack1" }],
   ] as const) {
-    scenario(`${why}: the server comes`, async (lab) => {
-      await startHosts(lab);
-      const serverGroup = await group(lab, policy, options);
-      const move = await prepareMove(lab, { type: "migration" });
+    scenario(`${why}: the server comes`, async (harness) => {
+      await startHosts(harness);
+      const serverGroup = await group(harness, policy, options);
+      const move = await prepareMove(harness, { type: "migration" });
       castPrep(move, { serverGroup });
-      await lab.world.runUntil(() => lab.instance(VM).vmState === "resized");
-      expect(lab.instance(VM).host).toBe("devstack2");
+      await harness.world.runUntil(() => harness.instance(VM).vmState === "resized");
+      expect(harness.instance(VM).host).toBe("devstack2");
     });
   }
 
-  scenario("does not hold it to a group that is deleted meanwhile", async (lab) => {
-    await startHosts(lab);
-    const serverGroup = await group(lab, "anti-affinity");
-    const move = await prepareMove(lab, { type: "migration" });
-    lab.store.serverGroups.destroy(serverGroup);
+  scenario("does not hold it to a group that is deleted meanwhile", async (harness) => {
+    await startHosts(harness);
+    const serverGroup = await group(harness, "anti-affinity");
+    const move = await prepareMove(harness, { type: "migration" });
+    harness.store.serverGroups.destroy(serverGroup);
     castPrep(move, { serverGroup });
-    await lab.world.runUntil(() => statusOf(move) === "finished");
-    expect(lab.instance(VM).host).toBe("devstack2");
+    await harness.world.runUntil(() => statusOf(move) === "finished");
+    expect(harness.instance(VM).host).toBe("devstack2");
   });
 });

@@ -36,7 +36,7 @@ async function member(host: string): Promise<string> {
 /** Where the last messages sent their instances. */
 const sentTo = (from = 0) => bench.casts.slice(from).map(({ host }) => host);
 
-const refused = (uuid: string) => bench.store.instances.fault(uuid)?.details;
+const faultDetails = (uuid: string) => bench.store.instances.fault(uuid)?.details;
 
 describe("6.9 the scheduler", () => {
   test("anti-affinity: as many as there are hosts, all asked for at once; the next finds none", async () => {
@@ -47,7 +47,7 @@ describe("6.9 the scheduler", () => {
     expect(sentTo().toSorted()).toEqual(["devstack1", "devstack2", "devstack3", "devstack4", "devstack5", "devstack6"]);
     const last = uuids.filter((uuid) => bench.instance(uuid).vmState === "error");
     expect(last).toHaveLength(1);
-    expect(refused(last[0] ?? "")).toContain("6 are refused by the anti-affinity of its server group.");
+    expect(faultDetails(last[0] ?? "")).toContain("6 are refused by the anti-affinity of its server group.");
   });
 
   test("anti-affinity: max_server_per_host of them", async () => {
@@ -110,7 +110,7 @@ describe("6.9 the scheduler", () => {
     const named = join(bench.request({ requestedHost: "devstack1" }));
     const forced = join(bench.request({ forcedHost: "devstack1" }));
     await bench.run();
-    expect(refused(named)).toContain("refused by the anti-affinity of its server group");
+    expect(faultDetails(named)).toContain("refused by the anti-affinity of its server group");
     expect(bench.casts.map(({ host, params }) => [host, (params as { instanceUuid: string }).instanceUuid])).toEqual([
       ["devstack1", forced],
     ]);
@@ -191,7 +191,7 @@ describe("6.9 moves", () => {
     await migrate(two);
     expect(sentTo()).toEqual(["devstack3"]);
     expect(bench.instance(two)).toMatchObject({ vmState: "active", taskState: null, host: "devstack2" });
-    expect(refused(two)).toContain("No valid host was found");
+    expect(faultDetails(two)).toContain("No valid host was found");
   });
 
   it("evacuation: to a host without members; forced, the destination has the word", async () => {
@@ -252,14 +252,14 @@ test("6.9 many members: one look at the group, whatever the number of hosts", as
   for (let index = 0; index < 100; index += 1) {
     request();
   }
-  let looks = 0;
+  let readCount = 0;
   const places = bench.store.serverGroups.places.bind(bench.store.serverGroups);
   bench.store.serverGroups.places = (id) => {
-    looks += 1;
+    readCount += 1;
     return places(id);
   };
   const uuid = bench.store.tasks.pending()[0]?.task.instanceUuid ?? "";
   const spec = bench.store.requests.spec(uuid) ?? expect.fail("no spec");
   await bench.scheduler.selectDestination({ instanceUuid: uuid, spec, held: "replace", requestId: "req" });
-  expect(looks).toBe(1);
+  expect(readCount).toBe(1);
 });

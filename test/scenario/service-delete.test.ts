@@ -22,8 +22,8 @@ it("7.1, 7.2 a service whose provider is held by a stranger is kept, and deleted
   if (!provider) {
     throw new Error("no provider");
   }
-  const stranger = "f0000000-0000-4000-8000-000000000001";
-  await cloud.placement("PUT", `/allocations/${stranger}`, {
+  const unknownConsumer = "f0000000-0000-4000-8000-000000000001";
+  await cloud.placement("PUT", `/allocations/${unknownConsumer}`, {
     allocations: { [provider.uuid]: { resources: { VCPU: 1 } } },
     project_id: "p",
     user_id: "u",
@@ -33,7 +33,9 @@ it("7.1, 7.2 a service whose provider is held by a stranger is kept, and deleted
   const { services } = (await cloud.compute("GET", "/os-services?binary=nova-compute")).json;
   const [service] = services as { id: string }[];
   const path = `/os-services/${service?.id}`;
-  await expect(cloud.compute("DELETE", path)).rejects.toThrow(new RegExp(`409 .*${provider.uuid}.*${stranger}`, "s"));
+  await expect(cloud.compute("DELETE", path)).rejects.toThrow(
+    new RegExp(`409 .*${provider.uuid}.*${unknownConsumer}`, "s"),
+  );
   expect((await providers()).map(({ name }) => name)).toEqual(["devstack1"]);
 
   expect((await cloud.compute("DELETE", `${path}?force=true`)).status).toBe(204);

@@ -12,17 +12,17 @@ import {
   statusOf,
   VM,
 } from "../fixtures/cold-moves.js";
-import type { Lab } from "../unit/agent/support/harness.js";
+import type { Harness } from "../unit/agent/support/harness.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
 /** A move from devstack1 that a soft delete overtakes while the guest is set aside. */
-async function overtaken(lab: Lab, meanwhile: () => void = () => {}) {
-  await startHosts(lab);
-  const move = await prepareMove(lab);
-  lab.hypervisor("devstack1").failures.set("migrateDiskAndPowerOff", () => {
-    lab.store.instances.save(VM, { taskState: "soft-deleting", taskRequestId: "req-delete" });
+async function supersedeMove(harness: Harness, meanwhile: () => void = () => {}) {
+  await startHosts(harness);
+  const move = await prepareMove(harness);
+  harness.hypervisor("devstack1").failures.set("migrateDiskAndPowerOff", () => {
+    harness.store.instances.save(VM, { taskState: "soft-deleting", taskRequestId: "req-delete" });
     const params = { instanceUuid: VM, requestId: "req-delete" };
-    lab.controlPlane.conductor.bus.cast("devstack1", "soft_delete_instance", params, "req-delete");
+    harness.controlPlane.conductor.bus.cast("devstack1", "soft_delete_instance", params, "req-delete");
     meanwhile();
     return undefined;
   });
@@ -30,169 +30,180 @@ async function overtaken(lab: Lab, meanwhile: () => void = () => {}) {
   return move;
 }
 
-const calls = (lab: Lab) => lab.hypervisor("devstack1").calls.map(({ method }) => method);
-const powerOf = (lab: Lab) => lab.hypervisor("devstack1").guests.get(VM)?.power;
+const calls = (harness: Harness) => harness.hypervisor("devstack1").calls.map(({ method }) => method);
+const powerOf = (harness: Harness) => harness.hypervisor("devstack1").guests.get(VM)?.power;
 
-scenario("6.2 OPT a soft delete that overtakes a cold move, and fails: the guest runs as before", async (lab) => {
-  const move = await overtaken(lab, () => {
-    lab.hypervisor("devstack1").failures.set("powerOff", () => new Error("the hypervisor is broken"));
+scenario("6.2 OPT a soft delete that overtakes a cold move, and fails: the guest runs as before", async (harness) => {
+  const move = await supersedeMove(harness, () => {
+    harness.hypervisor("devstack1").failures.set("powerOff", () => new Error("the hypervisor is broken"));
   });
-  await lab.world.runUntil(() => lab.store.instances.fault(VM) !== null);
-  await lab.world.advance(1_000);
-  expect(calls(lab)).toContain("finishRevertMigration");
-  expect(powerOf(lab)).toBe(1);
-  expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
+  await harness.world.runUntil(() => harness.store.instances.fault(VM) !== null);
+  await harness.world.advance(1_000);
+  expect(calls(harness)).toContain("finishRevertMigration");
+  expect(powerOf(harness)).toBe(1);
+  expect(harness.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
   expect(statusOf(move)).toBe("error");
   expect(await heldBy(move)).toEqual({ instance: { [move.s.uuid]: OLD }, migration: {} });
 });
 
-scenario("6.2 OPT a soft delete that overtakes a cold move leaves a guest that can be restored", async (lab) => {
-  const move = await overtaken(lab);
-  await lab.world.runUntil(() => lab.instance(VM).vmState === "soft-delete");
-  const [back, off] = ["finishRevertMigration", "powerOff"].map((method) => calls(lab).lastIndexOf(method));
+scenario("6.2 OPT a soft delete that overtakes a cold move leaves a guest that can be restored", async (harness) => {
+  const move = await supersedeMove(harness);
+  await harness.world.runUntil(() => harness.instance(VM).vmState === "soft-delete");
+  const [back, off] = ["finishRevertMigration", "powerOff"].map((method) => calls(harness).lastIndexOf(method));
   expect(back).toBeGreaterThan(0);
   expect(off).toBeGreaterThan(Number(back));
-  expect(powerOf(lab)).toBe(4);
+  expect(powerOf(harness)).toBe(4);
   expect(statusOf(move)).toBe("error");
 });
 
 /** A soft delete of an instance on devstack2, which waits for its turn and then fails. */
-function softDelete(lab: Lab): void {
-  lab.hypervisor("devstack2").failures.set("powerOff", () => new Error("the hypervisor is broken"));
-  softDeleteOn(lab, "devstack2");
+function softDelete(harness: Harness): void {
+  harness.hypervisor("devstack2").failures.set("powerOff", () => new Error("the hypervisor is broken"));
+  softDeleteOn(harness, "devstack2");
 }
 
-function softDeleteOn(lab: Lab, host: string): void {
-  lab.store.instances.save(VM, { taskState: "soft-deleting", taskRequestId: "req-delete" });
+function softDeleteOn(harness: Harness, host: string): void {
+  harness.store.instances.save(VM, { taskState: "soft-deleting", taskRequestId: "req-delete" });
   const params = { instanceUuid: VM, requestId: "req-delete" };
-  lab.controlPlane.conductor.bus.cast(host, "soft_delete_instance", params, "req-delete");
+  harness.controlPlane.conductor.bus.cast(host, "soft_delete_instance", params, "req-delete");
 }
 
-scenario("6.2 OPT a soft delete that overtakes a revert without its guest, and fails: in error", async (lab) => {
-  await startHosts(lab);
-  const move = await resized(lab);
-  lab.hypervisor("devstack2").failures.set("destroy", () => {
-    softDelete(lab);
+scenario("6.2 OPT a soft delete that overtakes a revert without its guest, and fails: in error", async (harness) => {
+  await startHosts(harness);
+  const move = await resized(harness);
+  harness.hypervisor("devstack2").failures.set("destroy", () => {
+    softDelete(harness);
     return undefined;
   });
   castRevert(move);
-  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-  expect(lab.hypervisor("devstack2").guests.has(VM)).toBe(false);
-  expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error" });
+  await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+  expect(harness.hypervisor("devstack2").guests.has(VM)).toBe(false);
+  expect(harness.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error" });
   expect(statusOf(move)).toBe("error");
   expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
-});
-
-scenario("6.2 OPT a soft delete that overtakes a move that has arrived, and fails: in error, with F1", async (lab) => {
-  await startHosts(lab);
-  const move = await prepareMove(lab);
-  lab.beforeCall = (_, called) => {
-    if (called === "finish_resize") {
-      softDelete(lab);
-    }
-  };
-  castPrep(move);
-  await lab.world.runUntil(() => statusOf(move) === "error" && lab.instance(VM).taskState === null);
-  expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error", flavor: { id: BIGGER.id } });
-  expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
-});
-
-/** A revert whose source does not come for its guest: the destination has given up its own. */
-async function revertedHalfway(lab: Lab) {
-  const source = await lab.start("devstack1", { operations: "real" });
-  await lab.start("devstack2", { operations: "real" });
-  const move = await resized(lab);
-  lab.kill(source);
-  castRevert(move);
-  await lab.world.runUntil(() => statusOf(move) === "reverted");
-  return move;
-}
-
-scenario("6.2 OPT a soft delete that overtakes a revert before its source, and fails: in error", async (lab) => {
-  const move = await revertedHalfway(lab);
-  softDelete(lab);
-  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-  expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error" });
-  expect(statusOf(move)).toBe("error");
-  expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
-  await lab.world.advance(60_000);
-  await lab.start("devstack1", { operations: "real" });
-  await lab.world.advance(60_000);
-  expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error", taskState: null });
-});
-
-scenario("6.2 OPT a soft delete of a server whose revert is long over lets it be", async (lab) => {
-  await startHosts(lab);
-  const move = await resized(lab);
-  castRevert(move);
-  await lab.world.runUntil(() => lab.instance(VM).vmState === "active");
-  lab.hypervisor("devstack1").failures.set("powerOff", () => new Error("the hypervisor is broken"));
-  softDeleteOn(lab, "devstack1");
-  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-  expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active" });
-  expect(statusOf(move)).toBe("reverted");
-});
-
-scenario("6.2 OPT a soft delete finds a revert whose source has died at home: in error, with its half", async (lab) => {
-  const source = await lab.start("devstack1", { operations: "real" });
-  await lab.start("devstack2", { operations: "real" });
-  const move = await resized(lab);
-  lab.afterCall = (host, method) => {
-    if (host === "devstack1" && method === "save_together" && lab.instance(VM).host === "devstack1") {
-      lab.kill(source);
-      softDeleteOn(lab, "devstack1");
-      return new Promise<never>(() => {});
-    }
-    return undefined;
-  };
-  castRevert(move);
-  await lab.world.runUntil(() => !source.runtime.alive);
-  lab.afterCall = () => {};
-  lab.hypervisor("devstack1").failures.set("powerOff", () => new Error("the hypervisor is broken"));
-  await lab.world.advance(60_000);
-  await lab.start("devstack1", { operations: "real" });
-  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-  expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "error", oldFlavor: null, newFlavor: null });
-  expect(statusOf(move)).toBe("error");
-  expect(await heldBy(move)).toEqual({ instance: { [move.s.uuid]: OLD }, migration: {} });
 });
 
 scenario(
+  "6.2 OPT a soft delete that overtakes a move that has arrived, and fails: in error, with F1",
+  async (harness) => {
+    await startHosts(harness);
+    const move = await prepareMove(harness);
+    harness.beforeCall = (_, called) => {
+      if (called === "finish_resize") {
+        softDelete(harness);
+      }
+    };
+    castPrep(move);
+    await harness.world.runUntil(() => statusOf(move) === "error" && harness.instance(VM).taskState === null);
+    expect(harness.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error", flavor: { id: BIGGER.id } });
+    expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
+  },
+);
+
+/** A revert whose source does not come for its guest: the destination has given up its own. */
+async function revertedHalfway(harness: Harness) {
+  const source = await harness.start("devstack1", { operations: "real" });
+  await harness.start("devstack2", { operations: "real" });
+  const move = await resized(harness);
+  harness.kill(source);
+  castRevert(move);
+  await harness.world.runUntil(() => statusOf(move) === "reverted");
+  return move;
+}
+
+scenario("6.2 OPT a soft delete that overtakes a revert before its source, and fails: in error", async (harness) => {
+  const move = await revertedHalfway(harness);
+  softDelete(harness);
+  await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+  expect(harness.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error" });
+  expect(statusOf(move)).toBe("error");
+  expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
+  await harness.world.advance(60_000);
+  await harness.start("devstack1", { operations: "real" });
+  await harness.world.advance(60_000);
+  expect(harness.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error", taskState: null });
+});
+
+scenario("6.2 OPT a soft delete of a server whose revert is long over lets it be", async (harness) => {
+  await startHosts(harness);
+  const move = await resized(harness);
+  castRevert(move);
+  await harness.world.runUntil(() => harness.instance(VM).vmState === "active");
+  harness.hypervisor("devstack1").failures.set("powerOff", () => new Error("the hypervisor is broken"));
+  softDeleteOn(harness, "devstack1");
+  await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+  expect(harness.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active" });
+  expect(statusOf(move)).toBe("reverted");
+});
+
+scenario(
+  "6.2 OPT a soft delete finds a revert whose source has died at home: in error, with its half",
+  async (harness) => {
+    const source = await harness.start("devstack1", { operations: "real" });
+    await harness.start("devstack2", { operations: "real" });
+    const move = await resized(harness);
+    harness.afterCall = (host, method) => {
+      if (host === "devstack1" && method === "save_together" && harness.instance(VM).host === "devstack1") {
+        harness.kill(source);
+        softDeleteOn(harness, "devstack1");
+        return new Promise<never>(() => {});
+      }
+      return undefined;
+    };
+    castRevert(move);
+    await harness.world.runUntil(() => !source.runtime.alive);
+    harness.afterCall = () => {};
+    harness.hypervisor("devstack1").failures.set("powerOff", () => new Error("the hypervisor is broken"));
+    await harness.world.advance(60_000);
+    await harness.start("devstack1", { operations: "real" });
+    await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+    expect(harness.instance(VM)).toMatchObject({
+      host: "devstack1",
+      vmState: "error",
+      oldFlavor: null,
+      newFlavor: null,
+    });
+    expect(statusOf(move)).toBe("error");
+    expect(await heldBy(move)).toEqual({ instance: { [move.s.uuid]: OLD }, migration: {} });
+  },
+);
+
+scenario(
   "6.2 OPT a soft delete that overtakes a move whose guest does not come back, and fails: in error",
-  async (lab) => {
-    const move = await overtaken(lab, () => {
+  async (harness) => {
+    const move = await supersedeMove(harness, () => {
       for (const method of ["powerOff", "finishRevertMigration"]) {
-        lab.hypervisor("devstack1").failures.set(method, () => new Error("the hypervisor is broken"));
+        harness.hypervisor("devstack1").failures.set(method, () => new Error("the hypervisor is broken"));
       }
     });
-    await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-    expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "error" });
+    await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+    expect(harness.instance(VM)).toMatchObject({ host: "devstack1", vmState: "error" });
     expect(statusOf(move)).toBe("error");
   },
 );
 
 scenario(
   "6.2 OPT a soft delete that cannot ask for the move that it has overtaken ends it all the same",
-  async (lab) => {
-    const move = await revertedHalfway(lab);
-    let asked = 0;
-    lab.beforeCall = (host, method) => {
-      if (host === "devstack2" && method === "migrations_by_filters" && asked++ === 0) {
+  async (harness) => {
+    const move = await revertedHalfway(harness);
+    let callCount = 0;
+    harness.beforeCall = (host, method) => {
+      if (host === "devstack2" && method === "migrations_by_filters" && callCount++ === 0) {
         throw new Error("the conductor is broken");
       }
     };
-    softDelete(lab);
-    await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-    expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error" });
+    softDelete(harness);
+    await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+    expect(harness.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error" });
     expect(statusOf(move)).toBe("error");
   },
 );
 
-scenario("6.2 OPT a soft delete that fails, and finds no guest: in error", async (lab) => {
-  await startHosts(lab);
-  await resized(lab);
-  lab.hypervisor("devstack2").guests.delete(VM);
-  softDelete(lab);
-  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-  expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error" });
+scenario("6.2 OPT a soft delete that fails, and finds no guest: in error", async (harness) => {
+  await startHosts(harness);
+  await resized(harness);
+  harness.hypervisor("devstack2").guests.delete(VM);
+  softDelete(harness);
+  await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+  expect(harness.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error" });
 });

@@ -12,22 +12,22 @@ import {
   VM,
 } from "../fixtures/cold-moves.js";
 import { LiveHypervisors, REQUEST } from "../fixtures/live-migrations.js";
-import type { Lab } from "../unit/agent/support/harness.js";
+import type { Harness } from "../unit/agent/support/harness.js";
 import { nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
 const broken = new Error("the hypervisor is broken");
 
 /** A resize from devstack1 to devstack2, as far as its claim. */
-async function moving(lab: Lab): Promise<ColdMove> {
-  const move = await prepareMove(lab);
+async function moving(harness: Harness): Promise<ColdMove> {
+  const move = await prepareMove(harness);
   castPrep(move);
   return move;
 }
 
 /** A resize that waits for its end, and one that the user asks for. */
-async function ending(lab: Lab, cast: (move: ColdMove) => void): Promise<ColdMove> {
-  const move = await resized(lab);
+async function ending(harness: Harness, cast: (move: ColdMove) => void): Promise<ColdMove> {
+  const move = await resized(harness);
   cast(move);
   return move;
 }
@@ -35,17 +35,21 @@ async function ending(lab: Lab, cast: (move: ColdMove) => void): Promise<ColdMov
 for (const [name, at, begin] of [
   ["moving the disk", ["devstack1", "migrateDiskAndPowerOff"], moving],
   ["finishing", ["devstack2", "finishMigration"], moving],
-  ["confirming", ["devstack1", "confirmMigration"], (lab: Lab) => ending(lab, castConfirm)],
-  ["reverting, on the destination", ["devstack2", "destroy"], (lab: Lab) => ending(lab, castRevert)],
-  ["reverting, on the source", ["devstack1", "finishRevertMigration"], (lab: Lab) => ending(lab, castRevert)],
+  ["confirming", ["devstack1", "confirmMigration"], (harness: Harness) => ending(harness, castConfirm)],
+  ["reverting, on the destination", ["devstack2", "destroy"], (harness: Harness) => ending(harness, castRevert)],
+  [
+    "reverting, on the source",
+    ["devstack1", "finishRevertMigration"],
+    (harness: Harness) => ending(harness, castRevert),
+  ],
 ] as const) {
-  scenario(`6.3, 4.5 a resize that fails in ${name} leaves no context`, async (lab) => {
-    await startHosts(lab);
-    lab.hypervisor(at[0]).failures.set(at[1], () => broken);
-    await begin(lab);
-    await lab.world.runUntil(() => lab.instance(VM).vmState === "error");
-    await lab.world.advance(1_000);
-    expect(lab.instance(VM)).toMatchObject({ vmState: "error", taskState: null, migrationContext: null });
+  scenario(`6.3, 4.5 a resize that fails in ${name} leaves no context`, async (harness) => {
+    await startHosts(harness);
+    harness.hypervisor(at[0]).failures.set(at[1], () => broken);
+    await begin(harness);
+    await harness.world.runUntil(() => harness.instance(VM).vmState === "error");
+    await harness.world.advance(1_000);
+    expect(harness.instance(VM)).toMatchObject({ vmState: "error", taskState: null, migrationContext: null });
   });
 }
 
@@ -55,71 +59,71 @@ const RESET = ["V27"];
 const RESET_NAME = "6.3, 4.5 a resize whose instance an operator resets while the disk moves leaves no context";
 scenario(
   RESET_NAME,
-  async (lab) => {
-    await startHosts(lab);
-    lab.hypervisor("devstack1").failures.set("migrateDiskAndPowerOff", () => {
-      lab.store.instances.save(VM, { vmState: "active", taskState: null });
+  async (harness) => {
+    await startHosts(harness);
+    harness.hypervisor("devstack1").failures.set("migrateDiskAndPowerOff", () => {
+      harness.store.instances.save(VM, { vmState: "active", taskState: null });
       return undefined;
     });
-    const move = await moving(lab);
-    await lab.world.runUntil(() => statusOf(move) === "error");
-    expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: null, migrationContext: null });
+    const move = await moving(harness);
+    await harness.world.runUntil(() => statusOf(move) === "error");
+    expect(harness.instance(VM)).toMatchObject({ vmState: "active", taskState: null, migrationContext: null });
   },
   RESET,
 );
 
 /** As a release wrote it that left the context behind. */
-function leaveContext(lab: Lab, { migration }: ColdMove): void {
+function leaveContext(harness: Harness, { migration }: ColdMove): void {
   const none = { oldNumaTopology: null, newNumaTopology: null, oldPciDevices: [], newPciDevices: [] };
   const context = { instanceUuid: VM, migrationId: migration.id, ...none, oldResources: [], newResources: [] };
-  lab.store.instances.save(VM, { migrationContext: context });
+  harness.store.instances.save(VM, { migrationContext: context });
 }
 
 for (const left of [false, true]) {
   const history = left ? "whose context an older release left behind" : "that failed";
   scenario(
     `4.5, 6.5 after a resize ${history}, a live migration outlives tracker passes and its source`,
-    async (lab) => {
-      const live = new LiveHypervisors(lab);
+    async (harness) => {
+      const live = new LiveHypervisors(harness);
       const passes = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
-      await lab.start("devstack1", live.options("devstack1"));
-      await lab.start("devstack3", live.options("devstack3"));
-      const source = await lab.start("devstack2", live.options("devstack2", passes));
-      lab.hypervisor("devstack2").failures.set("finishMigration", () => broken);
-      const failed = await moving(lab);
-      await lab.world.runUntil(() => lab.instance(VM).vmState === "error");
-      lab.hypervisor("devstack2").addGuest(VM);
-      lab.hypervisor("devstack1").guests.delete(VM);
+      await harness.start("devstack1", live.options("devstack1"));
+      await harness.start("devstack3", live.options("devstack3"));
+      const source = await harness.start("devstack2", live.options("devstack2", passes));
+      harness.hypervisor("devstack2").failures.set("finishMigration", () => broken);
+      const failed = await moving(harness);
+      await harness.world.runUntil(() => harness.instance(VM).vmState === "error");
+      harness.hypervisor("devstack2").addGuest(VM);
+      harness.hypervisor("devstack1").guests.delete(VM);
       if (left) {
-        leaveContext(lab, failed);
+        leaveContext(harness, failed);
       }
       // os-resetState, then os-migrateLive to devstack3.
-      lab.store.instances.save(VM, { vmState: "active", taskState: null });
+      harness.store.instances.save(VM, { vmState: "active", taskState: null });
       const { d: from } = failed;
-      const to = nodeOf(lab, "devstack3");
-      lab.store.instances.save(VM, { taskState: "migrating" });
+      const to = nodeOf(harness, "devstack3");
+      harness.store.instances.save(VM, { taskState: "migrating" });
       const changes = { sourceCompute: from.host, sourceNode: from.hypervisorHostname, destCompute: to.host };
-      const migration = lab.store.migrations.create({
+      const migration = harness.store.migrations.create({
         instanceUuid: VM,
         migrationType: "live-migration",
         status: "accepted",
         changes: { ...changes, destNode: to.hypervisorHostname, destComputeId: to.id },
       });
-      await lab.hold(VM, {});
-      await lab.hold(migration.uuid, { [from.uuid]: NEW });
-      await lab.hold(VM, { [to.uuid]: NEW });
+      await harness.hold(VM, {});
+      await harness.hold(migration.uuid, { [from.uuid]: NEW });
+      await harness.hold(VM, { [to.uuid]: NEW });
       live.plan.seconds = 600;
       const message = { instanceUuid: VM, migrationId: migration.id, dest: to.host, blockMigration: null, data: {} };
       const params = { ...message, requestId: REQUEST };
-      lab.controlPlane.conductor.bus.cast(from.host, "live_migration", params, REQUEST);
-      await lab.world.advance(150_000);
-      expect(lab.store.migrations.get(migration.id)?.status).toBe("running");
-      lab.kill(source);
-      await lab.start("devstack2", live.options("devstack2", passes));
-      await lab.world.advance(120_000);
-      expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "active", taskState: null });
-      expect(await lab.held(VM)).toEqual({ [from.uuid]: NEW });
-      expect(await lab.held(migration.uuid)).toEqual({});
+      harness.controlPlane.conductor.bus.cast(from.host, "live_migration", params, REQUEST);
+      await harness.world.advance(150_000);
+      expect(harness.store.migrations.get(migration.id)?.status).toBe("running");
+      harness.kill(source);
+      await harness.start("devstack2", live.options("devstack2", passes));
+      await harness.world.advance(120_000);
+      expect(harness.instance(VM)).toMatchObject({ host: "devstack2", vmState: "active", taskState: null });
+      expect(await harness.held(VM)).toEqual({ [from.uuid]: NEW });
+      expect(await harness.held(migration.uuid)).toEqual({});
     },
   );
 }

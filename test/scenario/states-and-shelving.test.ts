@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { OLD, placeVm, REQUEST, resized, startHosts, statusOf, VM } from "../fixtures/cold-moves.js";
 import type { ConfigChanges } from "../fixtures/world/nova-config.js";
-import type { HostOptions, Lab } from "../unit/agent/support/harness.js";
+import type { Harness, HostOptions } from "../unit/agent/support/harness.js";
 import { nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { addInstance } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";
@@ -18,32 +18,32 @@ const CHANGES = [
   ["restore_instance", "soft-delete", "restoring", "active", 1, "powerOn"],
 ] as const;
 
-function cast(lab: Lab, method: Method, params: object = {}): void {
+function cast(harness: Harness, method: Method, params: object = {}): void {
   const message = { instanceUuid: VM, requestId: REQUEST, ...params };
-  lab.controlPlane.conductor.bus.cast("devstack1", method, message as never, REQUEST);
+  harness.controlPlane.conductor.bus.cast("devstack1", method, message as never, REQUEST);
 }
 
 for (const [method, from, task, to, power, doing] of CHANGES) {
-  scenario(`1.4, V18 ${method}: ${from} → ${to}; what it holds stays bit-equal`, async (lab) => {
-    await startHosts(lab);
-    const node = await placeVm(lab, { vmState: from });
-    lab.store.instances.save(VM, { taskState: task });
-    cast(lab, method);
-    await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-    expect(lab.instance(VM)).toMatchObject({ vmState: to, powerState: power, host: "devstack1" });
-    expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+  scenario(`1.4, V18 ${method}: ${from} → ${to}; what it holds stays bit-equal`, async (harness) => {
+    await startHosts(harness);
+    const node = await placeVm(harness, { vmState: from });
+    harness.store.instances.save(VM, { taskState: task });
+    cast(harness, method);
+    await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+    expect(harness.instance(VM)).toMatchObject({ vmState: to, powerState: power, host: "devstack1" });
+    expect(await harness.held(VM)).toEqual({ [node.uuid]: OLD });
   });
 
-  scenario(`1.6 ${method} fails: fault, task null, the vm_state stays`, async (lab) => {
-    await startHosts(lab);
-    await placeVm(lab, { vmState: from });
-    lab.store.instances.save(VM, { taskState: task });
-    lab.hypervisor("devstack1").failures.set(doing, () => new Error("the hypervisor is broken"));
-    cast(lab, method);
-    await lab.world.runUntil(() => lab.store.instances.fault(VM) !== null);
-    expect(lab.instance(VM).taskState).toBeNull();
-    expect(lab.instance(VM).vmState).toBe(from);
-    expect(lab.store.instances.fault(VM)).toMatchObject({
+  scenario(`1.6 ${method} fails: fault, task null, the vm_state stays`, async (harness) => {
+    await startHosts(harness);
+    await placeVm(harness, { vmState: from });
+    harness.store.instances.save(VM, { taskState: task });
+    harness.hypervisor("devstack1").failures.set(doing, () => new Error("the hypervisor is broken"));
+    cast(harness, method);
+    await harness.world.runUntil(() => harness.store.instances.fault(VM) !== null);
+    expect(harness.instance(VM).taskState).toBeNull();
+    expect(harness.instance(VM).vmState).toBe(from);
+    expect(harness.store.instances.fault(VM)).toMatchObject({
       message: "Error",
       details: expect.stringContaining("the hypervisor is broken"),
     });
@@ -52,25 +52,25 @@ for (const [method, from, task, to, power, doing] of CHANGES) {
 
 scenario(
   "6.2 soft_delete_instance of a guest that is gone, as a revert had destroyed it: soft-deleted",
-  async (lab) => {
-    await startHosts(lab);
-    const node = await placeVm(lab, { vmState: "resized" });
-    lab.store.instances.save(VM, { taskState: "soft-deleting" });
-    lab.hypervisor("devstack1").guests.delete(VM);
-    cast(lab, "soft_delete_instance");
-    await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-    expect(lab.instance(VM)).toMatchObject({ vmState: "soft-delete", powerState: 0 });
-    expect(lab.store.instances.fault(VM)).toBeNull();
-    expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+  async (harness) => {
+    await startHosts(harness);
+    const node = await placeVm(harness, { vmState: "resized" });
+    harness.store.instances.save(VM, { taskState: "soft-deleting" });
+    harness.hypervisor("devstack1").guests.delete(VM);
+    cast(harness, "soft_delete_instance");
+    await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+    expect(harness.instance(VM)).toMatchObject({ vmState: "soft-delete", powerState: 0 });
+    expect(harness.store.instances.fault(VM)).toBeNull();
+    expect(await harness.held(VM)).toEqual({ [node.uuid]: OLD });
   },
 );
 
 scenario(
   "6.2 soft_delete_instance that overtook an unshelve that has failed since: the conductor deletes it",
-  async (lab) => {
-    await startHosts(lab);
-    await placeVm(lab);
-    await lab.hold(VM, {});
+  async (harness) => {
+    await startHosts(harness);
+    await placeVm(harness);
+    await harness.hold(VM, {});
     const nowhere = {
       vmState: "shelved_offloaded",
       host: null,
@@ -78,76 +78,88 @@ scenario(
       computeId: null,
       launchedOn: null,
     } as const;
-    lab.store.instances.save(VM, { ...nowhere, taskState: "soft-deleting", taskRequestId: REQUEST });
-    cast(lab, "soft_delete_instance");
+    harness.store.instances.save(VM, { ...nowhere, taskState: "soft-deleting", taskRequestId: REQUEST });
+    cast(harness, "soft_delete_instance");
     const task = { kind: "delete_local", instanceUuid: VM, requestId: REQUEST };
-    await lab.world.runUntil(() => lab.store.tasks.pending().length > 0);
-    expect(lab.store.tasks.pending()).toMatchObject([{ task }]);
+    await harness.world.runUntil(() => harness.store.tasks.pending().length > 0);
+    expect(harness.store.tasks.pending()).toMatchObject([{ task }]);
   },
 );
 
 scenario(
   "6.2 soft_delete_instance of another request than the one that has the server: nothing is done",
-  async (lab) => {
-    await startHosts(lab);
-    await placeVm(lab);
-    lab.store.instances.save(VM, { host: null, node: null, computeId: null, launchedOn: null });
-    lab.store.instances.save(VM, { taskState: "soft-deleting", taskRequestId: "req-another" });
-    cast(lab, "soft_delete_instance");
-    await lab.world.advance(60_000);
-    expect(lab.store.tasks.pending()).toEqual([]);
-    expect(lab.instance(VM)).toMatchObject({ taskState: "soft-deleting", taskRequestId: "req-another", deleted: 0 });
+  async (harness) => {
+    await startHosts(harness);
+    await placeVm(harness);
+    harness.store.instances.save(VM, { host: null, node: null, computeId: null, launchedOn: null });
+    harness.store.instances.save(VM, { taskState: "soft-deleting", taskRequestId: "req-another" });
+    cast(harness, "soft_delete_instance");
+    await harness.world.advance(60_000);
+    expect(harness.store.tasks.pending()).toEqual([]);
+    expect(harness.instance(VM)).toMatchObject({
+      taskState: "soft-deleting",
+      taskRequestId: "req-another",
+      deleted: 0,
+    });
   },
 );
 
-scenario("8.2 rescue_instance: the guest boots from another image, rescued", async (lab) => {
-  await startHosts(lab);
-  await placeVm(lab);
-  lab.store.instances.save(VM, { taskState: "rescuing" });
-  cast(lab, "rescue_instance", { rescueImageRef: VM });
-  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-  expect(lab.instance(VM)).toMatchObject({ vmState: "rescued", powerState: 1 });
+scenario("8.2 rescue_instance: the guest boots from another image, rescued", async (harness) => {
+  await startHosts(harness);
+  await placeVm(harness);
+  harness.store.instances.save(VM, { taskState: "rescuing" });
+  cast(harness, "rescue_instance", { rescueImageRef: VM });
+  await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+  expect(harness.instance(VM)).toMatchObject({ vmState: "rescued", powerState: 1 });
 });
 
-scenario("6.2 a stop whose instance is deleted meanwhile: the delete has it, and nothing is an error", async (lab) => {
-  const { runtime } = await lab.start("devstack1", { operations: "real" });
-  await lab.start("devstack2", { operations: "real" });
-  await placeVm(lab);
-  lab.store.instances.save(VM, { taskState: "powering-off" });
-  lab.beforeCall = (_, method) => {
-    if (method === "instance_save") {
-      lab.store.instances.save(VM, { taskState: "deleting" });
-    }
-  };
-  lab.controlPlane.conductor.bus.cast("devstack1", "stop_instance", { instanceUuid: VM, requestId: REQUEST }, REQUEST);
-  await lab.world.runUntil(() => runtime.logs.some(({ message }) => message.startsWith("stop_instance")));
-  expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: "deleting" });
-  expect(runtime.logs.filter(({ level }) => level === "error")).toEqual([]);
-});
+scenario(
+  "6.2 a stop whose instance is deleted meanwhile: the delete has it, and nothing is an error",
+  async (harness) => {
+    const { runtime } = await harness.start("devstack1", { operations: "real" });
+    await harness.start("devstack2", { operations: "real" });
+    await placeVm(harness);
+    harness.store.instances.save(VM, { taskState: "powering-off" });
+    harness.beforeCall = (_, method) => {
+      if (method === "instance_save") {
+        harness.store.instances.save(VM, { taskState: "deleting" });
+      }
+    };
+    harness.controlPlane.conductor.bus.cast(
+      "devstack1",
+      "stop_instance",
+      { instanceUuid: VM, requestId: REQUEST },
+      REQUEST,
+    );
+    await harness.world.runUntil(() => runtime.logs.some(({ message }) => message.startsWith("stop_instance")));
+    expect(harness.instance(VM)).toMatchObject({ vmState: "active", taskState: "deleting" });
+    expect(runtime.logs.filter(({ level }) => level === "error")).toEqual([]);
+  },
+);
 
-async function shelving(lab: Lab, config: ConfigChanges = {}) {
-  await startHosts(lab, { config });
-  const node = await placeVm(lab);
-  lab.store.instances.save(VM, { taskState: "shelving" });
+async function shelving(harness: Harness, config: ConfigChanges = {}) {
+  await startHosts(harness, { config });
+  const node = await placeVm(harness);
+  harness.store.instances.save(VM, { taskState: "shelving" });
   return node;
 }
 
-scenario("6.6 shelve, shelved_offload_time 0: snapshot, shelved, offloaded at once (V24)", async (lab) => {
-  const seen: unknown[] = [];
-  await shelving(lab);
-  lab.beforeCall = async (_host, method, params) => {
+scenario("6.6 shelve, shelved_offload_time 0: snapshot, shelved, offloaded at once (V24)", async (harness) => {
+  const observed: unknown[] = [];
+  await shelving(harness);
+  harness.beforeCall = async (_host, method, params) => {
     const { changes } = params as { readonly changes?: { readonly vmState?: string } };
     if (method === "instance_save" && changes?.vmState) {
-      seen.push([changes.vmState, Object.keys(await lab.held(VM)).length]);
+      observed.push([changes.vmState, Object.keys(await harness.held(VM)).length]);
     }
   };
-  cast(lab, "shelve_instance", { imageId: VM });
-  await lab.world.runUntil(() => lab.instance(VM).vmState === "shelved_offloaded");
-  expect(seen).toEqual([
+  cast(harness, "shelve_instance", { imageId: VM });
+  await harness.world.runUntil(() => harness.instance(VM).vmState === "shelved_offloaded");
+  expect(observed).toEqual([
     ["shelved", 1],
     ["shelved_offloaded", 0],
   ]);
-  expect(lab.instance(VM)).toMatchObject({
+  expect(harness.instance(VM)).toMatchObject({
     host: null,
     node: null,
     computeId: null,
@@ -155,123 +167,139 @@ scenario("6.6 shelve, shelved_offload_time 0: snapshot, shelved, offloaded at on
     taskState: null,
     systemMetadata: { shelved_image_id: VM, shelved_host: "devstack1" },
   });
-  expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
-  await lab.world.advance(1_000);
-  expect(nodeOf(lab, "devstack1").vcpusUsed).toBe(0);
+  expect(harness.hypervisor("devstack1").guests.has(VM)).toBe(false);
+  await harness.world.advance(1_000);
+  expect(nodeOf(harness, "devstack1").vcpusUsed).toBe(0);
 });
 
-scenario("6.6, 4.10 shelved_offload_time > 0: the periodic task offloads, not before its time", async (lab) => {
+scenario("6.6, 4.10 shelved_offload_time > 0: the periodic task offloads, not before its time", async (harness) => {
   const defaults = {
     periodic_enable: true,
     periodic_fuzzy_delay: 0,
     shelved_offload_time: 600,
     shelved_poll_interval: 60,
   };
-  const node = await shelving(lab, { defaults });
-  cast(lab, "shelve_instance", { imageId: VM });
-  await lab.world.runUntil(() => lab.instance(VM).vmState === "shelved");
-  await lab.world.advance(590_000);
-  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved", host: "devstack1", taskState: null });
-  expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
-  await lab.world.advance(120_000);
-  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", host: null });
-  expect(await lab.held(VM)).toEqual({});
+  const node = await shelving(harness, { defaults });
+  cast(harness, "shelve_instance", { imageId: VM });
+  await harness.world.runUntil(() => harness.instance(VM).vmState === "shelved");
+  await harness.world.advance(590_000);
+  expect(harness.instance(VM)).toMatchObject({ vmState: "shelved", host: "devstack1", taskState: null });
+  expect(await harness.held(VM)).toEqual({ [node.uuid]: OLD });
+  await harness.world.advance(120_000);
+  expect(harness.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", host: null });
+  expect(await harness.held(VM)).toEqual({});
 });
 
-scenario("6.6 shelved_offload_time -1: never offloaded", async (lab) => {
-  const node = await shelving(lab, { defaults: { shelved_offload_time: -1 } });
-  cast(lab, "shelve_instance", { imageId: VM });
-  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved", host: "devstack1", powerState: 4 });
-  expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+scenario("6.6 shelved_offload_time -1: never offloaded", async (harness) => {
+  const node = await shelving(harness, { defaults: { shelved_offload_time: -1 } });
+  cast(harness, "shelve_instance", { imageId: VM });
+  await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+  expect(harness.instance(VM)).toMatchObject({ vmState: "shelved", host: "devstack1", powerState: 4 });
+  expect(await harness.held(VM)).toEqual({ [node.uuid]: OLD });
 });
 
-scenario("6.6 an offload that fails before the delete: shelved, task null, and it keeps what it holds", async (lab) => {
-  await startHosts(lab);
-  const node = await placeVm(lab, { vmState: "shelved", taskState: "shelving_offloading" });
-  lab.hypervisor("devstack1").failures.set("destroy", () => new Error("the hypervisor is broken"));
-  cast(lab, "shelve_offload_instance");
-  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved", host: "devstack1" });
-  expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
-});
+scenario(
+  "6.6 an offload that fails before the delete: shelved, task null, and it keeps what it holds",
+  async (harness) => {
+    await startHosts(harness);
+    const node = await placeVm(harness, { vmState: "shelved", taskState: "shelving_offloading" });
+    harness.hypervisor("devstack1").failures.set("destroy", () => new Error("the hypervisor is broken"));
+    cast(harness, "shelve_offload_instance");
+    await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+    expect(harness.instance(VM)).toMatchObject({ vmState: "shelved", host: "devstack1" });
+    expect(await harness.held(VM)).toEqual({ [node.uuid]: OLD });
+  },
+);
 
-scenario("6.6 OPT an offload that has destroyed the guest and not released: offloaded again", async (lab) => {
+scenario("6.6 OPT an offload that has destroyed the guest and not released: offloaded again", async (harness) => {
   const defaults = { periodic_enable: true, periodic_fuzzy_delay: 0, sync_power_state_interval: 60 };
-  const node = await shelving(lab, { defaults });
-  const kept = "11111111-aaaa-4aaa-8aaa-111111111111";
-  const { host, computeId, launchedOn } = lab.instance(VM);
-  addInstance(lab.store, kept, { host, node: host, computeId, launchedOn, vmState: "shelved", powerState: 4 });
-  const { guests } = lab.hypervisor("devstack1");
-  guests.set(kept, guests.get(VM) ?? expect.unreachable());
-  lab.beforePlacement = (_, request) => {
+  const node = await shelving(harness, { defaults });
+  const otherVm = "11111111-aaaa-4aaa-8aaa-111111111111";
+  const { host, computeId, launchedOn } = harness.instance(VM);
+  addInstance(harness.store, otherVm, { host, node: host, computeId, launchedOn, vmState: "shelved", powerState: 4 });
+  const { guests } = harness.hypervisor("devstack1");
+  guests.set(otherVm, guests.get(VM) ?? expect.unreachable());
+  harness.beforePlacement = (_, request) => {
     if (request.startsWith("DELETE /allocations/")) {
       throw new Error("Placement is broken");
     }
   };
-  cast(lab, "shelve_instance", { imageId: VM });
-  await lab.world.runUntil(() => lab.store.instances.fault(VM) !== null);
-  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved", taskState: null, host: "devstack1" });
+  cast(harness, "shelve_instance", { imageId: VM });
+  await harness.world.runUntil(() => harness.store.instances.fault(VM) !== null);
+  expect(harness.instance(VM)).toMatchObject({ vmState: "shelved", taskState: null, host: "devstack1" });
   expect(guests.has(VM)).toBe(false);
-  expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
-  lab.beforePlacement = () => {};
-  await lab.world.advance(120_000);
-  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", taskState: null, host: null });
-  expect(await lab.held(VM)).toEqual({});
+  expect(await harness.held(VM)).toEqual({ [node.uuid]: OLD });
+  harness.beforePlacement = () => {};
+  await harness.world.advance(120_000);
+  expect(harness.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", taskState: null, host: null });
+  expect(await harness.held(VM)).toEqual({});
   // Only what has no guest.
-  expect(lab.instance(kept)).toMatchObject({ vmState: "shelved", host: "devstack1" });
+  expect(harness.instance(otherVm)).toMatchObject({ vmState: "shelved", host: "devstack1" });
 });
 
 /** An offloaded instance for which devstack1 was claimed. */
-async function unshelving(lab: Lab, options: HostOptions = {}) {
-  await startHosts(lab, options);
-  const node = nodeOf(lab, "devstack1");
-  const systemMetadata = { shelved_at: "1", shelved_image_id: VM, shelved_host: "devstack2", kept: "yes" };
-  addInstance(lab.store, VM, { vmState: "shelved_offloaded", taskState: "unshelving", powerState: 0, systemMetadata });
-  await lab.hold(VM, { [node.uuid]: OLD });
+async function unshelving(harness: Harness, options: HostOptions = {}) {
+  await startHosts(harness, options);
+  const node = nodeOf(harness, "devstack1");
+  const systemMetadata = { shelved_at: "1", shelved_image_id: VM, shelved_host: "devstack2", retained: "yes" };
+  addInstance(harness.store, VM, {
+    vmState: "shelved_offloaded",
+    taskState: "unshelving",
+    powerState: 0,
+    systemMetadata,
+  });
+  await harness.hold(VM, { [node.uuid]: OLD });
   const message = {
     instanceUuid: VM,
     allocations: { [node.uuid]: { resources: OLD } },
     node: "devstack1",
     requestId: REQUEST,
   };
-  return { node, begin: () => lab.controlPlane.conductor.bus.cast("devstack1", "unshelve_instance", message, REQUEST) };
+  return {
+    node,
+    begin: () => harness.controlPlane.conductor.bus.cast("devstack1", "unshelve_instance", message, REQUEST),
+  };
 }
 
-scenario("6.6 unshelve from offloaded: claimed, spawned, active", async (lab) => {
-  const { node, begin } = await unshelving(lab);
+scenario("6.6 unshelve from offloaded: claimed, spawned, active", async (harness) => {
+  const { node, begin } = await unshelving(harness);
   begin();
-  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-  expect(lab.instance(VM)).toMatchObject({
+  await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+  expect(harness.instance(VM)).toMatchObject({
     vmState: "active",
     host: "devstack1",
     launchedOn: "devstack1",
     powerState: 1,
   });
-  expect(lab.instance(VM).systemMetadata).toEqual({ kept: "yes" });
-  expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
-  expect(nodeOf(lab, "devstack1").vcpusUsed).toBe(OLD.VCPU);
+  expect(harness.instance(VM).systemMetadata).toEqual({ kept: "yes" });
+  expect(await harness.held(VM)).toEqual({ [node.uuid]: OLD });
+  expect(nodeOf(harness, "devstack1").vcpusUsed).toBe(OLD.VCPU);
 });
 
-scenario("6.6 unshelve fails to spawn: nothing held, no host, still offloaded", async (lab) => {
-  const { begin } = await unshelving(lab);
-  lab.hypervisor("devstack1").failures.set("spawn", () => new Error("the hypervisor is broken"));
+scenario("6.6 unshelve fails to spawn: nothing held, no host, still offloaded", async (harness) => {
+  const { begin } = await unshelving(harness);
+  harness.hypervisor("devstack1").failures.set("spawn", () => new Error("the hypervisor is broken"));
   begin();
-  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-  await lab.world.advance(1_000);
-  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", host: null, node: null, launchedOn: null });
-  expect(lab.store.instances.fault(VM)).toMatchObject({ message: "Error" });
-  expect(await lab.held(VM)).toEqual({});
-  expect(nodeOf(lab, "devstack1").vcpusUsed).toBe(0);
+  await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+  await harness.world.advance(1_000);
+  expect(harness.instance(VM)).toMatchObject({
+    vmState: "shelved_offloaded",
+    host: null,
+    node: null,
+    launchedOn: null,
+  });
+  expect(harness.store.instances.fault(VM)).toMatchObject({ message: "Error" });
+  expect(await harness.held(VM)).toEqual({});
+  expect(nodeOf(harness, "devstack1").vcpusUsed).toBe(0);
 });
 
 scenario(
   "6.6 OPT the guest of a failed unshelve cannot be removed: the instance stays with it until it can",
-  async (lab) => {
-    const { node, begin } = await unshelving(lab, {
+  async (harness) => {
+    const { node, begin } = await unshelving(harness, {
       config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } },
     });
-    const hypervisor = lab.hypervisor("devstack1");
+    const hypervisor = harness.hypervisor("devstack1");
     // The guest is made, and the driver's answer is lost.
     hypervisor.failures.set("spawn", () => {
       hypervisor.addGuest(VM);
@@ -279,18 +307,27 @@ scenario(
     });
     hypervisor.failures.set("destroy", () => new Error("the hypervisor is broken"));
     begin();
-    await lab.world.runUntil(() => lab.store.instances.fault(VM) !== null);
-    await lab.world.advance(300_000);
+    await harness.world.runUntil(() => harness.store.instances.fault(VM) !== null);
+    await harness.world.advance(300_000);
     expect(hypervisor.guests.has(VM)).toBe(true);
-    expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", taskState: "spawning", host: "devstack1" });
-    expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+    expect(harness.instance(VM)).toMatchObject({
+      vmState: "shelved_offloaded",
+      taskState: "spawning",
+      host: "devstack1",
+    });
+    expect(await harness.held(VM)).toEqual({ [node.uuid]: OLD });
     hypervisor.failures.delete("destroy");
-    await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-    await lab.world.advance(1_000);
+    await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+    await harness.world.advance(1_000);
     expect(hypervisor.guests.has(VM)).toBe(false);
-    expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", host: null, node: null, launchedOn: null });
-    expect(await lab.held(VM)).toEqual({});
-    expect(nodeOf(lab, "devstack1").vcpusUsed).toBe(0);
+    expect(harness.instance(VM)).toMatchObject({
+      vmState: "shelved_offloaded",
+      host: null,
+      node: null,
+      launchedOn: null,
+    });
+    expect(await harness.held(VM)).toEqual({});
+    expect(nodeOf(harness, "devstack1").vcpusUsed).toBe(0);
   },
 );
 
@@ -300,44 +337,47 @@ for (const [where, method] of [
 ] as const) {
   scenario(
     `6.6 OPT a failed unshelve, ${where}, gives back what it holds when Placement is there again`,
-    async (lab) => {
-      const { node, begin } = await unshelving(lab, {
+    async (harness) => {
+      const { node, begin } = await unshelving(harness, {
         config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } },
       });
       let away = true;
-      lab.hypervisor("devstack1").failures.set(method, () => new Error("the hypervisor is broken"));
-      lab.beforeCall = (_host, called, params) => {
+      harness.hypervisor("devstack1").failures.set(method, () => new Error("the hypervisor is broken"));
+      harness.beforeCall = (_host, called, params) => {
         if (method === "claim" && called === "instance_save" && /"computeId":\d/.test(JSON.stringify(params))) {
           throw new Error("no room");
         }
       };
-      lab.beforePlacement = (_host, request) => {
+      harness.beforePlacement = (_host, request) => {
         if (away && request === `DELETE /allocations/${VM}`) {
           throw new Error("Placement is away");
         }
       };
       begin();
-      await lab.world.runUntil(() => lab.store.instances.fault(VM) !== null);
-      expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", taskState: "spawning" });
-      expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+      await harness.world.runUntil(() => harness.store.instances.fault(VM) !== null);
+      expect(harness.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", taskState: "spawning" });
+      expect(await harness.held(VM)).toEqual({ [node.uuid]: OLD });
       away = false;
-      await lab.world.runUntil(() => lab.instance(VM).taskState === null);
-      expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", host: null, launchedOn: null });
-      expect(await lab.held(VM)).toEqual({});
+      await harness.world.runUntil(() => harness.instance(VM).taskState === null);
+      expect(harness.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", host: null, launchedOn: null });
+      expect(await harness.held(VM)).toEqual({});
     },
   );
 }
 
-scenario("4.10 _poll_unconfirmed_resizes: confirmed when resize_confirm_window has passed, not before", async (lab) => {
-  const defaults = { periodic_enable: true, periodic_fuzzy_delay: 0, resize_confirm_window: 300 };
-  await startHosts(lab, { config: { defaults } });
-  const move = await resized(lab);
-  await lab.world.advance(290_000);
-  expect(statusOf(move)).toBe("finished");
-  await lab.world.advance(90_000);
-  expect(statusOf(move)).toBe("confirmed");
-  expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: null, host: "devstack2" });
-});
+scenario(
+  "4.10 _poll_unconfirmed_resizes: confirmed when resize_confirm_window has passed, not before",
+  async (harness) => {
+    const defaults = { periodic_enable: true, periodic_fuzzy_delay: 0, resize_confirm_window: 300 };
+    await startHosts(harness, { config: { defaults } });
+    const move = await resized(harness);
+    await harness.world.advance(290_000);
+    expect(statusOf(move)).toBe("finished");
+    await harness.world.advance(90_000);
+    expect(statusOf(move)).toBe("confirmed");
+    expect(harness.instance(VM)).toMatchObject({ vmState: "active", taskState: null, host: "devstack2" });
+  },
+);
 
 for (const [name, values, status] of [
   ["in error", { vmState: "error" }, "error"],
@@ -345,12 +385,12 @@ for (const [name, values, status] of [
   ["being deleted", { taskState: "deleting" }, "finished"],
   ["still finishing", { taskState: "resize_finish" }, "finished"],
 ] as const) {
-  scenario(`4.10 _poll_unconfirmed_resizes, instance ${name}: migration ${status}`, async (lab) => {
+  scenario(`4.10 _poll_unconfirmed_resizes, instance ${name}: migration ${status}`, async (harness) => {
     const defaults = { periodic_enable: true, periodic_fuzzy_delay: 0, resize_confirm_window: 300 };
-    await startHosts(lab, { config: { defaults } });
-    const move = await resized(lab);
-    lab.store.instances.save(VM, values);
-    await lab.world.advance(400_000);
+    await startHosts(harness, { config: { defaults } });
+    const move = await resized(harness);
+    harness.store.instances.save(VM, values);
+    await harness.world.advance(400_000);
     expect(statusOf(move)).toBe(status);
   });
 }
@@ -359,40 +399,40 @@ for (const [how, status, values] of [
   ["confirms", "confirmed", { vmState: "active" }],
   ["reverts", "reverting", { taskState: "resize_reverting" }],
 ] as const) {
-  scenario(`4.10 _poll_unconfirmed_resizes: a user who ${how} meanwhile comes first`, async (lab) => {
+  scenario(`4.10 _poll_unconfirmed_resizes: a user who ${how} meanwhile comes first`, async (harness) => {
     const defaults = { periodic_enable: true, periodic_fuzzy_delay: 0, resize_confirm_window: 300 };
-    await startHosts(lab, { config: { defaults } });
-    const move = await resized(lab);
+    await startHosts(harness, { config: { defaults } });
+    const move = await resized(harness);
     let polled = false;
-    lab.beforeCall = (who, method) => {
+    harness.beforeCall = (who, method) => {
       // The migrations that wait have been read.
       if (who === "devstack2" && method === "instance_get" && !polled) {
         polled = true;
-        lab.store.migrations.save(move.migration.id, { status });
-        lab.store.instances.save(VM, values);
+        harness.store.migrations.save(move.migration.id, { status });
+        harness.store.instances.save(VM, values);
       }
     };
-    await lab.world.runUntil(() => polled);
-    await lab.world.advance(1_000);
+    await harness.world.runUntil(() => polled);
+    await harness.world.advance(1_000);
     expect(statusOf(move)).toBe(status);
   });
 }
 
 scenario(
   "4.10 _poll_unconfirmed_resizes: finished as long as the source is down, confirmed when it is back",
-  async (lab) => {
+  async (harness) => {
     const defaults = { periodic_enable: true, periodic_fuzzy_delay: 0, resize_confirm_window: 300 };
     const options = { operations: "real", config: { defaults } } as const;
-    const source = await lab.start("devstack1", options);
-    await lab.start("devstack2", options);
-    const move = await resized(lab);
-    lab.kill(source);
-    await lab.world.advance(600_000);
+    const source = await harness.start("devstack1", options);
+    await harness.start("devstack2", options);
+    const move = await resized(harness);
+    harness.kill(source);
+    await harness.world.advance(600_000);
     expect(statusOf(move)).toBe("finished");
-    expect(lab.store.messages.pending("devstack1")).toEqual([]);
-    await lab.start("devstack1", options);
-    await lab.world.advance(120_000);
+    expect(harness.store.messages.pending("devstack1")).toEqual([]);
+    await harness.start("devstack1", options);
+    await harness.world.advance(120_000);
     expect(statusOf(move)).toBe("confirmed");
-    expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: null, host: "devstack2" });
+    expect(harness.instance(VM)).toMatchObject({ vmState: "active", taskState: null, host: "devstack2" });
   },
 );

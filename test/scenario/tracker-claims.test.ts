@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";
-import { checkPersistedUsage, checkUsage, judgedCounts } from "../fixtures/invariants-tracker.js";
+import { checkPersistedUsage, checkUsage, countChecks } from "../fixtures/invariants-tracker.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 
@@ -39,7 +39,7 @@ describe("4.2 instance_claim", () => {
     expect(saved).toEqual(world.stored(instance.uuid));
     expect(saved).toMatchObject({ host: "h1", node: "n1", launchedOn: "h1", computeId: node?.id });
     expect(migration).toBeNull();
-    expect(judgedCounts(world), "V20 was judged").toBeGreaterThan(0);
+    expect(countChecks(world), "V20 was judged").toBeGreaterThan(0);
     checkPersistedUsage(world, agent);
     expect(node).toMatchObject({ vcpusUsed: 1, runningVms: 1, memoryMbUsed: 1024 });
   });
@@ -47,7 +47,7 @@ describe("4.2 instance_claim", () => {
   test("4.2 steady node: a claim asks nothing of Placement", async () => {
     const { world, agent } = await setUp();
     await (await claim(world, agent)).made();
-    expect(agent.http.seen).toEqual([]);
+    expect(agent.http.requests).toEqual([]);
   });
 
   test("5.1 row 6 a claim of a device has what is remembered of its provider read again, and of no other", async () => {
@@ -76,7 +76,7 @@ describe("4.2 instance_claim", () => {
       ["inventories", "aggregates", "traits"].map((part) => `GET /resource_providers/device/${part}`),
     );
     await agent.tracker.instanceClaim(world.instance(), "n1", { [agent.nodeUuid]: { resources: { VCPU: 1 } } });
-    expect(agent.http.seen).toEqual([]);
+    expect(agent.http.requests).toEqual([]);
   });
 
   test("V20 an instance that is deleted while a resize to its own node is claimed uses nothing any more", async () => {
@@ -156,7 +156,7 @@ describe("4.2 instance_claim", () => {
     const { world, agent } = await setUp();
     const { instance, made } = await claim(world, agent);
     const after = await (await made()).abort({ instance: { vmState: "error", taskState: null } });
-    expect(judgedCounts(world)).toBeGreaterThan(1);
+    expect(countChecks(world)).toBeGreaterThan(1);
     expect(after).toEqual(world.stored(instance.uuid));
     expect(after).toMatchObject({ host: null, node: null, computeId: null, vmState: "error", launchedOn: "h1" });
     expect(Object.keys(await world.held(instance.uuid))).toEqual([agent.nodeUuid]);

@@ -96,9 +96,9 @@ describe("4.6 _remove_deleted_instances_allocations, through Placement", () => {
       agent.http.take();
       await pass(agent);
       expect([await world.held(gone.uuid), Object.keys(await world.held(moved.uuid))]).toEqual([{}, [other.nodeUuid]]);
-      const seen = agent.http.take();
-      expect(seen.length).toBeGreaterThan(7);
-      ids.push([...new Set(seen.map(({ requestId }) => requestId))]);
+      const requests = agent.http.take();
+      expect(requests.length).toBeGreaterThan(7);
+      ids.push([...new Set(requests.map(({ requestId }) => requestId))]);
     }
     expect(ids).toEqual([[expect.stringMatching(/^req-/)], [expect.stringMatching(/^req-/)]]);
     expect(ids[0]).not.toEqual(ids[1]);

@@ -27,7 +27,7 @@ describe("4.3 update_available_resource", () => {
     await pass(agent);
     expect(world.logged("warn", "this pass is skipped")).toBe(1);
     expect(world.store.computeNodes.byHost("h1")).toHaveLength(1);
-    expect(agent.http.seen).toEqual([]);
+    expect(agent.http.requests).toEqual([]);
   });
 
   test("4.3 step 2 no rows: a line for debugging at start-up, an error later", async () => {
@@ -58,9 +58,9 @@ describe("4.3 update_available_resource", () => {
       const config = { compute: { leanTracking } };
       const agent = await world.startedAgent("h1", new StubHypervisor("n1"), { config });
       await world.admin.deleteResourceProvider(agent.nodeUuid);
-      const lost = agent.http.seen.length;
+      const lost = agent.http.requests.length;
       agent.http.fault = ({ path }) =>
-        agent.http.seen.length === lost && path.includes("in_tree") ? "answer lost" : undefined;
+        agent.http.requests.length === lost && path.includes("in_tree") ? "answer lost" : undefined;
       await pass(agent);
       await checkProviders(world, agent);
     },

@@ -33,13 +33,13 @@ export async function act(
   },
   server?: string,
 ): Promise<number> {
-  const answer = await client.compute(request.method, request.path, request.body, request.version);
-  const status = answer?.status ?? 0;
-  const [fault] = status >= 400 ? Object.values(answer?.body ?? {}) : [];
+  const response = await client.compute(request.method, request.path, request.body, request.version);
+  const status = response?.status ?? 0;
+  const [fault] = status >= 400 ? Object.values(response?.body ?? {}) : [];
   const detail = request.body === undefined ? "" : ` ${JSON.stringify(request.body)}`;
   journal.note(
     "api",
-    `${operation}${detail} -> ${answer === null ? "no answer" : status}${fault === undefined ? "" : `: ${String(fault.message)}`}`,
+    `${operation}${detail} -> ${response === null ? "no answer" : status}${fault === undefined ? "" : `: ${String(fault.message)}`}`,
     server,
   );
   if (status >= 200 && status < 300) {
@@ -50,7 +50,7 @@ export async function act(
   }
   if (status >= 500) {
     journal.note("api", "VIOLATION an answer of 500 and more", server);
-    throw new ServerError(`${operation} was answered ${status}: ${JSON.stringify(answer?.body)}`);
+    throw new ServerError(`${operation} was answered ${status}: ${JSON.stringify(response?.body)}`);
   }
   return status;
 }

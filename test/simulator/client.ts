@@ -8,14 +8,14 @@ export interface Json {
   readonly [key: string]: Json;
 }
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly body: Json;
   readonly requestId: string | null;
 }
 
 /** Longer than any request takes that will still be answered, in milliseconds. */
-const PATIENCE = 60_000;
+const REQUEST_TIMEOUT_MS = 60_000;
 
 /** One person's HTTP client. The control plane may be dead at any moment: then there is no answer. */
 export class Client {
@@ -36,16 +36,16 @@ export class Client {
   }
 
   /** A request to the Compute API. Null: there was no answer. */
-  async compute(method: HttpMethod, path: string, body?: unknown, version = "2.94"): Promise<Answer | null> {
-    const answered = this.#witness.asks({ method, path, body });
+  async compute(method: HttpMethod, path: string, body?: unknown, version = "2.94"): Promise<ApiResponse | null> {
+    const onResponse = this.#witness.onRequest({ method, path, body });
     const headers = { "openstack-api-version": `compute ${version}` };
-    const answer = await this.#ask(method, `/compute/v2.1${path}`, body, headers);
-    answered(answer);
-    return answer;
+    const response = await this.#ask(method, `/compute/v2.1${path}`, body, headers);
+    onResponse(response);
+    return response;
   }
 
   /** A request to Ironic. Null: there was no answer. */
-  baremetal(method: HttpMethod, path: string, body?: unknown): Promise<Answer | null> {
+  baremetal(method: HttpMethod, path: string, body?: unknown): Promise<ApiResponse | null> {
     return this.#ask(method, `/baremetal/v1${path}`, body, { "x-openstack-ironic-api-version": "1.82" });
   }
 
@@ -54,15 +54,15 @@ export class Client {
     path: string,
     body: unknown,
     headers: Readonly<Record<string, string>>,
-  ): Promise<Answer | null> {
+  ): Promise<ApiResponse | null> {
     try {
       if (this.#token === "") {
         await this.#authenticate();
       }
       const send = () => this.#send(method, `${this.#url}${path}`, body, { "x-auth-token": this.#token, ...headers });
-      const answer = await send();
-      if (answer.status !== 401) {
-        return answer;
+      const response = await send();
+      if (response.status !== 401) {
+        return response;
       }
       // A token is good for an hour.
       await this.#authenticate();
@@ -78,7 +78,7 @@ export class Client {
     };
     const { auth_url = "", username, password, project_name } = clouds.devstack.auth;
     const domain = { id: "default" };
-    const answer = await this.#runtime.http.request({
+    const response = await this.#runtime.http.request({
       method: "POST",
       url: `${auth_url}/auth/tokens`,
       headers: { "content-type": "application/json" },
@@ -88,13 +88,13 @@ export class Client {
           scope: { project: { name: project_name, domain } },
         },
       }),
-      timeout: PATIENCE,
+      timeout: REQUEST_TIMEOUT_MS,
     });
-    if (answer.status !== 201) {
-      throw new Error(`no token: ${answer.status}`);
+    if (response.status !== 201) {
+      throw new Error(`no token: ${response.status}`);
     }
     this.#url = auth_url.replace(/\/identity\/v3$/, "");
-    this.#token = answer.headers["x-subject-token"] ?? "";
+    this.#token = response.headers["x-subject-token"] ?? "";
   }
 
   async #send(
@@ -102,16 +102,16 @@ export class Client {
     url: string,
     body: unknown,
     headers: Readonly<Record<string, string>>,
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     const response = await this.#runtime.http.request({
       method,
       url,
       headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      timeout: PATIENCE,
+      timeout: REQUEST_TIMEOUT_MS,
     });
-    const { status, headers: answered } = response;
+    const { status, headers: responseHeaders } = response;
     const content = (response.body === "" ? {} : JSON.parse(response.body)) as Json;
-    return { status, body: content, requestId: answered["x-openstack-request-id"] ?? null };
+    return { status, body: content, requestId: responseHeaders["x-openstack-request-id"] ?? null };
   }
 }

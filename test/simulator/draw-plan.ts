@@ -57,7 +57,7 @@ const QUIRKS: readonly QuirkName[] = [
 const ALWAYS: readonly StepKind[] = ["create", "act"];
 
 /** Drawn only where a profile favours them. */
-const ASKED_FOR: readonly StepKind[] = ["ironic-network", "ironic-listing"];
+const OPT_IN_STEPS: readonly StepKind[] = ["ironic-network", "ironic-listing"];
 
 /** After these no allocation may be left that nobody needs, although no agent looks for such. */
 const GENTLE: readonly StepKind[] = [
@@ -202,7 +202,7 @@ function drawSteps(
 ): readonly Step[] {
   const kinds = from
     .filter((kind) => kind !== BESIDES)
-    .filter((kind) => favours[kind] !== undefined || !ASKED_FOR.includes(kind))
+    .filter((kind) => favours[kind] !== undefined || !OPT_IN_STEPS.includes(kind))
     .filter((kind) => ALWAYS.includes(kind) || favours[kind] !== undefined || !dice.chance(leftOut))
     .map((kind) => ({ kind, weight: WEIGHTS[kind] * (favours[kind] ?? 1) }));
   const steps: Step[] = [];

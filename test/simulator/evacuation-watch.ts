@@ -16,7 +16,7 @@ export class EvacuationWatch {
   /** Host → since when it is out of service. */
   readonly #out = new Map<string, number>();
   readonly #forced = new Set<number>();
-  readonly #judged = new Set<number>();
+  readonly #checked = new Set<number>();
   readonly #arrived = new Set<number>();
 
   constructor(now: () => number) {
@@ -38,16 +38,16 @@ export class EvacuationWatch {
       }
     }
     if (kind === "migration") {
-      this.#judge(store, Number(id));
+      this.#check(store, Number(id));
     }
   }
 
-  #judge(store: Store, id: number): void {
+  #check(store: Store, id: number): void {
     const migration = store.migrations.get(id);
     if (migration?.migrationType === "evacuation" && migration.status === "done") {
-      this.#judgeGroup(store, migration);
+      this.#checkGroup(store, migration);
     }
-    if (migration?.migrationType !== "evacuation" || migration.status !== "accepted" || this.#judged.has(id)) {
+    if (migration?.migrationType !== "evacuation" || migration.status !== "accepted" || this.#checked.has(id)) {
       return;
     }
     const waiting = store.tasks
@@ -59,7 +59,7 @@ export class EvacuationWatch {
       }
       return;
     }
-    this.#judged.add(id);
+    this.#checked.add(id);
     const { destCompute, instanceUuid } = migration;
     const since = this.#out.get(destCompute ?? "") ?? Number.POSITIVE_INFINITY;
     if (!this.#forced.has(id) && since < this.#now() - STALE) {
@@ -68,7 +68,7 @@ export class EvacuationWatch {
   }
 
   /** Compares with servers that were there all the time: the first of two that come at once stays (spec 6.9 row 5). */
-  #judgeGroup({ serverGroups }: Store, { id, instanceUuid, destCompute }: Migration): void {
+  #checkGroup({ serverGroups }: Store, { id, instanceUuid, destCompute }: Migration): void {
     const group = this.#arrived.has(id) ? null : serverGroups.ofInstance(instanceUuid);
     this.#arrived.add(id);
     if (group?.policy !== "anti-affinity") {

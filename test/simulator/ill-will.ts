@@ -1,5 +1,5 @@
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
-import { type FaultKnob, formatKnob, parseKnob } from "../../src/faults/fault-rules.js";
+import { type FaultRule, formatFaultRule, parseFaultRule } from "../../src/faults/fault-rules.js";
 import type { Dice } from "../chaos/dice.js";
 import { drawFault } from "../chaos/faults.js";
 import { pickHost, type Stage } from "./actors.js";
@@ -13,10 +13,10 @@ export async function killAgent(stage: Stage): Promise<void> {
   }
   host.harmed = true;
   const { agent } = host;
-  const doors = dice.chance(0.7) ? dice.between(1, 60) : 0;
-  journal.note("world", `kill -9 of ${host.name} after ${doors} doors`);
-  agent.runtime.killAfter(doors);
-  if (doors === 0) {
+  const adapterCalls = dice.chance(0.7) ? dice.between(1, 60) : 0;
+  journal.note("world", `kill -9 of ${host.name} after ${adapterCalls} doors`);
+  agent.runtime.killAfter(adapterCalls);
+  if (adapterCalls === 0) {
     agent.runtime.kill();
   }
   await runtime.timers.sleep(dice.between(0, 20_000));
@@ -74,9 +74,9 @@ export async function killControlPlane(stage: Stage): Promise<void> {
   if (!cluster.controlPlaneRuns) {
     return;
   }
-  const doors = dice.chance(0.7) ? dice.between(1, 200) : 0;
-  journal.note("world", `kill -9 of the control plane after ${doors} doors`);
-  cluster.killControlPlane(doors);
+  const adapterCalls = dice.chance(0.7) ? dice.between(1, 200) : 0;
+  journal.note("world", `kill -9 of the control plane after ${adapterCalls} doors`);
+  cluster.killControlPlane(adapterCalls);
   await runtime.timers.sleep(dice.between(100, 15_000));
   cluster.killControlPlane();
   await runtime.timers.sleep(dice.pick([0, 1_000, 10_000]) ?? 0);
@@ -84,17 +84,17 @@ export async function killControlPlane(stage: Stage): Promise<void> {
 }
 
 /** A driver that does not come back for longer than others wait. */
-function longHang(dice: Dice): FaultKnob {
+function longHang(dice: Dice): FaultRule {
   const method = dice.pick(["spawn", "destroy", "powerOff", "snapshot", "migrateDiskAndPowerOff", "finishMigration"]);
-  return parseKnob(`driver.${method}=hang:${dice.pick(["90s", "400s"])}:once`, AGENT_FAULTS);
+  return parseFaultRule(`driver.${method}=hang:${dice.pick(["90s", "400s"])}:once`, AGENT_FAULTS);
 }
 
 /** A fault at a door, in a driver or before a step, as `compute-cluster fault set` has it. */
 export async function setFault(stage: Stage): Promise<void> {
   const host = pickHost(stage, ({ agent }) => agent !== null);
-  const knob = stage.dice.chance(0.1) ? longHang(stage.dice) : drawFault("all", stage.dice);
-  if (host?.agent != null && knob !== undefined) {
-    stage.journal.note("world", `fault on ${host.name}: ${formatKnob(knob)}`);
-    host.agent.faults.set(knob);
+  const faultRule = stage.dice.chance(0.1) ? longHang(stage.dice) : drawFault("all", stage.dice);
+  if (host?.agent != null && faultRule !== undefined) {
+    stage.journal.note("world", `fault on ${host.name}: ${formatFaultRule(faultRule)}`);
+    host.agent.faults.set(faultRule);
   }
 }

@@ -10,8 +10,8 @@ export async function controlMove(stage: Stage): Promise<void> {
     return;
   }
   const path = `/servers/${server}/migrations`;
-  const answer = await client.compute("GET", path);
-  const [migration] = Object.values(answer?.body.migrations ?? {});
+  const response = await client.compute("GET", path);
+  const [migration] = Object.values(response?.body.migrations ?? {});
   if (migration === undefined) {
     return;
   }

@@ -103,8 +103,8 @@ export async function deleteService(stage: Stage): Promise<void> {
 /** Host aggregates come and go, and hosts in them. */
 export async function changeAggregate(stage: Stage): Promise<void> {
   const { client, cluster, dice } = stage;
-  const answer = await client.compute("GET", "/os-aggregates");
-  const aggregate = dice.pick(Object.values(answer?.body.aggregates ?? {}));
+  const response = await client.compute("GET", "/os-aggregates");
+  const aggregate = dice.pick(Object.values(response?.body.aggregates ?? {}));
   if (aggregate === undefined || dice.chance(0.2)) {
     const body = { aggregate: { name: `aggregate-${dice.between(1, 9)}` } };
     await act(stage, "create aggregate", { method: "POST", path: "/os-aggregates", body });
@@ -121,12 +121,12 @@ export async function changeAggregate(stage: Stage): Promise<void> {
 }
 
 export async function serviceId({ client }: Stage, host: SimulatedHost): Promise<string | null> {
-  const answer = await client.compute("GET", `/os-services?binary=nova-compute&host=${host.name}`);
-  const id = answer?.body.services?.[0]?.id;
+  const response = await client.compute("GET", `/os-services?binary=nova-compute&host=${host.name}`);
+  const id = response?.body.services?.[0]?.id;
   return id === undefined ? null : String(id);
 }
 
 export async function serversOn({ client }: Stage, host: SimulatedHost): Promise<readonly string[]> {
-  const answer = await client.compute("GET", `/servers?all_tenants=1&host=${host.name}`);
-  return Object.values(answer?.body.servers ?? {}).map(({ id }) => String(id));
+  const response = await client.compute("GET", `/servers?all_tenants=1&host=${host.name}`);
+  return Object.values(response?.body.servers ?? {}).map(({ id }) => String(id));
 }

@@ -70,13 +70,17 @@ export function readOptions(
   }
   const minutes = values.minutes === undefined ? null : positive("minutes", values.minutes);
   return {
-    seed: values.seed === undefined ? drawn : whole("seed", values.seed, 0),
+    seed: values.seed === undefined ? drawn : parseInteger("seed", values.seed, 0),
     seeds:
-      values.seeds === undefined ? (minutes === null ? 100 : Number.MAX_SAFE_INTEGER) : whole("seeds", values.seeds, 1),
+      values.seeds === undefined
+        ? minutes === null
+          ? 100
+          : Number.MAX_SAFE_INTEGER
+        : parseInteger("seeds", values.seeds, 1),
     limit: minutes === null ? null : minutes * 60_000,
     duration: Math.round(positive("hours", values.hours) * 3_600_000),
     profile: values.profile,
-    jobs: values.jobs === undefined ? Math.min(8, cores) : whole("jobs", values.jobs, 1),
+    jobs: values.jobs === undefined ? Math.min(8, cores) : parseInteger("jobs", values.jobs, 1),
     corpus: values.corpus,
     replay: values.replay ?? null,
     shrink: values.shrink,
@@ -85,7 +89,7 @@ export function readOptions(
   };
 }
 
-export function whole(name: string, text: string, least: number): number {
+export function parseInteger(name: string, text: string, least: number): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < least) {
     throw new Error(`--${name} ${text}: expected a whole number, ${least} or more`);

@@ -25,7 +25,7 @@ export interface Breach extends Violation {
 }
 
 /** What must hold when everything is at rest; the audit is asked when all else is right. */
-export async function judgeAtRest(
+export async function checkAtRest(
   cluster: SimulatedCluster,
   { runtime, witness, journal }: Pick<Stage, "runtime" | "witness" | "journal">,
   again: (uuid: string) => void,
@@ -35,15 +35,15 @@ export async function judgeAtRest(
   const ironic = cluster.ironic.all.map(({ name }) => name);
   const { confirmWindow = 0 } = cluster.plan.deployment;
   const powerLoss = cluster.plan.steps.some(({ kind }) => kind === "machine");
-  const resets = witness.asked.filter(({ what, outcome }) => what === "os-resetState" && outcome !== "refused");
+  const resets = witness.requests.filter(({ what, outcome }) => what === "os-resetState" && outcome !== "refused");
   const reset = new Set(resets.map(({ server }) => server));
   const found = [
     ...breaches("nothing is stuck", notAtRest(snapshot, { nodesAreShared: ironic.length > 1 })),
     ...breaches("every host serves", missingServices(snapshot, [...hosts, ...ironic])),
     ...breaches("deletes are carried out", lostDeletes(snapshot, journal.deleted, again)),
     ...breaches("promises are kept", [
-      ...brokenPromises(snapshot, witness.asked, { nobodyDies: !cluster.plan.deployment.repairs }),
-      ...wrongFlavors(snapshot, witness.asked),
+      ...brokenPromises(snapshot, witness.requests, { nobodyDies: !cluster.plan.deployment.repairs }),
+      ...wrongFlavors(snapshot, witness.requests),
       ...wrongStates(snapshot, { powerLoss, confirms: confirmWindow > 0, reset }),
     ]),
     ...breaches("guests are where they belong", wrongGuests(snapshot, { powerLoss, reset })),
@@ -70,7 +70,7 @@ export async function judgeAtRest(
 const AT_REST = /^V2[01] /;
 
 /** What was seen while things happened. */
-export function judgeSteps(cluster: SimulatedCluster): Breach[] {
+export function checkSteps(cluster: SimulatedCluster): Breach[] {
   const broken = [...cluster.watch.evidence.breaches].filter((breach) => !AT_REST.test(breach));
   const invariants = broken.map((breach) => ({
     rule: breach.slice(0, breach.indexOf(" ")),
@@ -91,7 +91,7 @@ function serverIn(breach: string): string {
 }
 
 /** What nobody can have been told, in whatever order things came about. */
-export function judgeHistories(cluster: SimulatedCluster, witness: Witness): Breach[] {
+export function checkHistories(cluster: SimulatedCluster, witness: Witness): Breach[] {
   if (cluster.controlPlaneRuns) {
     const { instances, services } = cluster.store;
     for (const { uuid, displayName: name, tags, locked, metadata } of instances.list({ deleted: false })) {
@@ -103,7 +103,7 @@ export function judgeHistories(cluster: SimulatedCluster, witness: Witness): Bre
   }
   return [
     ...breaches("what was written is read", witness.unexplained()),
-    ...breaches("no update is lost", [...cluster.writes.violations(), ...cluster.doors.violations]),
+    ...breaches("no update is lost", [...cluster.writes.violations(), ...cluster.apiWatch.violations]),
   ];
 }
 

@@ -1,9 +1,9 @@
 /** A simulated process has reached for the real world. */
-export class RealDoor extends Error {
+export class RealIoError extends Error {
   override readonly name = "RealDoor";
 
-  constructor(door: string) {
-    super(`${door} was used by a simulated process: what it gives is not in the seed`);
+  constructor(apiName: string) {
+    super(`${apiName} was used by a simulated process: what it gives is not in the seed`);
   }
 }
 
@@ -11,13 +11,13 @@ export class RealDoor extends Error {
  * Makes real time, chance and network an error with a stack until what it returns is called. For a program that does nothing but
  * simulate: nobody else may need them meanwhile.
  */
-export function closeRealDoors(onUse: (error: RealDoor) => void = () => undefined): () => void {
+export function blockRealIo(onUse: (error: RealIoError) => void = () => undefined): () => void {
   const { Date: RealDate, setTimeout, setInterval, fetch } = globalThis;
   const { random } = Math;
   const now = () => RealDate.now();
   const { now: elapsed } = performance;
-  const closed = (door: string) => (): never => {
-    const error = new RealDoor(door);
+  const closed = (apiName: string) => (): never => {
+    const error = new RealIoError(apiName);
     onUse(error);
     throw error;
   };

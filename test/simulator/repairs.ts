@@ -12,10 +12,10 @@ import type { Stage } from "./actors.js";
 /** `compute-cluster audit`, and sometimes `apply` of what it proposes, which may be taken back, and done again. */
 export async function auditAndApply(stage: Stage): Promise<void> {
   const { runtime, dice, journal } = stage;
-  const asked = { clock: runtime.clock, maxShare: 1, thorough: dice.chance(0.5), onProgress: () => undefined };
+  const auditOptions = { clock: runtime.clock, maxShare: 1, thorough: dice.chance(0.5), onProgress: () => undefined };
   try {
     const cloud = await cloudOf(stage);
-    const { findings, plan } = await audit(cloud, asked);
+    const { findings, plan } = await audit(cloud, auditOptions);
     journal.note("operator", `audit: ${findings.map(({ code }) => code).join(" ")}`);
     if (plan.edits.length === 0 || !dice.chance(0.7)) {
       return;
@@ -39,7 +39,7 @@ async function apply({ journal }: Stage, cloud: Cloud, plan: Plan, undo: boolean
 }
 
 export async function cloudOf({ runtime, cluster }: Pick<Stage, "runtime" | "cluster">): Promise<Cloud> {
-  const local = { file: cluster.cloudsFile, cloud: "devstack", asked: true };
+  const local = { file: cluster.cloudsFile, cloud: "devstack", requested: true };
   const chosen = await chooseCloud(runtime.files, { environment: {}, cwd: "/", home: "/", local });
   return openCloud(runtime.http, chosen);
 }
@@ -47,8 +47,8 @@ export async function cloudOf({ runtime, cluster }: Pick<Stage, "runtime" | "clu
 /** `compute-cluster manage placement heal_allocations`, as a process of its own; for one server with `--force`, too. */
 export async function heal(stage: Stage): Promise<void> {
   const { client, cluster, dice, journal } = stage;
-  const answer = await client.compute("GET", "/servers?all_tenants=1");
-  const instance = dice.chance(0.4) ? dice.pick(Object.values(answer?.body.servers ?? {})) : undefined;
+  const response = await client.compute("GET", "/servers?all_tenants=1");
+  const instance = dice.chance(0.4) ? dice.pick(Object.values(response?.body.servers ?? {})) : undefined;
   // By force a server that holds both halves of a move would lose one.
   const force = instance !== undefined && !cluster.plan.deployment.doubled && dice.chance(0.5);
   const runtime = cluster.spawn("manage");

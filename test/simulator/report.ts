@@ -46,10 +46,10 @@ export class Tally {
 
 /** A failure as a person reads it: what broke, what was done before, and how to see it again. */
 export function describeFailure({ seed, breaches, history, file, steps, hash }: SeedResult): string {
-  const told = breaches.slice(0, 5).map(({ rule, what }) => `  ${rule}: ${what.slice(0, 600)}`);
+  const breachLines = breaches.slice(0, 5).map(({ rule, what }) => `  ${rule}: ${what.slice(0, 600)}`);
   return [
     `Seed ${seed} broke ${breaches.length === 1 ? "a rule" : `${breaches.length} rules`} (${steps} steps, trace ${hash})`,
-    ...told,
+    ...breachLines,
     "  what was done:",
     ...history.map((line) => `    ${line.slice(0, 200)}`),
     `  again: npm run simulate -- --replay ${file}   (--shrink: with less of it)`,

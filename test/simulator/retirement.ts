@@ -16,8 +16,8 @@ export async function retireHost(stage: Stage): Promise<void> {
       : ["live migrate", { "os-migrateLive": { host: null, block_migration: "auto" } }];
     await act(stage, name, { method: "POST", path: `/servers/${id}/action`, body }, id);
   }
-  const patience = dice.pick([0, 5, 20, 20]) ?? 0;
-  for (let looks = 0; looks < patience && (await serversOn(stage, host)).length > 0; looks += 1) {
+  const maxPolls = dice.pick([0, 5, 20, 20]) ?? 0;
+  for (let polls = 0; polls < maxPolls && (await serversOn(stage, host)).length > 0; polls += 1) {
     await runtime.timers.sleep(5_000);
   }
   host.agent?.runtime.kill();

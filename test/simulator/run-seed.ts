@@ -8,7 +8,7 @@ import { shrink } from "./shrink.js";
 import { type Outcome, simulate } from "./simulate.js";
 
 /** Lines of a history that are told. */
-const TOLD = 25;
+const MAX_HISTORY_LINES = 25;
 
 /** @param now milliseconds of real time */
 export async function runSeed(seed: number, options: SeedOptions, now: () => number): Promise<SeedResult> {
@@ -65,5 +65,5 @@ function historyOf({ breaches, historyOf: of, lines }: Outcome): readonly string
     return [];
   }
   const own = of(first.subject);
-  return (own.length > 0 ? own : lines).slice(-TOLD);
+  return (own.length > 0 ? own : lines).slice(-MAX_HISTORY_LINES);
 }

@@ -31,7 +31,7 @@ async function search(options: SimulateOptions): Promise<number> {
     const which = options.corpus ? "the corpus" : `from seed ${options.seed}, profile ${options.profile}`;
     out(`Simulating ${which}, ${options.jobs} processes`);
   }
-  let told = 0;
+  let reportedAt = 0;
   const ended = () => options.limit !== null && performance.now() - began > options.limit;
   const tasks = options.corpus ? corpusTasks(options) : seedsOf(options);
   await runSeeds(tasks, Math.min(options.jobs, options.seeds), ended, (result) => {
@@ -42,9 +42,9 @@ async function search(options: SimulateOptions): Promise<number> {
       out(describeFailure(result));
     } else if (process.stdout.isTTY) {
       process.stdout.write(`\r${tally.progress()}, ${seconds().toFixed(0)} s\x1b[K`);
-    } else if (seconds() > told + 30) {
-      told = seconds();
-      out(`${tally.progress()}, ${told.toFixed(0)} s`);
+    } else if (seconds() > reportedAt + 30) {
+      reportedAt = seconds();
+      out(`${tally.progress()}, ${reportedAt.toFixed(0)} s`);
     }
   });
   if (!options.json) {

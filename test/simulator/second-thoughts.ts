@@ -5,8 +5,8 @@ import { allServers, choose } from "./tenant.js";
 /** Somebody keeps what a server has on its disk, once, or as the last one of its backups. */
 export async function saveImage(stage: Stage): Promise<void> {
   const { dice } = stage;
-  const keeps = ({ status }: Json) => SAVED.includes(String(status)) || dice.chance(0.1);
-  const server = choose(stage, (await allServers(stage)).filter(keeps));
+  const isSavable = ({ status }: Json) => SAVED.includes(String(status)) || dice.chance(0.1);
+  const server = choose(stage, (await allServers(stage)).filter(isSavable));
   if (server !== undefined) {
     const name = `image-${dice.between(1, 99)}`;
     const backup = { name, backup_type: "daily", rotation: dice.between(0, 2) };

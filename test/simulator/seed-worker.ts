@@ -30,12 +30,12 @@ export class SeedWorker {
       const onExit = (code: number | null) =>
         reject(new Error(`the process that simulated seed ${seed} ended with ${code}`));
       child.once("exit", onExit);
-      child.once("message", (answer: SeedResult | { readonly failed: string }) => {
+      child.once("message", (reply: SeedResult | { readonly failed: string }) => {
         child.off("exit", onExit);
-        if ("failed" in answer) {
-          reject(new Error(`seed ${seed}: ${answer.failed}`));
+        if ("failed" in reply) {
+          reject(new Error(`seed ${seed}: ${reply.failed}`));
         } else {
-          resolve(answer);
+          resolve(reply);
         }
       });
       child.send({ seed, options });

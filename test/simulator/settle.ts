@@ -1,11 +1,11 @@
 import type { Stage } from "./actors.js";
 import { restoreNodes } from "./bare-metal/nodes.js";
 import { isEvacuated, setForcedDown, setStatus } from "./operator.js";
-import { type Breach, judgeAtRest } from "./oracle.js";
+import { type Breach, checkAtRest } from "./oracle.js";
 import { forceDelete } from "./tenant.js";
 
 /** Milliseconds that a cloud without faults has to come to rest (spec 9.3). */
-const PATIENCE = 3_600_000;
+const SETTLE_TIMEOUT_MS = 3_600_000;
 /** Milliseconds between two looks, and in which nothing may change any more before what is wrong stays so. */
 const LOOK_EVERY = 20_000;
 const NO_HOPE = 15 * 60_000;
@@ -22,7 +22,7 @@ export async function settle(stage: Stage): Promise<readonly Breach[]> {
   const retried = new Map<string, number>();
   let last = { text: "", at: clock.monotonic() };
   for (;;) {
-    const failed = await judgeAtRest(cluster, stage, (uuid) => {
+    const failed = await checkAtRest(cluster, stage, (uuid) => {
       const times = (retried.get(uuid) ?? 0) + 1;
       retried.set(uuid, times);
       if (times <= RETRIES) {
@@ -34,7 +34,7 @@ export async function settle(stage: Stage): Promise<readonly Breach[]> {
     if (text !== last.text) {
       last = { text, at: now };
     }
-    if (failed.length === 0 || now > last.at + NO_HOPE || now > began + PATIENCE) {
+    if (failed.length === 0 || now > last.at + NO_HOPE || now > began + SETTLE_TIMEOUT_MS) {
       for (const { rule, subject, what } of failed) {
         journal.note("world", `VIOLATION ${rule}: ${what}`, subject);
       }

@@ -18,7 +18,7 @@ import { disturbClocks, losePower, troubleDisk } from "./machine-trouble.js";
 import { controlMove } from "./move-control.js";
 import { disturbMessages, partition } from "./network-trouble.js";
 import { changeAggregate, deleteService, evacuateOne, fence, forceUp, setStatus } from "./operator.js";
-import { type Breach, judgeHistories, judgeSteps } from "./oracle.js";
+import { type Breach, checkHistories, checkSteps } from "./oracle.js";
 import type { Plan, StepKind } from "./plan.js";
 import { auditAndApply, heal } from "./repairs.js";
 import { retireHost } from "./retirement.js";
@@ -49,7 +49,7 @@ const MEMORY = "/dev/shm";
 /** Milliseconds. */
 const HOUR = 3_600_000;
 
-const DEEDS: Readonly<Record<StepKind, (stage: Stage) => Promise<void>>> = {
+const ACTIONS: Readonly<Record<StepKind, (stage: Stage) => Promise<void>>> = {
   create: createServer,
   act: actOnServer,
   delete: deleteAny,
@@ -114,11 +114,11 @@ export async function simulate(plan: Plan): Promise<Outcome> {
     await within(HOUR, cluster.open(journal), () => "the cluster did not start");
     const start = runtime.clock.monotonic();
     const underWay = new Set<string>();
-    const deeds = plan.steps.map(async ({ number, at, kind }) => {
+    const stepRuns = plan.steps.map(async ({ number, at, kind }) => {
       await runtime.timers.sleep(at - (runtime.clock.monotonic() - start));
       underWay.add(`step ${number}, ${kind}`);
       try {
-        await DEEDS[kind]({ ...peace, dice: new Dice(`step/${plan.seed}/${number}`) });
+        await ACTIONS[kind]({ ...peace, dice: new Dice(`step/${plan.seed}/${number}`) });
       } catch (error) {
         const what = `${kind}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
         failures.push({ rule: "nothing fails", subject: `${kind}`, what });
@@ -126,9 +126,9 @@ export async function simulate(plan: Plan): Promise<Outcome> {
       }
       underWay.delete(`step ${number}, ${kind}`);
     });
-    await within(plan.duration + HOUR, Promise.all(deeds), () => `did not end: ${[...underWay].join("; ")}`);
+    await within(plan.duration + HOUR, Promise.all(stepRuns), () => `did not end: ${[...underWay].join("; ")}`);
     const atRest = (await within(3 * HOUR, settle(peace), () => "peace did not come")) ?? [];
-    const breaches = [...failures, ...judgeSteps(cluster), ...atRest, ...judgeHistories(cluster, witness)];
+    const breaches = [...failures, ...checkSteps(cluster), ...atRest, ...checkHistories(cluster, witness)];
     return {
       breaches,
       hash: journal.hash(),

@@ -3,13 +3,13 @@ import { HypervisorFolder } from "../../drivers/fake-libvirt/hypervisor.js";
 import { driver } from "../../drivers/fake-libvirt/index.js";
 import type { AgentState } from "../../src/agent/context.js";
 import type { Agent } from "../../src/agent/lifecycle/agent.js";
-import { refusalOf } from "../../src/agent/startup/rejections.js";
+import { toStartupRejection } from "../../src/agent/startup/rejections.js";
 import { connectToConductor } from "../../src/conductor-client/connect-to-conductor.js";
 import type { ConductorConnection } from "../../src/conductor-client/port.js";
 import type { ControlPlane } from "../../src/control-plane/control-plane.js";
 import { stateDir } from "../../src/control-plane/local/state-dir.js";
 import type { Store } from "../../src/control-plane/store/store.js";
-import { createFaultDoors } from "../../src/faults/fault-injection.js";
+import { createFaultyRuntime } from "../../src/faults/fault-injection.js";
 import { FaultSet } from "../../src/faults/fault-set.js";
 import { RELEASES, type Release } from "../../src/records/index.js";
 import { FileFailure } from "../../src/runtime/files.js";
@@ -18,19 +18,19 @@ import { VirtualMachine } from "../../src/simulation/virtual-machine.js";
 import { type VirtualRuntime, VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { ironicNodes } from "../chaos/oracle/bare-metal.js";
 import { type Guest, guestsIn } from "../chaos/oracle/snapshot.js";
-import { ASKED_BY, CloudWatch } from "../fixtures/invariants/cloud-watch.js";
+import { CloudWatch, REQUESTER_HEADER } from "../fixtures/invariants/cloud-watch.js";
 import { driverConfigOf, testAgent } from "../fixtures/world/agent.js";
 import { openControlPlane } from "../fixtures/world/control-plane.js";
 import { novaConfig } from "../fixtures/world/nova-config.js";
 import { IronicHosts } from "./bare-metal/ironic-hosts.js";
 import { EvacuationWatch } from "./evacuation-watch.js";
 import { faultsButDriver, faultyDriver } from "./faulty-driver.js";
-import { DoorWatch } from "./histories/call-watch.js";
+import { ApiWatch } from "./histories/call-watch.js";
 import { RecordWrites } from "./histories/record-writes.js";
 import { Ticks } from "./histories/ticks.js";
 import { hostOptions } from "./host-options.js";
 import type { Journal } from "./journal.js";
-import { lookerOn } from "./observer.js";
+import { createObserverDeps } from "./observer.js";
 import type { Plan } from "./plan.js";
 import { killed, type RunningAgent } from "./running-agent.js";
 import { makeQuick, StateFiles } from "./state-files.js";
@@ -63,7 +63,7 @@ export class SimulatedHost {
    * without room on its disk.
    */
   excuses(failure: Error, before: AgentState): boolean {
-    const code = refusalOf(failure)?.code;
+    const code = toStartupRejection(failure)?.code;
     if (code === "service-too-old") {
       this.release = "master";
     }
@@ -71,7 +71,9 @@ export class SimulatedHost {
       this.machine.disk.remove(`${this.hypervisor}/domains`, 0);
     }
     const isFull = before !== "serving" && isForWantOfRoom(failure);
-    return isFull || code === "service-too-old" || code === "guests-on-new-host" || REFUSALS.test(failure.name);
+    return (
+      isFull || code === "service-too-old" || code === "guests-on-new-host" || EXPECTED_EXIT_ERRORS.test(failure.name)
+    );
   }
 
   get statePath(): string {
@@ -105,7 +107,7 @@ interface AgentPlace {
 }
 
 /** Why an agent may end by itself: another acts for its host, or the conductor was away for longer than it waits for an answer. */
-const REFUSALS = /HostLeaseLost|HostLeaseHeld|AgentStopped|MessagingTimeout/;
+const EXPECTED_EXIT_ERRORS = /HostLeaseLost|HostLeaseHeld|AgentStopped|MessagingTimeout/;
 
 /** A control plane and agents as processes of one virtual world, over a state of record that outlives them. */
 export class SimulatedCluster {
@@ -118,7 +120,7 @@ export class SimulatedCluster {
   readonly evacuations: EvacuationWatch;
   readonly ticks = new Ticks();
   readonly writes = new RecordWrites(this.ticks);
-  readonly doors = new DoorWatch(() => this.#controlPlane?.started.store ?? null);
+  readonly apiWatch = new ApiWatch(() => this.#controlPlane?.started.store ?? null);
   /** What happened that nobody asked for. */
   readonly unexplained: string[] = [];
   readonly plan: Plan;
@@ -189,7 +191,7 @@ export class SimulatedCluster {
     this.#journal = journal;
     const observer = this.spawn("observer");
     const store = await this.#startControlPlane();
-    this.watch.begin(store, lookerOn(observer, this.world.machine.disk));
+    this.watch.begin(store, createObserverDeps(observer, this.world.machine.disk));
     if (this.plan.deployment.doubled) {
       store.services.create({ host: "pike", binary: "nova-compute", topic: "compute", version: 22 });
     }
@@ -217,7 +219,7 @@ export class SimulatedCluster {
     const runtime = this.world.spawn({ name: "control-plane" });
     const { sameHostResize, reclaimInterval, quirks, nodes } = this.plan.deployment;
     const started = await openControlPlane({
-      runtime: this.doors.runtime(this.watch.placementOf(runtime)),
+      runtime: this.apiWatch.runtime(this.watch.placementOf(runtime)),
       directory: { ...this.#directory, database: this.#stateFiles.next() },
       port: this.#port,
       allowResizeToSameHost: sameHostResize,
@@ -235,10 +237,10 @@ export class SimulatedCluster {
   }
 
   /** As `kill -9`, when it comes through its next door but `doors`. What was not committed is gone. */
-  killControlPlane(doors = 0): void {
+  killControlPlane(adapterCalls = 0): void {
     const { runtime } = this.#controlPlane ?? {};
-    if (doors > 0) {
-      runtime?.killAfter(doors);
+    if (adapterCalls > 0) {
+      runtime?.killAfter(adapterCalls);
     } else {
       runtime?.kill();
     }
@@ -253,8 +255,8 @@ export class SimulatedCluster {
   }
 
   /** What its hypervisor has. */
-  guestsOf({ name }: SimulatedHost, doors: VirtualRuntime): Promise<readonly Guest[]> {
-    return guestsIn(new HypervisorFolder(folderOfConnection(`fake-libvirt:///hypervisors/${name}`)), name, doors);
+  guestsOf({ name }: SimulatedHost, runtime: VirtualRuntime): Promise<readonly Guest[]> {
+    return guestsIn(new HypervisorFolder(folderOfConnection(`fake-libvirt:///hypervisors/${name}`)), name, runtime);
   }
 
   async startAgent(host: SimulatedHost): Promise<void> {
@@ -329,7 +331,7 @@ export class SimulatedCluster {
     const { process, name = host.name, statePath = host.statePath, isTwin = false } = as;
     const bare = this.world.spawn({ name: process, machine: host.machine });
     const faults = new FaultSet(bare);
-    const runtime = createFaultDoors(bare, faults);
+    const runtime = createFaultyRuntime(bare, faults);
     const connection = await Promise.race([this.connect(runtime), killed(bare)]);
     if (connection === null) {
       return null;
@@ -350,7 +352,7 @@ export class SimulatedCluster {
       driver: watch?.driver(name, hangs, driverConfigOf(compiled, driver)) ?? hangs,
       ...(watch ? { factories: { tracker: watch.tracker(bare) } } : {}),
       serviceVersion: RELEASES[host.release],
-      http: askedBy(runtime, name),
+      http: withCallerHeader(runtime, name),
     });
     if (watch) {
       whenItActs(agent, isTwin, () => watch.started(agent));
@@ -387,9 +389,9 @@ function whenItActs(agent: Agent, isTwin: boolean, action: () => void): void {
 }
 
 /** Says in each request who asks, for those who watch. */
-function askedBy({ http }: Runtime, host: string): Runtime["http"] {
+function withCallerHeader({ http }: Runtime, host: string): Runtime["http"] {
   return {
     close: () => http.close(),
-    request: (request) => http.request({ ...request, headers: { ...request.headers, [ASKED_BY]: host } }),
+    request: (request) => http.request({ ...request, headers: { ...request.headers, [REQUESTER_HEADER]: host } }),
   };
 }

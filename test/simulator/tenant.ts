@@ -22,10 +22,10 @@ export async function createServer(stage: Stage): Promise<void> {
   };
   const group = cluster.plan.deployment.groups && dice.chance(0.5) ? await groupOf(stage) : undefined;
   const hints = group === undefined ? {} : { "os:scheduler_hints": { group } };
-  const answer = await client.compute("POST", "/servers", { server, ...hints });
-  const id = answer?.body.server?.id;
-  journal.note("api", `create ${JSON.stringify(server)} -> ${answer?.status ?? "no answer"}`, id && String(id));
-  if (answer?.status === 202) {
+  const response = await client.compute("POST", "/servers", { server, ...hints });
+  const id = response?.body.server?.id;
+  journal.note("api", `create ${JSON.stringify(server)} -> ${response?.status ?? "no answer"}`, id && String(id));
+  if (response?.status === 202) {
     journal.count("create");
   }
 }
@@ -113,6 +113,6 @@ async function servers(stage: Stage): Promise<readonly Json[]> {
 }
 
 export async function allServers({ client }: Stage): Promise<readonly Json[]> {
-  const answer = await client.compute("GET", "/servers/detail?all_tenants=1");
-  return answer?.status === 200 ? Object.values(answer.body.servers ?? {}) : [];
+  const response = await client.compute("GET", "/servers/detail?all_tenants=1");
+  return response?.status === 200 ? Object.values(response.body.servers ?? {}) : [];
 }

@@ -1,5 +1,5 @@
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
-import { formatKnob, parseKnob } from "../../src/faults/fault-rules.js";
+import { formatFaultRule, parseFaultRule } from "../../src/faults/fault-rules.js";
 import type { Stage } from "./actors.js";
 import { drawErrand, run } from "./tenant.js";
 
@@ -50,10 +50,10 @@ export async function meetTrouble(stage: Stage): Promise<void> {
   // A step that fails is no driver's fault, and leaves what only the repair of allocations finds.
   const setting = late ? dice.pick(["slow:1s", "hang:9s"]) : dice.pick(["fail", "fail", "lose-answer", "hang:20s"]);
   if (point !== undefined && AGENT_FAULTS.has(point)) {
-    const knob = parseKnob(`${point}=${setting}:once`, AGENT_FAULTS);
-    journal.note("world", `fault for ${name}: ${formatKnob(knob)}`, errand.server);
+    const faultRule = parseFaultRule(`${point}=${setting}:once`, AGENT_FAULTS);
+    journal.note("world", `fault for ${name}: ${formatFaultRule(faultRule)}`, errand.server);
     for (const { agent } of cluster.hosts) {
-      agent?.faults.set(knob);
+      agent?.faults.set(faultRule);
     }
   }
   await run(stage, errand);

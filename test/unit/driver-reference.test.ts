@@ -87,7 +87,8 @@ function oneLine(comment: string): string {
 }
 
 /** A declaration as it stands in the reference. */
-const shown = (declaration: string): string => declaration.replace(/^export /m, "").replace(/\{@link (\w+)\}/g, "`$1`");
+const renderDeclaration = (declaration: string): string =>
+  declaration.replace(/^export /m, "").replace(/\{@link (\w+)\}/g, "`$1`");
 
 const minutes = (milliseconds: number): string => `${milliseconds / 60_000} min`;
 
@@ -141,7 +142,7 @@ function referenceOf(
     "All of them are types of the package (`compute-agent`). `Instance`, `Flavor` and `Migration` are records as Nova has them: times are",
     "milliseconds since the epoch, sizes MiB of memory and of swap, and GiB of disk.",
     "",
-    ...types.flatMap(({ name, text }) => [`### ${name}`, "", "```ts", shown(text), "```", ""]),
+    ...types.flatMap(({ name, text }) => [`### ${name}`, "", "```ts", renderDeclaration(text), "```", ""]),
     "## ProviderTree",
     "",
     "What `updateProviderTree` edits. Providers are named by name or uuid; a node's is there already, by the node's name. `nodeInventory` makes the usual inventory",

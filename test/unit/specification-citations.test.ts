@@ -6,12 +6,12 @@ import { describe, expect, it } from "vitest";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const PAGES = "docs/specification";
 
-async function textsIn(folder: string, endings: readonly string[]): Promise<ReadonlyMap<string, string>> {
+async function readFilesIn(folder: string, endings: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && endings.some((ending) => entry.name.endsWith(ending)));
   const paths = files.map((entry) => join(entry.parentPath, entry.name));
-  const texts = await Promise.all(paths.map(async (path) => [path, await readFile(path, "utf8")] as const));
-  return new Map(texts);
+  const contents = await Promise.all(paths.map(async (path) => [path, await readFile(path, "utf8")] as const));
+  return new Map(contents);
 }
 
 /** Everything that can be cited: sections, their numbered rows, and the names that rows have: `6.3`, `6.3 4`, `V20`, `G5`. */
@@ -64,13 +64,13 @@ function rowsIn(list: string): readonly string[] {
 
 describe("citations of the specification", () => {
   it("are found on its pages", async () => {
-    const defined = definitions((await textsIn(PAGES, [".md"])).values());
+    const defined = definitions((await readFilesIn(PAGES, [".md"])).values());
     expect(defined.size).toBeGreaterThan(300);
     const places = await Promise.all(
-      ["src", "drivers", "test", "docs"].map((folder) => textsIn(folder, [".ts", ".md"])),
+      ["src", "drivers", "test", "docs"].map((folder) => readFilesIn(folder, [".ts", ".md"])),
     );
-    const cited = places.flatMap((texts) =>
-      [...texts]
+    const cited = places.flatMap((fileContents) =>
+      [...fileContents]
         .filter(([path]) => !/specification(-citations)?\.test\.ts$/.test(path))
         .flatMap(([path, text]) => citations(text).map((citation) => ({ citation, file: path.slice(ROOT.length) }))),
     );

@@ -59,8 +59,8 @@ async function titles(): Promise<readonly string[]> {
   const files = entries.filter(
     (entry) => entry.isFile() && entry.name.endsWith(".test.ts") && entry.name !== "specification.test.ts",
   );
-  const texts = await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name), "utf8")));
-  return texts
+  const contents = await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name), "utf8")));
+  return contents
     .flatMap((text) => [...text.matchAll(/["`]((?:\d\.\d+|V\d+|9\.4)\b[^"`\n]*)["`]/g)])
     .map(([, title = ""]) => written(title));
 }

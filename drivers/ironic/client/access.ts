@@ -20,13 +20,13 @@ const EARLY = 60_000;
 
 /** By `[ironic] auth_type`. @throws {InvalidConfiguration} naming the option that is missing. */
 export function createAccess(
-  doors: { readonly http: HttpClient; readonly clock: Clock },
+  deps: { readonly http: HttpClient; readonly clock: Clock },
   config: IronicConfig,
 ): IronicAccess {
   switch (config.authType) {
     case "password":
     case "v3password":
-      return new KeystoneAccess(doors, config);
+      return new KeystoneAccess(deps, config);
     case "http_basic": {
       const credentials = `${needed(config, "username")}:${needed(config, "password")}`;
       return fixed(config, { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` });
@@ -69,14 +69,14 @@ interface Token {
 
 /** Identity v3 password tokens; one is asked for at a time, and kept until shortly before its end. */
 class KeystoneAccess implements IronicAccess {
-  readonly #doors: { readonly http: HttpClient; readonly clock: Clock };
+  readonly #deps: { readonly http: HttpClient; readonly clock: Clock };
   readonly #config: IronicConfig;
   readonly #url: string;
   readonly #request: string;
   #token: Promise<Token> | null = null;
 
-  constructor(doors: { readonly http: HttpClient; readonly clock: Clock }, config: IronicConfig) {
-    this.#doors = doors;
+  constructor(deps: { readonly http: HttpClient; readonly clock: Clock }, config: IronicConfig) {
+    this.#deps = deps;
     this.#config = config;
     this.#url = `${needed(config, "authUrl").replace(/\/+$/, "").replace(/\/v3$/, "")}/v3/auth/tokens`;
     const user = {
@@ -93,18 +93,18 @@ class KeystoneAccess implements IronicAccess {
   async admission(): Promise<Admission> {
     const held = this.#token;
     const known = await held;
-    if (known && known.expiresAt - EARLY > this.#doors.clock.now()) {
+    if (known && known.expiresAt - EARLY > this.#deps.clock.now()) {
       return known.admission;
     }
     // The first request asks; the others wait for the same token.
     if (this.#token === null || this.#token === held) {
       this.#token = this.#ask();
     }
-    const asked = this.#token;
+    const tokenRequest = this.#token;
     try {
-      return (await asked).admission;
+      return (await tokenRequest).admission;
     } catch (error) {
-      if (this.#token === asked) {
+      if (this.#token === tokenRequest) {
         this.#token = null;
       }
       throw error;
@@ -117,25 +117,25 @@ class KeystoneAccess implements IronicAccess {
   }
 
   async #ask(): Promise<Token> {
-    const answer = await this.#post();
-    const token = answer.headers["x-subject-token"];
-    if (answer.status !== 201 || token === undefined) {
+    const response = await this.#post();
+    const token = response.headers["x-subject-token"];
+    if (response.status !== 201 || token === undefined) {
       throw new IronicError(
-        answer.status === 401 ? "unauthorized" : "unreachable",
-        answer.status,
-        answer.status === 401
+        response.status === 401 ? "unauthorized" : "unreachable",
+        response.status,
+        response.status === 401
           ? `Identity at ${this.#url} refused user ${this.#config.username}; check username, password, project_name and the domains in [ironic]`
-          : `Identity at ${this.#url} answered ${answer.status} where 201 with a token was expected; check auth_url in [ironic]`,
+          : `Identity at ${this.#url} answered ${response.status} where 201 with a token was expected; check auth_url in [ironic]`,
       );
     }
-    const { expiresAt, endpoint } = catalogEndpoint(answer.body, this.#config);
+    const { expiresAt, endpoint } = catalogEndpoint(response.body, this.#config);
     return { admission: { endpoint: withoutVersion(endpoint), headers: { "x-auth-token": token } }, expiresAt };
   }
 
   async #post(): Promise<HttpResponse> {
     const headers = { accept: "application/json", "content-type": "application/json" };
     try {
-      return await this.#doors.http.request({
+      return await this.#deps.http.request({
         method: "POST",
         url: this.#url,
         tlsSection: ironicSchema.section,

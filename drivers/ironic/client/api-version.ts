@@ -12,7 +12,7 @@ export const CONFIG_DRIVE_OBJECTS = "1.56";
 
 const minor = (version: string): number => Number(/^1\.(\d+)$/.exec(version)?.[1] ?? Number.NaN);
 
-export const atLeast = (version: string, wanted: string): boolean => minor(version) >= minor(wanted);
+export const atLeast = (version: string, minimum: string): boolean => minor(version) >= minor(minimum);
 
 /**
  * The version to speak, from what `GET /` says.

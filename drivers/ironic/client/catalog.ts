@@ -18,8 +18,8 @@ export function catalogEndpoint(
   const endpoints = services
     .flatMap((service) => records(service.endpoints))
     .filter(({ region, region_id }) => regionName === null || region === regionName || region_id === regionName);
-  for (const wanted of validInterfaces) {
-    const found = endpoints.find((endpoint) => endpoint.interface === wanted);
+  for (const interfaceName of validInterfaces) {
+    const found = endpoints.find((endpoint) => endpoint.interface === interfaceName);
     if (typeof found?.url === "string") {
       return { endpoint: found.url, expiresAt };
     }

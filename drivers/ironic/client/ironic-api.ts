@@ -2,7 +2,7 @@ import type { IronicConfig } from "../config.js";
 import { isRecord, means } from "./ironic-error.js";
 import { type IronicNode, malformed, NODE_FIELDS, readNode } from "./ironic-node.js";
 import { listNodes, type NodeQuery } from "./node-list.js";
-import { type CallOptions, IronicRequests, type RequestDoors } from "./requests.js";
+import { type CallOptions, IronicRequests, type RequestDeps } from "./requests.js";
 
 /** One step of a JSON patch (RFC 6902). */
 export interface PatchStep {
@@ -31,8 +31,8 @@ export class IronicApi {
   readonly #requests: IronicRequests;
 
   /** @throws {InvalidConfiguration} */
-  constructor(doors: RequestDoors, config: IronicConfig) {
-    this.#requests = new IronicRequests(doors, config);
+  constructor(deps: RequestDeps, config: IronicConfig) {
+    this.#requests = new IronicRequests(deps, config);
   }
 
   /** The API version agreed on: `1.82`. */
@@ -145,7 +145,7 @@ export class IronicApi {
   async volumeTargets(uuid: string, { signal }: CallOptions = {}): Promise<readonly string[]> {
     const path = `/v1/volume/targets?node=${uuid}&detail=True`;
     const body = await this.#requests.sendJson({ method: "GET", path, version: VOLUME_VERSION, signal });
-    return textsOf(body, "targets", "uuid");
+    return collectStrings(body, "targets", "uuid");
   }
 
   async deleteVolumeTarget(target: string, { signal }: CallOptions = {}): Promise<void> {
@@ -162,7 +162,7 @@ export class IronicApi {
 
 const nodePath = (uuid: string): string => `/v1/nodes/${uuid}`;
 
-function textsOf(body: unknown, list: string, key: string): readonly string[] {
+function collectStrings(body: unknown, list: string, key: string): readonly string[] {
   const items = isRecord(body) ? body[list] : undefined;
   if (!Array.isArray(items)) {
     return [];

@@ -39,7 +39,7 @@ export function means(error: unknown, ...meanings: readonly IronicMeaning[]): er
   return error instanceof IronicError && meanings.includes(error.meaning);
 }
 
-export function errorOfAnswer(method: string, url: string, status: number, body: string): IronicError {
+export function toIronicError(method: string, url: string, status: number, body: string): IronicError {
   const text = faultText(body);
   return new IronicError(meaningOf(status, text), status, `Ironic answered ${method} ${url} with ${status}: ${text}`);
 }

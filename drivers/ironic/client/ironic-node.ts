@@ -64,11 +64,11 @@ export function readNode(value: unknown, where: string): IronicNode {
 }
 
 function readProperties(value: unknown): NodeProperties {
-  const given = isRecord(value) ? value : {};
-  const { capabilities } = given;
+  const properties = isRecord(value) ? value : {};
+  const { capabilities } = properties;
   return {
-    cpuArch: text(given.cpu_arch),
-    localGb: typeof given.local_gb === "number" ? String(given.local_gb) : text(given.local_gb),
+    cpuArch: text(properties.cpu_arch),
+    localGb: typeof properties.local_gb === "number" ? String(properties.local_gb) : text(properties.local_gb),
     capabilities: isRecord(capabilities)
       ? Object.entries(capabilities)
           .map(([key, item]) => `${key}:${String(item)}`)

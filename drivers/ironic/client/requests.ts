@@ -10,9 +10,9 @@ import {
 import { type IronicConfig, ironicSchema } from "../config.js";
 import { createAccess, type IronicAccess } from "./access.js";
 import { chooseVersion } from "./api-version.js";
-import { errorOfAnswer, IronicError, type IronicMeaning, means } from "./ironic-error.js";
+import { IronicError, type IronicMeaning, means, toIronicError } from "./ironic-error.js";
 
-export interface RequestDoors {
+export interface RequestDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -39,16 +39,16 @@ const PASSING: readonly IronicMeaning[] = ["locked", "transition", "no-worker"];
 
 /** Sends requests in the version agreed on and with a token, again when the answer says that it may help. */
 export class IronicRequests {
-  readonly #doors: RequestDoors;
+  readonly #deps: RequestDeps;
   readonly #config: IronicConfig;
   readonly #access: IronicAccess;
   #version: Promise<string> | null = null;
 
   /** @throws {InvalidConfiguration} */
-  constructor(doors: RequestDoors, config: IronicConfig) {
-    this.#doors = doors;
+  constructor(deps: RequestDeps, config: IronicConfig) {
+    this.#deps = deps;
     this.#config = config;
-    this.#access = createAccess(doors, config);
+    this.#access = createAccess(deps, config);
   }
 
   /** Read once, and anew after Ironic refused it: Ironic may have been upgraded. */
@@ -56,11 +56,11 @@ export class IronicRequests {
     if (this.#version === null) {
       this.#version = this.#negotiate();
     }
-    const asked = this.#version;
+    const negotiation = this.#version;
     try {
-      return await asked;
+      return await negotiation;
     } catch (error) {
-      if (this.#version === asked) {
+      if (this.#version === negotiation) {
         this.#version = null;
       }
       throw error;
@@ -83,7 +83,7 @@ export class IronicRequests {
         if (attempt >= statusCodeRetries || !means(error, ...retryOn)) {
           throw error;
         }
-        await this.#doors.timers.sleep(statusCodeRetryDelay * 1000 * 2 ** attempt, signal);
+        await this.#deps.timers.sleep(statusCodeRetryDelay * 1000 * 2 ** attempt, signal);
         attempt += 1;
       }
     }
@@ -136,9 +136,9 @@ export class IronicRequests {
   ): Promise<HttpResponse> {
     const admission = await this.#access.admission(signal);
     const url = `${admission.endpoint}${path}`;
-    let answer: HttpResponse;
+    let response: HttpResponse;
     try {
-      answer = await this.#doors.http.request({
+      response = await this.#deps.http.request({
         method,
         url,
         tlsSection: ironicSchema.section,
@@ -152,10 +152,10 @@ export class IronicRequests {
       }
       throw new IronicError("unreachable", null, `Ironic did not answer ${method}: ${error.message}`, { cause: error });
     }
-    if (answer.status >= 200 && answer.status < 300) {
-      return answer;
+    if (response.status >= 200 && response.status < 300) {
+      return response;
     }
-    throw errorOfAnswer(method, url, answer.status, answer.body);
+    throw toIronicError(method, url, response.status, response.body);
   }
 
   /** An old token, or a version that was agreed on with an older or newer Ironic. */

@@ -70,10 +70,10 @@ async function checkService(
     lookUpService(view, version),
     view.conductor.call("service_minimum_version", { binary: "nova-compute" }),
   ]);
-  return { record, part: judgeService(view, record, { version, oldest, newHost }) };
+  return { record, part: evaluateService(view, record, { version, oldest, newHost }) };
 }
 
-function judgeService(
+function evaluateService(
   { host, runtime }: AgentView,
   service: Service | null,
   { version, oldest, newHost }: { readonly version: number; readonly oldest: number; readonly newHost: string },
@@ -95,10 +95,10 @@ function judgeService(
     ...(forcedDown ? ["forced down"] : []),
   ].join(", ");
   const set = (flag: string) => `openstack compute service set --${flag} ${host} nova-compute`;
-  const mend = [...(disabled ? [set("enable")] : []), ...(forcedDown ? [set("up")] : [])];
-  return mend.length === 0
+  const fixCommands = [...(disabled ? [set("enable")] : []), ...(forcedDown ? [set("up")] : [])];
+  return fixCommands.length === 0
     ? part("service", "ok", found)
-    : part("service", "note", found, `no server is put here until ${mend.join(" and ")}`);
+    : part("service", "note", found, `no server is put here until ${fixCommands.join(" and ")}`);
 }
 
 async function checkHypervisor(view: AgentView): Promise<CheckPart> {
@@ -118,8 +118,8 @@ async function checkHypervisor(view: AgentView): Promise<CheckPart> {
 
 /** Returns `node a`, or `4 nodes a, b, c, …`. */
 function countNames(noun: string, names: readonly string[]): string {
-  const shown = names.slice(0, FEW).join(", ") + (names.length > FEW ? ", …" : "");
-  return `${names.length === 1 ? noun : `${names.length} ${noun}s`} ${shown}`;
+  const summary = names.slice(0, FEW).join(", ") + (names.length > FEW ? ", …" : "");
+  return `${names.length === 1 ? noun : `${names.length} ${noun}s`} ${summary}`;
 }
 
 /** Finds the providers by the nodes' uuids, as the tracker does. */
@@ -130,12 +130,13 @@ async function checkProviders(view: AgentView): Promise<CheckPart> {
   }
   const { present, absent, conflicts } = await compareProviders(view, nodes);
   if (conflicts.length > 0) {
-    const shown = conflicts.slice(0, FEW);
+    const listedConflicts = conflicts.slice(0, FEW);
     return part(
       "provider",
       "degraded",
-      shown.map(({ found }) => found).join("; ") + (conflicts.length > FEW ? `; ${conflicts.length} in all` : ""),
-      shown.map(({ mend }) => mend).join("; "),
+      listedConflicts.map(({ found }) => found).join("; ") +
+        (conflicts.length > FEW ? `; ${conflicts.length} in all` : ""),
+      listedConflicts.map(({ mend: hint }) => hint).join("; "),
     );
   }
   const found = [

@@ -1,6 +1,6 @@
 import { MessagingTimeout } from "../../conductor-client/errors.js";
 import { TookTooLong } from "../../runtime/within.js";
-import { refusalOf } from "../startup/rejections.js";
+import { toStartupRejection } from "../startup/rejections.js";
 
 /**
  * What a start would make of a part: `ok`; `note`: it goes on, and somebody may want to know; `degraded`: it goes on, and the agent
@@ -27,17 +27,17 @@ export interface CheckPart {
   readonly mend: string;
 }
 
-export function part(name: CheckPart["name"], state: PartState, found: string, mend = ""): CheckPart {
-  return { name, state, found, mend };
+export function part(name: CheckPart["name"], state: PartState, found: string, hint = ""): CheckPart {
+  return { name, state, found, mend: hint };
 }
 
 /** What an error says of a part: a refusal, something that a start would wait for, or another failure. */
-export function failedPart(name: CheckPart["name"], error: unknown, mend = ""): CheckPart {
-  const refusal = refusalOf(error);
-  if (refusal !== null) {
-    return part(name, "fails", refusal.found, refusal.mend === "" ? mend : refusal.mend);
+export function failedPart(name: CheckPart["name"], error: unknown, hint = ""): CheckPart {
+  const rejection = toStartupRejection(error);
+  if (rejection !== null) {
+    return part(name, "fails", rejection.found, rejection.mend === "" ? hint : rejection.mend);
   }
   const message = error instanceof Error ? error.message : String(error);
   const waits = error instanceof TookTooLong || error instanceof MessagingTimeout;
-  return part(name, waits ? "waits" : "fails", message, mend);
+  return part(name, waits ? "waits" : "fails", message, hint);
 }

@@ -2,7 +2,7 @@ import type { NovaConfig } from "../../config/nova-config.js";
 import type { PlacementAccess } from "../../placement-client/access/placement-access.js";
 import { ConnectFailure, EndpointNotFound } from "../../placement-client/errors.js";
 import { asArray, asRecord } from "../../placement-client/json.js";
-import { type PlacementAnswer, PlacementHttp } from "../../placement-client/placement-http.js";
+import { PlacementHttp, type PlacementResponse } from "../../placement-client/placement-http.js";
 import { withoutUserInfo } from "../../runtime/http.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { within } from "../../runtime/within.js";
@@ -33,24 +33,25 @@ export async function checkPlacement(check: PlacementCheck): Promise<readonly Ch
   try {
     ({ endpoint } = await inTime(keystone ?? "the conductor", access.credentials()));
   } catch (error) {
-    const given = keystone === null ? [] : [part("keystone", "ok", `${keystone} gave a token`)];
+    const keystoneParts = keystone === null ? [] : [part("keystone", "ok", `${keystone} gave a token`)];
     return error instanceof EndpointNotFound || keystone === null
-      ? [...given, failed("placement", error)]
+      ? [...keystoneParts, failed("placement", error)]
       : [
           failed("keystone", error, "see that Keystone runs, and [placement] auth_url"),
           part("placement", "unknown", "needs a token"),
         ];
   }
-  const shown = withoutUserInfo(endpoint);
-  const placement = await inTime(`Placement at ${shown}`, askPlacement(check, shown)).catch((error: unknown) =>
-    failed("placement", error, "see that Placement runs, and the endpoint in [placement] or the catalog"),
+  const safeEndpoint = withoutUserInfo(endpoint);
+  const placement = await inTime(`Placement at ${safeEndpoint}`, askPlacement(check, safeEndpoint)).catch(
+    (error: unknown) =>
+      failed("placement", error, "see that Placement runs, and the endpoint in [placement] or the catalog"),
   );
   return [...(keystone === null ? [] : [part("keystone", "ok", `${keystone} gave a token`)]), placement];
 }
 
 /** What does not answer is waited for. */
-function failed(name: CheckPart["name"], error: unknown, mend = ""): CheckPart {
-  return error instanceof ConnectFailure ? part(name, "waits", error.message) : failedPart(name, error, mend);
+function failed(name: CheckPart["name"], error: unknown, hint = ""): CheckPart {
+  return error instanceof ConnectFailure ? part(name, "waits", error.message) : failedPart(name, error, hint);
 }
 
 async function askPlacement({ host, access, runtime, signal }: PlacementCheck, endpoint: string): Promise<CheckPart> {
@@ -62,12 +63,12 @@ async function askPlacement({ host, access, runtime, signal }: PlacementCheck, e
     placement.get(`/resource_providers?name=${encodeURIComponent(host)}`, { signal, version: "1.14" }),
   ]);
   if (found.status === 403) {
-    const mend = "give the user the role service, or admin, in the project of [placement]";
-    return part("placement", "fails", `${endpoint} knows the user, and forbids it to read: ${found.describe()}`, mend);
+    const hint = "give the user the role service, or admin, in the project of [placement]";
+    return part("placement", "fails", `${endpoint} knows the user, and forbids it to read: ${found.describe()}`, hint);
   }
   if (!found.ok || !versions.ok) {
-    const answer = found.ok ? versions : found;
-    return part("placement", "fails", `${endpoint} answers ${answer.describe()}`, "see Placement's own log");
+    const response = found.ok ? versions : found;
+    return part("placement", "fails", `${endpoint} answers ${response.describe()}`, "see Placement's own log");
   }
   const [oldest, newest] = rangeOf(versions);
   const speaks = `${endpoint} speaks ${oldest} to ${newest}`;
@@ -76,8 +77,8 @@ async function askPlacement({ host, access, runtime, signal }: PlacementCheck, e
     : part("placement", "ok", `${speaks} and takes the credentials`);
 }
 
-function rangeOf(answer: PlacementAnswer): readonly [string, string] {
-  return answer.read(({ versions }) => {
+function rangeOf(response: PlacementResponse): readonly [string, string] {
+  return response.read(({ versions }) => {
     const { min_version: oldest, max_version: newest } = asRecord(asArray(versions)[0]);
     return [String(oldest), String(newest)];
   });

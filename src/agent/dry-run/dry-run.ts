@@ -8,7 +8,7 @@ import { findInterruptedBuilds } from "../startup/interrupted-builds.js";
 import { findInterruptedEvacuations } from "../startup/interrupted-evacuations.js";
 import { driverNodes } from "../startup/node-lookup.js";
 import { lookUpService } from "../startup/register-service.js";
-import { refusalOf } from "../startup/rejections.js";
+import { toStartupRejection } from "../startup/rejections.js";
 import { validateConfig } from "../startup/validate-config.js";
 import { loadProviderConfigs } from "../tracker/load-provider-configs.js";
 import { compareProviders } from "../tracker/provider-names.js";
@@ -42,12 +42,12 @@ export async function dryRun(options: DryRunOptions): Promise<DryRunReport> {
     const { conflicts } = await compareProviders(view, (await driverNodes(view)) ?? new Map<string, string>());
     return { host: view.host, refusal: null, lease, providerConflicts: conflicts, ...preview };
   } catch (error) {
-    const refusal = refusalOf(error);
-    if (refusal === null) {
+    const rejection = toStartupRejection(error);
+    if (rejection === null) {
       throw error;
     }
     const nothing = { providerConflicts: [], guests: [], allocations: [], instances: [], migrations: [] };
-    return { host: view.host, refusal, lease, ...nothing };
+    return { host: view.host, refusal: rejection, lease, ...nothing };
   } finally {
     await view.driver.cleanupHost().catch((error: unknown) => {
       view.logger.debug("the driver could not let go of the hypervisor", { err: error });

@@ -18,7 +18,7 @@ function isRead(method: ConductorMethod): boolean {
   return kind === "reads" || kind === "waits";
 }
 
-async function refuse(what: string): Promise<never> {
+async function rejectCall(what: string): Promise<never> {
   throw new DryRunViolation(what);
 }
 
@@ -30,13 +30,13 @@ export function readOnlySession(session: HostSession): HostSession {
     leaseEpoch: null,
     leaseLost: new Promise(() => {}),
     leaseSettled: async () => {},
-    call: (method, params, options) => (isRead(method) ? session.call(method, params, options) : refuse(method)),
-    callAgent: (_host, method) => refuse(method),
-    castAgent: (_host, method) => refuse(method),
-    acquireLease: () => refuse("taking the host's lease"),
-    serve: () => refuse("serving requests"),
+    call: (method, params, options) => (isRead(method) ? session.call(method, params, options) : rejectCall(method)),
+    callAgent: (_host, method) => rejectCall(method),
+    castAgent: (_host, method) => rejectCall(method),
+    acquireLease: () => rejectCall("taking the host's lease"),
+    serve: () => rejectCall("serving requests"),
     stopServing: () => session.stopServing(),
-    drain: () => refuse("serving requests"),
+    drain: () => rejectCall("serving requests"),
     close: () => session.close(),
   };
 }
@@ -54,7 +54,7 @@ export function readOnlyHttp(http: HttpClient): HttpClient {
     request: (request) =>
       READS.includes(request.method) || isLogin(request)
         ? http.request(request)
-        : refuse(`${request.method} ${request.url}`),
+        : rejectCall(`${request.method} ${request.url}`),
     close: () => http.close(),
   };
 }
@@ -62,10 +62,10 @@ export function readOnlyHttp(http: HttpClient): HttpClient {
 /** Programs that are looked at, or run to their end, for drivers whose guests are processes. */
 export function readOnlyPrograms(programs: Programs): Programs {
   return {
-    start: ({ argv }) => refuse(`starting ${argv[0]}`),
+    start: ({ argv }) => rejectCall(`starting ${argv[0]}`),
     run: (options) => programs.run(options),
     look: (pid) => programs.look(pid),
-    signal: ({ pid }, signal) => refuse(`sending ${signal} to process ${pid}`),
+    signal: ({ pid }, signal) => rejectCall(`sending ${signal} to process ${pid}`),
     ended: (process, signal) => programs.ended(process, signal),
   };
 }

@@ -1,14 +1,14 @@
 import type { LeaseHolder } from "../../conductor-client/methods/session.js";
 import type { Allocations } from "../../placement-client/types.js";
 import type { InstanceChanges, MigrationStatus } from "../../records/index.js";
-import type { Refusal } from "../startup/rejections.js";
+import type { StartupRejection } from "../startup/rejections.js";
 import type { ProviderConflict } from "../tracker/provider-names.js";
 
 /** What a start-up would do; plain data, for `--dry-run` and its `--json`. */
 export interface DryRunReport {
   readonly host: string;
   /** The agent would refuse to start, and do nothing of what follows (which is then empty). */
-  readonly refusal: Refusal | null;
+  readonly refusal: StartupRejection | null;
   /** Another agent acts for the host, so that a start now would wait for it or refuse; null: the host is free. */
   readonly lease: LeaseHolder | null;
   /** Providers in Placement that contradict the host's nodes: the agent would start, and could not update them. */

@@ -12,7 +12,7 @@ export class CleanUpProgress {
   /** Instances whose running guest was stopped and is kept. */
   readonly stopped = new Set<string>();
   /** Instances whose guest is kept. */
-  readonly kept = new Set<string>();
+  readonly retained = new Set<string>();
 }
 
 /**
@@ -29,11 +29,11 @@ export async function cleanUpEvacuated(
     const { uuid } = guest.instance;
     if (guest.action === "destroy") {
       await destroyGuest(services, guest, request);
-    } else if (!progress.kept.has(uuid)) {
+    } else if (!progress.retained.has(uuid)) {
       if (await stopGuest(services, guest, request)) {
         progress.stopped.add(uuid);
       }
-      progress.kept.add(uuid);
+      progress.retained.add(uuid);
     }
   }
   for (const record of plan.records) {
@@ -45,7 +45,7 @@ async function destroyGuest(services: AgentServices, guest: EvacuatedGuest, requ
   const { instance, disks, migration, reason } = guest;
   const destroyDisks =
     disks.disks === "probe"
-      ? !(await storageShared(services, instance, disks.askedHost, request))
+      ? !(await storageShared(services, instance, disks.probedHost, request))
       : disks.disks === "destroy";
   requireHostLease(services, `destroy the evacuated guest of instance ${instance.uuid}`);
   services.logger.info(

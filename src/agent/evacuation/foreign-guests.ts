@@ -20,9 +20,11 @@ export async function countForeignGuests(
   const own = new Set(
     loaded.filter(({ host, taskState }) => host === services.host && taskState === null).map(({ uuid }) => uuid),
   );
-  const asked = uuids.filter((uuid) => !own.has(uuid));
+  const otherUuids = uuids.filter((uuid) => !own.has(uuid));
   const instances =
-    asked.length === 0 ? [] : await services.conductor.call("instances_by_filters", { filters: { uuids: asked } });
+    otherUuids.length === 0
+      ? []
+      : await services.conductor.call("instances_by_filters", { filters: { uuids: otherUuids } });
   const suspects = instances.filter(
     ({ uuid, host, deleted }) => deleted === 0 && host !== services.host && !evacuated.has(uuid),
   );
@@ -36,7 +38,7 @@ export async function countForeignGuests(
   }
   services.metrics.guests(uuids.length);
   services.metrics.foreignGuests(foreign.length);
-  services.metrics.orphanGuests(asked.length - instances.length);
+  services.metrics.orphanGuests(otherUuids.length - instances.length);
   return instances;
 }
 

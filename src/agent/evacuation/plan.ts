@@ -75,35 +75,39 @@ export async function planEvacuatedCleanup(
   for (const [uuid, migration] of newest) {
     const guest = local.get(uuid);
     const instance = guest ?? (await view.conductor.call("instance_get", { uuid, readDeleted: true }));
-    const verdict = await judge(view, migration, instance);
-    if (verdict.kind !== "moot") {
+    const result = await checkEvacuation(view, migration, instance);
+    if (result.kind !== "moot") {
       evacuated.set(uuid, migration);
     }
-    if (guest && verdict.kind !== "moot") {
-      const action = verdict.kind === "wait" ? "stop" : "destroy";
+    if (guest && result.kind !== "moot") {
+      const action = result.kind === "wait" ? "stop" : "destroy";
       guests.push({
         instance: guest,
         migration,
         action,
         disks: planDisks(view, guest, migration),
-        reason: verdict.reason,
+        reason: result.reason,
       });
     }
     const node = (migration.sourceNode !== null && nodesByName.get(migration.sourceNode)) || null;
-    const incoming = verdict.kind === "left" ? await incomingAfter(view, migration) : null;
-    records.push({ migration, instance, node, ...recordAction(verdict, instance, node, incoming) });
+    const incoming = result.kind === "left" ? await incomingAfter(view, migration) : null;
+    records.push({ migration, instance, node, ...recordAction(result, instance, node, incoming) });
   }
   return { evacuated, guests, records };
 }
 
-interface Verdict {
+interface EvacuationCheckResult {
   /** `moot`: what is here is not what the evacuation has left. */
   readonly kind: "left" | "wait" | "moot";
   readonly reason: string;
 }
 
 /** Whether the instance has left this host for certain, and by the evacuation. */
-async function judge(view: AgentView, migration: Migration, instance: Instance | null): Promise<Verdict> {
+async function checkEvacuation(
+  view: AgentView,
+  migration: Migration,
+  instance: Instance | null,
+): Promise<EvacuationCheckResult> {
   const evacuation = `evacuation ${migration.id} to ${migration.destCompute ?? "a host not chosen yet"} is ${migration.status}`;
   const isHere = instance !== null && instance.deleted === 0 && instance.host === view.host;
   if (hasQuirk(view, "destroy-pending-evacuations")) {
@@ -152,16 +156,16 @@ async function incomingAfter(
 }
 
 function recordAction(
-  verdict: Verdict,
+  result: EvacuationCheckResult,
   instance: Instance | null,
   node: ComputeNode | null,
   incoming: Migration | null,
 ): Pick<EvacuationRecord, "action" | "reason"> {
-  if (verdict.kind === "wait") {
-    return { action: "wait", reason: verdict.reason };
+  if (result.kind === "wait") {
+    return { action: "wait", reason: result.reason };
   }
-  if (verdict.kind === "moot") {
-    return { action: "complete", reason: verdict.reason };
+  if (result.kind === "moot") {
+    return { action: "complete", reason: result.reason };
   }
   if (instance === null) {
     return { action: "skip", reason: "the instance is not known, not even as deleted" };
@@ -174,6 +178,6 @@ function recordAction(
     return { action: "complete", reason };
   }
   return instance.deleted === 0
-    ? { action: "strip", reason: verdict.reason }
+    ? { action: "strip", reason: result.reason }
     : { action: "complete", reason: "the instance is deleted, and its allocations with it" };
 }

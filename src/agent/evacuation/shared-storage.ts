@@ -7,7 +7,7 @@ import { hasQuirk } from "../context.js";
 /** What becomes of the disks of an evacuated guest. `probe`: the storage has to be asked first, which leaves traces. */
 export type DiskPlan =
   | { readonly disks: "destroy" | "keep"; readonly reason: string }
-  | { readonly disks: "probe"; readonly askedHost: string | null; readonly reason: string };
+  | { readonly disks: "probe"; readonly probedHost: string | null; readonly reason: string };
 
 /** What can be said without touching the storage. */
 export function planDisks(view: AgentView, instance: Instance, migration: Migration): DiskPlan {
@@ -15,13 +15,13 @@ export function planDisks(view: AgentView, instance: Instance, migration: Migrat
     return { disks: "destroy", reason: "the instance is deleted" };
   }
   // Upstream falls back to the instance's own host, which is this one and serves nobody yet (spec 3.3 GAP-b).
-  const askedHost =
+  const probedHost =
     migration.destCompute ?? (hasQuirk(view, "evacuation-probe-without-destination") ? instance.host : null);
   return {
     disks: "probe",
-    askedHost,
-    reason: askedHost
-      ? `kept if ${askedHost} sees the same storage`
+    probedHost,
+    reason: probedHost
+      ? `kept if ${probedHost} sees the same storage`
       : "kept if the storage may be shared: no destination is recorded that could be asked",
   };
 }
@@ -30,12 +30,12 @@ export function planDisks(view: AgentView, instance: Instance, migration: Migrat
 export async function storageShared(
   view: Pick<AgentView, "driver" | "conductor" | "logger">,
   instance: Instance,
-  askedHost: string | null,
+  probedHost: string | null,
   requestId: string,
 ): Promise<boolean> {
   try {
     const token = await view.driver.checkInstanceSharedStorageLocal(instance);
-    return token === null ? true : await tokenVisible(view, instance, token, askedHost, requestId);
+    return token === null ? true : await tokenVisible(view, instance, token, probedHost, requestId);
   } catch (error) {
     if (error instanceof NotImplemented) {
       return false;
@@ -53,14 +53,14 @@ async function tokenVisible(
   view: Pick<AgentView, "driver" | "conductor">,
   instance: Instance,
   token: SharedStorageToken,
-  askedHost: string | null,
+  probedHost: string | null,
   requestId: string,
 ): Promise<boolean> {
   try {
-    return askedHost === null
+    return probedHost === null
       ? true
       : await view.conductor.callAgent(
-          askedHost,
+          probedHost,
           "check_instance_shared_storage",
           { instanceUuid: instance.uuid, token },
           { requestId },

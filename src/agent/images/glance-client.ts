@@ -3,11 +3,11 @@ import { EndpointNotFound, PlacementAPIConnectFailure } from "../../placement-cl
 import { HttpConnectFailure, HttpTimeout } from "../../runtime/http.js";
 import { BYTES } from "../../runtime/service.js";
 import type { Timers } from "../../runtime/timers.js";
-import { type Bytes, bytesOf, type TransferAnswer, type Transfers, textIn } from "../../runtime/transfers.js";
+import { type Bytes, bytesOf, type TransferResponse, type Transfers, textIn } from "../../runtime/transfers.js";
 import { GlanceConnectionFailed, ImageNotActive, ImageNotFound, ImageServiceNotFound } from "../../virt/errors.js";
 import type { ImageData, ImageService, UploadOptions } from "../../virt/images.js";
 import { type ImageRecord, readImage } from "./image-record.js";
-import { Seen } from "./verified-bytes.js";
+import { TransferDigest } from "./verified-bytes.js";
 
 export interface GlanceOptions {
   readonly transfers: Transfers;
@@ -17,7 +17,7 @@ export interface GlanceOptions {
   readonly retries: number;
 }
 
-interface Asked {
+interface GlanceRequest {
   readonly method: "GET" | "PATCH" | "PUT" | "DELETE";
   readonly path: string;
   readonly type?: string;
@@ -48,36 +48,36 @@ export class GlanceClient implements ImageService {
     if (image.status !== "active") {
       throw new ImageNotActive(`image ${id} is ${image.status}, expected active: not all of its bytes are there`);
     }
-    const answer = await this.#ask({ method: "GET", path: pathOf(id, "/file"), signal });
-    if (answer.status === 204) {
+    const response = await this.#ask({ method: "GET", path: pathOf(id, "/file"), signal });
+    if (response.status === 204) {
       return null;
     }
-    await expectStatus(answer, [200], `the bytes of image ${id}`);
+    await expectStatus(response, [200], `the bytes of image ${id}`);
     const { size, diskFormat, hash } = image;
-    const bytes = checked(id, answer.body, image);
+    const bytes = checked(id, response.body, image);
     return { size: size ?? 0, diskFormat: diskFormat ?? "raw", hash, bytes };
   }
 
   /** See {@link SnapshotOptions.upload}. */
   async upload(id: string, bytes: Bytes, options: UploadOptions, signal: AbortSignal): Promise<void> {
     await this.#describe(id, options, signal);
-    const seen = new Seen();
-    const body = seen.over(bytes);
+    const digest = new TransferDigest();
+    const body = digest.over(bytes);
     // A stream is there once: what has been sent of it cannot be sent again.
-    const sent = { type: BYTES, body: () => body, again: () => !seen.begun };
-    const answer = await this.#ask({ method: "PUT", path: pathOf(id, "/file"), ...sent, signal });
-    await expectStatus(answer, [204], `storing the bytes of image ${id}`);
+    const sent = { type: BYTES, body: () => body, again: () => !digest.begun };
+    const response = await this.#ask({ method: "PUT", path: pathOf(id, "/file"), ...sent, signal });
+    await expectStatus(response, [204], `storing the bytes of image ${id}`);
     const stored = await this.#get(id, signal);
     if (stored.status !== "active") {
       throw new GlanceConnectionFailed(`image ${id} is ${stored.status} after its bytes were sent, expected active`);
     }
-    seen.refuseOther(id, stored);
+    digest.assertMatches(id, stored);
   }
 
   /** Absent is fine. */
   async remove(id: string): Promise<void> {
-    const answer = await this.#ask({ method: "DELETE", path: pathOf(id) });
-    await expectStatus(answer, [204, 404, 410], `deleting image ${id}`);
+    const response = await this.#ask({ method: "DELETE", path: pathOf(id) });
+    await expectStatus(response, [204, 404, 410], `deleting image ${id}`);
   }
 
   /** Removes an image whose bytes have not all come. */
@@ -94,8 +94,8 @@ export class GlanceClient implements ImageService {
   }
 
   async #get(id: string, signal?: AbortSignal): Promise<ImageRecord> {
-    const answer = await this.#ask({ method: "GET", path: pathOf(id), signal });
-    return readImage(await expectStatus(answer, [200], `image ${id}`));
+    const response = await this.#ask({ method: "GET", path: pathOf(id), signal });
+    return readImage(await expectStatus(response, [200], `image ${id}`));
   }
 
   async #describe(id: string, { diskFormat, containerFormat }: UploadOptions, signal: AbortSignal): Promise<void> {
@@ -108,19 +108,19 @@ export class GlanceClient implements ImageService {
     }
     const type = "application/openstack-images-v2.1-json-patch";
     const body = () => bytesOf(JSON.stringify(changes));
-    const answer = await this.#ask({ method: "PATCH", path: pathOf(id), type, body, signal });
-    await expectStatus(answer, [200], `image ${id}`);
+    const response = await this.#ask({ method: "PATCH", path: pathOf(id), type, body, signal });
+    await expectStatus(response, [200], `image ${id}`);
   }
 
   /** @throws {GlanceConnectionFailed} {@link ImageServiceNotFound} what the body throws */
-  async #ask(asked: Asked): Promise<TransferAnswer> {
+  async #ask(request: GlanceRequest): Promise<TransferResponse> {
     const { transfers, timers, access, retries } = this.#options;
     let renewed = false;
     for (let failed = 0; ; ) {
-      const { endpoint, headers } = await this.#credentials(asked.signal);
-      const { method, path, type, body, again = () => true, signal } = asked;
+      const { endpoint, headers } = await this.#credentials(request.signal);
+      const { method, path, type, body, again = () => true, signal } = request;
       try {
-        const answer = await transfers.send({
+        const response = await transfers.send({
           method,
           tlsSection: "glance",
           url: `${endpoint.replace(/\/v2$/, "")}${path}`,
@@ -128,16 +128,16 @@ export class GlanceClient implements ImageService {
           ...(body === undefined ? {} : { body: body() }),
           ...(signal === undefined ? {} : { signal }),
         });
-        if (answer.status === 401 && !renewed && again()) {
-          await textIn(answer.body, LONGEST);
+        if (response.status === 401 && !renewed && again()) {
+          await textIn(response.body, LONGEST);
           renewed = true;
           access.expire();
           continue;
         }
-        if (answer.status !== 503 || failed >= retries || !again()) {
-          return answer;
+        if (response.status !== 503 || failed >= retries || !again()) {
+          return response;
         }
-        await textIn(answer.body, LONGEST);
+        await textIn(response.body, LONGEST);
       } catch (error) {
         if (!isUnanswered(error)) {
           throw error;
@@ -173,13 +173,13 @@ function pathOf(id: string, more = ""): string {
 }
 
 async function* checked(id: string, body: Bytes, image: ImageRecord): AsyncGenerator<Uint8Array> {
-  const seen = new Seen();
+  const digest = new TransferDigest();
   try {
-    yield* seen.over(body);
+    yield* digest.over(body);
   } catch (error) {
     throw isUnanswered(error) ? failure(error.url, error) : error;
   }
-  seen.refuseOther(id, image);
+  digest.assertMatches(id, image);
 }
 
 function isUnanswered(error: unknown): error is HttpConnectFailure | HttpTimeout {
@@ -191,18 +191,18 @@ function failure(server: string, cause: Error): GlanceConnectionFailed {
 }
 
 /** The text of the answer. @throws {ImageNotFound} {@link GlanceConnectionFailed} */
-async function expectStatus(answer: TransferAnswer, statuses: readonly number[], what: string): Promise<string> {
-  if (statuses.includes(answer.status)) {
-    return answer.status === 200 && answer.headers["content-type"]?.startsWith(BYTES)
+async function expectStatus(response: TransferResponse, statuses: readonly number[], what: string): Promise<string> {
+  if (statuses.includes(response.status)) {
+    return response.status === 200 && response.headers["content-type"]?.startsWith(BYTES)
       ? ""
-      : textIn(answer.body, LONGEST);
+      : textIn(response.body, LONGEST);
   }
-  const text = (await textIn(answer.body, LONGEST))
+  const text = (await textIn(response.body, LONGEST))
     .replace(/<[^>]*>/g, " ")
     .replace(/\s+/g, " ")
     .trim();
-  if (answer.status === 404) {
+  if (response.status === 404) {
     throw new ImageNotFound(`${what}: the Image service has no such image`);
   }
-  throw new GlanceConnectionFailed(`${what}: the Image service answered ${answer.status}: ${text.slice(0, 200)}`);
+  throw new GlanceConnectionFailed(`${what}: the Image service answered ${response.status}: ${text.slice(0, 200)}`);
 }

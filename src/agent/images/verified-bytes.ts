@@ -4,7 +4,7 @@ import { ImageUnacceptable } from "../../virt/errors.js";
 import type { ImageRecord } from "./image-record.js";
 
 /** Counts and digests bytes that pass, to hold them against what the Image service says of them. */
-export class Seen {
+export class TransferDigest {
   begun = false;
   readonly #md5 = nodeDigests.running("md5");
   readonly #sha512 = nodeDigests.running("sha512");
@@ -21,7 +21,7 @@ export class Seen {
   }
 
   /** Once, after the last byte. @throws {ImageUnacceptable} */
-  refuseOther(id: string, { size, hash, checksum }: Pick<ImageRecord, "size" | "hash" | "checksum">): void {
+  assertMatches(id: string, { size, hash, checksum }: Pick<ImageRecord, "size" | "hash" | "checksum">): void {
     const differs = (what: string, found: string | number, expected: string | number): never => {
       throw new ImageUnacceptable(`Image ${id} is unacceptable: found ${what} ${found}, expected ${expected}`);
     };

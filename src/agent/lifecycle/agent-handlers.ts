@@ -2,7 +2,7 @@ import { InstanceNotFound, UnexpectedDeletingTaskState } from "../../conductor-c
 import { AGENT_METHODS, type AgentMethod } from "../../conductor-client/methods/agent.js";
 import type { AgentHandlers } from "../../conductor-client/port.js";
 import { hearEvents } from "../network/hear-events.js";
-import type { Asker, HostMethod, InstanceMethod, RequestOf } from "../operations/contract.js";
+import type { Caller, HostMethod, InstanceMethod, RequestOf } from "../operations/contract.js";
 import { OPERATIONS } from "../operations/table.js";
 import type { AgentServices } from "../services.js";
 import { consoleOutput, diagnostics, hostUptime, instanceDiagnostics } from "./guest-reports.js";
@@ -16,7 +16,7 @@ interface Duty {
 }
 
 type HandlersOnDuty<M extends AgentMethod = AgentMethod> = {
-  readonly [K in M]: (this: Duty, ...asked: Parameters<AgentHandlers[K]>) => ReturnType<AgentHandlers[K]>;
+  readonly [K in M]: (this: Duty, ...args: Parameters<AgentHandlers[K]>) => ReturnType<AgentHandlers[K]>;
 };
 
 /**
@@ -54,13 +54,13 @@ const TAKEN_WHILE_DRAINING: readonly AgentMethod[] = [
 
 function operationHandler<M extends InstanceMethod>(method: M) {
   const carryOut = AGENT_METHODS[method].kind === "cast" ? runCast : runOperation;
-  return function (this: Duty, params: RequestOf<M>, asker: Asker) {
+  return function (this: Duty, params: RequestOf<M>, caller: Caller) {
     const { services, tasks } = this;
     return tasks.run(async () => {
       const { clock } = services.runtime;
       const began = clock.monotonic();
       try {
-        return await carryOut(services, method, params, asker);
+        return await carryOut(services, method, params, caller);
       } finally {
         services.logger.info(`${method} has ended`, {
           request_id: params.requestId,
@@ -76,9 +76,9 @@ function runOperation<M extends InstanceMethod>(
   { operations, driver }: AgentServices,
   method: M,
   params: RequestOf<M>,
-  asker: Asker,
+  caller: Caller,
 ) {
-  return driver.onBehalf(params.instanceUuid, params.requestId, () => operations.run(method, params, asker));
+  return driver.onBehalf(params.instanceUuid, params.requestId, () => operations.run(method, params, caller));
 }
 
 /** Nobody waits for a cast: what went wrong is in the instance's fault and in the log. */
@@ -86,12 +86,12 @@ async function runCast<M extends InstanceMethod>(
   services: AgentServices,
   method: M,
   params: RequestOf<M>,
-  asker: Asker,
+  caller: Caller,
 ): Promise<null> {
   const log = services.logger.child({ request_id: params.requestId, instance: params.instanceUuid });
   log.debug(`received ${method}`);
   try {
-    await runOperation(services, method, params, asker);
+    await runOperation(services, method, params, caller);
   } catch (error) {
     if (error instanceof InstanceNotFound) {
       log.info(`${method}: the instance is gone`);

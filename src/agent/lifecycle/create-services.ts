@@ -56,7 +56,7 @@ export interface ServiceFactories {
 export async function createView(options: ViewOptions): Promise<AgentView> {
   const { host, config, runtime, session, placement } = options;
   const logger = runtime.logger.child({ host });
-  const doors = { ...runtime, logger };
+  const deps = { ...runtime, logger };
   const identity = new IdentityFile({
     files: runtime.files,
     random: runtime.random,
@@ -86,7 +86,7 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
       host,
       config,
       driverConfig: options.driverConfig,
-      runtime: doors,
+      runtime: deps,
       conductor: session,
       images,
       localNodeUuid,
@@ -97,7 +97,7 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
   return {
     host,
     config,
-    runtime: doors,
+    runtime: deps,
     conductor: session,
     driver,
     placement,

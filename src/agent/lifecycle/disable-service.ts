@@ -7,7 +7,7 @@ const AUTOMATIC = "AUTO: ";
 const LONGEST_REASON = 255;
 
 /** Milliseconds that the conductor may take: the agent ends without, too. */
-const PATIENCE = 10_000;
+const DISABLE_TIMEOUT_MS = 10_000;
 
 /** Keeps new servers away from a host whose agent gives up; the operator enables it again. Never throws. */
 export async function disableService(
@@ -17,7 +17,7 @@ export async function disableService(
 ): Promise<void> {
   const text = `${AUTOMATIC}${reason.message}`.slice(0, LONGEST_REASON);
   try {
-    await conductor.call("service_disable", { id, reason: text }, { timeout: PATIENCE });
+    await conductor.call("service_disable", { id, reason: text }, { timeout: DISABLE_TIMEOUT_MS });
     logger.warn(`the service of this host is disabled: ${text}`);
     await tracker.setHostEnabled(false, `req-${runtime.random.uuid()}`);
   } catch (error) {

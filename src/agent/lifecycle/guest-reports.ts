@@ -9,7 +9,7 @@ type Services = Pick<AgentServices, "driver" | "conductor" | "host">;
 
 /** Spec 6.10: what people ask of this host and its guests. @throws {NotImplementedError} this driver cannot tell. */
 export function hostUptime({ driver }: Services): Promise<string> {
-  return told(driver.getHostUptime());
+  return translateErrors(driver.getHostUptime());
 }
 
 /** @throws {InstanceNotFound} {@link NotImplementedError} */
@@ -17,7 +17,7 @@ export async function consoleOutput(
   services: Services,
   { tailLength, ...params }: ParamsOf<AgentMethods, "get_console_output">,
 ): Promise<string> {
-  const output = await told(services.driver.getConsoleOutput(await instanceHere(services, params)));
+  const output = await translateErrors(services.driver.getConsoleOutput(await instanceHere(services, params)));
   return tailLength === null ? output : tail(output, tailLength);
 }
 
@@ -26,7 +26,7 @@ export async function diagnostics(
   services: Services,
   params: InstanceParams,
 ): Promise<Readonly<Record<string, unknown>>> {
-  return told(services.driver.getDiagnostics(await runningHere(services, params)));
+  return translateErrors(services.driver.getDiagnostics(await runningHere(services, params)));
 }
 
 /** @throws as {@link diagnostics} */
@@ -34,7 +34,7 @@ export async function instanceDiagnostics(
   services: Services,
   params: InstanceParams,
 ): Promise<ResultOf<AgentMethods, "get_instance_diagnostics">> {
-  const found = await told(services.driver.getInstanceDiagnostics(await runningHere(services, params)));
+  const found = await translateErrors(services.driver.getInstanceDiagnostics(await runningHere(services, params)));
   return { ...found, state: "running" };
 }
 
@@ -55,19 +55,19 @@ async function runningHere(services: Services, params: InstanceParams): Promise<
   const power = await services.driver.powerState(instance);
   if (power !== POWER_STATES.running) {
     const [state = "nostate"] = Object.entries(POWER_STATES).find(([, value]) => value === power) ?? [];
-    const shown = state === "nostate" ? "pending" : state;
+    const displayState = state === "nostate" ? "pending" : state;
     throw new InstanceInvalidState(
-      `Instance ${instance.uuid} in power state ${shown}. Cannot get_diagnostics while the instance is in this state.`,
-      { attr: "power state", instance_uuid: instance.uuid, state: shown, method: "get_diagnostics" },
+      `Instance ${instance.uuid} in power state ${displayState}. Cannot get_diagnostics while the instance is in this state.`,
+      { attr: "power state", instance_uuid: instance.uuid, state: displayState, method: "get_diagnostics" },
     );
   }
   return instance;
 }
 
 /** The driver's errors as those that the API tells apart. */
-async function told<T>(answer: Promise<T>): Promise<T> {
+async function translateErrors<T>(result: Promise<T>): Promise<T> {
   try {
-    return await answer;
+    return await result;
   } catch (error) {
     if (error instanceof NotImplemented) {
       throw new NotImplementedError(error.message);

@@ -65,7 +65,7 @@ export class Heartbeat {
       await conductor.call(
         "service_report_state",
         { id: this.#service.id },
-        { timeout: interval, signal, patient: true },
+        { timeout: interval, signal, lowPriority: true },
       );
       if (!this.#connected) {
         runtime.logger.info("heartbeats arrive again", { host: this.#context.host });
@@ -79,12 +79,12 @@ export class Heartbeat {
       }
       this.#connected = false;
       metrics.heartbeat(false);
-      this.#tell(error);
+      this.#logFailure(error);
     }
   }
 
   /** As Nova: that no conductor answers is said once. Thousands of hosts whose control plane is gone would do little else. */
-  #tell(error: unknown): void {
+  #logFailure(error: unknown): void {
     const { runtime, host } = this.#context;
     const isUnanswered = error instanceof MessagingTimeout || error instanceof ConductorUnreachable;
     if (!(isUnanswered && this.#unanswered)) {

@@ -1,7 +1,7 @@
 import { HostLeaseHeld } from "../../conductor-client/errors.js";
 import { PublicError } from "../../runtime/public-error.js";
 import type { AgentContext } from "../context.js";
-import { RefusedLease } from "../startup/rejections.js";
+import { LeaseRejectedError } from "../startup/rejections.js";
 
 /** Raised instead of acting when the host's lease is gone: another agent may be acting for the host. */
 export class HostLeaseLost extends PublicError {
@@ -16,7 +16,7 @@ export class HostLeaseLost extends PublicError {
 
 /**
  * Takes the host's lease (spec 2.4 G6), so that of two live agents with one host only one acts.
- * @throws {RefusedLease}
+ * @throws {LeaseRejectedError}
  */
 export async function acquireHostLease(context: AgentContext): Promise<void> {
   try {
@@ -26,7 +26,7 @@ export async function acquireHostLease(context: AgentContext): Promise<void> {
       throw error;
     }
     const { pid, machine, bootId } = error.data;
-    throw new RefusedLease({
+    throw new LeaseRejectedError({
       found:
         pid === undefined
           ? `another agent acts for host ${context.host}: ${error.message}`

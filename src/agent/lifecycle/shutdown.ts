@@ -34,7 +34,7 @@ export async function drain({ services, tasks, periodics, heartbeat }: RunningAg
   await endsWithin(timers, reserve, logged(services, "cancel live migrations that wait", cancelled));
   const { incoming } = services.operations;
   void logged(services, "look at the moves that are on their way here", forgetEnded(services));
-  const endLooking = tellWhatHolds(services, timeout - reserve);
+  const endLooking = logShutdownBlockers(services, timeout - reserve);
   const idle = Promise.all([periodics?.stop(), allEnded(services, tasks, reserve)]);
   const isIdle = await endsWithin(timers, timeout - reserve, idle).finally(endLooking);
   if (!isIdle) {
@@ -53,13 +53,13 @@ export async function drain({ services, tasks, periodics, heartbeat }: RunningAg
  * @param limit milliseconds
  * @returns what ends the looking
  */
-function tellWhatHolds({ driver, logger, runtime }: AgentServices, limit: number): CancelTimer {
-  const told = new Set<object>();
+function logShutdownBlockers({ driver, logger, runtime }: AgentServices, limit: number): CancelTimer {
+  const reported = new Set<object>();
   let cancel: CancelTimer = () => {};
   const look = (): void => {
     for (const [call, words] of driver.waitedFor) {
-      if (!told.has(call)) {
-        told.add(call);
+      if (!reported.has(call)) {
+        reported.add(call);
         logger.warn(
           `the end waits for ${words}; it goes on in ${limit / 1000} s at the latest, a second SIGTERM ends it at once`,
         );

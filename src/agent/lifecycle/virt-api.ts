@@ -22,15 +22,15 @@ export class ConductorVirtApi implements VirtApi {
     this.#options = options;
   }
 
-  async instanceUuidsOfHost(given: CallOptions = {}) {
+  async instanceUuidsOfHost(options: CallOptions = {}) {
     const { conductor, host } = this.#options;
-    const instances = await conductor.call("instances_by_host", { host }, given);
+    const instances = await conductor.call("instances_by_host", { host }, options);
     return instances.map(({ uuid }) => uuid);
   }
 
-  async liveHosts(hypervisorType: string, given: CallOptions = {}) {
+  async liveHosts(hypervisorType: string, options: CallOptions = {}) {
     const { conductor, clock, serviceDownTime } = this.#options;
-    const services = await conductor.call("services_by_hypervisor_type", { hypervisorType }, given);
+    const services = await conductor.call("services_by_hypervisor_type", { hypervisorType }, options);
     const now = clock.now();
     return services
       .filter((service) => !service.disabled && isUp(service, { now, serviceDownTime }))
@@ -41,8 +41,8 @@ export class ConductorVirtApi implements VirtApi {
     return this.#options.ports.plug(...waiting);
   }
 
-  async instanceStates(uuid: string, given: CallOptions = {}) {
-    const instance = await this.#options.conductor.call("instance_get", { uuid }, given);
+  async instanceStates(uuid: string, options: CallOptions = {}) {
+    const instance = await this.#options.conductor.call("instance_get", { uuid }, options);
     return instance ? { vmState: instance.vmState, taskState: instance.taskState } : null;
   }
 }

@@ -76,7 +76,7 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Me
     claimAborts: counter("claim_aborts_total", "Claims that were taken back", "kind"),
     driverCalls: counter("driver_calls_total", "Calls of the virt driver", "method", "outcome"),
     driverDuration: histogram("driver_call_duration_seconds", "Calls of the virt driver", DRIVER_BUCKETS, "method"),
-    driverStrays: counter(
+    driverUnhandledErrors: counter(
       "driver_stray_errors_total",
       "Errors of the virt driver outside of its calls",
       "method",
@@ -103,7 +103,7 @@ interface Instruments {
   readonly claimAborts: Counter;
   readonly driverCalls: Counter;
   readonly driverDuration: Histogram;
-  readonly driverStrays: Counter;
+  readonly driverUnhandledErrors: Counter;
   readonly heartbeats: Counter;
   readonly messages: Counter;
   readonly waiting: Gauge;
@@ -150,6 +150,6 @@ function hostMetrics(host: string, to: Instruments): AgentMetrics {
       to.driverCalls.inc({ host, method, outcome });
       to.driverDuration.observe({ host, method }, milliseconds / 1000);
     },
-    driverStray: (method, kind) => to.driverStrays.inc({ host, method, kind }),
+    driverUnhandledError: (method, kind) => to.driverUnhandledErrors.inc({ host, method, kind }),
   };
 }

@@ -22,7 +22,7 @@ export interface AgentMetrics extends MessageObserver {
   /** `instanceUuid`: of the guest that the call was about, if it was about one. */
   driverCall(method: string, milliseconds: number, outcome: DriverOutcome, instanceUuid: string | undefined): void;
   /** The driver left an error that no call of it could catch. */
-  driverStray(method: string, kind: "rejection" | "exception"): void;
+  driverUnhandledError(method: string, kind: "rejection" | "exception"): void;
   /** Consumers that hold something on this host's tree and should not (spec 9.3), as last found. */
   leakedAllocations(kind: LeakKind, count: number): void;
 }
@@ -43,6 +43,6 @@ export const NO_METRICS: AgentMetrics = Object.freeze({
   heartbeat() {},
   placementRequest() {},
   driverCall() {},
-  driverStray() {},
+  driverUnhandledError() {},
   leakedAllocations() {},
 });

@@ -30,7 +30,7 @@ export class HostPorts implements GuestPorts {
   readonly events: InstanceEvents;
   readonly #options: HostPortsOptions;
   /** Ports that a driver has said are connected, in the call that it was given them in. */
-  #told: WeakSet<NetworkInfo> | undefined;
+  #reportedPorts: WeakSet<NetworkInfo> | undefined;
 
   constructor(options: HostPortsOptions) {
     this.#options = options;
@@ -44,13 +44,13 @@ export class HostPorts implements GuestPorts {
 
   async connected(instanceUuid: string, ports: readonly NetworkInfo[]): Promise<void> {
     const { conductor, host, logger, faults } = this.#options;
-    const news = ports.filter((port) => !port.active && !this.#told?.has(port));
+    const news = ports.filter((port) => !port.active && !this.#reportedPorts?.has(port));
     if (news.length === 0) {
       return;
     }
-    this.#told ??= new WeakSet();
+    this.#reportedPorts ??= new WeakSet();
     for (const port of news) {
-      this.#told.add(port);
+      this.#reportedPorts.add(port);
     }
     try {
       await faults?.hit(PLUG_POINT.point);

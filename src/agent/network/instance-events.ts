@@ -21,7 +21,7 @@ interface Waiter {
   readonly uuid: string;
   /** Tags that have not been heard of. */
   readonly left: Set<string>;
-  readonly heard: () => void;
+  readonly received: () => void;
   readonly failed: (error: InstanceEventFailed) => void;
 }
 
@@ -50,8 +50,8 @@ export class InstanceEvents {
       return action();
     }
     let end = () => {};
-    const all = new Promise<void>((heard, failed) => {
-      const waiter = { uuid, left: new Set(ports), heard, failed };
+    const all = new Promise<void>((received, failed) => {
+      const waiter = { uuid, left: new Set(ports), received, failed };
       this.#waiters.add(waiter);
       end = () => this.#waiters.delete(waiter);
     });
@@ -83,7 +83,7 @@ export class InstanceEvents {
       if (status === "failed") {
         waiter.failed(new InstanceEventFailed(`${name} of port ${tag} failed`));
       } else if (waiter.left.size === 0) {
-        waiter.heard();
+        waiter.received();
       }
     }
     return taken;

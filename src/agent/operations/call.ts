@@ -1,14 +1,14 @@
-import type { Asker, Call, OperationName, OperationServices, RequestOf } from "./contract.js";
+import type { Call, Caller, OperationName, OperationServices, RequestOf } from "./contract.js";
 import { OPERATIONS } from "./table.js";
 
-const NOBODY: Asker = { refuseGivenUp: () => {} };
+const NOBODY: Caller = { assertCallerWaiting: () => {} };
 
 /** A message, with what the table says of its method. */
 export function callOf<M extends OperationName>(
   method: M,
   services: OperationServices,
   request: RequestOf<M>,
-  asker: Asker = NOBODY,
+  caller: Caller = NOBODY,
 ): Call<M> {
   const { admission, event = `compute_${method}` } = OPERATIONS[method];
   const { instanceUuid, requestId } = request;
@@ -16,7 +16,7 @@ export function callOf<M extends OperationName>(
     method,
     admission,
     request,
-    asker,
+    caller,
     event: { instanceUuid, requestId, event },
     services: forRequest(services, requestId),
   };

@@ -6,7 +6,7 @@ import type { Instance, Migration } from "../../records/index.js";
 import type { KeyedLock } from "../../runtime/keyed-lock.js";
 import type { AgentContext } from "../context.js";
 import type { ResourceTracker } from "../tracker/contract.js";
-import type { Found, Gate, Refusal } from "./admission/admission.js";
+import type { AdmissionRejection, Found, Gate } from "./admission/admission.js";
 import type { AdmissionRule } from "./admission/admission-rule.js";
 import type { UnsettledMoves } from "./cold-move/unsettled-moves.js";
 import type { InterruptedRequests } from "./interrupted-requests.js";
@@ -40,7 +40,7 @@ type ParamsByMethod = { readonly [M in InstanceMethod]: ParamsOf<AgentMethods, M
 
 export type RequestOf<M extends OperationName> = Requests[M];
 
-export type AnswerOf<M extends OperationName> = M extends InstanceMethod ? ResultOf<AgentMethods, M> : null;
+export type ReplyOf<M extends OperationName> = M extends InstanceMethod ? ResultOf<AgentMethods, M> : null;
 
 /** What every operation works with. */
 export interface OperationServices {
@@ -64,13 +64,13 @@ export interface OperationServices {
 export type StepFaults = Pick<Faults, "hit">;
 
 /** The caller that waits for the answer: asked again when the instance's lock is had, before anything is done. */
-export type Asker = Pick<RequestContext, "refuseGivenUp">;
+export type Caller = Pick<RequestContext, "assertCallerWaiting">;
 
 /** One message that this host was sent. */
 export interface Call<M extends OperationName> extends Gate {
   readonly method: M;
   readonly request: RequestOf<M>;
-  readonly asker: Asker;
+  readonly caller: Caller;
   /** The event of the instance's action. */
   readonly event: ActionEvent;
   /** Everything that they log carries the request's id. */
@@ -96,13 +96,13 @@ export interface AdmittedFlow<M extends OperationName> {
   /** The instance is on another host, and the request is wanted there. */
   handOn?(call: Call<M>, host: string): Promise<unknown>;
   /** Gives back what was claimed for the message. */
-  refused?(call: Call<M>, refusal: Refusal): Promise<void>;
+  onRejected?(call: Call<M>, rejection: AdmissionRejection): Promise<void>;
 }
 
 /** Demands itself that its message is admitted: a refusal is the error that ends its event, and that its caller gets. */
 export interface DemandingFlow<M extends OperationName> {
   readonly steps: readonly NamedSteps[];
-  answer(call: Call<M>): Promise<AnswerOf<M>>;
+  handle(call: Call<M>): Promise<ReplyOf<M>>;
 }
 
 /** `build`: it waits for its turn first, without the instance's lock, so that the instance can be deleted meanwhile. */
@@ -127,7 +127,7 @@ export interface Operation<M extends OperationName> {
  */
 export interface Operations {
   /** @throws what the flow throws */
-  run<M extends InstanceMethod>(method: M, request: RequestOf<M>, asker?: Asker): Promise<AnswerOf<M>>;
+  run<M extends InstanceMethod>(method: M, request: RequestOf<M>, caller?: Caller): Promise<ReplyOf<M>>;
   /** What is left of a delete that died between "vm deleted" and "row destroyed" (spec 2.6). */
   completePartialDeletion(instance: Instance): Promise<void>;
   /** Spec 4.10 `_sync_power_states` for one instance. */

@@ -9,8 +9,7 @@ import { callOf, forRequest } from "./call.js";
 import { recoverColdMoves } from "./cold-move/recover.js";
 import { UnsettledMoves } from "./cold-move/unsettled-moves.js";
 import type {
-  AnswerOf,
-  Asker,
+  Caller,
   InstanceMethod,
   Lock,
   Operation,
@@ -18,6 +17,7 @@ import type {
   OperationServices,
   Operations,
   PowerUpdate,
+  ReplyOf,
   RequestOf,
   StepFaults,
   StuckMoveOptions,
@@ -25,7 +25,7 @@ import type {
 import { completePartialDeletion } from "./delete/delete-instance.js";
 import { findLeftGuests } from "./find-left-guests.js";
 import { isLeaseLost, mustNotUndo } from "./flow/error-wrappers.js";
-import { heardConductor } from "./flow/observed-conductor.js";
+import { watchConductor } from "./flow/observed-conductor.js";
 import { InterruptedRequests } from "./interrupted-requests.js";
 import { LeftGuests } from "./left-guests.js";
 import { OutgoingMigrations } from "./live-migration/outgoing-migrations.js";
@@ -77,31 +77,31 @@ class InstanceOperations implements Operations {
     return this.#services.outgoing;
   }
 
-  async run<M extends InstanceMethod>(method: M, request: RequestOf<M>, asker?: Asker): Promise<AnswerOf<M>> {
+  async run<M extends InstanceMethod>(method: M, request: RequestOf<M>, caller?: Caller): Promise<ReplyOf<M>> {
     this.#active += 1;
     try {
-      const answer = await this.#carryOut<OperationName>(operationOf(method, request), request, asker);
+      const reply = await this.#carryOut<OperationName>(operationOf(method, request), request, caller);
       // The answer of the operation that was asked for: an evacuation answers as a rebuild does.
-      return answer as AnswerOf<M>;
+      return reply as ReplyOf<M>;
     } finally {
       this.#active -= 1;
     }
   }
 
-  async #carryOut<M extends OperationName>(name: M, request: RequestOf<M>, asker?: Asker): Promise<unknown> {
+  async #carryOut<M extends OperationName>(name: M, request: RequestOf<M>, caller?: Caller): Promise<unknown> {
     const { lock, stopsLiveMigration, flow }: Operation<M> = OPERATIONS[name];
     const { instanceUuid, requestId } = request;
     let left = false;
     const { context } = this.#services;
-    const conductor = heardConductor(context.conductor, () => {
+    const conductor = watchConductor(context.conductor, () => {
       left = true;
     });
-    const call = callOf(name, { ...this.#services, context: { ...context, conductor } }, request, asker);
+    const call = callOf(name, { ...this.#services, context: { ...context, conductor } }, request, caller);
     if (stopsLiveMigration) {
       await this.outgoing.settle(instanceUuid);
     }
     try {
-      return await this.#locked(lock, instanceUuid, () => ("answer" in flow ? flow.answer(call) : begin(flow, call)));
+      return await this.#locked(lock, instanceUuid, () => ("handle" in flow ? flow.handle(call) : begin(flow, call)));
     } catch (error) {
       // The lease may come back to this agent; and the tracker hears the conductor by itself.
       left ||= mustNotUndo(error);

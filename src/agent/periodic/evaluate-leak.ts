@@ -1,7 +1,7 @@
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../records/index.js";
 
 /** What is known of a consumer that holds something on this host's tree. */
-export interface LeakFacts {
+export interface LeakInputs {
   /** The host of this agent. */
   readonly host: string;
   /** The node whose tree it is. */
@@ -31,7 +31,7 @@ export interface LeakFacts {
  * migration did not hand over. `free`: a leak whose part of this tree nobody will ever need. `trim`: what the instance here
  * holds beyond its need. `end`: as `free`, of a move that nobody will end any more: first it is set to error.
  */
-export type LeakVerdict =
+export type LeakResult =
   | { readonly action: "keep" }
   | {
       readonly action: "give-back" | "free" | "trim" | "end";
@@ -39,24 +39,24 @@ export type LeakVerdict =
       readonly reason: string;
     };
 
-const KEEP: LeakVerdict = { action: "keep" };
+const KEEP: LeakResult = { action: "keep" };
 
 /** Spec 9.3. Never guesses while anything moves the instance. */
-export function judgeLeak(facts: LeakFacts): LeakVerdict {
-  return facts.migration ? judgeMigration(facts, facts.migration) : judgeInstance(facts);
+export function checkLeak(inputs: LeakInputs): LeakResult {
+  return inputs.migration ? checkMigration(inputs, inputs.migration) : checkInstance(inputs);
 }
 
-function judgeMigration(facts: LeakFacts, migration: Migration): LeakVerdict {
-  const { host, instance, moves, instanceHoldsTree } = facts;
+function checkMigration(inputs: LeakInputs, migration: Migration): LeakResult {
+  const { host, instance, moves, instanceHoldsTree } = inputs;
   const { id, status, migrationType } = migration;
   const gone = instance === null || instance.deleted !== 0;
-  if (gone && facts.abandoned && isUnderWay(migration)) {
+  if (gone && inputs.abandoned && isUnderWay(migration)) {
     const left = `${migrationType} ${id} was left ${status}, and its instance is deleted`;
     return { action: "end", kind: "migration", reason: left };
   }
   if (
     isUnderWay(migration) ||
-    moves.some((move) => isUnderWay(move) && mayNeed(move, host) && !hasItsOwn(facts, move))
+    moves.some((move) => isUnderWay(move) && mayNeed(move, host) && !hasItsOwn(inputs, move))
   ) {
     return KEEP;
   }
@@ -68,7 +68,7 @@ function judgeMigration(facts: LeakFacts, migration: Migration): LeakVerdict {
   const givesBack = instance.host === host && !instanceHoldsTree;
   // What a cold move that failed has set aside here looks like a guest; what it holds is no live migration's.
   const isSetAside = !givesBack && migrationType !== "live-migration" && status === "error";
-  if (instance.taskState !== null || (!isSetAside && isUnsure(facts))) {
+  if (instance.taskState !== null || (!isSetAside && isUnsure(inputs))) {
     return KEEP;
   }
   return givesBack
@@ -77,8 +77,8 @@ function judgeMigration(facts: LeakFacts, migration: Migration): LeakVerdict {
 }
 
 /** Row 7 of spec 4.6, and what a same-host move has left. Rows of deleted instances are the tracker's. */
-function judgeInstance(facts: LeakFacts): LeakVerdict {
-  const { host, node, instance, moves, instanceHoldsElsewhere, instanceHoldsMore, guestIsHere } = facts;
+function checkInstance(inputs: LeakInputs): LeakResult {
+  const { host, node, instance, moves, instanceHoldsElsewhere, instanceHoldsMore, guestIsHere } = inputs;
   if (instance === null || instance.deleted !== 0 || instance.host === null) {
     return KEEP;
   }
@@ -87,7 +87,7 @@ function judgeInstance(facts: LeakFacts): LeakVerdict {
   }
   if (instance.host === host) {
     const stayed =
-      moves.filter((move) => isOnOneHost(move, host)).at(-1) ?? carriedHere(moves, host) ?? cameBack(moves, host);
+      moves.filter((move) => isOnOneHost(move, host)).at(-1) ?? findInheritedMove(moves, host) ?? cameBack(moves, host);
     if (!stayed || !instanceHoldsMore) {
       return KEEP;
     }
@@ -107,7 +107,7 @@ function judgeInstance(facts: LeakFacts): LeakVerdict {
       (status === "error" && !instanceHoldsElsewhere) ||
       (migrationType === "evacuation" && status === "done" && sourceCompute === host && guestIsHere !== false),
   );
-  return unsettled || isUnsure(facts)
+  return unsettled || isUnsure(inputs)
     ? KEEP
     : { action: "free", kind: "instance", reason: `the instance is at rest on host ${instance.host}` };
 }
@@ -121,7 +121,7 @@ function mayNeed({ sourceCompute, destCompute }: Migration, host: string): boole
  * A move that waits for its confirmation, for ever perhaps, has each half that it has on this host on an account of its own: it will
  * neither take nor leave what an earlier one holds here.
  */
-function hasItsOwn({ host, instanceHoldsTree, holders }: LeakFacts, move: Migration): boolean {
+function hasItsOwn({ host, instanceHoldsTree, holders }: LeakInputs, move: Migration): boolean {
   const { uuid, status, sourceCompute, destCompute } = move;
   return (
     status === "finished" &&
@@ -137,7 +137,7 @@ const isUnderWay = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES
  * After a live migration in error that had a destination the records may be wrong about where the guest is: it has to be where they
  * say, until a later move has taken it from this host or brought it here.
  */
-function isUnsure({ host, instance, moves, guestIsHere }: LeakFacts): boolean {
+function isUnsure({ host, instance, moves, guestIsHere }: LeakInputs): boolean {
   const torn = moves.findLast(
     ({ migrationType, status, destCompute }) =>
       migrationType === "live-migration" && status === "error" && destCompute !== null,
@@ -153,7 +153,7 @@ function hasMovedGuest({ migrationType, status, sourceCompute, destCompute }: Mi
 }
 
 /** A forced live migration or evacuation claims what its source held, with what a move on that one host had left there (6.5 row 4f, 6.7). */
-function carriedHere(moves: readonly Migration[], host: string): Migration | undefined {
+function findInheritedMove(moves: readonly Migration[], host: string): Migration | undefined {
   const arrived = moves
     .filter(
       ({ migrationType, destCompute }) => /^(live-migration|evacuation)$/.test(migrationType) && destCompute === host,

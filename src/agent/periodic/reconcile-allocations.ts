@@ -14,7 +14,7 @@ import { requireHostLease } from "../lifecycle/host-lease.js";
 import type { LeakKind } from "../metrics/metrics.js";
 import { revertToSource } from "../operations/moves/move-allocations.js";
 import type { AgentServices } from "../services.js";
-import { judgeLeak, type LeakFacts, type LeakVerdict } from "./evaluate-leak.js";
+import { checkLeak, type LeakInputs, type LeakResult } from "./evaluate-leak.js";
 
 /** The tree of one node, and everybody who holds something in it. */
 interface Tree {
@@ -24,7 +24,7 @@ interface Tree {
   readonly held: ReadonlyMap<string, Resources>;
 }
 
-type Leak = Exclude<LeakVerdict, { action: "keep" }>;
+type Leak = Exclude<LeakResult, { action: "keep" }>;
 
 /**
  * Spec 9.3, `[compute] reconcile_allocations`: looks for consumers on this host's trees that nobody will ever free, and
@@ -74,14 +74,14 @@ async function suspects({ conductor, host }: AgentServices, { held }: Tree): Pro
   const uuids = [...held.keys()].sort();
   const instances = await conductor.call("instances_by_filters", { filters: { uuids } });
   const migrations = await conductor.call("migrations_by_filters", { filters: { uuids, readDeleted: true } });
-  const strangers = new Set([
+  const candidates = new Set([
     ...instances
       .filter(({ deleted }) => deleted === 0)
       .filter((instance) => instance.host !== host || coversMore(instance, held.get(instance.uuid) ?? {}))
       .map(({ uuid }) => uuid),
     ...migrations.map(({ uuid }) => uuid),
   ]);
-  return uuids.filter((uuid) => strangers.has(uuid));
+  return uuids.filter((uuid) => candidates.has(uuid));
 }
 
 /** Null: it is no leak. `repaired`: this tree is free of it. */
@@ -93,43 +93,43 @@ async function settle(
 ): Promise<Leak | "repaired" | null> {
   // First what is held, then whether it may be: a move that begins in between changes the generation, and the write fails.
   const held = await services.placement.getAllocationsForConsumer(consumer, { requestId: request });
-  const facts = await readFacts(services, tree, consumer, held, request);
-  if (facts === null) {
+  const inputs = await readLeakInputs(services, tree, consumer, held, request);
+  if (inputs === null) {
     return null;
   }
-  const verdict = judgeLeak(facts);
-  if (verdict.action === "keep") {
+  const result = checkLeak(inputs);
+  if (result.action === "keep") {
     return null;
   }
   const fields = {
     consumer,
     node: tree.node.hypervisorHostname,
-    kind: verdict.kind,
+    kind: result.kind,
     request_id: request,
   };
   const repairs = services.config.compute.reconcileAllocations === "repair";
   services.logger.warn(
-    `allocations on this host that should not be: ${verdict.reason}; they ${repairs ? DEEDS[verdict.action] : "are left"}`,
+    `allocations on this host that should not be: ${result.reason}; they ${repairs ? ACTION_EFFECTS[result.action] : "are left"}`,
     fields,
   );
   if (!repairs) {
-    return verdict;
+    return result;
   }
   requireHostLease(services, `take this host out of the allocations of consumer ${consumer}`);
-  if (verdict.action === "end" && !(await endMove(services, facts, request))) {
-    return verdict;
+  if (result.action === "end" && !(await endMove(services, inputs, request))) {
+    return result;
   }
-  if (verdict.action === "give-back") {
-    return (await giveBack(services, facts, request)) ? "repaired" : verdict;
+  if (result.action === "give-back") {
+    return (await giveBack(services, inputs, request)) ? "repaired" : result;
   }
-  const left = verdict.action === "trim" ? trimmed(facts, held.allocations) : without(tree, held.allocations);
+  const left = result.action === "trim" ? trimmed(inputs, held.allocations) : without(tree, held.allocations);
   if (left === null) {
-    return verdict;
+    return result;
   }
-  return (await rewrite(services, tree, consumer, { held, left }, request)) ? "repaired" : verdict;
+  return (await rewrite(services, tree, consumer, { held, left }, request)) ? "repaired" : result;
 }
 
-const DEEDS: Readonly<Record<Leak["action"], string>> = {
+const ACTION_EFFECTS: Readonly<Record<Leak["action"], string>> = {
   free: "are removed",
   end: "are removed, and the migration is set to error",
   trim: "are cut down to what the flavor takes",
@@ -139,7 +139,7 @@ const DEEDS: Readonly<Record<Leak["action"], string>> = {
 /** Its status says that it is over before what it holds goes (V13). False: an agent works on it after all. */
 async function endMove(
   { conductor, logger }: AgentServices,
-  { migration }: LeakFacts,
+  { migration }: LeakInputs,
   request: string,
 ): Promise<boolean> {
   if (!migration) {
@@ -162,7 +162,7 @@ async function endMove(
 /** What the failed revert of spec 6.3 did not do; false: it fails still. */
 async function giveBack(
   services: AgentServices,
-  { instance, migration }: LeakFacts,
+  { instance, migration }: LeakInputs,
   request: string,
 ): Promise<boolean> {
   if (!instance || !migration) {
@@ -181,13 +181,13 @@ async function giveBack(
  * Null: the instance does not hold any more what it held when the look at it began. A move that begins and comes to nothing meanwhile
  * takes the consumer away and makes it anew, and its generation may be the same as before: the write would not fail.
  */
-async function readFacts(
+async function readLeakInputs(
   services: AgentServices,
   tree: Tree,
   consumer: string,
   held: ConsumerAllocations,
   request: string,
-): Promise<LeakFacts | null> {
+): Promise<LeakInputs | null> {
   const { conductor, host, placement } = services;
   const migration = await one<Migration>(
     conductor.call("migrations_by_filters", { filters: { uuids: [consumer], readDeleted: true } }),
@@ -223,11 +223,11 @@ function amountsOf(allocations: Allocations): Readonly<Record<string, Resources>
 }
 
 /** Milliseconds: no step of a move waits longer for another host. */
-const MOVE_PATIENCE = 10 * 60_000;
+const MOVE_TIMEOUT_MS = 10 * 60_000;
 
 function isAbandoned({ runtime }: AgentServices, migration: Migration, instance: Instance | null): boolean {
   const written = Math.max(migration.updatedAt ?? migration.createdAt, instance?.deletedAt ?? 0);
-  return runtime.clock.now() - written >= MOVE_PATIENCE;
+  return runtime.clock.now() - written >= MOVE_TIMEOUT_MS;
 }
 
 async function hasGuest({ driver, logger }: AgentServices, instance: Instance): Promise<boolean | null> {
@@ -272,7 +272,7 @@ function without({ providers }: Tree, held: Allocations): Allocations {
 }
 
 /** Null: not on one provider alone, so that it cannot be told where there is too much. */
-function trimmed({ instance }: LeakFacts, held: Allocations): Allocations | null {
+function trimmed({ instance }: LeakInputs, held: Allocations): Allocations | null {
   const [only, more] = Object.entries(held);
   if (instance === null || only === undefined || more !== undefined) {
     return null;

@@ -11,7 +11,7 @@ export async function syncSchedulerInfo(services: AgentServices): Promise<void> 
 }
 
 /** As {@link syncSchedulerInfo}, of instances that are known. */
-export async function tellScheduler(services: AgentServices, instances: readonly Instance[]): Promise<void> {
+export async function notifyScheduler(services: AgentServices, instances: readonly Instance[]): Promise<void> {
   await advise(services, async () => instances);
 }
 

@@ -16,7 +16,7 @@ import { pollUnconfirmedResizes } from "./unconfirmed-resizes.js";
 import { type AuditedPeriod, usageAudit } from "./usage-audit.js";
 
 /** Milliseconds without any news of a move after which it is taken for dead: no step waits longer for another host. */
-const MOVE_PATIENCE = 10 * 60_000;
+const MOVE_TIMEOUT_MS = 10 * 60_000;
 
 /** What the tasks of one agent work on. */
 export interface PeriodicSubject {
@@ -82,7 +82,7 @@ export const PERIODIC_TASKS: readonly PeriodicTask<PeriodicSubject>[] = [
     "unfinished_cold_moves",
     () => DEFAULT_SPACING,
     ({ operations, runtime }) =>
-      operations.recoverColdMoves({ before: runtime.clock.now() - MOVE_PATIENCE, confirmed: false }),
+      operations.recoverColdMoves({ before: runtime.clock.now() - MOVE_TIMEOUT_MS, confirmed: false }),
     {
       immediate: ({ services }) => services.operations.recoversAgain,
       soon: ({ services }) => services.operations.recoversAgain,

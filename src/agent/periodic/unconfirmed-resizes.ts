@@ -33,19 +33,19 @@ export async function pollUnconfirmedResizes(services: AgentServices): Promise<v
 async function poll(services: AgentServices, migration: Migration): Promise<void> {
   const { id, instanceUuid } = migration;
   const instance = await services.conductor.call("instance_get", { uuid: instanceUuid });
-  const verdict = judge(instance);
+  const result = checkInstance(instance);
   const fields = { instance: instanceUuid, migration: id };
-  if (verdict === "skip") {
+  if (result === "skip") {
     services.logger.debug("a resize is not confirmed: its instance has a task", fields);
-  } else if (verdict === "confirm") {
+  } else if (result === "confirm") {
     await confirm(services, migration);
   } else {
-    services.logger.warn(`a resize cannot be confirmed: ${verdict.why}; its migration is set to error`, fields);
+    services.logger.warn(`a resize cannot be confirmed: ${result.why}; its migration is set to error`, fields);
     await services.conductor.call("migration_save", { id, changes: { status: "error" }, expectedStatus: ["finished"] });
   }
 }
 
-function judge(instance: Instance | null): "confirm" | "skip" | { readonly why: string } {
+function checkInstance(instance: Instance | null): "confirm" | "skip" | { readonly why: string } {
   if (instance === null) {
     return { why: "the instance does not exist" };
   }

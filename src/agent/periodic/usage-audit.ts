@@ -21,7 +21,7 @@ export async function usageAudit(
   const began = clock.now();
   const instances = await conductor.call("usage_audit_begin", { host, ...period });
   if (instances !== null) {
-    const [from, to] = [shown(period.begin), shown(period.end)];
+    const [from, to] = [formatTime(period.begin), formatTime(period.end)];
     logger.info(`Running instance usage audit for host ${host} from ${from} to ${to}. ${instances} instances.`);
     const seconds = (clock.now() - began) / 1000;
     const message = `Instance usage audit ran for host ${host}, ${instances} instances in ${seconds} seconds.`;
@@ -30,4 +30,4 @@ export async function usageAudit(
   audited.end = period.end;
 }
 
-const shown = (time: number): string => new Date(time).toISOString().slice(0, 19).replace("T", " ");
+const formatTime = (time: number): string => new Date(time).toISOString().slice(0, 19).replace("T", " ");

@@ -5,7 +5,7 @@ import type { AgentView } from "../context.js";
 /** Milliseconds between two tries. */
 const PAUSE = 2_000;
 /** Milliseconds between two lines of the log. */
-const TELL_EVERY = 10_000;
+const REPORT_INTERVAL_MS = 10_000;
 
 /**
  * Does what start-up cannot do without Placement, again and again while nothing answers there: its absence is waited out, as
@@ -22,9 +22,9 @@ export async function awaitPlacement<T>(
 ): Promise<T> {
   let reason: string | null = null;
   let cancel = () => {};
-  const tell = () => {
+  const report = () => {
     logger.warn(`start-up waits for Placement, to ${purpose}: ${reason}`);
-    cancel = timers.after(TELL_EVERY, tell);
+    cancel = timers.after(REPORT_INTERVAL_MS, report);
   };
   try {
     return await retry(timers, work, {
@@ -35,7 +35,7 @@ export async function awaitPlacement<T>(
         const first = reason === null;
         reason = message;
         if (first) {
-          tell();
+          report();
         }
       },
       signal,

@@ -3,7 +3,7 @@ import type { AgentView } from "../context.js";
 import { UNCLEANED } from "../evacuation/plan.js";
 import type { RecordedDriver } from "./driver-record.js";
 import { NotADriverRecord } from "./driver-record.js";
-import { RefusedConfiguration } from "./rejections.js";
+import { ConfigRejectedError } from "./rejections.js";
 
 /** Names that are told. */
 const FEW = 3;
@@ -11,7 +11,7 @@ const FEW = 3;
 /**
  * Spec 2.4 g by the file in `state_path`: the host's guests are of the driver that it was last started with. Looked at
  * before the driver is asked to do anything, since another one's hypervisor may be made by its `initHost`.
- * @throws {RefusedConfiguration}
+ * @throws {ConfigRejectedError}
  */
 export async function guardRecordedDriver(view: AgentView): Promise<void> {
   const recorded = await readRecord(view);
@@ -20,7 +20,7 @@ export async function guardRecordedDriver(view: AgentView): Promise<void> {
   }
   await allowChange(view, {
     before: `driver ${recorded.name} (compute_driver ${recorded.computeDriver}), by ${view.driverRecord.path}`,
-    mend: `start the agent with --compute-driver ${recorded.computeDriver}`,
+    hint: `start the agent with --compute-driver ${recorded.computeDriver}`,
     records: { [view.driverRecord.path]: recorded.name, driver: view.driver.name },
   });
 }
@@ -28,7 +28,7 @@ export async function guardRecordedDriver(view: AgentView): Promise<void> {
 /**
  * Spec 2.4 g for a host without that file: the hypervisor type in its node's record.
  * @param names uuid → name, as the driver reports.
- * @throws {RefusedConfiguration}
+ * @throws {ConfigRejectedError}
  */
 export async function guardHypervisorType(view: AgentView, names: ReadonlyMap<string, string>): Promise<void> {
   const [name] = names.values();
@@ -46,7 +46,7 @@ export async function guardHypervisorType(view: AgentView, names: ReadonlyMap<st
   }
   await allowChange(view, {
     before: `a driver of hypervisor type ${node.hypervisorType}, by compute node ${node.uuid} (${node.hypervisorHostname})`,
-    mend: `start the agent with the driver that it had (--compute-driver)`,
+    hint: `start the agent with the driver that it had (--compute-driver)`,
     records: { compute_node: node.hypervisorType, driver: `${view.driver.name}, hypervisor type ${hypervisorType}` },
   });
 }
@@ -56,7 +56,7 @@ async function readRecord(view: AgentView): Promise<RecordedDriver | undefined> 
     return await view.driverRecord.read();
   } catch (error) {
     const { path } = view.driverRecord;
-    throw new RefusedConfiguration(
+    throw new ConfigRejectedError(
       "driver-changed",
       {
         found:
@@ -73,34 +73,34 @@ async function readRecord(view: AgentView): Promise<RecordedDriver | undefined> 
 
 interface Contradiction {
   readonly before: string;
-  readonly mend: string;
+  readonly hint: string;
   readonly records: Readonly<Record<string, string>>;
 }
 
-/** Another driver knows nothing of the guests, and would call them gone. @throws {RefusedConfiguration} */
-async function allowChange(view: AgentView, { before, mend, records }: Contradiction): Promise<void> {
+/** Another driver knows nothing of the guests, and would call them gone. @throws {ConfigRejectedError} */
+async function allowChange(view: AgentView, { before, hint, records }: Contradiction): Promise<void> {
   const { host, driver, changesDriver, logger } = view;
   const found = `host ${host} was served by ${before}; this agent has driver ${driver.name}`;
   if (!changesDriver) {
-    throw new RefusedConfiguration("driver-changed", {
+    throw new ConfigRejectedError("driver-changed", {
       found,
-      mend: `${mend}; if the host is to change its driver for good, move its servers away and start once with --change-driver`,
+      mend: `${hint}; if the host is to change its driver for good, move its servers away and start once with --change-driver`,
       records,
     });
   }
-  const kept = await whatKeepsTheDriver(view);
-  if (kept.length > 0) {
-    throw new RefusedConfiguration("driver-changed", {
-      found: `${found}, and cannot change it now: ${kept.join("; ")}`,
-      mend: `${mend}, move the servers away and let it clean up; then start once with --change-driver`,
-      records: { ...records, ...Object.fromEntries(kept.map((what, index) => [`kept ${index + 1}`, what])) },
+  const blockers = await findChangeBlockers(view);
+  if (blockers.length > 0) {
+    throw new ConfigRejectedError("driver-changed", {
+      found: `${found}, and cannot change it now: ${blockers.join("; ")}`,
+      mend: `${hint}, move the servers away and let it clean up; then start once with --change-driver`,
+      records: { ...records, ...Object.fromEntries(blockers.map((what, index) => [`kept ${index + 1}`, what])) },
     });
   }
   logger.warn(`host ${host} changes its driver, as --change-driver says`, { before, after: driver.name });
 }
 
 /** What only the driver that the host had can serve, move or clean up. */
-async function whatKeepsTheDriver({ conductor, host }: AgentView): Promise<readonly string[]> {
+async function findChangeBlockers({ conductor, host }: AgentView): Promise<readonly string[]> {
   const [servers, evacuations, nodes] = await Promise.all([
     conductor.call("instances_by_host", { host }),
     conductor.call("migrations_by_filters", {
@@ -127,6 +127,6 @@ function named<T>(what: string, found: readonly T[], name: (each: T) => string):
   if (found.length === 0) {
     return [];
   }
-  const shown = found.slice(0, FEW).map(name).join(", ") + (found.length > FEW ? ", …" : "");
-  return [`${found.length} ${what}${found.length === 1 ? "" : "s"}: ${shown}`];
+  const summary = found.slice(0, FEW).map(name).join(", ") + (found.length > FEW ? ", …" : "");
+  return [`${found.length} ${what}${found.length === 1 ? "" : "s"}: ${summary}`];
 }

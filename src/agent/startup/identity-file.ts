@@ -1,6 +1,6 @@
 import { FileFailure, type Files } from "../../runtime/files.js";
 import type { Random } from "../../runtime/random.js";
-import { RefusedNodeConfiguration } from "./rejections.js";
+import { NodeConfigRejectedError } from "./rejections.js";
 
 const FILE_NAME = "compute_id";
 const UUID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
@@ -38,7 +38,7 @@ export class IdentityFile {
     return `${this.#statePath}/${FILE_NAME}`;
   }
 
-  /** The uuid and where it was found; null when there is no file. @throws {RefusedNodeConfiguration} */
+  /** The uuid and where it was found; null when there is no file. @throws {NodeConfigRejectedError} */
   async read(): Promise<{ readonly uuid: string; readonly path: string } | null> {
     if (this.#found) {
       return this.#found;
@@ -54,7 +54,7 @@ export class IdentityFile {
     const [first] = found;
     const other = found.find(({ uuid }) => uuid !== first?.uuid);
     if (first && other) {
-      throw new RefusedNodeConfiguration("identity-ambiguous", {
+      throw new NodeConfigRejectedError("identity-ambiguous", {
         found: `UUID ${other.uuid} in ${other.path} does not match ${first.uuid} in ${first.path}`,
         mend: "keep the file whose uuid the host's compute node has (`openstack hypervisor show` prints it), and remove the other",
         records: { [first.path]: first.uuid, [other.path]: other.uuid },
@@ -86,7 +86,7 @@ export class IdentityFile {
 
   /**
    * The guard let the agent pass: a uuid that was handed out is written now, later ones at once.
-   * @throws {RefusedNodeConfiguration} another uuid appeared meanwhile: what was proved was proved of the one that was handed out
+   * @throws {NodeConfigRejectedError} another uuid appeared meanwhile: what was proved was proved of the one that was handed out
    */
   async allowWrites(): Promise<void> {
     this.#writable = true;
@@ -95,7 +95,7 @@ export class IdentityFile {
     }
   }
 
-  /** From now on this is the host's. @throws {RefusedNodeConfiguration} a file is there, or could not be written. */
+  /** From now on this is the host's. @throws {NodeConfigRejectedError} a file is there, or could not be written. */
   async write(uuid: string): Promise<void> {
     try {
       await this.#files.create(this.path, `${uuid}\n`);
@@ -103,7 +103,7 @@ export class IdentityFile {
       if (!(error instanceof FileFailure)) {
         throw error;
       }
-      throw new RefusedNodeConfiguration("identity-not-writable", {
+      throw new NodeConfigRejectedError("identity-not-writable", {
         found:
           error.code === "EEXIST"
             ? `uuid ${uuid} was to be written to ${this.path}, but the file appeared meanwhile`
@@ -123,7 +123,7 @@ export class IdentityFile {
       if (!(error instanceof FileFailure)) {
         throw error;
       }
-      throw new RefusedNodeConfiguration("identity-unparseable", {
+      throw new NodeConfigRejectedError("identity-unparseable", {
         found: `file ${path} could not be read: ${error.code}`,
         mend: "make it readable for the agent; it holds the uuid of the host's compute node",
         records: { [path]: error.code },
@@ -135,7 +135,7 @@ export class IdentityFile {
 function parse(text: string, path: string): string {
   const value = text.slice(0, 40).trim();
   if (!UUID.test(value)) {
-    throw new RefusedNodeConfiguration("identity-unparseable", {
+    throw new NodeConfigRejectedError("identity-unparseable", {
       found: `Unable to parse UUID from ${path}: it says ${JSON.stringify(value)}`,
       mend: "write the uuid of the host's compute node into it (`openstack hypervisor show` prints it)",
       records: { [path]: value },

@@ -6,7 +6,7 @@ import type { PendingEvacuations } from "../evacuation/pending-evacuations.js";
 import { planEvacuatedCleanup } from "../evacuation/plan.js";
 import { acquireHostLease, requireHostLease } from "../lifecycle/host-lease.js";
 import { registerLifecycleListener } from "../lifecycle/lifecycle-events.js";
-import { tellScheduler } from "../periodic/scheduler-sync.js";
+import { notifyScheduler } from "../periodic/scheduler-sync.js";
 import type { AgentServices } from "../services.js";
 import { awaitPlacement } from "./await-placement.js";
 import { guardHypervisorType, guardRecordedDriver } from "./driver-binding.js";
@@ -53,7 +53,7 @@ export async function initHost(services: AgentServices, options: InitHostOptions
     await failInterruptedBuilds(services, await findInterruptedBuilds(services, ownership.nodes.values(), handled)); // row 11
   } finally {
     if (loaded.length > 0) {
-      await tellScheduler(services, loaded); // row 12
+      await notifyScheduler(services, loaded); // row 12
     }
   }
 }

@@ -10,7 +10,7 @@ import type { InstanceMethod } from "../operations/contract.js";
 import { mayBeSetAside } from "../operations/moves/set-aside.js";
 
 /** What a row looks at. */
-export interface InitFacts {
+export interface InitInputs {
   readonly host: string;
   /** As the rows before left it. */
   readonly instance: Instance;
@@ -44,8 +44,8 @@ export type InitAction =
 /** One row of spec 2.6. */
 interface InitRow {
   readonly row: string;
-  readonly when: (facts: InitFacts) => boolean;
-  readonly act: (facts: InitFacts) => InitAction;
+  readonly when: (inputs: InitInputs) => boolean;
+  readonly act: (inputs: InitInputs) => InitAction;
   /** Whether the rows below are looked at too. */
   readonly next: "stop" | "continue";
 }
@@ -109,22 +109,22 @@ function changeOf({ taskState }: Instance): StateChangeName | undefined {
 const ERROR = { vmState: "error", taskState: null } as const;
 const toError: InitAction = { kind: "save", changes: ERROR };
 const clearTask: InitAction = { kind: "save", changes: { taskState: null } };
-function taskIn({ instance }: InitFacts, tasks: readonly TaskState[]): boolean {
+function taskIn({ instance }: InitInputs, tasks: readonly TaskState[]): boolean {
   return instance.taskState !== null && tasks.includes(instance.taskState);
 }
 
-function retriesReboot(facts: InitFacts): boolean {
-  const { instance, power } = facts;
+function retriesReboot(inputs: InitInputs): boolean {
+  const { instance, power } = inputs;
   return (
     (instance.taskState === "reboot_pending" && instance.vmState === "active") ||
     (instance.taskState === "reboot_pending_hard" && HARD_REBOOT_STATES.includes(instance.vmState)) ||
-    (taskIn(facts, STARTED_REBOOT_TASKS) && power !== POWER_STATES.running)
+    (taskIn(inputs, STARTED_REBOOT_TASKS) && power !== POWER_STATES.running)
   );
 }
 
-function rebootAgain(facts: InitFacts): InitAction {
-  const soft = taskIn(facts, SOFT_REBOOT_TASKS);
-  const type = facts.power === POWER_STATES.running && soft ? "SOFT" : "HARD";
+function rebootAgain(inputs: InitInputs): InitAction {
+  const soft = taskIn(inputs, SOFT_REBOOT_TASKS);
+  const type = inputs.power === POWER_STATES.running && soft ? "SOFT" : "HARD";
   return { kind: "reboot", type, pendingHard: soft && type === "HARD" };
 }
 
@@ -145,9 +145,9 @@ const INIT_ROWS: readonly InitRow[] = [
   },
   {
     row: "soft-deleted, or in error",
-    when: (facts) =>
-      (facts.instance.vmState === "soft-delete" && !taskIn(facts, ["restoring", "deleting"])) ||
-      (facts.instance.vmState === "error" && !taskIn(facts, TASKS_IN_ERROR)),
+    when: (inputs) =>
+      (inputs.instance.vmState === "soft-delete" && !taskIn(inputs, ["restoring", "deleting"])) ||
+      (inputs.instance.vmState === "error" && !taskIn(inputs, TASKS_IN_ERROR)),
     act: () => ({ kind: "leave" }),
     next: "stop",
   },
@@ -160,67 +160,72 @@ const INIT_ROWS: readonly InitRow[] = [
   {
     row: "interrupted build",
     // Upstream fails one that is being deleted, too, and forgets the delete.
-    when: (facts) =>
-      (facts.instance.vmState === "building" && !taskIn(facts, ["deleting"])) || taskIn(facts, BUILD_TASKS),
+    when: (inputs) =>
+      (inputs.instance.vmState === "building" && !taskIn(inputs, ["deleting"])) || taskIn(inputs, BUILD_TASKS),
     act: ({ instance }) => (instance.vmState === "building" ? { kind: "fail-build", changes: ERROR } : toError),
     next: "stop",
   },
   {
     row: "interrupted rebuild",
-    when: (facts) => taskIn(facts, REBUILD_TASK_STATES),
+    when: (inputs) => taskIn(inputs, REBUILD_TASK_STATES),
     act: () => toError,
     next: "stop",
   },
   {
     row: "interrupted snapshot",
-    when: (facts) => facts.instance.vmState !== "error" && taskIn(facts, SNAPSHOT_TASKS),
+    when: (inputs) => inputs.instance.vmState !== "error" && taskIn(inputs, SNAPSHOT_TASKS),
     act: () => clearTask,
     next: "continue",
   },
   {
     row: "interrupted resize_prep",
-    when: (facts) => facts.instance.vmState !== "error" && taskIn(facts, ["resize_prep"]),
+    when: (inputs) => inputs.instance.vmState !== "error" && taskIn(inputs, ["resize_prep"]),
     act: () => ({ kind: "undo-resize-prep" }),
     next: "continue",
   },
   {
     row: "interrupted delete",
-    when: (facts) => taskIn(facts, ["deleting"]),
+    when: (inputs) => taskIn(inputs, ["deleting"]),
     act: () => ({ kind: "terminate" }),
     next: "stop",
   },
   { row: "reboot retry", when: retriesReboot, act: rebootAgain, next: "stop" },
   {
     row: "finished but not recorded",
-    when: (facts) =>
-      facts.power === POWER_STATES.running && taskIn(facts, [...STARTED_REBOOT_TASKS, "pausing", "unpausing"]),
+    when: (inputs) =>
+      inputs.power === POWER_STATES.running && taskIn(inputs, [...STARTED_REBOOT_TASKS, "pausing", "unpausing"]),
     act: () => ({ kind: "save", changes: { taskState: null, vmState: "active" } }),
     next: "continue",
   },
   {
     row: "unpausing",
     // Upstream leaves one whose guest has lost its power in this task for ever: here the operation fails, and says so.
-    when: (facts) => taskIn(facts, ["unpausing"]),
+    when: (inputs) => taskIn(inputs, ["unpausing"]),
     act: () => ({ kind: "unpause" }),
     next: "stop",
   },
   {
     row: "powering-off",
-    when: (facts) => taskIn(facts, ["powering-off"]),
+    when: (inputs) => taskIn(inputs, ["powering-off"]),
     act: () => ({ kind: "stop" }),
     next: "stop",
   },
-  { row: "powering-on", when: (facts) => taskIn(facts, ["powering-on"]), act: () => ({ kind: "start" }), next: "stop" },
+  {
+    row: "powering-on",
+    when: (inputs) => taskIn(inputs, ["powering-on"]),
+    act: () => ({ kind: "start" }),
+    next: "stop",
+  },
   // Upstream leaves these where they are (spec V31).
   {
     row: "interrupted shelve",
-    when: (facts) => taskIn(facts, SHELVE_TASKS),
+    when: (inputs) => taskIn(inputs, SHELVE_TASKS),
     act: () => clearTask,
     next: "continue",
   },
   {
     row: "interrupted offload",
-    when: (facts) => taskIn(facts, ["shelving_offloading"]),
+    when: (inputs) => taskIn(inputs, ["shelving_offloading"]),
     act: () => ({ kind: "offload" }),
     next: "stop",
   },
@@ -232,13 +237,13 @@ const INIT_ROWS: readonly InitRow[] = [
   },
   {
     row: "interrupted rescue",
-    when: (facts) => taskIn(facts, ["rescuing"]),
+    when: (inputs) => taskIn(inputs, ["rescuing"]),
     act: () => clearTask,
     next: "continue",
   },
   {
     row: "interrupted change of the password",
-    when: (facts) => taskIn(facts, ["updating_password"]),
+    when: (inputs) => taskIn(inputs, ["updating_password"]),
     act: () => clearTask,
     next: "continue",
   },
@@ -250,19 +255,19 @@ const INIT_ROWS: readonly InitRow[] = [
   },
   {
     row: "resize_migrating",
-    when: (facts) => taskIn(facts, ["resize_migrating"]),
+    when: (inputs) => taskIn(inputs, ["resize_migrating"]),
     act: () => ({ kind: "revert-resize" }),
     next: "continue",
   },
   {
     row: "resize_finish",
-    when: (facts) => taskIn(facts, ["resize_finish"]),
+    when: (inputs) => taskIn(inputs, ["resize_finish"]),
     act: () => ({ kind: "fail-resize" }),
     next: "stop",
   },
   {
     row: "migrating",
-    when: (facts) => taskIn(facts, ["migrating"]),
+    when: (inputs) => taskIn(inputs, ["migrating"]),
     act: () => ({ kind: "recover-live-migration" }),
     next: "continue",
   },
@@ -289,15 +294,15 @@ export interface InitStep {
  * Everything that start-up will do about one instance, in order. What a row saves is what the rows below it see. A move's
  * recovery ends with no task_state, so that for the rows below it has none.
  */
-export function planInitInstance(facts: InitFacts): readonly InitStep[] {
+export function planInitInstance(inputs: InitInputs): readonly InitStep[] {
   const steps: InitStep[] = [];
-  let instance = facts.instance;
+  let instance = inputs.instance;
   for (const { row, when, act, next } of INIT_ROWS) {
-    const seen = { ...facts, instance };
-    if (!when(seen)) {
+    const current = { ...inputs, instance };
+    if (!when(current)) {
       continue;
     }
-    const action = act(seen);
+    const action = act(current);
     steps.push({ row, action });
     if (next === "stop") {
       break;

@@ -30,7 +30,7 @@ export async function findInterruptedBuilds(
       }
     }
   }
-  for (const instance of await halfGivenBack(view)) {
+  for (const instance of await findPartlyReleased(view)) {
     if (!handled.has(instance.uuid)) {
       found.set(instance.uuid, instance);
     }
@@ -91,7 +91,7 @@ function isInterrupted({ vmState, taskState, host }: Instance): boolean {
  * Unshelves that this host has accepted, and builds that it was to hand back: what was claimed for them may be given back already.
  * No message brings them on, as that has been taken.
  */
-async function halfGivenBack({ conductor, host }: AgentView): Promise<readonly Instance[]> {
+async function findPartlyReleased({ conductor, host }: AgentView): Promise<readonly Instance[]> {
   const vmStates = ["building", "shelved_offloaded"] as const;
   const found = await conductor.call("instances_by_filters", {
     filters: { launchedOn: host, vmStates: [...vmStates], taskStates: ["scheduling", "spawning"], deleted: false },

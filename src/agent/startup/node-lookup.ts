@@ -1,7 +1,7 @@
 import type { ComputeNode } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentView } from "../context.js";
-import { RefusedConfiguration } from "./rejections.js";
+import { ConfigRejectedError } from "./rejections.js";
 
 /** Compute nodes of this hypervisor, by uuid, as they were recorded when the agent started. */
 export type NodesByUuid = ReadonlyMap<string, ComputeNode>;
@@ -36,16 +36,16 @@ export async function nodesByName(
     const nodes = await conductor.call("compute_nodes_by_host", { host });
     return nodes.filter(({ hypervisorHostname }) => reported.has(hypervisorHostname));
   }
-  const asked = [...names.values()].map((hypervisorHostname) =>
+  const lookups = [...names.values()].map((hypervisorHostname) =>
     conductor.call("compute_nodes_by_hypervisor_hostname", { hypervisorHostname }),
   );
-  return (await Promise.all(asked)).flat();
+  return (await Promise.all(lookups)).flat();
 }
 
 /**
  * Spec 2.4 a–c.
  * @param named as {@link nodesByName} has found them @param isFirstStart the host has no service yet: it has no compute node either
- * @throws {RefusedConfiguration}
+ * @throws {ConfigRejectedError}
  */
 export async function lookUpNodes(
   view: AgentView,
@@ -72,7 +72,7 @@ export async function lookUpNodes(
   for (const node of nodes) {
     const reported = names.get(node.uuid);
     if (reported !== undefined && reported !== node.hypervisorHostname) {
-      throw new RefusedConfiguration("hypervisor-renamed", {
+      throw new ConfigRejectedError("hypervisor-renamed", {
         found: `My compute node ${node.uuid} has hypervisor_hostname ${node.hypervisorHostname} but virt driver reports it should be ${reported}. Possible rename detected: ${identity} that uuid, which is recorded for host ${node.host}`,
         mend: `if the hypervisor was renamed, give it back the name ${node.hypervisorHostname} (instances and allocations are recorded under it); if this is another machine, remove the copied compute_id file`,
         records: { compute_id: node.uuid, compute_node: node.hypervisorHostname, hypervisor: reported },
@@ -82,7 +82,7 @@ export async function lookUpNodes(
   return new Map(nodes.map((node) => [node.uuid, node]));
 }
 
-/** Spec 2.4 d; skipped for drivers whose nodes move between hosts. @throws {RefusedConfiguration} */
+/** Spec 2.4 d; skipped for drivers whose nodes move between hosts. @throws {ConfigRejectedError} */
 export async function checkHostRename(view: AgentView, nodes: NodesByUuid): Promise<void> {
   if (view.driver.rebalancesNodes) {
     return;
@@ -90,7 +90,7 @@ export async function checkHostRename(view: AgentView, nodes: NodesByUuid): Prom
   const identity = await whereTheUuidIsFrom(view);
   for (const node of nodes.values()) {
     if (node.host !== view.host) {
-      throw new RefusedConfiguration("node-of-other-host", {
+      throw new ConfigRejectedError("node-of-other-host", {
         found: `My node ${node.uuid} has host '${node.host}' but my host is '${view.host}'. Possible rename detected: ${identity} that uuid, which is recorded with hypervisor_hostname ${node.hypervisorHostname}`,
         mend: `start the agent with --host ${node.host}; if this is not its machine, remove the copied compute_id file and give the agent a hypervisor of its own`,
         records: { compute_id: node.uuid, compute_node: node.host, agent: view.host },

@@ -2,7 +2,7 @@ import { MessagingTimeout, ServiceBinaryExists } from "../../conductor-client/er
 import { OLDEST_SUPPORTED_SERVICE_VERSION, SERVICE_VERSION, type Service } from "../../records/index.js";
 import { retry } from "../../runtime/retry.js";
 import type { AgentContext } from "../context.js";
-import { RefusedVersion } from "./rejections.js";
+import { VersionRejectedError } from "./rejections.js";
 
 const BINARY = "nova-compute";
 const TOPIC = "compute";
@@ -11,7 +11,7 @@ const TOPIC = "compute";
  * Spec 2.1 row 2: the host's service; null for a new host. Writes nothing.
  * @param version that this agent says it is @param waiting of a start: repeats the request until a conductor responds, as Nova's
  * `wait_until_ready` does. Default: one request
- * @throws {RefusedVersion}
+ * @throws {VersionRejectedError}
  */
 export async function lookUpService(
   context: AgentContext,
@@ -32,7 +32,7 @@ export async function lookUpService(
     retryOn: (error) => error instanceof MessagingTimeout,
   });
   if (oldest > 0 && oldest < OLDEST_SUPPORTED_SERVICE_VERSION) {
-    throw new RefusedVersion({
+    throw new VersionRejectedError({
       found: `the oldest nova-compute of this deployment has service version ${oldest}, this agent (version ${version}) works with ${OLDEST_SUPPORTED_SERVICE_VERSION} and later`,
       mend: "upgrade the old agents or delete their services, or, for a deployment that mixes releases on purpose, set [workarounds] disable_compute_service_check_for_ffu",
       records: { "oldest service version": String(oldest), agent: String(version) },

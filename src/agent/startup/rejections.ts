@@ -5,7 +5,7 @@ import { InvalidConfiguration } from "../../virt/errors.js";
  * Why an agent refuses to start: a stable code (for `--json` and the documentation), OpenStack's name of the error, the
  * row of the specification, and whether it is found before the guard lets the agent touch anything. A contradiction that is not in this table is not guessed at: its error goes up as it is.
  */
-const REFUSALS = {
+const REJECTIONS = {
   "service-too-old": { error: "ServiceTooOld", spec: "1.2", untouched: true },
   "max-disk-devices-zero": { error: "InvalidConfiguration", spec: "2.2 row 1", untouched: true },
   "host-lease-held": { error: "HostLeaseHeld", spec: "2.4 G6", untouched: true },
@@ -27,11 +27,11 @@ const REFUSALS = {
   "configuration-invalid": { error: "InvalidConfiguration", spec: "2.2 rows 2 and 9, 4.8", untouched: false },
 } as const satisfies Record<string, { readonly error: string; readonly spec: string; readonly untouched: boolean }>;
 
-export type RefusalCode = keyof typeof REFUSALS;
+export type RejectionCode = keyof typeof REJECTIONS;
 
 /** What a person who meets the refusal needs. */
-export interface Refusal {
-  readonly code: RefusalCode;
+export interface StartupRejection {
+  readonly code: RejectionCode;
   /** OpenStack's name of the error. */
   readonly error: string;
   /** Row of the specification. */
@@ -46,18 +46,18 @@ export interface Refusal {
   readonly records: Readonly<Record<string, string>>;
 }
 
-export interface RefusalDetails {
+export interface RejectionDetails {
   readonly found: string;
   readonly mend: string;
   readonly records?: Readonly<Record<string, string>>;
 }
 
-const sentence = ({ found, mend }: RefusalDetails): string => `${found}. To mend it: ${mend}`;
+const sentence = ({ found, mend: hint }: RejectionDetails): string => `${found}. To mend it: ${hint}`;
 
-function refusal(code: RefusalCode, details: RefusalDetails): Refusal {
+function createRejection(code: RejectionCode, details: RejectionDetails): StartupRejection {
   return {
     code,
-    ...REFUSALS[code],
+    ...REJECTIONS[code],
     found: details.found,
     mend: details.mend,
     records: details.records ?? {},
@@ -65,47 +65,47 @@ function refusal(code: RefusalCode, details: RefusalDetails): Refusal {
 }
 
 /** The agent's view of itself, of the hypervisor and of the records do not agree: it must not act. */
-export class RefusedConfiguration extends InvalidConfiguration {
-  readonly refusal: Refusal;
+export class ConfigRejectedError extends InvalidConfiguration {
+  readonly rejection: StartupRejection;
 
-  constructor(code: RefusalCode, details: RefusalDetails, options?: ErrorOptions) {
+  constructor(code: RejectionCode, details: RejectionDetails, options?: ErrorOptions) {
     super(sentence(details), options);
-    this.refusal = refusal(code, details);
+    this.rejection = createRejection(code, details);
   }
 }
 
-/** As {@link RefusedConfiguration}, for the identity file. Not an InvalidConfiguration (spec 2.3). */
-export class RefusedNodeConfiguration extends InvalidNodeConfiguration {
-  readonly refusal: Refusal;
+/** As {@link ConfigRejectedError}, for the identity file. Not an InvalidConfiguration (spec 2.3). */
+export class NodeConfigRejectedError extends InvalidNodeConfiguration {
+  readonly rejection: StartupRejection;
 
-  constructor(code: RefusalCode, details: RefusalDetails) {
+  constructor(code: RejectionCode, details: RejectionDetails) {
     super(sentence(details), { ...details.records });
-    this.refusal = refusal(code, details);
+    this.rejection = createRejection(code, details);
   }
 }
 
 /** Another live agent acts for this host (spec 2.4 G6). */
-export class RefusedLease extends HostLeaseHeld {
-  readonly refusal: Refusal;
+export class LeaseRejectedError extends HostLeaseHeld {
+  readonly rejection: StartupRejection;
 
-  constructor(details: RefusalDetails) {
+  constructor(details: RejectionDetails) {
     super(sentence(details), { ...details.records });
-    this.refusal = refusal("host-lease-held", details);
+    this.rejection = createRejection("host-lease-held", details);
   }
 }
 
 /** This agent, or one that it would work with, is older than the deployment allows (spec 1.2). */
-export class RefusedVersion extends ServiceTooOld {
-  readonly refusal: Refusal;
+export class VersionRejectedError extends ServiceTooOld {
+  readonly rejection: StartupRejection;
 
-  constructor(details: RefusalDetails) {
+  constructor(details: RejectionDetails) {
     super(sentence(details), { ...details.records });
-    this.refusal = refusal("service-too-old", details);
+    this.rejection = createRejection("service-too-old", details);
   }
 }
 
 /** Errors of other layers that refuse a start. Those of the conductor come with a write, so that others may have gone before. */
-const CODES_BY_ERROR: Readonly<Record<string, { readonly code: RefusalCode; readonly untouched: boolean }>> = {
+const CODES_BY_ERROR: Readonly<Record<string, { readonly code: RejectionCode; readonly untouched: boolean }>> = {
   ServiceTooOld: { code: "service-too-old", untouched: false },
   HostLeaseHeld: { code: "host-lease-held", untouched: false },
   ComputeServiceInUse: { code: "service-changed", untouched: false },
@@ -115,18 +115,20 @@ const CODES_BY_ERROR: Readonly<Record<string, { readonly code: RefusalCode; read
 };
 
 /** The refusal that an error of a start stands for; null for any other failure. */
-export function refusalOf(error: unknown): Refusal | null {
+export function toStartupRejection(error: unknown): StartupRejection | null {
   if (
-    error instanceof RefusedConfiguration ||
-    error instanceof RefusedNodeConfiguration ||
-    error instanceof RefusedLease ||
-    error instanceof RefusedVersion
+    error instanceof ConfigRejectedError ||
+    error instanceof NodeConfigRejectedError ||
+    error instanceof LeaseRejectedError ||
+    error instanceof VersionRejectedError
   ) {
-    return error.refusal;
+    return error.rejection;
   }
   if (!(error instanceof Error)) {
     return null;
   }
   const known = CODES_BY_ERROR[error.name];
-  return known ? { ...refusal(known.code, { found: error.message, mend: "" }), untouched: known.untouched } : null;
+  return known
+    ? { ...createRejection(known.code, { found: error.message, mend: "" }), untouched: known.untouched }
+    : null;
 }

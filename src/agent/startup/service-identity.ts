@@ -1,10 +1,10 @@
 import { COMPUTE_ID_SERVICE_VERSION, type Service } from "../../records/index.js";
 import type { AgentView } from "../context.js";
-import { RefusedConfiguration } from "./rejections.js";
+import { ConfigRejectedError } from "./rejections.js";
 
 /**
  * Spec 2.3, the table: a host that was in service before has its identity file, or gets it from its only compute node.
- * @throws {RefusedConfiguration} {@link RefusedNodeConfiguration}
+ * @throws {ConfigRejectedError} {@link RefusedNodeConfiguration}
  */
 export async function checkServiceIdentity(view: AgentView, service: Service): Promise<void> {
   if (usesNodeIdentities(view)) {
@@ -18,7 +18,7 @@ export async function checkServiceIdentity(view: AgentView, service: Service): P
   const [node, second] = nodes;
   if (service.version >= COMPUTE_ID_SERVICE_VERSION) {
     const recorded = nodes.map(({ uuid, hypervisorHostname }) => `${uuid} (${hypervisorHostname})`).join(", ");
-    throw new RefusedConfiguration("identity-lost", {
+    throw new ConfigRejectedError("identity-lost", {
       found: `No local node identity found, but this is not our first startup on this host: its service ${service.id} has version ${service.version}, so that its agent had one, and there is no compute_id in ${identity.path} or beside the configuration files${recorded ? `; the host's compute node is ${recorded}` : ""}`,
       mend: node
         ? `if this is the machine of ${host}, write ${node.uuid} to ${identity.path}; if it is another one, give it a --host of its own`
@@ -31,14 +31,14 @@ export async function checkServiceIdentity(view: AgentView, service: Service): P
     });
   }
   if (!node) {
-    throw new RefusedConfiguration("identity-no-node", {
+    throw new ConfigRejectedError("identity-no-node", {
       found: `Upgrading from service version ${service.version} but found no nodes in the database for host ${host} to persist locally; Possible rename detected`,
       mend: `delete the service of host ${host} and start again: it is then registered as a new host`,
       records: { service: `${service.id}, version ${service.version}`, compute_nodes: "none" },
     });
   }
   if (second) {
-    throw new RefusedConfiguration("identity-many-nodes", {
+    throw new ConfigRejectedError("identity-many-nodes", {
       found: `Multiple nodes found in database, manual node uuid configuration required: host ${host} has no identity file and ${nodes.length} compute nodes: ${nodes.map(({ uuid, hypervisorHostname }) => `${uuid} (${hypervisorHostname})`).join(", ")}`,
       mend: `write the uuid of the one that is this hypervisor to ${identity.path}`,
       records: Object.fromEntries(nodes.map(({ uuid, hypervisorHostname }) => [hypervisorHostname, uuid])),

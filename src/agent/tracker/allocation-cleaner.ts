@@ -2,7 +2,7 @@ import { isProviderMissing } from "../../placement-client/errors.js";
 import type { PlacementPass } from "../../placement-client/pass.js";
 import type { ProviderAllocations, RequestContext } from "../../placement-client/types.js";
 import type { Instance } from "../../records/index.js";
-import { type CleanupVerdict, type ConsumerFacts, judgeConsumer } from "./allocation-cleanup.js";
+import { type CleanupResult, type ConsumerInputs, checkConsumer } from "./allocation-cleanup.js";
 import { endLeftMove, findLeftMoves } from "./left-moves.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
@@ -34,10 +34,10 @@ export async function removeDeletedInstancesAllocations(
     tracker,
     [...allocations.consumers.keys()].filter((uuid) => !known(uuid)),
   );
-  const strangers = [...allocations.consumers.keys()].filter((uuid) => !known(uuid) && !instances.has(uuid));
-  const leftMoves = await findLeftMoves(tracker, strangers);
+  const unknownUuids = [...allocations.consumers.keys()].filter((uuid) => !known(uuid) && !instances.has(uuid));
+  const leftMoves = await findLeftMoves(tracker, unknownUuids);
   for (const uuid of allocations.consumers.keys()) {
-    const facts: ConsumerFacts = {
+    const inputs: ConsumerInputs = {
       uuid,
       where,
       tracked: node.account.hasInstance(uuid),
@@ -45,7 +45,7 @@ export async function removeDeletedInstancesAllocations(
       instance: instances.get(uuid) ?? null,
       leftMove: leftMoves.get(uuid) ?? null,
     };
-    await carryOut(tracker, node, facts, judgeConsumer(facts), options);
+    await carryOut(tracker, node, inputs, checkConsumer(inputs), options);
   }
 }
 
@@ -88,22 +88,22 @@ async function lookUp(tracker: TrackerState, uuids: readonly string[]): Promise<
 async function carryOut(
   tracker: TrackerState,
   node: TrackedNode,
-  facts: ConsumerFacts,
-  { row, action, log }: CleanupVerdict,
+  inputs: ConsumerInputs,
+  { row, action, log }: CleanupResult,
   { pass: _, ...request }: CleanerOptions,
 ): Promise<void> {
   const { placement, runtime } = tracker.context;
-  const instance = facts.leftMove?.instanceUuid ?? facts.uuid;
-  const fields = { node: facts.where.node, instance, row };
-  if (action === "end-move" && !(facts.leftMove && (await endLeftMove(tracker, facts.leftMove)))) {
+  const instance = inputs.leftMove?.instanceUuid ?? inputs.uuid;
+  const fields = { node: inputs.where.node, instance, row };
+  if (action === "end-move" && !(inputs.leftMove && (await endLeftMove(tracker, inputs.leftMove)))) {
     return;
   }
   if (action === "delete" || action === "end-move") {
-    await placement.deleteAllocation(facts.uuid, { force: false, ...request });
+    await placement.deleteAllocation(inputs.uuid, { force: false, ...request });
   }
-  if (action === "report-moved" && (await isHealable(tracker, facts.instance))) {
+  if (action === "report-moved" && (await isHealable(tracker, inputs.instance))) {
     runtime.logger.warn("instance is at rest on another host: its allocations here are removed", fields);
-    await placement.removeProviderTreeFromInstanceAllocation(facts.uuid, node.row.uuid, { retry: true, ...request });
+    await placement.removeProviderTreeFromInstanceAllocation(inputs.uuid, node.row.uuid, { retry: true, ...request });
     return;
   }
   if (log) {

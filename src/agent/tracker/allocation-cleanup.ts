@@ -2,7 +2,7 @@ import type { Instance, Migration } from "../../records/index.js";
 import type { NodeName } from "./usage.js";
 
 /** What is known of one consumer that holds something on a node's root provider. */
-export interface ConsumerFacts {
+export interface ConsumerInputs {
   readonly uuid: string;
   readonly where: NodeName;
   /** Counted on the node in this pass. */
@@ -15,7 +15,7 @@ export interface ConsumerFacts {
   readonly leftMove: Migration | null;
 }
 
-export interface CleanupVerdict {
+export interface CleanupResult {
   /** Row of the table in spec 4.6. */
   readonly row: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
   readonly action: "keep" | "delete" | "report-moved" | "end-move";
@@ -23,10 +23,10 @@ export interface CleanupVerdict {
 }
 
 interface CleanupRow {
-  readonly row: CleanupVerdict["row"];
-  readonly when: (facts: ConsumerFacts) => boolean;
-  readonly action: CleanupVerdict["action"];
-  readonly log?: (facts: ConsumerFacts) => CleanupVerdict["log"];
+  readonly row: CleanupResult["row"];
+  readonly when: (inputs: ConsumerInputs) => boolean;
+  readonly action: CleanupResult["action"];
+  readonly log?: (inputs: ConsumerInputs) => CleanupResult["log"];
 }
 
 /** Spec 4.6: the first row that matches wins. */
@@ -80,12 +80,12 @@ const ROWS: readonly CleanupRow[] = [
 ];
 
 /** What becomes of the consumer's allocations (spec 4.6). */
-export function judgeConsumer(facts: ConsumerFacts): CleanupVerdict {
+export function checkConsumer(inputs: ConsumerInputs): CleanupResult {
   for (const { row, when, action, log } of ROWS) {
-    if (!when(facts)) {
+    if (!when(inputs)) {
       continue;
     }
-    const entry = log?.(facts);
+    const entry = log?.(inputs);
     return entry ? { row, action, log: entry } : { row, action };
   }
   throw new TypeError("the last row of the table matches everything");

@@ -39,14 +39,14 @@ export async function countRecords(
 /** Null: it has been evacuated or deleted since it was read. */
 async function withComputeId(tracker: TrackerState, instance: Instance, computeId: number): Promise<Instance | null> {
   const { uuid, host, node } = instance;
-  if (instance.computeId === computeId || !tracker.binding.keepsComputeIds) {
+  if (instance.computeId === computeId || !tracker.binding.persistsComputeIds) {
     return instance;
   }
   const write = { uuid, changes: { host, node, computeId }, expectedHost: host };
   try {
     const saved = await tracker.context.conductor.call("instance_save", write);
     // Else each pass would save each instance.
-    tracker.binding.keepsComputeIds = saved.computeId === computeId;
+    tracker.binding.persistsComputeIds = saved.computeId === computeId;
     return saved;
   } catch (error) {
     if (error instanceof ObjectActionError || error instanceof InstanceNotFound) {
@@ -60,9 +60,9 @@ async function withComputeId(tracker: TrackerState, instance: Instance, computeI
 async function withMissing(
   tracker: TrackerState,
   instances: ReadonlyMap<string, Instance>,
-  wanted: readonly string[],
+  requiredUuids: readonly string[],
 ): Promise<ReadonlyMap<string, Instance>> {
-  const uuids = wanted.filter((uuid) => !instances.has(uuid));
+  const uuids = requiredUuids.filter((uuid) => !instances.has(uuid));
   if (uuids.length === 0) {
     return instances;
   }

@@ -23,8 +23,8 @@ async function setTraits(tracker: TrackerState, enabled: boolean, request: Reque
       if (traits.includes(DISABLED_TRAIT) === !enabled) {
         continue;
       }
-      const wanted = enabled ? traits.filter((trait) => trait !== DISABLED_TRAIT) : [...traits, DISABLED_TRAIT];
-      await placement.setTraitsForProvider(row.uuid, { traits: wanted, generation }, request);
+      const desiredTraits = enabled ? traits.filter((trait) => trait !== DISABLED_TRAIT) : [...traits, DISABLED_TRAIT];
+      await placement.setTraitsForProvider(row.uuid, { traits: desiredTraits, generation }, request);
     } catch (err) {
       runtime.logger.warn(`${DISABLED_TRAIT} could not be ${enabled ? "removed" : "set"}; the next pass does it`, {
         node: name,

@@ -3,7 +3,7 @@ import { FINAL_MIGRATION_STATUSES, type Migration } from "../../records/index.js
 import type { TrackerState } from "./tracker-state.js";
 
 /** Milliseconds that a move is left to those who have a part in it: none of their calls to each other waits longer for its answer. */
-const PATIENCE = 60_000;
+const LEFT_MOVE_TIMEOUT_MS = 60_000;
 
 /** Finds those consumers that are the moves of instances which were deleted some time ago. */
 export async function findLeftMoves(
@@ -14,7 +14,7 @@ export async function findLeftMoves(
     return new Map();
   }
   const moves = await conductor.call("migrations_by_filters", { filters: { uuids: [...uuids], readDeleted: true } });
-  const before = runtime.clock.now() - PATIENCE;
+  const before = runtime.clock.now() - LEFT_MOVE_TIMEOUT_MS;
   const idle = moves.filter(({ updatedAt, createdAt }) => (updatedAt ?? createdAt) < before);
   if (idle.length === 0) {
     return new Map();

@@ -8,26 +8,26 @@ import type { ProviderConfig } from "./provider-config.js";
  */
 export async function loadProviderConfigs(
   folder: string,
-  doors: Pick<Runtime, "files" | "modules" | "logger">,
+  deps: Pick<Runtime, "files" | "modules" | "logger">,
 ): Promise<readonly ProviderConfig[]> {
   const loaded: ProviderConfig[] = [];
-  const seen = new Map<string, string>();
-  for (const name of await doors.files.list(folder)) {
+  const filesById = new Map<string, string>();
+  for (const name of await deps.files.list(folder)) {
     if (!name.endsWith(".yaml")) {
       continue;
     }
     const file = `${folder.replace(/\/$/, "")}/${name}`;
     // Few have such a file, and reading YAML is much to load.
-    const { parseProviderConfig } = await doors.modules.load(() => import("./parse-provider-config.js"));
-    for (const config of parseProviderConfig(file, await doors.files.read(file), doors.logger)) {
+    const { parseProviderConfig } = await deps.modules.load(() => import("./parse-provider-config.js"));
+    for (const config of parseProviderConfig(file, await deps.files.read(file), deps.logger)) {
       const id = "uuid" in config.identification ? config.identification.uuid : config.identification.name;
-      const first = seen.get(id);
+      const first = filesById.get(id);
       if (first !== undefined) {
         throw new ProviderConfigException(
           `${file}: provider ${id} is described twice (first in ${first}); describe each provider once`,
         );
       }
-      seen.set(id, file);
+      filesById.set(id, file);
       loaded.push(config);
     }
   }

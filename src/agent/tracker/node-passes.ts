@@ -17,31 +17,31 @@ export async function runNodePasses(
   let failures = 0;
   // The first goes alone: it makes the classes and traits that the others share.
   for (let at = 0, size = 1; at < names.length; at += size, size = NODES_A_SECTION) {
-    failures += await passTogether(tracker, names.slice(at, at + size), options);
+    failures += await updateNodesInBatch(tracker, names.slice(at, at + size), options);
   }
   return failures;
 }
 
-async function passTogether(
+async function updateNodesInBatch(
   tracker: TrackerState,
   names: readonly string[],
   options: NodePassOptions,
 ): Promise<number> {
   const { startup } = options;
   let failures = 0;
-  const seen: (readonly [string, AvailableResource])[] = [];
+  const observed: (readonly [string, AvailableResource])[] = [];
   for (const name of names) {
     const failed = await guardNode(tracker, name, startup, async () => {
-      seen.push([name, await tracker.context.driver.getAvailableResource(name)]);
+      observed.push([name, await tracker.context.driver.getAvailableResource(name)]);
     });
     if (failed) {
       failures += 1;
     }
   }
   const errors: (readonly [string, unknown])[] = [];
-  const turns = seen.values();
+  const queue = observed.values();
   const work = async () => {
-    for (const [name, resources] of turns) {
+    for (const [name, resources] of queue) {
       await countAndUpdate(tracker, name, resources, options).catch((error: unknown) => errors.push([name, error]));
     }
   };

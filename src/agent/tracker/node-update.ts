@@ -15,7 +15,7 @@ export async function updateNode(tracker: TrackerState, node: TrackedNode, optio
   recount(tracker, node);
   await updateToPlacement(tracker, node, options);
   const changes = node.changes();
-  if (changes === null || (options.statistics === "later" && !saysMoreThanStatistics(changes))) {
+  if (changes === null || (options.statistics === "later" && !hasNonStatistics(changes))) {
     return;
   }
   node.persisted(await tracker.context.conductor.call("compute_node_save", { id: node.row.id, changes }));
@@ -24,7 +24,7 @@ export async function updateNode(tracker: TrackerState, node: TrackedNode, optio
 /** What each step of a guest changes, and nobody schedules by. */
 const STATISTICS: readonly string[] = ["runningVms", "currentWorkload", "stats"];
 
-function saysMoreThanStatistics(changes: object): boolean {
+function hasNonStatistics(changes: object): boolean {
   return Object.keys(changes).some((column) => !STATISTICS.includes(column));
 }
 

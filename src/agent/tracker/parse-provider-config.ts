@@ -61,7 +61,7 @@ function checkVersion(file: string, meta: unknown, logger: Logger): void {
   const version = mapping(file, "meta", meta).schema_version;
   const tracker = /^(\d+)\.(\d+)$/.exec(typeof version === "string" ? version : "");
   if (!tracker) {
-    throw broken(file, `meta.schema_version must be a quoted version such as '1.0', found ${shown(version)}`);
+    throw broken(file, `meta.schema_version must be a quoted version such as '1.0', found ${formatValue(version)}`);
   }
   if (tracker[1] !== "1") {
     throw broken(file, `schema version ${version} is not supported; this agent reads major version 1, such as '1.0'`);
@@ -93,7 +93,10 @@ function providerConfig(file: string, where: string, entry: Record<string, unkno
 function identification(file: string, where: string, value: unknown): ProviderConfig["identification"] {
   const { uuid, name, ...others } = mapping(file, where, value);
   if ((uuid === undefined) === (name === undefined) || Object.keys(others).length > 0) {
-    throw broken(file, `${where} must have exactly one of uuid and name, found ${shown(Object.keys(value ?? {}))}`);
+    throw broken(
+      file,
+      `${where} must have exactly one of uuid and name, found ${formatValue(Object.keys(value ?? {}))}`,
+    );
   }
   if (typeof name === "string" && name !== "") {
     return { name };
@@ -104,7 +107,7 @@ function identification(file: string, where: string, value: unknown): ProviderCo
   if (typeof uuid === "string" && UUID.test(uuid)) {
     return { uuid: uuid.toLowerCase() };
   }
-  throw broken(file, `${where} must be a uuid, '${EVERY_COMPUTE_NODE}' or a name, found ${shown(uuid ?? name)}`);
+  throw broken(file, `${where} must be a uuid, '${EVERY_COMPUTE_NODE}' or a name, found ${formatValue(uuid ?? name)}`);
 }
 
 function inventory(file: string, where: string, values: Record<string, unknown>): InventoryRecord {
@@ -118,7 +121,7 @@ function inventory(file: string, where: string, values: Record<string, unknown>)
     const valid = typeof value === "number" && (isRatio ? value > 0 : Number.isInteger(value) && value >= rule.least);
     if (!valid || value > LARGEST) {
       const allowed = isRatio ? "a number over 0" : `a whole number from ${rule.least} to ${LARGEST}`;
-      throw broken(file, `${where}.${name} must be ${allowed}, found ${shown(value)}`);
+      throw broken(file, `${where}.${name} must be ${allowed}, found ${formatValue(value)}`);
     }
     record[rule.key] = value;
   }
@@ -142,7 +145,7 @@ function custom(file: string, where: string, value: unknown, what: string): stri
   }
   throw broken(
     file,
-    `${where}: ${what} must start with CUSTOM_ and go on with A-Z, 0-9 or _, at most 255 characters; found ${shown(value)}`,
+    `${where}: ${what} must start with CUSTOM_ and go on with A-Z, 0-9 or _, at most 255 characters; found ${formatValue(value)}`,
   );
 }
 
@@ -150,7 +153,7 @@ function mapping(file: string, where: string, value: unknown): Record<string, un
   if (isObject(value)) {
     return { ...value };
   }
-  throw broken(file, `${where} must be a mapping, found ${shown(value)}`);
+  throw broken(file, `${where} must be a mapping, found ${formatValue(value)}`);
 }
 
 function list(file: string, where: string, value: unknown): readonly unknown[] {
@@ -160,9 +163,9 @@ function list(file: string, where: string, value: unknown): readonly unknown[] {
   if (Array.isArray(value)) {
     return value;
   }
-  throw broken(file, `${where} must be a list, found ${shown(value)}`);
+  throw broken(file, `${where} must be a list, found ${formatValue(value)}`);
 }
 
-const shown = (value: unknown): string => (value === undefined ? "nothing" : JSON.stringify(value));
+const formatValue = (value: unknown): string => (value === undefined ? "nothing" : JSON.stringify(value));
 
 const broken = (file: string, rule: string): ProviderConfigException => new ProviderConfigException(`${file}: ${rule}`);

@@ -29,7 +29,7 @@ export async function createResourceTracker(context: AgentContext): Promise<Reso
     nodes: new Map(),
     merge: new ProviderMerge(configs, logger),
     capabilityTraits: capabilitiesAsTraits(context.driver.capabilities, options.imageTypeExcludeList),
-    binding: { serviceId: null, disabled: null, epoch: 0, keepsComputeIds: true },
+    binding: { serviceId: null, disabled: null, epoch: 0, persistsComputeIds: true },
   };
   return new Tracker(tracker);
 }

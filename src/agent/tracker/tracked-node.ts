@@ -29,8 +29,8 @@ export class TrackedNode {
 
   /** Values that are as they were keep the row as it is: most passes over most nodes find nothing new. */
   set(columns: ComputeNodeChanges): void {
-    const given = Object.keys(columns) as readonly (keyof ComputeNodeChanges)[];
-    if (given.some((column) => !sameValue(this.#row[column], columns[column]))) {
+    const columnNames = Object.keys(columns) as readonly (keyof ComputeNodeChanges)[];
+    if (columnNames.some((column) => !sameValue(this.#row[column], columns[column]))) {
       this.#row = { ...this.#row, ...columns };
     }
   }

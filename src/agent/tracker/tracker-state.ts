@@ -52,5 +52,5 @@ interface TrackerBinding {
   /** Raised by each write of the agent that changes who is counted where; what was read before is then old. */
   epoch: number;
   /** Whether the control plane keeps an instance's compute id; a Nova of before 2023.2 does not. True until it has shown so. */
-  keepsComputeIds: boolean;
+  persistsComputeIds: boolean;
 }

@@ -17,12 +17,12 @@ export function syncRootTraits(
 ): void {
   const before = tree.data(root).traits;
   let after: Set<string> | null = null;
-  const put = (trait: string, wanted: boolean): void => {
-    if (before.has(trait) === wanted) {
+  const put = (trait: string, desired: boolean): void => {
+    if (before.has(trait) === desired) {
       return;
     }
     after ??= new Set(before);
-    if (wanted) {
+    if (desired) {
       after.add(trait);
     } else {
       after.delete(trait);

@@ -3,7 +3,7 @@ import { detail, type ServiceClient } from "../cloud/service-client.js";
 import type { AllocationsAction, ConsumerChange, ConsumerState } from "../plan/plan.js";
 import { readConsumer } from "../read/read-placement.js";
 import type { ConsumerRecord } from "../read/records.js";
-import { ALREADY, DONE, type Outcome, refused } from "./outcome.js";
+import { ALREADY, DONE, type Outcome, rejectedOutcome } from "./outcome.js";
 
 /** From here on consumers have types. */
 const CONSUMER_TYPES = 38;
@@ -19,20 +19,22 @@ export async function changeAllocations(placement: ServiceClient, { consumers }:
   for (const [index, change] of consumers.entries()) {
     const problem = changedSince(change, found[index]);
     if (problem !== undefined) {
-      return refused(problem);
+      return rejectedOutcome(problem);
     }
   }
   const version = versionFor(placement, consumers);
   if (version === undefined) {
-    return refused("some of its consumers have a type and some have none; edit them by hand");
+    return rejectedOutcome("some of its consumers have a type and some have none; edit them by hand");
   }
   const bodies = consumers.map((change, index) => [change.uuid, bodyOf(change, found[index], version)] as const);
   const [only, more] = bodies;
-  const answer =
+  const response =
     only && more === undefined
       ? await placement.request("PUT", `/allocations/${only[0]}`, { version, body: only[1] })
       : await placement.request("POST", "/allocations", { version, body: Object.fromEntries(bodies) });
-  return answer.status < 300 ? DONE : refused(`Placement answered ${answer.status}${detail(answer.body)}`);
+  return response.status < 300
+    ? DONE
+    : rejectedOutcome(`Placement answered ${response.status}${detail(response.body)}`);
 }
 
 function changedSince(
@@ -61,12 +63,14 @@ const isTyped = ({ consumer_type }: ConsumerState): boolean => consumer_type !==
 
 /** Undefined: no microversion writes both consumers with a type and consumers without. */
 function versionFor(placement: ServiceClient, consumers: readonly ConsumerChange[]): number | undefined {
-  const kept = consumers.map(({ after }) => after).filter(({ allocations }) => Object.keys(allocations).length > 0);
-  const typed = kept.filter(isTyped).length;
+  const remaining = consumers
+    .map(({ after }) => after)
+    .filter(({ allocations }) => Object.keys(allocations).length > 0);
+  const typed = remaining.filter(isTyped).length;
   if (typed === 0 || placement.version < CONSUMER_TYPES) {
     return Math.min(placement.version, WITHOUT_TYPES);
   }
-  return typed === kept.length ? placement.version : undefined;
+  return typed === remaining.length ? placement.version : undefined;
 }
 
 /** Placement wants owner and type even for a consumer that will hold nothing. */

@@ -4,7 +4,7 @@ import { detail, type ServiceClient } from "../cloud/service-client.js";
 import type { ProviderAction } from "../plan/plan.js";
 import { asNumber, asString } from "../read/fields.js";
 import { createProvider } from "./create-provider.js";
-import { ALREADY, DONE, type Outcome, refused } from "./outcome.js";
+import { ALREADY, DONE, type Outcome, rejectedOutcome } from "./outcome.js";
 import { readInventories } from "./provider-parts.js";
 
 /** Does one thing to a provider, if it still is as the plan assumes. @throws {CloudError} */
@@ -16,7 +16,7 @@ export async function changeProvider(placement: ServiceClient, action: ProviderA
   const path = `/resource_providers/${uuid}`;
   const found = await placement.find(path);
   if (!found) {
-    return action.kind === "delete-provider" ? ALREADY : refused(`provider ${uuid} is gone`);
+    return action.kind === "delete-provider" ? ALREADY : rejectedOutcome(`provider ${uuid} is gone`);
   }
   const [generation, name] = [asNumber(found.generation), asString(found.name)];
   switch (action.kind) {
@@ -27,7 +27,7 @@ export async function changeProvider(placement: ServiceClient, action: ProviderA
         return ALREADY;
       }
       if (name !== action.before) {
-        return refused(`provider ${uuid} is named ${name} by now`);
+        return rejectedOutcome(`provider ${uuid} is named ${name} by now`);
       }
       return newerThan(uuid, action.generation, generation) ?? write(placement, "PUT", path, { name: action.after });
     case "set-inventories": {
@@ -36,7 +36,7 @@ export async function changeProvider(placement: ServiceClient, action: ProviderA
         return ALREADY;
       }
       if (!isDeepStrictEqual(is, action.before)) {
-        return refused(`the inventories of provider ${uuid} have changed since`);
+        return rejectedOutcome(`the inventories of provider ${uuid} have changed since`);
       }
       const body = { resource_provider_generation: generation, inventories: action.after };
       return newerThan(uuid, action.generation, generation) ?? write(placement, "PUT", `${path}/inventories`, body);
@@ -47,10 +47,12 @@ export async function changeProvider(placement: ServiceClient, action: ProviderA
 function newerThan(uuid: string, assumed: number | null, is: number): Outcome | undefined {
   return assumed === null || assumed === is
     ? undefined
-    : refused(`provider ${uuid} has changed since: its generation was to be ${assumed}, it is ${is}`);
+    : rejectedOutcome(`provider ${uuid} has changed since: its generation was to be ${assumed}, it is ${is}`);
 }
 
 async function write(placement: ServiceClient, method: HttpMethod, path: string, body?: unknown): Promise<Outcome> {
-  const answer = await placement.request(method, path, body === undefined ? {} : { body });
-  return answer.status < 300 ? DONE : refused(`Placement answered ${answer.status}${detail(answer.body)}`);
+  const response = await placement.request(method, path, body === undefined ? {} : { body });
+  return response.status < 300
+    ? DONE
+    : rejectedOutcome(`Placement answered ${response.status}${detail(response.body)}`);
 }

@@ -8,4 +8,4 @@ export type Outcome =
 
 export const DONE: Outcome = { state: "done" };
 export const ALREADY: Outcome = { state: "already" };
-export const refused = (why: string): Outcome => ({ state: "refused", why });
+export const rejectedOutcome = (why: string): Outcome => ({ state: "refused", why });

@@ -1,30 +1,30 @@
 import type { Hypervisor } from "../read/records.js";
 import type { Finding } from "./finding.js";
-import type { Facts } from "./inputs.js";
+import type { SnapshotIndex } from "./inputs.js";
 import { providerSubject, reference } from "./subjects.js";
 
 const HOW_TO_SETTLE =
   "find out which of the two is the host (compute_id in its state_path, my_ip), and mend or delete the other by hand";
 
 /** A compute node and its provider are one thing: same uuid, and the node's name. */
-export function identityClashes(facts: Facts): Finding[] {
-  return [...misnamed(facts), ...mistaken(facts), ...sameNames(facts)];
+export function identityClashes(index: SnapshotIndex): Finding[] {
+  return [...misnamed(index), ...mistaken(index), ...sameNames(index)];
 }
 
 /** Roots whose identity is in doubt: the audit calls nothing that they hold orphaned. */
-export function doubtfulRoots(facts: Facts): ReadonlySet<string> {
-  return new Set(identityClashes(facts).flatMap(({ subject, provider }) => [subject.uuid, provider?.uuid ?? ""]));
+export function doubtfulRoots(index: SnapshotIndex): ReadonlySet<string> {
+  return new Set(identityClashes(index).flatMap(({ subject, provider }) => [subject.uuid, provider?.uuid ?? ""]));
 }
 
-function byName(facts: Facts): ReadonlyMap<string, string> {
-  return new Map([...facts.snapshot.providers.values()].map(({ name, uuid }) => [name, uuid]));
+function byName(index: SnapshotIndex): ReadonlyMap<string, string> {
+  return new Map([...index.snapshot.providers.values()].map(({ name, uuid }) => [name, uuid]));
 }
 
 /** The node's provider has another name: the host was renamed, or the provider was. */
-function misnamed(facts: Facts): Finding[] {
-  const names = byName(facts);
-  return facts.snapshot.hypervisors.flatMap((node) => {
-    const provider = facts.provider(node.uuid);
+function misnamed(index: SnapshotIndex): Finding[] {
+  const names = byName(index);
+  return index.snapshot.hypervisors.flatMap((node) => {
+    const provider = index.provider(node.uuid);
     if (!provider || provider.name === node.name) {
       return [];
     }
@@ -41,19 +41,19 @@ function misnamed(facts: Facts): Finding[] {
 }
 
 /** A provider has the node's name and another uuid: the node cannot have a provider of its own. */
-function mistaken(facts: Facts): Finding[] {
-  const names = byName(facts);
-  return facts.snapshot.hypervisors.flatMap((node) => {
+function mistaken(index: SnapshotIndex): Finding[] {
+  const names = byName(index);
+  return index.snapshot.hypervisors.flatMap((node) => {
     const uuid = names.get(node.name);
-    if (facts.provider(node.uuid) || uuid === undefined) {
+    if (index.provider(node.uuid) || uuid === undefined) {
       return [];
     }
-    const used = facts.holdersIn(facts.rootOf(uuid)).length;
-    const alone = facts.treeOf(uuid).size === 1 && facts.node(uuid) === undefined;
+    const used = index.holdersIn(index.rootOf(uuid)).length;
+    const alone = index.treeOf(uuid).size === 1 && index.node(uuid) === undefined;
     return {
       code: "identity-clash" as const,
       subject: { kind: "node" as const, uuid: node.uuid, name: node.name },
-      provider: reference(facts, uuid),
+      provider: reference(index, uuid),
       explanation:
         `compute node ${node.name} of host ${node.host} has uuid ${node.uuid} and no provider, ` +
         `for provider ${uuid} has its name`,
@@ -70,9 +70,9 @@ function mistaken(facts: Facts): Finding[] {
 }
 
 /** Two hosts have a compute node for what seems to be one hypervisor. */
-function sameNames(facts: Facts): Finding[] {
+function sameNames(index: SnapshotIndex): Finding[] {
   const groups = new Map<string, Hypervisor[]>();
-  for (const node of facts.snapshot.hypervisors) {
+  for (const node of index.snapshot.hypervisors) {
     groups.set(node.name, [...(groups.get(node.name) ?? []), node]);
   }
   return [...groups.values()]
@@ -80,8 +80,8 @@ function sameNames(facts: Facts): Finding[] {
     .flatMap(([first, ...others]) =>
       others.map((other) => ({
         code: "identity-clash" as const,
-        subject: providerSubject(facts, first?.uuid ?? ""),
-        provider: reference(facts, other.uuid),
+        subject: providerSubject(index, first?.uuid ?? ""),
+        provider: reference(index, other.uuid),
         explanation: `hosts ${first?.host} and ${other.host} both have a compute node named ${other.name}`,
         remedies: [],
         left: HOW_TO_SETTLE,

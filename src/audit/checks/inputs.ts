@@ -11,22 +11,22 @@ import {
 } from "../read/records.js";
 
 /** How long moves are given, in milliseconds. */
-export interface Patience {
+export interface MoveTimeouts {
   /** After a change of a migration during which its server is taken to be on the move still. */
   readonly settles: number;
   /** A move may rest between two steps. */
   readonly stuck: number;
 }
 
-export const DEFAULT_PATIENCE: Patience = { settles: 60_000, stuck: 300_000 };
+export const DEFAULT_MOVE_TIMEOUTS: MoveTimeouts = { settles: 60_000, stuck: 300_000 };
 
 /** What a provider is to Nova, going by the root of its tree. */
 export type ProviderKind = "compute" | "nodeless" | "sharing" | "foreign";
 
 /** A snapshot with the questions that judges have. */
-export class Facts {
+export class SnapshotIndex {
   readonly snapshot: Snapshot;
-  readonly patience: Patience;
+  readonly moveTimeouts: MoveTimeouts;
   readonly #nodes: ReadonlyMap<string, Hypervisor>;
   readonly #nodesByHost: ReadonlyMap<string, Hypervisor>;
   readonly #trees = new Map<string, Set<string>>();
@@ -36,9 +36,9 @@ export class Facts {
   readonly #moves = new Map<string, Migration[]>();
   readonly #holders = new Map<string, Consumer[]>();
 
-  constructor(snapshot: Snapshot, patience: Patience = DEFAULT_PATIENCE) {
+  constructor(snapshot: Snapshot, moveTimeouts: MoveTimeouts = DEFAULT_MOVE_TIMEOUTS) {
     this.snapshot = snapshot;
-    this.patience = patience;
+    this.moveTimeouts = moveTimeouts;
     this.#nodes = new Map(snapshot.hypervisors.map((node) => [node.uuid, node]));
     this.#nodesByHost = new Map(snapshot.hypervisors.map((node) => [`${node.host} ${node.name}`, node]));
     for (const { uuid, root } of snapshot.providers.values()) {
@@ -154,7 +154,7 @@ export class Facts {
    */
   isAbandoned(move: Migration, { vmState, taskState, status }: Server): boolean {
     const isReset = vmState !== "resized" && vmState !== "building" && taskState === null && status !== "UNKNOWN";
-    return move.status === "finished" && isReset && this.snapshot.now - move.changedAt > this.patience.stuck;
+    return move.status === "finished" && isReset && this.snapshot.now - move.changedAt > this.moveTimeouts.stuck;
   }
 
   /** Nothing is judged while something builds, moves or deletes the server, or when its cell does not answer. */
@@ -166,7 +166,7 @@ export class Facts {
     return this.movesOf(server).every(
       (move) =>
         (hasEnded(move) || move === resting || this.isAbandoned(move, server)) &&
-        this.snapshot.now - move.changedAt > this.patience.settles,
+        this.snapshot.now - move.changedAt > this.moveTimeouts.settles,
     );
   }
 }

@@ -7,7 +7,7 @@ export interface Need {
   /** CPUs may be VCPU or PCPU in any mixture (`hw:cpu_policy`): only their sum is known. */
   readonly mixedCpus: boolean;
   /** `hw:emulator_threads_policy = isolate` takes one more when the image, which is not read, asks for dedicated CPUs. */
-  readonly spareCpus: 0 | 1;
+  readonly extraCpus: 0 | 1;
 }
 
 export function needOf({ flavor, volumeBacked }: Pick<Server, "flavor" | "volumeBacked">): Need {
@@ -17,7 +17,7 @@ export function needOf({ flavor, volumeBacked }: Pick<Server, "flavor" | "volume
   return {
     amounts,
     mixedCpus: extraSpecs["hw:cpu_policy"] === "mixed",
-    spareCpus: isolated && amounts.PCPU === undefined ? 1 : 0,
+    extraCpus: isolated && amounts.PCPU === undefined ? 1 : 0,
   };
 }
 
@@ -36,10 +36,10 @@ const CPUS = new Set(["VCPU", "PCPU"]);
 export function differences(held: Amounts, need: Need): Difference[] {
   const names = new Set([...Object.keys(need.amounts), ...FLAVORS_OWN]);
   // An image may ask for dedicated CPUs, too: then there are PCPUs that the flavor does not speak of.
-  const together = need.mixedCpus || need.spareCpus > 0 || (held.PCPU ?? 0) > 0 !== (need.amounts.PCPU ?? 0) > 0;
+  const combined = need.mixedCpus || need.extraCpus > 0 || (held.PCPU ?? 0) > 0 !== (need.amounts.PCPU ?? 0) > 0;
   const found: Difference[] = [];
   for (const resourceClass of names) {
-    if (together && CPUS.has(resourceClass)) {
+    if (combined && CPUS.has(resourceClass)) {
       continue;
     }
     const [is, needed] = [held[resourceClass] ?? 0, need.amounts[resourceClass] ?? 0];
@@ -48,7 +48,7 @@ export function differences(held: Amounts, need: Need): Difference[] {
     }
   }
   const cpus = { held: cpusOf(held), needed: cpusOf(need.amounts) };
-  if (together && (cpus.held < cpus.needed || cpus.held > cpus.needed + need.spareCpus)) {
+  if (combined && (cpus.held < cpus.needed || cpus.held > cpus.needed + need.extraCpus)) {
     found.push({ resourceClass: "CPUs", ...cpus });
   }
   return found;

@@ -1,11 +1,11 @@
 import type { Finding } from "./finding.js";
-import type { Facts } from "./inputs.js";
+import type { SnapshotIndex } from "./inputs.js";
 
 /** Compute nodes that Placement does not know: nothing can be scheduled to them, and nothing on them is accounted. */
-export function nodesWithoutProvider(facts: Facts): Finding[] {
-  const names = new Set([...facts.snapshot.providers.values()].map(({ name }) => name));
-  return facts.snapshot.hypervisors
-    .filter(({ uuid, name }) => !facts.provider(uuid) && !names.has(name))
+export function nodesWithoutProvider(index: SnapshotIndex): Finding[] {
+  const names = new Set([...index.snapshot.providers.values()].map(({ name }) => name));
+  return index.snapshot.hypervisors
+    .filter(({ uuid, name }) => !index.provider(uuid) && !names.has(name))
     .map(({ uuid, name, host, serviceUp }) => ({
       code: "node-without-provider" as const,
       subject: { kind: "node" as const, uuid, name },

@@ -1,14 +1,14 @@
 import type { Inventory } from "../read/records.js";
 import { capacity, usedOf } from "./capacity.js";
 import type { Finding } from "./finding.js";
-import type { Facts } from "./inputs.js";
+import type { SnapshotIndex } from "./inputs.js";
 import { refreshed } from "./stale-inventory.js";
 import { providerSubject } from "./subjects.js";
 
 /** Providers of which more is held than they offer: an inventory has shrunk below its use. */
-export function overcommittedInventories(facts: Facts): Finding[] {
-  return [...facts.snapshot.providers.values()].flatMap((provider) => {
-    const node = facts.node(provider.uuid);
+export function overcommittedInventories(index: SnapshotIndex): Finding[] {
+  return [...index.snapshot.providers.values()].flatMap((provider) => {
+    const node = index.node(provider.uuid);
     const { uuid, inventories } = provider;
     const offered = (node && refreshed(node, provider)) ?? inventories;
     // The ironic driver reserves a node while an instance has it (spec 8.9).
@@ -17,17 +17,17 @@ export function overcommittedInventories(facts: Facts): Finding[] {
     // What the compute node's own totals would mend is a stale inventory.
     const over = Object.entries(inventories).filter(
       ([name, inventory]) =>
-        usedOf(facts, uuid, name) > limit(inventory) && usedOf(facts, uuid, name) > limit(offered[name] ?? inventory),
+        usedOf(index, uuid, name) > limit(inventory) && usedOf(index, uuid, name) > limit(offered[name] ?? inventory),
     );
     if (over.length === 0) {
       return [];
     }
-    const told = over.map(([name, inventory]) => `${usedOf(facts, uuid, name)} ${name} of ${limit(inventory)}`);
+    const details = over.map(([name, inventory]) => `${usedOf(index, uuid, name)} ${name} of ${limit(inventory)}`);
     return {
       code: "overcommitted-inventory" as const,
-      subject: providerSubject(facts, uuid),
+      subject: providerSubject(index, uuid),
       provider: null,
-      explanation: `more is held than the provider offers: ${told.join(", ")}`,
+      explanation: `more is held than the provider offers: ${details.join(", ")}`,
       remedies: [],
       left: "move servers away, or raise the allocation ratio or lower what is reserved in the host's nova.conf",
     };

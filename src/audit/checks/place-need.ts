@@ -1,19 +1,19 @@
 import type { Amounts, Held, Server } from "../read/records.js";
-import type { Facts } from "./inputs.js";
+import type { SnapshotIndex } from "./inputs.js";
 import { needOf } from "./need.js";
 
 /**
  * Which provider of a tree, or of what is shared with it, the server's resources are to be taken from. Undefined: only
  * the scheduler knows, since several providers offer a class, or none does.
  */
-export function placeNeed(facts: Facts, server: Server, root: string): Held | undefined {
+export function placeNeed(index: SnapshotIndex, server: Server, root: string): Held | undefined {
   const { amounts, mixedCpus } = needOf(server);
   if (mixedCpus) {
     return undefined;
   }
   const placed: Record<string, Record<string, number>> = {};
   for (const [resourceClass, amount] of Object.entries(amounts)) {
-    const uuid = offering(facts, root, resourceClass);
+    const uuid = offering(index, root, resourceClass);
     if (uuid === undefined) {
       return undefined;
     }
@@ -23,13 +23,13 @@ export function placeNeed(facts: Facts, server: Server, root: string): Held | un
 }
 
 /** The one provider that offers the class: the root, else of its tree, else of what is shared with it. */
-export function offering(facts: Facts, root: string, resourceClass: string): string | undefined {
-  const offers = (uuid: string): boolean => resourceClass in (facts.provider(uuid)?.inventories ?? {});
+export function offering(index: SnapshotIndex, root: string, resourceClass: string): string | undefined {
+  const offers = (uuid: string): boolean => resourceClass in (index.provider(uuid)?.inventories ?? {});
   if (offers(root)) {
     return root;
   }
-  const below = [...facts.treeOf(root)].filter(offers);
-  const candidates = below.length > 0 ? below : facts.sharersOf(root).filter(offers);
+  const below = [...index.treeOf(root)].filter(offers);
+  const candidates = below.length > 0 ? below : index.sharersOf(root).filter(offers);
   return candidates.length === 1 ? candidates[0] : undefined;
 }
 

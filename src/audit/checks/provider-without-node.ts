@@ -1,23 +1,23 @@
 import type { Finding } from "./finding.js";
-import type { Facts } from "./inputs.js";
+import type { SnapshotIndex } from "./inputs.js";
 import { providerSubject } from "./subjects.js";
 
 /** Root providers that Nova made, or that offer what servers use, and that no compute node answers for. */
-export function providersWithoutNode(facts: Facts): Finding[] {
-  const nodeNames = new Set(facts.snapshot.hypervisors.map(({ name }) => name));
-  return [...facts.snapshot.providers.values()]
-    .filter(({ uuid, root }) => uuid === root && facts.kindOf(uuid) === "nodeless")
+export function providersWithoutNode(index: SnapshotIndex): Finding[] {
+  const nodeNames = new Set(index.snapshot.hypervisors.map(({ name }) => name));
+  return [...index.snapshot.providers.values()]
+    .filter(({ uuid, root }) => uuid === root && index.kindOf(uuid) === "nodeless")
     .filter(({ name }) => !nodeNames.has(name))
     .map((provider) => {
-      const left = objection(facts, provider.name);
+      const left = objection(index, provider.name);
       return {
         code: "provider-without-node" as const,
-        subject: providerSubject(facts, provider.uuid),
+        subject: providerSubject(index, provider.uuid),
         provider: null,
-        explanation: `no compute node has uuid ${provider.uuid} or the name ${provider.name}; consumers: ${facts.holdersIn(provider.uuid).length}`,
+        explanation: `no compute node has uuid ${provider.uuid} or the name ${provider.name}; consumers: ${index.holdersIn(provider.uuid).length}`,
         remedies:
           left === null
-            ? leavesFirst(facts, provider.uuid).map((uuid) => ({ kind: "delete-provider" as const, uuid }))
+            ? leavesFirst(index, provider.uuid).map((uuid) => ({ kind: "delete-provider" as const, uuid }))
             : [],
         left,
       };
@@ -25,8 +25,8 @@ export function providersWithoutNode(facts: Facts): Finding[] {
 }
 
 /** Signs that the compute node may come back, or has another name by now. */
-function objection(facts: Facts, name: string): string | null {
-  const { services, servers } = facts.snapshot;
+function objection(index: SnapshotIndex, name: string): string | null {
+  const { services, servers } = index.snapshot;
   if (services.some(({ host }) => host === name)) {
     return `host ${name} has a compute service: its agent makes the compute node again; start it, or delete the service`;
   }
@@ -35,10 +35,10 @@ function objection(facts: Facts, name: string): string | null {
 }
 
 /** Placement deletes no provider that has children. */
-function leavesFirst(facts: Facts, root: string): readonly string[] {
+function leavesFirst(index: SnapshotIndex, root: string): readonly string[] {
   const depth = (uuid: string): number => {
-    const parent = facts.provider(uuid)?.parent;
+    const parent = index.provider(uuid)?.parent;
     return parent ? depth(parent) + 1 : 0;
   };
-  return [...facts.treeOf(root)].toSorted((a, b) => depth(b) - depth(a) || a.localeCompare(b));
+  return [...index.treeOf(root)].toSorted((a, b) => depth(b) - depth(a) || a.localeCompare(b));
 }

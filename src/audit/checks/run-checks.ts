@@ -2,7 +2,7 @@ import type { Snapshot } from "../read/records.js";
 import { doubledAllocations } from "./doubled-allocation.js";
 import { CODES, type Finding, keyOf } from "./finding.js";
 import { identityClashes } from "./identity-clash.js";
-import { Facts, type Patience } from "./inputs.js";
+import { type MoveTimeouts, SnapshotIndex } from "./inputs.js";
 import { leftGuests } from "./left-guests.js";
 import { missingAllocations } from "./missing-allocation.js";
 import { nodesWithoutProvider } from "./node-without-provider.js";
@@ -17,32 +17,32 @@ import { wrongAmounts } from "./wrong-amounts.js";
 import { wrongOwners } from "./wrong-owner.js";
 import { wrongProviders } from "./wrong-provider.js";
 
-export interface JudgeOptions {
+export interface CheckOptions {
   /** 0..1: the share of a provider's consumers, or of all, that may be called orphaned at once. */
   readonly maxShare: number;
   /** Default: {@link DEFAULT_PATIENCE}. */
-  readonly patience?: Patience;
+  readonly moveTimeouts?: MoveTimeouts;
 }
 
 /** Everything that is wrong with a snapshot, by code. */
-export function judge(snapshot: Snapshot, { maxShare, patience }: JudgeOptions): Finding[] {
-  const facts = new Facts(snapshot, patience);
-  const placed = whereabouts(facts);
+export function checkSnapshot(snapshot: Snapshot, { maxShare, moveTimeouts }: CheckOptions): Finding[] {
+  const index = new SnapshotIndex(snapshot, moveTimeouts);
+  const placed = whereabouts(index);
   return [
-    ...unknownConsumers(facts, maxShare),
-    ...wrongProviders(facts, placed),
-    ...doubledAllocations(facts, placed),
-    ...missingAllocations(facts, placed),
-    ...wrongAmounts(facts, placed),
-    ...wrongOwners(facts),
-    ...providersWithoutNode(facts),
-    ...nodesWithoutProvider(facts),
-    ...identityClashes(facts),
-    ...overcommittedInventories(facts),
-    ...staleInventories(facts),
-    ...unfinishedMigrations(facts, placed),
-    ...unfinishedEvacuations(facts, placed),
-    ...leftGuests(facts),
+    ...unknownConsumers(index, maxShare),
+    ...wrongProviders(index, placed),
+    ...doubledAllocations(index, placed),
+    ...missingAllocations(index, placed),
+    ...wrongAmounts(index, placed),
+    ...wrongOwners(index),
+    ...providersWithoutNode(index),
+    ...nodesWithoutProvider(index),
+    ...identityClashes(index),
+    ...overcommittedInventories(index),
+    ...staleInventories(index),
+    ...unfinishedMigrations(index, placed),
+    ...unfinishedEvacuations(index, placed),
+    ...leftGuests(index),
   ].toSorted(
     (one, other) => CODES.indexOf(one.code) - CODES.indexOf(other.code) || keyOf(one).localeCompare(keyOf(other)),
   );

@@ -1,13 +1,13 @@
 import type { Hypervisor, Inventory, Provider } from "../read/records.js";
 import { capacity, usedOf } from "./capacity.js";
 import type { Finding } from "./finding.js";
-import type { Facts } from "./inputs.js";
+import type { SnapshotIndex } from "./inputs.js";
 import { providerSubject } from "./subjects.js";
 
 /** Providers whose totals are not those of their compute node: the agent's last write to Placement is missing. */
-export function staleInventories(facts: Facts): Finding[] {
-  return facts.snapshot.hypervisors.flatMap((node) => {
-    const provider = facts.provider(node.uuid);
+export function staleInventories(index: SnapshotIndex): Finding[] {
+  return index.snapshot.hypervisors.flatMap((node) => {
+    const provider = index.provider(node.uuid);
     const fresh = provider && refreshed(node, provider);
     if (!provider || !fresh) {
       return [];
@@ -16,11 +16,11 @@ export function staleInventories(facts: Facts): Finding[] {
       .filter(([name, { total }]) => total !== provider.inventories[name]?.total)
       .map(([name, { total }]) => `${name} ${provider.inventories[name]?.total} instead of ${total}`);
     const tight = Object.entries(fresh).find(
-      ([name, inventory]) => capacity(inventory) < usedOf(facts, provider.uuid, name),
+      ([name, inventory]) => capacity(inventory) < usedOf(index, provider.uuid, name),
     );
     return {
       code: "stale-inventory" as const,
-      subject: providerSubject(facts, provider.uuid),
+      subject: providerSubject(index, provider.uuid),
       provider: null,
       explanation: `the totals differ from those of compute node ${node.name}: ${changes.join(", ")}`,
       remedies: tight ? [] : [{ kind: "set-inventories" as const, uuid: provider.uuid, inventories: fresh }],

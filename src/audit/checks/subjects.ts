@@ -1,6 +1,6 @@
 import type { Migration, Server } from "../read/records.js";
 import type { Reference, Subject } from "./finding.js";
-import type { Facts } from "./inputs.js";
+import type { SnapshotIndex } from "./inputs.js";
 
 export const serverSubject = ({ id, name }: Server): Subject => ({ kind: "server", uuid: id, name });
 
@@ -12,11 +12,11 @@ export function migrationSubject(uuid: string, { id, type }: Migration): Subject
   };
 }
 
-export function providerSubject(facts: Facts, uuid: string): Subject {
+export function providerSubject(index: SnapshotIndex, uuid: string): Subject {
   return {
     kind: "provider",
-    ...reference(facts, uuid),
+    ...reference(index, uuid),
   };
 }
 
-export const reference = (facts: Facts, uuid: string): Reference => ({ uuid, name: facts.name(uuid) });
+export const reference = (index: SnapshotIndex, uuid: string): Reference => ({ uuid, name: index.name(uuid) });

@@ -1,7 +1,7 @@
 import type { Consumer } from "../read/records.js";
 import type { Code, Finding, Subject } from "./finding.js";
 import { doubtfulRoots } from "./identity-clash.js";
-import type { Facts } from "./inputs.js";
+import type { SnapshotIndex } from "./inputs.js";
 import { describeAmounts } from "./place-need.js";
 import { reference } from "./subjects.js";
 import { total } from "./whereabouts.js";
@@ -20,14 +20,14 @@ interface Suspect {
 }
 
 /** Consumers on compute nodes that are neither a server nor a migration. @param maxShare 0..1 of a provider's consumers */
-export function unknownConsumers(facts: Facts, maxShare: number): Finding[] {
-  const suspects = findSuspects(facts);
-  const crowded = tooMany(facts, suspects, maxShare);
+export function unknownConsumers(index: SnapshotIndex, maxShare: number): Finding[] {
+  const suspects = findSuspects(index);
+  const crowded = tooMany(index, suspects, maxShare);
   return suspects.map((suspect) => {
     const { consumer, roots, code } = suspect;
     const subject: Subject = { kind: "consumer", uuid: consumer.uuid, name: "" };
-    const provider = reference(facts, roots[0] ?? "");
-    const holds = `holds ${describeAmounts(total(consumer.held))} on ${roots.map((root) => facts.name(root)).join(", ")}`;
+    const provider = reference(index, roots[0] ?? "");
+    const holds = `holds ${describeAmounts(total(consumer.held))} on ${roots.map((root) => index.name(root)).join(", ")}`;
     const doubt = suspect.doubt ?? crowded(suspect);
     if (doubt !== undefined) {
       const explanation = `neither a server nor a migration is known that ${holds}`;
@@ -47,52 +47,52 @@ export function unknownConsumers(facts: Facts, maxShare: number): Finding[] {
   });
 }
 
-function findSuspects(facts: Facts): Suspect[] {
-  const { consumers, servers, knowsMigrationConsumers } = facts.snapshot;
-  const doubtful = doubtfulRoots(facts);
+function findSuspects(index: SnapshotIndex): Suspect[] {
+  const { consumers, servers, knowsMigrationConsumers } = index.snapshot;
+  const doubtful = doubtfulRoots(index);
   const deafCell = [...servers.values()].some(({ status }) => status === "UNKNOWN");
   return [...consumers.values()].flatMap((consumer): Suspect[] => {
     const { uuid, held } = consumer;
-    if (servers.has(uuid) || facts.migration(uuid) || !NOVAS_TYPES.has(facts.record(uuid)?.type)) {
+    if (servers.has(uuid) || index.migration(uuid) || !NOVAS_TYPES.has(index.record(uuid)?.type)) {
       return [];
     }
-    const kinds = Object.keys(held).map((each) => ({ root: facts.rootOf(each), kind: facts.kindOf(each) }));
+    const kinds = Object.keys(held).map((each) => ({ root: index.rootOf(each), kind: index.kindOf(each) }));
     const roots = [...new Set(kinds.filter(({ kind }) => kind === "compute").map(({ root }) => root))];
     const classes = Object.keys(total(held));
     const bare = classes.every((name) => name.startsWith("CUSTOM_"));
     if (roots.length === 0 || !(bare || classes.some((name) => NOVAS_CLASS.test(name)))) {
       return [];
     }
-    const stranger = kinds.find(({ kind }) => kind !== "compute" && kind !== "sharing");
+    const foreign = kinds.find(({ kind }) => kind !== "compute" && kind !== "sharing");
     let doubt: string | undefined;
     if (!knowsMigrationConsumers) {
       doubt = "this Compute API (below 2.59) does not tell the uuids of migrations";
     } else if (deafCell) {
       doubt = "a cell does not answer, and its migrations are not known; look again when it does";
-    } else if (stranger) {
-      doubt = `it holds something on ${facts.name(stranger.root)}, which has no compute node, too`;
+    } else if (foreign) {
+      doubt = `it holds something on ${index.name(foreign.root)}, which has no compute node, too`;
     } else if (roots.some((root) => doubtful.has(root))) {
       doubt = "the identity of the compute node is in doubt";
-    } else if (bare && !roots.every((root) => isBareMetal(facts, root))) {
+    } else if (bare && !roots.every((root) => isBareMetal(index, root))) {
       doubt = "it holds custom resources only, and not of a bare metal node: another service may hold them";
     }
     return [{ consumer, roots, code: bare ? "baremetal-leftover" : "orphaned-consumer", doubt }];
   });
 }
 
-function isBareMetal(facts: Facts, root: string): boolean {
-  return facts.node(root)?.type === "ironic" || !("VCPU" in (facts.provider(root)?.inventories ?? {}));
+function isBareMetal(index: SnapshotIndex, root: string): boolean {
+  return index.node(root)?.type === "ironic" || !("VCPU" in (index.provider(root)?.inventories ?? {}));
 }
 
 /** A database that was restored from an old copy looks like this: many consumers unknown at once. One alone is never many. */
 function tooMany(
-  facts: Facts,
+  index: SnapshotIndex,
   suspects: readonly Suspect[],
   maxShare: number,
 ): (suspect: Suspect) => string | undefined {
   const percent = (share: number): string => `${Math.round(share * 100)}%`;
   const advice = `more than --max-share ${maxShare}: was the database restored from an old copy? If not, raise it`;
-  const all = facts.snapshot.consumers.size;
+  const all = index.snapshot.consumers.size;
   const share = suspects.length / all;
   if (suspects.length > 1 && share > maxShare) {
     return () => `${percent(share)} of all consumers are unknown, ${advice}`;
@@ -100,7 +100,7 @@ function tooMany(
   return ({ roots }) => {
     for (const root of roots) {
       const here = suspects.filter((each) => each.roots.includes(root)).length;
-      const ratio = here / facts.holdersIn(root).length;
+      const ratio = here / index.holdersIn(root).length;
       if (here > 1 && ratio > maxShare) {
         return `${percent(ratio)} of the provider's consumers are unknown, ${advice}`;
       }

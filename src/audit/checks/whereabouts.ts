@@ -1,5 +1,5 @@
 import type { Amounts, Held, Migration, Server } from "../read/records.js";
-import type { Facts } from "./inputs.js";
+import type { SnapshotIndex } from "./inputs.js";
 import { differences, needOf } from "./need.js";
 
 /** A tree that is not the server's own, on which it holds something. */
@@ -24,53 +24,53 @@ export interface Whereabouts {
 }
 
 /** The place of every server that can be judged: at rest, on a compute node that is known and has a provider. */
-export function whereabouts(facts: Facts): readonly Whereabouts[] {
-  return [...facts.snapshot.servers.values()].flatMap((server) => {
-    const node = facts.nodeOf(server);
-    return node && facts.provider(node.uuid) && facts.isAtRest(server) ? [locate(facts, server, node.uuid)] : [];
+export function whereabouts(index: SnapshotIndex): readonly Whereabouts[] {
+  return [...index.snapshot.servers.values()].flatMap((server) => {
+    const node = index.nodeOf(server);
+    return node && index.provider(node.uuid) && index.isAtRest(server) ? [locate(index, server, node.uuid)] : [];
   });
 }
 
-function locate(facts: Facts, server: Server, root: string): Whereabouts {
-  const held = facts.heldBy(server.id);
-  const home = homeOf(facts, root);
+function locate(index: SnapshotIndex, server: Server, root: string): Whereabouts {
+  const held = index.heldBy(server.id);
+  const home = homeOf(index, root);
   const own = Object.fromEntries(Object.entries(held).filter(([uuid]) => home.has(uuid)));
-  const owedBy = Object.keys(own).length === 0 ? creditor(facts, server, home) : undefined;
-  return { server, root, own, elsewhere: elsewhere(facts, server, home), ...(owedBy ? { owedBy } : {}) };
+  const owedBy = Object.keys(own).length === 0 ? creditor(index, server, home) : undefined;
+  return { server, root, own, elsewhere: elsewhere(index, server, home), ...(owedBy ? { owedBy } : {}) };
 }
 
 /** A tree with what is shared with it. */
-function homeOf(facts: Facts, root: string): ReadonlySet<string> {
-  return new Set([...facts.treeOf(root), ...facts.sharersOf(root)]);
+function homeOf(index: SnapshotIndex, root: string): ReadonlySet<string> {
+  return new Set([...index.treeOf(root), ...index.sharersOf(root)]);
 }
 
 /** Trees of compute nodes, known or gone, beside the server's home. Providers that are not Nova's are not looked at. */
-export function elsewhere(facts: Facts, server: Server, home: ReadonlySet<string>): readonly Elsewhere[] {
-  const strange = Object.keys(facts.heldBy(server.id)).filter((uuid) => !home.has(uuid));
-  const isNovas = (uuid: string) => ["compute", "nodeless"].includes(facts.kindOf(uuid));
-  const roots = new Set(strange.filter(isNovas).map((uuid) => facts.rootOf(uuid)));
+export function elsewhere(index: SnapshotIndex, server: Server, home: ReadonlySet<string>): readonly Elsewhere[] {
+  const strange = Object.keys(index.heldBy(server.id)).filter((uuid) => !home.has(uuid));
+  const isNovas = (uuid: string) => ["compute", "nodeless"].includes(index.kindOf(uuid));
+  const roots = new Set(strange.filter(isNovas).map((uuid) => index.rootOf(uuid)));
   return [...roots].map((root) => {
-    const shared = facts.sharersOf(root);
-    const providers = strange.filter((uuid) => facts.rootOf(uuid) === root || shared.includes(uuid));
-    const explainedBy = facts.movesOf(server).find((move) => explains(facts, server, move, root));
+    const shared = index.sharersOf(root);
+    const providers = strange.filter((uuid) => index.rootOf(uuid) === root || shared.includes(uuid));
+    const explainedBy = index.movesOf(server).find((move) => explains(index, server, move, root));
     return { root, providers, ...(explainedBy ? { explainedBy } : {}) };
   });
 }
 
 /** The move left its source's half with the server itself: the Pike way until confirmed, an evacuation until cleaned up. */
-function explains(facts: Facts, server: Server, move: Migration, root: string): boolean {
-  const fromThere = facts.node(root) ? facts.sourceOf(move)?.uuid === root : move.sourceNode === facts.name(root);
+function explains(index: SnapshotIndex, server: Server, move: Migration, root: string): boolean {
+  const fromThere = index.node(root) ? index.sourceOf(move)?.uuid === root : move.sourceNode === index.name(root);
   const evacuated = move.type === "evacuation" && move.status === "done";
-  return fromThere && (evacuated || facts.unconfirmed(server) === move);
+  return fromThere && (evacuated || index.unconfirmed(server) === move);
 }
 
 /** The ended migration that kept what its server needs at home: a revert or a roll-back that could not give it back. */
-function creditor(facts: Facts, server: Server, home: ReadonlySet<string>): Migration | undefined {
-  return facts.movesOf(server).find(({ uuid, status }) => {
+function creditor(index: SnapshotIndex, server: Server, home: ReadonlySet<string>): Migration | undefined {
+  return index.movesOf(server).find(({ uuid, status }) => {
     if (uuid === null || status === "finished") {
       return false;
     }
-    const held = facts.heldBy(uuid);
+    const held = index.heldBy(uuid);
     const uuids = Object.keys(held);
     return (
       uuids.length > 0 && uuids.every((each) => home.has(each)) && differences(total(held), needOf(server)).length === 0

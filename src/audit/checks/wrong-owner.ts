@@ -1,13 +1,13 @@
 import type { Finding } from "./finding.js";
-import type { Facts } from "./inputs.js";
+import type { SnapshotIndex } from "./inputs.js";
 import { migrationSubject, serverSubject } from "./subjects.js";
 
 /** A consumer whose project or user is not its server's: another project's quota pays for it. */
-export function wrongOwners(facts: Facts): Finding[] {
-  return [...facts.snapshot.records.values()].flatMap((record) => {
-    const move = facts.migration(record.uuid);
-    const server = facts.snapshot.servers.get(move?.server ?? record.uuid);
-    if (!server || server.userId === null || record.generation === null || !facts.isAtRest(server)) {
+export function wrongOwners(index: SnapshotIndex): Finding[] {
+  return [...index.snapshot.records.values()].flatMap((record) => {
+    const move = index.migration(record.uuid);
+    const server = index.snapshot.servers.get(move?.server ?? record.uuid);
+    if (!server || server.userId === null || record.generation === null || !index.isAtRest(server)) {
       return [];
     }
     const { projectId, userId } = server;

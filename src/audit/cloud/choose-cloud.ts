@@ -14,7 +14,7 @@ export interface CloudChoice {
   readonly cwd: string;
   readonly home?: string;
   /** clouds.yaml of the local cluster, and its cloud: for a command that names none, or that `asked` for this one. */
-  readonly local: { readonly file: string; readonly cloud: string; readonly asked?: boolean };
+  readonly local: { readonly file: string; readonly cloud: string; readonly requested?: boolean };
 }
 
 /** Nothing says which cloud, and there is no local one. */
@@ -50,14 +50,14 @@ export async function localCloud(files: Files, local: CloudChoice["local"]): Pro
 async function chooseSettings(files: Files, choice: CloudChoice): Promise<Settings> {
   const { environment, cwd, home, local } = choice;
   const variable = (name: string): string | undefined => environment[name] || undefined;
-  if (choice.cloud === undefined && local.asked === true) {
+  if (choice.cloud === undefined && local.requested === true) {
     return localSettings(files, local);
   }
   const cloud = choice.cloud ?? variable("OS_CLOUD");
   if (cloud !== undefined) {
-    const given = variable("OS_CLIENT_CONFIG_FILE");
+    const configuredFile = variable("OS_CLIENT_CONFIG_FILE");
     const folders = searchPath(cwd, home).flatMap((folder) => [`${folder}/clouds.yaml`, `${folder}/clouds.yml`]);
-    return readCloudsFile(files, given === undefined ? folders : [given, ...folders], cloud);
+    return readCloudsFile(files, configuredFile === undefined ? folders : [configuredFile, ...folders], cloud);
   }
   if (variable("OS_AUTH_URL") !== undefined) {
     return {
@@ -69,12 +69,12 @@ async function chooseSettings(files: Files, choice: CloudChoice): Promise<Settin
   return localSettings(files, local);
 }
 
-async function localSettings(files: Files, { file, cloud, asked }: CloudChoice["local"]): Promise<Settings> {
+async function localSettings(files: Files, { file, cloud, requested }: CloudChoice["local"]): Promise<Settings> {
   if ((await files.readIfPresent(file)) !== undefined) {
     return readCloudsFile(files, [file], cloud);
   }
   throw new NoLocalCloud(
-    asked === true ? `${file}: there is no local cluster; start one with "compute-cluster up"` : NO_CLOUD,
+    requested === true ? `${file}: there is no local cluster; start one with "compute-cluster up"` : NO_CLOUD,
   );
 }
 

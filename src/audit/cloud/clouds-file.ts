@@ -34,22 +34,22 @@ export async function readCloudsFile(
     throw new CloudConfigInvalid(`${path}:1: expected a mapping "clouds:" with named clouds`);
   }
   const names = clouds.items.map(({ key }) => String(key));
-  const wanted = name ?? (names.length === 1 ? names[0] : undefined);
-  if (wanted === undefined) {
+  const cloudName = name ?? (names.length === 1 ? names[0] : undefined);
+  if (cloudName === undefined) {
     throw new CloudConfigInvalid(`${path}: holds the clouds ${names.join(", ")}; name one with --os-cloud`);
   }
-  const pair = clouds.items.find(({ key }) => String(key) === wanted);
+  const pair = clouds.items.find(({ key }) => String(key) === cloudName);
   if (!pair) {
-    throw new CloudConfigInvalid(`${path}: expected a cloud ${wanted}, found ${names.join(", ") || "none"}`);
+    throw new CloudConfigInvalid(`${path}: expected a cloud ${cloudName}, found ${names.join(", ") || "none"}`);
   }
   const secure = await firstPresent(files, paths.map(securePath));
-  const values = new Map([...settingsIn(main, pair), ...settingsOf(secure, wanted)]);
+  const values = new Map([...settingsIn(main, pair), ...settingsOf(secure, cloudName)]);
   const line = lineOf(rangeOf(pair));
-  refuseUnsupported(values, `${path}:${line}`);
+  assertSupported(values, `${path}:${line}`);
   return {
-    name: wanted,
+    name: cloudName,
     get: (key) => values.get(key)?.value,
-    place: (key) => values.get(key)?.place ?? `${path}:${line} (cloud ${wanted})`,
+    place: (key) => values.get(key)?.place ?? `${path}:${line} (cloud ${cloudName})`,
   };
 }
 
@@ -139,7 +139,7 @@ function rangeOf({ key }: Pair): number | undefined {
 }
 
 /** What would otherwise be ignored, and change what is asked or trusted. */
-function refuseUnsupported(values: ReadonlyMap<string, Setting>, place: string): void {
+function assertSupported(values: ReadonlyMap<string, Setting>, place: string): void {
   if (values.has("profile") && !values.has("auth_url")) {
     throw new CloudConfigInvalid(`${place}: profiles are not supported; put auth_url below auth`);
   }

@@ -24,12 +24,12 @@ export class EndpointNotFound extends CloudError {
 }
 
 /** What answers there does not speak the expected API, or is too old for it. */
-export class UnexpectedAnswer extends CloudError {
+export class UnexpectedResponseError extends CloudError {
   override readonly name = "UnexpectedAnswer";
 }
 
 /** An answer that is no success: 401 credentials, 403 a missing role, 404, 409 and so on. */
-export class CloudRefused extends CloudError {
+export class CloudRejectedError extends CloudError {
   override readonly name = "CloudRefused";
   readonly status: number;
 

@@ -8,7 +8,7 @@ import { withoutTrailingSlash } from "../../placement-client/access/placement-ac
 import { asRecord, asString, parseJson } from "../../placement-client/json.js";
 import type { HttpClient } from "../../runtime/http.js";
 import type { CloudConfig, ServiceType } from "./cloud-config.js";
-import { CloudRefused, EndpointNotFound, UnexpectedAnswer } from "./errors.js";
+import { CloudRejectedError, EndpointNotFound, UnexpectedResponseError } from "./errors.js";
 import { reachable } from "./reachable.js";
 
 /** A token, and where it is good for. */
@@ -28,21 +28,27 @@ export async function logIn(http: HttpClient, config: CloudConfig): Promise<Logi
     `Identity of cloud ${config.name}; check auth_url`,
   );
   if (status === 401) {
-    throw new CloudRefused(401, `Identity at ${url} ${REFUSED[credentials.kind]}`);
+    throw new CloudRejectedError(401, `Identity at ${url} ${REJECTION_HINTS[credentials.kind]}`);
   }
   if (status === 404) {
-    throw new CloudRefused(404, `${url} answered 404: no Identity v3 there; check auth_url of cloud ${config.name}`);
+    throw new CloudRejectedError(
+      404,
+      `${url} answered 404: no Identity v3 there; check auth_url of cloud ${config.name}`,
+    );
   }
   if (status === 403) {
-    throw new CloudRefused(403, `Identity at ${url} refuses a token (403) to these credentials; ask whoever runs it`);
+    throw new CloudRejectedError(
+      403,
+      `Identity at ${url} refuses a token (403) to these credentials; ask whoever runs it`,
+    );
   }
   if (token === undefined) {
-    throw new UnexpectedAnswer(`Identity at ${url} answered ${status} where 201 with a token was expected`);
+    throw new UnexpectedResponseError(`Identity at ${url} answered ${status} where 201 with a token was expected`);
   }
   return { token, endpoints: endpointsIn(body, config, url) };
 }
 
-const REFUSED: Readonly<Record<Credentials["kind"], string>> = {
+const REJECTION_HINTS: Readonly<Record<Credentials["kind"], string>> = {
   password: "refused the user or the password (401); check username, password, the project and the domains",
   token: "refused the token (401): it has expired or was never one of this cloud; get a new one",
   application_credential:
@@ -58,14 +64,14 @@ function endpointsIn(body: string, config: CloudConfig, url: string): Login["end
     if (error instanceof EndpointNotFound) {
       throw error;
     }
-    throw new UnexpectedAnswer(`Identity at ${url} answered no token that can be read`, { cause: error });
+    throw new UnexpectedResponseError(`Identity at ${url} answered no token that can be read`, { cause: error });
   }
 }
 
 function endpointOf(catalog: unknown, service: ServiceType, config: CloudConfig): string {
-  const given = config.endpoints[service];
-  if (given !== undefined) {
-    return withoutTrailingSlash(given);
+  const configuredUrl = config.endpoints[service];
+  if (configuredUrl !== undefined) {
+    return withoutTrailingSlash(configuredUrl);
   }
   if (catalog === undefined && config.credentials.kind !== "application_credential" && config.scope === undefined) {
     throw new EndpointNotFound(

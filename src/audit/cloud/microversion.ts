@@ -1,4 +1,4 @@
-import { UnexpectedAnswer } from "./errors.js";
+import { UnexpectedResponseError } from "./errors.js";
 
 /** A version range as a service tells it: majors are always the same, so only minors count. */
 export interface Range {
@@ -14,13 +14,13 @@ export interface Knows {
   readonly because: string;
 }
 
-/** @throws {UnexpectedAnswer} the service is too old */
+/** @throws {UnexpectedResponseError} the service is too old */
 export function negotiate(service: string, major: number, range: Range, knows: Knows): number {
   const agreed = Math.min(range.maximum, knows.most);
   if (agreed >= knows.least && range.minimum <= agreed) {
     return agreed;
   }
-  throw new UnexpectedAnswer(
+  throw new UnexpectedResponseError(
     `${service} offers microversions ${major}.${range.minimum} to ${major}.${range.maximum}; ` +
       `at least ${major}.${knows.least} is needed (${knows.because})`,
   );

@@ -1,7 +1,7 @@
 import { asArray, asRecord, parseJson } from "../../placement-client/json.js";
 import type { HttpClient, HttpResponse } from "../../runtime/http.js";
 import type { CloudConfig, ServiceType } from "./cloud-config.js";
-import { CloudRefused, UnexpectedAnswer } from "./errors.js";
+import { CloudRejectedError, UnexpectedResponseError } from "./errors.js";
 import { type Login, logIn } from "./keystone.js";
 import { type Knows, minorOf, negotiate, type Range } from "./microversion.js";
 import { reachable } from "./reachable.js";
@@ -34,11 +34,11 @@ export async function openCloud(http: HttpClient, config: CloudConfig): Promise<
 }
 
 async function versionOf(session: Session, service: ServiceType, major: number, knows: Knows): Promise<number> {
-  const answer = await session.send(service, { method: "GET", path: "/" });
-  const range = rangeIn(answer);
+  const response = await session.send(service, { method: "GET", path: "/" });
+  const range = rangeIn(response);
   if (!range) {
-    throw new UnexpectedAnswer(
-      `the ${service} endpoint answered ${answer.status} where its microversions were expected; check the catalog's URL`,
+    throw new UnexpectedResponseError(
+      `the ${service} endpoint answered ${response.status} where its microversions were expected; check the catalog's URL`,
     );
   }
   return negotiate(`the ${service} service`, major, range, knows);
@@ -68,9 +68,9 @@ class Session {
 
   readonly send: Send = async (service, request) => {
     const login = this.#current();
-    const answer = await this.#ask(await login, service, request);
-    if (answer.status !== 401) {
-      return answer;
+    const response = await this.#ask(await login, service, request);
+    if (response.status !== 401) {
+      return response;
     }
     // The first request that is refused logs in again for all.
     if (this.#login === login) {
@@ -80,7 +80,7 @@ class Session {
     if (again.status !== 401) {
       return again;
     }
-    throw new CloudRefused(
+    throw new CloudRejectedError(
       401,
       `the ${service} service does not accept the token of cloud ${this.#config.name} (401), though Identity gave it`,
     );

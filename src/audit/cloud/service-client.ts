@@ -1,7 +1,7 @@
 import { asArray, asRecord, parseJson } from "../../placement-client/json.js";
 import type { HttpMethod, HttpResponse } from "../../runtime/http.js";
 import type { ServiceType } from "./cloud-config.js";
-import { CloudRefused, UnexpectedAnswer } from "./errors.js";
+import { CloudRejectedError, UnexpectedResponseError } from "./errors.js";
 
 /** Sends one request to a service of the cloud, with a token. @throws {CloudError} nothing answered, or 401 twice */
 export type Send = (service: ServiceType, request: ServiceRequest) => Promise<HttpResponse>;
@@ -40,23 +40,23 @@ export class ServiceClient {
 
   /** The body of a success. @throws {CloudError} */
   async get(path: string, options: Options = {}): Promise<Readonly<Record<string, unknown>>> {
-    const answer = await this.request("GET", path, options);
-    if (answer.status >= 300) {
-      throw refusal(this.type, "GET", path, answer);
+    const response = await this.request("GET", path, options);
+    if (response.status >= 300) {
+      throw toRejectedError(this.type, "GET", path, response);
     }
-    return bodyOf(this.type, path, answer);
+    return bodyOf(this.type, path, response);
   }
 
   /** As {@link get}; undefined for 404. */
   async find(path: string, options: Options = {}): Promise<Readonly<Record<string, unknown>> | undefined> {
-    const answer = await this.request("GET", path, options);
-    if (answer.status === 404) {
+    const response = await this.request("GET", path, options);
+    if (response.status === 404) {
       return undefined;
     }
-    if (answer.status >= 300) {
-      throw refusal(this.type, "GET", path, answer);
+    if (response.status >= 300) {
+      throw toRejectedError(this.type, "GET", path, response);
     }
-    return bodyOf(this.type, path, answer);
+    return bodyOf(this.type, path, response);
   }
 }
 
@@ -64,15 +64,20 @@ function bodyOf(service: string, path: string, { body }: HttpResponse): Readonly
   try {
     return asRecord(parseJson(body));
   } catch (error) {
-    throw new UnexpectedAnswer(`GET ${path} was not answered by a ${service} service`, { cause: error });
+    throw new UnexpectedResponseError(`GET ${path} was not answered by a ${service} service`, { cause: error });
   }
 }
 
-function refusal(service: ServiceType, method: string, path: string, answer: HttpResponse): CloudRefused {
-  const said = `${method} ${path} at the ${service} service answered ${answer.status}${detail(answer.body)}`;
+function toRejectedError(
+  service: ServiceType,
+  method: string,
+  path: string,
+  response: HttpResponse,
+): CloudRejectedError {
+  const message = `${method} ${path} at the ${service} service answered ${response.status}${detail(response.body)}`;
   const advice =
-    answer.status === 403 ? "; the credentials lack a role: the audit reads all projects and needs admin" : "";
-  return new CloudRefused(answer.status, said + advice);
+    response.status === 403 ? "; the credentials lack a role: the audit reads all projects and needs admin" : "";
+  return new CloudRejectedError(response.status, message + advice);
 }
 
 /** What the service says of it, on one line. */

@@ -42,12 +42,12 @@ export function readCloudConfig(settings: Settings): CloudConfig {
 }
 
 function readTls(settings: Settings): { readonly tls?: CloudTls } {
-  const given = (["cacert", "cert", "key"] as const).flatMap((key) => {
+  const paths = (["cacert", "cert", "key"] as const).flatMap((key) => {
     const path = settings.get(key);
     return path === undefined ? [] : [[key, path] as const];
   });
   const verify = (flag(settings, "verify") ?? true) && !(flag(settings, "insecure") ?? false);
-  return verify && given.length === 0 ? {} : { tls: { verify, ...Object.fromEntries(given) } };
+  return verify && paths.length === 0 ? {} : { tls: { verify, ...Object.fromEntries(paths) } };
 }
 
 /** @throws {CloudConfigInvalid} */

@@ -4,23 +4,23 @@ import type { ConsumerChange, ConsumerState, Edit } from "./plan.js";
 
 export type DraftEdit = Edit;
 
-interface Wish {
+interface RemedyRequest {
   readonly finding: Finding;
   readonly remedy: ConsumerRemedy;
 }
 
 /** One edit a consumer, whatever was found about it; consumers that hand something over share one. */
 export function editConsumers(findings: readonly Finding[], { records }: Snapshot): DraftEdit[] {
-  const groups = groupWishes(findings);
-  return [...new Set(groups.values())].flatMap((wishes) => {
-    const consumers = [...new Set(wishes.flatMap(({ remedy }) => consumersOf(remedy)))];
+  const groups = groupByConsumer(findings);
+  return [...new Set(groups.values())].flatMap((requests) => {
+    const consumers = [...new Set(requests.flatMap(({ remedy }) => consumersOf(remedy)))];
     const read = consumers.flatMap((uuid) => records.get(uuid) ?? []);
     if (read.length < consumers.length) {
       return [];
     }
     const changes = changesOf(
       read,
-      wishes.map(({ remedy }) => remedy),
+      requests.map(({ remedy }) => remedy),
     ).filter(({ before, after }) => JSON.stringify(before) !== JSON.stringify(after));
     if (changes.length === 0) {
       return [];
@@ -32,8 +32,8 @@ export function editConsumers(findings: readonly Finding[], { records }: Snapsho
       after: before,
     }));
     return {
-      findings: [...new Set(wishes.map(({ finding }) => finding.code))],
-      reason: [...new Set(wishes.map(({ finding }) => finding.explanation))].join("; "),
+      findings: [...new Set(requests.map(({ finding }) => finding.code))],
+      reason: [...new Set(requests.map(({ finding }) => finding.explanation))].join("; "),
       action: { kind: "allocations" as const, consumers: changes },
       inverse: { kind: "allocations" as const, consumers: inverse },
     };
@@ -45,8 +45,8 @@ function consumersOf(remedy: ConsumerRemedy): readonly string[] {
 }
 
 /** Wishes by consumer; those that have a consumer in common are one list. */
-function groupWishes(findings: readonly Finding[]): ReadonlyMap<string, Wish[]> {
-  const groups = new Map<string, Wish[]>();
+function groupByConsumer(findings: readonly Finding[]): ReadonlyMap<string, RemedyRequest[]> {
+  const groups = new Map<string, RemedyRequest[]>();
   for (const finding of findings) {
     for (const remedy of finding.remedies) {
       if (!("consumer" in remedy)) {

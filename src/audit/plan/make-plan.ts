@@ -22,12 +22,12 @@ export function makePlan(
     const remedies = finding.remedies.filter((remedy) => isProviderRemedy(remedy));
     return remedies.map((remedy) => ({ finding, remedy }));
   });
-  const kept = new Set(
+  const retained = new Set(
     drafts.filter(({ remedy }) => stillHeld(remedy, snapshot, allocations)).map(({ finding }) => finding),
   );
   const wipes = countWipes(allocations);
   const edits = drafts
-    .filter(({ finding }) => !kept.has(finding))
+    .filter(({ finding }) => !retained.has(finding))
     .flatMap(({ finding, remedy }) => {
       const edit = editProvider(remedy, snapshot, details, wipes);
       return edit ? [{ ...edit, findings: [finding.code], reason: finding.explanation }] : [];
@@ -37,13 +37,13 @@ export function makePlan(
   const ordered = [...edits.filter((edit) => !isLast(edit)), ...allocations, ...edits.filter(isLast)];
   const done = new Set(allocations.flatMap(({ action }) => consumersIn(action)));
   return {
-    findings: findings.map((finding) => settle(finding, kept, done)),
+    findings: findings.map((finding) => settle(finding, retained, done)),
     plan: { version: 1, cloud, edits: ordered },
   };
 }
 
-function settle(finding: Finding, kept: ReadonlySet<Finding>, done: ReadonlySet<string>): Finding {
-  if (kept.has(finding)) {
+function settle(finding: Finding, retained: ReadonlySet<Finding>, done: ReadonlySet<string>): Finding {
+  if (retained.has(finding)) {
     return {
       ...finding,
       remedies: [],

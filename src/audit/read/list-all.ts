@@ -1,4 +1,4 @@
-import { CloudRefused } from "../cloud/errors.js";
+import { CloudRejectedError } from "../cloud/errors.js";
 import type { ServiceClient } from "../cloud/service-client.js";
 import { asArray, asRecord } from "./fields.js";
 import type { OnProgress } from "./records.js";
@@ -25,7 +25,7 @@ export async function listAll(client: ServiceClient, list: List, onProgress: OnP
     try {
       return await readPages(client, list, onProgress);
     } catch (error) {
-      const markerGone = error instanceof CloudRefused && error.status === 400 && /marker/i.test(error.message);
+      const markerGone = error instanceof CloudRejectedError && error.status === 400 && /marker/i.test(error.message);
       if (!markerGone || attempt === ATTEMPTS) {
         throw error;
       }

@@ -1,6 +1,6 @@
 import { sizesFromApi } from "../../records/flavor.js";
 import type { FlavorNeed } from "../../records/resource-request.js";
-import { UnexpectedAnswer } from "../cloud/errors.js";
+import { UnexpectedResponseError } from "../cloud/errors.js";
 import type { ServiceClient } from "../cloud/service-client.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord, numberOr, timeOf } from "./fields.js";
 import { listAll } from "./list-all.js";
@@ -30,7 +30,7 @@ function serverOf(entry: Entry): Server {
   const status = asString(entry.status);
   // A server in a cell that does not answer has little more than its id (2.69).
   if (status !== "UNKNOWN" && !(HOST in entry)) {
-    throw new UnexpectedAnswer(
+    throw new UnexpectedResponseError(
       `server ${String(entry.id)} is shown without ${HOST}: these credentials lack the admin role`,
     );
   }

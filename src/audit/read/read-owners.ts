@@ -21,7 +21,7 @@ export async function readOwners(
   snapshot: Pick<Snapshot, "servers" | "migrations" | "consumers">,
   { thorough, onProgress }: { readonly thorough: boolean; readonly onProgress: OnProgress },
 ): Promise<Map<string, ConsumerRecord>> {
-  const { owners, strangers } = groupByOwner(snapshot);
+  const { owners, strangers: unknownConsumers } = groupByOwner(snapshot);
   const records = new Map<string, ConsumerRecord>();
   const read = async (consumers: readonly Consumer[]): Promise<void> => {
     let done = 0;
@@ -34,7 +34,7 @@ export async function readOwners(
       records.set(record.uuid, record);
     }
   };
-  await read(strangers);
+  await read(unknownConsumers);
   const checked = await mapConcurrently(owners, CONCURRENCY, async (owner) => {
     const same = !thorough && (await addsUp(placement, owner, [...records.values()]));
     return same ? [] : owner.consumers;
@@ -46,11 +46,11 @@ export async function readOwners(
 function groupByOwner({ servers, migrations, consumers }: Pick<Snapshot, "servers" | "migrations" | "consumers">) {
   const serverOf = new Map(migrations.flatMap(({ uuid, server }) => (uuid === null ? [] : [[uuid, server] as const])));
   const owners = new Map<string, Owner>();
-  const strangers: Consumer[] = [];
+  const unknownConsumers: Consumer[] = [];
   for (const consumer of consumers.values()) {
     const server = servers.get(consumer.uuid) ?? servers.get(serverOf.get(consumer.uuid) ?? "");
     if (server === undefined) {
-      strangers.push(consumer);
+      unknownConsumers.push(consumer);
     } else if (server.userId !== null) {
       const { projectId, userId } = server;
       const key = `${projectId}/${userId}`;
@@ -59,7 +59,7 @@ function groupByOwner({ servers, migrations, consumers }: Pick<Snapshot, "server
       owners.set(key, owner);
     }
   }
-  return { owners: [...owners.values()], strangers };
+  return { owners: [...owners.values()], strangers: unknownConsumers };
 }
 
 /** Whether Placement's usages of the project and user are the sum of what these consumers hold. */

@@ -1,5 +1,5 @@
 import { mapConcurrently } from "../../runtime/queue.js";
-import { CloudRefused } from "../cloud/errors.js";
+import { CloudRejectedError } from "../cloud/errors.js";
 import type { ServiceClient } from "../cloud/service-client.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord, numberOr } from "./fields.js";
 import type { Consumer, ConsumerRecord, Held, Inventory, OnProgress, Provider } from "./records.js";
@@ -49,7 +49,7 @@ async function withTrait(placement: ServiceClient, trait: string): Promise<reado
   try {
     return uuidsIn(await placement.get(`/resource_providers?required=${trait}`));
   } catch (error) {
-    if (error instanceof CloudRefused && error.status === 400) {
+    if (error instanceof CloudRejectedError && error.status === 400) {
       return [];
     }
     throw error;

@@ -3,7 +3,7 @@ import { faultPoint } from "../../agent/operations/flow/step-list.js";
 import { STEP_NAMES } from "../../agent/operations/table.js";
 import { DRIVER_POINTS } from "../../faults/driver-faults.js";
 import { FaultFile } from "../../faults/fault-file.js";
-import { DOOR_POINTS } from "../../faults/fault-injection.js";
+import { RUNTIME_FAULT_POINTS } from "../../faults/fault-injection.js";
 import { type FaultPoint, faultTable } from "../../faults/fault-rules.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
@@ -13,7 +13,7 @@ const STEP_POINTS: readonly FaultPoint[] = Object.entries(STEP_NAMES).flatMap(([
 );
 
 /** Everything that can be made to fail in an agent. */
-export const AGENT_FAULTS = faultTable([...DRIVER_POINTS, ...DOOR_POINTS, PLUG_POINT, ...STEP_POINTS]);
+export const AGENT_FAULTS = faultTable([...DRIVER_POINTS, ...RUNTIME_FAULT_POINTS, PLUG_POINT, ...STEP_POINTS]);
 
 /** Follows the faults that are set in the agent's `state_path`. */
 export async function openFaults(statePath: string, runtime: Runtime): Promise<FaultFile> {

@@ -41,7 +41,7 @@ export async function agentTls(
   if (url === null || ca === null) {
     return { tls, ...sections };
   }
-  refuseOthers(ca, cafile === null ? "[conductor] ca" : `${cafile} ([conductor] cafile)`);
+  assertCertificate(ca, cafile === null ? "[conductor] ca" : `${cafile} ([conductor] cafile)`);
   const { origin } = new URL(url.replace(/^ws/, "http"));
   return { tls, ...sections, trusted: new Map([[origin, { verify: true, ca }]]) };
 }
@@ -54,7 +54,7 @@ export function tlsOptionsOf({ driver, driverConfig }: Pick<LoadedConfig, "drive
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
 /** @throws {TlsUnusable} it is no certificate. */
-function refuseOthers(ca: string, place: string): void {
+function assertCertificate(ca: string, place: string): void {
   const wrong = new TlsUnusable(
     `${place} has no certificate that can be read; expected that of the control plane's authority in PEM, as compute-cluster join writes it`,
   );

@@ -5,7 +5,7 @@ import { parseTransportUrl, withoutPasswords } from "../../nova-rpc/transport/tr
 import type { BrokerAddress, BrokerTls } from "../../runtime/message-broker.js";
 import { connectToAmqp } from "../../runtime/node/amqp-broker.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { tellParent } from "../ui/parent.js";
+import { notifyParent } from "../ui/parent.js";
 
 /** What nova.conf says cannot be done together. */
 class UnsupportedConfiguration extends Error {
@@ -21,7 +21,7 @@ export async function brokerAddress(
   transportUrl: string,
   runtime: Runtime,
 ): Promise<BrokerAddress> {
-  refuseContradictions(config);
+  assertConsistent(config);
   const { ssl } = config.osloMessagingRabbit;
   return { ...parseTransportUrl(transportUrl), tls: ssl ? await tlsOf(config, runtime) : null };
 }
@@ -48,15 +48,15 @@ export async function connectNova(
     ignoreNetworks: config.computeAgent.ignoreNetworks,
     ...options,
   });
-  let told = false;
+  let isReported = false;
   connection.onState((state, detail) => {
-    if (state === "waiting" && !told) {
-      told = true;
+    if (state === "waiting" && !isReported) {
+      isReported = true;
       runtime.logger.warn(`no control plane: ${detail}. Trying again until it answers; Ctrl-C gives up`);
-      tellParent({ type: "component", state: "waiting", detail: `no control plane: ${detail}` });
+      notifyParent({ type: "component", state: "waiting", detail: `no control plane: ${detail}` });
     }
-    if (state === "connected" && told) {
-      told = false;
+    if (state === "connected" && isReported) {
+      isReported = false;
       runtime.logger.info(`connected to the control plane at ${place}`);
       onAgain?.();
     }
@@ -79,7 +79,7 @@ export async function connectNova(
 }
 
 /** @throws {UnsupportedConfiguration} */
-function refuseContradictions({ conductor, placement }: NovaConfig): void {
+function assertConsistent({ conductor, placement }: NovaConfig): void {
   if (conductor.url !== null) {
     throw new UnsupportedConfiguration(
       "[DEFAULT] transport_url and [conductor] url are both set: the first is a real Nova's, the second compute-cluster's",

@@ -6,7 +6,7 @@ import { conductorUrl, readClusterInfo, type StateDir } from "../../control-plan
 import type { Files } from "../../runtime/files.js";
 import { backOff } from "../../runtime/retry.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { tellParent } from "../ui/parent.js";
+import { notifyParent } from "../ui/parent.js";
 import { version } from "../ui/version.js";
 
 /**
@@ -33,27 +33,27 @@ export async function connect(
     const { connectNova } = await import("./connect-nova.js");
     return connectNova(config, transportUrl, runtime, signal, options);
   }
-  let told = false;
-  const tell = (reason: string): void => {
-    if (told) {
+  let isReported = false;
+  const reportWaiting = (reason: string): void => {
+    if (isReported) {
       return;
     }
-    told = true;
+    isReported = true;
     const hint = reason.startsWith(NO_TLS) ? "" : `${controlPlaneHint(options.hosts ?? host, directory)}. `;
     runtime.logger.warn(`no control plane: ${reason}. ${hint}Trying again until it answers; Ctrl-C gives up`);
-    tellParent({ type: "component", state: "waiting", detail: `no control plane: ${reason}` });
+    notifyParent({ type: "component", state: "waiting", detail: `no control plane: ${reason}` });
   };
   const [{ url, joinToken }, { connectToConductor }] = await Promise.all([
-    locate(config, directory, runtime, tell, signal),
+    locate(config, directory, runtime, reportWaiting, signal),
     import("../../conductor-client/connect-to-conductor.js"),
   ]);
   const connection = connectToConductor({ url, joinToken, runtime, version: version() });
   connection.onState((state, detail) => {
     if (state === "waiting") {
-      tell(detail);
+      reportWaiting(detail);
     }
-    if (state === "connected" && told) {
-      told = false;
+    if (state === "connected" && isReported) {
+      isReported = false;
       runtime.logger.info(`connected to the control plane at ${url}`);
       options.onAgain?.();
     }
@@ -92,7 +92,7 @@ async function locate(
   config: NovaConfig,
   directory: StateDir,
   runtime: Runtime,
-  tell: (reason: string) => void,
+  reportWaiting: (reason: string) => void,
   signal: AbortSignal,
 ): Promise<{ readonly url: string; readonly joinToken: string }> {
   const { files, timers, random } = runtime;
@@ -102,7 +102,7 @@ async function locate(
     if (typeof found !== "string") {
       return found;
     }
-    tell(found);
+    reportWaiting(found);
     await timers.sleep(wait(attempt), signal);
   }
 }

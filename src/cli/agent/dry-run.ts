@@ -48,7 +48,7 @@ export async function printDryRun(options: AgentCommandOptions): Promise<number>
     } else {
       printReport(report, terminal);
     }
-    return report.refusal === null && report.providerConflicts.length === 0 ? ExitCode.ok : ExitCode.refused;
+    return report.refusal === null && report.providerConflicts.length === 0 ? ExitCode.ok : ExitCode.rejected;
   } finally {
     await connection.close();
     await runtime.http.close();
@@ -56,7 +56,7 @@ export async function printDryRun(options: AgentCommandOptions): Promise<number>
 }
 
 function printReport(report: DryRunReport, terminal: Terminal): void {
-  const { refusal, lease, providerConflicts, guests, allocations, instances, migrations } = report;
+  const { refusal: rejection, lease, providerConflicts, guests, allocations, instances, migrations } = report;
   if (lease !== null) {
     const effect =
       lease.freeIn === null
@@ -66,16 +66,16 @@ function printReport(report: DryRunReport, terminal: Terminal): void {
       `Another agent holds host ${report.host}: pid ${lease.pid} on machine ${lease.machine}; a start ${effect}.`,
     );
   }
-  if (refusal !== null) {
-    terminal.complain(`${report.host} would refuse to start (${refusal.code}): ${refusal.found}.`);
-    if (refusal.mend !== "") {
-      terminal.complain(`To mend it: ${refusal.mend}`);
+  if (rejection !== null) {
+    terminal.complain(`${report.host} would refuse to start (${rejection.code}): ${rejection.found}.`);
+    if (rejection.mend !== "") {
+      terminal.complain(`To mend it: ${rejection.mend}`);
     }
     return;
   }
-  for (const { found, mend } of providerConflicts) {
+  for (const { found, mend: hint } of providerConflicts) {
     terminal.complain(`${report.host} would start, but could not update Placement: ${found}.`);
-    terminal.complain(`To mend it: ${mend}`);
+    terminal.complain(`To mend it: ${hint}`);
   }
   if (guests.length + allocations.length + instances.length + migrations.length === 0) {
     terminal.print(`A start of ${report.host} would change nothing.`);

@@ -1,7 +1,7 @@
-import type { Opened } from "../../runtime/cleanup-stack.js";
+import type { CleanupStack } from "../../runtime/cleanup-stack.js";
 import type { Logger } from "../../runtime/logger.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { onParentGone, tellParent } from "../ui/parent.js";
+import { notifyParent, onParentGone } from "../ui/parent.js";
 
 /** When and why what an agent process does is to end. */
 export class EndOfProcess {
@@ -10,7 +10,7 @@ export class EndOfProcess {
   #broken: Error | undefined;
   readonly #rest: AbortSignal;
   #stop: () => void = () => {};
-  #asked = 0;
+  #stopRequests = 0;
 
   constructor(logger: Logger, rest: AbortSignal) {
     this.#logger = logger;
@@ -54,23 +54,23 @@ export class EndOfProcess {
 
   /** SIGINT's and SIGTERM's. */
   ask(): void {
-    this.#asked += 1;
+    this.#stopRequests += 1;
     // The second time the person means it; a half-done operation is what the next start mends.
-    if (this.#asked > 1) {
+    if (this.#stopRequests > 1) {
       this.#logger.warn("stopped a second time: the agent ends at once, whatever is under way");
       process.exit(ExitCode.failure);
     }
     this.#abort.abort();
-    tellParent({ type: "component", state: "stopping", detail: "" });
+    notifyParent({ type: "component", state: "stopping", detail: "" });
     this.#stop();
   }
 }
 
 /**
  * Ends with SIGINT, SIGTERM and the parent, and once the process is to rest.
- * @param opened takes what takes that back
+ * @param cleanup takes what takes that back
  */
-export function endOnSignals(logger: Logger, opened: Opened, rest: AbortSignal): EndOfProcess {
+export function endOnSignals(logger: Logger, cleanup: CleanupStack, rest: AbortSignal): EndOfProcess {
   const end = new EndOfProcess(logger, rest);
   const stop = () => end.ask();
   const cut = () => end.cut();
@@ -78,7 +78,7 @@ export function endOnSignals(logger: Logger, opened: Opened, rest: AbortSignal):
   process.on("SIGTERM", stop);
   rest.addEventListener("abort", cut);
   const forget = onParentGone(stop);
-  opened.add(() => {
+  cleanup.add(() => {
     process.off("SIGINT", stop);
     process.off("SIGTERM", stop);
     rest.removeEventListener("abort", cut);

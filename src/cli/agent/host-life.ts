@@ -1,12 +1,12 @@
 import type { AgentState } from "../../agent/context.js";
 import { Agent, type AgentOptions } from "../../agent/lifecycle/agent.js";
 import type { AgentMetrics } from "../../agent/metrics/metrics.js";
-import type { ConductorConnection, MortalSession } from "../../conductor-client/port.js";
+import type { ConductorConnection, KillableSession } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { FaultFile } from "../../faults/fault-file.js";
-import { createFaultDoors } from "../../faults/fault-injection.js";
-import { KnownTogether } from "../../placement-client/batched-lookups.js";
-import { mortalRuntime } from "../../runtime/killable-runtime.js";
+import { createFaultyRuntime } from "../../faults/fault-injection.js";
+import { SharedPlacementState } from "../../placement-client/batched-lookups.js";
+import { createKillableRuntime } from "../../runtime/killable-runtime.js";
 import { Life } from "../../runtime/life.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { within } from "../../runtime/within.js";
@@ -17,7 +17,7 @@ import type { LoadedConfig } from "./load-config.js";
 import type { MetricsOutlet } from "./metrics.js";
 import type { LiveHost } from "./pooled-host.js";
 import { reportClient } from "./report-client.js";
-import type { DriverStrays } from "./unhandled-driver-errors.js";
+import type { UnhandledDriverErrors } from "./unhandled-driver-errors.js";
 
 /** The connection is that of all hosts of the process. */
 function warnOfPartitions({ faults }: FaultFile, { logger }: Runtime): void {
@@ -35,12 +35,12 @@ export interface SharedParts {
   readonly runtime: Runtime;
   readonly connection: ConductorConnection;
   readonly outlet: MetricsOutlet;
-  readonly strays: DriverStrays;
+  readonly unhandledErrors: UnhandledDriverErrors;
   readonly traceDriver: boolean;
   /** What the agents say they are; undefined: what this build is. */
   readonly serviceVersion: number | undefined;
   /** By `[placement]`, which is one object for all hosts that have the same. */
-  readonly known: WeakMap<NovaConfig["placement"], KnownTogether>;
+  readonly known: WeakMap<NovaConfig["placement"], SharedPlacementState>;
 }
 
 export interface LifeOptions {
@@ -67,7 +67,7 @@ export class HostLife implements LiveHost {
   readonly #onProgress: (state: AgentState) => void;
   #faultFile: FaultFile | null;
   #agent: Agent | undefined;
-  #session: MortalSession | undefined;
+  #session: KillableSession | undefined;
   /** Why it is to end before there is an agent to end. */
   #broken: Error | undefined;
   #stopping = false;
@@ -83,7 +83,7 @@ export class HostLife implements LiveHost {
     this.host = compiled.config.defaults.host;
     this.#options = { config: compiled.config, driver, driverConfig, configFiles, changeDriver };
     this.#shared = shared;
-    this.#runtime = mortalRuntime(shared.runtime, this.#life);
+    this.#runtime = createKillableRuntime(shared.runtime, this.#life);
     this.#metrics = shared.outlet.forHost(this.host);
     this.#onServing = onServing;
   }
@@ -114,14 +114,14 @@ export class HostLife implements LiveHost {
     const faultFile = this.#faultFile ?? (await openFaults(config.defaults.statePath, this.#runtime));
     this.#faultFile = faultFile;
     try {
-      const doors = createFaultDoors(this.#runtime, faultFile.faults);
+      const faultRuntime = createFaultyRuntime(this.#runtime, faultFile.faults);
       if (isOwn) {
         warnOfPartitions(faultFile, this.#runtime);
       }
       const metrics = this.#shared.traceDriver
-        ? await traceDriver(this.#metrics, config.defaults.statePath, doors)
+        ? await traceDriver(this.#metrics, config.defaults.statePath, faultRuntime)
         : this.#metrics;
-      const agent = this.#makeAgent(doors, metrics, faultFile.faults);
+      const agent = this.#makeAgent(faultRuntime, metrics, faultFile.faults);
       this.#agent = agent;
       agent.onState((state) => this.#entered(state));
       if (this.#broken !== undefined) {
@@ -177,16 +177,16 @@ export class HostLife implements LiveHost {
     this.#agent?.reset();
   }
 
-  #makeAgent(runtime: Runtime, metrics: AgentMetrics, faults: Parameters<typeof createFaultDoors>[1]): Agent {
-    const { connection, outlet, strays, serviceVersion, known: knownBy } = this.#shared;
+  #makeAgent(runtime: Runtime, metrics: AgentMetrics, faults: Parameters<typeof createFaultyRuntime>[1]): Agent {
+    const { connection, outlet, unhandledErrors, serviceVersion, known: knownBy } = this.#shared;
     const { config, driver } = this.#options;
-    const known = knownBy.get(config.placement) ?? new KnownTogether();
+    const known = knownBy.get(config.placement) ?? new SharedPlacementState();
     knownBy.set(config.placement, known);
     const session = connection.host(this.host, { lease: !config.workarounds.upstreamQuirks.has("no-host-lease") });
     this.#session = session;
     outlet.watchHost(session);
     const create = (context: DriverContext) => {
-      strays.own(context, { metrics, alive: () => this.#life.alive, giveUp: (reason) => this.giveUp(reason) });
+      unhandledErrors.own(context, { metrics, alive: () => this.#life.alive, giveUp: (reason) => this.giveUp(reason) });
       return driver.create(context);
     };
     return new Agent({

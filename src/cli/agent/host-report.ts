@@ -1,8 +1,8 @@
 import type { AgentState } from "../../agent/context.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { tellParent } from "../ui/parent.js";
-import type { HostStanding } from "./pooled-host.js";
+import { notifyParent } from "../ui/parent.js";
+import type { AgentHostStatus } from "./pooled-host.js";
 
 /** Hears of the hosts of a process, and tells people and the parent. */
 export interface Report {
@@ -10,7 +10,7 @@ export interface Report {
   begin(): void;
   /** What an agent that lives is doing. */
   progress(host: string, state: AgentState): void;
-  changed(standing: HostStanding): void;
+  changed(status: AgentHostStatus): void;
   /** What an agent warned of while it started. */
   warned(host: string, message: string): void;
   /** Each serves, or has ended. */
@@ -18,47 +18,47 @@ export interface Report {
   /** The control plane answers again; in between it was said that hosts wait for it. */
   connectedAgain(): void;
   /** More hosts than the process can take. */
-  refuse(hosts: readonly string[]): void;
+  rejectHosts(hosts: readonly string[]): void;
   close(): void;
 }
 
-export type ReportDoors = Pick<Runtime, "logger" | "timers" | "processes">;
+export type ReportDeps = Pick<Runtime, "logger" | "timers" | "processes">;
 
 /** Tells how the only host of a process is. */
 export class HostReport implements Report {
-  readonly #doors: ReportDoors;
+  readonly #deps: ReportDeps;
   #state: AgentState | undefined;
 
-  constructor(doors: ReportDoors) {
-    this.#doors = doors;
+  constructor(deps: ReportDeps) {
+    this.#deps = deps;
   }
 
   progress(host: string, state: AgentState): void {
-    const { logger } = this.#doors;
+    const { logger } = this.#deps;
     this.#state = state;
     if (state === "serving") {
       logger.info(`host ${host} is serving`);
-      this.#tellServing();
+      this.#notifyServing();
     } else if (state !== "stopped" && state !== "failed" && state !== "draining") {
       logger.debug(`host ${host} is ${state}`);
-      tellParent({ type: "component", state: "starting", detail: state });
+      notifyParent({ type: "component", state: "starting", detail: state });
     }
   }
 
   connectedAgain(): void {
     if (this.#state === "serving") {
-      this.#tellServing();
+      this.#notifyServing();
     }
   }
 
-  #tellServing(): void {
-    tellParent({ type: "component", state: "ready", detail: `pid ${this.#doors.processes.pid}` });
+  #notifyServing(): void {
+    notifyParent({ type: "component", state: "ready", detail: `pid ${this.#deps.processes.pid}` });
   }
 
-  refuse(hosts: readonly string[]): void {
+  rejectHosts(hosts: readonly string[]): void {
     const detail = "an agent process with one host takes no others; start it with --pool";
     const changes = hosts.map((host) => ({ host, state: "failed" as const, detail, exitCode: ExitCode.usage }));
-    tellParent({ type: "host-states", changes });
+    notifyParent({ type: "host-states", changes });
   }
 
   // The caller that ends the process says why.

@@ -1,76 +1,78 @@
-import { refusalOf } from "../../agent/startup/rejections.js";
+import { toStartupRejection } from "../../agent/startup/rejections.js";
 import type { HostState } from "../../conductor-client/methods/session.js";
 import type { HostChange } from "../../control-plane/local/reports.js";
 import { foldHosts } from "../../records/host-range.js";
-import { Bursts } from "../../runtime/batches.js";
-import { tellParent } from "../ui/parent.js";
-import type { Report, ReportDoors } from "./host-report.js";
-import type { HostStanding } from "./pooled-host.js";
+import { Batcher } from "../../runtime/batches.js";
+import { notifyParent } from "../ui/parent.js";
+import type { Report, ReportDeps } from "./host-report.js";
+import type { AgentHostStatus } from "./pooled-host.js";
 
 /** Milliseconds between two lines about hosts that start. */
 const EVERY = 5_000;
 /** Milliseconds in which changes of many hosts become one line. */
-const TOGETHER = 1_000;
+const LOG_DELAY_MS = 1_000;
 /** Milliseconds in which hosts that start are told to the parent together: each message costs both processes as much as a request. */
-const TOLD_EVERY = 50;
+const NOTIFY_INTERVAL_MS = 50;
 /** Different warnings that are told of a start. */
-const MOST_WARNINGS = 20;
+const MAX_WARNINGS = 20;
 /** Characters of a list of hosts in a line of the log. */
 const LONGEST_LIST = 400;
 
 /** Tells how the many hosts of a process are, in lines that do not become more with their number. */
 export class HostsReport implements Report {
-  readonly #doors: ReportDoors;
-  readonly #standings = new Map<string, HostStanding>();
+  readonly #deps: ReportDeps;
+  readonly #standings = new Map<string, AgentHostStatus>();
   /** Hosts by what they warned of. */
   readonly #warnings = new Map<string, string[]>();
   /** What is not told yet. */
-  readonly #changed = new Map<string, HostStanding>();
-  readonly #toParent: Bursts<HostChange>;
+  readonly #changed = new Map<string, AgentHostStatus>();
+  readonly #toParent: Batcher<HostChange>;
   #starting = true;
   #cancelProgress: () => void = () => {};
   #cancelChanges: () => void = () => {};
 
-  constructor(doors: ReportDoors) {
-    this.#doors = doors;
-    this.#toParent = new Bursts(doors.timers, TOLD_EVERY, (changes) => tellParent({ type: "host-states", changes }));
+  constructor(deps: ReportDeps) {
+    this.#deps = deps;
+    this.#toParent = new Batcher(deps.timers, NOTIFY_INTERVAL_MS, (changes) =>
+      notifyParent({ type: "host-states", changes }),
+    );
   }
 
   progress(): void {}
-  refuse(): void {}
+  rejectHosts(): void {}
 
   /** Says every few seconds how far it is, until all are started. */
   begin(): void {
-    this.#cancelProgress = this.#doors.timers.after(EVERY, () => {
+    this.#cancelProgress = this.#deps.timers.after(EVERY, () => {
       const text = this.#counted();
-      this.#doors.logger.info(text);
-      tellParent({ type: "component", state: "starting", detail: text });
+      this.#deps.logger.info(text);
+      notifyParent({ type: "component", state: "starting", detail: text });
       this.begin();
     });
   }
 
-  changed(standing: HostStanding): void {
-    const { host, state, detail, exitCode } = standing;
-    this.#standings.set(host, standing);
+  changed(status: AgentHostStatus): void {
+    const { host, state, detail, exitCode } = status;
+    this.#standings.set(host, status);
     this.#toParent.add({ host, state, detail, exitCode });
     if (state !== "starting" && state !== "serving") {
       // The operator who has ended it may list hosts at once.
       this.#toParent.hasten();
     }
-    this.#doors.logger.debug(`host ${host} is ${state}`, { host });
+    this.#deps.logger.debug(`host ${host} is ${state}`, { host });
     if (this.#starting) {
       return;
     }
     if (this.#changed.size === 0) {
-      this.#cancelChanges = this.#doors.timers.after(TOGETHER, () => this.#tellChanges());
+      this.#cancelChanges = this.#deps.timers.after(LOG_DELAY_MS, () => this.#logChanges());
     }
-    this.#changed.set(host, standing);
+    this.#changed.set(host, status);
   }
 
   /** Warnings of the first start are told together; a host that is started again later warns by itself. */
   warned(host: string, message: string): void {
     if (!this.#starting) {
-      this.#doors.logger.warn(message, { host });
+      this.#deps.logger.warn(message, { host });
       return;
     }
     const hosts = this.#warnings.get(message) ?? [];
@@ -82,73 +84,73 @@ export class HostsReport implements Report {
   started(): void {
     this.#cancelProgress();
     this.#starting = false;
-    this.#tellWarnings();
-    this.#tellFailures([...this.#standings.values()].filter(isFailed), "do not serve");
-    this.#doors.logger.info(this.#counted());
-    this.#tellServing();
+    this.#logWarnings();
+    this.#logFailures([...this.#standings.values()].filter(isFailed), "do not serve");
+    this.#deps.logger.info(this.#counted());
+    this.#notifyServing();
   }
 
   connectedAgain(): void {
     if (!this.#starting) {
-      this.#tellServing();
+      this.#notifyServing();
     }
   }
 
-  #tellServing(): void {
+  #notifyServing(): void {
     if (this.#in("serving").length > 0) {
       this.#toParent.flush();
-      const detail = `pid ${this.#doors.processes.pid}, ${this.#counted()}`;
-      tellParent({ type: "component", state: "ready", detail });
+      const detail = `pid ${this.#deps.processes.pid}, ${this.#counted()}`;
+      notifyParent({ type: "component", state: "ready", detail });
     }
   }
 
   close(): void {
     this.#cancelProgress();
-    this.#tellChanges();
+    this.#logChanges();
     this.#toParent.flush();
   }
 
-  #tellWarnings(): void {
-    const { logger } = this.#doors;
-    for (const [message, hosts] of [...this.#warnings].slice(0, MOST_WARNINGS)) {
+  #logWarnings(): void {
+    const { logger } = this.#deps;
+    for (const [message, hosts] of [...this.#warnings].slice(0, MAX_WARNINGS)) {
       logger.warn(`${message} (${listed(hosts)})`);
     }
-    const left = this.#warnings.size - MOST_WARNINGS;
+    const left = this.#warnings.size - MAX_WARNINGS;
     if (left > 0) {
       logger.warn(`${left} other warnings of hosts that started; --debug shows them`);
     }
     this.#warnings.clear();
   }
 
-  #tellChanges(): void {
+  #logChanges(): void {
     this.#cancelChanges();
     const changed = [...this.#changed.values()];
     this.#changed.clear();
-    this.#tellFailures(changed.filter(isFailed), "have failed");
-    const states = new Set(changed.filter((standing) => !isFailed(standing)).map(({ state }) => state));
+    this.#logFailures(changed.filter(isFailed), "have failed");
+    const states = new Set(changed.filter((status) => !isFailed(status)).map(({ state }) => state));
     for (const state of states) {
-      const hosts = changed.filter((standing) => standing.state === state).map(({ host }) => host);
-      this.#doors.logger.info(
+      const hosts = changed.filter((status) => status.state === state).map(({ host }) => host);
+      this.#deps.logger.info(
         hosts.length === 1 ? `host ${hosts[0]} is ${state}` : `${hosts.length} hosts are ${state}: ${listed(hosts)}`,
       );
     }
   }
 
   /** A line for each reason. */
-  #tellFailures(failed: readonly HostStanding[], what: string): void {
-    const reasons = new Map<string, HostStanding[]>();
-    for (const standing of failed) {
-      const reason = reasonOf(standing.error);
+  #logFailures(failed: readonly AgentHostStatus[], what: string): void {
+    const reasons = new Map<string, AgentHostStatus[]>();
+    for (const status of failed) {
+      const reason = reasonOf(status.error);
       const alike = reasons.get(reason) ?? [];
-      alike.push(standing);
+      alike.push(status);
       reasons.set(reason, alike);
     }
     for (const [reason, alike] of reasons) {
-      const [{ host, detail }] = alike as [HostStanding];
-      this.#doors.logger.error(
+      const [{ host, detail }] = alike as [AgentHostStatus];
+      this.#deps.logger.error(
         alike.length === 1
           ? `host ${host} does not serve (${reason}): ${detail}`
-          : `${alike.length} hosts ${what} (${reason}): ${listed(alike.map((standing) => standing.host))}; ${host}: ${detail}`,
+          : `${alike.length} hosts ${what} (${reason}): ${listed(alike.map((status) => status.host))}; ${host}: ${detail}`,
       );
     }
   }
@@ -164,15 +166,15 @@ export class HostsReport implements Report {
   }
 
   #in(state: HostState): readonly string[] {
-    return [...this.#standings.values()].filter((standing) => standing.state === state).map(({ host }) => host);
+    return [...this.#standings.values()].filter((status) => status.state === state).map(({ host }) => host);
   }
 }
 
-const isFailed = ({ state }: HostStanding): boolean => state === "failed";
+const isFailed = ({ state }: AgentHostStatus): boolean => state === "failed";
 
 function reasonOf(error: unknown): string {
-  const refusal = refusalOf(error);
-  return refusal === null ? (error instanceof Error ? error.name : "thrown") : `refused: ${refusal.code}`;
+  const rejection = toStartupRejection(error);
+  return rejection === null ? (error instanceof Error ? error.name : "thrown") : `refused: ${rejection.code}`;
 }
 
 function listed(hosts: readonly string[]): string {

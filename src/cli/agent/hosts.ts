@@ -2,7 +2,7 @@ import type { ControlledHost, HostAction, HostState } from "../../conductor-clie
 import type { HostController } from "../../conductor-client/port.js";
 import { TaskQueue } from "../../runtime/queue.js";
 import type { Timers } from "../../runtime/timers.js";
-import { type HostStanding, type LiveHost, PooledHost, type PooledHostOptions } from "./pooled-host.js";
+import { type AgentHostStatus, type LiveHost, PooledHost, type PooledHostOptions } from "./pooled-host.js";
 
 /**
  * Hosts that start at a time: with more, what each asks of the control plane would be answered too late for all, and what they have under
@@ -19,7 +19,7 @@ export interface HostsOptions {
   /** Hosts that start at a time. Default {@link STARTING}. */
   readonly starting?: number;
   /** Hears of each change. */
-  readonly onState: (standing: HostStanding) => void;
+  readonly onState: (status: AgentHostStatus) => void;
   /**
    * Kills a process that has one host, together with the host. Default: the process outlives hosts that were stopped or killed, and
    * can start them again.
@@ -33,7 +33,7 @@ const LIVING: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping
 export class Hosts implements HostController {
   readonly #options: HostsOptions;
   readonly #hosts = new Map<string, PooledHost>();
-  readonly #turns: TaskQueue;
+  readonly #startQueue: TaskQueue;
   readonly #each: PooledHostOptions;
   readonly #idle: Promise<void>;
   #becomeIdle: () => void = () => {};
@@ -44,14 +44,14 @@ export class Hosts implements HostController {
 
   constructor(options: HostsOptions) {
     this.#options = options;
-    this.#turns = new TaskQueue(options.starting ?? STARTING);
+    this.#startQueue = new TaskQueue(options.starting ?? STARTING);
     this.#each = {
       live: options.live,
       turn: (settled) => this.#turn(settled),
-      onState: (standing, before) => {
+      onState: (status, before) => {
         this.#count(before, -1);
-        this.#count(standing.state, 1);
-        options.onState(standing);
+        this.#count(status.state, 1);
+        options.onState(status);
         this.#look();
       },
     };
@@ -60,8 +60,8 @@ export class Hosts implements HostController {
     });
   }
 
-  get standings(): readonly HostStanding[] {
-    return [...this.#hosts.values()].map(({ standing }) => standing);
+  get standings(): readonly AgentHostStatus[] {
+    return [...this.#hosts.values()].map(({ status }) => status);
   }
 
   /** Resolves when no host lives, and it is not for somebody to start one again. */
@@ -70,7 +70,7 @@ export class Hosts implements HostController {
   }
 
   /** The hosts whose agents live. */
-  get lives(): readonly LiveHost[] {
+  get liveHosts(): readonly LiveHost[] {
     return [...this.#hosts.values()].flatMap(({ life }) => life ?? []);
   }
 
@@ -95,7 +95,7 @@ export class Hosts implements HostController {
       throw new Error("its process is stopping");
     }
     await host[action]();
-    const { state, detail } = host.standing;
+    const { state, detail } = host.status;
     return { host: name, state, detail };
   }
 
@@ -129,7 +129,7 @@ export class Hosts implements HostController {
 
   #turn(settled: Promise<void>): Promise<void> {
     return new Promise((begin) => {
-      void this.#turns.run(async () => {
+      void this.#startQueue.run(async () => {
         begin();
         await new Promise<void>((release) => {
           const cancel = this.#options.timers.after(TURN, release);

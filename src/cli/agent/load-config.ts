@@ -71,7 +71,7 @@ export async function loadHosts(
   guard: DriverGuard | null,
 ): Promise<LoadedHosts> {
   const cwd = process.cwd();
-  const asked = options.host === undefined ? [] : expandHosts(options.host);
+  const requestedHosts = options.host === undefined ? [] : expandHosts(options.host);
   const directory = stateDir(options.stateDir, cwd);
   const place = { stateDir: directory.root, hostname: hostname(), program: "agent" as const };
   const read = withPresentNames(
@@ -81,25 +81,26 @@ export async function loadHosts(
       environment: process.env,
     }),
   );
-  const saidTo = (host: string | undefined) => ({ ...read, commandLine: commandLineValues(options, host) });
-  const { computeAgent, defaults } = compileNovaConfig(saidTo(asked[0]), place).config;
+  const baseSourcesOf = (host: string | undefined) => ({ ...read, commandLine: commandLineValues(options, host) });
+  const { computeAgent, defaults } = compileNovaConfig(baseSourcesOf(requestedHosts[0]), place).config;
   const { computeDriver, transportUrl } = defaults;
   const inQuery = optionsInQuery(transportUrl);
   const sourcesOf = (host: string | undefined) => {
-    const said = saidTo(host);
-    return { ...said, commandLine: [...said.commandLine, ...inQuery] };
+    const sources = baseSourcesOf(host);
+    return { ...sources, commandLine: [...sources.commandLine, ...inQuery] };
   };
   const driver = await loadContained(computeDriver, cwd, guard, computeAgent.driverImportTimeout * 1000);
   const configFiles = read.files.map(({ path }) => path);
   const shared = new SharedSections();
   const owners = new Map<string, string>();
-  const ofFirst = compileNovaConfig(sourcesOf(asked[0]), place, optionsOf(driver));
+  const ofFirst = compileNovaConfig(sourcesOf(requestedHosts[0]), place, optionsOf(driver));
   const of = (host: string | undefined): LoadedConfig => {
     // Nothing else is said differently of two hosts.
-    const compiled = host === undefined || host === asked[0] ? ofFirst : ofFirst.withText("DEFAULT", "host", host);
+    const compiled =
+      host === undefined || host === requestedHosts[0] ? ofFirst : ofFirst.withText("DEFAULT", "host", host);
     const config = shared.over(withPlaceOfDriver(compiled.config, cwd));
     const driverConfig = shared.section("driver", compiled.section(driver.configSchema?.section ?? driver.name));
-    refuseSharedState(config, host, owners);
+    assertStateNotShared(config, host, owners);
     return {
       compiled: { ...compiled, config },
       driver,
@@ -109,19 +110,25 @@ export async function loadHosts(
       changeDriver: options.changeDriver === true,
     };
   };
-  const first = of(asked[0]);
-  if (asked[1] !== undefined) {
+  const first = of(requestedHosts[0]);
+  if (requestedHosts[1] !== undefined) {
     // What two of them share, all do.
-    of(asked[1]);
+    of(requestedHosts[1]);
   }
-  return { names: asked.length === 0 ? [first.compiled.config.defaults.host] : asked, first, of };
+  return { names: requestedHosts.length === 0 ? [first.compiled.config.defaults.host] : requestedHosts, first, of };
 }
 
 /** @throws {HostsShareState} */
-function refuseSharedState({ defaults }: NovaConfig, asked: string | undefined, owners: Map<string, string>): void {
+function assertStateNotShared(
+  { defaults }: NovaConfig,
+  requestedHost: string | undefined,
+  owners: Map<string, string>,
+): void {
   const { host, statePath } = defaults;
-  if (asked !== undefined && host !== asked) {
-    throw new HostsShareState(`--host ${asked} is overruled by another option, which says ${host}; leave that out`);
+  if (requestedHost !== undefined && host !== requestedHost) {
+    throw new HostsShareState(
+      `--host ${requestedHost} is overruled by another option, which says ${host}; leave that out`,
+    );
   }
   const owner = owners.get(statePath) ?? host;
   if (owner !== host) {

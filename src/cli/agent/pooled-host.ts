@@ -1,12 +1,12 @@
 import { AgentStopped } from "../../agent/lifecycle/agent.js";
-import { refusalOf } from "../../agent/startup/rejections.js";
+import { toStartupRejection } from "../../agent/startup/rejections.js";
 import type { ControlledHost, HostState } from "../../conductor-client/methods/session.js";
 import { SparseSet } from "../../runtime/sparse.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { exitCodeOf } from "../ui/report-failure.js";
 
 /** How a host stands, and why. */
-export interface HostStanding extends ControlledHost {
+export interface AgentHostStatus extends ControlledHost {
   /** What an agent of this host alone would have ended with; null: it has not ended. */
   readonly exitCode: number | null;
   /** Why it failed. */
@@ -29,7 +29,7 @@ export interface PooledHostOptions {
   readonly live: (host: string, onServing: () => void) => LiveHost;
   /** Resolves when it may start. @param settled when it serves or has ended */
   readonly turn: (settled: Promise<void>) => Promise<void>;
-  readonly onState: (standing: HostStanding, before: HostState) => void;
+  readonly onState: (status: AgentHostStatus, before: HostState) => void;
 }
 
 interface Run {
@@ -47,18 +47,18 @@ export class PooledHost {
   #run: Run | null = null;
   /** Waits until nothing of the lives before is under way. */
   #rest: () => Promise<void> = atRest;
-  #standing: HostStanding;
+  #status: AgentHostStatus;
   /** What the next change calls, once each. */
   readonly #waiting = new SparseSet<() => void>();
 
   constructor(host: string, options: PooledHostOptions) {
     this.#host = host;
     this.#options = options;
-    this.#standing = { host, state: "stopped", detail: "", exitCode: null, error: null };
+    this.#status = { host, state: "stopped", detail: "", exitCode: null, error: null };
   }
 
-  get standing(): HostStanding {
-    return this.#standing;
+  get status(): AgentHostStatus {
+    return this.#status;
   }
 
   /** Null: it does not live. */
@@ -68,7 +68,7 @@ export class PooledHost {
 
   /** Resolves when it serves, or has failed. One that drains is started when that is over. */
   async start(): Promise<void> {
-    if (this.#standing.state === "stopping") {
+    if (this.#status.state === "stopping") {
       await this.#over(this.#run);
     }
     if (this.#run === null) {
@@ -158,14 +158,14 @@ export class PooledHost {
 
   #failed(error: unknown): void {
     const detail = error instanceof Error ? error.message : String(error);
-    const exitCode = refusalOf(error) === null ? exitCodeOf(error) : ExitCode.refused;
+    const exitCode = toStartupRejection(error) === null ? exitCodeOf(error) : ExitCode.rejected;
     this.#enter("failed", { detail, exitCode, error });
   }
 
-  #enter(state: HostState, more: Partial<HostStanding> = {}): void {
-    const before = this.#standing.state;
-    this.#standing = { host: this.#host, state, detail: "", exitCode: null, error: null, ...more };
-    this.#options.onState(this.#standing, before);
+  #enter(state: HostState, more: Partial<AgentHostStatus> = {}): void {
+    const before = this.#status.state;
+    this.#status = { host: this.#host, state, detail: "", exitCode: null, error: null, ...more };
+    this.#options.onState(this.#status, before);
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const look of waiting) {

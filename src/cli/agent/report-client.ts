@@ -2,7 +2,7 @@ import type { AgentMetrics } from "../../agent/metrics/metrics.js";
 import type { Conductor } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { placementAccess } from "../../placement-client/access/configured-access.js";
-import { KnownTogether } from "../../placement-client/batched-lookups.js";
+import { SharedPlacementState } from "../../placement-client/batched-lookups.js";
 import { ReportClient } from "../../placement-client/report-client.js";
 import { retryingHttp } from "../../placement-client/retrying-http.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -16,7 +16,7 @@ export function reportClient(
   runtime: Runtime,
   conductor: Conductor,
   metrics: AgentMetrics,
-  known = new KnownTogether(),
+  known = new SharedPlacementState(),
 ): ReportClient {
   const http = retryingHttp(runtime.http, runtime.timers, config.placement);
   return new ReportClient({

@@ -5,7 +5,7 @@ import type { Logger } from "../../runtime/logger.js";
  * Logs what of nova.conf is ignored. The file of a real nova-compute has many options that an agent does not have: those that
  * resemble none of ours are named in one line.
  */
-export function tellWarnings(
+export function logWarnings(
   logger: Pick<Logger, "info" | "warn">,
   { config, warnings }: Pick<CompiledNovaConfig, "config" | "warnings">,
 ): void {

@@ -1,11 +1,11 @@
 import { AgentStopped } from "../../agent/lifecycle/agent.js";
-import { refusalOf } from "../../agent/startup/rejections.js";
-import { type ControlledHost, MOST_DETAIL } from "../../conductor-client/methods/session.js";
+import { toStartupRejection } from "../../agent/startup/rejections.js";
+import { type ControlledHost, MAX_DETAIL_LENGTH } from "../../conductor-client/methods/session.js";
 import type { ConductorConnection } from "../../conductor-client/port.js";
 import { excludeFromGit } from "../../control-plane/local/usable-state-dir.js";
 import type { FaultFile } from "../../faults/fault-file.js";
-import { createFaultDoors } from "../../faults/fault-injection.js";
-import { Opened } from "../../runtime/cleanup-stack.js";
+import { createFaultyRuntime } from "../../faults/fault-injection.js";
+import { CleanupStack } from "../../runtime/cleanup-stack.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -13,8 +13,8 @@ import type { Timers } from "../../runtime/timers.js";
 import { DriverGuard } from "../containment/driver-guard.js";
 import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { inLives } from "../ui/lifetimes.js";
-import { leaveParent, onAddHosts, tellParent } from "../ui/parent.js";
+import { runWorkLoop } from "../ui/lifetimes.js";
+import { leaveParent, notifyParent, onAddHosts } from "../ui/parent.js";
 import { parsedOptions } from "../ui/parsed-options.js";
 import { exitCodeOf, toDo } from "../ui/report-failure.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -29,22 +29,22 @@ import { HostsReport } from "./hosts-report.js";
 import { type LoadedHosts, loadHosts } from "./load-config.js";
 import { type MetricsOutlet, openMetrics } from "./metrics.js";
 import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "./options.js";
-import { tellWarnings } from "./report-warnings.js";
+import { logWarnings } from "./report-warnings.js";
 import { StartLogger } from "./start-logger.js";
-import { DriverStrays } from "./unhandled-driver-errors.js";
+import { UnhandledDriverErrors } from "./unhandled-driver-errors.js";
 
 /** Runs the agent until it is told to stop, refuses, or loses its host. */
 export async function serve(options: AgentCommandOptions): Promise<number> {
   const guard = new DriverGuard("compute-agent");
   try {
-    const code = await inLives(options, {
+    const code = await runWorkLoop(options, {
       parse: (args) => parsedOptions(agentCommand, args),
-      live: async (given, rest) => {
-        const opened = new Opened();
+      live: async (runOptions, rest) => {
+        const cleanup = new CleanupStack();
         try {
-          return await serveWith(given, guard, rest, opened);
+          return await serveWith(runOptions, guard, rest, cleanup);
         } finally {
-          await opened.close();
+          await cleanup.close();
         }
       },
     });
@@ -54,12 +54,12 @@ export async function serve(options: AgentCommandOptions): Promise<number> {
   }
 }
 
-/** @param opened takes what is to be closed at the end, however it comes. */
+/** @param cleanup takes what is to be closed at the end, however it comes. */
 async function serveWith(
   options: AgentCommandOptions,
   guard: DriverGuard,
   rest: AbortSignal,
-  opened: Opened,
+  cleanup: CleanupStack,
 ): Promise<number> {
   const terminal = createTerminal();
   const logger = createLogger({
@@ -74,10 +74,10 @@ async function serveWith(
   const single = names.length === 1 && options.pool !== true;
   const tls = await agentTls(config, files, tlsOptionsOf(first));
   const runtime = createNodeRuntime({ logger, ...tls, connections: config.placement.maxConnections });
-  opened.add(() => runtime.http.close());
-  tellWarnings(logger, first.compiled);
+  cleanup.add(() => runtime.http.close());
+  logWarnings(logger, first.compiled);
   const outlet = await openMetrics(options.metricsPort, runtime);
-  opened.add(() => outlet.close());
+  cleanup.add(() => outlet.close());
   if (outlet.url !== null) {
     terminal.print(`metrics on ${outlet.url}`);
   }
@@ -86,39 +86,49 @@ async function serveWith(
     await excludeFromGit(files, first.directory.root);
   }
   const faultFile = single ? await openFaults(config.defaults.statePath, runtime) : null;
-  opened.add(() => faultFile?.close());
-  opened.add(guard.watchLoop(logger, { json: options.logFormat === "json" }));
-  const end = endOnSignals(logger, opened, rest);
-  const strays = new DriverStrays(logger, (reason) => end.breakOff(reason));
-  guard.onStray((stray) => strays.take(stray));
+  cleanup.add(() => faultFile?.close());
+  cleanup.add(guard.watchLoop(logger, { json: options.logFormat === "json" }));
+  const end = endOnSignals(logger, cleanup, rest);
+  const unhandledErrors = new UnhandledDriverErrors(logger, (reason) => end.breakOff(reason));
+  guard.onUnhandledError((unhandledError) => unhandledErrors.take(unhandledError));
   try {
-    const doors = faultFile === null ? runtime : createFaultDoors(runtime, faultFile.faults);
+    const faultRuntime = faultFile === null ? runtime : createFaultyRuntime(runtime, faultFile.faults);
     let again: () => void = () => {};
     const onAgain = (listener: () => void) => {
       again = listener;
     };
-    const connection = await connect(config, first.directory, doors, end.signal, {
+    const connection = await connect(config, first.directory, faultRuntime, end.signal, {
       observer: outlet.forHost(single ? config.defaults.host : ""),
       hosts: options.host ?? config.defaults.host,
       onAgain: () => again(),
     });
-    opened.add(() => connection.close());
+    cleanup.add(() => connection.close());
     outlet.watchConnection(connection);
-    return await serveHosts(loaded, { runtime, connection, outlet, strays, faultFile, options, end, onAgain, opened });
+    return await serveHosts(loaded, {
+      runtime,
+      connection,
+      outlet,
+      unhandledErrors,
+      faultFile,
+      options,
+      end,
+      onAgain,
+      cleanup,
+    });
   } catch (error) {
     if (end.rests) {
       // Something may still be under way: the process is not kept.
       throw error;
     }
-    const asked = end.broken === undefined && end.signal.aborted;
-    return failed(end.broken ?? error, asked, (text) => terminal.complain(text));
+    const stopRequested = end.broken === undefined && end.signal.aborted;
+    return failed(end.broken ?? error, stopRequested, (text) => terminal.complain(text));
   }
 }
 
 /** As {@link Hosts} has it; a conductor of a real Nova has 55 connections to its database, and fails what has waited 30 s for one. */
 const STARTING_UNDER_NOVA = 16;
 /** Milliseconds after which those that serve are reported, though others still start. */
-const START_PATIENCE = 60_000;
+const START_TIMEOUT_MS = 60_000;
 
 function afterwards(timers: Timers, milliseconds: number, unless: Promise<void>): Promise<void> {
   return new Promise((resolve) => {
@@ -131,22 +141,22 @@ interface Surroundings {
   readonly runtime: Runtime;
   readonly connection: ConductorConnection;
   readonly outlet: MetricsOutlet;
-  readonly strays: DriverStrays;
+  readonly unhandledErrors: UnhandledDriverErrors;
   readonly faultFile: FaultFile | null;
   readonly options: AgentCommandOptions;
   readonly end: EndOfProcess;
   /** Has the listener hear that the control plane answers again. */
   readonly onAgain: (listener: () => void) => void;
-  readonly opened: Opened;
+  readonly cleanup: CleanupStack;
 }
 
 /** Serves the hosts until none lives any more. @throws why the first of them failed, unless it was asked to stop */
 async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<number> {
-  const { runtime, connection, outlet, strays, faultFile, options, end, onAgain, opened } = around;
+  const { runtime, connection, outlet, unhandledErrors, faultFile, options, end, onAgain, cleanup } = around;
   const shared = {
     connection,
     outlet,
-    strays,
+    unhandledErrors,
     traceDriver: options.traceDriver === true,
     serviceVersion: serviceVersionOf(options) ?? connection.serviceVersion,
     known: new WeakMap(),
@@ -154,7 +164,7 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
   const single = faultFile !== null;
   const report = single ? new HostReport(runtime) : new HostsReport(runtime);
   onAgain(() => report.connectedAgain());
-  let tell: (host: ControlledHost) => void = () => {};
+  let notify: (host: ControlledHost) => void = () => {};
   const hosts = new Hosts({
     timers: runtime.timers,
     live: (host, onServing) => {
@@ -171,18 +181,18 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
         { onServing: served, onProgress: (state) => report.progress(host, state), faultFile },
       );
     },
-    onState: (standing) => {
+    onState: (status) => {
       if (end.rests) {
         return;
       }
-      const { host, state, detail } = standing;
-      report.changed(standing);
-      tell({ host, state, detail: detail.slice(0, MOST_DETAIL) });
+      const { host, state, detail } = status;
+      report.changed(status);
+      notify({ host, state, detail: detail.slice(0, MAX_DETAIL_LENGTH) });
     },
     ...(loaded.first.compiled.config.defaults.transportUrl === null ? {} : { starting: STARTING_UNDER_NOVA }),
     ...(single ? { killProcess: () => process.kill(process.pid, "SIGKILL") } : {}),
   });
-  tell = connection.offerControl?.(hosts) ?? tell;
+  notify = connection.offerControl?.(hosts) ?? notify;
   let cut: Promise<void> | undefined;
   end.onStop(() => {
     if (end.rests) {
@@ -192,18 +202,18 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
     }
   });
   const reset = () => {
-    for (const life of hosts.lives) {
+    for (const life of hosts.liveHosts) {
       life.reset();
     }
   };
   process.on("SIGHUP", reset);
-  opened.add(() => void process.off("SIGHUP", reset));
-  const forget = onAddHosts((added) => void (single ? report.refuse(added) : hosts.add(added)));
-  opened.add(() => forget?.());
+  cleanup.add(() => void process.off("SIGHUP", reset));
+  const forget = onAddHosts((added) => void (single ? report.rejectHosts(added) : hosts.add(added)));
+  cleanup.add(() => forget?.());
   report.begin();
   const added = hosts.add(loaded.names);
   // A host that starts slowly does not hold back the report of the others.
-  await Promise.race([added, afterwards(runtime.timers, START_PATIENCE, added)]);
+  await Promise.race([added, afterwards(runtime.timers, START_TIMEOUT_MS, added)]);
   report.started();
   await added;
   await hosts.idle;
@@ -216,21 +226,21 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
   return ExitCode.ok;
 }
 
-function failed(error: unknown, asked: boolean, complain: (text: string) => void): number {
-  if (error instanceof AgentStopped || asked) {
+function failed(error: unknown, stopRequested: boolean, complain: (text: string) => void): number {
+  if (error instanceof AgentStopped || stopRequested) {
     return ExitCode.ok;
   }
   const message = error instanceof Error ? error.message : String(error);
-  tellParent({ type: "component", state: "failed", detail: message });
-  const refusal = refusalOf(error);
-  if (refusal !== null) {
-    complain(`compute-agent: refused to start (${refusal.code}): ${message}`);
+  notifyParent({ type: "component", state: "failed", detail: message });
+  const rejection = toStartupRejection(error);
+  if (rejection !== null) {
+    complain(`compute-agent: refused to start (${rejection.code}): ${message}`);
     complain(
-      refusal.untouched
+      rejection.untouched
         ? "Nothing was touched. --dry-run shows the same without starting."
         : "What start-up had done before that stays; the next start goes on from there.",
     );
-    return ExitCode.refused;
+    return ExitCode.rejected;
   }
   complain(`compute-agent: ${message}${toDo(error)}`);
   if (process.env.DEBUG !== undefined && error instanceof Error) {

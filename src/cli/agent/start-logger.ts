@@ -29,9 +29,9 @@ export class StartLogger implements Logger {
   }
 
   warn(message: string, fields?: LogFields): void {
-    const tell = this.#warned();
-    tell?.(message);
-    this.#logger[tell === null ? "warn" : "debug"](message, fields);
+    const onWarning = this.#warned();
+    onWarning?.(message);
+    this.#logger[onWarning === null ? "warn" : "debug"](message, fields);
   }
 
   error(message: string, fields?: LogFields): void {

@@ -1,23 +1,23 @@
 import type { AgentMetrics } from "../../agent/metrics/metrics.js";
 import type { Logger } from "../../runtime/logger.js";
-import { fieldsOf, type StrayError } from "../../virt/containment.js";
+import { fieldsOf, type UnhandledError } from "../../virt/containment.js";
 import type { DriverContext } from "../../virt/context.js";
 import { textOf } from "../../virt/driver-error.js";
 import { VirtDriverCrashed } from "../../virt/errors.js";
 
 /** One life of a host, as far as its driver can harm it. */
-export interface StrayOwner {
+export interface DriverErrorOwner {
   readonly metrics: AgentMetrics;
   readonly alive: () => boolean;
   readonly giveUp: (reason: Error) => void;
 }
 
 /** Gives each error that a driver did not catch to the host whose driver it was. */
-export class DriverStrays {
+export class UnhandledDriverErrors {
   readonly #logger: Logger;
   /** Hears of what is fatal, and no host's. */
   readonly #ownerless: (reason: Error) => void;
-  readonly #owners = new WeakMap<DriverContext, StrayOwner>();
+  readonly #owners = new WeakMap<DriverContext, DriverErrorOwner>();
 
   constructor(logger: Logger, ownerless: (reason: Error) => void) {
     this.#logger = logger;
@@ -25,25 +25,28 @@ export class DriverStrays {
   }
 
   /** What the driver does with these doors is that host's. */
-  own(context: DriverContext, owner: StrayOwner): void {
+  own(context: DriverContext, owner: DriverErrorOwner): void {
     this.#owners.set(context, owner);
   }
 
-  take(stray: StrayError): void {
-    const { call, kind } = stray;
+  take(unhandledError: UnhandledError): void {
+    const { call, kind } = unhandledError;
     const owner = call.context === undefined ? undefined : this.#owners.get(call.context);
     if (owner?.alive() === false) {
-      this.#logger.debug("an error of a driver whose host was killed", { ...fieldsOf(call), err: stray.error });
+      this.#logger.debug("an error of a driver whose host was killed", {
+        ...fieldsOf(call),
+        err: unhandledError.error,
+      });
       return;
     }
-    owner?.metrics.driverStray(call.method, kind);
-    this.#report(stray, owner);
+    owner?.metrics.driverUnhandledError(call.method, kind);
+    this.#report(unhandledError, owner);
     if (kind === "exception") {
-      (owner?.giveUp ?? this.#ownerless)(crashOf(stray));
+      (owner?.giveUp ?? this.#ownerless)(crashOf(unhandledError));
     }
   }
 
-  #report({ call, kind, error, failsCall }: StrayError, owner: StrayOwner | undefined): void {
+  #report({ call, kind, error, failsCall }: UnhandledError, owner: DriverErrorOwner | undefined): void {
     const what =
       kind === "rejection"
         ? `${call.method} left a rejected promise that nothing handles`
@@ -60,6 +63,6 @@ export class DriverStrays {
 }
 
 /** Why an agent ends whose driver threw where nothing could catch it. */
-function crashOf({ call, error }: StrayError): VirtDriverCrashed {
+function crashOf({ call, error }: UnhandledError): VirtDriverCrashed {
   return new VirtDriverCrashed(call.driver, call.method, textOf(error), { cause: error });
 }

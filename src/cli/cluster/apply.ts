@@ -43,8 +43,8 @@ function run(file: string, options: ApplyOptions): Promise<number> {
   return withCloud("compute-cluster apply", options, async ({ name, placement }, { files }) => {
     const terminal = createTerminal();
     const bar = new ProgressBar();
-    const whole = await readPlan(files, resolve(file), name);
-    const plan = options.only.length === 0 ? whole : onlyOf(whole, options.only);
+    const fullPlan = await readPlan(files, resolve(file), name);
+    const plan = options.only.length === 0 ? fullPlan : onlyOf(fullPlan, options.only);
     let done = 0;
     const lines = await applyPlan(placement, plan, {
       undo: options.undo === true,

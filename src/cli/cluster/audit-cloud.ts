@@ -69,7 +69,7 @@ export async function withCloud(
   let runtime: Runtime | undefined;
   try {
     const directory = stateDir(options.stateDir ?? DEFAULT_STATE_DIR, process.cwd());
-    const local = { file: directory.cloudsFile, cloud: "devstack", asked: options.stateDir !== undefined };
+    const local = { file: directory.cloudsFile, cloud: "devstack", requested: options.stateDir !== undefined };
     const config = await chooseCloud(files, {
       ...(options.osCloud === undefined ? {} : { cloud: options.osCloud }),
       ...(options.osRegionName === undefined ? {} : { region: options.osRegionName }),

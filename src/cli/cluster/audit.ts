@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type Audit, audit } from "../../audit/audit.js";
 import type { Finding, Remedy } from "../../audit/checks/finding.js";
-import { DEFAULT_PATIENCE, type Patience } from "../../audit/checks/inputs.js";
+import { DEFAULT_MOVE_TIMEOUTS, type MoveTimeouts } from "../../audit/checks/inputs.js";
 import { writePlan } from "../../audit/plan/plan-file.js";
 import { ProgressBar } from "../ui/progress-bar.js";
 import { type Column, renderTable } from "../ui/table.js";
@@ -30,8 +30,10 @@ export function auditCommand(): Command {
     .option("--plan <file>", "write the edits that would put it right, for compute-cluster apply")
     .option("--json", "the findings as JSON")
     .option("--max-share <share>", "call at most this share of a provider's consumers orphaned", share, 0.5)
-    .addOption(patience("--settled-for <seconds>", "judge servers whose last move has ended so long ago", "settles"))
-    .addOption(patience("--stuck-after <seconds>", "call moves stuck that have rested so long", "stuck"))
+    .addOption(
+      moveTimeoutOption("--settled-for <seconds>", "judge servers whose last move has ended so long ago", "settles"),
+    )
+    .addOption(moveTimeoutOption("--stuck-after <seconds>", "call moves stuck that have rested so long", "stuck"))
     .option(
       "--thorough",
       "ask for the owner of every consumer, not for sums, and in a local cluster for the guests of every hypervisor",
@@ -52,8 +54,8 @@ function share(text: string): number {
   return value;
 }
 
-function patience(flags: string, description: string, of: keyof Patience): Option {
-  const milliseconds = DEFAULT_PATIENCE[of];
+function moveTimeoutOption(flags: string, description: string, of: keyof MoveTimeouts): Option {
+  const milliseconds = DEFAULT_MOVE_TIMEOUTS[of];
   return new Option(flags, description).argParser(seconds).default(milliseconds, String(milliseconds / 1_000));
 }
 
@@ -77,7 +79,7 @@ function run(options: AuditCommandOptions): Promise<number> {
       ...(options.thorough === true && local !== null
         ? { readGuests: (hosts) => guestsByHost(hosts, "audit", { runtime, directory: local }) }
         : {}),
-      patience: { settles: options.settledFor, stuck: options.stuckAfter },
+      moveTimeouts: { settles: options.settledFor, stuck: options.stuckAfter },
       onProgress: (what, done, total) => bar.update(what, done, total),
     }).finally(() => bar.clear());
     if (options.plan !== undefined) {
@@ -88,11 +90,11 @@ function run(options: AuditCommandOptions): Promise<number> {
   });
 }
 
-function asJson({ findings, plan, seen }: Audit): string {
+function asJson({ findings, plan, seen: scope }: Audit): string {
   return JSON.stringify(
     {
       cloud: plan.cloud,
-      seen,
+      seen: scope,
       findings: findings.map(({ remedies, ...finding }) => ({ ...finding, remedies: describeAll(remedies) })),
       edits: plan.edits.length,
     },
@@ -101,9 +103,9 @@ function asJson({ findings, plan, seen }: Audit): string {
   );
 }
 
-function asText({ findings, plan, seen }: Audit, width: number, file: string | undefined): string {
-  const left = seen.notJudged === 0 ? "" : ` (${seen.notJudged} not judged: ${NOT_JUDGED})`;
-  const looked = `${counted(seen.servers, "server")}${left}, ${counted(seen.providers, "provider")} and ${counted(seen.consumers, "consumer")} looked at`;
+function asText({ findings, plan, seen: scope }: Audit, width: number, file: string | undefined): string {
+  const left = scope.notJudged === 0 ? "" : ` (${scope.notJudged} not judged: ${UNCHECKED_REASONS})`;
+  const looked = `${counted(scope.servers, "server")}${left}, ${counted(scope.providers, "provider")} and ${counted(scope.consumers, "consumer")} looked at`;
   if (findings.length === 0) {
     return `nothing wrong; ${looked}`;
   }
@@ -111,14 +113,14 @@ function asText({ findings, plan, seen }: Audit, width: number, file: string | u
   return `${renderTable(COLUMNS, findings, width)}\n${summary}`;
 }
 
-const NOT_JUDGED = "they build, move or have changed within the last minute, or their host is not known";
+const UNCHECKED_REASONS = "they build, move or have changed within the last minute, or their host is not known";
 
 function nextStep(edits: number, file: string | undefined): string {
   if (edits === 0) {
     return "no edit would put any of it right";
   }
-  const told = `${counted(edits, "edit")} would put right what can be`;
-  return file === undefined ? `${told}; write them with --plan FILE` : `${told}: compute-cluster apply ${file}`;
+  const summary = `${counted(edits, "edit")} would put right what can be`;
+  return file === undefined ? `${summary}; write them with --plan FILE` : `${summary}: compute-cluster apply ${file}`;
 }
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
@@ -138,10 +140,10 @@ const COLUMNS: readonly Column<Finding>[] = [
 ];
 
 function describeAll(remedies: readonly Remedy[]): readonly string[] {
-  return [...new Set(remedies.map((each) => DEEDS[each.kind]))];
+  return [...new Set(remedies.map((each) => REMEDY_ACTIONS[each.kind]))];
 }
 
-const DEEDS: Readonly<Record<Remedy["kind"], string>> = {
+const REMEDY_ACTIONS: Readonly<Record<Remedy["kind"], string>> = {
   "take-over": "give them to the server",
   clear: "remove its allocations",
   drop: "take the provider out of its allocations",

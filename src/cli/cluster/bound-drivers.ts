@@ -11,9 +11,9 @@ import type { HostSetting, HostSettings } from "./saved-hosts.js";
 export async function withBoundDrivers(
   files: Files,
   directory: Pick<StateDir, "agent">,
-  kept: HostSettings,
+  savedSettings: HostSettings,
 ): Promise<HostSettings> {
-  const bound = Object.entries(kept).map(async ([host, setting]): Promise<readonly [string, HostSetting]> => {
+  const bound = Object.entries(savedSettings).map(async ([host, setting]): Promise<readonly [string, HostSetting]> => {
     const path = driverRecordPath(directory.agent(host), host);
     const recorded = await readDriverRecord(files, path).catch(() => undefined);
     const driver = recorded?.computeDriver;

@@ -16,14 +16,14 @@ export interface ClusterState {
 }
 
 /** Milliseconds that a control plane that runs may take to say so. */
-const PATIENCE = 2_000;
+const REPLY_TIMEOUT_MS = 2_000;
 /** The same between two questions of one that is there, and does not listen: another state is being put in the place of its own. */
 const ASK_EVERY = 50;
 
-type Doors = Pick<Runtime, "files" | "http" | "processes" | "timers" | "clock" | "programs">;
+type Deps = Pick<Runtime, "files" | "http" | "processes" | "timers" | "clock" | "programs">;
 
 /** What is known of the cluster of a state directory. Another program may have the pid or the port of one that was killed. */
-export async function clusterState(root: string, runtime: Doors): Promise<ClusterState> {
+export async function clusterState(root: string, runtime: Deps): Promise<ClusterState> {
   const directory = stateDir(root, "/");
   const info = await readClusterInfo(runtime.files, directory);
   const isRunning = info !== undefined && (await runs(info, root, runtime));
@@ -37,16 +37,16 @@ export async function clusterState(root: string, runtime: Doors): Promise<Cluste
   };
 }
 
-async function runs(info: ClusterInfo, root: string, doors: Doors): Promise<boolean> {
-  const { processes, programs, timers, clock } = doors;
+async function runs(info: ClusterInfo, root: string, deps: Deps): Promise<boolean> {
+  const { processes, programs, timers, clock } = deps;
   const isThere = () => info.machine === processes.machine && processes.isAlive(info.pid);
   const begin = clock.monotonic();
   while (isThere()) {
-    if (await answers(info, doors)) {
+    if (await isResponding(info, deps)) {
       return true;
     }
     const argv = (await programs.look(info.pid))?.argv ?? [];
-    if (!argv.includes("control-plane") || !argv.includes(root) || clock.monotonic() - begin >= PATIENCE) {
+    if (!argv.includes("control-plane") || !argv.includes(root) || clock.monotonic() - begin >= REPLY_TIMEOUT_MS) {
       return false;
     }
     await timers.sleep(ASK_EVERY);
@@ -54,9 +54,9 @@ async function runs(info: ClusterInfo, root: string, doors: Doors): Promise<bool
   return false;
 }
 
-async function answers({ url }: ClusterInfo, { http, timers }: Doors): Promise<boolean> {
+async function isResponding({ url }: ClusterInfo, { http, timers }: Deps): Promise<boolean> {
   const abort = new AbortController();
-  const cancel = timers.after(PATIENCE, () => abort.abort());
+  const cancel = timers.after(REPLY_TIMEOUT_MS, () => abort.abort());
   try {
     const { status } = await http.request({ method: "GET", url: `${url}/identity/v3`, signal: abort.signal });
     return status < 500;

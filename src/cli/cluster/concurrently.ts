@@ -1,5 +1,5 @@
 /** Does something for many, some at a time: for all together who come while it is done for those before. */
-export class Together<T> {
+export class CoalescedWork<T> {
   readonly #work: (all: readonly T[]) => Promise<void>;
   #waiting: T[] = [];
   #next: Promise<void> | null = null;

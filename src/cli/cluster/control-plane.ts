@@ -1,25 +1,25 @@
 import { Command } from "commander";
 import { startControlPlane } from "../../control-plane/control-plane.js";
-import { type KeptTokens, tokensOf } from "../../control-plane/identity/tokens/saved-tokens.js";
+import { type RetainedTokens, tokensOf } from "../../control-plane/identity/tokens/saved-tokens.js";
 import type { HostHolder } from "../../control-plane/local/reports.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../control-plane/local/state-dir.js";
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
 import { LazyDashboard } from "../../dashboard/lazy-dashboard.js";
-import { Bursts } from "../../runtime/batches.js";
-import { mortalRuntime } from "../../runtime/killable-runtime.js";
+import { Batcher } from "../../runtime/batches.js";
+import { createKillableRuntime } from "../../runtime/killable-runtime.js";
 import { Life } from "../../runtime/life.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
 import { nodeKeys } from "../../runtime/node/node-keys.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { createLogger } from "../ui/create-logger.js";
-import { inLives } from "../ui/lifetimes.js";
-import { leaveParent, tellParent } from "../ui/parent.js";
+import { runWorkLoop } from "../ui/lifetimes.js";
+import { leaveParent, notifyParent } from "../ui/parent.js";
 import { parsedOptions } from "../ui/parsed-options.js";
 import { portNumber } from "../ui/port-number.js";
 import { createTerminal } from "../ui/terminal.js";
-import { untilTold } from "../ui/until-stopped.js";
+import { waitForShutdown } from "../ui/until-stopped.js";
 import { type ControlPlaneFlags, controlPlaneConfig } from "./control-plane-config.js";
-import { type ListenFlags, listenOptions, outsideDoor } from "./listen.js";
+import { type ListenFlags, listenOptions, resolveExternalListener } from "./listen.js";
 import { logOptions } from "./logs/log-options.js";
 import { nodeCount } from "./node-count.js";
 import { parentSupervisor } from "./parent-supervisor.js";
@@ -61,12 +61,12 @@ export interface ControlPlaneCommandOptions extends ControlPlaneFlags, ListenFla
 }
 
 async function serve(options: ControlPlaneCommandOptions): Promise<void> {
-  let tokens: KeptTokens | undefined;
-  await inLives(options, {
+  let tokens: RetainedTokens | undefined;
+  await runWorkLoop(options, {
     // The name of the command comes first.
     parse: (args) => parsedOptions(controlPlaneCommand, args.slice(1)),
-    live: async (given, rest) => {
-      tokens = await serveOnce(given, rest, tokens);
+    live: async (runOptions, rest) => {
+      tokens = await serveOnce(runOptions, rest, tokens);
     },
   });
   leaveParent();
@@ -79,11 +79,11 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
 async function serveOnce(
   options: ControlPlaneCommandOptions,
   rest: AbortSignal,
-  before: KeptTokens | undefined,
-): Promise<KeptTokens | undefined> {
+  before: RetainedTokens | undefined,
+): Promise<RetainedTokens | undefined> {
   const life = new Life();
-  const doors = createNodeRuntime({ logger: createLogger({ format: options.logFormat }) });
-  const runtime = mortalRuntime(doors, life);
+  const nodeRuntime = createNodeRuntime({ logger: createLogger({ format: options.logFormat }) });
+  const runtime = createKillableRuntime(nodeRuntime, life);
   const directory = stateDir(options.stateDir, process.cwd());
   await finishInterruptedRestore(directory, runtime.files);
   const info = await readClusterInfo(runtime.files, directory);
@@ -92,14 +92,14 @@ async function serveOnce(
     cwd: process.cwd(),
     stateDir: directory.root,
   });
-  const outside = await outsideDoor(options, directory, runtime, info?.outside);
-  const told = untilTold(rest);
-  const tellHolders = (held: readonly HostHolder[]) => tellParent({ type: "holders", holders: held });
-  const holders = new Bursts(runtime.timers, HOLDERS_EVERY, tellHolders);
+  const externalListener = await resolveExternalListener(options, directory, runtime, info?.outside);
+  const stopRequested = waitForShutdown(rest);
+  const reportHolders = (held: readonly HostHolder[]) => notifyParent({ type: "holders", holders: held });
+  const holders = new Batcher(runtime.timers, HOLDERS_EVERY, reportHolders);
   // Who has a host decides what `up` does to it.
   const supervisor = parentSupervisor(rest, () => holders.flush());
   let dashboard: LazyDashboard | undefined;
-  tellParent({ type: "component", state: "starting", detail: "" });
+  notifyParent({ type: "component", state: "starting", detail: "" });
   const controlPlane = await startControlPlane({
     runtime,
     digests: nodeDigests,
@@ -107,7 +107,7 @@ async function serveOnce(
     directory,
     port: options.port ?? portOf(info?.url) ?? DEFAULT_PORT,
     ironicNodes: options.ironic,
-    ...(outside && { outside }),
+    ...(externalListener && { externalListener }),
     ...config,
     logRequests: options.logRequests === true,
     onHolder: (host, pid) => {
@@ -122,12 +122,12 @@ async function serveOnce(
     },
     ...(supervisor === undefined ? {} : { supervisor }),
   });
-  const { url, outsideUrl, store } = controlPlane;
+  const { url, externalUrl, store } = controlPlane;
   before?.putInto(store.database);
-  const where = outsideUrl === undefined ? url : `${url} and ${outsideUrl}`;
+  const where = externalUrl === undefined ? url : `${url} and ${externalUrl}`;
   createTerminal().print(`listening on ${where}`);
-  tellParent({ type: "component", state: "ready", detail: where, url });
-  await told;
+  notifyParent({ type: "component", state: "ready", detail: where, url });
+  await stopRequested;
   const tokens = rest.aborted ? tokensOf(store.database) : undefined;
   if (rest.aborted) {
     life.kill();
@@ -136,7 +136,7 @@ async function serveOnce(
   } else {
     await controlPlane.stop();
   }
-  await doors.http.close();
+  await nodeRuntime.http.close();
   return tokens;
 }
 

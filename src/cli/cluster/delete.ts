@@ -36,7 +36,7 @@ async function deleteCluster(name: string, yes: boolean, runtime: Runtime): Prom
   const directory = stateDir(rootOf(name), "/");
   if ((await clusterState(directory.root, runtime)).state === "running") {
     terminal.complain(`compute-cluster: ${name} runs; stop it first: compute-cluster down --name ${name}`);
-    return ExitCode.refused;
+    return ExitCode.rejected;
   }
   const losses = await clusterLosses(directory, runtime);
   const end = await confirmLosses({ command: `compute-cluster delete ${name}`, losses, yes }, terminal);

@@ -82,8 +82,8 @@ export async function detach(
     return ExitCode.failure;
   }
   if (!("type" in end)) {
-    const said = Buffer.from((await files.readIfPresent(log)) ?? "").subarray(before);
-    terminal.complain(said.toString().trimEnd());
+    const output = Buffer.from((await files.readIfPresent(log)) ?? "").subarray(before);
+    terminal.complain(output.toString().trimEnd());
     return end.code ?? ExitCode.failure;
   }
   child.release();

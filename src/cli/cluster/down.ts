@@ -20,7 +20,7 @@ interface DownOptions {
 }
 
 /** Milliseconds that everything may take to stop, agents with what they are doing first. */
-const PATIENCE = 60_000;
+const STOP_TIMEOUT_MS = 60_000;
 /** Milliseconds between two looks whether a process is there. */
 const LOOK_EVERY = 50;
 
@@ -47,11 +47,11 @@ export function downCommand(): Command {
 /** Asks for agreement where clusters run that are not in this folder. @returns an exit code to end with; undefined: go on */
 async function confirmOthers(
   roots: readonly string[],
-  { stateDir: given, yes }: Pick<DownOptions, "stateDir" | "yes">,
+  { stateDir: stateDirOption, yes }: Pick<DownOptions, "stateDir" | "yes">,
 ): Promise<number | undefined> {
   const runtime = createNodeRuntime({ logger: quietLogger });
   try {
-    const own = stateDir(given, process.cwd()).root;
+    const own = stateDir(stateDirOption, process.cwd()).root;
     const others = roots.filter((root) => root !== own);
     const states = await Promise.all(others.map((root) => clusterState(root, runtime)));
     const losses = states
@@ -71,8 +71,8 @@ async function down(roots: readonly string[]): Promise<number> {
   let code: number = ExitCode.ok;
   try {
     await Promise.all(
-      roots.map(async (given) => {
-        const { root } = stateDir(given, process.cwd());
+      roots.map(async (path) => {
+        const { root } = stateDir(path, process.cwd());
         try {
           terminal.print(`${root}: ${await stopOne(root, runtime)}`);
         } catch (error) {
@@ -97,9 +97,9 @@ async function stopOne(root: string, runtime: Runtime): Promise<string> {
     session.call("stop_cluster", {}),
   );
   for (let waited = 0; runtime.processes.isAlive(pid); waited += LOOK_EVERY) {
-    if (waited >= PATIENCE) {
+    if (waited >= STOP_TIMEOUT_MS) {
       throw new Error(
-        `process ${pid} still stops after ${PATIENCE / 1000} s; its log is in ${stateDir(root, "/").logs}, kill ${pid} ends it at once`,
+        `process ${pid} still stops after ${STOP_TIMEOUT_MS / 1000} s; its log is in ${stateDir(root, "/").logs}, kill ${pid} ends it at once`,
       );
     }
     await runtime.timers.sleep(LOOK_EVERY);

@@ -5,11 +5,11 @@ import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane
 import { areNoticed, clearFaults, readFaults, setFaults } from "../../faults/fault-file.js";
 import {
   FAULT_LANGUAGE,
-  type FaultKnob,
+  type FaultRule,
   type FaultTable,
-  formatKnob,
+  formatFaultRule,
   InvalidFault,
-  parseKnob,
+  parseFaultRule,
   unknownPoint,
 } from "../../faults/fault-rules.js";
 import { isLive } from "../../faults/fault-set.js";
@@ -22,7 +22,7 @@ import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { allPointGroups, ironicPointGroups, pointGroupsOfHost, pointsJson, pointsText } from "./fault-points.js";
-import { CONTROL_PLANE, KeptHosts } from "./saved-hosts.js";
+import { CONTROL_PLANE, HostSettingsStore } from "./saved-hosts.js";
 import { unknownHost } from "./unknown-host.js";
 
 interface FaultOptions {
@@ -98,13 +98,13 @@ export function faultCommand(): Command {
   return command;
 }
 
-function benchOf({ stateDir: given, statePath }: FaultOptions) {
-  const directory = stateDir(given, process.cwd());
+function benchOf({ stateDir: stateDirOption, statePath }: FaultOptions) {
+  const directory = stateDir(stateDirOption, process.cwd());
   const runtime = createNodeRuntime({ logger: quietLogger });
   /** Hosts of the state directory, and the embedded Ironic. */
   const hosts = async (): Promise<readonly string[]> => {
-    const { [CONTROL_PLANE]: _, ...kept } = await new KeptHosts(runtime.files, directory).read();
-    return [...new Set([...(await hostsWithState(runtime.files, directory)), ...Object.keys(kept)])]
+    const { [CONTROL_PLANE]: _, ...savedSettings } = await new HostSettingsStore(runtime.files, directory).read();
+    return [...new Set([...(await hostsWithState(runtime.files, directory)), ...Object.keys(savedSettings)])]
       .toSorted()
       .concat(IRONIC);
   };
@@ -145,21 +145,23 @@ function expandNames(text: string): readonly string[] {
 async function set(
   bench: Bench,
   hosts: string,
-  knobs: readonly string[],
+  faultRules: readonly string[],
   { beforeStart }: { readonly beforeStart?: true },
 ): Promise<number> {
   const named = await bench.hostsIn(hosts, { beforeStart: beforeStart === true });
-  const parsed = named.map((host) => knobs.map((knob) => parseKnob(knob, bench.target(host).table)));
+  const parsed = named.map((host) =>
+    faultRules.map((faultRule) => parseFaultRule(faultRule, bench.target(host).table)),
+  );
   await Promise.all(named.map((host, index) => setOne(bench, host, parsed[index] ?? [])));
   return ExitCode.ok;
 }
 
 /** Sets the faults of a host, and waits a moment for its agent to read them. */
-async function setOne({ runtime, terminal, target }: Bench, host: string, parsed: readonly FaultKnob[]): Promise<void> {
+async function setOne({ runtime, terminal, target }: Bench, host: string, parsed: readonly FaultRule[]): Promise<void> {
   const { folder } = target(host);
   const ids = await setFaults(folder, parsed, runtime);
-  for (const knob of parsed) {
-    terminal.print(`${host}: ${formatKnob(knob)}`);
+  for (const faultRule of parsed) {
+    terminal.print(`${host}: ${formatFaultRule(faultRule)}`);
   }
   for (let waited = 0; waited < NOTICE_TIME; waited += NOTICE_STEP) {
     if (await areNoticed(folder, ids, runtime)) {
@@ -183,7 +185,7 @@ interface Row {
 
 const COLUMNS: readonly Column<Row>[] = [
   { title: "Host", value: ({ host }) => host },
-  { title: "Fault", value: ({ knob }) => knob },
+  { title: "Fault", value: ({ knob: faultRule }) => faultRule },
   { title: "Acted", value: ({ used }) => (used === null ? "-" : String(used)), align: "right" },
   { title: "Left", value: ({ left }) => (left === null ? "always" : String(left)), align: "right" },
   { title: "Since", value: ({ since }) => since },
@@ -199,7 +201,7 @@ async function list(bench: Bench, host: string | undefined, options: { readonly 
       const left = isLive(fault, runtime.clock.now()) ? times && times - used : 0;
       rows.push({
         host: name,
-        knob: formatKnob(fault),
+        knob: formatFaultRule(fault),
         used: times === null ? null : used,
         left,
         since: new Date(setAt).toISOString(),

@@ -6,11 +6,11 @@ import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { HostNotRemoved, removeHost } from "./host/remove-host.js";
-import type { KeptHosts } from "./saved-hosts.js";
+import type { HostSettingsStore } from "./saved-hosts.js";
 import { disableServices, enableServices } from "./service-gate.js";
 
 interface Place {
-  readonly kept: Pick<KeptHosts, "forget">;
+  readonly settingsStore: Pick<HostSettingsStore, "forget">;
   readonly directory: StateDir;
   /** Hosts without servers are removed. */
   readonly remove: true | undefined;
@@ -40,7 +40,7 @@ export async function leaveOut(
           timers: runtime.timers,
           process: async () => undefined,
           control: () => Promise.reject(new HostNotRemoved(`nothing runs that has ${host}`)),
-          forget: (name) => place.kept.forget(name),
+          forget: (name) => place.settingsStore.forget(name),
           progress: () => undefined,
         });
         removed.push(host);
@@ -78,11 +78,11 @@ async function withRuntime<T>(work: (runtime: Runtime) => Promise<T>): Promise<T
 function leftText(hosts: readonly string[]): string {
   const names = hostsInShort(hosts);
   const named = foldHosts(hosts).length === names.length ? `'${names}'` : "HOST...";
-  const shown = hosts.length === 1 ? names : named;
+  const hostArgument = hosts.length === 1 ? names : named;
   const one = hosts.length === 1;
   return [
     `Not started: ${names}, which ${one ? "was" : "were"} started before; disabled, so that no server is scheduled there.`,
-    `  compute-cluster host start ${shown}     starts ${one ? "it" : "them"}`,
-    `  compute-cluster host remove ${shown}    removes ${one ? "it" : "them"}, as does up --remove`,
+    `  compute-cluster host start ${hostArgument}     starts ${one ? "it" : "them"}`,
+    `  compute-cluster host remove ${hostArgument}    removes ${one ? "it" : "them"}, as does up --remove`,
   ].join("\n");
 }

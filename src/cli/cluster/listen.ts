@@ -1,10 +1,10 @@
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { InvalidArgumentError, Option } from "commander";
-import type { OutsideDoor } from "../../control-plane/external-listener.js";
+import type { ExternalListener } from "../../control-plane/external-listener.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { covers, day, factsOf } from "./tls/certificate.js";
+import { covers, day, toCertificateAttributes } from "./tls/certificate.js";
 import { ownAddresses } from "./tls/own-addresses.js";
 import { type Identity, TlsFiles, TlsUnusable } from "./tls/tls-files.js";
 
@@ -74,12 +74,12 @@ export function listenWarnings({ listen, listenWithoutTls }: ListenFlags): reado
  * @param before where it was at the last start
  * @throws {TlsUnusable} there is no certificate for the address, or none that is valid now.
  */
-export async function outsideDoor(
+export async function resolveExternalListener(
   { listen, listenWithoutTls }: ListenFlags,
   directory: StateDir,
   { files, clock, logger }: Pick<Runtime, "files" | "clock" | "logger">,
   before: string | undefined,
-): Promise<OutsideDoor | undefined> {
+): Promise<ExternalListener | undefined> {
   if (listen === undefined) {
     if (listenWithoutTls) {
       throw new TlsUnusable("--listen-without-tls says how to --listen, but no --listen address is given");
@@ -104,13 +104,13 @@ export async function outsideDoor(
         "--listen-without-tls listens in plain text",
     );
   }
-  const { until } = refuseUnfit(server, address, directory, clock.now());
+  const { until } = validateCertificate(server, address, directory, clock.now());
   if (until - clock.now() < WARN_BEFORE) {
     logger.warn(
       `the certificate of the control plane ends on ${day(until)}; "compute-cluster tls --renew" makes a new one`,
     );
   }
-  const { names } = factsOf(server.certificate);
+  const { names } = toCertificateAttributes(server.certificate);
   return {
     address,
     ...port,
@@ -121,9 +121,9 @@ export async function outsideDoor(
   };
 }
 
-function refuseUnfit({ certificate }: Identity, address: string, directory: StateDir, now: number) {
-  const facts = factsOf(certificate);
-  const { names, from, until } = facts;
+function validateCertificate({ certificate }: Identity, address: string, directory: StateDir, now: number) {
+  const attributes = toCertificateAttributes(certificate);
+  const { names, from, until } = attributes;
   const renew = `"${tlsCommand(address, directory)} --renew"`;
   const found = `the certificate of ${directory.tls.server}`;
   if (now < from || now > until) {
@@ -139,15 +139,15 @@ function refuseUnfit({ certificate }: Identity, address: string, directory: Stat
       `${found} names nobody (subjectAltName), so that no client takes it: make a new one by ${renew}`,
     );
   }
-  return facts;
+  return attributes;
 }
 
 const isAll = (address: string): boolean => address === "0.0.0.0" || address === "::";
 
 /** What others are told when all of the machine's addresses are listened on. */
 function bestOf(names: readonly string[]): string {
-  const whole = names.filter((name) => !name.includes("*"));
-  return whole.find((name) => isIP(name) !== 0) ?? whole[0] ?? hostname();
+  const concreteNames = names.filter((name) => !name.includes("*"));
+  return concreteNames.find((name) => isIP(name) !== 0) ?? concreteNames[0] ?? hostname();
 }
 
 function tlsCommand(address: string, { root }: StateDir): string {

@@ -24,13 +24,13 @@ export async function confirm(
 ): Promise<number | undefined> {
   if (!canAsk()) {
     terminal.complain(`compute-cluster: ${reason}: --yes agrees to it; nothing was changed`);
-    return ExitCode.refused;
+    return ExitCode.rejected;
   }
   if (await ask(question, interrupt)) {
     return undefined;
   }
   terminal.complain("compute-cluster: nothing was changed");
-  return ExitCode.refused;
+  return ExitCode.rejected;
 }
 
 /**
@@ -71,9 +71,9 @@ export async function clusterLosses(directory: StateDir, runtime: Runtime): Prom
 }
 
 /** Servers and hosts that a restore of the snapshot removes. */
-export function lossesSince({ facts }: Pick<Snapshot, "facts">, directory: StateDir, runtime: Runtime) {
+export function lossesSince({ metadata }: Pick<Snapshot, "metadata">, directory: StateDir, runtime: Runtime) {
   // Another cluster's snapshot has nothing of this one.
-  return addedSince(facts.isImported === true ? 0 : facts.savedAt, directory, runtime);
+  return addedSince(metadata.isImported === true ? 0 : metadata.savedAt, directory, runtime);
 }
 
 /** Servers and hosts that were created after a time, also while the cluster runs. */
@@ -104,8 +104,8 @@ async function addedSince(time: number, directory: StateDir, runtime: Runtime): 
 
 function named(kind: string, names: readonly string[]): readonly string[] {
   const rest = names.length - MAX_NAMES;
-  const shown = names.slice(0, MAX_NAMES).join(", ");
+  const listedNames = names.slice(0, MAX_NAMES).join(", ");
   return names.length === 0
     ? []
-    : [`${kind}${names.length === 1 ? "" : "s"} ${shown}${rest > 0 ? ` and ${rest} more` : ""}`];
+    : [`${kind}${names.length === 1 ? "" : "s"} ${listedNames}${rest > 0 ? ` and ${rest} more` : ""}`];
 }

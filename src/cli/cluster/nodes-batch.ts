@@ -6,7 +6,7 @@ export interface TableRow extends HostStatus {
 }
 
 /** One row for a host that has many nodes. */
-export function nodesTogether(rows: readonly HostStatus[]): readonly TableRow[] {
+export function groupNodesByHost(rows: readonly HostStatus[]): readonly TableRow[] {
   const table: TableRow[] = [];
   for (const row of rows) {
     const before = table.at(-1);

@@ -29,27 +29,27 @@ export function openCommand(): Command {
     });
 }
 
-async function open({ stateDir: given, readOnly, browser }: OpenFlags): Promise<number> {
+async function open({ stateDir: stateDirOption, readOnly, browser }: OpenFlags): Promise<number> {
   const runtime = createNodeRuntime({ logger: quietLogger });
   const terminal = createTerminal();
   try {
-    const directory = stateDir(given, process.cwd());
+    const directory = stateDir(stateDirOption, process.cwd());
     const info = await readClusterInfo(runtime.files, directory);
     const token = (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim();
     if (info === undefined || token === undefined) {
       throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
     }
-    const answer = await runtime.http.request({
+    const response = await runtime.http.request({
       method: "POST",
       url: `${info.url}/window/keys${readOnly === true ? "?read-only=1" : ""}`,
       headers: { authorization: `Bearer ${token}` },
     });
-    if (answer.status !== 200) {
+    if (response.status !== 200) {
       throw new Error(
-        `${info.url} gives no link to its page: it answered ${answer.status}: ${answer.body.slice(0, 300)}`,
+        `${info.url} gives no link to its page: it answered ${response.status}: ${response.body.slice(0, 300)}`,
       );
     }
-    const { key } = JSON.parse(answer.body) as { readonly key: string };
+    const { key } = JSON.parse(response.body) as { readonly key: string };
     const link = `${info.url}/window/enter?key=${key}`;
     terminal.print(link);
     if (browser) {

@@ -6,7 +6,7 @@ import type { Runtime } from "../../runtime/runtime.js";
 import { version } from "../ui/version.js";
 
 /** Milliseconds that a control plane that is there may take. */
-const PATIENCE = 10_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 
 /** The state directory has a cluster, whose control plane does not run. */
 class NotRunning extends Error {
@@ -24,7 +24,7 @@ export async function withOperatorSession<T>(
     readonly runtime: Runtime;
     readonly directory: StateDir;
     /** Milliseconds between two tries to connect again, and until it gives up. Default: for one that is not to be away. */
-    readonly again?: { readonly every: number; readonly patience: number };
+    readonly again?: { readonly every: number; readonly timeoutMs: number };
   },
   work: (session: HostSession) => Promise<T>,
 ): Promise<T> {
@@ -45,7 +45,7 @@ export async function withOperatorSession<T>(
     joinToken,
     runtime,
     version: version(),
-    giveUpAfter: again?.patience ?? PATIENCE,
+    giveUpAfter: again?.timeoutMs ?? CONNECT_TIMEOUT_MS,
     ...(again === undefined ? {} : { backoff: () => again.every }),
   });
   try {

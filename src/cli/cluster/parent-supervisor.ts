@@ -1,7 +1,7 @@
 import type { HostProcess } from "../../conductor-client/methods/hosts.js";
 import type { HostSupervisor } from "../../control-plane/conductor/host-supervisor.js";
-import { type HostAnswer, type HostCommand, isHostAnswer } from "../../control-plane/local/reports.js";
-import { onParentMessage, tellParent } from "../ui/parent.js";
+import { type HostCommand, type HostCommandReply, isHostCommandReply } from "../../control-plane/local/reports.js";
+import { notifyParent, onParentMessage } from "../ui/parent.js";
 
 interface Question {
   readonly resolve: (result: unknown) => void;
@@ -24,10 +24,10 @@ export function parentSupervisor(unless: AbortSignal, before: () => void): HostS
       last += 1;
       questions.set(last, { resolve, reject });
       before();
-      tellParent({ type: "host-command", id: last, command, subject, ...more });
+      notifyParent({ type: "host-command", id: last, command, subject, ...more });
     });
   const forget = onParentMessage((message) => {
-    if (isHostAnswer(message)) {
+    if (isHostCommandReply(message)) {
       settle(questions, message);
     }
   });
@@ -46,7 +46,7 @@ export function parentSupervisor(unless: AbortSignal, before: () => void): HostS
     : undefined;
 }
 
-function settle(questions: Map<number, Question>, { id, result, error }: HostAnswer): void {
+function settle(questions: Map<number, Question>, { id, result, error }: HostCommandReply): void {
   const question = questions.get(id);
   questions.delete(id);
   if (error === undefined) {

@@ -48,13 +48,13 @@ export function withName(command: Command): Command {
         .argParser(clusterName)
         .conflicts("stateDir"),
     )
-    .hook("preAction", async (given) => {
-      const { name } = given.opts<{ readonly name?: string }>();
+    .hook("preAction", async (invokedCommand) => {
+      const { name } = invokedCommand.opts<{ readonly name?: string }>();
       if (name !== undefined) {
-        if (!BEFORE_IT_IS.includes(given.name())) {
+        if (!BEFORE_IT_IS.includes(invokedCommand.name())) {
           await requireCluster(name);
         }
-        given.setOptionValueWithSource("stateDir", rootOf(name), "cli");
+        invokedCommand.setOptionValueWithSource("stateDir", rootOf(name), "cli");
       }
     });
 }
@@ -76,10 +76,10 @@ export const nameOf = (root: string): string | null => nameOfRoot(home(), root);
 export const knownClusters = (): KnownClusters => new KnownClusters(home(), new NodeFiles(), nodeDigests);
 
 /** What has a further command find the cluster: ` --name ci-7`, ` --state-dir some/where`; "": it is that of the working directory. */
-export function placeText(given: string): string {
-  const name = nameOf(given);
+export function placeText(stateDirOption: string): string {
+  const name = nameOf(stateDirOption);
   if (name !== null) {
     return ` --name ${name}`;
   }
-  return given === DEFAULT_STATE_DIR ? "" : ` --state-dir ${quoted(given)}`;
+  return stateDirOption === DEFAULT_STATE_DIR ? "" : ` --state-dir ${quoted(stateDirOption)}`;
 }

@@ -11,7 +11,7 @@ import { NodeServers } from "../../runtime/node/node-servers.js";
 import { createLogger } from "../ui/create-logger.js";
 import { portNumber } from "../ui/port-number.js";
 import { createTerminal } from "../ui/terminal.js";
-import { untilTold } from "../ui/until-stopped.js";
+import { waitForShutdown } from "../ui/until-stopped.js";
 import { logOptions } from "./logs/log-options.js";
 
 interface PlacementCommandOptions {
@@ -57,7 +57,7 @@ export function placementCommand(): Command {
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
 async function serve({ host, port, database, configFile, ...options }: PlacementCommandOptions): Promise<void> {
-  const told = untilTold();
+  const shutdownRequested = waitForShutdown();
   const logRequests = options.logRequests === true;
   const logger = createLogger({ level: logRequests ? "info" : "warn", format: options.logFormat });
   const placement = await startPlacement({
@@ -82,6 +82,6 @@ async function serve({ host, port, database, configFile, ...options }: Placement
     terminal.print(`token of the administrator: ${placement.token}`);
   }
   terminal.print(`placement ready at ${placement.url}`);
-  await told;
+  await shutdownRequested;
   await placement.close();
 }

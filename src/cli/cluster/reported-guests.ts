@@ -13,7 +13,7 @@ interface Place {
 }
 
 /** Milliseconds that an agent may take to say what it has. */
-const PATIENCE = 5_000;
+const REPORT_TIMEOUT_MS = 5_000;
 
 /**
  * What the agents of these hosts say that their drivers have, by host. Those that do not answer are left out, and all of them
@@ -29,10 +29,10 @@ export async function reportedGuests(
   }
   const askAll = (session: HostSession) =>
     Promise.all(hosts.map((host) => askOne(host, session, place).catch(() => null)));
-  const answers = await withOperatorSession(command, place, askAll).catch(() => []);
+  const reports = await withOperatorSession(command, place, askAll).catch(() => []);
   return new Map(
     hosts.flatMap((host, index): [string, readonly HypervisorGuest[]][] => {
-      const found = answers[index];
+      const found = reports[index];
       return found ? [[host, found]] : [];
     }),
   );
@@ -44,7 +44,7 @@ export function guestsReportedBy(host: string, command: string, place: Place): P
 }
 
 function askOne(host: string, session: HostSession, { runtime }: Place): Promise<readonly HypervisorGuest[]> {
-  const options = { timeout: PATIENCE, requestId: `req-${runtime.random.uuid()}` };
+  const options = { timeout: REPORT_TIMEOUT_MS, requestId: `req-${runtime.random.uuid()}` };
   return session.callAgent(host, "list_guests", {}, options);
 }
 
@@ -54,11 +54,11 @@ function askOne(host: string, session: HostSession, { runtime }: Place): Promise
  */
 export async function hypervisorGuests(
   directory: StateDir,
-  doors: Pick<Runtime, "files" | "clock" | "logger">,
+  deps: Pick<Runtime, "files" | "clock" | "logger">,
 ): Promise<ReadonlyMap<string, readonly HypervisorGuest[]>> {
-  const hosts = await doors.files.list(directory.hypervisors);
+  const hosts = await deps.files.list(directory.hypervisors);
   const guests = await Promise.all(
-    hosts.map((host) => new Virsh(connectionTo(join(directory.hypervisors, host)), doors).list({ all: true })),
+    hosts.map((host) => new Virsh(connectionTo(join(directory.hypervisors, host)), deps).list({ all: true })),
   );
   return new Map(
     hosts.map((host, index) => [host, (guests[index] ?? []).map(({ uuid, name, state }) => ({ uuid, name, state }))]),

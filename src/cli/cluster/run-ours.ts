@@ -2,9 +2,9 @@ import { execFile } from "node:child_process";
 import { programPath } from "./program-path.js";
 
 /** Milliseconds that a command may take. */
-const PATIENCE = 600_000;
+const COMMAND_TIMEOUT_MS = 600_000;
 /** Characters of what a command printed that a reason has. */
-const SHOWN = 2_000;
+const MAX_OUTPUT_CHARS = 2_000;
 
 /** Runs `compute-cluster`. @returns why it did not end with the expected code; undefined: it did */
 export function runOurs(args: readonly string[], signal?: AbortSignal, expect = 0): Promise<string | undefined> {
@@ -12,11 +12,11 @@ export function runOurs(args: readonly string[], signal?: AbortSignal, expect = 
     execFile(
       process.execPath,
       [programPath("compute-cluster"), ...args],
-      { timeout: PATIENCE, maxBuffer: 16 * 1024 * 1024, ...(signal === undefined ? {} : { signal }) },
+      { timeout: COMMAND_TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024, ...(signal === undefined ? {} : { signal }) },
       (error, stdout, stderr) => {
         const code = error === null ? 0 : error.code;
-        const said = `${stdout}${stderr}`.trim().slice(-SHOWN);
-        resolve(code === expect ? undefined : `ended with ${code ?? error?.signal}, expected ${expect}: ${said}`);
+        const output = `${stdout}${stderr}`.trim().slice(-MAX_OUTPUT_CHARS);
+        resolve(code === expect ? undefined : `ended with ${code ?? error?.signal}, expected ${expect}: ${output}`);
       },
     );
   });

@@ -7,7 +7,7 @@ import { Supervisor } from "../../control-plane/local/supervisor.js";
 import { ensureUsable } from "../../control-plane/local/usable-state-dir.js";
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
 import { forgetDownHosts, readDownHosts } from "../../control-plane/snapshot/saved-hosts.js";
-import { Bursts } from "../../runtime/batches.js";
+import { Batcher } from "../../runtime/batches.js";
 import { nodeChildren } from "../../runtime/node/node-children.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
@@ -18,7 +18,7 @@ import { StatusLines } from "../ui/status-lines.js";
 import type { Terminal } from "../ui/terminal.js";
 import { withBoundDrivers } from "./bound-drivers.js";
 import { checkAgents } from "./check-agents.js";
-import { Together } from "./concurrently.js";
+import { CoalescedWork } from "./concurrently.js";
 import { leaveStarter, reportToStarter } from "./detached.js";
 import type { FileFlags } from "./file/agree.js";
 import { describeCluster } from "./file/describe-cluster.js";
@@ -29,11 +29,11 @@ import { leaveOut, reopen } from "./left-out-hosts.js";
 import { listenWarnings } from "./listen.js";
 import { knownClusters } from "./place.js";
 import { programPath } from "./program-path.js";
-import { CONTROL_PLANE, KeptHosts } from "./saved-hosts.js";
+import { CONTROL_PLANE, HostSettingsStore } from "./saved-hosts.js";
 import { putInPlace, type StateToRestore, stateToRestore } from "./snapshot/up-restore.js";
 import { agentArguments, hostArguments, morePlans, settingsOf, type UpOptions, upChildren } from "./up-children.js";
 import { UpHosts } from "./up-hosts.js";
-import { tellStarted } from "./up-started.js";
+import { completeStartup } from "./up-started.js";
 
 /** Milliseconds in which whoever waits for a detached start is told of its components together. */
 const STARTER_EVERY = 100;
@@ -41,12 +41,12 @@ const STARTER_EVERY = 100;
 /** Starts everything, and waits until it is to end. @returns the exit code */
 export async function runUp(
   options: UpOptions & FileFlags,
-  given: ReadonlySet<string>,
+  providedOptions: ReadonlySet<string>,
   terminal: Terminal,
 ): Promise<number> {
   const children = new LastingChildren(nodeChildren(), nodeTimers());
   // The second Ctrl-C ends this process at once, and with it its children.
-  const place = { given, terminal, interrupt: interruptSignal(), children };
+  const place = { providedOptions, terminal, interrupt: interruptSignal(), children };
   try {
     let end = await upOnce(options, { ...place, isRestored: false });
     // The restored state says which hosts there are.
@@ -61,7 +61,7 @@ export async function runUp(
 }
 
 interface UpPlace {
-  readonly given: ReadonlySet<string>;
+  readonly providedOptions: ReadonlySet<string>;
   readonly terminal: Terminal;
   readonly interrupt: AbortSignal;
   /** They outlive a life of the cluster that ends with another state. */
@@ -73,26 +73,26 @@ interface UpPlace {
 /** One life of the cluster. @returns the exit code; or what is to be put in place before the next life */
 async function upOnce(
   { file, scenario, check, yes, ...flags }: UpOptions & FileFlags,
-  { given, terminal, interrupt, children, isRestored }: UpPlace,
+  { providedOptions, terminal, interrupt, children, isRestored }: UpPlace,
 ): Promise<number | StateToRestore> {
   let restore: StateToRestore | undefined;
   const down = new AbortController();
   const over = new AbortController();
-  const told = new Promise<"told">((resolve) => {
+  const shutdownRequested = new Promise<"told">((resolve) => {
     for (const signal of [interrupt, down.signal]) {
       // The other lives have the same interrupt: it must not keep what this one had.
       signal.addEventListener("abort", () => resolve("told"), { signal: over.signal });
     }
   });
-  const described = await describeCluster({ file, scenario }, { options: flags, given }, isRestored);
+  const described = await describeCluster({ file, scenario }, { options: flags, providedOptions }, isRestored);
   const options = described?.options ?? flags;
   const directory = stateDir(options.stateDir, process.cwd());
   if (check !== true) {
     await ensureUsable(new NodeFiles(), directory);
     await finishInterruptedRestore(directory, new NodeFiles());
   }
-  const kept = new KeptHosts(new NodeFiles(), directory);
-  const before = await withBoundDrivers(new NodeFiles(), directory, await kept.read());
+  const settingsStore = new HostSettingsStore(new NodeFiles(), directory);
+  const before = await withBoundDrivers(new NodeFiles(), directory, await settingsStore.read());
   const settings = settingsOf(options, before, (path) => resolve(path));
   const warn = (warning: string) => terminal.complain(`compute-cluster: warning: ${warning}`);
   for (const warning of listenWarnings(options)) {
@@ -115,21 +115,21 @@ async function upOnce(
   }
   const downHosts = await readDownHosts(directory, new NodeFiles());
   const lines = new StatusLines(terminal, nodeTimers());
-  const toStarter = new Bursts(nodeTimers(), STARTER_EVERY, (statuses: readonly ComponentStatus[]) => {
+  const toStarter = new Batcher(nodeTimers(), STARTER_EVERY, (statuses: readonly ComponentStatus[]) => {
     // The starter shows only the last status of each component.
     for (const status of new Map(statuses.map((status) => [status.name, status])).values()) {
       reportToStarter({ type: "up-status", status });
     }
   });
-  let isKept = false;
-  const reopened = new Together((started: readonly string[]) => reopen(started, directory));
+  let isSaved = false;
+  const reopened = new CoalescedWork((started: readonly string[]) => reopen(started, directory));
   const hosts: UpHosts = new UpHosts({
     pid: process.pid,
     onDown: () => down.abort(),
     onRestore: async (name, startHosts) => {
       restore = await stateToRestore(name, directory, startHosts);
     },
-    kept,
+    settingsStore,
     supervisor: () => supervisor,
     plansOf: (added) => morePlans(added, { options, settings, directory, supervisor, cores: availableParallelism() }),
     readAddition: (id) => readAddition(new NodeFiles(), directory, id),
@@ -145,10 +145,10 @@ async function upOnce(
       toStarter.add(status);
       const setting = settings.get(CONTROL_PLANE);
       // Started again, it has the hosts that operators have started and removed meanwhile.
-      if (status.name === CONTROL_PLANE && status.state === "ready" && setting !== undefined && !isKept) {
-        isKept = true;
+      if (status.name === CONTROL_PLANE && status.state === "ready" && setting !== undefined && !isSaved) {
+        isSaved = true;
         Promise.all([
-          kept.keep(CONTROL_PLANE, setting),
+          settingsStore.keep(CONTROL_PLANE, setting),
           keepFlags(options, directory, new NodeFiles()),
           knownClusters().remember(directory),
         ]).catch((error: unknown) => warn(String(error)));
@@ -157,7 +157,7 @@ async function upOnce(
     onServing: (host) => {
       const setting = settings.get(host);
       if (setting !== undefined) {
-        kept.keep(host, setting).catch((error: unknown) => warn(String(error)));
+        settingsStore.keep(host, setting).catch((error: unknown) => warn(String(error)));
       }
     },
     onMessage: (message) => void hosts.take(message),
@@ -166,17 +166,17 @@ async function upOnce(
     clock: nodeClock(),
   });
   const prepare = async (): Promise<void> => {
-    if (kept.hosts.length === 0) {
+    if (settingsStore.hosts.length === 0) {
       return;
     }
     // What the file leaves out goes, as was agreed to.
     const remove = options.named === undefined ? options.remove : true;
-    const place = { kept, directory, remove };
+    const place = { settingsStore, directory, remove };
     const started = [...settings.keys()].filter((host) => !downHosts.has(host));
-    const texts = await leaveOut(hosts.idle, started, place).catch((error: unknown) => [String(error)]);
-    if (texts.length > 0) {
+    const messages = await leaveOut(hosts.idle, started, place).catch((error: unknown) => [String(error)]);
+    if (messages.length > 0) {
       lines.pause();
-      terminal.print(texts.join("\n"));
+      terminal.print(messages.join("\n"));
     }
   };
   const running = supervisor.start(prepare).then(async () => {
@@ -191,7 +191,7 @@ async function upOnce(
     const place = {
       supervisor,
       url,
-      kept,
+      settingsStore,
       settings,
       directory,
       lines,
@@ -201,12 +201,16 @@ async function upOnce(
       ended: over.signal,
       downHosts,
     };
-    await tellStarted({ options, scenario, described, isRestored }, place);
+    await completeStartup({ options, scenario, described, isRestored }, place);
     leaveStarter();
   });
   try {
     // A start that fails ends the wait; one that succeeds does not.
-    const end = await Promise.race([told, supervisor.controlPlaneEnded(), running.then(() => told)]);
+    const end = await Promise.race([
+      shutdownRequested,
+      supervisor.controlPlaneEnded(),
+      running.then(() => shutdownRequested),
+    ]);
     if (end === "told") {
       return interrupt.aborted ? ExitCode.ok : (restore ?? ExitCode.ok);
     }

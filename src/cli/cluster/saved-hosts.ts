@@ -26,7 +26,7 @@ export interface HostSetting {
 export type HostSettings = Readonly<Record<string, HostSetting>>;
 
 /** The settings with which `up` brought hosts up, in the state directory; another `up` goes on with them. */
-export class KeptHosts {
+export class HostSettingsStore {
   readonly path: string;
   readonly #files: Files;
   #settings: Record<string, HostSetting> = {};
@@ -40,10 +40,10 @@ export class KeptHosts {
     this.path = join(root, "hosts.json");
   }
 
-  /** @throws {KeptHostsUnreadable} */
+  /** @throws {HostSettingsUnreadable} */
   async read(): Promise<HostSettings> {
     const text = await this.#files.readIfPresent(this.path).catch((error: unknown) => {
-      throw error instanceof FileFailure ? new KeptHostsUnreadable(this.path, error.message) : error;
+      throw error instanceof FileFailure ? new HostSettingsUnreadable(this.path, error.message) : error;
     });
     this.#settings = text === undefined ? {} : parse(text, this.path);
     return this.#settings;
@@ -102,7 +102,7 @@ export class KeptHosts {
   }
 }
 
-class KeptHostsUnreadable extends Error {
+class HostSettingsUnreadable extends Error {
   override readonly name = "KeptHostsUnreadable";
 
   constructor(path: string, reason: string) {
@@ -120,9 +120,12 @@ function parse(text: string, path: string): Record<string, HostSetting> {
       return { ...(value as HostSettings) };
     }
   } catch (error) {
-    throw new KeptHostsUnreadable(path, error instanceof Error ? error.message : String(error));
+    throw new HostSettingsUnreadable(path, error instanceof Error ? error.message : String(error));
   }
-  throw new KeptHostsUnreadable(path, `found ${text.slice(0, 40)}, expected {"HOST": {"driver"?, "configFiles": []}}`);
+  throw new HostSettingsUnreadable(
+    path,
+    `found ${text.slice(0, 40)}, expected {"HOST": {"driver"?, "configFiles": []}}`,
+  );
 }
 
 export function isSetting(value: unknown): value is HostSetting {

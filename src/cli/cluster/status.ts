@@ -9,12 +9,12 @@ import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable, wrapWords } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { guestSummary } from "./guest-summary.js";
-import { nodesTogether, type TableRow } from "./nodes-batch.js";
+import { groupNodesByHost, type TableRow } from "./nodes-batch.js";
 import { hypervisorGuests, reportedGuests } from "./reported-guests.js";
 import { summaryText } from "./summary-text.js";
 
 /** Hosts of which each has its row. */
-const MOST_ROWS = 50;
+const MAX_ROWS = 50;
 
 /** Servers in ERROR whose faults are printed, the latest first. */
 const MAX_FAULTS = 5;
@@ -25,10 +25,10 @@ export function statusCommand(): Command {
     .description(
       "Asks the Compute API and Placement what they know of every host, looks at the fake-libvirt hypervisors in the state " +
         "directory, and asks the agents of other drivers what these have. A provider that no host answers for is shown too. Guests are stale when the API has their server elsewhere, and moving when it has a move to or from here, as before a resize is confirmed. " +
-        `Of more than ${MOST_ROWS} hosts it shows a summary. The faults of the last ${MAX_FAULTS} servers in ERROR follow.`,
+        `Of more than ${MAX_ROWS} hosts it shows a summary. The faults of the last ${MAX_FAULTS} servers in ERROR follow.`,
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
-    .option("--all", `every host, also of more than ${MOST_ROWS}`)
+    .option("--all", `every host, also of more than ${MAX_ROWS}`)
     .option("--json", "every host, as JSON")
     .action(async (options: { stateDir: string; all?: true; json?: true }) => {
       const terminal = createTerminal();
@@ -37,8 +37,8 @@ export function statusCommand(): Command {
       try {
         const directory = stateDir(options.stateDir, process.cwd());
         const session = await openCloudSession(runtime.files, runtime.http, directory);
-        const whole = options.all === true || options.json === true;
-        const summary = whole ? null : await clusterSummary(session, MOST_ROWS, MAX_FAULTS);
+        const isFullListing = options.all === true || options.json === true;
+        const summary = isFullListing ? null : await clusterSummary(session, MAX_ROWS, MAX_FAULTS);
         if (summary) {
           const { recentInError, serversInError } = summary;
           const faults = faultText(recentInError, serversInError, terminal.columns);
@@ -48,7 +48,7 @@ export function statusCommand(): Command {
         const rows = await clusterStatus(session, await hypervisorGuests(directory, runtime), (hosts) =>
           reportedGuests(hosts, "status", { runtime, directory }),
         );
-        const table = nodesTogether(rows);
+        const table = groupNodesByHost(rows);
         terminal.print(
           options.json === true
             ? JSON.stringify(rows, null, 2)

@@ -18,7 +18,7 @@ export function summaryText(summary: ClusterSummary): string {
 }
 
 function named(hosts: readonly string[]): string {
-  const shown = hosts.slice(0, NAMED).join(", ");
+  const listedHosts = hosts.slice(0, NAMED).join(", ");
   const more = hosts.length > NAMED ? ` and ${hosts.length - NAMED} more` : "";
-  return hosts.length === 0 ? "none" : `${hosts.length} (${shown}${more})`;
+  return hosts.length === 0 ? "none" : `${hosts.length} (${listedHosts}${more})`;
 }

@@ -56,12 +56,12 @@ export async function untilReadyBySession(
     return untilReady(hosts, { hostsToReport, runtime });
   }
   const bar = new ProgressBar();
-  let isTold = bar.isVisible;
+  let isReported = bar.isVisible;
   const onProgress = (waiting: readonly string[]): void => {
     bar.update("waiting for heartbeats", hosts.length - waiting.length, hosts.length);
-    if (!isTold) {
+    if (!isReported) {
       terminal.complain(`compute-cluster: ${waitingText(waiting)}`);
-      isTold = true;
+      isReported = true;
     }
   };
   try {

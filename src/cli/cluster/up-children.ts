@@ -47,10 +47,10 @@ interface HostsToStart {
   readonly isContinued: boolean;
 }
 
-function hostsToStart({ releases, hosts, ironic }: UpOptions, kept: HostSettings): HostsToStart {
-  const known = Object.keys(kept).filter((host) => host !== CONTROL_PLANE);
+function hostsToStart({ releases, hosts, ironic }: UpOptions, savedSettings: HostSettings): HostsToStart {
+  const known = Object.keys(savedSettings).filter((host) => host !== CONTROL_PLANE);
   // A start that broke off has brought up fewer than it was asked for. An older program has recorded no hosts of its starts.
-  const last = kept[CONTROL_PLANE]?.hosts ?? (known.length === 0 ? undefined : known);
+  const last = savedSettings[CONTROL_PLANE]?.hosts ?? (known.length === 0 ? undefined : known);
   const isContinued = releases === undefined && hosts === undefined && last !== undefined;
   if (!isContinued) {
     const count = releases?.length ?? hosts ?? DEFAULT_HOSTS;
@@ -58,12 +58,12 @@ function hostsToStart({ releases, hosts, ironic }: UpOptions, kept: HostSettings
     return { hosts: names, hasIronic: (ironic ?? 0) > 0, isContinued };
   }
   const versionOf = (host: string): number => {
-    const { release } = kept[host] ?? {};
+    const { release } = savedSettings[host] ?? {};
     return release === undefined ? SERVICE_VERSION : RELEASES[release];
   };
   return {
     hosts: last
-      .filter((host) => host !== IRONIC_HOST && kept[host]?.added !== true)
+      .filter((host) => host !== IRONIC_HOST && savedSettings[host]?.added !== true)
       .toSorted((one, other) => versionOf(one) - versionOf(other)),
     hasIronic: ironic === undefined ? last.includes(IRONIC_HOST) : ironic > 0,
     isContinued,
@@ -76,7 +76,7 @@ function hostsToStart({ releases, hosts, ironic }: UpOptions, kept: HostSettings
  */
 export function settingsOf(
   options: UpOptions,
-  kept: HostSettings,
+  savedSettings: HostSettings,
   absolute: (path: string) => string,
 ): ReadonlyMap<string, HostSetting> {
   if (options.named !== undefined) {
@@ -88,11 +88,11 @@ export function settingsOf(
     }
     return new Map<string, HostSetting>([[CONTROL_PLANE, { configFiles, hosts: [...agents.keys()] }], ...agents]);
   }
-  const given = options.driver && isPath(options.driver) ? absolute(options.driver) : options.driver;
+  const resolvedDriver = options.driver && isPath(options.driver) ? absolute(options.driver) : options.driver;
   const settingOf = (name: string, driver: string | undefined, release?: Release): [string, HostSetting] => {
     const { configFile } = options;
-    const configFiles = configFile.length > 0 ? configFile.map(absolute) : (kept[name]?.configFiles ?? []);
-    const { options: own, added } = kept[name] ?? {};
+    const configFiles = configFile.length > 0 ? configFile.map(absolute) : (savedSettings[name]?.configFiles ?? []);
+    const { options: own, added } = savedSettings[name] ?? {};
     const more = { ...(own === undefined ? {} : { options: own }), ...(added === undefined ? {} : { added }) };
     return [
       name,
@@ -104,15 +104,17 @@ export function settingsOf(
       },
     ];
   };
-  const { hosts: counted, hasIronic, isContinued } = hostsToStart(options, kept);
+  const { hosts: counted, hasIronic, isContinued } = hostsToStart(options, savedSettings);
   const isCounted = new Set(counted);
   const releaseOf = (host: string, at: number) =>
-    options.releases?.[at] ?? (isContinued ? kept[host]?.release : undefined);
+    options.releases?.[at] ?? (isContinued ? savedSettings[host]?.release : undefined);
   const [, controlPlane] = settingOf(CONTROL_PLANE, undefined);
-  const added = Object.entries(kept).filter(([host, setting]) => setting.added === true && !isCounted.has(host));
+  const added = Object.entries(savedSettings).filter(
+    ([host, setting]) => setting.added === true && !isCounted.has(host),
+  );
   return new Map([
     [CONTROL_PLANE, { ...controlPlane, hosts: [...counted, ...(hasIronic ? [IRONIC_HOST] : [])] }],
-    ...counted.map((host, at) => settingOf(host, given ?? kept[host]?.driver, releaseOf(host, at))),
+    ...counted.map((host, at) => settingOf(host, resolvedDriver ?? savedSettings[host]?.driver, releaseOf(host, at))),
     // These have what they were added with.
     ...added,
     // It has the driver that its own nova.conf names.

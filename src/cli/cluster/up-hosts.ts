@@ -4,18 +4,18 @@ import type { AgentPlan } from "../../control-plane/local/agent-process.js";
 import { type HostCommand, isHostCommand, type OVER_THE_LINK } from "../../control-plane/local/reports.js";
 import type { Supervisor } from "../../control-plane/local/supervisor.js";
 import { foldHosts } from "../../records/host-range.js";
-import { CONTROL_PLANE, type HostSetting, type KeptHosts } from "./saved-hosts.js";
+import { CONTROL_PLANE, type HostSetting, type HostSettingsStore } from "./saved-hosts.js";
 import { NOT_STARTED } from "./service-gate.js";
 
 export interface UpHostsOptions {
   /** It is made after this, and only then asked. */
   readonly supervisor: () => Pick<
     Supervisor,
-    "statuses" | "hosts" | "host" | "control" | "add" | "forget" | "tell" | "isStopping"
+    "statuses" | "hosts" | "host" | "control" | "add" | "forget" | "notify" | "isStopping"
   >;
   /** This process's. */
   readonly pid: number;
-  readonly kept: Pick<KeptHosts, "hosts" | "get" | "keep" | "include" | "forget">;
+  readonly settingsStore: Pick<HostSettingsStore, "hosts" | "get" | "keep" | "include" | "forget">;
   /** The processes that serve these hosts, started with these settings. */
   readonly plansOf: (hosts: ReadonlyMap<string, HostSetting>) => readonly AgentPlan[];
   readonly readAddition: (id: string) => Promise<{ readonly hosts: readonly string[]; readonly setting: HostSetting }>;
@@ -52,15 +52,15 @@ export class UpHosts {
       return;
     }
     const { id, command } = message;
-    const answer = await this.#carryOut(message).then(
+    const reply = await this.#carryOut(message).then(
       (result) => ({ result: result ?? null }),
       (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
     );
     if (this.#isReplaced) {
       return;
     }
-    this.#supervisor.tell({ type: "host-answer", id, ...answer });
-    if ("result" in answer && (command === "down" || command === "restore")) {
+    this.#supervisor.notify({ type: "host-answer", id, ...reply });
+    if ("result" in reply && (command === "down" || command === "restore")) {
       this.#isReplaced = command === "restore";
       this.#options.onDown();
     }
@@ -68,10 +68,10 @@ export class UpHosts {
 
   /** Hosts that came up once, and that no process of this `up` serves. */
   get idle(): readonly string[] {
-    const { kept } = this.#options;
+    const { settingsStore } = this.#options;
     const supervisor = this.#supervisor;
     const served = new Set(supervisor.hosts.map(({ host }) => host));
-    return kept.hosts.filter((host) => host !== CONTROL_PLANE && !served.has(host));
+    return settingsStore.hosts.filter((host) => host !== CONTROL_PLANE && !served.has(host));
   }
 
   async #carryOut({ command, subject, startHosts }: HostCommand): Promise<unknown> {
@@ -100,20 +100,20 @@ export class UpHosts {
   }
 
   #find(host: string): HostProcess | undefined {
-    const isKept = host !== CONTROL_PLANE && this.#options.kept.get(host) !== undefined;
-    return this.#supervisor.host(host) ?? (isKept ? this.#idleHost(host) : undefined);
+    const hasSavedSetting = host !== CONTROL_PLANE && this.#options.settingsStore.get(host) !== undefined;
+    return this.#supervisor.host(host) ?? (hasSavedSetting ? this.#idleHost(host) : undefined);
   }
 
   async #control(host: string, action: HostAction): Promise<HostProcess | typeof OVER_THE_LINK | null> {
-    const { kept, plansOf } = this.#options;
+    const { settingsStore, plansOf } = this.#options;
     const supervisor = this.#supervisor;
-    const setting = host === CONTROL_PLANE ? undefined : kept.get(host);
+    const setting = host === CONTROL_PLANE ? undefined : settingsStore.get(host);
     if (supervisor.host(host) === undefined && setting !== undefined) {
       if (action !== "start") {
         return this.#idleHost(host);
       }
       supervisor.add(plansOf(new Map([[host, setting]])));
-      await kept.include(host);
+      await settingsStore.include(host);
     }
     const done = await supervisor.control(host, action);
     if (action === "start" && typeof done === "object" && done.state === "serving") {
@@ -123,20 +123,20 @@ export class UpHosts {
   }
 
   async #add(addition: string): Promise<readonly string[]> {
-    const { kept, plansOf, readAddition } = this.#options;
+    const { settingsStore, plansOf, readAddition } = this.#options;
     const supervisor = this.#supervisor;
     const { hosts, setting } = await readAddition(addition);
     const added: HostSetting = { ...setting, added: true };
     const free = hosts.filter((host) => this.#isFree(host, added));
     const plans = plansOf(new Map(free.map((host) => [host, added])));
-    this.#refuseTaken(plans);
+    this.#assertNamesFree(plans);
     for (const host of free) {
       if (supervisor.host(host) !== undefined) {
         supervisor.forget(host);
       }
     }
     supervisor.add(plans);
-    await Promise.all(free.map((host) => kept.keep(host, added)));
+    await Promise.all(free.map((host) => settingsStore.keep(host, added)));
     return hosts;
   }
 
@@ -146,9 +146,9 @@ export class UpHosts {
    * @throws {Error} it is there with others.
    */
   #isFree(host: string, setting: HostSetting): boolean {
-    const { kept } = this.#options;
+    const { settingsStore } = this.#options;
     const supervisor = this.#supervisor;
-    const known = kept.get(host);
+    const known = settingsStore.get(host);
     const process = supervisor.host(host);
     const isDown = process === undefined || ["failed", "stopped", "killed"].includes(process.state);
     if (known !== undefined && JSON.stringify(plain(known)) !== JSON.stringify(plain(setting))) {
@@ -160,7 +160,7 @@ export class UpHosts {
   }
 
   /** Processes and their logs are called after hosts or pools. */
-  #refuseTaken(plans: readonly AgentPlan[]): void {
+  #assertNamesFree(plans: readonly AgentPlan[]): void {
     const supervisor = this.#supervisor;
     const taken = new Set(supervisor.statuses.map(({ name }) => name));
     const wrong = plans.filter(({ name }) => taken.has(name) && supervisor.host(name) === undefined);
@@ -182,11 +182,11 @@ export class UpHosts {
 
   async #forget(host: string): Promise<void> {
     this.#supervisor.forget(host);
-    await this.#options.kept.forget(host);
+    await this.#options.settingsStore.forget(host);
   }
 
   #idleHost(host: string): HostProcess {
-    const driver = this.#options.kept.get(host)?.driver ?? null;
+    const driver = this.#options.settingsStore.get(host)?.driver ?? null;
     const nothing = { pid: null, process: null, since: null, exitCode: null, log: null };
     return { ...nothing, host, state: "stopped", driver, reason: NOT_STARTED };
   }

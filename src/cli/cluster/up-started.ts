@@ -14,7 +14,7 @@ import type { ClusterDescription } from "./file/read-cluster-file.js";
 import { linkCloudsFile } from "./link-clouds-file.js";
 import { withOperatorSession } from "./operator-session.js";
 import { placeText } from "./place.js";
-import { CONTROL_PLANE, type HostSetting, type KeptHosts } from "./saved-hosts.js";
+import { CONTROL_PLANE, type HostSetting, type HostSettingsStore } from "./saved-hosts.js";
 import { playNamed } from "./scenario/play-named.js";
 import { saveStart } from "./snapshot/up-restore.js";
 import { noHeartbeatText, untilReady, waitingText } from "./until-ready.js";
@@ -34,7 +34,7 @@ interface StartedPlace {
   readonly supervisor: Supervisor;
   /** The address of the control plane. */
   readonly url: string;
-  readonly kept: KeptHosts;
+  readonly settingsStore: HostSettingsStore;
   readonly settings: ReadonlyMap<string, HostSetting>;
   readonly directory: StateDir;
   readonly lines: StatusLines;
@@ -48,19 +48,31 @@ interface StartedPlace {
 }
 
 /** Once all serve that could be started: waits until servers can be scheduled to them, plays the scenario, saves the state for `reset`, and says how to go on. */
-export async function tellStarted(
+export async function completeStartup(
   { options, scenario, described, isRestored }: Started,
-  { supervisor, url, kept, settings, directory, lines, terminal, warn, interrupt, ended, downHosts }: StartedPlace,
+  {
+    supervisor,
+    url,
+    settingsStore,
+    settings,
+    directory,
+    lines,
+    terminal,
+    warn,
+    interrupt,
+    ended,
+    downHosts,
+  }: StartedPlace,
 ): Promise<void> {
-  const tellStep = (say: string): void => {
+  const reportStep = (say: string): void => {
     terminal.print(`- ${say}`);
     reportToStarter({ type: "up-step", say });
   };
   // A cluster that is kept elsewhere leaves the working directory alone.
   const here = options.stateDir === DEFAULT_STATE_DIR && (await linkCloudsFile(process.cwd(), directory.cloudsFile));
-  const outside = (await readClusterInfo(new NodeFiles(), directory))?.outside;
+  const externalUrl = (await readClusterInfo(new NodeFiles(), directory))?.outside;
   lines.pause();
-  const silent = await untilHeartbeats({ supervisor, directory, ended, warn, tellStep });
+  const silent = await untilHeartbeats({ supervisor, directory, ended, warn, reportStep });
   if (ended.aborted) {
     return;
   }
@@ -77,7 +89,7 @@ export async function tellStarted(
     host === CONTROL_PLANE || host === IRONIC_HOST || added === true ? [] : [host],
   );
   let next = counted.length + 1;
-  while (kept.get(`devstack${next}`) !== undefined || settings.has(`devstack${next}`)) {
+  while (settingsStore.get(`devstack${next}`) !== undefined || settings.has(`devstack${next}`)) {
     next += 1;
   }
   // What the last one has, a further one would have.
@@ -87,7 +99,7 @@ export async function tellStarted(
   const played =
     scenario === undefined || isRestored
       ? undefined
-      : await playNamed(scenario, options.stateDir, { onStep: tellStep, signal: interrupt });
+      : await playNamed(scenario, options.stateDir, { onStep: reportStep, signal: interrupt });
   if (!isRestored) {
     // What reset goes back to is the state that was asked for.
     await saveStart(directory);
@@ -96,7 +108,7 @@ export async function tellStarted(
   const where = placeText(options.stateDir);
   const attached = !process.connected;
   const started = welcome(
-    { url, outside, where, attached, directory, here, sample, another, missing, leftDown },
+    { url, externalUrl, where, attached, directory, here, sample, another, missing, leftDown },
     terminal,
   );
   const text = played === undefined ? started : `${started}\n\n${played.text}`;
@@ -117,17 +129,17 @@ async function untilHeartbeats({
   directory,
   ended,
   warn,
-  tellStep,
+  reportStep,
 }: Pick<StartedPlace, "supervisor" | "directory" | "ended" | "warn"> & {
-  readonly tellStep: (say: string) => void;
+  readonly reportStep: (say: string) => void;
 }): Promise<ReadonlySet<string>> {
   const serving = supervisor.hosts.filter(({ state }) => state === "serving").map(({ host }) => host);
   const runtime = createNodeRuntime({ logger: quietLogger });
-  let isTold = false;
+  let isReported = false;
   const onProgress = (waiting: readonly string[]): void => {
-    if (!isTold) {
-      tellStep(waitingText(waiting));
-      isTold = true;
+    if (!isReported) {
+      reportStep(waitingText(waiting));
+      isReported = true;
     }
   };
   const end = new Promise<readonly string[]>((resolve) => {

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
-import { MOST_HOSTS } from "../../records/host-range.js";
+import { MAX_HOSTS } from "../../records/host-range.js";
 import { isRelease, RELEASE_NAMES, RELEASES, type Release } from "../../records/index.js";
 import { nodeTimers } from "../../runtime/node/node-timers.js";
 import { interruptSignal } from "../ui/interrupt-signal.js";
@@ -82,12 +82,12 @@ export function upCommand(): Command {
       if (options.json === true && options.detach !== true) {
         command.error("error: --json belongs to --detach, which is not given");
       }
-      const given = Object.keys(options).filter((name) => command.getOptionValueSource(name) === "cli");
+      const providedOptions = Object.keys(options).filter((name) => command.getOptionValueSource(name) === "cli");
       const { detach: isDetached, json, ...rest } = options;
       process.exitCode =
         isDetached === true
           ? await upDetached(rest, json === true)
-          : await runUp(rest, new Set(given), createTerminal());
+          : await runUp(rest, new Set(providedOptions), createTerminal());
     });
 }
 
@@ -97,13 +97,13 @@ interface DetachFlags {
 }
 
 /** The same as a process that stays when this one ends. */
-async function upDetached({ stateDir: given }: UpOptions, json: boolean): Promise<number> {
+async function upDetached({ stateDir: stateDirOption }: UpOptions, json: boolean): Promise<number> {
   const args = process.argv.slice(process.argv.indexOf("up") + 1);
   const terminal = createTerminal();
   return detach(
     args.filter((arg) => arg !== "--detach" && arg !== "--json"),
     {
-      directory: stateDir(given, process.cwd()),
+      directory: stateDir(stateDirOption, process.cwd()),
       lines: new StatusLines(terminal, nodeTimers()),
       terminal,
       interrupt: interruptSignal(),
@@ -116,16 +116,16 @@ const collect = (value: string, before: readonly string[]): readonly string[] =>
 
 function count(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > MOST_HOSTS) {
-    throw new InvalidArgumentError(`expected 0 to ${MOST_HOSTS}.`);
+  if (!Number.isInteger(value) || value < 0 || value > MAX_HOSTS) {
+    throw new InvalidArgumentError(`expected 0 to ${MAX_HOSTS}.`);
   }
   return value;
 }
 
 function atLeastOne(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > MOST_HOSTS) {
-    throw new InvalidArgumentError(`expected 1 to ${MOST_HOSTS}.`);
+  if (!Number.isInteger(value) || value < 1 || value > MAX_HOSTS) {
+    throw new InvalidArgumentError(`expected 1 to ${MAX_HOSTS}.`);
   }
   return value;
 }

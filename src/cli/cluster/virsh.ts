@@ -97,16 +97,16 @@ interface ListOptions {
 }
 
 /** Null: the host has another driver. @throws {VirshError} there is no such host */
-async function open({ connect, host, stateDir: given }: VirshOptions): Promise<Virsh | null> {
+async function open({ connect, host, stateDir: stateDirOption }: VirshOptions): Promise<Virsh | null> {
   const files = new NodeFiles();
-  const directory = stateDir(given, process.cwd());
-  const doors = { files, clock: nodeClock(), logger: createLogger({ level: "warn" }) };
+  const directory = stateDir(stateDirOption, process.cwd());
+  const deps = { files, clock: nodeClock(), logger: createLogger({ level: "warn" }) };
   if (connect !== undefined) {
-    return new Virsh(connect, doors);
+    return new Virsh(connect, deps);
   }
   const hypervisors = await files.list(directory.hypervisors);
   if (hypervisors.includes(host)) {
-    return new Virsh(connectionTo(directory.hypervisor(host)), doors);
+    return new Virsh(connectionTo(directory.hypervisor(host)), deps);
   }
   const others = await hostsWithState(files, directory);
   if (others.includes(host)) {
@@ -127,11 +127,11 @@ const INACTIVE: readonly string[] = ["shut off", "crashed", "suspended"];
 
 /** @throws {VirshError} no agent of the host answers */
 async function reportedRows(
-  { host, stateDir: given }: VirshOptions,
+  { host, stateDir: stateDirOption }: VirshOptions,
   { all }: ListOptions,
 ): Promise<readonly VirshRow[]> {
   const runtime = createNodeRuntime({ logger: quietLogger });
-  const directory = stateDir(given, process.cwd());
+  const directory = stateDir(stateDirOption, process.cwd());
   try {
     const guests = await guestsReportedBy(host, "virsh", { runtime, directory });
     return guests

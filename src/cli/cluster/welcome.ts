@@ -8,7 +8,7 @@ import type { Terminal } from "../ui/terminal.js";
 export interface Welcome {
   readonly url: string;
   /** Where other machines find it; undefined: nowhere. */
-  readonly outside: string | undefined;
+  readonly externalUrl: string | undefined;
   /** ` --name ci-7`: what has a further command find the cluster. */
   readonly where: string;
   /** A terminal is held by it. */
@@ -31,7 +31,7 @@ const NAMED = 10;
 
 /** What `up` prints once everything that comes up is up. */
 export function welcome(
-  { url, outside, where, attached, directory, here, sample, another, missing, leftDown }: Welcome,
+  { url, externalUrl, where, attached, directory, here, sample, another, missing, leftDown }: Welcome,
   terminal: Terminal,
 ): string {
   const { bold, red } = terminal.colors;
@@ -54,7 +54,9 @@ export function welcome(
     ...(another === undefined
       ? []
       : [`Another host:   npx compute-cluster host add ${another.map(quoted).join(" ")}${where}`]),
-    ...(outside === undefined ? [] : [`Other machines: ${outside}; they join by  npx compute-cluster join${where}`]),
+    ...(externalUrl === undefined
+      ? []
+      : [`Other machines: ${externalUrl}; they join by  npx compute-cluster join${where}`]),
     `In a browser:   ${url}/ by  npx compute-cluster open${where}`,
     `What is where:  npx compute-cluster status${where}`,
     ...(leftDown.length === 0 ? [] : [leftDownText(leftDown, where)]),

@@ -3,7 +3,7 @@ import { nodeClock } from "../../runtime/node/node-clock.js";
 import { nodeScope } from "../../runtime/node/node-scope.js";
 import { nodeTimers } from "../../runtime/node/node-timers.js";
 import { terminalText } from "../../runtime/terminal-text.js";
-import { type ContainedCall, Containment, type StrayError, titleOf } from "../../virt/containment.js";
+import { type ContainedCall, Containment, titleOf, type UnhandledError } from "../../virt/containment.js";
 import { textOf } from "../../virt/driver-error.js";
 import { VirtDriverTimeout } from "../../virt/errors.js";
 import { firstPlace, placeOf } from "../../virt/stack-place.js";
@@ -16,7 +16,7 @@ export class DriverGuard {
   readonly #program: string;
   #containment: Containment | undefined;
   #ended = false;
-  #hear: (stray: StrayError) => void = (stray) => this.#tellOrEnd(stray);
+  #hear: (unhandledError: UnhandledError) => void = (unhandledError) => this.#reportOrEnd(unhandledError);
 
   constructor(program: string) {
     this.#program = program;
@@ -42,7 +42,7 @@ export class DriverGuard {
     return new Promise((resolve, reject) => {
       const end = waitFor(nodeTimers(), {
         limit,
-        tell: (passed) => this.#complain(`waiting for ${waitText(awaited, passed)}`),
+        onProgress: (passed) => this.#complain(`waiting for ${waitText(awaited, passed)}`),
         tooLong: () => reject(new VirtDriverTimeout(driver, "import", limit)),
       });
       this.open().load(driver, load).then(resolve, reject).finally(end);
@@ -50,7 +50,7 @@ export class DriverGuard {
   }
 
   /** Hears of the drivers' errors that nobody caught; until there is one, an exception ends the process. */
-  onStray(listener: (stray: StrayError) => void): void {
+  onUnhandledError(listener: (unhandledError: UnhandledError) => void): void {
     this.#hear = listener;
   }
 
@@ -76,16 +76,16 @@ export class DriverGuard {
     );
   }
 
-  #strayed(containment: Containment, kind: StrayError["kind"], error: unknown): void {
-    const stray = containment.stray(kind, error);
-    if (stray === null) {
+  #strayed(containment: Containment, kind: UnhandledError["kind"], error: unknown): void {
+    const unhandledError = containment.recordUnhandled(kind, error);
+    if (unhandledError === null) {
       this.#end(error instanceof Error ? (error.stack ?? textOf(error)) : `thrown: ${textOf(error)}`);
     } else {
-      this.#hear(stray);
+      this.#hear(unhandledError);
     }
   }
 
-  #tellOrEnd({ call, kind, error }: StrayError): void {
+  #reportOrEnd({ call, kind, error }: UnhandledError): void {
     const what = `driver ${call.driver}: ${kind} that nothing caught, of ${titleOf(call)}: ${textOf(error)}${place(error)}`;
     if (kind === "exception") {
       this.#end(what);

@@ -10,7 +10,7 @@ const ROOM = 512;
 
 /** The places in what both threads see. */
 const BEATS = 0;
-const TOLD = 1;
+const REPORTED = 1;
 const LENGTH = 2;
 
 /** Looks from a thread of its own whether the event loop turns: one that is blocked can say nothing itself. */
@@ -38,7 +38,7 @@ setInterval(() => {
   const blocked = now - since;
   if (blocked >= ${LIMIT} && blocked >= 2 * told) {
     told = blocked;
-    Atomics.store(state, ${TOLD}, 1);
+    Atomics.store(state, ${REPORTED}, 1);
     const call = Buffer.from(text.slice(0, Atomics.load(state, ${LENGTH}))).toString();
     const message = "the event loop has been blocked for " + Math.round(blocked / 1000) + " s: no heartbeat is sent, and nothing else goes on. " +
       "Something computes or waits without giving way; the driver's last call was " + (call || "none");
@@ -89,7 +89,7 @@ export class LoopWatchdog {
     const now = performance.now();
     const passed = now - this.#beaten;
     this.#beaten = now;
-    if (Atomics.exchange(this.#state, TOLD, 0) === 1) {
+    if (Atomics.exchange(this.#state, REPORTED, 0) === 1) {
       this.#logger.error(
         `the event loop turns again after ${Math.round(passed / 1000)} s; heartbeats, the lease and all requests waited meanwhile`,
         { last_driver_call: this.#last },

@@ -31,13 +31,13 @@ export async function newDriver(name: string, where: string): Promise<number> {
     await files.makeFolder(dirname(join(folder, path)));
     await files.write(join(folder, path), text);
   }
-  const shown = relative(process.cwd(), folder) || ".";
-  const here = shown.startsWith(".") ? shown : `./${shown}`;
+  const displayPath = relative(process.cwd(), folder) || ".";
+  const here = displayPath.startsWith(".") ? displayPath : `./${displayPath}`;
   terminal.print(
     [
-      `${shown} has a driver that works, its tests, and a sample configuration. Next:`,
+      `${displayPath} has a driver that works, its tests, and a sample configuration. Next:`,
       "",
-      `  cd ${shown}`,
+      `  cd ${displayPath}`,
       "  npm install",
       "  npm test                     # builds it and holds it against the contract",
       "  cd -",

@@ -10,16 +10,16 @@ const WIDTH = 100;
  * @param driver what `compute_driver` names it by
  */
 export function sampleOf(driver: string, sections: SectionTable): string {
-  const texts = Object.entries(sections).map(([section, options]) =>
+  const renderedSections = Object.entries(sections).map(([section, options]) =>
     [`[${section}]`, ...Object.entries(options).map(([name, declared]) => sampleOfOption(name, declared))].join("\n\n"),
   );
-  return `${[`[DEFAULT]\ncompute_driver = ${driver}`, ...texts].join("\n\n")}\n`;
+  return `${[`[DEFAULT]\ncompute_driver = ${driver}`, ...renderedSections].join("\n\n")}\n`;
 }
 
 function sampleOfOption(name: string, declared: Option<unknown>): string {
   const { help, type, secret } = declared;
-  const told = [help, typeOf(type), secret === true ? "(Never shown.)" : ""].join(" ");
-  const comment = wrapWords(told.replace(/\s+/g, " ").trim(), WIDTH - 2).replace(/^/gm, "# ");
+  const description = [help, typeOf(type), secret === true ? "(Never shown.)" : ""].join(" ");
+  const comment = wrapWords(description.replace(/\s+/g, " ").trim(), WIDTH - 2).replace(/^/gm, "# ");
   return `${comment}\n${`#${name} = ${defaultOf(declared)}`.trimEnd()}`;
 }
 

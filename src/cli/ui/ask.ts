@@ -10,8 +10,8 @@ export async function ask(question: string, signal: AbortSignal): Promise<boolea
   // Ctrl-C comes here, and not as a signal, while lines are read.
   lines.on("SIGINT", () => lines.close());
   try {
-    const answer = await Promise.race([lines.question(`${question} [y/N] `, { signal }), ended]);
-    return /^y(es)?$/i.test(answer.trim());
+    const reply = await Promise.race([lines.question(`${question} [y/N] `, { signal }), ended]);
+    return /^y(es)?$/i.test(reply.trim());
   } catch (error) {
     if (signal.aborted) {
       return false;

@@ -1,5 +1,5 @@
 /** Milliseconds that what a plugin left open may keep a process that is through. */
-const PATIENCE = 2_000;
+const EXIT_TIMEOUT_MS = 2_000;
 
 /** Ends the process with this code as soon as nothing is left to do, or soon, telling of what was left open. */
 export function endProcess(code: number, program: string): void {
@@ -19,5 +19,5 @@ export function endProcess(code: number, program: string): void {
     process.exit(code);
   };
   // The runtime's timer would itself keep the process.
-  setTimeout(end, PATIENCE).unref();
+  setTimeout(end, EXIT_TIMEOUT_MS).unref();
 }

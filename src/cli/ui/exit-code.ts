@@ -6,7 +6,7 @@ export const ExitCode = {
   /** Wrong arguments or configuration. */
   usage: 2,
   /** The agent refused to start: records contradict each other. */
-  refused: 3,
+  rejected: 3,
   /** No control plane, or it refused the join token. */
   unreachable: 4,
   /** Another agent has taken the host. */

@@ -1,8 +1,8 @@
 import { isGoOn, isRest } from "../../control-plane/local/reports.js";
-import { onParentMessage, tellParent } from "./parent.js";
-import { untilTold } from "./until-stopped.js";
+import { notifyParent, onParentMessage } from "./parent.js";
+import { waitForShutdown } from "./until-stopped.js";
 
-interface Lives<T, R> {
+interface WorkLoop<T, R> {
   /** What other arguments ask for. */
   readonly parse: (args: readonly string[]) => Promise<T>;
   /** Does it to its end. Once `rest` is aborted it ends as by `kill -9`, and leaves nothing that goes on; else it throws. */
@@ -13,7 +13,7 @@ interface Lives<T, R> {
  * Does a program's work, and then, in the same process, what `compute-cluster up` gives it after it has had it rest.
  * @returns what the last of them came to; undefined: it was told to end while it rested
  */
-export async function inLives<T, R>(first: T, { parse, live }: Lives<T, R>): Promise<R | undefined> {
+export async function runWorkLoop<T, R>(first: T, { parse, live }: WorkLoop<T, R>): Promise<R | undefined> {
   for (let work: T = first; ; ) {
     const rest = new AbortController();
     const forget = onParentMessage((message) => {
@@ -46,8 +46,8 @@ async function untilGoOn(): Promise<readonly string[] | undefined> {
       goOn.abort();
     }
   });
-  tellParent({ type: "resting" });
-  await untilTold(goOn.signal);
+  notifyParent({ type: "resting" });
+  await waitForShutdown(goOn.signal);
   forget?.();
   return args;
 }

@@ -11,7 +11,7 @@ import {
 const isChild = (): boolean => process.send !== undefined;
 
 /** Tells `compute-cluster up`, when it is the parent, something. */
-export function tellParent(report: ComponentReport | HoldersReport | HostStatesReport | HostCommand | Resting): void {
+export function notifyParent(report: ComponentReport | HoldersReport | HostStatesReport | HostCommand | Resting): void {
   if (process.connected) {
     process.send?.(report);
   }

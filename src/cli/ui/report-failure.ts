@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { HOW_TO_AGREE } from "../../nova-rpc/transport/topology.js";
 import { HttpConnectFailure } from "../../runtime/http.js";
-import { RefusedByBroker } from "../../runtime/message-broker.js";
+import { BrokerRejectedError } from "../../runtime/message-broker.js";
 import { terminalText } from "../../runtime/terminal-text.js";
 import { ExitCode } from "./exit-code.js";
 
@@ -45,10 +45,10 @@ const CODES: ReadonlyMap<string, number> = new Map([
     "TlsUnusable",
     "UnsupportedConfiguration",
   ].map((name): [string, number] => [name, ExitCode.usage]),
-  ["DriversDiffer", ExitCode.refused],
-  ["SeedRefused", ExitCode.refused],
-  ["SnapshotRefused", ExitCode.refused],
-  ["ServiceTooOld", ExitCode.refused],
+  ["DriversDiffer", ExitCode.rejected],
+  ["SeedRefused", ExitCode.rejected],
+  ["SnapshotRefused", ExitCode.rejected],
+  ["ServiceTooOld", ExitCode.rejected],
   ["CloudUnreachable", ExitCode.unreachable],
   ["ConductorUnreachable", ExitCode.unreachable],
   ["HttpConnectFailure", ExitCode.unreachable],
@@ -72,5 +72,7 @@ function hint(error: unknown): string {
 
 /** What to do about what a broker has refused, on a line of its own; empty: the message says all there is. */
 export function toDo(error: unknown): string {
-  return error instanceof RefusedByBroker && error.code === "PRECONDITION_FAILED" ? `\nTo do: ${HOW_TO_AGREE}.` : "";
+  return error instanceof BrokerRejectedError && error.code === "PRECONDITION_FAILED"
+    ? `\nTo do: ${HOW_TO_AGREE}.`
+    : "";
 }

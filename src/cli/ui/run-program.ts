@@ -1,6 +1,6 @@
 import { endProcess } from "./end-process.js";
 import { guardOutput } from "./guard-output.js";
-import { leaveParent, tellParent } from "./parent.js";
+import { leaveParent, notifyParent } from "./parent.js";
 import { reportFailure } from "./report-failure.js";
 
 /**
@@ -13,7 +13,7 @@ export async function runProgram(name: string, work: () => Promise<void>): Promi
     await work();
   } catch (error) {
     const { code, message } = reportFailure(name, error);
-    tellParent({ type: "component", state: "failed", detail: message });
+    notifyParent({ type: "component", state: "failed", detail: message });
     leaveParent();
     endProcess(code, name);
   }

@@ -21,8 +21,8 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
   );
   const widths = shrink(natural, words, width - (3 * columns.length + 1), (index) => columns[index]?.wraps === true);
   const aligned = columns.map((column) => column.align ?? "left");
-  const wrapped = (texts: readonly string[]) =>
-    texts.map((text, index) => wrapWords(text, widths[index] ?? text.length));
+  const wrapped = (rowCells: readonly string[]) =>
+    rowCells.map((text, index) => wrapWords(text, widths[index] ?? text.length));
   const piece = (head: readonly string[], body: readonly (readonly string[])[]): string[] => {
     const table = new Table({
       head: wrapped(head),

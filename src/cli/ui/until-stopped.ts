@@ -4,21 +4,21 @@ import { onParentGone } from "./parent.js";
  * Resolves at SIGINT, SIGTERM, or when the parent that started this process as a child of `up` is gone.
  * @param unless it resolves then, too
  */
-export function untilTold(unless?: AbortSignal): Promise<void> {
+export function waitForShutdown(unless?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const told = (): void => {
-      process.off("SIGINT", told);
-      process.off("SIGTERM", told);
-      unless?.removeEventListener("abort", told);
+    const onShutdown = (): void => {
+      process.off("SIGINT", onShutdown);
+      process.off("SIGTERM", onShutdown);
+      unless?.removeEventListener("abort", onShutdown);
       forget();
       resolve();
     };
-    process.on("SIGINT", told);
-    process.on("SIGTERM", told);
-    unless?.addEventListener("abort", told);
-    const forget = onParentGone(() => queueMicrotask(told));
+    process.on("SIGINT", onShutdown);
+    process.on("SIGTERM", onShutdown);
+    unless?.addEventListener("abort", onShutdown);
+    const forget = onParentGone(() => queueMicrotask(onShutdown));
     if (unless?.aborted) {
-      told();
+      onShutdown();
     }
   });
 }

@@ -1,5 +1,5 @@
 import { controlPlaneConfig } from "../../cli/cluster/control-plane-config.js";
-import { outsideDoor } from "../../cli/cluster/listen.js";
+import { resolveExternalListener } from "../../cli/cluster/listen.js";
 import { type ControlPlane, startControlPlane } from "../../control-plane/control-plane.js";
 import { conductorUrl, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { RequestListener } from "../../control-plane/request-log/watched-requests.js";
@@ -106,19 +106,19 @@ export class ClusterParts {
 
   async #startControlPlane(port: number): Promise<void> {
     const { world, directory, what, onRequest } = this.#options;
-    const process = world.spawn("control-plane", { isSeen: true });
+    const process = world.spawn("control-plane", { isVisible: true });
     const { runtime } = process;
     const { root } = directory;
     const config = await controlPlaneConfig(what.controlPlane, { runtime, cwd: root, stateDir: root });
-    const outside = await outsideDoor(what.controlPlane, directory, runtime, undefined);
+    const externalListener = await resolveExternalListener(what.controlPlane, directory, runtime, undefined);
     const started = await startControlPlane({
       runtime,
-      digests: { ...nodeDigests, scrypt: (...given) => world.activity.during(() => nodeDigests.scrypt(...given)) },
+      digests: { ...nodeDigests, scrypt: (...args) => world.activity.during(() => nodeDigests.scrypt(...args)) },
       keys: nodeKeys,
       directory,
       port,
       ironicNodes: what.controlPlane.ironic,
-      ...(outside && { outside }),
+      ...(externalListener && { externalListener }),
       ...config,
       onRequest,
     });
@@ -135,12 +135,12 @@ async function startAll(agents: LocalAgents, down: DownHosts): Promise<void> {
   }
   await agents.start(agents.hosts.filter((host) => !down.has(host)));
   for (const host of agents.hosts) {
-    refuseFailed(agents, host);
+    assertServing(agents, host);
   }
 }
 
 /** @throws {Error} it did not get to serve */
-export function refuseFailed(agents: LocalAgents, host: string): void {
+export function assertServing(agents: LocalAgents, host: string): void {
   const { state, detail } = agents.state(host);
   if (state === "failed") {
     throw new Error(`host ${host} does not serve: ${detail}`);

@@ -1,5 +1,5 @@
 import { mirrorInPlacement } from "../../cli/cluster/file/mirror-in-placement.js";
-import { snapshotFacts } from "../../cli/cluster/snapshot/snapshot-metadata.js";
+import { readSnapshotMetadata } from "../../cli/cluster/snapshot/snapshot-metadata.js";
 import { noHeartbeatText, untilReady } from "../../cli/cluster/until-ready.js";
 import { quietLogger } from "../../cli/ui/quiet-logger.js";
 import { isAtRest, reportAll } from "../../control-plane/at-rest.js";
@@ -7,8 +7,8 @@ import { tokensOf } from "../../control-plane/identity/tokens/saved-tokens.js";
 import { clientEnvironment, type StateDir } from "../../control-plane/local/state-dir.js";
 import { finishInterruptedRestore, restoreSnapshot } from "../../control-plane/snapshot/restore.js";
 import { savedHosts } from "../../control-plane/snapshot/saved-hosts.js";
-import type { Snapshot, SnapshotFacts } from "../../control-plane/snapshot/snapshot-file.js";
-import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../control-plane/snapshot/snapshots.js";
+import type { Snapshot, SnapshotMetadata } from "../../control-plane/snapshot/snapshot-file.js";
+import { assertSameDrivers, assertSupportedDrivers, Snapshots } from "../../control-plane/snapshot/snapshots.js";
 import { expandHosts } from "../../records/host-range.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -25,9 +25,9 @@ import type {
 import { clusterFaults } from "../faults.js";
 import { loggerTo } from "../logs.js";
 import { auditCluster, onlyOf, SETTLE_TIMEOUT, workOf } from "../views.js";
-import { ClusterParts, refuseFailed } from "./cluster-parts.js";
+import { assertServing, ClusterParts } from "./cluster-parts.js";
 import type { LocalAgents } from "./local-agents.js";
-import { SeenRequests } from "./observed-requests.js";
+import { RequestHistory } from "./observed-requests.js";
 import { PassingTime } from "./passing-time.js";
 import { whatToStart } from "./what-to-start.js";
 
@@ -41,8 +41,8 @@ export class InProcessCluster implements Cluster {
   readonly #world: LocalWorld;
   readonly #time: PassingTime;
   /** What looks at the cluster from outside. */
-  readonly #looker: Runtime;
-  readonly #requests = new SeenRequests();
+  readonly #observer: Runtime;
+  readonly #requests = new RequestHistory();
   readonly #snapshots: Snapshots;
   #parts: ClusterParts | undefined;
   /** One after the other: what replaces the whole state. */
@@ -65,19 +65,19 @@ export class InProcessCluster implements Cluster {
       isAtRest: async () => (await this.#faultsSet()) === 0 && isAtRest(this.#running.controlPlane.store),
       skipped: () => reportAll(this.#running.controlPlane.store, (host) => this.#serves(host)),
     });
-    this.#looker = this.#world.spawn("test").runtime;
-    this.#snapshots = new Snapshots(directory, this.#looker.files);
+    this.#observer = this.#world.spawn("test").runtime;
+    this.#snapshots = new Snapshots(directory, this.#observer.files);
     this.faults = clusterFaults({
       directory,
-      runtime: this.#looker,
+      runtime: this.#observer,
       isServed: async (host) => this.#agentsOf(host).state(host).state === "serving",
     });
   }
 
   /** @throws what a control plane refuses to start for, or why a host does not serve. */
   async start(): Promise<void> {
-    await finishInterruptedRestore(this.#directory, this.#looker.files);
-    const what = await whatToStart(this.#options, this.#directory, this.#looker.files);
+    await finishInterruptedRestore(this.#directory, this.#observer.files);
+    const what = await whatToStart(this.#options, this.#directory, this.#observer.files);
     const parts = new ClusterParts({
       world: this.#world,
       directory: this.#directory,
@@ -89,8 +89,8 @@ export class InProcessCluster implements Cluster {
     if (what.described !== undefined) {
       await mirrorInPlacement(what.described, this.#directory);
     }
-    const facts = await this.#facts();
-    await this.#world.activity.atRest(() => this.#snapshots.save(null, facts, { onDisk: !this.#isTemporary }));
+    const metadata = await this.#readMetadata();
+    await this.#world.activity.atRest(() => this.#snapshots.save(null, metadata, { onDisk: !this.#isTemporary }));
     if (this.#options.autoAdvance === true) {
       void this.#time.run(() => this.#stopped === undefined && this.#isBusy());
     }
@@ -141,7 +141,7 @@ export class InProcessCluster implements Cluster {
       start: async () => {
         await each(async (one, host) => {
           await one.start([host]);
-          refuseFailed(one, host);
+          assertServing(one, host);
         });
         await this.#time.through(this.#untilReady(hosts));
       },
@@ -151,17 +151,17 @@ export class InProcessCluster implements Cluster {
   }
 
   settled({ timeout = SETTLE_TIMEOUT }: { readonly timeout?: number } = {}): Promise<void> {
-    return this.#time.until(() => workOf(this.#directory, this.#looker), timeout * 1000);
+    return this.#time.until(() => workOf(this.#directory, this.#observer), timeout * 1000);
   }
 
   audit(): Promise<readonly AuditFinding[]> {
-    return this.#time.through(auditCluster(this.#directory, this.#looker));
+    return this.#time.through(auditCluster(this.#directory, this.#observer));
   }
 
   async snapshot(name: string): Promise<void> {
-    const facts = await this.#facts();
-    refuseForeignDrivers(facts.drivers);
-    await this.#world.activity.atRest(() => this.#snapshots.save(name, facts, { onDisk: !this.#isTemporary }));
+    const metadata = await this.#readMetadata();
+    assertSupportedDrivers(metadata.drivers);
+    await this.#world.activity.atRest(() => this.#snapshots.save(name, metadata, { onDisk: !this.#isTemporary }));
   }
 
   restore(name: string, options: RestoreStateOptions = {}): Promise<void> {
@@ -201,9 +201,9 @@ export class InProcessCluster implements Cluster {
     const swap = async (): Promise<void> => {
       const parts = this.#running;
       const snapshot = read();
-      const { drivers } = await this.#facts();
-      refuseForeignDrivers(drivers);
-      refuseOtherDrivers(snapshot, drivers);
+      const { drivers } = await this.#readMetadata();
+      assertSupportedDrivers(drivers);
+      assertSameDrivers(snapshot, drivers);
       const port = Number(new URL(parts.controlPlane.url).port);
       const tokens = tokensOf(parts.controlPlane.store.database);
       await parts.kill();
@@ -221,15 +221,15 @@ export class InProcessCluster implements Cluster {
   async #untilReady(hosts: readonly string[]): Promise<void> {
     const [silent] = await untilReady(hosts, {
       hostsToReport: async () => this.#running.controlPlane.hostsToReport(),
-      runtime: this.#looker,
+      runtime: this.#observer,
     });
     if (silent !== undefined) {
       throw new Error(`host ${silent} is down: ${noHeartbeatText(silent)}`);
     }
   }
 
-  async #facts(): Promise<SnapshotFacts> {
-    const facts = await snapshotFacts(this.#directory, this.#looker);
+  async #readMetadata(): Promise<SnapshotMetadata> {
+    const metadata = await readSnapshotMetadata(this.#directory, this.#observer);
     const forcedDown = new Set(
       this.#running.controlPlane.store.services.states("nova-compute").flatMap((service) => {
         return service.forcedDown ? [service.host] : [];
@@ -241,7 +241,7 @@ export class InProcessCluster implements Cluster {
         return { host, state, pid: null, process: "own", service: { forcedDown: forcedDown.has(host) } };
       }),
     );
-    return { ...facts, hosts: savedHosts(hosts, new Map()) };
+    return { ...metadata, hosts: savedHosts(hosts, new Map()) };
   }
 
   /** @throws {Error} it does not run */

@@ -4,7 +4,7 @@ import { Hosts } from "../../cli/agent/hosts.js";
 import { type LoadedHosts, loadHosts } from "../../cli/agent/load-config.js";
 import { openMetrics } from "../../cli/agent/metrics.js";
 import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "../../cli/agent/options.js";
-import { DriverStrays } from "../../cli/agent/unhandled-driver-errors.js";
+import { UnhandledDriverErrors } from "../../cli/agent/unhandled-driver-errors.js";
 import { parsedOptions } from "../../cli/ui/parsed-options.js";
 import { version } from "../../cli/ui/version.js";
 import { connectToConductor } from "../../conductor-client/connect-to-conductor.js";
@@ -14,7 +14,7 @@ import type { AgentPlan } from "../../control-plane/local/agent-process.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { DownState } from "../../control-plane/snapshot/saved-hosts.js";
 import type { FaultFile } from "../../faults/fault-file.js";
-import { createFaultDoors } from "../../faults/fault-injection.js";
+import { createFaultyRuntime } from "../../faults/fault-injection.js";
 import { foldHosts } from "../../records/host-range.js";
 import type { LocalProcess, LocalWorld } from "../../simulation/local/local-world.js";
 import type { HostState } from "../cluster.js";
@@ -94,7 +94,7 @@ export class LocalAgents {
       // A process ends with its only host.
       await this.killAll();
     }
-    const running = await this.#opened();
+    const running = await this.#ensureOpen();
     await Promise.race([running.hosts.add(hosts), running.killed]).catch(ignoreKill);
   }
 
@@ -144,7 +144,7 @@ export class LocalAgents {
   }
 
   /** One that could not be opened is gone for the next start. */
-  async #opened(): Promise<Running> {
+  async #ensureOpen(): Promise<Running> {
     const own = this.#running ?? this.#open();
     this.#running = own;
     try {
@@ -172,11 +172,11 @@ export class LocalAgents {
     const { statePath } = first.compiled.config.defaults;
     // A host that has a connection of its own can be cut off from the control plane.
     const faultFile = this.#isSingle ? await openFaults(statePath, runtime) : null;
-    const doors = faultFile === null ? runtime : createFaultDoors(runtime, faultFile.faults);
+    const connectionRuntime = faultFile === null ? runtime : createFaultyRuntime(runtime, faultFile.faults);
     const connection = connectToConductor({
       url: conductor(),
       joinToken: joinToken(),
-      runtime: doors,
+      runtime: connectionRuntime,
       version: version(),
     });
     await connection.connected();
@@ -185,22 +185,24 @@ export class LocalAgents {
       runtime: skippable,
       connection,
       outlet: await openMetrics(undefined, runtime),
-      strays: new DriverStrays(runtime.logger, (reason) => runtime.logger.fatal(reason.message, { err: reason })),
+      unhandledErrors: new UnhandledDriverErrors(runtime.logger, (reason) =>
+        runtime.logger.fatal(reason.message, { err: reason }),
+      ),
       traceDriver: false,
       serviceVersion: serviceVersionOf(this.#options),
       known: new WeakMap(),
     };
-    let tell: (host: ControlledHost) => void = () => undefined;
+    let notify: (host: ControlledHost) => void = () => undefined;
     const hosts = new Hosts({
       timers: runtime.timers,
       live: (host, onServing) => new HostLife(this.#loaded.of(host), shared, { onServing, faultFile }),
       onState: ({ host, state, detail }) => {
         this.#states.set(host, { state, detail });
-        tell({ host, state, detail });
+        notify({ host, state, detail });
       },
       ...(this.#isSingle ? { killProcess: () => void this.killAll() } : {}),
     });
-    tell = connection.offerControl?.(hosts) ?? tell;
+    notify = connection.offerControl?.(hosts) ?? notify;
     let reject: (reason: Error) => void = () => undefined;
     const killed = new Promise<never>((_, fail) => {
       reject = fail;

@@ -1,27 +1,27 @@
 import { withoutSecrets } from "../../control-plane/request-log/rendered-target.js";
-import type { AnsweredRequest } from "../../control-plane/request-log/watched-requests.js";
+import type { HandledRequest } from "../../control-plane/request-log/watched-requests.js";
 import type { SeenRequest } from "../cluster.js";
 
 /** Requests that are kept. */
-const MOST = 10_000;
+const MAX_REQUESTS = 10_000;
 
 /** The last requests that the APIs of a cluster have answered. */
-export class SeenRequests {
+export class RequestHistory {
   #all: SeenRequest[] = [];
 
   get all(): readonly SeenRequest[] {
-    return this.#all.slice(-MOST);
+    return this.#all.slice(-MAX_REQUESTS);
   }
 
   clear(): void {
     this.#all = [];
   }
 
-  readonly keep = ({ mount, request, response, caller }: AnsweredRequest): void => {
+  readonly keep = ({ mount, request, response, caller }: HandledRequest): void => {
     const { method, headers } = request;
     const secrets = [headers["x-auth-token"], headers["x-subject-token"], response.headers["x-subject-token"]];
-    const shown = withoutSecrets(request.path, request.query, secrets);
-    const [path = "", query = ""] = shown.split("?", 2);
+    const redacted = withoutSecrets(request.path, request.query, secrets);
+    const [path = "", query = ""] = redacted.split("?", 2);
     this.#all.push({
       service: mount.slice(1),
       method,
@@ -31,8 +31,8 @@ export class SeenRequests {
       user: caller?.credentials.userName,
       requestId: response.headers["x-openstack-request-id"],
     });
-    if (this.#all.length >= 2 * MOST) {
-      this.#all = this.#all.slice(-MOST);
+    if (this.#all.length >= 2 * MAX_REQUESTS) {
+      this.#all = this.#all.slice(-MAX_REQUESTS);
     }
   };
 }

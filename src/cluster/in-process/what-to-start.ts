@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type ControlPlaneCommandOptions, controlPlaneCommand } from "../../cli/cluster/control-plane.js";
 import { prepareCluster } from "../../cli/cluster/file/prepare-cluster.js";
 import { type ClusterDescription, readClusterFile } from "../../cli/cluster/file/read-cluster-file.js";
-import { type HostSettings, KeptHosts } from "../../cli/cluster/saved-hosts.js";
+import { type HostSettings, HostSettingsStore } from "../../cli/cluster/saved-hosts.js";
 import { settingsOf, type UpOptions, upChildren } from "../../cli/cluster/up-children.js";
 import { parsedOptions } from "../../cli/ui/parsed-options.js";
 import { quietTerminal } from "../../cli/ui/terminal.js";
@@ -26,10 +26,14 @@ export interface WhatToStart {
 const CORES = 1;
 
 /** Reads the cluster file, if there is one, and does what has to be done before a start with it. @throws {ClusterFileInvalid} */
-export async function whatToStart(given: StartClusterOptions, directory: StateDir, files: Files): Promise<WhatToStart> {
-  const { options, described } = await upOptions(given, directory, files);
-  const kept = new KeptHosts(files, directory);
-  const before: HostSettings = await kept.read();
+export async function whatToStart(
+  startOptions: StartClusterOptions,
+  directory: StateDir,
+  files: Files,
+): Promise<WhatToStart> {
+  const { options, described } = await upOptions(startOptions, directory, files);
+  const settingsStore = new HostSettingsStore(files, directory);
+  const before: HostSettings = await settingsStore.read();
   const settings = settingsOf(options, before, (path) => resolve(path));
   const { agents, inOrder, controlPlaneArgs } = upChildren(options, directory, settings, CORES);
   if (described !== undefined) {
@@ -43,29 +47,29 @@ export async function whatToStart(given: StartClusterOptions, directory: StateDi
       interrupt,
     });
   }
-  await Promise.all([...settings].map(([host, setting]) => kept.keep(host, setting)));
+  await Promise.all([...settings].map(([host, setting]) => settingsStore.keep(host, setting)));
   const controlPlane = await parsedOptions(controlPlaneCommand, ["--state-dir", directory.root, ...controlPlaneArgs]);
   return { controlPlane, agents, inOrder: inOrder === true, described };
 }
 
-async function upOptions(given: StartClusterOptions, directory: StateDir, files: Files) {
+async function upOptions(startOptions: StartClusterOptions, directory: StateDir, files: Files) {
   const options: UpOptions = {
-    ...(given.hosts === undefined ? {} : { hosts: given.hosts }),
+    ...(startOptions.hosts === undefined ? {} : { hosts: startOptions.hosts }),
     stateDir: directory.root,
-    port: given.port ?? 0,
-    configFile: given.config === undefined ? [] : [await writeNovaConf(given.config, directory, files)],
+    port: startOptions.port ?? 0,
+    configFile: startOptions.config === undefined ? [] : [await writeNovaConf(startOptions.config, directory, files)],
   };
-  if (given.file === undefined) {
+  if (startOptions.file === undefined) {
     return { options, described: undefined };
   }
-  const said = new Set([
+  const providedOptions = new Set([
     "stateDir",
-    ...(given.hosts === undefined ? [] : ["hosts"]),
-    ...(given.port === undefined ? [] : ["port"]),
+    ...(startOptions.hosts === undefined ? [] : ["hosts"]),
+    ...(startOptions.port === undefined ? [] : ["port"]),
   ]);
   const described = await readClusterFile(
-    given.file,
-    { options, given: said },
+    startOptions.file,
+    { options, providedOptions: providedOptions },
     { files, digests: nodeDigests, cwd: resolve() },
   );
   return { options: described.options, described };

@@ -6,7 +6,7 @@ import {
   integer,
   LONGEST,
   listOf,
-  MOST,
+  MAX_INTEGER,
   name,
   nullable,
   object,
@@ -89,7 +89,7 @@ export const AGENT_METHODS = {
   /** For people, of the host and of a guest that is on it (spec 6.10): each changes nothing. */
   get_host_uptime: call({}, text()),
   /** `tailLength`: lines from the end; null: all of them. */
-  get_console_output: call({ ...ofInstance, tailLength: nullable(integer(-MOST, MOST)) }, text(LONGEST)),
+  get_console_output: call({ ...ofInstance, tailLength: nullable(integer(-MAX_INTEGER, MAX_INTEGER)) }, text(LONGEST)),
   get_diagnostics: call(ofInstance, anyObject),
   get_instance_diagnostics: call(ofInstance, guestDiagnostics),
   /** Agent to agent; spec 3.3. */

@@ -74,7 +74,7 @@ export function waits<const F extends FieldMap, const R extends TSchema>(params:
   return method("waits", params, result);
 }
 
-export function asks<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
+export function queries<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
   return method("asks", params, result);
 }
 

@@ -2,7 +2,7 @@ import { hostName, listOf, name } from "../../records/field.js";
 import { nothing, reads, trusted, writes } from "./method.js";
 
 /** Consumers that `consumers_under_way` takes at a time. */
-export const MOST_CONSUMERS = 5_000;
+export const MAX_CONSUMERS = 5_000;
 
 /** What `compute-cluster manage` asks besides: what nova-manage reads and writes in Nova's databases (spec 7.3 to 7.6). */
 export const OPERATOR_METHODS = {
@@ -14,7 +14,7 @@ export const OPERATOR_METHODS = {
    * Which of these consumers are instances that are being built, moved or changed, or migrations that run or have just ended:
    * what they hold is about to fit (7.4 OPT).
    */
-  consumers_under_way: reads({ uuids: listOf(name, MOST_CONSUMERS) }, trusted<string[]>()),
+  consumers_under_way: reads({ uuids: listOf(name, MAX_CONSUMERS) }, trusted<string[]>()),
   host_aggregates: reads({}, trusted<HostAggregate[]>()),
   /** Whether the host is mapped to a cell. */
   host_mapping: reads({ host: hostName }, trusted<boolean>()),

@@ -5,7 +5,7 @@ const domain = object(named);
 const inDomain = object({ ...named, domain });
 
 /** Most of a kind that somebody has: far more than anybody does. */
-const MOST = 1_000;
+const MAX_ITEMS = 1_000;
 
 /** A caller without any secret: what another cluster needs to let the same user ask the same. */
 export const recordedCaller = object({
@@ -15,13 +15,13 @@ export const recordedCaller = object({
   domain: nullable(domain),
   system: flag,
   /** Names of the roles that it has there. */
-  roles: listOf(name, MOST),
+  roles: listOf(name, MAX_ITEMS),
   /** What it was got with, if not with a password. */
   applicationCredential: nullable(
     object({
       ...named,
       unrestricted: flag,
-      accessRules: listOf(object({ service: text(), method: text(), path: text() }), MOST),
+      accessRules: listOf(object({ service: text(), method: text(), path: text() }), MAX_ITEMS),
     }),
   ),
 });

@@ -15,7 +15,7 @@ import {
 } from "../../records/field.js";
 import type { WireError } from "../wire/frames.js";
 import { AGENT_METHODS, type AgentMethod } from "./agent.js";
-import { asks, type MethodsOf, nothing, sets, trusted, writes } from "./method.js";
+import { type MethodsOf, nothing, queries, sets, trusted, writes } from "./method.js";
 
 /** What a process that can control a host has made of it. */
 const HOST_STATES = ["starting", "serving", "stopping", "stopped", "failed", "killed"] as const;
@@ -25,13 +25,13 @@ export const HOST_ACTIONS = ["start", "stop", "kill"] as const;
 export type HostAction = (typeof HOST_ACTIONS)[number];
 
 /** Characters of the reason for a host's state. */
-export const MOST_DETAIL = 1_000;
+export const MAX_DETAIL_LENGTH = 1_000;
 
 /** Hosts that one `hosts_controlled`, or one `guests_changed`, may name. */
-export const MOST_ANNOUNCED = 1_000;
+export const MAX_ANNOUNCED_HOSTS = 1_000;
 
 /** Heartbeats of one `hosts_report_state`. */
-export const MOST_REPORTED = 500;
+export const MAX_HEARTBEATS = 500;
 
 const agentMethod = oneOf(Object.keys(AGENT_METHODS) as AgentMethod[]);
 
@@ -73,15 +73,15 @@ export const SESSION_METHODS = {
           host: hostName,
           state: oneOf(HOST_STATES),
           /** Why, for a person. */
-          detail: text(MOST_DETAIL),
+          detail: text(MAX_DETAIL_LENGTH),
         }),
-        MOST_ANNOUNCED,
+        MAX_ANNOUNCED_HOSTS,
       ),
     },
     nothing,
   ),
   /** Something has changed among the guests of these hosts. A notification, sent while the conductor has {@link WATCH_GUESTS} on. */
-  guests_changed: sets({ hosts: listOf(hostName, MOST_ANNOUNCED) }, nothing),
+  guests_changed: sets({ hosts: listOf(hostName, MAX_ANNOUNCED_HOSTS) }, nothing),
   /**
    * `service_report_state` of several hosts of the connection, each in the name of its own boot. Answers those that were refused,
    * each as it would have been alone; the others are stored.
@@ -90,17 +90,17 @@ export const SESSION_METHODS = {
     {
       reports: listOf(
         object({ host: hostName, boot: optional(name), unfenced: optional(flag), service: id }),
-        MOST_REPORTED,
+        MAX_HEARTBEATS,
       ),
     },
-    trusted<readonly RefusedReport[]>(),
+    trusted<readonly RejectedReport[]>(),
   ),
   host_release: sets({ host: hostName }, nothing),
   /** Starts to take casts and calls; needs the host's lease unless the caller is unfenced. */
   host_serve: sets({ host: hostName }, nothing),
   host_unserve: sets({ host: hostName }, nothing),
   /** @throws MessagingTimeout, and what the agent answers */
-  agent_call: asks(
+  agent_call: queries(
     {
       host: hostName,
       method: agentMethod,
@@ -124,7 +124,7 @@ export interface Welcome {
   readonly pingEvery: number;
 }
 
-export interface RefusedReport {
+export interface RejectedReport {
   /** Its place in the list. */
   readonly at: number;
   readonly error: WireError;

@@ -35,21 +35,21 @@ function checkMarks(node: IronicNode, changes: NodeChanges): NodeChanges {
       `Node ${uuid} can only be made protected in provision states 'active' or 'rescue', the current state is '${state}'`,
     );
   }
-  refuseReasonAlone("protected", node, changes);
+  assertReasonHasMark("protected", node, changes);
   if (changes.retired === true && state === "available") {
     throw new IronicError(
       409,
       `Node ${uuid} can not have 'retired' set in provision state 'available', the current state is '${state}'`,
     );
   }
-  refuseReasonAlone("retired", node, changes);
+  assertReasonHasMark("retired", node, changes);
   return {
     ...(changes.protected === false ? { protected_reason: null } : {}),
     ...(changes.retired === false ? { retired_reason: null } : {}),
   };
 }
 
-function refuseReasonAlone(mark: "protected" | "retired", node: IronicNode, changes: NodeChanges): void {
+function assertReasonHasMark(mark: "protected" | "retired", node: IronicNode, changes: NodeChanges): void {
   // A mark that is removed removes the reason, too, also one that comes with it.
   if (changes[`${mark}_reason`] && changes[mark] === undefined && !node[mark]) {
     throw new IronicError(400, `The ${mark}_reason field can only be set when ${mark} is True`);
@@ -154,10 +154,10 @@ export class IronicConductor {
   }
 
   /** @throws {IronicError} 409 */
-  createPort(nodeUuid: string, given: Pick<IronicPort, "uuid" | "address"> & PortChanges): Promise<IronicPort> {
+  createPort(nodeUuid: string, attributes: Pick<IronicPort, "uuid" | "address"> & PortChanges): Promise<IronicPort> {
     const { nodes, ports } = this.#parts;
     return this.#locked(nodeUuid, (node) => {
-      const port = ports.create(given, node);
+      const port = ports.create(attributes, node);
       // The lock shows in the time of the node's last change.
       nodes.save(nodeUuid, {});
       return port;
@@ -265,11 +265,11 @@ export class IronicConductor {
   async #begin(uuid: string, work: (node: IronicNode) => boolean): Promise<void> {
     const { locks, nodes } = this.#parts;
     await locks.acquire(uuid);
-    let kept = false;
+    let isLockRetained = false;
     try {
-      kept = work(nodes.get(uuid));
+      isLockRetained = work(nodes.get(uuid));
     } finally {
-      if (!kept) {
+      if (!isLockRetained) {
         locks.release(uuid);
       }
     }

@@ -45,12 +45,12 @@ export class NodeStore {
   }
 
   /** @throws {IronicError} 409: uuid, name or instance are taken */
-  create(given: NewNode): IronicNode {
-    if (this.#byUuid.has(given.uuid)) {
-      throw new IronicError(409, `A node with UUID ${given.uuid} already exists.`);
+  create(attributes: NewNode): IronicNode {
+    if (this.#byUuid.has(attributes.uuid)) {
+      throw new IronicError(409, `A node with UUID ${attributes.uuid} already exists.`);
     }
-    this.#refuseTaken(given.uuid, given);
-    const draft = newNode(given, 0, isoTime(this.#clock.now()));
+    this.#assertUnique(attributes.uuid, attributes);
+    const draft = newNode(attributes, 0, isoTime(this.#clock.now()));
     const { id } = this.#sql.run(
       "INSERT INTO ironic_nodes (uuid, name, instance_uuid, record) VALUES (?, ?, ?, ?)",
       draft.uuid,
@@ -66,7 +66,7 @@ export class NodeStore {
   /** @throws {IronicError} 404, 409 */
   save(uuid: string, changes: NodeChanges): IronicNode {
     const before = this.get(uuid);
-    this.#refuseTaken(uuid, changes);
+    this.#assertUnique(uuid, changes);
     const now = isoTime(this.#clock.now());
     const moved = changes.provision_state !== undefined ? { provision_updated_at: now } : {};
     const node: IronicNode = { ...before, ...changes, ...moved, updated_at: now };
@@ -89,7 +89,7 @@ export class NodeStore {
     this.#byUuid.delete(uuid);
   }
 
-  #refuseTaken(uuid: string, { name, instance_uuid: instance }: NodeChanges): void {
+  #assertUnique(uuid: string, { name, instance_uuid: instance }: NodeChanges): void {
     if (typeof name === "string" && (this.#byName.get(name) ?? uuid) !== uuid) {
       throw new IronicError(409, `A node with name ${name} already exists.`);
     }

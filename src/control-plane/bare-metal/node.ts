@@ -67,7 +67,7 @@ export type NewNode = Pick<IronicNode, "uuid"> & Partial<Omit<IronicNode, "id" |
 
 export type NodeChanges = Partial<Omit<IronicNode, "id" | "uuid" | "created_at" | "updated_at">>;
 
-export function newNode(given: NewNode, id: number, now: string): IronicNode {
+export function newNode(attributes: NewNode, id: number, now: string): IronicNode {
   return {
     automated_clean: null,
     bios_interface: "fake",
@@ -121,7 +121,7 @@ export function newNode(given: NewNode, id: number, now: string): IronicNode {
     traits: [],
     vendor_interface: "no-vendor",
     work_due: null,
-    ...given,
+    ...attributes,
     id,
     created_at: now,
     updated_at: null,

@@ -77,16 +77,16 @@ export class PortStore {
 
   /** @throws {IronicError} 409: the address or uuid is taken */
   create(
-    given: Pick<IronicPort, "uuid" | "address"> & PortChanges,
+    attributes: Pick<IronicPort, "uuid" | "address"> & PortChanges,
     node: { readonly id: number; readonly uuid: string },
   ): IronicPort {
-    if (this.#ports.has(given.uuid)) {
-      throw new IronicError(409, `A port with UUID ${given.uuid} already exists.`);
+    if (this.#ports.has(attributes.uuid)) {
+      throw new IronicError(409, `A port with UUID ${attributes.uuid} already exists.`);
     }
-    this.#refuseTaken(given.uuid, given.address);
+    this.#assertUnique(attributes.uuid, attributes.address);
     const port: IronicPort = {
       ...DEFAULTS,
-      ...given,
+      ...attributes,
       node_uuid: node.uuid,
       created_at: isoTime(this.#clock.now()),
     };
@@ -104,7 +104,7 @@ export class PortStore {
   /** @param node the port's node after the change @throws {IronicError} 404, 409: the address is taken */
   save(uuid: string, changes: PortChanges, node: { readonly id: number; readonly uuid: string }): IronicPort {
     const before = this.get(uuid);
-    this.#refuseTaken(uuid, changes.address ?? before.address);
+    this.#assertUnique(uuid, changes.address ?? before.address);
     const port = { ...before, ...changes, node_uuid: node.uuid, updated_at: isoTime(this.#clock.now()) };
     this.#sql.run(
       "UPDATE ironic_ports SET address = ?, node_id = ?, record = ? WHERE uuid = ?",
@@ -148,7 +148,7 @@ export class PortStore {
     this.#byNode.delete(nodeUuid);
   }
 
-  #refuseTaken(uuid: string, address: string): void {
+  #assertUnique(uuid: string, address: string): void {
     if ((this.#byAddress.get(address) ?? uuid) !== uuid) {
       throw new IronicError(409, `A port with MAC address ${address} already exists.`);
     }

@@ -5,8 +5,8 @@ import { jsonText } from "../http/json-text.js";
 import { type MicroversionRange, negotiate } from "../http/microversion.js";
 import { authenticationRequired, json, withHeaders } from "../http/responses.js";
 import { serve } from "../http/serve.js";
-import { Turns } from "../time-slices.js";
-import { type Answer, Call, type ComputeRoute } from "./api/call.js";
+import { EventLoopTicks } from "../time-slices.js";
+import { Call, type ComputeResponse, type ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { badRequest, Fault, notFound } from "./api/fault.js";
 import { storeFault } from "./api/store-fault.js";
@@ -43,7 +43,7 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
     headers: (requestId) => ({ "x-openstack-request-id": requestId, "x-compute-request-id": requestId }),
     admit: (request) => admit(deps, request),
     unrouted,
-    answer: (route, routed, { version, credentials, legacy, foreignProject }) => {
+    handle: (route, routed, { version, credentials, legacy, foreignProject }) => {
       if (foreignProject !== undefined) {
         throw badRequest(
           `Malformed request URL: URL's project_id '${foreignProject}' doesn't match Context's project_id '${credentials.projectId}'`,
@@ -54,8 +54,8 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
       }
       const { request, requestId, params, query } = routed;
       const call = new Call({ request, requestId, params, query, version, credentials, legacy, validator });
-      return atOnce(route.answer(deps, call), (answer) =>
-        atOnce(request.method === "HEAD" ? "" : textOf(deps, answer), (text) => answered(answer, text)),
+      return atOnce(route.handle(deps, call), (response) =>
+        atOnce(request.method === "HEAD" ? "" : textOf(deps, response), (text) => toServiceResponse(response, text)),
       );
     },
     failed: (error, { request, requestId }, route) => {
@@ -78,27 +78,27 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
   });
 }
 
-function admit({ validate }: ComputeDeps, request: ServiceRequest): Caller | { readonly answer: ServiceResponse } {
+function admit({ validate }: ComputeDeps, request: ServiceRequest): Caller | { readonly response: ServiceResponse } {
   const [api, path] = splitVersion(request.path.replaceAll(REPEATED_SLASHES, "/"));
   const discovery = path === "" && request.method === "GET";
   if (api === undefined) {
-    return { answer: discovery ? json(200, versionList(request.baseUrl)) : unrouted() };
+    return { response: discovery ? json(200, versionList(request.baseUrl)) : unrouted() };
   }
   const credentials = validate(request.headers["x-auth-token"] ?? "");
   if (!credentials && !discovery) {
-    return { answer: authenticationRequired(request, "/compute") };
+    return { response: authenticationRequired(request, "/compute") };
   }
   const legacy = api === "v2.0";
   const agreed = legacy ? ({ kind: "agreed", minor: MIN_MICROVERSION } as const) : negotiate(request.headers, RANGE);
   if (agreed.kind !== "agreed") {
-    return { answer: versionFault(agreed.kind, agreed.version).toResponse() };
+    return { response: versionFault(agreed.kind, agreed.version).toResponse() };
   }
   const headers = legacy ? {} : versionHeaders(agreed.minor);
   if (discovery || !credentials) {
-    return { answer: withHeaders(json(200, versionDocument(request.baseUrl, api)), headers) };
+    return { response: withHeaders(json(200, versionDocument(request.baseUrl, api)), headers) };
   }
   if (path.endsWith("/")) {
-    return { answer: withHeaders(unrouted(), headers) };
+    return { response: withHeaders(unrouted(), headers) };
   }
   return { ...splitProject(path, credentials.projectId), headers, version: agreed.minor, credentials, legacy };
 }
@@ -145,12 +145,12 @@ function versionFault(kind: "malformed" | "unsupported", version: string): Fault
       );
 }
 
-function answered({ status = 200, headers = {} }: Answer, body: string): ServiceResponse {
+function toServiceResponse({ status = 200, headers = {} }: ComputeResponse, body: string): ServiceResponse {
   return { status, headers: { "content-type": "application/json", ...headers }, body };
 }
 
-function textOf(deps: ComputeDeps, { body }: Answer): string | Promise<string> {
-  return body === undefined ? "" : jsonText(body, new Turns(deps));
+function textOf(deps: ComputeDeps, { body }: ComputeResponse): string | Promise<string> {
+  return body === undefined ? "" : jsonText(body, new EventLoopTicks(deps));
 }
 
 /**

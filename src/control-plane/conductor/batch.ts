@@ -1,5 +1,5 @@
 import type { Store } from "../store/store.js";
-import type { Turns } from "../time-slices.js";
+import type { EventLoopTicks } from "../time-slices.js";
 import { type Dispatcher, useOfRecords } from "./dispatcher.js";
 import type { Message } from "./read-frame.js";
 
@@ -11,13 +11,13 @@ type Response = ReturnType<Dispatcher["dispatch"]>;
  */
 export class Batch {
   readonly responses: Response[] = [];
-  readonly #store: Pick<Store, "together">;
+  readonly #store: Pick<Store, "batch">;
   readonly #messages: readonly Message[];
   readonly #handle: (message: Message) => Response;
   /** False after a transaction of several that could not be committed. */
-  #together = true;
+  #canCombine = true;
 
-  constructor(store: Pick<Store, "together">, messages: readonly Message[], handle: (message: Message) => Response) {
+  constructor(store: Pick<Store, "batch">, messages: readonly Message[], handle: (message: Message) => Response) {
     this.#store = store;
     this.#messages = messages;
     this.#handle = handle;
@@ -28,23 +28,23 @@ export class Batch {
   }
 
   /** Carries out the next message, and what follows a write, until others are due. */
-  goOn(turns: Pick<Turns, "due">): void {
+  goOn(ticks: Pick<EventLoopTicks, "due">): void {
     const at = this.responses.length;
-    if (!this.#together || this.#useOf(at) !== "writes" || this.#useOf(at + 1) === "none") {
+    if (!this.#canCombine || this.#useOf(at) !== "writes" || this.#useOf(at + 1) === "none") {
       this.#next();
       return;
     }
     try {
-      this.#store.together(() => {
+      this.#store.batch(() => {
         this.responses.length = at;
         do {
           this.#next();
-        } while (this.#useOf(this.responses.length) !== "none" && !turns.due);
+        } while (this.#useOf(this.responses.length) !== "none" && !ticks.due);
       });
     } catch {
       // Nothing of it was stored: each is tried by itself, and fails or not.
       this.responses.length = at;
-      this.#together = false;
+      this.#canCombine = false;
     }
   }
 

@@ -8,7 +8,7 @@ import { equalInConstantTime } from "../constant-time.js";
 import type { StandIns } from "../identity/tokens/stand-in.js";
 import type { RequestRecorder } from "../request-log/request-recorder.js";
 import type { Store } from "../store/store.js";
-import { Turns } from "../time-slices.js";
+import { EventLoopTicks } from "../time-slices.js";
 import { type AgentBus, AgentMessages } from "./agent-messages.js";
 import { Batch } from "./batch.js";
 import { Dispatcher } from "./dispatcher.js";
@@ -57,7 +57,7 @@ const DEFAULT_LEASE_TTL = 10_000;
 const DEFAULT_DOWN_TIME_MS = 60_000;
 const DEFAULT_LIMITS: SessionLimits = { bufferedBytes: 32 * 1024 * 1024, callsUnderWay: 1_000 };
 /** Milliseconds after which the answers of agents that never came back are dropped. */
-const ANSWERS_KEPT = 24 * 3_600_000;
+const REPLY_RETENTION_MS = 24 * 3_600_000;
 
 /** The conductor's server side, without the socket that listens. */
 export class ConductorServer {
@@ -143,7 +143,7 @@ export class ConductorServer {
         }),
       },
     });
-    this.#forgetOldAnswers();
+    this.#forgetOldReplies();
     const moveEnds = new MoveEnds(store, this.#outbox, runtime.logger);
     this.#unsubscribe = store.onChange(({ kind, id }) => {
       if (kind === "message") {
@@ -198,7 +198,7 @@ export class ConductorServer {
     if (session.closed) {
       return;
     }
-    session.heard();
+    session.recordFrame();
     const message = readFrame(text);
     if (Array.isArray(message)) {
       this.#takeBatch(session, message).catch((error: unknown) => this.#failed(session, error));
@@ -214,20 +214,20 @@ export class ConductorServer {
 
   /** Answers a batch in one frame, as the standard has it. Other connections have their turn between its messages. */
   async #takeBatch(session: Session, messages: readonly Message[]): Promise<void> {
-    const turns = new Turns(this.#options.runtime);
+    const ticks = new EventLoopTicks(this.#options.runtime);
     const batch = new Batch(this.#options.store, messages, (message) => this.#handle(session, message));
     while (!batch.done) {
       if (session.closed) {
         return;
       }
-      batch.goOn(turns);
-      if (turns.due) {
-        await turns.give();
+      batch.goOn(ticks);
+      if (ticks.due) {
+        await ticks.give();
       }
     }
-    const answers = (await Promise.all(batch.responses)).filter((response) => response !== undefined);
-    if (answers.length > 0) {
-      session.send(answers);
+    const responses = (await Promise.all(batch.responses)).filter((response) => response !== undefined);
+    if (responses.length > 0) {
+      session.send(responses);
     }
   }
 
@@ -236,7 +236,7 @@ export class ConductorServer {
       case "request":
         return this.#dispatcher.dispatch(session, message.request);
       case "response":
-        session.answered(message.response);
+        session.handleResponse(message.response);
         return undefined;
       case "refused":
         return message.response;
@@ -247,7 +247,7 @@ export class ConductorServer {
     if (session.identity && session.identity.bootId !== identity.bootId) {
       throw new ConductorError("this connection said hello before, as another boot; open one for each");
     }
-    this.#forgetOldAnswers();
+    this.#forgetOldReplies();
     for (const other of this.#sessions) {
       if (other !== session && other.identity?.bootId === identity.bootId) {
         other.terminate();
@@ -259,9 +259,9 @@ export class ConductorServer {
     this.#options.runtime.logger.debug("an agent process connected", { pid: identity.pid, version: identity.version });
   }
 
-  #forgetOldAnswers(): void {
+  #forgetOldReplies(): void {
     const { store, runtime } = this.#options;
-    store.messages.forgetAnswersBefore(runtime.clock.now() - ANSWERS_KEPT);
+    store.messages.forgetRepliesBefore(runtime.clock.now() - REPLY_RETENTION_MS);
   }
 
   #ended(session: Session): void {
@@ -300,7 +300,7 @@ export class ConductorServer {
       this.#cancelWatch = undefined;
       const now = this.#options.runtime.clock.monotonic();
       for (const session of this.#sessions) {
-        const since = session.identity ? session.lastHeard : session.openedAt;
+        const since = session.identity ? session.lastFrameAt : session.connectedAt;
         if (now - since >= this.#ttl) {
           session.terminate();
           this.#ended(session);

@@ -34,7 +34,7 @@ export interface DispatcherDeps {
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
   /** Calls of other agents that wait for their answers, by name. */
-  readonly #asked = new Map<string, Promise<Outcome>>();
+  readonly #pendingCalls = new Map<string, Promise<Outcome>>();
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
@@ -103,16 +103,16 @@ export class Dispatcher {
     if (id !== undefined && !repeatable) {
       return NEEDS_A_NUMBER;
     }
-    return store.together(() => {
-      const known = repeatable ? store.messages.answer(bootId, id) : null;
+    return store.batch(() => {
+      const known = repeatable ? store.messages.findReply(bootId, id) : null;
       if (known !== null) {
         return JSON.parse(known) as Outcome;
       }
-      this.#refuseOthers(caller);
+      this.#assertHolder(caller);
       this.#forget(caller.session, ack);
       const outcome = this.#attempt(() => handler(params as never, caller));
       if (repeatable) {
-        store.messages.recordAnswer(bootId, id, JSON.stringify(outcome));
+        store.messages.recordReply(bootId, id, JSON.stringify(outcome));
       }
       return outcome;
     });
@@ -134,29 +134,29 @@ export class Dispatcher {
     const { messages } = this.#deps.store;
     const bootId = connectionBootOf(caller.session);
     const call = `${bootId}:${id}`;
-    const known = messages.answer(bootId, id);
+    const known = messages.findReply(bootId, id);
     if (known !== null) {
       return JSON.parse(known) as Outcome;
     }
-    const underWay = this.#asked.get(call);
+    const underWay = this.#pendingCalls.get(call);
     if (underWay) {
       return underWay;
     }
-    this.#refuseOthers(caller);
-    const asked = this.#wait(handler, params, { ...caller, call }, method)
+    this.#assertHolder(caller);
+    const pendingCall = this.#wait(handler, params, { ...caller, call }, method)
       .then((outcome) => {
-        messages.recordAnswer(bootId, id, JSON.stringify(outcome));
+        messages.recordReply(bootId, id, JSON.stringify(outcome));
         return outcome;
       })
-      .finally(() => this.#asked.delete(call));
-    this.#asked.set(call, asked);
-    return asked;
+      .finally(() => this.#pendingCalls.delete(call));
+    this.#pendingCalls.set(call, pendingCall);
+    return pendingCall;
   }
 
   /** @throws {HostLeaseHeld} the caller speaks for a host that another boot holds, or whose boot was killed. */
-  #refuseOthers(caller: Caller): void {
+  #assertHolder(caller: Caller): void {
     if (caller.host !== undefined && !caller.unfenced) {
-      this.#deps.leases.refuseOthers(caller.host, caller.bootId);
+      this.#deps.leases.assertHolder(caller.host, caller.bootId);
     }
   }
 
@@ -192,7 +192,7 @@ export class Dispatcher {
     const bootId = session.identity?.bootId;
     if (bootId !== undefined && ack !== undefined && ack > session.acknowledged) {
       session.acknowledged = ack;
-      this.#deps.store.messages.forgetAnswers(bootId, ack);
+      this.#deps.store.messages.forgetReplies(bootId, ack);
     }
   }
 

@@ -14,10 +14,10 @@ export class GuestWatch {
   /** Calls the listener with each host whose guests have changed, until what is returned is called. */
   begin(listener: (host: string) => void): () => void {
     this.#listeners.add(listener);
-    this.#tellAll(this.#listeners.size === 1);
+    this.#notifyAll(this.#listeners.size === 1);
     return () => {
       this.#listeners.delete(listener);
-      this.#tellAll(this.#listeners.size === 0);
+      this.#notifyAll(this.#listeners.size === 0);
     };
   }
 
@@ -36,7 +36,7 @@ export class GuestWatch {
     }
   }
 
-  #tellAll(isNews: boolean): void {
+  #notifyAll(isNews: boolean): void {
     for (const session of isNews ? this.#sessions : []) {
       if (session.identity !== undefined) {
         session.notify(WATCH_GUESTS, { watched: this.#listeners.size > 0 });

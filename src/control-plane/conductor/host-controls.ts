@@ -71,11 +71,11 @@ export class HostControls {
     }
     try {
       // Not in the name of the host, whose end must not end the question.
-      const answer = await session.ask(HOST_CONTROL, {
+      const reply = await session.ask(HOST_CONTROL, {
         params: { host, action },
         meta: { timeout: LIMITS[action] },
       });
-      const { state, detail } = answer as ControlledHost;
+      const { state, detail } = reply as ControlledHost;
       return { host, state, detail: String(detail) };
     } catch (error) {
       return this.#unanswered(host, action, session, error);

@@ -124,7 +124,7 @@ export class HostLeases {
   }
 
   /** @throws {HostLeaseHeld} another boot holds the host, or this one was killed: what it does for the host could collide. */
-  refuseOthers(host: string, bootId: string | undefined): void {
+  assertHolder(host: string, bootId: string | undefined): void {
     const current = this.#holdings.get(host);
     if (current && (current.lease.bootId !== bootId || current.killed)) {
       throw this.#held(current);
@@ -134,20 +134,20 @@ export class HostLeases {
   /** The connection ended: its leases run from now, or from its last sign of life when it had fallen silent. */
   sessionEnded(session: Session): void {
     const now = this.#clock.monotonic();
-    const silence = now - session.lastHeard;
-    const start = silence >= this.#ttl ? session.lastHeard : now;
-    const seenAt = Math.round(this.#clock.now() - silence);
+    const silence = now - session.lastFrameAt;
+    const start = silence >= this.#ttl ? session.lastFrameAt : now;
+    const observedAt = Math.round(this.#clock.now() - silence);
     const mine = [...this.#holdings].filter(([, holding]) => holding.session === session);
     if (mine.length === 0) {
       return;
     }
-    const seen = mine.map(([, { lease }]) => ({ ...lease, seenAt }));
-    for (const lease of seen) {
+    const updatedLeases = mine.map(([, { lease }]) => ({ ...lease, seenAt: observedAt }));
+    for (const lease of updatedLeases) {
       this.#holdings.set(lease.host, { lease, session: undefined, deadline: start + this.#ttl });
       this.#onHolder(lease.host, null);
     }
     this.#store.transaction(() => {
-      for (const lease of seen) {
+      for (const lease of updatedLeases) {
         this.#store.leases.put(lease);
       }
     });
@@ -183,18 +183,18 @@ export class HostLeases {
     const { host, bootId, pid, machine } = lease;
     const connected = session !== undefined;
     const now = this.#clock.monotonic();
-    const seenAgo = Math.max(0, session ? now - session.lastHeard : this.#clock.now() - lease.seenAt);
+    const silenceMs = Math.max(0, session ? now - session.lastFrameAt : this.#clock.now() - lease.seenAt);
     const freeIn = connected ? null : Math.max(0, deadline - now);
-    return { host, bootId, pid, machine, seenAgo, connected, freeIn };
+    return { host, bootId, pid, machine, seenAgo: silenceMs, connected, freeIn };
   }
 
   #held(holding: Holding): HostLeaseHeld {
     const data = this.#holder(holding);
-    const { host, bootId, pid, machine, seenAgo, freeIn } = data;
+    const { host, bootId, pid, machine, seenAgo: silenceMs, freeIn } = data;
     const wait = freeIn === null ? "" : ` (if it does not come back, the host is free in ${seconds(freeIn)})`;
     return new HostLeaseHeld(
       `host ${host} is held by another live agent: pid ${pid} on machine ${machine}, boot id ${bootId}, ` +
-        `last seen ${seconds(seenAgo)} ago${wait}. Stop that agent, or start this one with another --host`,
+        `last seen ${seconds(silenceMs)} ago${wait}. Stop that agent, or start this one with another --host`,
       { ...data },
     );
   }

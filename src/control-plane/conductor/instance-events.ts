@@ -16,7 +16,7 @@ export function hostsOf(store: Store, { uuid, host }: Instance): readonly string
 }
 
 /** Tells each of them, as Nova's `external_instance_event`. */
-export function tellOfInstance(
+export function sendInstanceEvents(
   { store, bus }: { readonly store: Store; readonly bus: Pick<AgentBus, "cast"> },
   instance: Instance,
   events: InstanceEvents,

@@ -7,7 +7,7 @@ import {
 } from "../../conductor-client/wire/frames.js";
 import { isHostName } from "../../records/host-name.js";
 import { isObject } from "../../runtime/is-object.js";
-import { DOOR_LIMITS, excessOf, excessText } from "../http/listener-limits.js";
+import { excessOf, excessText, MESSAGE_LIMITS } from "../http/listener-limits.js";
 import { respond } from "./session.js";
 
 /** A request in the standard's form, with what may be left out filled in. */
@@ -28,7 +28,7 @@ export type Message =
 /** Messages of one batch; more are refused. */
 const LONGEST_BATCH = 100;
 
-const BATCH_LIMITS = { ...DOOR_LIMITS.wire, depth: DOOR_LIMITS.wire.depth + 1 };
+const BATCH_LIMITS = { ...MESSAGE_LIMITS.wire, depth: MESSAGE_LIMITS.wire.depth + 1 };
 
 const META_CHECKS: Readonly<Record<keyof Meta, (value: unknown) => boolean>> = {
   host: (value) => typeof value === "string" && isHostName(value),
@@ -46,54 +46,54 @@ const CHECKS_BY_FIELD = new Map<string, (value: unknown) => boolean>(Object.entr
 /** Takes a text frame apart: one message, or the list of a batch. Never throws. */
 export function readFrame(text: string): Message | readonly Message[] {
   // Each message of a batch may be as deep as one that comes alone.
-  const limits = text.startsWith("[") ? BATCH_LIMITS : DOOR_LIMITS.wire;
+  const limits = text.startsWith("[") ? BATCH_LIMITS : MESSAGE_LIMITS.wire;
   const excess = excessOf(text, limits);
   if (excess) {
-    return refused(null, RPC_CODES.invalidRequest, excessText(excess, limits, "frame"));
+    return createRejection(null, RPC_CODES.invalidRequest, excessText(excess, limits, "frame"));
   }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return refused(null, RPC_CODES.parseError, "the frame is not JSON");
+    return createRejection(null, RPC_CODES.parseError, "the frame is not JSON");
   }
   if (!Array.isArray(value)) {
     return readMessage(value);
   }
   if (value.length === 0 || value.length > LONGEST_BATCH) {
     const message = `a batch has 1 to ${LONGEST_BATCH} messages; found ${value.length}`;
-    return refused(null, RPC_CODES.invalidRequest, message);
+    return createRejection(null, RPC_CODES.invalidRequest, message);
   }
   return value.map(readMessage);
 }
 
 function readMessage(value: unknown): Message {
   if (!isObject(value)) {
-    return refused(null, RPC_CODES.invalidRequest, "a message is an object");
+    return createRejection(null, RPC_CODES.invalidRequest, "a message is an object");
   }
   const { jsonrpc, id, method, params, meta } = value;
   const validId = id === null || typeof id === "string" || typeof id === "number";
-  const answerTo = validId ? id : null;
+  const replyId = validId ? id : null;
   if (jsonrpc !== "2.0") {
-    return refused(answerTo, RPC_CODES.invalidRequest, 'jsonrpc: expected "2.0"');
+    return createRejection(replyId, RPC_CODES.invalidRequest, 'jsonrpc: expected "2.0"');
   }
   if (method === undefined && validId && ("result" in value || "error" in value)) {
     return readResponse(id, value);
   }
   if (id !== undefined && !validId) {
-    return refused(null, RPC_CODES.invalidRequest, "id: expected a string, a number or null");
+    return createRejection(null, RPC_CODES.invalidRequest, "id: expected a string, a number or null");
   }
   if (typeof method !== "string") {
-    return refused(answerTo, RPC_CODES.invalidRequest, "method: expected a string");
+    return createRejection(replyId, RPC_CODES.invalidRequest, "method: expected a string");
   }
   if (params !== undefined && !isObject(params)) {
-    return refused(answerTo, RPC_CODES.invalidParams, "params: expected an object, parameters go by name");
+    return createRejection(replyId, RPC_CODES.invalidParams, "params: expected an object, parameters go by name");
   }
   const wrong = wrongMeta(meta);
   if (wrong !== undefined) {
-    return refused(answerTo, RPC_CODES.invalidRequest, wrong);
+    return createRejection(replyId, RPC_CODES.invalidRequest, wrong);
   }
-  const request = { id: id === undefined ? undefined : answerTo, method, params: params ?? {}, meta: meta ?? {} };
+  const request = { id: id === undefined ? undefined : replyId, method, params: params ?? {}, meta: meta ?? {} };
   return { kind: "request", request };
 }
 
@@ -128,7 +128,7 @@ function wrongMeta(meta: unknown): string | undefined {
   return wrong ? `meta.${wrong[0]}: unknown, or not of its type` : undefined;
 }
 
-function refused(id: RpcId, code: number, message: string): Message {
+function createRejection(id: RpcId, code: number, message: string): Message {
   return { kind: "refused", response: respond(id, { error: { code, message } }) };
 }
 

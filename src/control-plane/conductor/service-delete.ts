@@ -2,7 +2,7 @@ import { PlacementError } from "../../placement-client/errors.js";
 import type { ReportClient } from "../../placement-client/report-client.js";
 import type { Migration, Service } from "../../records/index.js";
 import type { Logger } from "../../runtime/logger.js";
-import { type DeleteServiceOptions, ServiceDeleteRefused } from "../compute/api/deps.js";
+import { type DeleteServiceOptions, ServiceDeleteRejectedError } from "../compute/api/deps.js";
 import { leaveAggregates } from "../store/aggregate-hosts.js";
 import type { Store } from "../store/store.js";
 import {
@@ -40,17 +40,17 @@ const NAMED = 20;
 
 /**
  * Spec 7.1 steps 2 to 8 for a nova-compute, by policy.
- * @returns what the Compute API calls. It throws {@link ServiceDeleteRefused}: the state of record is unchanged.
+ * @returns what the Compute API calls. It throws {@link ServiceDeleteRejectedError}: the state of record is unchanged.
  */
 export function createServiceDelete(parts: ServiceDeleteParts) {
   return async (service: Service, options: DeleteServiceOptions): Promise<void> => {
     const { store, policy } = parts;
     const removes = policy === "cascade" || (policy === "strict" && options.force);
     const deletion: Deletion = { ...options, parts, service, removes };
-    refuseInUse(deletion); // 2, 4
-    const orphans = await (policy === "upstream" ? deleteOrOrphan(deletion) : deleteOrRefuse(deletion)); // 5, 6
+    assertNotInUse(deletion); // 2, 4
+    const orphans = await (policy === "upstream" ? deleteOrOrphan(deletion) : deleteOrReject(deletion)); // 5, 6
     store.transaction(() => {
-      refuseInUse(deletion);
+      assertNotInUse(deletion);
       store.mappings.unmapHost(service.host); // 7
       store.services.destroy(service.id); // 8
     });
@@ -66,12 +66,12 @@ export function createServiceDelete(parts: ServiceDeleteParts) {
   };
 }
 
-/** Steps 2 and 4. @throws {ServiceDeleteRefused} */
-function refuseInUse({ parts, service, removes, requestId }: Deletion): void {
+/** Steps 2 and 4. @throws {ServiceDeleteRejectedError} */
+function assertNotInUse({ parts, service, removes, requestId }: Deletion): void {
   const { store, logger } = parts;
   const { host } = service;
   if (store.instances.countByHost(host) > 0) {
-    throw new ServiceDeleteRefused(
+    throw new ServiceDeleteRejectedError(
       "Unable to delete compute service that is hosting instances. Migrate or delete the instances first.",
     );
   }
@@ -85,7 +85,7 @@ function refuseInUse({ parts, service, removes, requestId }: Deletion): void {
       request_id: requestId,
       migrations: moves.map(({ uuid, status }) => `${uuid}:${status}`).join(","),
     });
-    throw new ServiceDeleteRefused(
+    throw new ServiceDeleteRejectedError(
       "Unable to delete compute service that has in-progress migrations. Complete the migrations or delete the instances first.",
     );
   }
@@ -114,15 +114,15 @@ async function deleteOrOrphan(deletion: Deletion): Promise<readonly Holding[]> {
   return deleteTrees(providers, byNode);
 }
 
-/** Steps 5 and 6 of `strict` and `cascade`: every provider is looked at before anything is changed. @throws {ServiceDeleteRefused} */
-async function deleteOrRefuse(deletion: Deletion): Promise<readonly Holding[]> {
+/** Steps 5 and 6 of `strict` and `cascade`: every provider is looked at before anything is changed. @throws {ServiceDeleteRejectedError} */
+async function deleteOrReject(deletion: Deletion): Promise<readonly Holding[]> {
   const providers = providersOf(deletion);
   const evacuated = new Set(evacuationsFrom(deletion).map(({ instanceUuid }) => instanceUuid));
   const left = await settled(async () => {
     const holdings = await readHoldings(providers);
     const residues = holdings.map((holding) => without(holding, evacuated)).filter(isHeld);
     if (residues.length > 0 && !deletion.removes) {
-      throw refusedFor(residues, deletion.parts.policy);
+      throw toRejectedError(residues, deletion.parts.policy);
     }
     await leave(deletion);
     await stripHoldings(providers, holdings);
@@ -130,7 +130,7 @@ async function deleteOrRefuse(deletion: Deletion): Promise<readonly Holding[]> {
   });
   const held = left.filter(isHeld);
   if (held.length > 0) {
-    throw refusedFor(held, deletion.parts.policy);
+    throw toRejectedError(held, deletion.parts.policy);
   }
   if (left.length > 0) {
     throw unsettled("it did not delete all of them");
@@ -156,12 +156,12 @@ function evacuationsFrom({ parts, service }: Deletion): readonly Migration[] {
   });
 }
 
-/** Step 5. @throws {ServiceDeleteRefused} */
+/** Step 5. @throws {ServiceDeleteRejectedError} */
 function leave({ parts, service, requestId }: Deletion): Promise<void> {
   return settled(() => leaveAggregates(parts, service.host, requestId));
 }
 
-/** @throws {ServiceDeleteRefused} instead of Placement's errors */
+/** @throws {ServiceDeleteRejectedError} instead of Placement's errors */
 async function settled<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -173,8 +173,8 @@ async function settled<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function unsettled(reason: string): ServiceDeleteRefused {
-  return new ServiceDeleteRefused(
+function unsettled(reason: string): ServiceDeleteRejectedError {
+  return new ServiceDeleteRejectedError(
     `Unable to delete compute service: what its resource providers hold could not be settled with Placement (${reason}). Try again.`,
   );
 }
@@ -188,16 +188,16 @@ function without(holding: Holding, evacuated: ReadonlySet<string>): Holding {
 
 const isHeld = ({ consumers }: Holding): boolean => consumers !== null && consumers.length > 0;
 
-function refusedFor(holdings: readonly Holding[], policy: ServiceDeletePolicy): ServiceDeleteRefused {
+function toRejectedError(holdings: readonly Holding[], policy: ServiceDeletePolicy): ServiceDeleteRejectedError {
   const named = holdings
     .slice(0, NAMED)
     .map(({ provider, consumers }) => JSON.stringify({ provider_uuid: provider, consumers }));
   const more = holdings.length > NAMED ? ` and ${holdings.length - NAMED} more` : "";
-  const mend =
+  const hint =
     policy === "strict"
       ? 'Remove them ("openstack resource provider allocation unset"), or repeat the request with ?force=true to have them removed.'
       : "Something claimed them meanwhile; repeat the request.";
-  return new ServiceDeleteRefused(
-    `Unable to delete compute service whose resource providers are in use: ${named.join(", ")}${more}. ${mend}`,
+  return new ServiceDeleteRejectedError(
+    `Unable to delete compute service whose resource providers are in use: ${named.join(", ")}${more}. ${hint}`,
   );
 }

@@ -38,8 +38,8 @@ export class Session {
   readonly origin: string;
   readonly #questions = new Map<RpcId, Question>();
   /** Monotonic. */
-  readonly openedAt: number;
-  #lastHeard: number;
+  readonly connectedAt: number;
+  #lastFrameAt: number;
   #lastId = 0;
   #closed = false;
   #identity: AgentIdentity | undefined;
@@ -50,16 +50,16 @@ export class Session {
 
   constructor(
     socket: Socket,
-    doors: { readonly clock: Clock; readonly timers: Timers; readonly limits: SessionLimits },
+    deps: { readonly clock: Clock; readonly timers: Timers; readonly limits: SessionLimits },
     origin: string,
   ) {
     this.origin = origin;
     this.#socket = socket;
-    this.#clock = doors.clock;
-    this.#timers = doors.timers;
-    this.#limits = doors.limits;
-    this.openedAt = doors.clock.monotonic();
-    this.#lastHeard = this.openedAt;
+    this.#clock = deps.clock;
+    this.#timers = deps.timers;
+    this.#limits = deps.limits;
+    this.connectedAt = deps.clock.monotonic();
+    this.#lastFrameAt = this.connectedAt;
   }
 
   get closed(): boolean {
@@ -67,8 +67,8 @@ export class Session {
   }
 
   /** Monotonic time of the last frame. */
-  get lastHeard(): number {
-    return this.#lastHeard;
+  get lastFrameAt(): number {
+    return this.#lastFrameAt;
   }
 
   get identity(): AgentIdentity | undefined {
@@ -79,8 +79,8 @@ export class Session {
     return this.underWay >= this.#limits.callsUnderWay;
   }
 
-  heard(): void {
-    this.#lastHeard = this.#clock.monotonic();
+  recordFrame(): void {
+    this.#lastFrameAt = this.#clock.monotonic();
   }
 
   introduce(identity: AgentIdentity): void {
@@ -128,7 +128,7 @@ export class Session {
   }
 
   /** Hands the agent's answer to its question, and drops one that no question waits for. */
-  answered(response: { readonly id: RpcId } & Outcome): void {
+  handleResponse(response: { readonly id: RpcId } & Outcome): void {
     const question = this.#questions.get(response.id);
     if (!question) {
       return;
@@ -152,8 +152,8 @@ export class Session {
 
   /** Fails what a host of this connection was asked: whoever would have answered is gone. */
   hostEnded(host: string): void {
-    for (const [id, { host: asked, reject, cancel }] of this.#questions) {
-      if (asked === host) {
+    for (const [id, { host: questionHost, reject, cancel }] of this.#questions) {
+      if (questionHost === host) {
         this.#questions.delete(id);
         cancel();
         reject(new MessagingTimeout(`the agent of host ${host} ended before it answered`, { host }));

@@ -2,7 +2,7 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Store } from "../store/store.js";
 import type { StoredTask, Task } from "../store/task.js";
-import type { Turns } from "../time-slices.js";
+import type { EventLoopTicks } from "../time-slices.js";
 
 /** What a task's flow is told about its run. */
 export interface TaskContext {
@@ -42,7 +42,7 @@ export interface TaskRunnerOptions {
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now">;
   /** Absent: nothing else of this process has to be given its turn. */
-  readonly turns?: Turns;
+  readonly ticks?: EventLoopTicks;
 }
 
 /**
@@ -177,10 +177,10 @@ export class TaskRunner {
 
   /** A flow that waits for nothing goes on to its end at once: a thousand builds would hold up every request. */
   #othersAreDue(): boolean {
-    const { turns } = this.#options;
-    if (turns?.due && !this.#yielding) {
+    const { ticks } = this.#options;
+    if (ticks?.due && !this.#yielding) {
       this.#yielding = true;
-      void turns.give().then(() => {
+      void ticks.give().then(() => {
         this.#yielding = false;
         this.#pump();
       });

@@ -50,7 +50,7 @@ const FILE_CODES: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** Failures to open have their code at the end of the text only. */
-const NOT_OPENED = /^ConnectionFailed\(.*: (\d+)"\)$/s;
+const OPEN_FAILURE = /^ConnectionFailed\(.*: (\d+)"\)$/s;
 
 /** The error of a statement as it came, or, when it is about the file, as a {@link DatabaseUnusable}. */
 export function fileFailure(path: string, error: unknown): unknown {
@@ -58,7 +58,7 @@ export function fileFailure(path: string, error: unknown): unknown {
     return error;
   }
   const { rawCode } = error as { readonly rawCode?: unknown };
-  const code = Number(rawCode ?? NOT_OPENED.exec(error.message)?.[1]);
+  const code = Number(rawCode ?? OPEN_FAILURE.exec(error.message)?.[1]);
   // Extended result codes have the primary one in their low byte.
   const meaning = FILE_CODES.get(code & 0xff);
   return meaning === undefined ? error : new DatabaseUnusable(path, meaning, { cause: error });

@@ -1,23 +1,23 @@
-import type { Turns } from "../time-slices.js";
+import type { EventLoopTicks } from "../time-slices.js";
 import type { Json } from "./json.js";
 
 /** Members of a list that are written in one go. */
 const MEMBERS = 500;
 
 /** The text of an answer; a long list in it is written in pieces, between which others get their turn. */
-export function jsonText(body: Json, turns: Turns): string | Promise<string> {
+export function jsonText(body: Json, ticks: EventLoopTicks): string | Promise<string> {
   const isLong = typeof body === "object" && body !== null && Object.values(body).some(isLongList);
-  return isLong && !Array.isArray(body) ? inPieces(body as Members, turns) : JSON.stringify(body);
+  return isLong && !Array.isArray(body) ? inPieces(body as Members, ticks) : JSON.stringify(body);
 }
 
 type Members = Readonly<Record<string, Json>>;
 
 const isLongList = (value: Json): value is readonly Json[] => Array.isArray(value) && value.length > MEMBERS;
 
-async function inPieces(body: Members, turns: Turns): Promise<string> {
+async function inPieces(body: Members, ticks: EventLoopTicks): Promise<string> {
   const members: string[] = [];
   for (const [name, value] of Object.entries(body)) {
-    const text = isLongList(value) ? await listText(value, turns) : JSON.stringify(value);
+    const text = isLongList(value) ? await listText(value, ticks) : JSON.stringify(value);
     if (text !== undefined) {
       members.push(`${JSON.stringify(name)}:${text}`);
     }
@@ -25,11 +25,11 @@ async function inPieces(body: Members, turns: Turns): Promise<string> {
   return `{${members.join(",")}}`;
 }
 
-async function listText(list: readonly Json[], turns: Turns): Promise<string> {
+async function listText(list: readonly Json[], ticks: EventLoopTicks): Promise<string> {
   const pieces: string[] = [];
   for (let from = 0; from < list.length; from += MEMBERS) {
-    if (turns.due) {
-      await turns.give();
+    if (ticks.due) {
+      await ticks.give();
     }
     pieces.push(JSON.stringify(list.slice(from, from + MEMBERS)).slice(1, -1));
   }

@@ -1,5 +1,5 @@
 /** What one message may bring through a door. Whatever keeps within these is dealt with in well under 100 ms. */
-export interface DoorLimits {
+export interface MessageLimits {
   readonly bytes: number;
   /** Levels of arrays and objects inside one another: what walks over a value may then do so by recursion. */
   readonly depth: number;
@@ -13,7 +13,7 @@ const DEPTH = 32;
 const MIB = 1024 * 1024;
 
 /** The limits of every door that takes JSON from outside. */
-export const DOOR_LIMITS = {
+export const MESSAGE_LIMITS = {
   /** Compute and Identity: `[oslo_middleware] max_request_body_size`. */
   nova: { bytes: 114_688, depth: DEPTH, members: 10_000 },
   /** A config drive comes as one text of some MiB. */
@@ -22,15 +22,15 @@ export const DOOR_LIMITS = {
   placement: { bytes: 16 * MIB, depth: DEPTH, members: 40_000 },
   /** Agents and operators' commands: what a host of ten thousand nodes asks about at once. */
   wire: { bytes: 4 * MIB, depth: DEPTH, members: 30_000 },
-} as const satisfies Readonly<Record<string, DoorLimits>>;
+} as const satisfies Readonly<Record<string, MessageLimits>>;
 
 /** Parameters of one query: each may be a pattern that has to be compiled. */
-export const MOST_PARAMETERS = 200;
+export const MAX_QUERY_PARAMETERS = 200;
 
 /** Request groups of one GET /allocation_candidates; each is looked up on every provider. */
-export const MOST_GROUPS = 32;
+export const MAX_REQUEST_GROUPS = 32;
 
-export type Excess = keyof DoorLimits;
+export type Excess = keyof MessageLimits;
 
 const QUOTE = 34;
 const COMMA = 44;
@@ -42,7 +42,7 @@ const CLOSING = [93, 125] as const;
  * Finds the limit that a JSON text passes, before it is parsed, in one walk without recursion. The answer for a text
  * that is no JSON means nothing.
  */
-export function excessOf(text: string, limits: DoorLimits): Excess | undefined {
+export function excessOf(text: string, limits: MessageLimits): Excess | undefined {
   if (text.length > limits.bytes || Buffer.byteLength(text) > limits.bytes) {
     return "bytes";
   }
@@ -84,7 +84,7 @@ function endOfString(text: string, start: number): number {
 }
 
 /** Tells a person what is too much, and how much there may be. @param what has come: `body`, `frame` */
-export function excessText(excess: Excess, limits: DoorLimits, what = "body"): string {
+export function excessText(excess: Excess, limits: MessageLimits, what = "body"): string {
   switch (excess) {
     case "bytes":
       return `the ${what} has more than ${limits.bytes} bytes`;

@@ -16,20 +16,20 @@ export type Negotiation =
 
 /** What a request's headers ask for. The standard header wins; of several values for the service the last one does. */
 export function negotiate(headers: Readonly<Record<string, string>>, range: MicroversionRange): Negotiation {
-  const asked = standard(headers["openstack-api-version"], range.service) ?? legacy(headers[range.legacyHeader]);
-  if (asked === undefined) {
+  const requested = standard(headers["openstack-api-version"], range.service) ?? legacy(headers[range.legacyHeader]);
+  if (requested === undefined) {
     return { kind: "agreed", minor: range.minimum };
   }
-  if (asked === "latest") {
+  if (requested === "latest") {
     return { kind: "agreed", minor: range.maximum };
   }
-  const match = /^([1-9]\d{0,8})\.(0|[1-9]\d{0,8})$/.exec(asked);
+  const match = /^([1-9]\d{0,8})\.(0|[1-9]\d{0,8})$/.exec(requested);
   if (!match) {
-    return { kind: "malformed", version: asked };
+    return { kind: "malformed", version: requested };
   }
   const minor = Number(match[2]);
   const supported = match[1] === "2" && minor >= range.minimum && minor <= range.maximum;
-  return supported ? { kind: "agreed", minor } : { kind: "unsupported", version: asked };
+  return supported ? { kind: "agreed", minor } : { kind: "unsupported", version: requested };
 }
 
 function standard(header: string | undefined, service: string): string | undefined {

@@ -1,4 +1,4 @@
-import type { Refusal } from "../../runtime/rejection.js";
+import type { Rejection } from "../../runtime/rejection.js";
 import type { ServiceResponse } from "../../runtime/service.js";
 
 /** What OpenStack's web framework says of each status before the detail. */
@@ -16,7 +16,7 @@ const EXPLANATIONS: Readonly<Record<number, readonly [title: string, explanation
 };
 
 /** Answers a request that reaches no service, in the shape that OpenStack's Placement gives its errors. */
-export function openstackError({ status, reason, requestId }: Refusal): ServiceResponse {
+export function openstackError({ status, reason, requestId }: Rejection): ServiceResponse {
   const [title, explanation] = EXPLANATIONS[status] ?? ["Error", ""];
   const error = { status, title, detail: `${explanation}\n\n ${reason}  `, request_id: requestId };
   return {

@@ -1,5 +1,5 @@
 import type { ServiceRequest } from "../../runtime/service.js";
-import { DOOR_LIMITS, excessOf } from "./listener-limits.js";
+import { excessOf, MESSAGE_LIMITS } from "./listener-limits.js";
 
 export type JsonBody =
   | { readonly kind: "json"; readonly value: unknown }
@@ -11,7 +11,7 @@ export type JsonBody =
 
 export function readJson(request: Pick<ServiceRequest, "body" | "headers">): JsonBody {
   const { body } = request;
-  const excess = excessOf(body, DOOR_LIMITS.nova);
+  const excess = excessOf(body, MESSAGE_LIMITS.nova);
   if (excess === "bytes" || excess === "members") {
     return { kind: "too-large" };
   }

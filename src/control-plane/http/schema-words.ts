@@ -3,8 +3,8 @@ import { pythonRepr } from "../python/plain-repr.js";
 
 /** The error that Python's jsonschema would report: the one nearest to the root, alternatives as a whole. */
 export function reportedError(errors: readonly ErrorObject[]): ErrorObject | undefined {
-  const whole = errors.filter(({ schemaPath }) => !/\/(any|one)Of\/\d/.test(schemaPath));
-  return nearest(whole.length > 0 ? whole : errors);
+  const topLevelErrors = errors.filter(({ schemaPath }) => !/\/(any|one)Of\/\d/.test(schemaPath));
+  return nearest(topLevelErrors.length > 0 ? topLevelErrors : errors);
 }
 
 /** The first of those nearest to the root; there may be thousands. */

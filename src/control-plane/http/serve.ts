@@ -29,11 +29,11 @@ export interface Service<R extends RoutePattern, A extends Admission> {
   /** The headers of every answer. */
   readonly headers: (requestId: string) => Readonly<Record<string, string>>;
   /** Says who asks, and in which version. Answers what needs no route, or is refused. */
-  readonly admit: (request: ServiceRequest) => { readonly answer: ServiceResponse } | A;
+  readonly admit: (request: ServiceRequest) => { readonly response: ServiceResponse } | A;
   /** This version does not have the route: it counts as unknown. */
   readonly lacks?: (route: R, admission: A) => boolean;
   readonly unrouted: (request: ServiceRequest, match: Exclude<RouteMatch<R>, { kind: "found" }>) => ServiceResponse;
-  readonly answer: (route: R, routed: RoutedRequest, admission: A) => ServiceResponse | Promise<ServiceResponse>;
+  readonly handle: (route: R, routed: RoutedRequest, admission: A) => ServiceResponse | Promise<ServiceResponse>;
   /** A route threw; absent: the server's own answer to an error. */
   readonly failed?: (error: unknown, routed: RoutedRequest, route: R) => ServiceResponse;
 }
@@ -45,8 +45,8 @@ export function serve<R extends RoutePattern, A extends Admission>(service: Serv
   function respond(request: ServiceRequest, requestId: string): ServiceResponse | Promise<ServiceResponse> {
     const headers = service.headers(requestId);
     const admission = service.admit(request);
-    if ("answer" in admission) {
-      return withHeaders(admission.answer, headers);
+    if ("response" in admission) {
+      return withHeaders(admission.response, headers);
     }
     const match = router.match(request.method, admission.path);
     if (match.kind !== "found") {
@@ -57,14 +57,16 @@ export function serve<R extends RoutePattern, A extends Admission>(service: Serv
       return withHeaders(service.unrouted(request, { kind: "unknown" }), headers);
     }
     const routed = { request, requestId, params, query: new Query(request.query) };
-    const given = answer(route, routed, admission);
-    return atOnce(given, (response) => withHeaders(response, admission.headers ?? NONE, headers));
+    const responseOrPromise = handle(route, routed, admission);
+    return atOnce(responseOrPromise, (response) => withHeaders(response, admission.headers ?? NONE, headers));
   }
 
-  function answer(route: R, routed: RoutedRequest, admission: A): ServiceResponse | Promise<ServiceResponse> {
+  function handle(route: R, routed: RoutedRequest, admission: A): ServiceResponse | Promise<ServiceResponse> {
     try {
-      const given = service.answer(route, routed, admission);
-      return given instanceof Promise ? given.catch((error: unknown) => failure(error, route, routed)) : given;
+      const responseOrPromise = service.handle(route, routed, admission);
+      return responseOrPromise instanceof Promise
+        ? responseOrPromise.catch((error: unknown) => failure(error, route, routed))
+        : responseOrPromise;
     } catch (error) {
       return failure(error, route, routed);
     }

@@ -31,12 +31,12 @@ const QUOTED = { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" } as
 export async function writeCloudsYaml(
   files: Files,
   path: string,
-  identity: Pick<Identity, "ensurePassword" | "people">,
+  identity: Pick<Identity, "ensurePassword" | "seededIdentities">,
   authUrl: string,
   cacert: string | null = null,
 ): Promise<void> {
   const remembered = await readPasswords(files, path);
-  const theirs = identity.people.users.map(({ name, roles }): [string, Cloud] => {
+  const theirs = identity.seededIdentities.users.map(({ name, roles }): [string, Cloud] => {
     const scope = { project_name: Object.keys(roles)[0] ?? "", project_domain_id: "default" };
     return [`${CLOUD_OF_USER}${name}`, { user: name, scope }];
   });

@@ -4,7 +4,7 @@ import { atOnce } from "../http/at-once.js";
 import type { Json } from "../http/json.js";
 import { withHeaders } from "../http/responses.js";
 import { type Admission, serve } from "../http/serve.js";
-import { type IdentityAnswer, IdentityCall, type IdentityRoute, type IdentityServices } from "./api/identity-call.js";
+import { IdentityCall, type IdentityResponse, type IdentityRoute, type IdentityServices } from "./api/identity-call.js";
 import { IdentityError } from "./api/identity-error.js";
 import { APPLICATION_CREDENTIAL_ROUTES } from "./application-credentials/routes.js";
 import { CATALOG_ROUTES } from "./catalog/routes.js";
@@ -31,9 +31,9 @@ export function identityHandler(services: IdentityServices, logger: Logger): Ser
     // Tokens are asked for here: each route says itself what a caller needs.
     admit: ({ path }) => ({ path }),
     unrouted: (_, { kind }) => (kind === "unknown" ? NO_ROUTE : NO_METHOD).toResponse(),
-    answer: (route, routed) =>
-      atOnce(route.answer(new IdentityCall(services, routed)), (answer) =>
-        answered(answer, routed.request.method === "HEAD"),
+    handle: (route, routed) =>
+      atOnce(route.handle(new IdentityCall(services, routed)), (response) =>
+        toServiceResponse(response, routed.request.method === "HEAD"),
       ),
     failed: (error, { request }) => {
       if (error instanceof IdentityError) {
@@ -53,7 +53,7 @@ const NO_ROUTE = new IdentityError(
 const NO_METHOD = new IdentityError(405, "The method is not allowed for the requested URL.");
 const UNEXPECTED = new IdentityError(500, "An unexpected error prevented the server from fulfilling your request.");
 
-function answered({ status = 200, headers = {}, body }: IdentityAnswer, head: boolean): ServiceResponse {
+function toServiceResponse({ status = 200, headers = {}, body }: IdentityResponse, head: boolean): ServiceResponse {
   return {
     status,
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
@@ -83,13 +83,13 @@ const ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: "/",
-    answer: (call) => ({
+    handle: (call) => ({
       status: 300,
       headers: { location: `${call.request.baseUrl}/v3/` },
       body: { versions: { values: [version(call)] } },
     }),
   },
-  { method: "GET", path: "/v3", answer: (call) => ({ body: { version: version(call) } }) },
+  { method: "GET", path: "/v3", handle: (call) => ({ body: { version: version(call) } }) },
   ...TOKEN_ROUTES,
   ...AUTH_ROUTES,
   ...PROJECT_ROUTES,

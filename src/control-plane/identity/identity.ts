@@ -9,7 +9,7 @@ import { effectiveLimit } from "./limits/limit-rules.js";
 import { stableId } from "./stable-id.js";
 import { openIdentityStore, ownId, REGION, type ServiceUser } from "./store/bootstrap.js";
 import { DEFAULT_DOMAIN } from "./store/new-project.js";
-import { PeopleStore } from "./store/user-store.js";
+import { SeededIdentityStore } from "./store/user-store.js";
 import { type LiveToken, LiveTokens } from "./tokens/live-tokens.js";
 import { callerOf, StandIns } from "./tokens/stand-in.js";
 import { TokenStore } from "./tokens/token-store.js";
@@ -52,7 +52,7 @@ export function createIdentity(options: IdentityOptions) {
     },
     hasProject: (id: string): boolean => store.projects.get(id)?.is_domain === false,
     /** Projects and users of a cluster file. */
-    people: new PeopleStore(store, digests).read(),
+    seededIdentities: new SeededIdentityStore(store, digests).read(),
     /** A token of project `service` with the roles `admin` and `service`. */
     issueServiceToken: (user: ServiceUser): { readonly token: string; readonly expiresAt: number } => {
       const projectId = ownId(store.projects, stableId(digests, "project/service"), "service", DEFAULT_DOMAIN);

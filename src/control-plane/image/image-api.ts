@@ -38,8 +38,8 @@ export function createImageApi(options: ImageOptions) {
             });
       return fault.toResponse(request);
     },
-    answer: (route, { request, requestId, params, query }, { caller }) =>
-      route.answer(new ImageCall({ request, requestId, params, query, caller, store, random, limits })),
+    handle: (route, { request, requestId, params, query }, { caller }) =>
+      route.handle(new ImageCall({ request, requestId, params, query, caller, store, random, limits })),
     failed: (error, { request }) => {
       if (error instanceof ImageFault) {
         return error.toResponse(request);
@@ -49,17 +49,17 @@ export function createImageApi(options: ImageOptions) {
   });
 }
 
-function admit({ validate }: ImageOptions, request: ServiceRequest): Caller | { readonly answer: ServiceResponse } {
+function admit({ validate }: ImageOptions, request: ServiceRequest): Caller | { readonly response: ServiceResponse } {
   const discovery = versions(request);
   if (discovery) {
-    return { answer: discovery };
+    return { response: discovery };
   }
   const caller = validate(request.headers["x-auth-token"] ?? "");
   if (!caller) {
-    return { answer: authenticationRequired(request, "/image") };
+    return { response: authenticationRequired(request, "/image") };
   }
   // Other services take a path with a slash at its end for the same path.
-  return request.path.endsWith("/") ? { answer: notFound().toResponse(request) } : { path: request.path, caller };
+  return request.path.endsWith("/") ? { response: notFound().toResponse(request) } : { path: request.path, caller };
 }
 
 /** Minor versions of a Glance with several stores and no cache. */

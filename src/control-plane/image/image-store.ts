@@ -9,8 +9,8 @@ import { TaskTable } from "./data/task-table.js";
 import { VirtualSize } from "./data/virtual-size.js";
 import { ImageTable } from "./image-table.js";
 import {
+  type ImageAttributes,
   type ImageContent,
-  type ImageFacts,
   type ImageNotes,
   type ImageStatus,
   NO_CONTENT,
@@ -57,7 +57,7 @@ export interface ImageStoreOptions {
 }
 
 /** Statuses of images whose bytes are all there. */
-const WHOLE: readonly ImageStatus[] = ["active", "deactivated"];
+const COMPLETE_STATUSES: readonly ImageStatus[] = ["active", "deactivated"];
 
 /**
  * Images and their bytes: one file each, which gets its name when all of it is on the disk, and counts when the image is active;
@@ -121,8 +121,16 @@ export class ImageStore {
    * Takes the bytes of another image, and what it says of them.
    * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} what the stream throws
    */
-  async copy(id: string, bytes: Bytes, facts: Partial<ImageFacts & ImageContent & ImageNotes>): Promise<void> {
-    await this.#take(id, bytes, "importing", this.#file(id), (content) => ({ status: "active", ...content, ...facts }));
+  async copy(
+    id: string,
+    bytes: Bytes,
+    attributes: Partial<ImageAttributes & ImageContent & ImageNotes>,
+  ): Promise<void> {
+    await this.#take(id, bytes, "importing", this.#file(id), (content) => ({
+      status: "active",
+      ...content,
+      ...attributes,
+    }));
   }
 
   /**
@@ -278,7 +286,7 @@ export class ImageStore {
     }
     for (const name of await files.list(folder)) {
       const status = this.table.get(name)?.status;
-      if (name !== STAGING && (status === undefined || !WHOLE.includes(status))) {
+      if (name !== STAGING && (status === undefined || !COMPLETE_STATUSES.includes(status))) {
         await files.remove(join(folder, name));
       }
     }

@@ -5,8 +5,8 @@ import { IMAGE_SCHEMA } from "./image-tables.js";
 import {
   BASE_IMAGES,
   type Image,
+  type ImageAttributes,
   type ImageContent,
-  type ImageFacts,
   type ImageNotes,
   type ImageStatus,
   NO_CONTENT,
@@ -61,9 +61,9 @@ export class ImageTable {
   }
 
   /** @throws {DuplicateRecord} */
-  add(id: string, facts: ImageFacts & Partial<ImageNotes>): Image {
+  add(id: string, attributes: ImageAttributes & Partial<ImageNotes>): Image {
     const now = this.#clock.now();
-    const content = { ...NO_CONTENT, ...NO_NOTES, ...facts, createdAt: now, updatedAt: now };
+    const content = { ...NO_CONTENT, ...NO_NOTES, ...attributes, createdAt: now, updatedAt: now };
     const text = JSON.stringify(content);
     this.#sql.run("INSERT INTO images (id, status, content) VALUES (?, 'queued', ?)", id.toLowerCase(), text);
     return { id, status: "queued", ...content };
@@ -73,7 +73,7 @@ export class ImageTable {
   change(
     id: string,
     from: readonly ImageStatus[],
-    { status, ...changes }: Partial<ImageFacts & ImageContent & ImageNotes> & { readonly status?: ImageStatus },
+    { status, ...changes }: Partial<ImageAttributes & ImageContent & ImageNotes> & { readonly status?: ImageStatus },
   ): boolean {
     return this.#sql.transaction(() => {
       const found = this.get(id);

@@ -5,7 +5,7 @@
 export type ImageStatus = "queued" | "saving" | "uploading" | "importing" | "active" | "deactivated";
 
 /** What its owner says of an image. */
-export interface ImageFacts {
+export interface ImageAttributes {
   readonly name: string | null;
   readonly visibility: "public" | "private" | "community" | "shared";
   readonly protected: boolean;
@@ -57,7 +57,7 @@ export interface Rotation {
   readonly keep: number;
 }
 
-export interface Image extends ImageFacts, ImageContent, ImageNotes {
+export interface Image extends ImageAttributes, ImageContent, ImageNotes {
   readonly id: string;
   readonly status: ImageStatus;
   /** Milliseconds since the epoch. */
@@ -70,7 +70,7 @@ export const NO_CONTENT: ImageContent = { size: null, virtualSize: null, checksu
 /** Images of earlier releases have none. */
 export const NO_NOTES: ImageNotes = { staged: null, internal: {}, stores: [], rotation: null };
 
-export const PLAIN: ImageFacts = {
+export const PLAIN: ImageAttributes = {
   name: null,
   visibility: "shared",
   protected: false,

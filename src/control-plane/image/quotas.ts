@@ -21,7 +21,7 @@ type LimitedResource = keyof typeof USAGES;
  * project has more than it may already: nobody knows before how large it will be.
  * @param delta what is about to be added @throws {ImageFault} 413
  */
-export function refuseOver(
+export function assertWithinQuota(
   { store, limits }: Pick<ImageCall, "store" | "limits">,
   resource: LimitedResource,
   projectId: string | null,

@@ -44,12 +44,12 @@ export function importStores(body: Readonly<Record<string, unknown>>, header: st
   if (isNamed && header !== undefined) {
     throw badRequest("Stores parameter and x-image-meta-store header can't be both specified");
   }
-  const wanted: readonly string[] = isAll === true ? STORE_IDS : isNamed ? named : [header ?? DEFAULT_STORE];
-  const stranger = wanted.find((store) => !STORE_IDS.includes(store));
-  if (stranger !== undefined) {
-    throw conflict(unknown(stranger));
+  const requestedStores: readonly string[] = isAll === true ? STORE_IDS : isNamed ? named : [header ?? DEFAULT_STORE];
+  const unknownStore = requestedStores.find((store) => !STORE_IDS.includes(store));
+  if (unknownStore !== undefined) {
+    throw conflict(unknown(unknownStore));
   }
-  return ordered(wanted);
+  return ordered(requestedStores);
 }
 
 /** @throws {ImageFault} 409 */

@@ -3,7 +3,7 @@ import type { HostAction } from "../../conductor-client/methods/session.js";
 import { foldHosts } from "../../records/host-range.js";
 import type { CancelTimer } from "../../runtime/timers.js";
 import type { DownHosts } from "../snapshot/saved-hosts.js";
-import { Component, type ComponentDoors, type ComponentState, type ComponentStatus } from "./component.js";
+import { Component, type ComponentDeps, type ComponentState, type ComponentStatus } from "./component.js";
 import { PoolHosts } from "./pool-hosts.js";
 import { type AddHosts, type HostChange, isHostStatesReport, OVER_THE_LINK } from "./reports.js";
 import { agentRestart } from "./restart-policy.js";
@@ -30,7 +30,7 @@ interface AgentListener {
 export class AgentProcess {
   readonly plan: AgentPlan;
   readonly isPool: boolean;
-  readonly #doors: ComponentDoors;
+  readonly #deps: ComponentDeps;
   readonly #component: Component;
   readonly #listener: AgentListener;
   readonly #logFile: string;
@@ -45,16 +45,16 @@ export class AgentProcess {
   constructor(
     plan: AgentPlan,
     place: { readonly directory: StateDir; readonly module: string; readonly down?: DownHosts },
-    doors: ComponentDoors,
+    deps: ComponentDeps,
     listener: AgentListener,
   ) {
     this.plan = plan;
     this.isPool = plan.hosts.length !== 1 || plan.hosts[0] !== plan.name;
-    this.#doors = doors;
+    this.#deps = deps;
     this.#listener = listener;
     this.#logFile = place.directory.log(plan.name);
     this.#down = place.down ?? new Map();
-    const since = doors.clock.now();
+    const since = deps.clock.now();
     for (const host of this.isPool ? plan.hosts : []) {
       const down = this.#down.get(host);
       const start =
@@ -69,8 +69,8 @@ export class AgentProcess {
         logFile: this.#logFile,
         restartIn: agentRestart,
       },
-      doors,
-      { changed: (status) => this.#processChanged(status), told: (message) => this.#told(message) },
+      deps,
+      { changed: (status) => this.#processChanged(status), onMessage: (message) => this.#onMessage(message) },
     );
   }
 
@@ -244,7 +244,7 @@ export class AgentProcess {
     return this.isPool ? ["--pool"] : [];
   }
 
-  #told(message: unknown): void {
+  #onMessage(message: unknown): void {
     if (!isHostStatesReport(message)) {
       return;
     }
@@ -268,7 +268,7 @@ export class AgentProcess {
     }
     const again = `starts again in ${Math.ceil(wait / 1000)} s, for it ended: ${detail}`;
     this.#put(host, "restarting", { detail: again, exitCode, times });
-    const cancel = this.#doors.timers.after(wait, () => {
+    const cancel = this.#deps.timers.after(wait, () => {
       this.#restarts.delete(cancel);
       if (this.#pool.get(host)?.state === "restarting" && this.#component.isRunning) {
         this.#put(host, "starting", { times });
@@ -308,7 +308,7 @@ export class AgentProcess {
   ): void {
     const { detail = "", exitCode = null, times = 0 } = more;
     const before = this.#pool.get(host);
-    const since = before?.state === state ? before.since : this.#doors.clock.now();
+    const since = before?.state === state ? before.since : this.#deps.clock.now();
     this.#pool.put(host, { state, detail, exitCode, since, times });
     if (state === "serving" && before?.state !== state) {
       this.#listener.serving(host);

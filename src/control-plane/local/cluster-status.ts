@@ -123,10 +123,10 @@ export async function clusterStatus(
   ]);
   // A host with many nodes has bare metal: what runs there is what its nodes hold.
   const nodesOf = countOf(hypervisors.map(({ service }) => service.host));
-  const asked = services.services.filter(
+  const queriedServices = services.services.filter(
     ({ host, state }) => state === "up" && !inFolders.has(host) && (nodesOf.get(host) ?? 0) <= 1,
   );
-  const guests = new Map([...inFolders, ...(await reported(asked.map(({ host }) => host)))]);
+  const guests = new Map([...inFolders, ...(await reported(queriedServices.map(({ host }) => host)))]);
   const hostOf = new Map(hypervisors.map((node) => [node.id, node.service.host]));
   const described = await describeTrees(placement, providers.resource_providers);
   const rows = described.map((provider): HostStatus => {

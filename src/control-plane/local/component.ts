@@ -50,10 +50,10 @@ export interface ComponentOptions {
 export interface ComponentListener {
   changed(status: ComponentStatus): void;
   /** Gets each message of its process, those about itself included. */
-  told(message: unknown): void;
+  onMessage(message: unknown): void;
 }
 
-export interface ComponentDoors {
+export interface ComponentDeps {
   readonly children: Pick<LastingChildren, "spawn">;
   readonly timers: Timers;
   readonly clock: Clock;
@@ -68,7 +68,7 @@ const SOUND = 60_000;
 export class Component {
   readonly name: string;
   readonly #options: ComponentOptions;
-  readonly #doors: ComponentDoors;
+  readonly #deps: ComponentDeps;
   readonly #listener: ComponentListener;
   #child: LastingChild | undefined;
   #status: ComponentStatus;
@@ -84,12 +84,12 @@ export class Component {
   /** Somebody asked for its end, so that it is not started again. */
   #isToEnd = false;
 
-  constructor(options: ComponentOptions, doors: ComponentDoors, listener: ComponentListener) {
+  constructor(options: ComponentOptions, deps: ComponentDeps, listener: ComponentListener) {
     this.name = options.name;
     this.#options = options;
-    this.#doors = doors;
+    this.#deps = deps;
     this.#listener = listener;
-    const since = doors.clock.now();
+    const since = deps.clock.now();
     this.#status = { name: options.name, state: "starting", detail: "", pid: null, exitCode: null, since };
   }
 
@@ -110,7 +110,7 @@ export class Component {
   /** @param why it starts again; for the person who watches. @throws {FileFailure} its log cannot be written. */
   start(why?: string): void {
     this.#giveUpRestart();
-    const child = this.#doors.children.spawn({ ...this.#options, args: this.#options.args() });
+    const child = this.#deps.children.spawn({ ...this.#options, args: this.#options.args() });
     this.#child = child;
     this.#isToEnd = false;
     this.#reason = "";
@@ -154,7 +154,7 @@ export class Component {
     const tooLong =
       grace === undefined
         ? undefined
-        : this.#doors.timers.sleep(grace, waiting.signal).then(
+        : this.#deps.timers.sleep(grace, waiting.signal).then(
             () => child.signal("SIGKILL"),
             () => undefined,
           );
@@ -215,7 +215,7 @@ export class Component {
   }
 
   #hear(message: unknown): void {
-    this.#listener.told(message);
+    this.#listener.onMessage(message);
     if (!isComponentReport(message)) {
       return;
     }
@@ -226,7 +226,7 @@ export class Component {
     }
     if (message.state === "ready") {
       this.#wasReady = true;
-      this.#readySince ??= this.#doors.clock.monotonic();
+      this.#readySince ??= this.#deps.clock.monotonic();
     }
     this.#set(message.state, message.detail);
   }
@@ -249,7 +249,7 @@ export class Component {
   }
 
   #endedByItself(exit: ChildExit): void {
-    const readyFor = this.#readySince === undefined ? 0 : this.#doors.clock.monotonic() - this.#readySince;
+    const readyFor = this.#readySince === undefined ? 0 : this.#deps.clock.monotonic() - this.#readySince;
     this.#times = readyFor >= SOUND ? 1 : this.#times + 1;
     const how = exit.signal ?? (this.#reason || `exit code ${exit.code}; see ${this.#options.logFile}`);
     const wait = this.#options.restartIn({ ...exit, wasReady: this.#wasReady, times: this.#times });
@@ -259,7 +259,7 @@ export class Component {
       this.#restart(`ended with ${how}; started again`);
     } else {
       this.#set("restarting", `starts again in ${Math.ceil(wait / 1000)} s, for it ended: ${how}`, exit.code);
-      this.#cancelRestart = this.#doors.timers.after(wait, () => {
+      this.#cancelRestart = this.#deps.timers.after(wait, () => {
         this.#cancelRestart = undefined;
         this.#restart("started again");
       });
@@ -291,7 +291,7 @@ export class Component {
   }
 
   #set(state: ComponentState, detail: string, exitCode: number | null = null): void {
-    const since = state === this.#status.state ? this.#status.since : this.#doors.clock.now();
+    const since = state === this.#status.state ? this.#status.since : this.#deps.clock.now();
     this.#status = { name: this.name, state, detail, pid: this.#child?.pid ?? null, exitCode, since };
     this.#listener.changed(this.#status);
   }

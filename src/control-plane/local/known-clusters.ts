@@ -10,8 +10,8 @@ export const isClusterName = (text: string): boolean => NAME.test(text);
 
 /** Where a user's clusters are known from: `$XDG_STATE_HOME/compute-cluster`, else `~/.local/state/compute-cluster`. */
 export function clustersHome(environment: Readonly<Record<string, string | undefined>>, home: string): string {
-  const { XDG_STATE_HOME: given = "" } = environment;
-  return join(isAbsolute(given) ? given : join(home, ".local", "state"), "compute-cluster");
+  const { XDG_STATE_HOME: stateHome = "" } = environment;
+  return join(isAbsolute(stateHome) ? stateHome : join(home, ".local", "state"), "compute-cluster");
 }
 
 const NAMED = "clusters";

@@ -3,7 +3,7 @@ import type { Timers } from "../../runtime/timers.js";
 import { type GoOn, isResting, type Rest } from "./reports.js";
 
 /** Milliseconds in which a child can end what it does; what it does is not to last, so that one that takes longer is killed. */
-const PATIENCE = 3_000;
+const STOP_TIMEOUT_MS = 3_000;
 
 /** A child that can be given other work. */
 export interface LastingChild extends Child {
@@ -108,7 +108,7 @@ class Lasting implements LastingChild {
     // Nobody hears any more what becomes of its work.
     this.#listener = () => undefined;
     this.#child.send({ type: "rest" } satisfies Rest);
-    const cancel = this.#timers.after(PATIENCE, () => this.#child.signal("SIGKILL"));
+    const cancel = this.#timers.after(STOP_TIMEOUT_MS, () => this.#child.signal("SIGKILL"));
     const rests = await Promise.race([resting, this.#exited.then(() => false as const)]);
     cancel();
     if (rests) {

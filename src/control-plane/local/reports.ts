@@ -118,7 +118,7 @@ export function isHostCommand(message: unknown): message is HostCommand {
   return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host-command";
 }
 
-export interface HostAnswer {
+export interface HostCommandReply {
   readonly type: "host-answer";
   readonly id: number;
   readonly result?: unknown;
@@ -126,6 +126,6 @@ export interface HostAnswer {
   readonly error?: string;
 }
 
-export function isHostAnswer(message: unknown): message is HostAnswer {
+export function isHostCommandReply(message: unknown): message is HostCommandReply {
   return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host-answer";
 }

@@ -23,6 +23,6 @@ export function agentRestart({ code, signal, times }: ComponentEnd): number | nu
 
 /** The control plane starts again at once, whatever ended it, unless it refuses to start. */
 export function controlPlaneRestart({ code, signal, wasReady, times }: ComponentEnd): number | null {
-  const refuses = signal === null && FORESEEN.includes(code);
-  return wasReady && !refuses && times <= RESTARTS ? 0 : null;
+  const isExpectedExit = signal === null && FORESEEN.includes(code);
+  return wasReady && !isExpectedExit && times <= RESTARTS ? 0 : null;
 }

@@ -2,12 +2,12 @@ import type { HostProcess } from "../../conductor-client/methods/hosts.js";
 import type { HostAction } from "../../conductor-client/methods/session.js";
 import type { DownHosts } from "../snapshot/saved-hosts.js";
 import { type AgentPlan, AgentProcess } from "./agent-process.js";
-import { Component, type ComponentDoors, type ComponentStatus } from "./component.js";
+import { Component, type ComponentDeps, type ComponentStatus } from "./component.js";
 import { isComponentReport, isHoldersReport, OVER_THE_LINK } from "./reports.js";
 import { controlPlaneRestart } from "./restart-policy.js";
 import type { StateDir } from "./state-dir.js";
 
-export interface SupervisorOptions extends ComponentDoors {
+export interface SupervisorOptions extends ComponentDeps {
   readonly directory: StateDir;
   readonly agents: readonly AgentPlan[];
   /** One agent after the other has to be ready: a service may not be older than all that are there (spec 1.2). */
@@ -49,7 +49,7 @@ export class Supervisor {
         restartIn: controlPlaneRestart,
       },
       { children, timers, clock },
-      { changed: (status) => this.#changed(status), told: (message) => this.#told(message) },
+      { changed: (status) => this.#changed(status), onMessage: (message) => this.#onMessage(message) },
     );
     this.#agents = options.agents.map((plan) => this.#agentOf(plan, options.down));
   }
@@ -133,7 +133,7 @@ export class Supervisor {
       return undefined;
     }
     if (action === "start") {
-      this.#refuseWhenStopping();
+      this.#assertNotStopping();
     }
     const done = await agent.control(host, action);
     if (done === OVER_THE_LINK || action !== "start") {
@@ -145,7 +145,7 @@ export class Supervisor {
 
   /** Starts more processes; those whose name is taken are left out. @throws {Error} everything is being stopped. */
   add(plans: readonly AgentPlan[]): void {
-    this.#refuseWhenStopping();
+    this.#assertNotStopping();
     for (const plan of plans.filter(({ name }) => this.#agents.every((agent) => agent.name !== name))) {
       const agent = this.#agentOf(plan);
       this.#agents.push(agent);
@@ -170,7 +170,7 @@ export class Supervisor {
   }
 
   /** Sends a message to the control plane. */
-  tell(message: object): void {
+  notify(message: object): void {
     this.#controlPlane.send(message);
   }
 
@@ -199,7 +199,7 @@ export class Supervisor {
     return this.#agents.find((agent) => agent.has(host));
   }
 
-  #refuseWhenStopping(): void {
+  #assertNotStopping(): void {
     if (this.#stopping) {
       throw new Error("compute-cluster up is stopping; start it again");
     }
@@ -216,7 +216,7 @@ export class Supervisor {
     }
   }
 
-  #told(message: unknown): void {
+  #onMessage(message: unknown): void {
     if (isComponentReport(message)) {
       this.#url = message.url ?? this.#url;
     } else if (isHoldersReport(message)) {

@@ -33,7 +33,7 @@ export async function healInstance(heal: HealContext, instance: Instance): Promi
     say(obstacle);
     return false;
   }
-  refuseUnsupported(instance);
+  assertHealable(instance);
   const healing = await healingOf(heal, instance, await read(parts, uuid));
   if (!healing) {
     say(`The allocation of instance ${uuid} is up-to-date. Nothing to be healed.`);
@@ -49,9 +49,9 @@ export async function healInstance(heal: HealContext, instance: Instance): Promi
     say(change);
     return false;
   }
-  const refusal = await putAllocations(parts, uuid, healing.write);
-  if (refusal !== undefined) {
-    throw new ManageFailure(HEAL_CODES.notWritten, refusal);
+  const rejection = await putAllocations(parts, uuid, healing.write);
+  if (rejection !== undefined) {
+    throw new ManageFailure(HEAL_CODES.notWritten, rejection);
   }
   if (healing.kind === "create") {
     await takeBackOfDeleted(parts, uuid);
@@ -69,18 +69,18 @@ function obstacleOf({ uuid, taskState, node }: Instance): string | undefined {
 }
 
 /** The node of an instance does not show what a child provider gives it. */
-function refuseUnsupported(instance: Instance): void {
+function assertHealable(instance: Instance): void {
   const { uuid, flavor } = instance;
   const { extraSpecs } = flavor;
-  const asks = instanceResources(instance).VGPU
+  const unsupportedResource = instanceResources(instance).VGPU
     ? "vGPU resource"
     : extraSpecs["accel:device_profile"] && "Cyborg device profile";
-  if (!asks) {
+  if (!unsupportedResource) {
     return;
   }
   throw new ManageFailure(
     HEAL_CODES.notSupported,
-    `Healing allocation for instance ${uuid} with ${asks} request is not supported.`,
+    `Healing allocation for instance ${uuid} with ${unsupportedResource} request is not supported.`,
   );
 }
 

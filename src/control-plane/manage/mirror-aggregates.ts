@@ -48,12 +48,12 @@ export async function mirrorAggregates(
     const done = await retryConflicts({ timers, random }, async () => {
       const { value, generation } = await readAggregates(placement, provider, context);
       const aggregates = new Set([...value, ...join].filter((uuid) => !leave.has(uuid)));
-      const answer = await putAggregates(placement, provider, { aggregates, generation }, context);
-      if (answer.status === 409) {
+      const response = await putAggregates(placement, provider, { aggregates, generation }, context);
+      if (response.status === 409) {
         return AGAIN;
       }
-      if (!answer.ok) {
-        throw new ResourceProviderUpdateFailed(`the aggregates of provider ${host} could not be written`, answer);
+      if (!response.ok) {
+        throw new ResourceProviderUpdateFailed(`the aggregates of provider ${host} could not be written`, response);
       }
       return true;
     });

@@ -1,4 +1,4 @@
-import { MOST_CONSUMERS } from "../../conductor-client/methods/operator.js";
+import { MAX_CONSUMERS } from "../../conductor-client/methods/operator.js";
 import { readConsumer } from "../../placement-client/consumer-allocations.js";
 import { PlacementError } from "../../placement-client/errors.js";
 import { readProviderAllocations } from "../../placement-client/provider-allocations.js";
@@ -76,8 +76,8 @@ export class OrphanFinder {
     const { conductor, placement, context } = this.#parts;
     const uuids = suspects.map(({ consumer }) => consumer);
     const underWay = new Set<string>();
-    for (let from = 0; from < uuids.length; from += MOST_CONSUMERS) {
-      const some = { uuids: uuids.slice(from, from + MOST_CONSUMERS) };
+    for (let from = 0; from < uuids.length; from += MAX_CONSUMERS) {
+      const some = { uuids: uuids.slice(from, from + MAX_CONSUMERS) };
       for (const uuid of await conductor.call("consumers_under_way", some)) {
         underWay.add(uuid);
       }

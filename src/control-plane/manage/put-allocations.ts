@@ -11,24 +11,24 @@ import type { ManageParts } from "./manage-parts.js";
 export async function putAllocations(
   { placement, timers, random, context }: ManageParts,
   consumer: string,
-  { read, ...wanted }: AllocationRewrite,
+  { read, ...rewrite }: AllocationRewrite,
 ): Promise<string | undefined> {
-  const write = { ...wanted, consumerGeneration: read.consumerGeneration };
-  let refusal = "";
+  const write = { ...rewrite, consumerGeneration: read.consumerGeneration };
+  let rejection = "";
   try {
     const written = await retryConflicts({ timers, random }, async (tried) => {
       if (tried > 0 && !isAsRead(read, await readConsumer(placement, consumer, context))) {
-        refusal = CHANGED;
+        rejection = CHANGED;
         return false;
       }
-      const answer = await writeConsumer(placement, consumer, write, context);
-      if (answer.ok) {
+      const response = await writeConsumer(placement, consumer, write, context);
+      if (response.ok) {
         return true;
       }
-      refusal = answer.detail;
-      return answer.isConcurrentUpdate && !answer.isConsumerConflict ? AGAIN : false;
+      rejection = response.detail;
+      return response.isConcurrentUpdate && !response.isConsumerConflict ? AGAIN : false;
     });
-    return written === true ? undefined : updateFailed(consumer, refusal);
+    return written === true ? undefined : updateFailed(consumer, rejection);
   } catch (error) {
     if (error instanceof ConsumerAllocationRetrievalFailed) {
       return updateFailed(consumer, error.message);

@@ -48,7 +48,7 @@ export async function syncAggregates(parts: ManageParts, { verbose }: SyncOption
       }
     }
   }
-  return tell(parts, missing);
+  return reportMissing(parts, missing);
 }
 
 /** Undefined: it has none, which was noted. @throws {ManageFailure} it has several */
@@ -80,9 +80,9 @@ interface Membership {
 async function addToAggregate(parts: ManageParts, membership: Membership): Promise<boolean> {
   const { provider } = membership;
   try {
-    const refusal = await write(parts, membership);
-    if (refusal !== undefined) {
-      throw notWritten(membership, refusal);
+    const rejection = await write(parts, membership);
+    if (rejection !== undefined) {
+      throw notWritten(membership, rejection);
     }
     return true;
   } catch (error) {
@@ -105,25 +105,25 @@ async function write(
   { provider, aggregate }: Membership,
 ): Promise<string | undefined> {
   const url = `/resource_providers/${provider}/aggregates`;
-  let refusal = "";
+  let rejection = "";
   const done = await retryConflicts({ timers, random }, async () => {
     const { value, generation } = await readAggregates(placement, provider, context);
     if (value.includes(aggregate)) {
       return true;
     }
     const body = { aggregates: [...value, aggregate], resource_provider_generation: generation };
-    const answer = await placement.put(url, { ...context, version: "1.19", body });
-    if (answer.ok) {
+    const response = await placement.put(url, { ...context, version: "1.19", body });
+    if (response.ok) {
       return true;
     }
-    if (answer.status !== 409) {
-      refusal = `Failed to update resource provider via URL ${url}: ${answer.detail}`;
+    if (response.status !== 409) {
+      rejection = `Failed to update resource provider via URL ${url}: ${response.detail}`;
       return false;
     }
-    refusal = `A conflict was encountered attempting to update resource provider ${provider} (generation ${generation}): ${answer.detail}`;
+    rejection = `A conflict was encountered attempting to update resource provider ${provider} (generation ${generation}): ${response.detail}`;
     return AGAIN;
   });
-  return done === true ? undefined : refusal;
+  return done === true ? undefined : rejection;
 }
 
 function notWritten({ host, provider, aggregate }: Membership, error: string): ManageFailure {
@@ -134,7 +134,7 @@ function notWritten({ host, provider, aggregate }: Membership, error: string): M
 }
 
 /** @returns the exit code of the last of these that was found */
-function tell({ print }: ManageParts, { mappings, nodes, providers }: Missing): number {
+function reportMissing({ print }: ManageParts, { mappings, nodes, providers }: Missing): number {
   let code: number = SYNC_CODES.synced;
   if (mappings.size > 0) {
     print(

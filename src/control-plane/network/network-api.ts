@@ -9,7 +9,7 @@ import { jsonText } from "../http/json-text.js";
 import { authenticationRequired, json } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import type { Store } from "../store/store.js";
-import { Turns } from "../time-slices.js";
+import { EventLoopTicks } from "../time-slices.js";
 import { NetworkCall, type NetworkRoute } from "./api/call.js";
 import { NetworkFault, networkFault, notFound } from "./api/fault.js";
 import { NETWORK_API_ROUTES } from "./network-routes.js";
@@ -37,12 +37,12 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
     headers: (requestId) => ({ "x-openstack-request-id": requestId }),
     admit: (request) => admit(options, request),
     unrouted: (_request, { kind }) => (kind === "unknown" ? notFound() : NO_METHOD).toResponse(),
-    answer: (route, { request, params, query }, { caller }) => {
-      const turns = new Turns(options);
-      const call = new NetworkCall({ request, caller, params, query, store, turns });
-      return atOnce(route.answer(call), ({ status = 200, body }) => {
+    handle: (route, { request, params, query }, { caller }) => {
+      const ticks = new EventLoopTicks(options);
+      const call = new NetworkCall({ request, caller, params, query, store, ticks });
+      return atOnce(route.handle(call), ({ status = 200, body }) => {
         const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
-        const text = body === undefined || request.method === "HEAD" ? "" : jsonText(body, turns);
+        const text = body === undefined || request.method === "HEAD" ? "" : jsonText(body, ticks);
         return atOnce(text, (written) => ({ status, headers, body: written }));
       });
     },
@@ -72,18 +72,18 @@ const UNEXPECTED = new NetworkFault(
 /** Collections that the document of the version names. */
 const COLLECTIONS = ["network", "subnet", "port", "security-group", "security-group-rule", "extension", "quota"];
 
-function admit({ validate }: NetworkOptions, request: ServiceRequest): Caller | { readonly answer: ServiceResponse } {
+function admit({ validate }: NetworkOptions, request: ServiceRequest): Caller | { readonly response: ServiceResponse } {
   const { method, path, baseUrl } = request;
   if (method === "GET" && (path === "" || path === "/")) {
     const links = [{ rel: "self", href: `${baseUrl}/v2.0/` }];
-    return { answer: json(200, { versions: [{ id: "v2.0", status: "CURRENT", links }] }) };
+    return { response: json(200, { versions: [{ id: "v2.0", status: "CURRENT", links }] }) };
   }
   const caller = validate(request.headers["x-auth-token"] ?? "");
   if (!caller) {
-    return { answer: authenticationRequired(request, "/network") };
+    return { response: authenticationRequired(request, "/network") };
   }
   if (method === "GET" && /^\/v2\.0\/?$/.test(path)) {
-    return { answer: json(200, { resources: COLLECTIONS.map((name) => collection(baseUrl, name)) }) };
+    return { response: json(200, { resources: COLLECTIONS.map((name) => collection(baseUrl, name)) }) };
   }
   // Clients that ask for a format put it at the end of the path.
   return { path: path.replace(/\.json$/, ""), caller };

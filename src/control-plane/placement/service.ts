@@ -48,8 +48,8 @@ export function createPlacement(options: PlacementOptions) {
     tuning: { ...DEFAULT_TUNING, ...options.placement },
   };
   const group = journal && servers && new GroupCommit(journal, clock, servers);
-  const answer = (request: ServiceRequest, requestId: string, sink: Sink | undefined): ServiceResponse => {
-    const response = new Exchange(surface, request, requestId, sink).answer();
+  const respond = (request: ServiceRequest, requestId: string, sink: Sink | undefined): ServiceResponse => {
+    const response = new Exchange(surface, request, requestId, sink).handle();
     if (cors === undefined) {
       return response;
     }
@@ -68,13 +68,13 @@ export function createPlacement(options: PlacementOptions) {
     handle: (request: ServiceRequest): ServiceResponse | Promise<ServiceResponse> => {
       const requestId = `req-${random.uuid()}`;
       if (group === undefined) {
-        return answer(request, requestId, journal);
+        return respond(request, requestId, journal);
       }
       if (request.method === "GET") {
         group.flush();
-        return answer(request, requestId, journal);
+        return respond(request, requestId, journal);
       }
-      return group.answer((sink) => answer(request, requestId, sink));
+      return group.handle((sink) => respond(request, requestId, sink));
     },
   };
 }

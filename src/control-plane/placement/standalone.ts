@@ -74,7 +74,7 @@ export async function startPlacement(options: StandaloneOptions) {
     const listener = await runtime.servers.listen({
       ...(options.host === undefined ? {} : { address: options.host }),
       port: options.port,
-      refuse: watch.refusals(openstackError),
+      reject: watch.rejections(openstackError),
       services: watch.all({ "": served }),
     });
     return {

@@ -2,7 +2,7 @@
 export type PolicyRule = string | readonly (string | readonly string[])[];
 
 /** What a rule is checked against: attributes of the token, and of the thing asked for. */
-export interface PolicyFacts {
+export interface PolicyAttributes {
   readonly credentials: Readonly<Record<string, unknown>>;
   readonly roles: ReadonlySet<string>;
   readonly target: Readonly<Record<string, string | null | undefined>>;
@@ -10,7 +10,7 @@ export interface PolicyFacts {
   readonly rule: (name: string) => boolean;
 }
 
-export type Check = (facts: PolicyFacts) => boolean;
+export type Check = (attributes: PolicyAttributes) => boolean;
 
 const NEVER: Check = () => false;
 const ALWAYS: Check = () => true;
@@ -31,11 +31,11 @@ function parseList(rule: readonly (string | readonly string[])[]): Check {
 }
 
 function and(checks: readonly Check[]): Check {
-  return (facts) => checks.every((check) => check(facts));
+  return (attributes) => checks.every((check) => check(attributes));
 }
 
 function or(checks: readonly Check[]): Check {
-  return (facts) => checks.some((check) => check(facts));
+  return (attributes) => checks.some((check) => check(attributes));
 }
 
 function parseText(text: string): Check {
@@ -70,7 +70,7 @@ function parseText(text: string): Check {
     }
     if (token === "not") {
       const check = single();
-      return check === undefined ? undefined : (facts) => !check(facts);
+      return check === undefined ? undefined : (attributes) => !check(attributes);
     }
     if (token !== "(") {
       return undefined;
@@ -118,25 +118,27 @@ function parseCheck(text: string): Check {
   const kind = text.slice(0, colon);
   const match = text.slice(colon + 1);
   if (kind === "rule") {
-    return (facts) => facts.rule(match);
+    return (attributes) => attributes.rule(match);
   }
   if (kind === "role") {
-    return (facts) => {
-      const role = substitute(match, facts.target);
-      return role !== undefined && facts.roles.has(role.toLowerCase());
+    return (attributes) => {
+      const role = substitute(match, attributes.target);
+      return role !== undefined && attributes.roles.has(role.toLowerCase());
     };
   }
   const literal = /^(?:'(.*)'|"(.*)"|(True|False|None|-?[0-9]+))$/.exec(kind);
-  return (facts) => {
-    const wanted = substitute(match, facts.target);
-    if (wanted === undefined) {
+  return (attributes) => {
+    const expected = substitute(match, attributes.target);
+    if (expected === undefined) {
       return false;
     }
     if (literal !== null) {
-      return wanted === (literal[1] ?? literal[2] ?? literal[3]);
+      return expected === (literal[1] ?? literal[2] ?? literal[3]);
     }
-    const found = kind.split(".").reduce<unknown>(member, facts.credentials);
-    return found !== undefined && (Array.isArray(found) ? found : [found]).some((item) => pythonText(item) === wanted);
+    const found = kind.split(".").reduce<unknown>(member, attributes.credentials);
+    return (
+      found !== undefined && (Array.isArray(found) ? found : [found]).some((item) => pythonText(item) === expected)
+    );
   };
 }
 
@@ -148,7 +150,7 @@ function member(value: unknown, key: string): unknown {
 }
 
 /** Fills in `%(name)s`; undefined when the target has no such attribute. */
-function substitute(text: string, target: PolicyFacts["target"]): string | undefined {
+function substitute(text: string, target: PolicyAttributes["target"]): string | undefined {
   let complete = true;
   const filled = text.replace(/%\(([^)]*)\)s/g, (_, name: string) => {
     if (!Object.hasOwn(target, name)) {

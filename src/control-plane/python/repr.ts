@@ -116,8 +116,8 @@ class PrettyPrinter {
   }
 
   format(value: PythonValue, indent: number, allowance: number, level: number): void {
-    const whole = render(value, true);
-    if (longerThan(whole, this.#width - indent - allowance)) {
+    const rendered = render(value, true);
+    if (longerThan(rendered, this.#width - indent - allowance)) {
       if (value instanceof Map) {
         this.#dict(value, indent, allowance + 1, level + 1);
       } else if (Array.isArray(value)) {
@@ -125,11 +125,11 @@ class PrettyPrinter {
       } else if (typeof value === "string") {
         this.#string(value, indent, allowance, level + 1);
       } else {
-        this.#out.push(whole);
+        this.#out.push(rendered);
       }
       return;
     }
-    this.#out.push(whole);
+    this.#out.push(rendered);
   }
 
   #dict(dict: ReadonlyMap<string, PythonValue>, indent: number, allowance: number, level: number): void {
@@ -173,9 +173,9 @@ class PrettyPrinter {
     const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
     lines.forEach((line, index) => {
       const lastLine = index === lines.length - 1;
-      const whole = reprString(line);
-      if (codePoints(whole) <= room - (lastLine ? allowance : 0)) {
-        chunks.push(whole);
+      const literal = reprString(line);
+      if (codePoints(literal) <= room - (lastLine ? allowance : 0)) {
+        chunks.push(literal);
         return;
       }
       const parts = line.match(/\S+\s*|^\s+/g) ?? [];

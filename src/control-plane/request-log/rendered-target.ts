@@ -15,12 +15,14 @@ const HIDDEN = "****";
  */
 export function withoutSecrets(path: string, query: string, secrets: readonly (string | undefined)[]): string {
   const segments = path.split("/");
-  const shown = segments.map((segment, at) => (segments[at - 1] === BEFORE_TOKEN && segment !== "" ? HIDDEN : segment));
+  const redacted = segments.map((segment, at) =>
+    segments[at - 1] === BEFORE_TOKEN && segment !== "" ? HIDDEN : segment,
+  );
   const pairs = query.split("&").map((pair) => {
     const at = pair.indexOf("=");
     return at >= 0 && SECRET.test(decoded(pair.slice(0, at))) ? `${pair.slice(0, at)}=${HIDDEN}` : pair;
   });
-  let target = shown.join("/") + (query === "" ? "" : `?${pairs.join("&")}`);
+  let target = redacted.join("/") + (query === "" ? "" : `?${pairs.join("&")}`);
   for (const secret of secrets) {
     if (secret !== undefined && secret.length >= SHORTEST) {
       target = target.replaceAll(secret, HIDDEN).replaceAll(encodeURIComponent(secret), HIDDEN);

@@ -7,19 +7,19 @@ import {
 import type { RecordedCaller } from "../../conductor-client/methods/recorded-caller.js";
 import type { Clock } from "../../runtime/clock.js";
 import { BYTES } from "../../runtime/service.js";
-import { type DoorLimits, excessOf } from "../http/listener-limits.js";
+import { excessOf, type MessageLimits } from "../http/listener-limits.js";
 import type { LiveToken } from "../identity/tokens/live-tokens.js";
 import { withoutSecrets } from "./rendered-target.js";
-import type { AnsweredRequest, RequestListener } from "./watched-requests.js";
+import type { HandledRequest, RequestListener } from "./watched-requests.js";
 import { withoutSecretFields } from "./without-secrets.js";
 
 /** Milliseconds after which nobody records any more who does not ask. */
 const FORGOTTEN = 10_000;
 /** Characters of events that wait to be asked for, and of one answer. */
-const MOST_WAITING = 32 * 1024 * 1024;
-const MOST_AT_ONCE = 1024 * 1024;
+const MAX_PENDING_CHARACTERS = 32 * 1024 * 1024;
+const MAX_RESPONSE_CHARACTERS = 1024 * 1024;
 /** A larger body or answer is not kept. */
-const LIMITS: DoorLimits = { bytes: 256 * 1024, depth: RECORDED_DEPTH, members: Number.POSITIVE_INFINITY };
+const LIMITS: MessageLimits = { bytes: 256 * 1024, depth: RECORDED_DEPTH, members: Number.POSITIVE_INFINITY };
 
 /** Requests for tokens, and to end them, are about secrets alone: what a token was good for is said of what was asked with it. */
 const TOKENS = "/v3/auth/tokens";
@@ -33,7 +33,7 @@ export class RequestRecorder {
   readonly #describe: (caller: LiveToken) => RecordedCaller;
   readonly #listen: (listener: RequestListener) => void;
   #isListening = false;
-  #asked = Number.NEGATIVE_INFINITY;
+  #lastRequestedAt = Number.NEGATIVE_INFINITY;
   #waiting: { readonly event: RecordedEvent; readonly size: number }[] = [];
   #size = 0;
   #lost = 0;
@@ -54,7 +54,7 @@ export class RequestRecorder {
 
   /** What has happened since the last time; from the first time on it is kept. */
   take(): Recorded {
-    this.#asked = this.#clock.monotonic();
+    this.#lastRequestedAt = this.#clock.monotonic();
     if (!this.#isListening) {
       this.#isListening = true;
       this.#listen(this.#hear);
@@ -62,7 +62,7 @@ export class RequestRecorder {
     const events: RecordedEvent[] = [];
     for (let size = 0; ; ) {
       const next = this.#waiting[events.length];
-      if (next === undefined || (events.length > 0 && size + next.size > MOST_AT_ONCE)) {
+      if (next === undefined || (events.length > 0 && size + next.size > MAX_RESPONSE_CHARACTERS)) {
         break;
       }
       size += next.size;
@@ -76,15 +76,15 @@ export class RequestRecorder {
 
   /** A command of `compute-cluster` that did this, without its program. */
   note(run: readonly string[]): void {
-    if (this.#isAsked()) {
+    if (this.#isRecording()) {
       this.#keep({ at: this.#clock.now(), run });
     }
   }
 
-  readonly #hear = ({ mount, request, response, caller, milliseconds }: AnsweredRequest): void => {
+  readonly #hear = ({ mount, request, response, caller, milliseconds }: HandledRequest): void => {
     const { headers, method, path, query } = request;
     const isForToken = mount === "/identity" && path === TOKENS;
-    if (!this.#isAsked() || mount === "" || isForToken || caller?.credentials.projectName === SERVICE_PROJECT) {
+    if (!this.#isRecording() || mount === "" || isForToken || caller?.credentials.projectName === SERVICE_PROJECT) {
       return;
     }
     const version = headers["openstack-api-version"] ?? headers["x-openstack-nova-api-version"];
@@ -101,18 +101,18 @@ export class RequestRecorder {
     });
   };
 
-  #isAsked(): boolean {
-    const isAsked = this.#clock.monotonic() - this.#asked < FORGOTTEN;
-    if (!isAsked && this.#waiting.length > 0) {
+  #isRecording(): boolean {
+    const isRecording = this.#clock.monotonic() - this.#lastRequestedAt < FORGOTTEN;
+    if (!isRecording && this.#waiting.length > 0) {
       this.#waiting = [];
       this.#size = 0;
     }
-    return isAsked;
+    return isRecording;
   }
 
   #keep(event: RecordedEvent): void {
     const size = JSON.stringify(event).length;
-    if (this.#size + size > MOST_WAITING) {
+    if (this.#size + size > MAX_PENDING_CHARACTERS) {
       this.#lost += 1;
       return;
     }
@@ -121,7 +121,7 @@ export class RequestRecorder {
   }
 }
 
-function bodyOf({ headers, body }: AnsweredRequest["request"]): Pick<RecordedRequest, "body" | "bytes" | "left"> {
+function bodyOf({ headers, body }: HandledRequest["request"]): Pick<RecordedRequest, "body" | "bytes" | "left"> {
   const type = headers["content-type"] ?? "";
   if (type.startsWith(BYTES)) {
     return { bytes: Number(headers["content-length"] ?? 0) };

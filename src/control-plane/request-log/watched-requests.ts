@@ -1,10 +1,10 @@
 import type { Clock } from "../../runtime/clock.js";
-import type { Refuse } from "../../runtime/rejection.js";
+import type { RejectRequest } from "../../runtime/rejection.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import type { LiveToken } from "../identity/tokens/live-tokens.js";
 
 /** A request that was answered. */
-export interface AnsweredRequest {
+export interface HandledRequest {
   /** Where its service is mounted: `/compute`; "": no service took it. */
   readonly mount: string;
   readonly request: Pick<ServiceRequest, "method" | "path" | "query" | "headers" | "body">;
@@ -15,7 +15,7 @@ export interface AnsweredRequest {
   readonly milliseconds: number | null;
 }
 
-export type RequestListener = (answered: AnsweredRequest) => void;
+export type RequestListener = (handled: HandledRequest) => void;
 
 /** Tells listeners of each request to services; while there are none, it costs nothing. */
 export class RequestWatch {
@@ -40,7 +40,7 @@ export class RequestWatch {
     return () => this.#listeners.delete(listener);
   };
 
-  /** The same service. What it throws is told of by {@link refusals}, which answer in its place. */
+  /** The same service. What it throws is told of by {@link rejections}, which answer in its place. */
   readonly service = (mount: string, handler: ServiceHandler): ServiceHandler => {
     return (request) => {
       if (this.#listeners.size === 0) {
@@ -49,14 +49,14 @@ export class RequestWatch {
       const began = this.#clock.monotonic();
       // Before it is answered: the request may end the token.
       const asking = this.#callerOf(request.headers["x-auth-token"]);
-      const told = (response: ServiceResponse): ServiceResponse => {
+      const report = (response: ServiceResponse): ServiceResponse => {
         const caller = asking ?? this.#callerOf(response.headers["x-subject-token"]);
-        this.#tell({ mount, request, response, caller, milliseconds: this.#clock.monotonic() - began });
+        this.#notify({ mount, request, response, caller, milliseconds: this.#clock.monotonic() - began });
         return response;
       };
-      const answer = handler(request);
+      const response = handler(request);
       // A service that answers at once must not take a turn of the event loop for it.
-      return answer instanceof Promise ? answer.then(told) : told(answer);
+      return response instanceof Promise ? response.then(report) : report(response);
     };
   };
 
@@ -68,13 +68,13 @@ export class RequestWatch {
   }
 
   /** The same answers to what no service takes or a service fails at. */
-  refusals(refuse: Refuse): Refuse {
-    return (refusal) => {
-      const response = refuse(refusal);
-      const { method = "-", target = "-" } = refusal;
+  rejections(reject: RejectRequest): RejectRequest {
+    return (rejection) => {
+      const response = reject(rejection);
+      const { method = "-", target = "-" } = rejection;
       const at = target.indexOf("?");
       const [path, query] = at < 0 ? [target, ""] : [target.slice(0, at), target.slice(at + 1)];
-      this.#tell({
+      this.#notify({
         mount: "",
         request: { method, path, query, headers: {}, body: "" },
         response,
@@ -89,9 +89,9 @@ export class RequestWatch {
     return token === undefined ? undefined : this.#whose(token);
   }
 
-  #tell(answered: AnsweredRequest): void {
+  #notify(handled: HandledRequest): void {
     for (const listener of this.#listeners) {
-      listener(answered);
+      listener(handled);
     }
   }
 }

@@ -32,10 +32,10 @@ export async function claimSelection(
     }
   }
   const request = { allocations: selection.allocationRequest };
-  const kept = held === "sum" ? "double" : held;
+  const claimMode = held === "sum" ? "double" : held;
   const attempt = () =>
     placement.claimResources(
-      { ...consumer, held: kept, request, version: selection.allocationRequestVersion },
+      { ...consumer, held: claimMode, request, version: selection.allocationRequestVersion },
       { requestId },
     );
   return (await attempt()) ?? attempt();

@@ -1,6 +1,6 @@
 import { isUp } from "../../conductor-client/liveness.js";
 import type { SchedulerFilter } from "../../config/sections/service-options.js";
-import { type GroupState, groupRefusal } from "./group-placements.js";
+import { type GroupState, groupRejection } from "./group-placements.js";
 import { hasCapabilities, supportsImage } from "./host-requirements.js";
 import type { HostState } from "./host-state.js";
 import type { ScheduleRequest } from "./schedule-request.js";
@@ -21,22 +21,29 @@ export interface FilterContext {
 }
 
 /** Why a host cannot be used, in words that follow a count: `2 hosts are down`. */
-export type Refusal = string;
+export type RejectionReason = string;
 
-type Filter = (host: HostState, request: ScheduleRequest, context: FilterContext) => Refusal | null;
+type Filter = (host: HostState, request: ScheduleRequest, context: FilterContext) => RejectionReason | null;
 
-function ignoredHosts({ node }: HostState, { ignoreHosts = [] }: ScheduleRequest): Refusal | null {
+function ignoredHosts({ node }: HostState, { ignoreHosts = [] }: ScheduleRequest): RejectionReason | null {
   return ignoreHosts.includes(node.host) ? "ignored" : null;
 }
 
-function requestedDestination({ node }: HostState, { requestedHost, requestedNode }: ScheduleRequest): Refusal | null {
+function requestedDestination(
+  { node }: HostState,
+  { requestedHost, requestedNode }: ScheduleRequest,
+): RejectionReason | null {
   const isOther =
     (requestedHost !== undefined && node.host !== requestedHost) ||
     (requestedNode !== undefined && node.hypervisorHostname !== requestedNode);
   return isOther ? "not the requested one" : null;
 }
 
-function computeService({ service }: HostState, _request: ScheduleRequest, context: FilterContext): Refusal | null {
+function computeService(
+  { service }: HostState,
+  _request: ScheduleRequest,
+  context: FilterContext,
+): RejectionReason | null {
   if (!context.filters.has("ComputeFilter")) {
     return null;
   }
@@ -52,7 +59,7 @@ function computeService({ service }: HostState, _request: ScheduleRequest, conte
   return isUp(service, context) ? null : "down (no heartbeat)";
 }
 
-function availabilityZone({ service }: HostState, { spec }: ScheduleRequest): Refusal | null {
+function availabilityZone({ service }: HostState, { spec }: ScheduleRequest): RejectionReason | null {
   const isOther = spec.availabilityZone !== null && service?.availabilityZone !== spec.availabilityZone;
   return isOther ? `not in availability zone ${spec.availabilityZone}` : null;
 }
@@ -66,27 +73,35 @@ function serverGroup(
   { node }: HostState,
   _request: ScheduleRequest,
   { group, filters }: FilterContext,
-): Refusal | null {
+): RejectionReason | null {
   const filter = OF_POLICY[group?.policy ?? ""];
-  return filter !== undefined && filters.has(filter) ? groupRefusal(node.host, group) : null;
+  return filter !== undefined && filters.has(filter) ? groupRejection(node.host, group) : null;
 }
 
-function sameHost({ node }: HostState, _request: ScheduleRequest, { filters, hinted }: FilterContext): Refusal | null {
+function sameHost(
+  { node }: HostState,
+  _request: ScheduleRequest,
+  { filters, hinted }: FilterContext,
+): RejectionReason | null {
   const { same_host: hosts } = hinted;
-  const isRefused = filters.has("SameHostFilter") && hosts !== undefined && !hosts.has(node.host);
-  return isRefused ? "without a server of same_host" : null;
+  const isRejected = filters.has("SameHostFilter") && hosts !== undefined && !hosts.has(node.host);
+  return isRejected ? "without a server of same_host" : null;
 }
 
 function differentHost(
   { node }: HostState,
   _request: ScheduleRequest,
   { filters, hinted }: FilterContext,
-): Refusal | null {
-  const isRefused = filters.has("DifferentHostFilter") && hinted.different_host?.has(node.host) === true;
-  return isRefused ? "with a server of different_host" : null;
+): RejectionReason | null {
+  const isRejected = filters.has("DifferentHostFilter") && hinted.different_host?.has(node.host) === true;
+  return isRejected ? "with a server of different_host" : null;
 }
 
-function computeCapabilities(host: HostState, { spec }: ScheduleRequest, { filters }: FilterContext): Refusal | null {
+function computeCapabilities(
+  host: HostState,
+  { spec }: ScheduleRequest,
+  { filters }: FilterContext,
+): RejectionReason | null {
   const fits = !filters.has("ComputeCapabilitiesFilter") || hasCapabilities(host, spec.flavor.extraSpecs);
   return fits ? null : "without the capabilities that the flavor's extra specs compare";
 }
@@ -95,7 +110,7 @@ function imageProperties(
   host: HostState,
   _request: ScheduleRequest,
   { filters, image }: FilterContext,
-): Refusal | null {
+): RejectionReason | null {
   const fits = !filters.has("ImagePropertiesFilter") || supportsImage(host, image);
   return fits ? null : "of another architecture, hypervisor type or VM mode than the image requires";
 }
@@ -121,18 +136,18 @@ export function filterHosts(
   hosts: readonly HostState[],
   request: ScheduleRequest,
   context: FilterContext,
-): { readonly passed: readonly HostState[]; readonly refused: ReadonlyMap<Refusal, number> } {
+): { readonly passed: readonly HostState[]; readonly rejected: ReadonlyMap<RejectionReason, number> } {
   const filters = request.forced ? FORCED_FILTERS : FILTERS;
-  const refused = new Map<Refusal, number>();
+  const rejected = new Map<RejectionReason, number>();
   const passed = hosts.filter((host) => {
     for (const filter of filters) {
-      const refusal = filter(host, request, context);
-      if (refusal !== null) {
-        refused.set(refusal, (refused.get(refusal) ?? 0) + 1);
+      const reason = filter(host, request, context);
+      if (reason !== null) {
+        rejected.set(reason, (rejected.get(reason) ?? 0) + 1);
         return false;
       }
     }
     return true;
   });
-  return { passed, refused };
+  return { passed, rejected };
 }

@@ -16,16 +16,16 @@ export interface GroupState {
 }
 
 /** Why the group keeps its member from a host, in words that follow a count; null: it does not. */
-export function groupRefusal(host: string, group: GroupState | null): string | null {
+export function groupRejection(host: string, group: GroupState | null): string | null {
   if (group === null) {
     return null;
   }
   const { policy, mostOnHost, others, hosts, ownHost } = group;
-  const refused =
+  const isRejected =
     policy === "affinity"
       ? hosts.size > 0 && !hosts.has(host)
       : policy === "anti-affinity" && host !== ownHost && (others.get(host) ?? 0) >= mostOnHost;
-  return refused ? `refused by the ${policy} of its server group` : null;
+  return isRejected ? `refused by the ${policy} of its server group` : null;
 }
 
 /**

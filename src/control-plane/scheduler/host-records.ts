@@ -33,11 +33,11 @@ export class HostRecords {
   /** Listens to the store for as long as that is open. */
   constructor(store: Store) {
     this.#store = store;
-    store.onChange(({ kind, id, heardAt }) => {
+    store.onChange(({ kind, id, heartbeatAt }) => {
       if (kind === "compute_node") {
         this.#nodes.delete(this.#uuidOf.get(Number(id)) ?? "");
       } else if (kind === "service") {
-        this.#serviceChanged(this.#hostOf.get(Number(id)) ?? "", heardAt);
+        this.#serviceChanged(this.#hostOf.get(Number(id)) ?? "", heartbeatAt);
       } else if (kind === "aggregate") {
         this.#multipliers = undefined;
       }
@@ -45,15 +45,15 @@ export class HostRecords {
   }
 
   /** Hundreds of hosts are heard of at a time, and the next schedule would read them all. */
-  #serviceChanged(host: string, heardAt: number | undefined): void {
+  #serviceChanged(host: string, heartbeatAt: number | undefined): void {
     const service = this.#services.get(host);
     if (service === undefined) {
       return;
     }
-    if (heardAt === undefined) {
+    if (heartbeatAt === undefined) {
       this.#services.delete(host);
     } else {
-      this.#services.set(host, { ...service, lastSeenUp: heardAt });
+      this.#services.set(host, { ...service, lastSeenUp: heartbeatAt });
     }
   }
 

@@ -9,8 +9,8 @@ import type { Store } from "../store/store.js";
 import { type AggregateRules, candidatesGroups, requestedImage, requestedResources } from "./candidates-query.js";
 import { claimSelection, type SelectionClaim } from "./claim.js";
 import { NOT_ENOUGH_HOSTS, NoValidHost } from "./errors.js";
-import { filterHosts, type Refusal } from "./filters.js";
-import { GroupPlacements, type GroupState, groupRefusal } from "./group-placements.js";
+import { filterHosts, type RejectionReason } from "./filters.js";
+import { GroupPlacements, type GroupState, groupRejection } from "./group-placements.js";
 import { HostRecords } from "./host-records.js";
 import { supportsImage } from "./host-requirements.js";
 import { type HostState, hostStates, selectionOf } from "./host-state.js";
@@ -113,7 +113,7 @@ export function createScheduler(parts: {
   ): Promise<Destination | null> {
     for (const [index, selection] of alternates.entries()) {
       if (
-        groupRefusal(selection.host, group) === null &&
+        groupRejection(selection.host, group) === null &&
         (await claimSelection(placement, selection, claim, requestId))
       ) {
         return { selection, alternates: alternates.slice(index + 1) };
@@ -127,31 +127,37 @@ export function createScheduler(parts: {
     group: GroupState | null,
     image: Readonly<Record<string, string>>,
   ): Promise<Offer> {
-    const wanted = requestedResources(request, image);
-    const groups = candidatesGroups(wanted, request.spec.projectId, () => store.aggregates.list(), config.aggregates);
+    const resourceRequest = requestedResources(request, image);
+    const groups = candidatesGroups(
+      resourceRequest,
+      request.spec.projectId,
+      () => store.aggregates.list(),
+      config.aggregates,
+    );
     const inTree = requestedProvider(request, group);
-    const answer = await placement.getAllocationCandidates(
+    const allocationCandidates = await placement.getAllocationCandidates(
       {
         groups,
-        ...(wanted.groupPolicy === null ? {} : { groupPolicy: wanted.groupPolicy }),
+        ...(resourceRequest.groupPolicy === null ? {} : { groupPolicy: resourceRequest.groupPolicy }),
         rootRequired: requiredTraits(),
         limit: config.maxPlacementResults,
         ...(inTree === undefined ? {} : { inTree }),
       },
       request,
     );
-    if (answer === null) {
+    if (allocationCandidates === null) {
       throw new NoValidHost(NOT_ENOUGH_HOSTS, "Placement could not be asked.");
     }
-    const { hosts, unknown } = hostStates(records, answer);
+    const { hosts, unknown } = hostStates(records, allocationCandidates);
     if (hosts.length === 0) {
-      const strangers = unknown > 0 ? `; ${unknown} resource providers fit, but no compute node belongs to them` : "";
+      const unknownProvidersNote =
+        unknown > 0 ? `; ${unknown} resource providers fit, but no compute node belongs to them` : "";
       throw new NoValidHost(
         NOT_ENOUGH_HOSTS,
-        `No host has ${describeGroups(groups)} free and an enabled compute service${strangers}.`,
+        `No host has ${describeGroups(groups)} free and an enabled compute service${unknownProvidersNote}.`,
       );
     }
-    return { hosts, version: answer.version };
+    return { hosts, version: allocationCandidates.version };
   }
 
   /** `COMPUTE_STATUS_DISABLED` mirrors disabled services (spec 2.5); OWNER_NOVA is asked for once every agent sets it. */
@@ -183,7 +189,7 @@ export function createScheduler(parts: {
   ): Promise<{ readonly chosen: HostState; readonly others: readonly HostState[] }> {
     const { serviceDownTime, filters } = config;
     const context = { now: clock.now(), serviceDownTime, group, filters, hinted: hintedHosts(request), image };
-    const { passed, refused } = filterHosts(hosts, request, context);
+    const { passed, rejected } = filterHosts(hosts, request, context);
     const { multipliers } = config;
     const sorted = weighHosts(passed, { group, multipliers, ofAggregates: records.multipliers() }, random);
     const { instanceUuid: instance, requestId } = request;
@@ -205,7 +211,7 @@ export function createScheduler(parts: {
         request_id: requestId,
       });
     }
-    throw new NoValidHost(NOT_ENOUGH_HOSTS, explain(refused, full.length));
+    throw new NoValidHost(NOT_ENOUGH_HOSTS, explain(rejected, full.length));
   }
 
   /** By hint; of one that names no server there is nothing to obey. */
@@ -251,11 +257,11 @@ interface Offer {
 }
 
 /** `Of 5 hosts with room 2 are disabled, 3 were full when claimed.` */
-function explain(refused: ReadonlyMap<Refusal, number>, full: number): string {
+function explain(rejected: ReadonlyMap<RejectionReason, number>, full: number): string {
   const counts = [
-    ...[...refused].map(([reason, count]) => `${count} ${count === 1 ? "is" : "are"} ${reason}`),
+    ...[...rejected].map(([reason, count]) => `${count} ${count === 1 ? "is" : "are"} ${reason}`),
     ...(full > 0 ? [`${full} had no room left when claimed`] : []),
   ];
-  const total = [...refused.values()].reduce((sum, count) => sum + count, full);
+  const total = [...rejected.values()].reduce((sum, count) => sum + count, full);
   return `Of ${total} host${total === 1 ? "" : "s"} with room ${counts.join(", ")}.`;
 }

@@ -2,22 +2,22 @@ import { hostsInShort } from "../local/host-summary.js";
 import type { Aggregate } from "../store/aggregates.js";
 import type { Store } from "../store/store.js";
 import { fieldChanges, type SeedStep } from "./change.js";
-import { SeedRefused } from "./seed-rejected.js";
+import { SeedRejectedError } from "./seed-rejected.js";
 import type { AggregateText } from "./seed-schema.js";
 
 const ZONE = "availability_zone";
 
 /** Which aggregates there are to be, and who is in them. */
-export interface WantedAggregates {
+export interface DesiredAggregates {
   readonly aggregates: readonly AggregateText[];
   /** Others go. */
-  readonly whole: boolean;
+  readonly complete: boolean;
   /** Hosts by aggregate; hosts that are not `known` stay where they are. */
   readonly members: ReadonlyMap<string, ReadonlySet<string>>;
   readonly known: ReadonlySet<string>;
 }
 
-export function aggregateTexts({ aggregates }: Pick<Store, "aggregates">): AggregateText[] {
+export function exportAggregates({ aggregates }: Pick<Store, "aggregates">): AggregateText[] {
   return aggregates.list().map(({ name, metadata }) => {
     const { [ZONE]: zone, ...others } = metadata;
     return {
@@ -31,18 +31,18 @@ export function aggregateTexts({ aggregates }: Pick<Store, "aggregates">): Aggre
 /** What makes the host aggregates these. Each list of hosts is read and written once. */
 export function aggregateSteps(
   { aggregates }: Pick<Store, "aggregates">,
-  wanted: WantedAggregates,
+  desired: DesiredAggregates,
 ): readonly SeedStep[] {
   const before = new Map(aggregates.list().map((aggregate) => [aggregate.name, aggregate]));
-  const names = new Set(wanted.aggregates.map(({ name }) => name));
-  const gone = wanted.whole ? [...before.values()].filter(({ name }) => !names.has(name)) : [];
+  const names = new Set(desired.aggregates.map(({ name }) => name));
+  const gone = desired.complete ? [...before.values()].filter(({ name }) => !names.has(name)) : [];
   const removed = gone.map(({ id, name }): SeedStep => {
     return { sign: "-", text: `aggregate ${name}`, destroys: true, apply: () => aggregates.destroy(id) };
   });
-  const others = wanted.aggregates.flatMap(({ name, availability_zone: zone, metadata = {} }): SeedStep[] => {
+  const others = desired.aggregates.flatMap(({ name, availability_zone: zone, metadata = {} }): SeedStep[] => {
     const found = before.get(name);
     const full = { ...metadata, ...(zone === undefined ? {} : { [ZONE]: zone }) };
-    const moves = movesOf(found, wanted.members.get(name) ?? new Set(), wanted.known);
+    const moves = movesOf(found, desired.members.get(name) ?? new Set(), desired.known);
     const joined = moves.joined.length === 0 ? [] : [`hosts ${hostsInShort(moves.joined)} join`];
     const left = moves.left.length === 0 ? [] : [`hosts ${hostsInShort(moves.left)} leave`];
     const what = [...fieldChanges(found?.metadata ?? {}, full), ...joined, ...left];
@@ -66,10 +66,10 @@ export function aggregateSteps(
   return [...removed, ...others];
 }
 
-/** The zone of a host with servers does not change, and a host is in one zone. @throws {SeedRefused} */
-export function refuseZones(
+/** The zone of a host with servers does not change, and a host is in one zone. @throws {SeedRejectedError} */
+export function assertValidZones(
   { aggregates, instances }: Pick<Store, "aggregates" | "instances">,
-  wanted: WantedAggregates,
+  desired: DesiredAggregates,
 ): void {
   const all = aggregates.list();
   const before = new Map(
@@ -77,24 +77,24 @@ export function refuseZones(
       .flatMap(({ hosts, metadata }) => hosts.map((host) => [host, metadata[ZONE]] as const))
       .filter(([, zone]) => zone !== undefined),
   );
-  const names = new Set(wanted.aggregates.map(({ name }) => name));
+  const names = new Set(desired.aggregates.map(({ name }) => name));
   const after = new Map<string, string>();
   const put = (host: string, zone: string) => {
     const other = after.get(host) ?? zone;
     if (other !== zone) {
-      throw new SeedRefused(`host ${host} would be in two availability zones, ${other} and ${zone}`);
+      throw new SeedRejectedError(`host ${host} would be in two availability zones, ${other} and ${zone}`);
     }
     after.set(host, zone);
   };
   const now = new Map(all.map((aggregate) => [aggregate.name, aggregate.hosts]));
-  for (const { name, availability_zone: zone } of wanted.aggregates) {
-    const members = wanted.members.get(name) ?? new Set();
-    const others = (now.get(name) ?? []).filter((host) => !wanted.known.has(host));
+  for (const { name, availability_zone: zone } of desired.aggregates) {
+    const members = desired.members.get(name) ?? new Set();
+    const others = (now.get(name) ?? []).filter((host) => !desired.known.has(host));
     for (const host of zone === undefined ? [] : [...members, ...others]) {
       put(host, zone ?? "");
     }
   }
-  for (const { name, hosts, metadata } of wanted.whole ? [] : all) {
+  for (const { name, hosts, metadata } of desired.complete ? [] : all) {
     const zone = metadata[ZONE];
     for (const host of zone === undefined || names.has(name) ? [] : hosts) {
       put(host, zone ?? "");
@@ -102,7 +102,7 @@ export function refuseZones(
   }
   for (const [host, count] of instances.countsByHost()) {
     if (count > 0 && before.get(host) !== after.get(host)) {
-      throw new SeedRefused(
+      throw new SeedRejectedError(
         `host ${host} has ${count} ${count === 1 ? "server" : "servers"}, and would change from availability zone ${before.get(host) ?? "nova"} to ${after.get(host) ?? "nova"}; move them away first`,
       );
     }

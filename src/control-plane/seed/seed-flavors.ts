@@ -3,7 +3,7 @@ import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";
 import { fieldChanges, type SeedStep, withoutDefaults } from "./change.js";
 import type { ProjectNames } from "./project-names.js";
-import { SeedRefused } from "./seed-rejected.js";
+import { SeedRejectedError } from "./seed-rejected.js";
 import type { FlavorText } from "./seed-schema.js";
 
 const DEFAULTS = {
@@ -31,14 +31,14 @@ export interface FlavorParts {
   readonly projects: ProjectNames;
 }
 
-export function flavorTexts({ store, projects }: FlavorParts): FlavorText[] {
+export function exportFlavors({ store, projects }: FlavorParts): FlavorText[] {
   return store.flavors.list().map((flavor) => ({
     ...(withoutDefaults(fullOf(flavor, store.flavors.projects(flavor.flavorid), projects), DEFAULTS) as FlavorText),
   }));
 }
 
 /** What makes the flavors these, and no others. @param ironic there are bare-metal nodes, and a flavor of them */
-export function flavorSteps(parts: FlavorParts, wanted: readonly FlavorText[], ironic: boolean): readonly SeedStep[] {
+export function flavorSteps(parts: FlavorParts, desired: readonly FlavorText[], ironic: boolean): readonly SeedStep[] {
   const { store, projects, random } = parts;
   const before = new Map(store.flavors.list().map((flavor) => [flavor.name, flavor]));
   const byId = new Map([...before.values()].map((flavor) => [flavor.flavorid, flavor]));
@@ -56,13 +56,13 @@ export function flavorSteps(parts: FlavorParts, wanted: readonly FlavorText[], i
       store.flavors.addProject(text.id, projects.idOf(name));
     }
   };
-  const names = new Set(wanted.map(({ name }) => name));
+  const names = new Set(desired.map(({ name }) => name));
   const gone = [...before.values()].filter(({ name }) => !names.has(name) && !(ironic && name === BAREMETAL));
   // Flavors that go free their ids, which new ones may take.
   const removed = gone.map(({ name, flavorid }): SeedStep => {
     return { sign: "-", text: `flavor ${name}`, destroys: true, apply: () => store.flavors.destroy(flavorid) };
   });
-  const others = wanted.flatMap((text): SeedStep[] => {
+  const others = desired.flatMap((text): SeedStep[] => {
     const found = before.get(text.name);
     if (found === undefined) {
       const full: Full = { ...DEFAULTS, ...text, id: text.id ?? random.uuid() };
@@ -94,12 +94,12 @@ export function flavorSteps(parts: FlavorParts, wanted: readonly FlavorText[], i
     return [{ sign: "~", text: `flavor ${text.name}: ${what.join(", ")}`, destroys: isOther, apply }];
   });
   // An id that a flavor with another name has now.
-  const clash = wanted.find(({ id, name }) => {
+  const clash = desired.find(({ id, name }) => {
     const owner = id === undefined ? undefined : byId.get(id);
     return owner !== undefined && owner.name !== name && names.has(owner.name);
   });
   if (clash !== undefined) {
-    throw new SeedRefused(
+    throw new SeedRejectedError(
       `flavor ${clash.name} cannot have id ${clash.id}: flavor ${byId.get(clash.id ?? "")?.name} has it`,
     );
   }

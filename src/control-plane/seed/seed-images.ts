@@ -2,7 +2,7 @@ import type { Random } from "../../runtime/random.js";
 import type { Bytes } from "../../runtime/transfers.js";
 import type { ImageStore } from "../image/image-store.js";
 import type { ImageTable } from "../image/image-table.js";
-import { type Image, type ImageFacts, isBaseImage } from "../image/images.js";
+import { type Image, type ImageAttributes, isBaseImage } from "../image/images.js";
 import { fieldChanges, type SeedStep, withoutDefaults } from "./change.js";
 import type { ProjectNames } from "./project-names.js";
 import type { ImageText } from "./seed-schema.js";
@@ -40,7 +40,7 @@ export function keyOfImage({ id, name }: Pick<ImageText, "id" | "name">): string
 }
 
 /** @param fileOf the file that has the bytes of an image */
-export function imageTexts({ table, projects }: ImageParts, fileOf: (image: Image) => string): ImageText[] {
+export function exportImages({ table, projects }: ImageParts, fileOf: (image: Image) => string): ImageText[] {
   return own(table).map((image) => ({
     ...(withoutDefaults(textOf(image, projects), DEFAULTS) as ImageText),
     id: image.id,
@@ -51,38 +51,38 @@ export function imageTexts({ table, projects }: ImageParts, fileOf: (image: Imag
 /** What makes the images these, besides the one that each cluster has. @param bytes of those that have a file, by {@link keyOfImage} */
 export function imageSteps(
   parts: ImageParts,
-  wanted: readonly ImageText[],
+  desired: readonly ImageText[],
   bytes: ReadonlyMap<string, ImageBytes>,
 ): readonly SeedStep[] {
   const { table, store, random, projects } = parts;
   const before = own(table);
   const found = new Map(
-    wanted.map((text) => [
+    desired.map((text) => [
       text,
       before.find(({ id, name }) => (text.id === undefined ? name === text.name : id === text.id)),
     ]),
   );
-  const kept = new Set([...found.values()].map((image) => image?.id));
+  const retainedIds = new Set([...found.values()].map((image) => image?.id));
   const removed = before
-    .filter(({ id }) => !kept.has(id))
+    .filter(({ id }) => !retainedIds.has(id))
     .map(({ id, name }): SeedStep => {
       return { sign: "-", text: `image ${name ?? id}`, destroys: true, apply: () => store().remove(id) };
     });
-  const others = wanted.flatMap((text): SeedStep[] => {
+  const others = desired.flatMap((text): SeedStep[] => {
     const image = found.get(text);
-    const wantedBytes = bytes.get(keyOfImage(text));
-    const facts = factsOf(text, projects);
-    const fill = async (id: string) => store().write(id, (await wantedBytes?.read()) ?? nothing());
+    const desiredBytes = bytes.get(keyOfImage(text));
+    const attributes = attributesOf(text, projects);
+    const fill = async (id: string) => store().write(id, (await desiredBytes?.read()) ?? nothing());
     if (image === undefined) {
       const id = text.id ?? random.uuid();
-      const apply = () => void table.add(id, facts);
+      const apply = () => void table.add(id, attributes);
       return [{ sign: "+", text: `image ${text.name}`, destroys: false, apply, after: () => fill(id) }];
     }
-    const isOther = wantedBytes !== undefined && image.status === "active" && image.hash !== wantedBytes.hash;
-    const { file: _file, id: _id, ...said } = text;
+    const isOther = desiredBytes !== undefined && image.status === "active" && image.hash !== desiredBytes.hash;
+    const { file: _file, id: _id, ...fields } = text;
     const what = [
       ...(isOther ? ["other bytes"] : []),
-      ...fieldChanges(textOf(image, projects), { ...DEFAULTS, ...said }),
+      ...fieldChanges(textOf(image, projects), { ...DEFAULTS, ...fields }),
     ];
     const isEmpty = image.status !== "active" || isOther;
     if (what.length === 0 && !isEmpty) {
@@ -92,11 +92,11 @@ export function imageSteps(
       if (isOther) {
         table.change(image.id, ["active"], { status: "queued" });
       }
-      table.change(image.id, ["queued", "active"], facts);
+      table.change(image.id, ["queued", "active"], attributes);
     };
-    const shown = what.length === 0 ? "its bytes, which are not all there" : what.join(", ");
+    const summary = what.length === 0 ? "its bytes, which are not all there" : what.join(", ");
     const after = isEmpty ? { after: () => fill(image.id) } : {};
-    return [{ sign: "~", text: `image ${text.name}: ${shown}`, destroys: isOther, apply, ...after }];
+    return [{ sign: "~", text: `image ${text.name}: ${summary}`, destroys: isOther, apply, ...after }];
   });
   return [...removed, ...others];
 }
@@ -105,7 +105,7 @@ const own = (table: ImageTable): readonly Image[] => table.list().filter((image)
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-function factsOf(text: ImageText, projects: ProjectNames): ImageFacts {
+function attributesOf(text: ImageText, projects: ProjectNames): ImageAttributes {
   const full = { ...DEFAULTS, ...text };
   return {
     name: text.name,

@@ -1,4 +1,4 @@
 /** The cluster has what its file contradicts. */
-export class SeedRefused extends Error {
+export class SeedRejectedError extends Error {
   override readonly name = "SeedRefused";
 }

@@ -1,14 +1,14 @@
 import { type Static, type TProperties, Type } from "typebox";
 import { CONTAINERS, DISKS } from "../image/formats.js";
 
-const MOST = 2 ** 31 - 1;
+const MAX_INT32 = 2 ** 31 - 1;
 const NAME = { minLength: 1, maxLength: 255 };
 
 function closed<P extends TProperties>(properties: P, description: string) {
   return Type.Object(properties, { additionalProperties: false, description });
 }
 function amount(description: string, minimum = 0) {
-  return Type.Optional(Type.Integer({ minimum, maximum: MOST, description }));
+  return Type.Optional(Type.Integer({ minimum, maximum: MAX_INT32, description }));
 }
 function words(description: string) {
   return Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 65_535 }), { description }));
@@ -18,8 +18,8 @@ const FLAVOR = closed(
   {
     name: Type.String(NAME),
     id: Type.Optional(Type.String({ ...NAME, description: "Default: the one it has, else a UUID." })),
-    vcpus: Type.Integer({ minimum: 1, maximum: MOST }),
-    ram: Type.Integer({ minimum: 1, maximum: MOST, description: "MiB." }),
+    vcpus: Type.Integer({ minimum: 1, maximum: MAX_INT32 }),
+    ram: Type.Integer({ minimum: 1, maximum: MAX_INT32, description: "MiB." }),
     disk: amount("GiB. Default 0."),
     ephemeral: amount("GiB. Default 0."),
     swap: amount("MiB. Default 0."),

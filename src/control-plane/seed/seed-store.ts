@@ -3,7 +3,7 @@ import type { Runtime } from "../../runtime/runtime.js";
 import { openIdentityStore } from "../identity/store/bootstrap.js";
 import { IDENTITY_SCHEMA } from "../identity/store/identity-schema.js";
 import { IdentityStore } from "../identity/store/identity-store.js";
-import { PeopleStore } from "../identity/store/user-store.js";
+import { SeededIdentityStore } from "../identity/store/user-store.js";
 import { ImageStore } from "../image/image-store.js";
 import { ImageTable } from "../image/image-table.js";
 import { IMAGE_SCHEMA } from "../image/image-tables.js";
@@ -15,7 +15,7 @@ import type { Store } from "../store/store.js";
 /** The state of record of a cluster, without a control plane over it. */
 export interface SeedStore {
   readonly store: Store;
-  readonly people: PeopleStore;
+  readonly identities: SeededIdentityStore;
   readonly images: ImageTable;
   /** Takes bytes. Only of a store that is opened to write. */
   readonly imageStore: () => ImageStore;
@@ -49,7 +49,7 @@ export async function withSeedStore<T>(
     const identity = mode === "read" && isReal ? new IdentityStore(sql) : openIdentityStore(sql, digests, clock.now());
     return await work({
       store,
-      people: new PeopleStore(identity, digests),
+      identities: new SeededIdentityStore(identity, digests),
       images: new ImageTable(sql, clock),
       imageStore: () => new ImageStore({ sql, clock, files, logger, digests, folder: directory.glance }),
     });

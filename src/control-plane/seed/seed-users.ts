@@ -1,32 +1,32 @@
 import { isSameName } from "../identity/name-key.js";
-import type { PeopleStore } from "../identity/store/user-store.js";
+import type { SeededIdentityStore } from "../identity/store/user-store.js";
 import { fieldChanges, type SeedStep } from "./change.js";
 import type { ProjectText, UserText } from "./seed-schema.js";
 
-export interface PeopleParts {
-  readonly people: PeopleStore;
+export interface IdentitySeedParts {
+  readonly identities: SeededIdentityStore;
 }
 
-export function projectTexts({ people }: PeopleParts): ProjectText[] {
-  return people
+export function exportProjects({ identities }: IdentitySeedParts): ProjectText[] {
+  return identities
     .read()
     .projects.map(({ name, description }) => ({ name, ...(description === "" ? {} : { description }) }));
 }
 
-export function userTexts({ people }: PeopleParts): UserText[] {
-  return people.read().users.map(({ name, roles }) => ({ name, roles: roles as UserText["roles"] }));
+export function exportUsers({ identities }: IdentitySeedParts): UserText[] {
+  return identities.read().users.map(({ name, roles }) => ({ name, roles: roles as UserText["roles"] }));
 }
 
 /** What a project leaves behind stays with its id, and is its own again if the project comes back. */
-export function projectSteps({ people }: PeopleParts, wanted: readonly ProjectText[]): readonly SeedStep[] {
-  const { unmatched, found } = matchNames(people.read().projects, wanted);
+export function projectSteps({ identities }: IdentitySeedParts, desired: readonly ProjectText[]): readonly SeedStep[] {
+  const { unmatched, found } = matchNames(identities.read().projects, desired);
   return [
     ...unmatched.map(({ name }): SeedStep => {
-      return { sign: "-", text: `project ${name}`, destroys: true, apply: () => people.removeProject(name) };
+      return { sign: "-", text: `project ${name}`, destroys: true, apply: () => identities.removeProject(name) };
     }),
-    ...wanted.flatMap(({ name, description = "" }): SeedStep[] => {
+    ...desired.flatMap(({ name, description = "" }): SeedStep[] => {
       const before = found.get(name);
-      const apply = () => people.putProject({ name, description });
+      const apply = () => identities.putProject({ name, description });
       if (before === undefined) {
         return [{ sign: "+", text: `project ${name}`, destroys: false, apply }];
       }
@@ -36,15 +36,15 @@ export function projectSteps({ people }: PeopleParts, wanted: readonly ProjectTe
   ];
 }
 
-export function userSteps({ people }: PeopleParts, wanted: readonly UserText[]): readonly SeedStep[] {
-  const { unmatched, found } = matchNames(people.read().users, wanted);
+export function userSteps({ identities }: IdentitySeedParts, desired: readonly UserText[]): readonly SeedStep[] {
+  const { unmatched, found } = matchNames(identities.read().users, desired);
   return [
     ...unmatched.map(({ name }): SeedStep => {
-      return { sign: "-", text: `user ${name}`, destroys: true, apply: () => people.removeUser(name) };
+      return { sign: "-", text: `user ${name}`, destroys: true, apply: () => identities.removeUser(name) };
     }),
-    ...wanted.flatMap(({ name, roles }): SeedStep[] => {
+    ...desired.flatMap(({ name, roles }): SeedStep[] => {
       const before = found.get(name);
-      const apply = () => people.putUser({ name, roles });
+      const apply = () => identities.putUser({ name, roles });
       if (before === undefined) {
         return [{ sign: "+", text: `user ${name}`, destroys: false, apply }];
       }
@@ -61,10 +61,10 @@ export function userSteps({ people }: PeopleParts, wanted: readonly UserText[]):
 /** Matches the names of a file with those of records, which Identity compares without their case. */
 function matchNames<T extends { readonly name: string }>(
   records: readonly T[],
-  wanted: readonly { readonly name: string }[],
+  desired: readonly { readonly name: string }[],
 ): { readonly unmatched: readonly T[]; readonly found: ReadonlyMap<string, T> } {
   const found = new Map<string, T>();
-  for (const { name } of wanted) {
+  for (const { name } of desired) {
     // An old state directory may have names that differ by their case alone.
     const record = records.find((one) => one.name === name) ?? records.find((one) => isSameName(one.name, name));
     if (record) {

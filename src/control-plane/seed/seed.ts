@@ -2,12 +2,12 @@ import { join } from "node:path";
 import type { Store } from "../store/store.js";
 import type { SeedStep } from "./change.js";
 import { ProjectNames } from "./project-names.js";
-import { aggregateSteps, aggregateTexts, refuseZones, type WantedAggregates } from "./seed-aggregates.js";
-import { flavorSteps, flavorTexts } from "./seed-flavors.js";
-import { type ImageBytes, imageSteps, imageTexts } from "./seed-images.js";
+import { aggregateSteps, assertValidZones, type DesiredAggregates, exportAggregates } from "./seed-aggregates.js";
+import { exportFlavors, flavorSteps } from "./seed-flavors.js";
+import { exportImages, type ImageBytes, imageSteps } from "./seed-images.js";
 import type { AggregateText, FlavorText, ImageText, ProjectText, UserText } from "./seed-schema.js";
 import type { SeedPlace, SeedStore } from "./seed-store.js";
-import { projectSteps, projectTexts, userSteps, userTexts } from "./seed-users.js";
+import { exportProjects, exportUsers, projectSteps, userSteps } from "./seed-users.js";
 
 /** What a cluster is to have besides hosts; what is absent is left as it is. */
 export interface Seed {
@@ -15,7 +15,7 @@ export interface Seed {
   readonly images?: readonly ImageText[] | undefined;
   /** By {@link keyOfImage}. */
   readonly imageBytes: ReadonlyMap<string, ImageBytes>;
-  readonly aggregates?: WantedAggregates | undefined;
+  readonly aggregates?: DesiredAggregates | undefined;
   readonly projects?: readonly ProjectText[] | undefined;
   readonly users?: readonly UserText[] | undefined;
   /** Bare-metal nodes that there are at least; the control plane makes those that are missing when it starts. */
@@ -24,14 +24,14 @@ export interface Seed {
 
 /** What is to be done so that the cluster has this. @throws {SeedRefused} */
 export function seedSteps(parts: SeedStore, seed: Seed, { runtime, digests }: SeedPlace): readonly SeedStep[] {
-  const { store, people } = parts;
+  const { store, identities } = parts;
   const { random } = runtime;
-  const wanted = (seed.projects ?? []).map(({ name }) => name);
-  const projects = new ProjectNames(digests, people.projectIds(), wanted);
+  const desiredProjectNames = (seed.projects ?? []).map(({ name }) => name);
+  const projects = new ProjectNames(digests, identities.projectIds(), desiredProjectNames);
   const imageParts = { table: parts.images, store: parts.imageStore, random, projects };
   const { flavors, images, aggregates } = seed;
   if (aggregates !== undefined) {
-    refuseZones(store, aggregates);
+    assertValidZones(store, aggregates);
   }
   const nodes = ironicNodes(store);
   const enrolled: SeedStep = {
@@ -42,8 +42,8 @@ export function seedSteps(parts: SeedStore, seed: Seed, { runtime, digests }: Se
   };
   return [
     ...(seed.ironicNodes > nodes ? [enrolled] : []),
-    ...(seed.projects === undefined ? [] : projectSteps({ people }, seed.projects)),
-    ...(seed.users === undefined ? [] : userSteps({ people }, seed.users)),
+    ...(seed.projects === undefined ? [] : projectSteps({ identities }, seed.projects)),
+    ...(seed.users === undefined ? [] : userSteps({ identities }, seed.users)),
     ...(flavors === undefined ? [] : flavorSteps({ store, random, projects }, flavors, seed.ironicNodes > 0)),
     ...(images === undefined ? [] : imageSteps(imageParts, images, seed.imageBytes)),
     ...(aggregates === undefined ? [] : aggregateSteps(store, aggregates)),
@@ -69,16 +69,16 @@ export async function applySeed({ store }: SeedStore, steps: readonly SeedStep[]
 }
 
 /** The same that a file would say. */
-export function seedTexts(parts: SeedStore, { runtime, digests, directory }: SeedPlace) {
-  const { store, people } = parts;
-  const projects = new ProjectNames(digests, people.projectIds());
+export function exportSeed(parts: SeedStore, { runtime, digests, directory }: SeedPlace) {
+  const { store, identities } = parts;
+  const projects = new ProjectNames(digests, identities.projectIds());
   const { random } = runtime;
   const imageParts = { table: parts.images, store: parts.imageStore, random, projects };
   return {
-    flavors: flavorTexts({ store, random, projects }),
-    images: imageTexts(imageParts, ({ id }) => join(directory.glance, id)),
-    aggregates: aggregateTexts(store),
-    projects: projectTexts({ people }),
-    users: userTexts({ people }),
+    flavors: exportFlavors({ store, random, projects }),
+    images: exportImages(imageParts, ({ id }) => join(directory.glance, id)),
+    aggregates: exportAggregates(store),
+    projects: exportProjects({ identities }),
+    users: exportUsers({ identities }),
   } satisfies Record<string, readonly (FlavorText | ImageText | AggregateText | ProjectText | UserText)[]>;
 }

@@ -11,16 +11,16 @@ import {
   removeTree,
   sizeOf,
   type TreeEntry,
+  writeFileAtomically,
   writeSparse,
-  writeWhole,
 } from "../../runtime/node/file-tree.js";
-import { SpareEntries } from "../../runtime/node/preallocated-entries.js";
+import { ReusableEntries } from "../../runtime/node/preallocated-entries.js";
 import { DatabaseFile } from "../database/database-file.js";
 import type { StateDir } from "../local/state-dir.js";
 import { ownStore } from "../store/open-store.js";
-import { DATABASE, DOWN_HOSTS, JOURNAL, keptFiles, RESTORE, SPARE } from "./saved-files.js";
+import { DATABASE, DOWN_HOSTS, JOURNAL, listSavedFiles, RESTORE, REUSABLE_ENTRIES } from "./saved-files.js";
 import { type DownHosts, downHosts, downHostsFile } from "./saved-hosts.js";
-import { extentsIn, type SavedEntry, type Snapshot, type SnapshotFacts, storedParts } from "./snapshot-file.js";
+import { extentsIn, type SavedEntry, type Snapshot, type SnapshotMetadata, storedParts } from "./snapshot-file.js";
 
 /** What is to be done to the state directory, in this order. Each part of it may be done again. */
 interface Plan {
@@ -37,7 +37,7 @@ const PLAN = "plan.json";
 /** Files of hosts and hypervisors that may name the state directory; others have their paths written at each start. */
 const HAS_PATHS = /^(hosts\.json|up\.json|nova\.conf|agents\/.*|hypervisors\/.*\.(xml|json))$/;
 /** Bytes that such a file has at most. */
-const MOST_TEXT = 1024 * 1024;
+const MAX_TEXT_BYTES = 1024 * 1024;
 
 export interface RestoreOptions {
   /** The cluster's time of day, milliseconds since the epoch. */
@@ -59,12 +59,12 @@ export function restoreSnapshot(root: string, snapshot: Snapshot, options: Resto
   const folder = join(root, RESTORE);
   makeFolder(folder, 0o700);
   const plan = prepare(root, folder, snapshot, {
-    spare: new SpareEntries(join(root, SPARE)),
+    reusableEntries: new ReusableEntries(join(root, REUSABLE_ENTRIES)),
     now,
     onDisk,
-    down: startHosts ? new Map() : downHosts(snapshot.facts.hosts),
+    down: startHosts ? new Map() : downHosts(snapshot.metadata.hosts),
   });
-  writeWhole(join(folder, PLAN), 0o600, [Buffer.from(JSON.stringify(plan))], onDisk);
+  writeFileAtomically(join(folder, PLAN), 0o600, [Buffer.from(JSON.stringify(plan))], onDisk);
   finishRestore(root);
 }
 
@@ -86,24 +86,24 @@ export function finishRestore(root: string): void {
 }
 
 function carryOut(root: string, folder: string, plan: Plan): void {
-  const spare = new SpareEntries(join(root, SPARE));
+  const reusableEntries = new ReusableEntries(join(root, REUSABLE_ENTRIES));
   // A folder comes before what is in it.
   for (const { path, kind } of plan.remove.toReversed()) {
     // What was put in its place before is of another kind.
     if (kindOf(join(root, path)) === kind) {
-      takeAway(root, path, kind, spare);
+      takeAway(root, path, kind, reusableEntries);
     }
   }
   for (const { path, mode } of plan.folders) {
     if (kindOf(join(root, path)) === undefined) {
-      spare.putFolder(join(root, path));
+      reusableEntries.putFolder(join(root, path));
     }
     makeFolder(join(root, path), mode);
   }
   for (const { name, path } of plan.put) {
     // Once it was put there, the other one has gone.
     if (kindOf(join(folder, name)) === "file") {
-      takeAway(root, path, "file", spare);
+      takeAway(root, path, "file", reusableEntries);
       move(join(folder, name), join(root, path));
     }
   }
@@ -112,12 +112,12 @@ function carryOut(root: string, folder: string, plan: Plan): void {
   }
 }
 
-function takeAway(root: string, path: string, kind: "file" | "folder", spare: SpareEntries): void {
+function takeAway(root: string, path: string, kind: "file" | "folder", reusableEntries: ReusableEntries): void {
   if (path.startsWith(DATABASE)) {
     // A process that has not ended yet may have mapped it: emptied, it would end that process.
     removeEntry(join(root, path), kind);
   } else {
-    spare.take(join(root, path), kind);
+    reusableEntries.take(join(root, path), kind);
   }
 }
 
@@ -127,41 +127,41 @@ function prepare(
   folder: string,
   snapshot: Snapshot,
   {
-    spare,
+    reusableEntries,
     now,
     onDisk,
     down,
   }: {
-    readonly spare: SpareEntries;
+    readonly reusableEntries: ReusableEntries;
     readonly now: number;
     readonly onDisk: boolean;
     readonly down: DownHosts;
   },
 ): Plan {
-  const before = new Map(keptFiles(root).map((entry) => [entry.path, entry]));
-  const wanted = new Map(snapshot.entries.map((entry) => [entry.path, entry]));
+  const before = new Map(listSavedFiles(root).map((entry) => [entry.path, entry]));
+  const savedEntries = new Map(snapshot.entries.map((entry) => [entry.path, entry]));
   const put: { name: string; path: string }[] = [];
   for (const entry of snapshot.entries) {
     const isDatabase = entry.path === DATABASE || entry.path === JOURNAL;
     const replaced = rewritten(root, snapshot, entry);
     if (entry.bytes !== null && (isDatabase || !isThere(root, before.get(entry.path), snapshot, entry, replaced))) {
-      const unused = isDatabase ? undefined : spare.file();
+      const unused = isDatabase ? undefined : reusableEntries.file();
       const staged = unused ?? join(folder, isDatabase ? entry.path : String(put.length));
       stage(staged, snapshot, entry, replaced);
       put.push({ name: relative(folder, staged), path: entry.path });
     }
   }
   if (sizeOf(join(folder, DATABASE)) !== undefined) {
-    changeDatabase(join(folder, DATABASE), snapshot.facts, { now, onDisk });
+    changeDatabase(join(folder, DATABASE), snapshot.metadata, { now, onDisk });
   }
   // What was in the journal is in the database by now.
   if (down.size > 0) {
-    writeWhole(join(folder, DOWN_HOSTS), 0o600, [Buffer.from(downHostsFile(down))], onDisk);
+    writeFileAtomically(join(folder, DOWN_HOSTS), 0o600, [Buffer.from(downHostsFile(down))], onDisk);
     put.push({ name: DOWN_HOSTS, path: DOWN_HOSTS });
   }
   const staged = put.filter(({ name }) => sizeOf(join(folder, name)) !== undefined);
   const remove = [...before.values()].filter(({ path, bytes }) => {
-    const entry = wanted.get(path);
+    const entry = savedEntries.get(path);
     return entry === undefined || (entry.bytes === null) !== (bytes === null);
   });
   const isPut = new Set(staged.map(({ path }) => path));
@@ -222,8 +222,8 @@ function stage(path: string, snapshot: Snapshot, entry: SavedEntry, replaced: Bu
 /** The text of a file with the path of this state directory in place of the snapshot's; undefined: it stays as it is. */
 function rewritten(root: string, snapshot: Snapshot, entry: SavedEntry): Buffer | undefined {
   const { path, bytes } = entry;
-  const from = snapshot.facts.root;
-  if (from === root || bytes === null || bytes > MOST_TEXT || !HAS_PATHS.test(path)) {
+  const from = snapshot.metadata.root;
+  if (from === root || bytes === null || bytes > MAX_TEXT_BYTES || !HAS_PATHS.test(path)) {
     return undefined;
   }
   const text = Buffer.concat([...storedParts(snapshot, entry)]);
@@ -236,7 +236,7 @@ function rewritten(root: string, snapshot: Snapshot, entry: SavedEntry): Buffer 
  */
 function changeDatabase(
   path: string,
-  { savedAt, isImported }: SnapshotFacts,
+  { savedAt, isImported }: SnapshotMetadata,
   { now, onDisk }: { readonly now: number; readonly onDisk: boolean },
 ): void {
   const database = new DatabaseFile(path, onDisk ? [] : ["PRAGMA synchronous = OFF"]);

@@ -6,7 +6,7 @@ import { isObject } from "../../runtime/is-object.js";
 import { quoted } from "../identity/openrc.js";
 import type { StateDir } from "../local/state-dir.js";
 import { DOWN_HOSTS } from "./saved-files.js";
-import { SnapshotRefused } from "./snapshot-error.js";
+import { SnapshotRejectedError } from "./snapshot-error.js";
 
 const SAVED_STATES = ["running", "killed", "stopped", "suspended"] as const;
 type SavedHostState = (typeof SAVED_STATES)[number];
@@ -109,15 +109,15 @@ export function savedHostsSummary(hosts: SavedHosts | undefined): string {
     ...SAVED_STATES.map((state) => [all.filter((host) => host.state === state).length, state] as const),
     [all.filter(({ forcedDown }) => forcedDown).length, "forced down"] as const,
   ];
-  const texts = counts.filter(([count]) => count > 0).map(([count, state]) => `${count} ${state}`);
-  return texts.length === 0 ? "-" : texts.join(", ");
+  const parts = counts.filter(([count]) => count > 0).map(([count, state]) => `${count} ${state}`);
+  return parts.length === 0 ? "-" : parts.join(", ");
 }
 
 const pathOf = ({ root }: Pick<StateDir, "root">): string => join(root, DOWN_HOSTS);
 
 /**
  * Returns the hosts that the next start leaves down, since a restore has put a state in place in which they are.
- * @throws {SnapshotRefused} nobody can say which
+ * @throws {SnapshotRejectedError} nobody can say which
  */
 export async function readDownHosts(directory: Pick<StateDir, "root">, files: Files): Promise<DownHosts> {
   const path = pathOf(directory);
@@ -127,7 +127,7 @@ export async function readDownHosts(directory: Pick<StateDir, "root">, files: Fi
   }
   const hosts = parse(text);
   if (hosts === undefined) {
-    throw new SnapshotRefused(
+    throw new SnapshotRejectedError(
       `${path}, which says which hosts a restore has left down, holds ${text.slice(0, 40)}, expected {"HOST": "killed"}; remove it, and all hosts are started`,
     );
   }

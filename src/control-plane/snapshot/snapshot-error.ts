@@ -1,4 +1,4 @@
 /** A snapshot cannot be used, or made; the message says why, and what to do. */
-export class SnapshotRefused extends Error {
+export class SnapshotRejectedError extends Error {
   override readonly name = "SnapshotRefused";
 }

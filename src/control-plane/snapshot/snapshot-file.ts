@@ -3,15 +3,15 @@ import {
   type Extent,
   extentsOf,
   partsIn,
-  readWhole,
+  readEntireFile,
   sha256,
   sha256Of,
   sizeOf,
-  writeWhole,
+  writeFileAtomically,
 } from "../../runtime/node/file-tree.js";
-import { keptFiles } from "./saved-files.js";
+import { listSavedFiles } from "./saved-files.js";
 import { isSavedHosts, type SavedHosts } from "./saved-hosts.js";
-import { SnapshotRefused } from "./snapshot-error.js";
+import { SnapshotRejectedError } from "./snapshot-error.js";
 
 /** The version of files that this program writes, and the newest that it reads. */
 const VERSION = 1;
@@ -20,10 +20,10 @@ const VERSION = 1;
 const MAGIC = "compute-cluster snapshot";
 
 /** Bytes of the list of files: more than any cluster has. */
-const MOST_HEADER = 512 * 1024 * 1024;
+const MAX_HEADER_BYTES = 512 * 1024 * 1024;
 
 /** What is known of a snapshot besides its files. */
-export interface SnapshotFacts {
+export interface SnapshotMetadata {
   /** Milliseconds since the epoch. */
   readonly savedAt: number;
   /** Version of the program that saved it. */
@@ -53,7 +53,7 @@ export interface SavedEntry {
 /** A snapshot that was found whole. */
 export interface Snapshot {
   readonly path: string;
-  readonly facts: SnapshotFacts;
+  readonly metadata: SnapshotMetadata;
   readonly entries: readonly SavedEntry[];
   readonly bytes: number;
   /** All of it, where it is not large. */
@@ -71,7 +71,7 @@ export interface SaveOptions {
 }
 
 interface Header {
-  readonly facts: SnapshotFacts;
+  readonly facts: SnapshotMetadata;
   readonly files: readonly Omit<SavedEntry, "at">[];
 }
 
@@ -79,22 +79,22 @@ interface Header {
  * Writes the files of a state directory that nobody changes meanwhile. What is there under the path stays until all of it is
  * written. The file is for this user alone: it has passwords.
  */
-export function saveSnapshot(root: string, path: string, facts: SnapshotFacts, options: SaveOptions = {}): void {
-  const files = keptFiles(root).map(({ path: file, mode, bytes, isSparse }) => ({
+export function saveSnapshot(root: string, path: string, metadata: SnapshotMetadata, options: SaveOptions = {}): void {
+  const files = listSavedFiles(root).map(({ path: file, mode, bytes, isSparse }) => ({
     path: file,
     mode,
     bytes,
     ...(isSparse && bytes !== null ? { extents: extentsOf(join(root, file), bytes) } : {}),
   }));
-  writeSnapshot(path, { facts, files }, (file) => partsIn(join(root, file.path), extentsIn(file)), options);
+  writeSnapshot(path, { facts: metadata, files }, (file) => partsIn(join(root, file.path), extentsIn(file)), options);
 }
 
-/** Writes a snapshot again, with other facts. @throws {SnapshotRefused} it is not whole */
-export function copySnapshot(from: string, to: string, facts: (found: SnapshotFacts) => SnapshotFacts): void {
+/** Writes a snapshot again, with other facts. @throws {SnapshotRejectedError} it is not whole */
+export function copySnapshot(from: string, to: string, transform: (found: SnapshotMetadata) => SnapshotMetadata): void {
   const snapshot = readSnapshot(from);
   const files = snapshot.entries.map(({ at: _, ...file }) => file);
   const places = new Map(snapshot.entries.map((entry) => [entry.path, entry]));
-  writeSnapshot(to, { facts: facts(snapshot.facts), files }, ({ path }) => {
+  writeSnapshot(to, { facts: transform(snapshot.metadata), files }, ({ path }) => {
     const entry = places.get(path);
     return entry === undefined ? [] : storedParts(snapshot, entry);
   });
@@ -124,17 +124,19 @@ function writeSnapshot(
     check();
     yield Buffer.from(sealOf(digest.hex()));
   }
-  writeWhole(path, 0o600, sealed(), onDisk);
+  writeFileAtomically(path, 0o600, sealed(), onDisk);
 }
 
 const sealOf = (hex: string): string => `\nsha256 ${hex}\n`;
 const SEAL = sealOf("0".repeat(64)).length;
 
-/** @throws {SnapshotRefused} it is none, of a newer program, truncated or changed */
+/** @throws {SnapshotRejectedError} it is none, of a newer program, truncated or changed */
 export function readSnapshot(path: string): Snapshot {
   const bytes = sizeOf(path);
   if (bytes === undefined) {
-    throw new SnapshotRefused(`there is no snapshot ${path}; compute-cluster snapshot list shows those that there are`);
+    throw new SnapshotRejectedError(
+      `there is no snapshot ${path}; compute-cluster snapshot list shows those that there are`,
+    );
   }
   const { header, end } = readHeader(path, bytes);
   let at = end;
@@ -145,14 +147,16 @@ export function readSnapshot(path: string): Snapshot {
   });
   if (at + SEAL !== bytes) {
     const what = at + SEAL > bytes ? "it is truncated" : "something was added to it";
-    throw new SnapshotRefused(`${path} has ${bytes} bytes, expected ${at + SEAL}: ${what}; take another copy`);
+    throw new SnapshotRejectedError(`${path} has ${bytes} bytes, expected ${at + SEAL}: ${what}; take another copy`);
   }
-  const content = bytes <= LARGE ? readWhole(path) : undefined;
+  const content = bytes <= LARGE ? readEntireFile(path) : undefined;
   const seal = content?.subarray(at).toString() ?? textIn(path, [[at, SEAL]]);
   if (seal !== sealOf(content === undefined ? sha256Of(path, at) : digestOf(content.subarray(0, at)))) {
-    throw new SnapshotRefused(`${path} was changed since it was saved: its checksum is another one; take another copy`);
+    throw new SnapshotRejectedError(
+      `${path} was changed since it was saved: its checksum is another one; take another copy`,
+    );
   }
-  return { path, facts: header.facts, entries, bytes, content };
+  return { path, metadata: header.facts, entries, bytes, content };
 }
 
 function digestOf(content: Buffer): string {
@@ -189,7 +193,7 @@ function readHeader(path: string, bytes: number): { readonly header: Header; rea
   let text = Buffer.alloc(0);
   let lines = 0;
   let end = 0;
-  for (const part of partsIn(path, [[0, Math.min(bytes, MOST_HEADER)]])) {
+  for (const part of partsIn(path, [[0, Math.min(bytes, MAX_HEADER_BYTES)]])) {
     for (let at = part.indexOf(NEWLINE); at >= 0 && lines < 2; at = part.indexOf(NEWLINE, at + 1)) {
       lines += 1;
       end = text.length + at + 1;
@@ -205,18 +209,18 @@ function readHeader(path: string, bytes: number): { readonly header: Header; rea
   const head = text.subarray(0, lines >= 2 ? end : text.length).toString();
   const [, version] = new RegExp(`^${MAGIC} (\\d{1,6})\n`).exec(head) ?? [];
   if (version === undefined) {
-    throw new SnapshotRefused(
+    throw new SnapshotRejectedError(
       `${path} is no snapshot: found ${JSON.stringify(head.slice(0, 30))}, expected "${MAGIC}"`,
     );
   }
   if (Number(version) > VERSION) {
-    throw new SnapshotRefused(
+    throw new SnapshotRejectedError(
       `${path} is of version ${version}, this program reads up to ${VERSION}: use the program that saved it, or a newer one`,
     );
   }
   const header = parseHeader(head.slice(head.indexOf("\n") + 1));
   if (header === undefined || lines < 2) {
-    throw new SnapshotRefused(
+    throw new SnapshotRejectedError(
       `${path} is truncated or was changed: its list of files cannot be read; take another copy`,
     );
   }
@@ -228,14 +232,16 @@ const NEWLINE = 0x0a;
 function parseHeader(text: string): Header | undefined {
   try {
     const header = JSON.parse(text) as Header;
-    return isFacts(header.facts) && Array.isArray(header.files) && header.files.every(isEntry) ? header : undefined;
+    return isSnapshotMetadata(header.facts) && Array.isArray(header.files) && header.files.every(isEntry)
+      ? header
+      : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isFacts(facts: unknown): facts is SnapshotFacts {
-  const { savedAt, program, root, drivers, hosts } = (facts ?? {}) as Partial<SnapshotFacts>;
+function isSnapshotMetadata(metadata: unknown): metadata is SnapshotMetadata {
+  const { savedAt, program, root, drivers, hosts } = (metadata ?? {}) as Partial<SnapshotMetadata>;
   return (
     typeof savedAt === "number" &&
     typeof program === "string" &&
@@ -249,19 +255,19 @@ function isFacts(facts: unknown): facts is SnapshotFacts {
 /** A snapshot that was written by hand must not write outside of the state directory. */
 function isEntry(entry: unknown): boolean {
   const { path, mode, bytes, extents = [] } = (entry ?? {}) as Partial<SavedEntry>;
-  const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+  const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
   return (
     typeof path === "string" &&
     path !== "" &&
     !path.includes("\0") &&
     path.split("/").every((part) => part !== "" && part !== "." && part !== "..") &&
-    isWhole(mode) &&
+    isCount(mode) &&
     mode <= 0o777 &&
-    (bytes === null || isWhole(bytes)) &&
+    (bytes === null || isCount(bytes)) &&
     Array.isArray(extents) &&
     extents.every(
       (extent) =>
-        Array.isArray(extent) && isWhole(extent[0]) && isWhole(extent[1]) && extent[0] + extent[1] <= (bytes ?? 0),
+        Array.isArray(extent) && isCount(extent[0]) && isCount(extent[1]) && extent[0] + extent[1] <= (bytes ?? 0),
     )
   );
 }

@@ -5,13 +5,13 @@ import { isClusterName } from "../local/known-clusters.js";
 import type { StateDir } from "../local/state-dir.js";
 import { SNAPSHOTS } from "./saved-files.js";
 import type { SavedHosts } from "./saved-hosts.js";
-import { SnapshotRefused } from "./snapshot-error.js";
+import { SnapshotRejectedError } from "./snapshot-error.js";
 import {
   copySnapshot,
   readSnapshot,
   type SaveOptions,
   type Snapshot,
-  type SnapshotFacts,
+  type SnapshotMetadata,
   saveSnapshot,
 } from "./snapshot-file.js";
 
@@ -43,17 +43,17 @@ export class Snapshots {
   /**
    * Nobody may change the state directory meanwhile.
    * @param name null: the state after a start, to which `reset` goes back
-   * @throws {SnapshotRefused}, and what the options throw: what was there stays
+   * @throws {SnapshotRejectedError}, and what the options throw: what was there stays
    */
-  save(name: string | null, facts: SnapshotFacts, options: SaveOptions = {}): void {
-    saveSnapshot(this.#root, this.#pathOf(name), facts, options);
+  save(name: string | null, metadata: SnapshotMetadata, options: SaveOptions = {}): void {
+    saveSnapshot(this.#root, this.#pathOf(name), metadata, options);
   }
 
-  /** @param name null: the state after a start @throws {SnapshotRefused} there is none, or none that can be used */
+  /** @param name null: the state after a start @throws {SnapshotRejectedError} there is none, or none that can be used */
   read(name: string | null): Snapshot {
     const path = this.#pathOf(name);
     if (name === null && sizeOf(path) === undefined) {
-      throw new SnapshotRefused(
+      throw new SnapshotRejectedError(
         "the state after the start was not saved: a host has a driver that keeps its guests elsewhere, or the state was too large; " +
           "compute-cluster snapshot save saves one by name",
       );
@@ -75,9 +75,9 @@ export class Snapshots {
     return names
       .flatMap((name) => {
         try {
-          const { facts, bytes } = readSnapshot(this.#file(name));
-          const hosts = Object.keys(facts.drivers).length;
-          return [{ name, savedAt: facts.savedAt, bytes, hosts, states: facts.hosts }];
+          const { metadata, bytes } = readSnapshot(this.#file(name));
+          const hosts = Object.keys(metadata.drivers).length;
+          return [{ name, savedAt: metadata.savedAt, bytes, hosts, states: metadata.hosts }];
         } catch (error) {
           unreadable(name, error instanceof Error ? error.message : String(error));
           return [];
@@ -86,30 +86,30 @@ export class Snapshots {
       .toSorted((one, other) => one.savedAt - other.savedAt);
   }
 
-  /** The time when a snapshot was written, in ms; undefined: there is none of this name. @throws {SnapshotRefused} the name is none */
+  /** The time when a snapshot was written, in ms; undefined: there is none of this name. @throws {SnapshotRejectedError} the name is none */
   async savedAt(name: string): Promise<number | undefined> {
     return (await this.#files.stat(this.#pathOf(name)))?.modified;
   }
 
-  /** @throws {SnapshotRefused} there is none */
+  /** @throws {SnapshotRejectedError} there is none */
   async delete(name: string): Promise<void> {
     const path = this.#pathOf(name);
     if ((await this.#files.stat(path)) === undefined) {
-      throw new SnapshotRefused(
+      throw new SnapshotRejectedError(
         `there is no snapshot ${name}; compute-cluster snapshot list shows those that there are`,
       );
     }
     await this.#files.remove(path);
   }
 
-  /** Writes a snapshot to a file, for another cluster. @param file absolute @throws {SnapshotRefused} */
+  /** Writes a snapshot to a file, for another cluster. @param file absolute @throws {SnapshotRejectedError} */
   export(name: string, file: string): void {
-    copySnapshot(this.#pathOf(name), file, (facts) => facts);
+    copySnapshot(this.#pathOf(name), file, (metadata) => metadata);
   }
 
-  /** Takes a snapshot of another cluster from a file. @param file absolute @throws {SnapshotRefused} */
+  /** Takes a snapshot of another cluster from a file. @param file absolute @throws {SnapshotRejectedError} */
   import(file: string, name: string): void {
-    copySnapshot(file, this.#pathOf(name), (facts) => ({ ...facts, isImported: true }));
+    copySnapshot(file, this.#pathOf(name), (metadata) => ({ ...metadata, isImported: true }));
   }
 
   #pathOf(name: string | null): string {
@@ -117,7 +117,7 @@ export class Snapshots {
       return this.#file(START);
     }
     if (!isClusterName(name)) {
-      throw new SnapshotRefused(
+      throw new SnapshotRejectedError(
         `found ${JSON.stringify(name)} as the name of a snapshot, expected a letter or digit, and letters, digits and . _ - after it, at most 63`,
       );
     }
@@ -131,34 +131,34 @@ export class Snapshots {
 
 /**
  * Hosts keep the driver that they have, with their guests.
- * @param drivers of the hosts that there are now @throws {SnapshotRefused} the snapshot has one with another driver
+ * @param drivers of the hosts that there are now @throws {SnapshotRejectedError} the snapshot has one with another driver
  */
-export function refuseOtherDrivers({ facts }: Snapshot, drivers: SnapshotFacts["drivers"]): void {
-  const other = Object.entries(facts.drivers).filter(
+export function assertSameDrivers({ metadata }: Snapshot, drivers: SnapshotMetadata["drivers"]): void {
+  const other = Object.entries(metadata.drivers).filter(
     ([host, driver]) => Object.hasOwn(drivers, host) && drivers[host] !== driver,
   );
   if (other.length > 0) {
-    const shown = other
-      .slice(0, SHOWN)
+    const examples = other
+      .slice(0, MAX_EXAMPLES)
       .map(([host, driver]) => `${host} has ${drivers[host]}, in the snapshot ${driver}`);
-    throw new SnapshotRefused(
-      `the snapshot is of a cluster with other drivers: ${shown.join("; ")}; restore it into a cluster without these hosts`,
+    throw new SnapshotRejectedError(
+      `the snapshot is of a cluster with other drivers: ${examples.join("; ")}; restore it into a cluster without these hosts`,
     );
   }
 }
 
 /** Hosts that are named. */
-const SHOWN = 3;
+const MAX_EXAMPLES = 3;
 
 /** Drivers all of whose state is in the state directory, as files that nothing else has open. */
-const KEPT_DRIVERS = new Set(["fake-libvirt", "ironic"]);
+const SUPPORTED_DRIVERS = new Set(["fake-libvirt", "ironic"]);
 
-/** @throws {SnapshotRefused} a host's driver keeps state where no snapshot finds it */
-export function refuseForeignDrivers(drivers: SnapshotFacts["drivers"]): void {
-  const [host, driver] = Object.entries(drivers).find(([, name]) => !KEPT_DRIVERS.has(name)) ?? [];
+/** @throws {SnapshotRejectedError} a host's driver keeps state where no snapshot finds it */
+export function assertSupportedDrivers(drivers: SnapshotMetadata["drivers"]): void {
+  const [host, driver] = Object.entries(drivers).find(([, name]) => !SUPPORTED_DRIVERS.has(name)) ?? [];
   if (host !== undefined) {
-    throw new SnapshotRefused(
-      `host ${host} has driver ${driver}, which keeps its guests where a snapshot does not look; expected ${[...KEPT_DRIVERS].join(" or ")}`,
+    throw new SnapshotRejectedError(
+      `host ${host} has driver ${driver}, which keeps its guests where a snapshot does not look; expected ${[...SUPPORTED_DRIVERS].join(" or ")}`,
     );
   }
 }

@@ -5,7 +5,7 @@ import {
   type InstanceAction,
   type InstanceActionEvent,
 } from "../../records/index.js";
-import { refuse } from "./check.js";
+import { rejectField } from "./check.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
@@ -56,7 +56,7 @@ export class Actions {
       const id = this.#actions.insert({ ...action, startTime: clock.now() });
       changes.changed("action", id);
       const [started] = this.#actions.many("id = ?", id);
-      return started ?? refuse("action", id, "a stored action");
+      return started ?? rejectField("action", id, "a stored action");
     });
   }
 
@@ -91,7 +91,7 @@ export class Actions {
     this.#context.sql.transaction(() => {
       const { sql } = this.#context;
       const [found] = sql.get("SELECT action_id FROM instance_action_events WHERE id = ?", eventId) ?? [];
-      const actionId = Number(found ?? refuse("eventId", eventId, "the id of a started event"));
+      const actionId = Number(found ?? rejectField("eventId", eventId, "the id of a started event"));
       const now = this.#context.clock.now();
       this.#events.update(eventId, { ...outcome, finishTime: now });
       // An action that failed once stays failed, whatever its later events report.

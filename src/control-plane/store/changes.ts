@@ -15,7 +15,7 @@ export interface StoreChange {
     | "action";
   readonly id: number | string;
   /** When the conductor heard of the service (ms), if nothing else of it changed. */
-  readonly heardAt?: number;
+  readonly heartbeatAt?: number;
 }
 
 /** Tells listeners of changes, once they are committed. */
@@ -38,8 +38,8 @@ export class Changes {
     this.#queue({ kind, id });
   }
 
-  heard(serviceId: number, heardAt: number): void {
-    this.#queue({ kind: "service", id: serviceId, heardAt });
+  heartbeatReceived(serviceId: number, heartbeatAt: number): void {
+    this.#queue({ kind: "service", id: serviceId, heartbeatAt });
   }
 
   #queue(change: StoreChange): void {

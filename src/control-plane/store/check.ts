@@ -25,7 +25,7 @@ function jsonOf(value: unknown): string {
   }
 }
 
-export function refuse(field: string, found: unknown, expected: string): never {
+export function rejectField(field: string, found: unknown, expected: string): never {
   throw new InvalidParameters(`${field}: found ${describe(found)}, expected ${expected}`, { field, expected });
 }
 
@@ -79,10 +79,10 @@ function objectOf({ properties, required, additionalProperties }: JsonSchema): C
 function text(most = 255, least = 0): Check {
   return (value, field) => {
     if (typeof value !== "string" || UNSTORABLE.test(value)) {
-      refuse(field, value, "a string without NUL or broken characters");
+      rejectField(field, value, "a string without NUL or broken characters");
     }
     if (value.length < least || value.length > most) {
-      refuse(field, value, least === 0 ? `at most ${most} characters` : `${least} to ${most} characters`);
+      rejectField(field, value, least === 0 ? `at most ${most} characters` : `${least} to ${most} characters`);
     }
   };
 }
@@ -91,7 +91,7 @@ function uuid(pattern: string): Check {
   const form = new RegExp(pattern);
   return (value, field) => {
     if (typeof value !== "string" || !form.test(value)) {
-      refuse(field, value, "a UUID");
+      rejectField(field, value, "a UUID");
     }
   };
 }
@@ -99,27 +99,27 @@ function uuid(pattern: string): Check {
 function integer(least: number, most: number): Check {
   return (value, field) => {
     if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least || value > most) {
-      refuse(field, value, `an integer from ${least} to ${most}`);
+      rejectField(field, value, `an integer from ${least} to ${most}`);
     }
   };
 }
 
 function ratio(value: unknown, field: string): void {
   if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
-    refuse(field, value, "a finite number, 0 or more");
+    rejectField(field, value, "a finite number, 0 or more");
   }
 }
 
 function flag(value: unknown, field: string): void {
   if (typeof value !== "boolean") {
-    refuse(field, value, "true or false");
+    rejectField(field, value, "true or false");
   }
 }
 
 function oneOf(allowed: readonly unknown[]): Check {
   return (value, field) => {
     if (!allowed.includes(value)) {
-      refuse(field, value, `one of ${allowed.join(", ")}`);
+      rejectField(field, value, `one of ${allowed.join(", ")}`);
     }
   };
 }
@@ -135,7 +135,7 @@ function nullable(check: Check): Check {
 function listOf(check: Check): Check {
   return (value, field) => {
     if (!Array.isArray(value)) {
-      refuse(field, value, "a list");
+      rejectField(field, value, "a list");
     }
     value.forEach((item: unknown, index) => {
       check(item, `${field}[${index}]`);
@@ -148,7 +148,7 @@ function mapOf(check: Check): Check {
   const key = text();
   return (value, field) => {
     if (!isObject(value)) {
-      refuse(field, value, "an object");
+      rejectField(field, value, "an object");
     }
     for (const [name, item] of Object.entries(value)) {
       key(name, `a key of ${field}`);
@@ -162,11 +162,11 @@ function shape(fields: readonly (readonly [string, JsonSchema])[], required: rea
   const checks = new Map(fields.map(([name, schema]) => [name, checkOf(schema)]));
   return (value, field) => {
     if (!isObject(value)) {
-      refuse(field, value, "an object");
+      rejectField(field, value, "an object");
     }
     for (const key of Object.keys(value)) {
       if (!checks.has(key)) {
-        refuse(`${field}.${key}`, value[key], "no such field");
+        rejectField(`${field}.${key}`, value[key], "no such field");
       }
     }
     for (const [key, check] of checks) {
@@ -180,6 +180,6 @@ function shape(fields: readonly (readonly [string, JsonSchema])[], required: rea
 /** Any JSON value; its text is bounded by the column. */
 function anything(value: unknown, field: string): void {
   if (value === undefined) {
-    refuse(field, value, "a JSON value");
+    rejectField(field, value, "a JSON value");
   }
 }

@@ -142,7 +142,7 @@ export class ComputeNodes {
     const { resources, ...identity } = node;
     return sql.transaction(() => {
       if (exclusive) {
-        this.#refuseNameOfOtherHost(node);
+        this.#assertNameNotTaken(node);
       }
       const known = this.getByUuid(node.uuid, { readDeleted: true });
       if (known) {
@@ -211,7 +211,7 @@ export class ComputeNodes {
     return node;
   }
 
-  #refuseNameOfOtherHost({ host, hypervisorHostname }: NewComputeNode): void {
+  #assertNameNotTaken({ host, hypervisorHostname }: NewComputeNode): void {
     const other = this.byHypervisorHostname(hypervisorHostname).find((node) => node.host !== host);
     if (!other) {
       return;

@@ -1,7 +1,7 @@
 import type { InstanceFilters } from "../../conductor-client/methods/filters.js";
 import { hasOneValue } from "../../records/field.js";
 import { INSTANCE, type Instance, type TaskState, type VmState } from "../../records/index.js";
-import { refuse } from "./check.js";
+import { rejectField } from "./check.js";
 import type { SqlValue } from "./codec.js";
 import { Conditions } from "./conditions.js";
 import { orderBy, type Place, type SortColumn } from "./sort-order.js";
@@ -170,7 +170,7 @@ function orderOf(
   const keys = sort.map(({ key, direction }): SortColumn => {
     const nullable = SORT_KEYS.get(key);
     if (nullable === undefined) {
-      refuse("sort_key", key, `one of ${[...SORT_KEYS.keys()].join(", ")}`);
+      rejectField("sort_key", key, `one of ${[...SORT_KEYS.keys()].join(", ")}`);
     }
     return { column: table.column(key), direction: direction === "asc" ? "ASC" : "DESC", nullable };
   });

@@ -9,10 +9,10 @@ export function instanceWeight({ userData, injectedFiles, metadata, systemMetada
   return weight;
 }
 
-function lengthOf(texts: Readonly<Record<string, string>>): number {
+function lengthOf(strings: Readonly<Record<string, string>>): number {
   let length = 0;
-  for (const name in texts) {
-    length += name.length + (texts[name]?.length ?? 0);
+  for (const name in strings) {
+    length += name.length + (strings[name]?.length ?? 0);
   }
   return length;
 }

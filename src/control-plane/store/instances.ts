@@ -19,7 +19,7 @@ import {
   type VmState,
 } from "../../records/index.js";
 import { availabilityZoneOf } from "./aggregate-zones.js";
-import { refuse } from "./check.js";
+import { rejectField } from "./check.js";
 import type { SqlValue } from "./codec.js";
 import {
   type ActiveWindow,
@@ -187,8 +187,8 @@ export class Instances {
     return sql.transaction(() => {
       const readDeleted = Object.keys(values).every((field) => AFTER_DELETE.includes(field));
       const found = this.#existing(uuid, readDeleted);
-      refuseUnexpected(found, options);
-      refuseHalfPlacement(found, values);
+      assertExpectedState(found, options);
+      assertPlacementComplete(found, values);
       const implied = { ...requestsOf(found, values), ...this.#zoneOfNewHost(found, values) };
       const changed = this.#table.change(found, { ...values, ...implied, updatedAt: clock.now() });
       recentInstances.set(uuid, changed);
@@ -257,7 +257,7 @@ export class Instances {
   }
 }
 
-function refuseUnexpected(found: Instance, options: SaveOptions): void {
+function assertExpectedState(found: Instance, options: SaveOptions): void {
   const { uuid, host, taskState, vmState } = found;
   const { expectedTaskState, expectedVmState, expectedHost, ofRequest } = options;
   if (expectedHost !== undefined && host !== expectedHost) {
@@ -272,12 +272,15 @@ function refuseUnexpected(found: Instance, options: SaveOptions): void {
   }
   if (expectedTaskState && !expectedTaskState.includes(taskState)) {
     const expected = expectedTaskState.map((state) => state ?? "none").join(", ");
-    const Refusal = taskState === "deleting" ? UnexpectedDeletingTaskState : UnexpectedTaskState;
-    throw new Refusal(`instance ${uuid}: found task_state ${taskState ?? "none"}, expected ${expected || "no state"}`, {
-      uuid,
-      actual: taskState,
-      expected: expectedTaskState,
-    });
+    const StateError = taskState === "deleting" ? UnexpectedDeletingTaskState : UnexpectedTaskState;
+    throw new StateError(
+      `instance ${uuid}: found task_state ${taskState ?? "none"}, expected ${expected || "no state"}`,
+      {
+        uuid,
+        actual: taskState,
+        expected: expectedTaskState,
+      },
+    );
   }
   if (expectedVmState && !expectedVmState.includes(vmState)) {
     throw new UnexpectedVmState(`instance ${uuid}: found vm_state ${vmState}, expected ${expectedVmState.join(", ")}`, {
@@ -309,15 +312,15 @@ function requestsOf(
 const isDelete = (taskState: TaskState | null): boolean => taskState === "deleting" || taskState === "soft-deleting";
 
 /** host, node and compute_id move together (spec 1.4): a stale one of the three would name another host's node. */
-function refuseHalfPlacement(found: Instance, values: InstanceChanges): void {
+function assertPlacementComplete(found: Instance, values: InstanceChanges): void {
   const moves = PLACEMENT_FIELDS.some((field) => values[field] !== undefined && values[field] !== found[field]);
   const missing = PLACEMENT_FIELDS.filter((field) => values[field] === undefined);
   if (moves && missing.length > 0) {
-    const given: Record<string, SqlValue | undefined> = {
+    const placement: Record<string, SqlValue | undefined> = {
       host: values.host,
       node: values.node,
       computeId: values.computeId,
     };
-    refuse("changes", given, `host, node and computeId together; ${missing.join(" and ")} is missing`);
+    rejectField("changes", placement, `host, node and computeId together; ${missing.join(" and ")} is missing`);
   }
 }

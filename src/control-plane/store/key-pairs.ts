@@ -45,14 +45,14 @@ export class KeyPairs {
   }
 
   /** @throws {KeyPairExists} */
-  create(given: Omit<KeyPair, "id" | "createdAt">): KeyPair {
+  create(keyPair: Omit<KeyPair, "id" | "createdAt">): KeyPair {
     const { sql, clock } = this.#context;
     return sql.transaction(() => {
-      if (this.get(given.userId, given.name)) {
-        throw new KeyPairExists(`Key pair '${given.name}' already exists.`, { name: given.name });
+      if (this.get(keyPair.userId, keyPair.name)) {
+        throw new KeyPairExists(`Key pair '${keyPair.name}' already exists.`, { name: keyPair.name });
       }
       const createdAt = clock.now();
-      return { ...given, createdAt, id: this.#table.insert({ ...given, createdAt }) };
+      return { ...keyPair, createdAt, id: this.#table.insert({ ...keyPair, createdAt }) };
     });
   }
 

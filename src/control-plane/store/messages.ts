@@ -34,7 +34,7 @@ export class Messages {
   readonly #context: StoreContext;
   readonly #table: Table<MessageRow>;
   /** Calls by boot whose answers are kept, or were; read when it is first needed. */
-  #kept: Map<string, Set<number>> | null = null;
+  #recordedCalls: Map<string, Set<number>> | null = null;
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -77,60 +77,60 @@ export class Messages {
   }
 
   /** The stored answer (JSON text) of a call of that agent boot, if it was carried out. */
-  answer(bootId: string, callId: number): string | null {
-    this.#kept ??= this.#readKept();
-    if (this.#kept.get(bootId)?.has(callId) !== true) {
+  findReply(bootId: string, callId: number): string | null {
+    this.#recordedCalls ??= this.#readRecordedCalls();
+    if (this.#recordedCalls.get(bootId)?.has(callId) !== true) {
       return null;
     }
     const row = this.#context.sql.get("SELECT answer FROM answers WHERE boot_id = ? AND call_id = ?", bootId, callId);
     return row ? String(row[0]) : null;
   }
 
-  recordAnswer(bootId: string, callId: number, answer: string): void {
+  recordReply(bootId: string, callId: number, reply: string): void {
     anyText(bootId, "bootId");
     anyId(callId, "callId");
     this.#context.sql.execute(
       "INSERT INTO answers (boot_id, call_id, answer, created_at) VALUES (?, ?, ?, ?)",
       bootId,
       callId,
-      answer,
+      reply,
       this.#context.clock.now(),
     );
-    if (this.#kept !== null) {
-      keep(this.#kept, bootId, callId);
+    if (this.#recordedCalls !== null) {
+      keep(this.#recordedCalls, bootId, callId);
     }
   }
 
   /** The agent has seen every answer up to `callId`. Nothing is written when none of them is kept. */
-  forgetAnswers(bootId: string, callId: number): void {
-    this.#kept ??= this.#readKept();
-    const calls = this.#kept.get(bootId) ?? new Set();
-    const seen = [...calls].filter((call) => call <= callId);
-    if (seen.length === 0) {
+  forgetReplies(bootId: string, callId: number): void {
+    this.#recordedCalls ??= this.#readRecordedCalls();
+    const calls = this.#recordedCalls.get(bootId) ?? new Set();
+    const acknowledged = [...calls].filter((call) => call <= callId);
+    if (acknowledged.length === 0) {
       return;
     }
-    for (const call of seen) {
+    for (const call of acknowledged) {
       calls.delete(call);
     }
     this.#context.sql.execute("DELETE FROM answers WHERE boot_id = ? AND call_id <= ?", bootId, callId);
   }
 
   /** Drops what was recorded before that time (ms): the agents of those boots have long given up. */
-  forgetAnswersBefore(time: number): void {
+  forgetRepliesBefore(time: number): void {
     this.#context.sql.execute("DELETE FROM answers WHERE created_at < ?", time);
-    this.#kept = null;
+    this.#recordedCalls = null;
   }
 
-  #readKept(): Map<string, Set<number>> {
-    const kept = new Map<string, Set<number>>();
+  #readRecordedCalls(): Map<string, Set<number>> {
+    const callsByBoot = new Map<string, Set<number>>();
     for (const [bootId, callId] of this.#context.sql.all("SELECT boot_id, call_id FROM answers")) {
-      keep(kept, String(bootId), Number(callId));
+      keep(callsByBoot, String(bootId), Number(callId));
     }
-    return kept;
+    return callsByBoot;
   }
 }
 
-function keep(kept: Map<string, Set<number>>, bootId: string, callId: number): void {
-  const calls = kept.get(bootId) ?? new Set();
-  kept.set(bootId, calls.add(callId));
+function keep(callsByBoot: Map<string, Set<number>>, bootId: string, callId: number): void {
+  const calls = callsByBoot.get(bootId) ?? new Set();
+  callsByBoot.set(bootId, calls.add(callId));
 }

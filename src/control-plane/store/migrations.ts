@@ -9,7 +9,7 @@ import {
   type MigrationStatus,
   type MigrationType,
 } from "../../records/index.js";
-import { refuse } from "./check.js";
+import { rejectField } from "./check.js";
 import type { SqlValue } from "./codec.js";
 import { Conditions } from "./conditions.js";
 import { orderBy, type Place, type SortColumn } from "./sort-order.js";
@@ -127,7 +127,7 @@ export class Migrations {
     const { sql, clock, random, changes } = this.#context;
     const { instanceUuid, migrationType, status, changes: values = {} } = migration;
     if (typeof values.destNode === "string" && typeof values.destComputeId !== "number") {
-      refuse("changes.destComputeId", values.destComputeId, `the id of compute node ${values.destNode}`);
+      rejectField("changes.destComputeId", values.destComputeId, `the id of compute node ${values.destNode}`);
     }
     return sql.transaction(() => {
       if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", instanceUuid)) {

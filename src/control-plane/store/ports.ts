@@ -41,7 +41,7 @@ const BOUND_PORT = { ...PORT, host: nullable(text()) };
 
 export type Port = RecordOf<typeof BOUND_PORT>;
 
-type PortFacts = Pick<Port, "projectId" | "name" | "description" | "adminStateUp" | "securityGroups"> &
+type PortAttributes = Pick<Port, "projectId" | "name" | "description" | "adminStateUp" | "securityGroups"> &
   Pick<Port, "deviceId" | "deviceOwner" | "madeForDevice" | "tag">;
 
 /** A port that is asked for with a server: one that is there, or a new one. */
@@ -128,12 +128,12 @@ export class Ports {
    */
   addToServer(
     server: { readonly uuid: string; readonly projectId: string },
-    wanted: readonly RequestedPort[],
+    requestedPorts: readonly RequestedPort[],
     securityGroups: readonly string[],
   ): readonly Port[] {
     const owner = { deviceId: server.uuid, deviceOwner: SERVER_OWNER };
     return this.#context.sql.transaction(() =>
-      wanted.map(({ port, address, tag = null }) => {
+      requestedPorts.map(({ port, address, tag = null }) => {
         if (port !== undefined) {
           return this.#attach(port, { ...owner, tag });
         }
@@ -152,14 +152,14 @@ export class Ports {
    * @param mac absent: one that no port has
    * @throws {InvalidIpForNetwork} {@link IpAddressInUse} {@link IpAddressGenerationFailure}
    */
-  create(facts: PortFacts, wanted?: string, mac?: string): Port {
+  create(attributes: PortAttributes, requestedAddress?: string, mac?: string): Port {
     const { sql, clock, random } = this.#context;
     return sql.transaction(() => {
-      const address = wanted === undefined ? this.#nextAddress() : this.#wantedAddress(wanted);
+      const address = requestedAddress === undefined ? this.#nextAddress() : this.#validateAddress(requestedAddress);
       const now = clock.now();
       const times = { revision: 1, createdAt: now, updatedAt: now };
       const port = {
-        ...facts,
+        ...attributes,
         ...times,
         uuid: random.uuid(),
         address,
@@ -221,7 +221,7 @@ export class Ports {
     return mac;
   }
 
-  #wantedAddress(text: string): number {
+  #validateAddress(text: string): number {
     const address = addressOf(text);
     if (address === undefined || !isInPool(address)) {
       const expected = `expected one from ${addressText(POOL.first)} to ${addressText(POOL.last)}`;

@@ -1,4 +1,4 @@
-import { integer, MOST, name, text } from "../../records/field.js";
+import { integer, MAX_INTEGER, name, text } from "../../records/field.js";
 import { checkOf } from "./check.js";
 import type { SqlRow } from "./sql.js";
 import type { StoreContext } from "./store-context.js";
@@ -8,7 +8,7 @@ export type Limits = Readonly<Record<string, number>>;
 
 const anyName = checkOf(name);
 const anyUser = checkOf(text());
-const anyLimit = checkOf(integer(-1, MOST));
+const anyLimit = checkOf(integer(-1, MAX_INTEGER));
 
 /** Tables `quotas` and `quota_classes`: what somebody has set. What nobody has set is not here. */
 export class Quotas {
@@ -30,7 +30,7 @@ export class Quotas {
   }
 
   /** What the users of a project have been given together. */
-  givenToUsers(projectId: string): Limits {
+  assignedToUsers(projectId: string): Limits {
     return limitsOf(
       this.#sql.all(
         "SELECT resource, sum(hard_limit) FROM quotas WHERE project_id = ? AND user_id <> '' GROUP BY resource",

@@ -1,11 +1,11 @@
 import type { Sql } from "./sql.js";
 
 /** Records of one kind that are kept; the one that was read from the database, or written, longest ago goes first. */
-const MOST = 1_000;
+const MAX_RECORDS = 1_000;
 /** A record whose texts are longer, in characters, is heavy. */
 const LIGHT = 8_192;
 /** Characters of the heavy ones that are kept; of these, too, the one of longest ago goes first. */
-const MOST_HEAVY = 8 * 1024 * 1024;
+const MAX_HEAVY_CHARACTERS = 8 * 1024 * 1024;
 
 /**
  * Records as they are in the database, of those that were read or written last: a move reads its instance a dozen times, and a row
@@ -22,7 +22,7 @@ export class RecentRecords<K, T> {
 
   /** @param weigh characters of the record's texts; default: none of the kind is heavy */
   constructor(sql: Pick<Sql, "onUndo" | "isOwn">, weigh: (record: T) => number = () => 0) {
-    this.#most = sql.isOwn ? MOST : 0;
+    this.#most = sql.isOwn ? MAX_RECORDS : 0;
     this.#weigh = weigh;
     sql.onUndo(() => {
       this.#records.clear();
@@ -44,7 +44,7 @@ export class RecentRecords<K, T> {
       this.#heavy.set(key, weight);
       this.#heaviness += weight;
     }
-    while (this.#heaviness > MOST_HEAVY) {
+    while (this.#heaviness > MAX_HEAVY_CHARACTERS) {
       this.forget(this.#heavy.keys().next().value as K);
     }
     if (this.#records.size > this.#most) {

@@ -92,19 +92,19 @@ export class SecurityGroups {
   }
 
   /** With the rules that a new group has. @throws {SecurityGroupDefaultExists} */
-  create(given: Pick<SecurityGroup, "projectId" | "name" | "description"> & { readonly stateful?: boolean }) {
+  create(attributes: Pick<SecurityGroup, "projectId" | "name" | "description"> & { readonly stateful?: boolean }) {
     const { sql, clock, random } = this.#context;
     return sql.transaction((): SecurityGroup => {
       const now = clock.now();
-      const values = { ...given, stateful: given.stateful ?? true, uuid: random.uuid() };
+      const values = { ...attributes, stateful: attributes.stateful ?? true, uuid: random.uuid() };
       const { uuid: groupUuid } = values;
       const times = { revision: 1, createdAt: now, updatedAt: now };
       try {
         const group = { ...values, ...times, id: this.#groups.insert({ ...values, ...times }) };
         for (const ethertype of ["IPv4", "IPv6"] as const) {
-          const rule = { ...ANY, groupUuid, projectId: given.projectId, ethertype };
+          const rule = { ...ANY, groupUuid, projectId: attributes.projectId, ethertype };
           this.addRule({ ...rule, direction: "egress" });
-          if (given.name === DEFAULT_GROUP) {
+          if (attributes.name === DEFAULT_GROUP) {
             this.addRule({ ...rule, direction: "ingress", remoteGroup: groupUuid });
           }
         }
@@ -155,9 +155,9 @@ export class SecurityGroups {
     return this.#count("security_group_rules", projectId);
   }
 
-  addRule(given: NewRule): SecurityGroupRule {
+  addRule(newRule: NewRule): SecurityGroupRule {
     const { clock, random } = this.#context;
-    const rule = { ...given, uuid: random.uuid(), createdAt: clock.now() };
+    const rule = { ...newRule, uuid: random.uuid(), createdAt: clock.now() };
     return { ...rule, id: this.#rules.insert(rule) };
   }
 

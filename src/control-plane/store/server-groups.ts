@@ -62,10 +62,10 @@ export class ServerGroups {
       : this.#table.many(`project_id = ? ${order}`, projectId, limit, offset);
   }
 
-  create(given: Omit<ServerGroup, "id" | "uuid" | "createdAt">): ServerGroup {
+  create(attributes: Omit<ServerGroup, "id" | "uuid" | "createdAt">): ServerGroup {
     const { sql, clock, random } = this.#context;
     return sql.transaction(() => {
-      const group = { ...given, uuid: random.uuid(), createdAt: clock.now() };
+      const group = { ...attributes, uuid: random.uuid(), createdAt: clock.now() };
       return { ...group, id: this.#table.insert(group) };
     });
   }

@@ -79,7 +79,7 @@ export class Services {
   create(service: NewService): Service {
     const { sql, clock, random, changes } = this.#context;
     return sql.transaction(() => {
-      this.#refuseTooOld(service.binary, service.version);
+      this.#assertNotTooOld(service.binary, service.version);
       const { disabled = false, disabledReason = null, ...identity } = service;
       const id = this.#insert({
         ...identity,
@@ -101,7 +101,7 @@ export class Services {
     return sql.transaction(() => {
       const { binary } = this.#existing(id);
       if (values.version !== undefined) {
-        this.#refuseTooOld(binary, values.version);
+        this.#assertNotTooOld(binary, values.version);
       }
       this.#table.update(id, { ...values, updatedAt: clock.now() });
       changes.changed("service", id);
@@ -142,7 +142,7 @@ export class Services {
       }
       for (const id of ids) {
         if (!missing.has(id)) {
-          changes.heard(id, now);
+          changes.heartbeatReceived(id, now);
         }
       }
       return missing;
@@ -216,7 +216,7 @@ export class Services {
     return service;
   }
 
-  #refuseTooOld(binary: string, version: number): void {
+  #assertNotTooOld(binary: string, version: number): void {
     const minimum = this.minimumVersion(binary);
     if (version < minimum) {
       throw new ServiceTooOld(

@@ -21,7 +21,7 @@ export class Sql {
   /** The levels that made a savepoint. A level that wrote nothing before the first write of a level inside it shares that one's. */
   readonly #savepoints: number[] = [];
   /** In `together`: savepoints are not made. */
-  #isTogether = false;
+  #isBatch = false;
   /** A part of what is done together has failed after it had written something. */
   #isTorn = false;
   #writes = 0;
@@ -84,7 +84,7 @@ export class Sql {
       this.#end(level);
     } catch (error) {
       this.#afterCommit.length = queued;
-      if (level > 0 && this.#isTogether) {
+      if (level > 0 && this.#isBatch) {
         this.#isTorn ||= this.#writes > written;
       } else {
         this.#undo(level);
@@ -92,7 +92,7 @@ export class Sql {
       throw error;
     } finally {
       this.#depth = level;
-      this.#isTogether &&= level > 0;
+      this.#isBatch &&= level > 0;
     }
     if (level === 0) {
       this.#flush();
@@ -105,18 +105,18 @@ export class Sql {
    * has written something, all is undone, and `work` is run again, with savepoints. It changes nothing but the database, and what
    * is queued for after the commit.
    */
-  together<T>(work: () => T): T {
+  batch<T>(work: () => T): T {
     if (this.#depth > 0) {
       return this.transaction(work);
     }
-    this.#isTogether = true;
+    this.#isBatch = true;
     try {
       return this.transaction(work);
     } catch (error) {
       const isTorn = this.#isTorn;
       this.#isTorn = false;
       // A transaction that could not even begin has left it set.
-      this.#isTogether = false;
+      this.#isBatch = false;
       if (!isTorn) {
         throw error;
       }
@@ -141,7 +141,7 @@ export class Sql {
   /** Before a write. A savepoint costs as much as a small write, and most that is nested writes nothing, or writes alone. */
   #save(): void {
     const level = this.#depth - 1;
-    if (level > this.#saved && !this.#isTogether) {
+    if (level > this.#saved && !this.#isBatch) {
       const first = this.#saved + 1;
       this.#control(`SAVEPOINT level_${first}`);
       this.#savepoints.push(first);

@@ -82,7 +82,7 @@ export function storeOn(
     /** Runs `work` as one transaction; a throw undoes all of it. May be nested. */
     transaction: <T>(work: () => T): T => sql.transaction(work),
     /** The same, cheaper where its parts seldom fail: `work` is run again when one did, and changes nothing but the store. */
-    together: <T>(work: () => T): T => sql.together(work),
+    batch: <T>(work: () => T): T => sql.batch(work),
     /**
      * Called after commit, for every change of these records, by whoever writes one. For in-process waiters, and for what is
      * kept of records that are read often. An error of a listener is logged and goes no further.

@@ -1,5 +1,5 @@
 import type { FieldMap, JsonSchema, RecordOf } from "../../records/field.js";
-import { refuse } from "./check.js";
+import { rejectField } from "./check.js";
 import { type Codec, codecOf, type SqlValue } from "./codec.js";
 import type { Sql, SqlRow } from "./sql.js";
 
@@ -36,7 +36,7 @@ export function tableOf<F extends FieldMap>(name: string, fields: F): TableShape
 }
 
 /** Conditions of one table whose texts are kept. */
-const MOST_TEXTS = 200;
+const MAX_CACHED_QUERIES = 200;
 
 type FieldOf<T> = Extract<keyof T, string>;
 
@@ -49,7 +49,7 @@ export class Table<T extends object> {
   readonly #fields: readonly Field[];
   readonly #select: string;
   /** By condition: the whole text, which is long, and by which its statement is found. */
-  readonly #texts = new Map<string, string>();
+  readonly #queries = new Map<string, string>();
 
   constructor(sql: Sql, { name, columns, select }: TableShape<T>) {
     this.#sql = sql;
@@ -103,15 +103,15 @@ export class Table<T extends object> {
   }
 
   #text(condition: string): string {
-    const known = this.#texts.get(condition);
+    const known = this.#queries.get(condition);
     if (known !== undefined) {
       return known;
     }
-    if (this.#texts.size >= MOST_TEXTS) {
-      this.#texts.clear();
+    if (this.#queries.size >= MAX_CACHED_QUERIES) {
+      this.#queries.clear();
     }
     const text = `${this.#select} WHERE ${condition}`;
-    this.#texts.set(condition, text);
+    this.#queries.set(condition, text);
     return text;
   }
 
@@ -121,7 +121,7 @@ export class Table<T extends object> {
     for (const [field, value] of Object.entries(values)) {
       const column = this.#columns.get(field);
       if (!column) {
-        refuse(`${this.name}.${field}`, value, "no such field");
+        rejectField(`${this.name}.${field}`, value, "no such field");
       }
       columns.push(column.name);
       encoded.push(column.codec.encode(value, field));

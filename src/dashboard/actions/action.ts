@@ -1,51 +1,57 @@
 import type { ServiceResponse } from "../../runtime/service.js";
-import { jsonAnswer, refusal } from "../responses.js";
-import type { ActionAnswer, ActionBody, DashboardAction } from "../wire/actions.js";
+import { errorResponse, jsonResponse } from "../responses.js";
+import type { ActionBody, ActionResponse, DashboardAction } from "../wire/actions.js";
 import { commandLines } from "./command-lines.js";
 
-const MOST_BODY = 64 * 1024;
+const MAX_BODY_CHARS = 64 * 1024;
 /** Characters of a text field. */
-const MOST_TEXT = 4_096;
+const MAX_TEXT_CHARS = 4_096;
 /** Lines of an answer, and characters of one. */
-const MOST_LINES = 2_000;
-const MOST_LINE = 2_000;
+const MAX_LINES = 2_000;
+const MAX_LINE_CHARS = 2_000;
 
 /** Something that can be done on the page. */
-export interface Deed {
+export interface RunnableAction {
   readonly action: DashboardAction;
   /** @throws {Error} why it was not done */
-  readonly run: (body: ActionBody) => Promise<Partial<Pick<ActionAnswer, "lines" | "made" | "requestId" | "commands">>>;
+  readonly run: (
+    body: ActionBody,
+  ) => Promise<Partial<Pick<ActionResponse, "lines" | "made" | "requestId" | "commands">>>;
 }
 
 /** @param look called with the host that something is done to, before and after */
-export async function doDeed(deed: Deed, text: string, look: (host: string) => void): Promise<ServiceResponse> {
+export async function runAction(
+  runnable: RunnableAction,
+  text: string,
+  look: (host: string) => void,
+): Promise<ServiceResponse> {
   const body = bodyOf(text);
-  const wrong = body === undefined ? "expected a JSON object of texts and flags" : wrongField(deed.action, body);
+  const wrong = body === undefined ? "expected a JSON object of texts and flags" : wrongField(runnable.action, body);
   if (body === undefined || wrong !== undefined) {
-    return refusal(400, wrong ?? "");
+    return errorResponse(400, wrong ?? "");
   }
-  const commands = commandLines(deed.action.commands, body);
-  const seen = (): void => {
+  const commands = commandLines(runnable.action.commands, body);
+  const refreshHost = (): void => {
     if (typeof body.host === "string" && body.host !== "") {
       look(body.host);
     }
   };
   const nothing = { error: null, lines: [], made: null, requestId: null };
   try {
-    seen();
-    const done = await deed.run(body);
-    const lines = (done.lines ?? []).slice(0, MOST_LINES).map((line) => line.slice(0, MOST_LINE));
-    return jsonAnswer(200, { ok: true, commands, ...nothing, ...done, lines } satisfies ActionAnswer);
+    refreshHost();
+    const done = await runnable.run(body);
+    const lines = (done.lines ?? []).slice(0, MAX_LINES).map((line) => line.slice(0, MAX_LINE_CHARS));
+    return jsonResponse(200, { ok: true, commands, ...nothing, ...done, lines } satisfies ActionResponse);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return jsonAnswer(200, { ok: false, commands, ...nothing, error: reason } satisfies ActionAnswer);
+    return jsonResponse(200, { ok: false, commands, ...nothing, error: reason } satisfies ActionResponse);
   } finally {
-    seen();
+    refreshHost();
   }
 }
 
 function bodyOf(text: string): ActionBody | undefined {
-  if (text.length > MOST_BODY) {
+  if (text.length > MAX_BODY_CHARS) {
     return undefined;
   }
   try {
@@ -76,8 +82,8 @@ function wrongField({ fields }: DashboardAction, body: ActionBody): string | und
       }
     } else if (typeof value !== (type === "flag" ? "boolean" : "string")) {
       return `the field ${name}: expected a ${type === "flag" ? "flag" : "text"}`;
-    } else if (typeof value === "string" && (value.length > MOST_TEXT || /^-|\p{Cc}/u.test(value))) {
-      return `the field ${name}: expected a line of at most ${MOST_TEXT} characters that begins with no hyphen`;
+    } else if (typeof value === "string" && (value.length > MAX_TEXT_CHARS || /^-|\p{Cc}/u.test(value))) {
+      return `the field ${name}: expected a line of at most ${MAX_TEXT_CHARS} characters that begins with no hyphen`;
     } else if (typeof value === "string" && choices !== undefined && !choices.includes(value)) {
       return `the field ${name}: found ${JSON.stringify(value)}, expected ${choices.join(", ")}`;
     }

@@ -18,15 +18,15 @@ export function wordsOf(line: string, body: ActionBody): readonly string[] {
 }
 
 function filled(line: string, body: ActionBody, quote: (value: string) => string): string {
-  const given = (name: string): string | boolean => (Object.hasOwn(body, name) ? (body[name] ?? "") : "");
+  const getValue = (name: string): string | boolean => (Object.hasOwn(body, name) ? (body[name] ?? "") : "");
   return line
     .replace(PART, (_, part: string) => {
       const names = [...part.matchAll(FIELD)].map(([, name = ""]) => name);
-      const isEmpty = names.some((name) => given(name) === "" || given(name) === false);
+      const isEmpty = names.some((name) => getValue(name) === "" || getValue(name) === false);
       return isEmpty ? "" : part;
     })
     .replace(FIELD, (_, name: string) => {
-      const value = given(name);
+      const value = getValue(name);
       return value === true ? "" : quote(String(value));
     })
     .replace(/ {2,}/g, " ")

@@ -9,12 +9,12 @@ const SLICE = 8;
 /** Milliseconds until the next message when the one before had no time for all. */
 const SOON = 5;
 /** Characters of messages that are kept for browsers that were away. */
-const MOST_KEPT = 8 * 1024 * 1024;
+const MAX_RETAINED_CHARS = 8 * 1024 * 1024;
 
 /** Undefined: there is no such row any more. */
 export type ReadRow = (kind: Kind, key: string) => Rows[Kind] | undefined;
 
-interface Kept {
+interface RetainedMessage {
   readonly message: DashboardMessage;
   readonly size: number;
 }
@@ -30,9 +30,9 @@ export class Feed {
   readonly #read: ReadRow;
   readonly #changed = new Map<Kind, Set<string>>();
   /** What was told of a row last, so that it is not told again; empty while somebody reads a snapshot, which may be newer. */
-  readonly #told = new Map<string, string>();
+  readonly #lastSent = new Map<string, string>();
   readonly #listeners = new Set<() => void>();
-  #kept: Kept[] = [];
+  #retained: RetainedMessage[] = [];
   #size = 0;
   #seq = 0;
   #snapshots = 0;
@@ -56,13 +56,15 @@ export class Feed {
     const keys = this.#changed.get(kind) ?? new Set();
     keys.add(key);
     this.#changed.set(kind, keys);
-    this.#cancel ??= this.#timers.after(GATHERED, this.#tell);
+    this.#cancel ??= this.#timers.after(GATHERED, this.#publish);
   }
 
   /** The messages after that one; undefined: some of them are no longer kept, or it is none of this feed's. */
   after(seq: number): readonly DashboardMessage[] | undefined {
-    const oldest = this.#seq - this.#kept.length;
-    return seq < oldest || seq > this.#seq ? undefined : this.#kept.slice(seq - oldest).map(({ message }) => message);
+    const oldest = this.#seq - this.#retained.length;
+    return seq < oldest || seq > this.#seq
+      ? undefined
+      : this.#retained.slice(seq - oldest).map(({ message }) => message);
   }
 
   /** Calls the listener after each message, until what is returned is called. */
@@ -74,7 +76,7 @@ export class Feed {
   /** Somebody begins to read all rows; what is returned says that it has ended. */
   beginSnapshot(): () => void {
     this.#snapshots += 1;
-    this.#told.clear();
+    this.#lastSent.clear();
     return () => {
       this.#snapshots -= 1;
     };
@@ -85,13 +87,13 @@ export class Feed {
     this.#cancel?.();
     this.#cancel = undefined;
     this.#changed.clear();
-    this.#told.clear();
-    this.#kept = [];
+    this.#lastSent.clear();
+    this.#retained = [];
     this.#size = 0;
     this.#seq += 1;
   }
 
-  readonly #tell = (): void => {
+  readonly #publish = (): void => {
     this.#cancel = undefined;
     const set: DashboardRow[] = [];
     const gone: { kind: Kind; key: string }[] = [];
@@ -116,7 +118,7 @@ export class Feed {
       }
     }
     if ([...this.#changed.values()].some(({ size }) => size > 0)) {
-      this.#cancel = this.#timers.after(SOON, this.#tell);
+      this.#cancel = this.#timers.after(SOON, this.#publish);
     }
     if (set.length + gone.length > 0) {
       this.#keep({ seq: this.#seq + 1, at: this.#clock.now(), set, gone });
@@ -127,27 +129,27 @@ export class Feed {
     const name = `${kind} ${key}`;
     // Nothing is remembered of what is gone, nor of requests, each of which comes once: there is no end of them.
     if (value === undefined || kind === "request") {
-      this.#told.delete(name);
+      this.#lastSent.delete(name);
       return true;
     }
     if (this.#snapshots > 0) {
       return true;
     }
     const text = JSON.stringify(value);
-    if (this.#told.get(name) === text) {
+    if (this.#lastSent.get(name) === text) {
       return false;
     }
-    this.#told.set(name, text);
+    this.#lastSent.set(name, text);
     return true;
   }
 
   #keep(message: DashboardMessage): void {
     this.#seq = message.seq;
     const size = JSON.stringify(message).length;
-    this.#kept.push({ message, size });
+    this.#retained.push({ message, size });
     this.#size += size;
-    while (this.#size > MOST_KEPT) {
-      this.#size -= this.#kept.shift()?.size ?? 0;
+    while (this.#size > MAX_RETAINED_CHARS) {
+      this.#size -= this.#retained.shift()?.size ?? 0;
     }
     for (const listener of this.#listeners) {
       listener();

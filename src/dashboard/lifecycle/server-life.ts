@@ -4,27 +4,30 @@ import type { Instance, InstanceActionEvent, Migration } from "../../records/ind
 import type { Consumers } from "../rows/consumers.js";
 import { migrationRow, serverRow } from "../rows/server-row.js";
 import type { EventRow, LatestAction, ServerLife } from "../wire/server-rows.js";
-import type { SeenStates } from "./observed-states.js";
+import type { ObservedStates } from "./observed-states.js";
 
 /** Actions of a server that its life tells, the latest ones. */
-const MOST_ACTIONS = 200;
+const MAX_ACTIONS = 200;
 
 export interface LifeSources {
   readonly store: Store;
   /** Undefined: Placement is elsewhere. */
   readonly consumers: Consumers | undefined;
-  readonly seen: SeenStates;
+  readonly observed: ObservedStates;
   readonly flavorName: (id: number | null) => string | null;
 }
 
 /** Undefined: there never was such a server. */
-export function serverLife(uuid: string, { store, consumers, seen, flavorName }: LifeSources): ServerLife | undefined {
+export function serverLife(
+  uuid: string,
+  { store, consumers, observed, flavorName }: LifeSources,
+): ServerLife | undefined {
   const instance = store.instances.get(uuid, { readDeleted: true });
   if (instance === null) {
     return undefined;
   }
   const migrations = store.migrations.byFilters({ instanceUuid: uuid, readDeleted: true });
-  const actions = store.actions.list(uuid).slice(0, MOST_ACTIONS).reverse();
+  const actions = store.actions.list(uuid).slice(0, MAX_ACTIONS).reverse();
   const fault = store.instances.fault(uuid);
   const rows = actions.map(({ id, action, requestId, startTime, finishTime, message }) => ({
     action,
@@ -44,8 +47,8 @@ export function serverLife(uuid: string, { store, consumers, seen, flavorName }:
     consumers: [uuid, ...migrations.map((migration) => migration.uuid)].flatMap(
       (consumer) => consumers?.read(consumer) ?? [],
     ),
-    history: seen.consumersOf(uuid),
-    states: seen.statesOf(uuid),
+    history: observed.consumersOf(uuid),
+    states: observed.statesOf(uuid),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ActionAnswer, ActionBody } from "../wire/actions.js";
+import type { ActionBody, ActionResponse } from "../wire/actions.js";
 import type { RequestBodies } from "../wire/request-rows.js";
 import type { ServerLife } from "../wire/server-rows.js";
 import { type DashboardLogin, SESSION_HEADER } from "../wire/stream.js";
@@ -6,8 +6,8 @@ import { type DashboardLogin, SESSION_HEADER } from "../wire/stream.js";
 const JSON_BODY = { "content-type": "application/json" };
 
 async function read<T>(path: string): Promise<T | null> {
-  const answer = await fetch(path, { headers: { accept: "application/json" } });
-  return answer.ok ? ((await answer.json()) as T) : null;
+  const response = await fetch(path, { headers: { accept: "application/json" } });
+  return response.ok ? ((await response.json()) as T) : null;
 }
 
 export function serverLife(uuid: string): Promise<ServerLife | null> {
@@ -20,8 +20,8 @@ export function requestBodies(id: string): Promise<RequestBodies | null> {
 
 /** Whether user and password are right. */
 export async function enter(login: DashboardLogin): Promise<boolean> {
-  const answer = await fetch("/window/session", { method: "POST", headers: JSON_BODY, body: JSON.stringify(login) });
-  return answer.ok;
+  const response = await fetch("/window/session", { method: "POST", headers: JSON_BODY, body: JSON.stringify(login) });
+  return response.ok;
 }
 
 /** Ends the session, which the events say then. */
@@ -29,21 +29,21 @@ export async function leave(secret: string): Promise<void> {
   await fetch("/window/session", { method: "DELETE", headers: { [SESSION_HEADER]: secret } });
 }
 
-export async function act(name: string, body: ActionBody, secret: string): Promise<ActionAnswer> {
+export async function act(name: string, body: ActionBody, secret: string): Promise<ActionResponse> {
   try {
-    const answer = await fetch(`/window/actions/${encodeURIComponent(name)}`, {
+    const response = await fetch(`/window/actions/${encodeURIComponent(name)}`, {
       method: "POST",
       headers: { ...JSON_BODY, [SESSION_HEADER]: secret },
       body: JSON.stringify(body),
     });
-    const said = (await answer.json().catch(() => null)) as Partial<ActionAnswer> | null;
-    return { ...refusal(`the server answered ${answer.status}`), ...said };
+    const payload = (await response.json().catch(() => null)) as Partial<ActionResponse> | null;
+    return { ...createFailure(`the server answered ${response.status}`), ...payload };
   } catch {
-    return refusal("the server does not answer");
+    return createFailure("the server does not answer");
   }
 }
 
-const refusal = (error: string): ActionAnswer => ({
+const createFailure = (error: string): ActionResponse => ({
   ok: false,
   commands: [],
   error,

@@ -14,14 +14,14 @@ export type LiveState = "connecting" | "live" | "away" | "out";
 export class Live {
   readonly state = signal<LiveState>("connecting");
   /** When the server last said something, by its clock. */
-  readonly heardAt = signal<number | null>(null);
+  readonly lastReceivedAt = signal<number | null>(null);
   /** The server's clock. */
   readonly now = signal(Date.now());
 
   readonly #feed: Feed;
   #source: EventSource | null = null;
   #requests: EventSource | null = null;
-  #requestsWanted = false;
+  #requestsEnabled = false;
   #skew = 0;
   #again: number | undefined;
 
@@ -33,14 +33,14 @@ export class Live {
   }
 
   /** Requests come only while somebody looks at them. */
-  wantRequests(wanted: boolean): void {
-    this.#requestsWanted = wanted;
+  wantRequests(enabled: boolean): void {
+    this.#requestsEnabled = enabled;
     this.#followRequests();
   }
 
   /** Where the browser does not connect again by itself, the next greeting of the first connection has it try again. */
   #followRequests(): void {
-    if (!this.#requestsWanted) {
+    if (!this.#requestsEnabled) {
       this.#requests?.close();
       this.#requests = null;
     } else if (this.#requests === null || this.#requests.readyState === EventSource.CLOSED) {
@@ -68,11 +68,11 @@ export class Live {
       this.#followRequests();
     });
     this.#on(source, "message", (message) => {
-      this.heardAt.value = message.at;
+      this.lastReceivedAt.value = message.at;
       this.#feed.message(message);
     });
     this.#on(source, "ready", () => {
-      this.heardAt.value = this.now.value;
+      this.lastReceivedAt.value = this.now.value;
       this.#feed.ready();
     });
     this.#on(source, "bye", () => {
@@ -106,11 +106,11 @@ export class Live {
   }
 
   async #tryAgain(source: EventSource): Promise<void> {
-    const answer = await fetch("/window/session").catch(() => null);
+    const response = await fetch("/window/session").catch(() => null);
     if (source !== this.#source) {
       return;
     }
-    if (answer?.status === 401) {
+    if (response?.status === 401) {
       this.state.value = "out";
     } else {
       this.state.value = "away";

@@ -1,7 +1,7 @@
 import type { Inside } from "../../control-plane/extension.js";
 import { withoutSecrets } from "../../control-plane/request-log/rendered-target.js";
 import { serviceNameOf } from "../../control-plane/request-log/service-names.js";
-import type { AnsweredRequest } from "../../control-plane/request-log/watched-requests.js";
+import type { HandledRequest } from "../../control-plane/request-log/watched-requests.js";
 import { withoutSecretFields } from "../../control-plane/request-log/without-secrets.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { Feed } from "../feed/feed.js";
@@ -9,15 +9,15 @@ import type { RequestBodies, RequestRow } from "../wire/request-rows.js";
 import type { DashboardRow } from "../wire/stream.js";
 
 /** Characters of all that is kept, and of one body. */
-const MOST = 1024 * 1024;
-const MOST_BODY = 64 * 1024;
+const MAX_TOTAL_CHARS = 1024 * 1024;
+const MAX_BODY_CHARS = 64 * 1024;
 /** Characters that a request has besides its bodies, about. */
 const ROW = 400;
 /** Ids of a request that it can be found by, beside those in its path. */
-const MOST_IDS = 20;
+const MAX_IDS = 20;
 const UUID = /\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/g;
 
-interface Kept {
+interface RetainedRequest {
   readonly row: RequestRow;
   readonly body: string | null;
   readonly answer: string | null;
@@ -37,7 +37,7 @@ export class RequestRing {
   /** What ids begin with, so that a page that has seen this cluster before its restart mixes nothing up. */
   readonly #life: string;
   /** By id, oldest first. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #retained = new Map<string, RetainedRequest>();
   #size = 0;
   #last = 0;
   #stop: (() => void) | undefined;
@@ -45,7 +45,7 @@ export class RequestRing {
   constructor(deps: RingDeps) {
     this.#deps = deps;
     this.#life = deps.runtime.random.hex(4);
-    this.feed = new Feed(deps.runtime, (_kind, id) => this.#kept.get(id)?.row);
+    this.feed = new Feed(deps.runtime, (_kind, id) => this.#retained.get(id)?.row);
   }
 
   begin(): void {
@@ -55,29 +55,29 @@ export class RequestRing {
   end(): void {
     this.#stop?.();
     this.#stop = undefined;
-    this.#kept.clear();
+    this.#retained.clear();
     this.#size = 0;
     this.feed.clear();
   }
 
   *rows(): Generator<DashboardRow> {
-    for (const [key, { row }] of this.#kept) {
+    for (const [key, { row }] of this.#retained) {
       yield { kind: "request", key, value: row };
     }
   }
 
   bodies(id: string): RequestBodies | undefined {
-    const found = this.#kept.get(id);
+    const found = this.#retained.get(id);
     return found && { ...found.row, body: indented(found.body), answer: indented(found.answer) };
   }
 
-  readonly #hear = ({ mount, request, response, milliseconds }: AnsweredRequest): void => {
+  readonly #hear = ({ mount, request, response, milliseconds }: HandledRequest): void => {
     const { headers, method, path, query } = request;
     const token = headers["x-auth-token"];
     const issued = response.headers["x-subject-token"];
     const caller = [token, issued].map((each) => each && this.#deps.inside.whose(each)).find((each) => each);
     const body = textOf(request.body, headers["content-type"]);
-    const answer = textOf(wholeOf(response), response.headers["content-type"]);
+    const responseBody = textOf(joinBody(response), response.headers["content-type"]);
     this.#last += 1;
     const id = `${this.#life}-${this.#last}`;
     const row: RequestRow = {
@@ -92,29 +92,29 @@ export class RequestRing {
       globalRequestId: headers["x-openstack-request-id"]?.slice(0, 100) ?? null,
       user: caller ? caller.userName : null,
       project: caller ? caller.projectName : null,
-      hasBody: body !== null || answer !== null,
-      about: idsIn(body, answer),
+      hasBody: body !== null || responseBody !== null,
+      about: idsIn(body, responseBody),
     };
-    const size = ROW + row.path.length + row.about.join().length + (body?.length ?? 0) + (answer?.length ?? 0);
-    this.#kept.set(id, { row, body, answer, size });
+    const size = ROW + row.path.length + row.about.join().length + (body?.length ?? 0) + (responseBody?.length ?? 0);
+    this.#retained.set(id, { row, body, answer: responseBody, size });
     this.#size += size;
-    for (const [oldest, { size: freed }] of this.#kept) {
-      if (this.#size <= MOST) {
+    for (const [oldest, { size: freed }] of this.#retained) {
+      if (this.#size <= MAX_TOTAL_CHARS) {
         break;
       }
-      this.#kept.delete(oldest);
+      this.#retained.delete(oldest);
       this.#size -= freed;
     }
     this.feed.changed("request", id);
   };
 }
 
-function idsIn(...texts: readonly (string | null)[]): readonly string[] {
+function idsIn(...bodies: readonly (string | null)[]): readonly string[] {
   const ids = new Set<string>();
-  for (const text of texts) {
+  for (const text of bodies) {
     for (const [id] of text?.matchAll(UUID) ?? []) {
       ids.add(id);
-      if (ids.size === MOST_IDS) {
+      if (ids.size === MAX_IDS) {
         return [...ids];
       }
     }
@@ -124,12 +124,12 @@ function idsIn(...texts: readonly (string | null)[]): readonly string[] {
 
 /** What is kept of a body: JSON that is not too long. It is read, and its secrets are hidden, when somebody asks for it. */
 function textOf(text: string, type: string | undefined): string | null {
-  return text === "" || text.length > MOST_BODY || (type !== undefined && !/json/.test(type)) ? null : text;
+  return text === "" || text.length > MAX_BODY_CHARS || (type !== undefined && !/json/.test(type)) ? null : text;
 }
 
 /** What is in too many pieces is not put together. */
-function wholeOf({ body, pieces = [body] }: AnsweredRequest["response"]): string {
-  return pieces.reduce((sum, piece) => sum + piece.length, 0) > MOST_BODY ? "" : pieces.join("");
+function joinBody({ body, pieces = [body] }: HandledRequest["response"]): string {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0) > MAX_BODY_CHARS ? "" : pieces.join("");
 }
 
 function indented(text: string | null): string | null {

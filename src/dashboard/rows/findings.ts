@@ -62,21 +62,21 @@ export class Findings {
   }
 
   /** Compares a host's guests, just read, with the servers that the records put there. Undefined: they are not known. */
-  judgeHost(host: string, guests: GuestsRow | undefined): void {
+  checkHost(host: string, guests: GuestsRow | undefined): void {
     if (guests === undefined) {
       this.replace(`host ${host}`, []);
       return;
     }
     const missing = new Map(this.#store.instances.byHost(host).map((server) => [server.uuid, server]));
-    const strangers = guests.guests.filter(({ uuid }) => !missing.delete(uuid));
+    const unknownGuests = guests.guests.filter(({ uuid }) => !missing.delete(uuid));
     this.replace(`host ${host}`, [
-      ...strangers.flatMap(({ uuid, name }) => this.#guest(host, uuid, name)),
+      ...unknownGuests.flatMap(({ uuid, name }) => this.#guest(host, uuid, name)),
       ...[...missing.values()].flatMap((server) => this.#server(host, server)),
     ]);
   }
 
   /** Says so when a consumer holds something for nobody. @param row undefined: it holds nothing */
-  judgeConsumer(uuid: string, row: ConsumerRow | undefined): void {
+  checkConsumer(uuid: string, row: ConsumerRow | undefined): void {
     if (row?.type !== "stale") {
       this.replace(`consumer ${uuid}`, []);
       return;
@@ -96,7 +96,7 @@ export class Findings {
    * Compares the providers of which a server that nothing is being done to holds something with its host: it may hold nothing, so that
    * its room is given to others, or another host as well.
    */
-  judgeHolding(uuid: string, providers: readonly string[]): void {
+  checkServerAllocations(uuid: string, providers: readonly string[]): void {
     const server = this.#store.instances.get(uuid);
     const subject = `holding ${uuid}`;
     if (server === null || server.host === null || !this.#isAtRest(server, server.host)) {

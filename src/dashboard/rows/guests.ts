@@ -132,8 +132,8 @@ export class Guests {
     if (guests !== undefined) {
       return { from: "folder", guests };
     }
-    const said = await ask(host);
-    return said === undefined ? undefined : { from: "agent", guests: said };
+    const reported = await ask(host);
+    return reported === undefined ? undefined : { from: "agent", guests: reported };
   }
 
   #note(host: string, { from, guests }: Pick<GuestsRow, "from" | "guests">): void {

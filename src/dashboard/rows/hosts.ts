@@ -7,9 +7,9 @@ import type { HostRow } from "../wire/host-rows.js";
 
 const BINARY = "nova-compute";
 /** With which an agent ends that refuses to start. */
-const REFUSED = 3;
+const REJECTED_EXIT_CODE = 3;
 /** Nodes of a host that are named. */
-const MOST_NODES = 100;
+const MAX_NODES = 100;
 
 interface HostsDeps {
   readonly store: Store;
@@ -32,7 +32,7 @@ export class Hosts {
   readonly #nameById = new Map<number, string>();
   readonly #aggregates = new Map<string, readonly string[]>();
   /** Whether a host was up when it was read last, and what that goes by. */
-  readonly #lives = new Map<string, { readonly up: boolean; readonly service: Service }>();
+  readonly #liveness = new Map<string, { readonly up: boolean; readonly service: Service }>();
 
   constructor(deps: HostsDeps) {
     this.#deps = deps;
@@ -40,7 +40,7 @@ export class Hosts {
 
   /** Forgets what it knows: nobody looks. */
   clear(): void {
-    for (const map of [this.#agents, this.#nameById, this.#aggregates, this.#lives]) {
+    for (const map of [this.#agents, this.#nameById, this.#aggregates, this.#liveness]) {
       map.clear();
     }
   }
@@ -58,7 +58,7 @@ export class Hosts {
     const { store } = this.#deps;
     const service = store.services.getByHost(host, BINARY);
     if (service === null) {
-      this.#lives.delete(host);
+      this.#liveness.delete(host);
       const agent = this.#agents.get(host);
       return agent === undefined ? undefined : { ...NEVER_SERVED, host, agent: agent.state, reason: agent.reason };
     }
@@ -95,19 +95,19 @@ export class Hosts {
   /** The hosts that have come up or gone down by the time alone since they were read. */
   turned(): readonly string[] {
     const options = this.#upOptions();
-    return [...this.#lives].flatMap(([host, { up, service }]) => (isUp(service, options) === up ? [] : [host]));
+    return [...this.#liveness].flatMap(([host, { up, service }]) => (isUp(service, options) === up ? [] : [host]));
   }
 
   /** The host's service has changed. True: in more than its heartbeats. */
   noteHeartbeat(host: string): boolean {
     const service = this.#deps.store.services.getByHost(host, BINARY);
-    const before = this.#lives.get(host);
+    const before = this.#liveness.get(host);
     if (service === null || before === undefined) {
       return true;
     }
     const up = isUp(service, this.#upOptions());
-    this.#lives.set(host, { up, service });
-    return up !== before.up || standingOf(service) !== standingOf(before.service);
+    this.#liveness.set(host, { up, service });
+    return up !== before.up || toStatusKey(service) !== toStatusKey(before.service);
   }
 
   /** @returns the hosts of which something else is known now */
@@ -115,7 +115,7 @@ export class Hosts {
     const now = new Map(
       rows.map(({ host, state, reason, exitCode }): [string, Agent] => [
         host,
-        { state: state === "failed" && exitCode === REFUSED ? "refused" : state, reason },
+        { state: state === "failed" && exitCode === REJECTED_EXIT_CODE ? "refused" : state, reason },
       ]),
     );
     const changed = [...new Set([...this.#agents.keys(), ...now.keys()])].filter((host) => {
@@ -153,7 +153,7 @@ export class Hosts {
     const { host } = service;
     const up = isUp(service, this.#upOptions());
     this.#nameById.set(service.id, host);
-    this.#lives.set(host, { up, service });
+    this.#liveness.set(host, { up, service });
     const agent = this.#agents.get(host);
     const reasons = [service.disabled ? service.disabledReason : null, agent?.reason ?? null];
     return {
@@ -166,7 +166,7 @@ export class Hosts {
       agent: agent?.state ?? null,
       zone: service.availabilityZone,
       aggregates: this.#aggregates.get(host) ?? [],
-      nodes: store.computeNodes.uuidsOf(host, MOST_NODES),
+      nodes: store.computeNodes.uuidsOf(host, MAX_NODES),
       faults: faults(host),
       version: service.version,
       release: releaseOf(service.version),
@@ -193,7 +193,7 @@ const NEVER_SERVED: Omit<HostRow, "host" | "agent" | "reason"> = {
 };
 
 /** What a person reads of a service, but for its heartbeats. */
-function standingOf({ disabled, disabledReason, forcedDown, version, availabilityZone }: Service): string {
+function toStatusKey({ disabled, disabledReason, forcedDown, version, availabilityZone }: Service): string {
   return JSON.stringify([disabled, disabledReason, forcedDown, version, availabilityZone]);
 }
 

@@ -19,7 +19,7 @@ export class Moves {
   /** Undefined: it has ended. */
   read(uuid: string): MigrationRow | undefined {
     const migration = this.#store.migrations.getByUuid(uuid);
-    return migration !== null && isShown(migration) ? this.#row(migration) : undefined;
+    return migration !== null && isVisible(migration) ? this.#row(migration) : undefined;
   }
 
   all(): readonly MigrationRow[] {
@@ -35,7 +35,7 @@ export class Moves {
   }
 }
 
-function isShown({ status, migrationType, deleted }: Migration): boolean {
+function isVisible({ status, migrationType, deleted }: Migration): boolean {
   return (
     deleted === 0 &&
     (!FINAL_MIGRATION_STATUSES.includes(status) || (migrationType === "evacuation" && status === "done"))

@@ -7,19 +7,19 @@ export interface Shelved {
   readonly scenario: ReadonlyMap<string, Rows["scenario"]>;
 }
 
-export const SHELVES = ["edit", "snapshot", "scenario"] as const;
+export const SAVED_ITEM_KINDS = ["edit", "snapshot", "scenario"] as const;
 
-export type ReadShelves = () => Promise<Shelved>;
+export type ReadSavedItems = () => Promise<Shelved>;
 
 const NOTHING: Shelved = { edit: new Map(), snapshot: new Map(), scenario: new Map() };
 
 /** What can be applied, restored and run, as it was when it was read last. */
-export class Shelves {
-  readonly #read: ReadShelves;
+export class SavedItems {
+  readonly #read: ReadSavedItems;
   readonly #onChange: (kind: keyof Shelved, key: string) => void;
   #known = NOTHING;
 
-  constructor(read: ReadShelves, onChange: (kind: keyof Shelved, key: string) => void) {
+  constructor(read: ReadSavedItems, onChange: (kind: keyof Shelved, key: string) => void) {
     this.#read = read;
     this.#onChange = onChange;
   }
@@ -37,7 +37,7 @@ export class Shelves {
     const before = this.#known;
     const now = await this.#read().catch(() => before);
     this.#known = now;
-    for (const kind of SHELVES) {
+    for (const kind of SAVED_ITEM_KINDS) {
       for (const key of new Set([...before[kind].keys(), ...now[kind].keys()])) {
         this.#onChange(kind, key);
       }

@@ -2,12 +2,12 @@ import type { Inside } from "../../control-plane/extension.js";
 import { requestToken } from "../../placement-client/access/identity-v3.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { ServiceRequest, ServiceResponse } from "../../runtime/service.js";
-import { refusal } from "../responses.js";
+import { errorResponse } from "../responses.js";
 
 /** Wrong passwords in {@link WITHIN} milliseconds after which none is looked at. */
-const MOST_FAILURES = 10;
+const MAX_FAILURES = 10;
 const WITHIN = 60_000;
-const MOST_BODY = 4_096;
+const MAX_BODY_CHARS = 4_096;
 /** The project of `clouds.yaml`. */
 const PROJECT = "admin";
 
@@ -24,15 +24,15 @@ export class Login {
   }
 
   /** The answer to who may not look; undefined: it is an administrator. */
-  async refuses({ body }: ServiceRequest): Promise<ServiceResponse | undefined> {
+  async checkCredentials({ body }: ServiceRequest): Promise<ServiceResponse | undefined> {
     const now = this.#runtime.clock.monotonic();
     this.#failures = this.#failures.filter((at) => now - at < WITHIN);
-    if (this.#failures.length >= MOST_FAILURES) {
-      return refusal(429, "too many wrong passwords: wait a minute, or use compute-cluster open");
+    if (this.#failures.length >= MAX_FAILURES) {
+      return errorResponse(429, "too many wrong passwords: wait a minute, or use compute-cluster open");
     }
-    const given = namesIn(body);
-    if (given === undefined) {
-      return refusal(400, "expected JSON with user and password");
+    const credentials = namesIn(body);
+    if (credentials === undefined) {
+      return errorResponse(400, "expected JSON with user and password");
     }
     // Counted before the answer is there, so that many at once are no way around it.
     this.#failures = [...this.#failures, now];
@@ -40,12 +40,12 @@ export class Login {
     const { token } = await requestToken(
       this.#runtime.http,
       `${this.#inside.url()}/identity/v3`,
-      { kind: "password", user: { name: given.user, domain }, password: given.password },
+      { kind: "password", user: { name: credentials.user, domain }, password: credentials.password },
       { kind: "project", name: PROJECT, domain },
     );
     const caller = token === undefined ? undefined : this.#inside.whose(token);
     if (caller?.roles.includes("admin") !== true) {
-      return refusal(401, "the name or the password is wrong, or the user is no administrator of this cluster");
+      return errorResponse(401, "the name or the password is wrong, or the user is no administrator of this cluster");
     }
     this.#failures = this.#failures.filter((at) => at !== now);
     return undefined;
@@ -53,7 +53,7 @@ export class Login {
 }
 
 function namesIn(body: string): { readonly user: string; readonly password: string } | undefined {
-  if (body.length > MOST_BODY) {
+  if (body.length > MAX_BODY_CHARS) {
     return undefined;
   }
   try {

@@ -34,7 +34,7 @@ export function foreignFetch({ headers }: Pick<ServiceRequest, "headers">): stri
 }
 
 /** On every answer of the window: scripts, styles and data of its own alone, in no frame, and nothing that a browser guesses. */
-export const DOOR_HEADERS = {
+export const SECURITY_HEADERS = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
     "frame-ancestors 'none'; base-uri 'none'; form-action 'self'",

@@ -3,11 +3,11 @@ import type { Random } from "../../runtime/random.js";
 
 /** Milliseconds for which a one-time key is good. */
 const KEY_LIFE = 60_000;
-const MOST_KEYS = 20;
+const MAX_KEYS = 20;
 /** Milliseconds of a session, whatever is done in it. */
 const SESSION_LIFE = 12 * 3_600_000;
 /** Sessions at a time; the oldest one ends for a new one. */
-const MOST_SESSIONS = 50;
+const MAX_SESSIONS = 50;
 
 export interface Session {
   /** What what changes something has to name, beside the cookie. */
@@ -18,7 +18,7 @@ export interface Session {
   readonly ended: AbortSignal;
 }
 
-interface Kept extends Session {
+interface ActiveSession extends Session {
   readonly until: number;
   readonly end: AbortController;
 }
@@ -29,7 +29,7 @@ export class Sessions {
   readonly #random: Pick<Random, "hex">;
   readonly #keys = new Map<string, { readonly until: number; readonly readOnly: boolean }>();
   /** By cookie, oldest first. */
-  readonly #sessions = new Map<string, Kept>();
+  readonly #sessions = new Map<string, ActiveSession>();
 
   constructor(clock: Pick<Clock, "monotonic">, random: Pick<Random, "hex">) {
     this.#clock = clock;
@@ -41,7 +41,7 @@ export class Sessions {
     const key = this.#random.hex(32);
     this.#keys.set(key, { until: this.#clock.monotonic() + KEY_LIFE, readOnly });
     for (const [old, { until }] of this.#keys) {
-      if (this.#keys.size > MOST_KEYS || until < this.#clock.monotonic()) {
+      if (this.#keys.size > MAX_KEYS || until < this.#clock.monotonic()) {
         this.#keys.delete(old);
       }
     }
@@ -62,7 +62,7 @@ export class Sessions {
     const until = this.#clock.monotonic() + SESSION_LIFE;
     this.#sessions.set(cookie, { secret: this.#random.hex(32), readOnly, until, end, ended: end.signal });
     for (const old of this.#sessions.keys()) {
-      if (this.#sessions.size <= MOST_SESSIONS) {
+      if (this.#sessions.size <= MAX_SESSIONS) {
         break;
       }
       this.end(old, "too many browsers look at this cluster: the session that was begun first has ended");

@@ -28,7 +28,7 @@ export interface ActionField {
 /** The body of an action: the values of its fields. */
 export type ActionBody = Readonly<Record<string, string | boolean>>;
 
-export interface ActionAnswer {
+export interface ActionResponse {
   readonly ok: boolean;
   /** The command lines that do the same, quoted for a shell. */
   readonly commands: readonly string[];

@@ -1,7 +1,12 @@
 import type { AgentMethod, AgentMethods } from "../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { CallTools } from "../conductor-calls/calls.js";
-import { carried, imageToSend, instanceInHand, migrationInHand } from "../conductor-calls/message-objects.js";
+import {
+  getMessageArgument,
+  imageToSend,
+  instanceInHand,
+  migrationInHand,
+} from "../conductor-calls/message-objects.js";
 import { NotImplementedHere } from "../messages/failures.js";
 import { readLiveMigrateData, readSourceCheck, writeLiveMigrateData } from "../objects/live-migrate-data.js";
 
@@ -23,19 +28,22 @@ const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
       args: {
         ...move,
         image: imageToSend(move.instance, tools),
-        flavor: carried("flavor", tools) ?? newFlavor,
-        clean_shutdown: carried("clean_shutdown", tools) ?? true,
-        request_spec: carried("request_spec", tools),
+        flavor: getMessageArgument("flavor", tools) ?? newFlavor,
+        clean_shutdown: getMessageArgument("clean_shutdown", tools) ?? true,
+        request_spec: getMessageArgument("request_spec", tools),
       },
     };
   },
   finish_resize: async ({ instanceUuid, migrationId, diskInfo }, tools) => {
     const move = await ofMove(instanceUuid, migrationId, tools);
     const image = imageToSend(move.instance, tools);
-    return { args: { ...move, disk_info: diskInfo, image, request_spec: carried("request_spec", tools) } };
+    return { args: { ...move, disk_info: diskInfo, image, request_spec: getMessageArgument("request_spec", tools) } };
   },
   finish_revert_resize: async ({ instanceUuid, migrationId }, tools) => ({
-    args: { ...(await ofMove(instanceUuid, migrationId, tools)), request_spec: carried("request_spec", tools) },
+    args: {
+      ...(await ofMove(instanceUuid, migrationId, tools)),
+      request_spec: getMessageArgument("request_spec", tools),
+    },
   }),
   confirm_resize: async ({ instanceUuid, migrationId }, tools) => ({
     args: await ofMove(instanceUuid, migrationId, tools),
@@ -50,14 +58,14 @@ const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
     args: {
       instance: await instanceInHand(instanceUuid, tools),
       disk: null,
-      migrate_data: writeLiveMigrateData(data, carried("migrate_data", tools), tools.nova.profile),
+      migrate_data: writeLiveMigrateData(data, getMessageArgument("migrate_data", tools), tools.nova.profile),
     },
     long: true,
   }),
   post_live_migration_at_destination: async ({ instanceUuid }, tools) => ({
     args: {
       instance: await instanceInHand(instanceUuid, tools),
-      block_migration: carried("block_migration", tools) ?? false,
+      block_migration: getMessageArgument("block_migration", tools) ?? false,
     },
     long: true,
   }),
@@ -68,7 +76,7 @@ const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
       destroy_disks: destroyDisks,
       migrate_data: writeLiveMigrateData(
         guestGoes ? { ...data, guestGoes } : data,
-        carried("migrate_data", tools),
+        getMessageArgument("migrate_data", tools),
         tools.nova.profile,
       ),
     },

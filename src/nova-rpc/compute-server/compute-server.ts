@@ -7,14 +7,14 @@ import type { Logger } from "../../runtime/logger.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { UnsupportedRequest } from "../messages/failures.js";
 import type { MessageScopes } from "../messages/message-scope.js";
-import { type AnswerAddress, type OsloRequest, openMessage } from "../messages/oslo-message.js";
+import { type OsloRequest, openMessage, type ReplyAddress } from "../messages/oslo-message.js";
 import { RecentIds } from "../messages/recent-ids.js";
 import { requestIdOf } from "../messages/request-context.js";
 import { RowsInHand } from "../messages/rows-in-hand.js";
 import type { Rpc } from "../messages/rpc.js";
 import { type NovaObject, type ObjectData, objectOf } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
-import { JudgedAsCarried } from "./evaluated-records.js";
+import { TrustedMessages } from "./evaluated-records.js";
 import type { InboundTools } from "./parameters.js";
 import { type Inbound, SERVED } from "./served-methods.js";
 import { UNSERVED } from "./unserved-methods.js";
@@ -54,12 +54,12 @@ type AnyHandler = (params: never, context: RequestContext) => Promise<unknown>;
 export class ComputeServer {
   readonly #options: ComputeServerOptions;
   readonly #recent: RecentIds;
-  readonly #judged: JudgedAsCarried;
+  readonly #trustedMessages: TrustedMessages;
 
   constructor(options: ComputeServerOptions) {
     this.#options = options;
     this.#recent = new RecentIds(options.runtime.clock);
-    this.#judged = new JudgedAsCarried(() => options.runtime.clock.monotonic());
+    this.#trustedMessages = new TrustedMessages(() => options.runtime.clock.monotonic());
     for (const method of [...KNOWN, OTHER]) {
       options.observer.message("in", method, 0);
     }
@@ -95,13 +95,13 @@ export class ComputeServer {
 
   async #serve(request: OsloRequest): Promise<void> {
     const { host, rpc, scopes, runtime } = this.#options;
-    const { method, args, context, answer } = request;
+    const { method, args, context, reply } = request;
     const logger = runtime.logger.child({ request_id: requestIdOf(context), host });
-    const stopSigns = answer === null ? () => {} : this.#giveSigns(answer, logger);
+    const stopSigns = reply === null ? () => {} : this.#giveSigns(reply, logger);
     let outcome: { readonly result: unknown } | { readonly error: unknown };
     try {
       const rows = new RowsInHand(args, () => runtime.clock.monotonic());
-      this.#judged.offer(method, args, rows);
+      this.#trustedMessages.offer(method, args, rows);
       const scope = { context, method, args, unsaved: unsavedOf(args), rows };
       outcome = { result: await scopes.run(scope, () => this.#carryOut(request)) };
     } catch (error) {
@@ -110,8 +110,8 @@ export class ComputeServer {
     } finally {
       stopSigns();
     }
-    if (answer !== null) {
-      await rpc.answer(answer, outcome);
+    if (reply !== null) {
+      await rpc.sendReply(reply, outcome);
     }
   }
 
@@ -121,7 +121,7 @@ export class ComputeServer {
     if (request.namespace === "baseapi") {
       return baseApi(request);
     }
-    this.#refuseVersion(request);
+    this.#assertVersion(request);
     if (Object.hasOwn(UNSERVED, method)) {
       return UNSERVED[method]?.(args);
     }
@@ -147,7 +147,7 @@ export class ComputeServer {
     return result(inbound.method, value, request);
   }
 
-  #refuseVersion({ version, method, namespace }: OsloRequest): void {
+  #assertVersion({ version, method, namespace }: OsloRequest): void {
     const [major, minor] = version.split(".").map(Number);
     const { computeRpcMinor } = this.#options.profile();
     if (namespace !== null || major !== 6 || minor === undefined || minor > computeRpcMinor) {
@@ -158,14 +158,14 @@ export class ComputeServer {
     }
   }
 
-  #contextOf({ context, method, answer }: OsloRequest): RequestContext {
+  #contextOf({ context, method, reply }: OsloRequest): RequestContext {
     const { clock } = this.#options.runtime;
     // A caller that gets signs of life waits on.
-    const waitsOn = answer === null || answer.monitorTimeout !== null;
+    const waitsOn = reply === null || reply.monitorTimeout !== null;
     const deadline = waitsOn ? Number.POSITIVE_INFINITY : clock.monotonic() + RPC_RESPONSE_TIMEOUT;
     return {
       requestId: requestIdOf(context),
-      refuseGivenUp: () => {
+      assertCallerWaiting: () => {
         if (clock.monotonic() >= deadline) {
           throw new MessagingTimeout(`whoever asked to ${method} has given up waiting: nothing is done`, { method });
         }
@@ -174,16 +174,16 @@ export class ComputeServer {
   }
 
   /** While a call is under way, twice as often as its caller wants to hear. */
-  #giveSigns(answer: AnswerAddress, logger: Logger): () => void {
+  #giveSigns(reply: ReplyAddress, logger: Logger): () => void {
     const { rpc, runtime } = this.#options;
-    const { monitorTimeout } = answer;
+    const { monitorTimeout } = reply;
     if (monitorTimeout === null) {
       return () => {};
     }
     let cancel = () => {};
     const later = () => {
       cancel = runtime.timers.after(Math.max(monitorTimeout * 1000, SHORTEST_SILENCE) / 2, () => {
-        rpc.giveSign(answer).catch((err: unknown) => logger.debug("a sign of life was not sent", { err }));
+        rpc.giveSign(reply).catch((err: unknown) => logger.debug("a sign of life was not sent", { err }));
         later();
       });
     };

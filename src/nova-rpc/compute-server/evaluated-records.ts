@@ -2,9 +2,9 @@ import { isObject } from "../../runtime/is-object.js";
 import type { RowsInHand } from "../messages/rows-in-hand.js";
 
 /** Most moves that are remembered. */
-const MOST = 1_000;
+const MAX_PREPARED_MOVES = 1_000;
 /** Milliseconds for which a move is remembered: less than a host is silent before Nova calls it down. */
-const KEPT = 30_000;
+const PREPARED_TTL_MS = 30_000;
 
 /**
  * Messages that are judged by the records in them, without a second look. Their sender has read these for them, and what comes next
@@ -12,7 +12,7 @@ const KEPT = 30_000;
  * migration, which only the source moves on; a build and a finish begin with a save that is refused when the instance has another
  * task. A finish that comes late, as to an agent that was suspended, is looked into.
  */
-export class JudgedAsCarried {
+export class TrustedMessages {
   /** When this process has prepared which moves; each comes back once: a repeated message is looked into. */
   readonly #prepared = new Map<number, number>();
   readonly #now: () => number;
@@ -49,13 +49,13 @@ export class JudgedAsCarried {
   #takeBack(id: number): boolean {
     const at = this.#prepared.get(id) ?? Number.NEGATIVE_INFINITY;
     this.#prepared.delete(id);
-    return this.#now() - at <= KEPT;
+    return this.#now() - at <= PREPARED_TTL_MS;
   }
 
   #prepare(id: number): void {
     this.#prepared.set(id, this.#now());
     const [oldest] = this.#prepared.keys();
-    if (this.#prepared.size > MOST && oldest !== undefined) {
+    if (this.#prepared.size > MAX_PREPARED_MOVES && oldest !== undefined) {
       this.#prepared.delete(oldest);
     }
   }

@@ -5,7 +5,7 @@ import {
   type InstanceParams,
 } from "../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
-import { MOST } from "../../records/field.js";
+import { MAX_INTEGER } from "../../records/field.js";
 import { isObject } from "../../runtime/is-object.js";
 import { FLAVOR_OBJECT } from "../objects/flavor.js";
 import { readLiveMigrateData } from "../objects/live-migrate-data.js";
@@ -92,20 +92,20 @@ const READERS: { readonly [P in Parameter]: Reader<ValueOf<P>> } = {
 };
 
 /** Undefined: the parameter is left out. */
-type Given<M extends PlainMethod> = {
+type ParameterOverrides<M extends PlainMethod> = {
   readonly [P in keyof ParamsOf<AgentMethods, M>]?: ParamsOf<AgentMethods, M>[P] | undefined;
 };
 
-/** @param given parameters that this method's arguments have in another way */
+/** @param overrides parameters that this method's arguments have in another way */
 export async function readParameters<M extends PlainMethod>(
   method: M,
   args: Arguments,
   tools: InboundTools,
-  given: Given<M> = {},
+  overrides: ParameterOverrides<M> = {},
 ): Promise<ParamsOf<AgentMethods, M>> {
   const entries: [string, unknown][] = [];
   for (const name of Object.keys(AGENT_METHODS[method].params) as Parameter[]) {
-    const value = name in given ? given[name as keyof Given<M>] : await READERS[name](args, tools);
+    const value = name in overrides ? overrides[name as keyof ParameterOverrides<M>] : await READERS[name](args, tools);
     if (value !== undefined) {
       entries.push([name, value]);
     }
@@ -159,5 +159,5 @@ function lineCount(length: unknown): number | null {
     return null;
   }
   const lines = Math.trunc(Number(length));
-  return Number.isSafeInteger(lines) && Math.abs(lines) <= MOST ? lines : 0;
+  return Number.isSafeInteger(lines) && Math.abs(lines) <= MAX_INTEGER ? lines : 0;
 }

@@ -30,8 +30,8 @@ type Translate = (args: Arguments, tools: InboundTools) => Translated | Promise<
 /** Methods that need more than each parameter read from the arguments, and those that the agent has under another name or not at all. */
 const OTHERWISE = {
   build_and_run_instance: async (args, tools) => {
-    const given = { unservable: unservable(args, tools) ?? undefined };
-    return inbound("build_and_run_instance", await readParameters("build_and_run_instance", args, tools, given));
+    const overrides = { unservable: unservable(args, tools) ?? undefined };
+    return inbound("build_and_run_instance", await readParameters("build_and_run_instance", args, tools, overrides));
   },
   rebuild_instance: async (args, tools) => {
     const data = objectOf(args.instance, "Instance")["nova_object.data"];
@@ -68,9 +68,9 @@ const OTHERWISE = {
       return null;
     }
     const { guestGoes, ...data } = readLiveMigrateData(args.migrate_data);
-    const given = { migrationId, data, ...(guestGoes === true ? { guestGoes } : {}) };
+    const overrides = { migrationId, data, ...(guestGoes === true ? { guestGoes } : {}) };
     const method = "rollback_live_migration_at_destination";
-    return inbound(method, await readParameters(method, args, tools, given));
+    return inbound(method, await readParameters(method, args, tools, overrides));
   },
   drop_move_claim_at_destination: async (args, tools) => {
     const instanceUuid = uuidOf(args.instance);

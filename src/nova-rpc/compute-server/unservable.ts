@@ -50,10 +50,10 @@ function attachedVolumes(mapping: unknown): readonly string[] {
 }
 
 function networks(requested: unknown): readonly string[] {
-  const asked = objectsIn(requested, "NetworkRequestList")
+  const requestedNetworks = objectsIn(requested, "NetworkRequestList")
     .map(({ network_id: network, port_id: port }) => ({ network, port }))
     .filter(({ network, port }) => network !== "none" || (port ?? null) !== null);
-  const names = asked.map(({ network, port }) =>
+  const names = requestedNetworks.map(({ network, port }) =>
     typeof port === "string" ? `port ${port}` : network === "auto" ? "any network" : `network ${String(network)}`,
   );
   // What to do comes first: the fault of an instance is cut at 255 characters.
@@ -66,11 +66,11 @@ function networks(requested: unknown): readonly string[] {
 }
 
 function volumes(mapping: unknown): readonly string[] {
-  const asked = volumesIn(mapping);
-  return asked.length === 0
+  const requestedVolumes = volumesIn(mapping);
+  return requestedVolumes.length === 0
     ? []
     : [
-        `this host attaches no volumes, and ${asked.length} of them are asked for: boot the server from its image alone`,
+        `this host attaches no volumes, and ${requestedVolumes.length} of them are asked for: boot the server from its image alone`,
       ];
 }
 
@@ -80,20 +80,20 @@ function volumesIn(mapping: unknown): readonly unknown[] {
 
 /** All else that a flavor or an image may ask for; what is not loaded in the instance is in what it was scheduled by. */
 function devices({ instance, request_spec: spec, accel_uuids: accelerators }: Arguments): readonly string[] {
-  const asked = isObject(spec) ? objectOf(spec)["nova_object.data"] : {};
+  const specData = isObject(spec) ? objectOf(spec)["nova_object.data"] : {};
   const { pci_requests: pci, numa_topology: numa } = {
-    ...asked,
+    ...specData,
     ...objectOf(instance, "Instance")["nova_object.data"],
   };
   const requests = isObject(pci) ? objectOf(pci)["nova_object.data"].requests : null;
-  const wanted = [
+  const unsupported = [
     ...(Array.isArray(accelerators) && accelerators.length > 0 ? ["accelerators"] : []),
     ...(Array.isArray(requests) && requests.length > 0 ? ["PCI devices"] : []),
     ...(isObject(numa) ? ["NUMA topologies or dedicated processors"] : []),
   ];
-  return wanted.length === 0
+  return unsupported.length === 0
     ? []
-    : [`this host has no ${wanted.join(" and no ")}: take a flavor and an image that ask for none`];
+    : [`this host has no ${unsupported.join(" and no ")}: take a flavor and an image that ask for none`];
 }
 
 function objectsIn(list: unknown, name: string): readonly Readonly<Record<string, unknown>>[] {

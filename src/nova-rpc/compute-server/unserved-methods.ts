@@ -42,8 +42,8 @@ function notImplemented(): never {
 }
 
 function noConsole({ console_type: type }: Arguments): never {
-  const shown = typeof type === "string" && /^[a-z-]{1,20}$/.test(type) ? ` ${type}` : "";
-  throw new ConsoleTypeUnavailable(`Unavailable console type${shown}.`);
+  const typeSuffix = typeof type === "string" && /^[a-z-]{1,20}$/.test(type) ? ` ${type}` : "";
+  throw new ConsoleTypeUnavailable(`Unavailable console type${typeSuffix}.`);
 }
 
 function ignored(): null {

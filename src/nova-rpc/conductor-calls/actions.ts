@@ -86,7 +86,7 @@ const WITHOUT_TASK: ReadonlySet<string> = new Set([
  * at before the save. What no user has asked for is no action, and is not refused.
  * @throws {UnexpectedTaskState}
  */
-export async function refuseOvertaken(uuid: string, requestId: string, tools: CallTools): Promise<void> {
+export async function assertNotSuperseded(uuid: string, requestId: string, tools: CallTools): Promise<void> {
   const actions = await actionsOf(uuid, tools);
   const own = actions.find((action) => action.requestId === requestId);
   const later = actions.find(({ id, action }) => own !== undefined && id > own.id && !WITHOUT_TASK.has(action));

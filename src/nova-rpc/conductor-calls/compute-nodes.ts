@@ -27,13 +27,13 @@ export const COMPUTE_NODE_CALLS: ConductorCalls<ComputeNodeMethod> = {
   compute_node_get_by_uuid: ({ uuid }, tools) => found(tools, "get_by_uuid", [uuid], { deleted: true }),
   compute_node_get_by_host_and_node: ({ host, node }, tools) => found(tools, "get_by_host_and_nodename", [host, node]),
   compute_node_create: async ({ host, serviceId, uuid, hypervisorHostname, resources, exclusive = false }, tools) => {
-    const refuse = (other: ComputeNode): never => {
+    const rejectDuplicate = (other: ComputeNode): never => {
       throw new DuplicateRecord(`host ${other.host} has a compute node ${hypervisorHostname}`, { takenBy: other.host });
     };
     const isOther = (node: ComputeNode): boolean => exclusive && node.host !== host;
     const before = exclusive ? (await sharers(hypervisorHostname, tools)).find(isOther) : undefined;
     if (before !== undefined) {
-      refuse(before);
+      rejectDuplicate(before);
     }
     const values = { host, serviceId, uuid, hypervisorHostname, mapped: 0, ...resources };
     const node = writeRecord(COMPUTE_NODE_OBJECT, values, tools.nova.profile);
@@ -44,7 +44,7 @@ export const COMPUTE_NODE_CALLS: ConductorCalls<ComputeNodeMethod> = {
       : undefined;
     if (older !== undefined) {
       await destroy(made, tools);
-      refuse(older);
+      rejectDuplicate(older);
     }
     return made;
   },

@@ -19,15 +19,15 @@ export function changesFlavors(changes: InstanceChanges, left: ObjectData): bool
  * All three flavors of an instance. They are one column: a conductor that gets only some of them reads the others, and thereby
  * overwrites what it got with what it had.
  * @param known the instance's, as it was read last
- * @param carried flavors that came as Nova has them, with fields that the record does not have
+ * @param messageFlavors flavors that came as Nova has them, with fields that the record does not have
  */
 export function flavorsToSave(
   changes: InstanceChanges,
   known: ObjectData,
-  carried: readonly unknown[],
+  messageFlavors: readonly unknown[],
   profile: ReleaseProfile,
 ): ObjectData {
-  const candidates = [...FLAVOR_FIELDS.map((field) => known[field]), ...carried].filter(isObject);
+  const candidates = [...FLAVOR_FIELDS.map((field) => known[field]), ...messageFlavors].filter(isObject);
   const entries = Object.entries(FLAVORS).map(([field, name]) => {
     const flavor = changes[name];
     if (flavor === undefined || flavor === null) {

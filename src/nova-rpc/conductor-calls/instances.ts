@@ -4,7 +4,7 @@ import type { Instance, InstanceChanges, TaskState, VmState } from "../../record
 import { INSTANCE_OBJECT, JOINED_FIELDS } from "../objects/instance.js";
 import { listedObjects, type NovaObject, type ObjectData, objectOf, overlaid } from "../objects/primitive.js";
 import { builtObject, fieldsOf, readRecord } from "../objects/record-object.js";
-import { refuseOvertaken } from "./actions.js";
+import { assertNotSuperseded } from "./actions.js";
 import type { CallTools, ConductorCalls } from "./calls.js";
 import { changesFlavors, flavorsToSave } from "./flavors-to-save.js";
 import { nullIf } from "./nova-conductor.js";
@@ -26,10 +26,13 @@ const LONGEST_FAULT = 255;
 
 export const INSTANCE_CALLS: ConductorCalls<InstanceCall> = {
   instance_get: async ({ uuid, readDeleted = false }, tools) => {
-    const carried = tools.scopes.current?.rows.accept("Instance", uuid);
-    if (carried !== undefined && REQUIRED.every((field) => carried["nova_object.data"][field] !== undefined)) {
-      tools.rows.noteInstance(carried);
-      return readRecord(INSTANCE_OBJECT, carried);
+    const messageInstance = tools.scopes.current?.rows.accept("Instance", uuid);
+    if (
+      messageInstance !== undefined &&
+      REQUIRED.every((field) => messageInstance["nova_object.data"][field] !== undefined)
+    ) {
+      tools.rows.noteInstance(messageInstance);
+      return readRecord(INSTANCE_OBJECT, messageInstance);
     }
     const instance = await instanceObject(uuid, tools, readDeleted);
     return instance === null ? null : record(instance, tools);
@@ -46,7 +49,7 @@ export const INSTANCE_CALLS: ConductorCalls<InstanceCall> = {
   },
   instance_save: async ({ ofRequest, ...save }, tools) => {
     if (ofRequest !== undefined) {
-      await refuseOvertaken(save.uuid, ofRequest, tools);
+      await assertNotSuperseded(save.uuid, ofRequest, tools);
     }
     return record(await saveInstance(save, tools), tools);
   },
@@ -84,8 +87,9 @@ export async function saveInstance(save: InstanceSave, tools: CallTools): Promis
   const { uuid, changes, expectedTaskState, expectedVmState, expectedHost } = save;
   if (expectedHost !== undefined) {
     // A save that is refused when the instance has another task needs only the host that the message had.
-    const told = expectedTaskState === undefined ? undefined : tools.scopes.current?.rows.fresh("Instance", uuid);
-    refuseOtherHost(told ?? (await readInstance(uuid, tools)), expectedHost);
+    const freshInstance =
+      expectedTaskState === undefined ? undefined : tools.scopes.current?.rows.fresh("Instance", uuid);
+    assertExpectedHost(freshInstance ?? (await readInstance(uuid, tools)), expectedHost);
   }
   const { profile } = tools.nova;
   const left = tools.scopes.current?.unsaved.get(uuid) ?? {};
@@ -131,8 +135,8 @@ async function readInstance(uuid: string, tools: CallTools): Promise<NovaObject>
 
 /** As it was told last, with the fields of other tables. @throws {InstanceNotFound} */
 async function rowOf(uuid: string, tools: CallTools): Promise<NovaObject> {
-  const told = tools.scopes.current?.rows.fresh("Instance", uuid);
-  return (told && tools.rows.completed(told)) ?? readInstance(uuid, tools);
+  const freshInstance = tools.scopes.current?.rows.fresh("Instance", uuid);
+  return (freshInstance && tools.rows.completed(freshInstance)) ?? readInstance(uuid, tools);
 }
 
 async function allFlavors(
@@ -142,14 +146,14 @@ async function allFlavors(
   tools: CallTools,
 ): Promise<ObjectData> {
   const known = tools.rows.completed(named(uuid, tools)) ?? (await readInstance(uuid, tools));
-  const carried = [tools.scopes.current?.args.flavor];
-  return flavorsToSave(changes, { ...known["nova_object.data"], ...left }, carried, tools.nova.profile);
+  const messageFlavors = [tools.scopes.current?.args.flavor];
+  return flavorsToSave(changes, { ...known["nova_object.data"], ...left }, messageFlavors, tools.nova.profile);
 }
 
 const named = (uuid: string, { nova }: CallTools): NovaObject => builtObject("Instance", { uuid }, nova.profile, []);
 
 /** Nova knows no such condition of a save: it is looked at before. */
-function refuseOtherHost({ "nova_object.data": { host } }: NovaObject, expected: string | null): void {
+function assertExpectedHost({ "nova_object.data": { host } }: NovaObject, expected: string | null): void {
   if ((host ?? null) !== expected) {
     throw new ObjectActionError(`Object action save failed because: host changed`, { reason: "host changed" });
   }

@@ -2,9 +2,9 @@ import { JOINED_FIELDS } from "../objects/instance.js";
 import { type NovaObject, type ObjectData, overlaid } from "../objects/primitive.js";
 
 /** Most instances whose joined fields are remembered. */
-const MOST = 2_000;
+const MAX_INSTANCES = 2_000;
 /** Milliseconds for which a service is as it was last told: somewhat longer than from one heartbeat to the next. */
-const SERVICE_KEPT = 15_000;
+const SERVICE_TTL_MS = 15_000;
 /** Beside the others, `flavor` brings these. */
 const JOINED: readonly string[] = [...JOINED_FIELDS, "old_flavor", "new_flavor"];
 
@@ -29,7 +29,7 @@ interface NodeKey {
 interface KnownService {
   readonly service: NovaObject;
   /** When the conductor was asked; monotonic milliseconds. */
-  readonly askedAt: number;
+  readonly requestedAt: number;
 }
 
 /**
@@ -57,17 +57,17 @@ export class KnownRows {
 
   /** Each heartbeat is answered with what has changed, so that a service that beats need not be read. */
   freshService(host: string, binary: string): NovaObject | undefined {
-    const since = Math.max(this.#now() - SERVICE_KEPT, this.#doubtedAt.get(host) ?? Number.NEGATIVE_INFINITY);
+    const since = Math.max(this.#now() - SERVICE_TTL_MS, this.#doubtedAt.get(host) ?? Number.NEGATIVE_INFINITY);
     return [...this.#services.values()].find(
-      ({ service: { "nova_object.data": data }, askedAt }) =>
-        data.host === host && data.binary === binary && askedAt > since,
+      ({ service: { "nova_object.data": data }, requestedAt }) =>
+        data.host === host && data.binary === binary && requestedAt > since,
     )?.service;
   }
 
-  noteService(service: NovaObject, askedAt = Number.NEGATIVE_INFINITY): void {
+  noteService(service: NovaObject, requestedAt = Number.NEGATIVE_INFINITY): void {
     const { id } = service["nova_object.data"];
     if (typeof id === "number") {
-      this.#services.set(id, { service, askedAt });
+      this.#services.set(id, { service, requestedAt });
     }
   }
 
@@ -94,7 +94,7 @@ export class KnownRows {
     this.#joined.delete(uuid);
     this.#joined.set(uuid, { ...known, ...came });
     const [oldest] = this.#joined.keys();
-    if (this.#joined.size > MOST && oldest !== undefined) {
+    if (this.#joined.size > MAX_INSTANCES && oldest !== undefined) {
       this.#joined.delete(oldest);
     }
   }

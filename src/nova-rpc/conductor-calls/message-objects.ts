@@ -5,7 +5,7 @@ import { builtObject } from "../objects/record-object.js";
 import type { CallTools } from "./calls.js";
 
 /** All that a real nova-compute expects to be loaded in an instance that it is sent. */
-const WHOLE = {
+const FULL_INSTANCE_ATTRS = {
   expected_attrs: [
     "metadata",
     "system_metadata",
@@ -27,7 +27,7 @@ const NEEDED = ["flavor", "metadata", "system_metadata", "info_cache"];
 const IMAGE = "image_";
 /** What of an image is not among its properties. */
 const IMAGE_NUMBERS = ["min_ram", "min_disk", "size"];
-const IMAGE_TEXTS = ["disk_format", "container_format", "id", "name", "status", "checksum"];
+const IMAGE_STRINGS = ["disk_format", "container_format", "id", "name", "status", "checksum"];
 
 /** The instance as the conductor has it now, for another host. @param deleted one that is deleted, too */
 export async function instanceToSend(
@@ -35,7 +35,7 @@ export async function instanceToSend(
   { nova, options }: CallTools,
   { deleted = false }: { readonly deleted?: boolean } = {},
 ): Promise<NovaObject> {
-  const instance = await nova.ask("Instance", "get_by_uuid", [uuid], WHOLE, { ...options, deleted });
+  const instance = await nova.ask("Instance", "get_by_uuid", [uuid], FULL_INSTANCE_ATTRS, { ...options, deleted });
   if (!isObject(instance)) {
     throw new InstanceNotFound(`Instance ${uuid} could not be found.`);
   }
@@ -88,22 +88,22 @@ async function migrationToSend(id: number, { nova, options }: CallTools): Promis
 }
 
 /** An argument of the message that is being worked on, to be handed on; null: there is none, as after a restart. */
-export function carried(name: string, { scopes }: CallTools): unknown {
+export function getMessageArgument(name: string, { scopes }: CallTools): unknown {
   return scopes.current?.args[name] ?? null;
 }
 
 /** The image of the message, or as much of it as the instance has kept. */
 export function imageToSend(instance: NovaObject, tools: CallTools): unknown {
-  const image = carried("image", tools);
+  const image = getMessageArgument("image", tools);
   if (image !== null) {
     return image;
   }
-  const { system_metadata: kept } = instance["nova_object.data"];
-  const entries = Object.entries(isObject(kept) ? kept : {})
+  const { system_metadata: systemMetadata } = instance["nova_object.data"];
+  const entries = Object.entries(isObject(systemMetadata) ? systemMetadata : {})
     .filter(([key]) => key.startsWith(IMAGE))
     .map(([key, value]) => [key.slice(IMAGE.length), value] as const);
-  const own = entries.filter(([key]) => IMAGE_NUMBERS.includes(key) || IMAGE_TEXTS.includes(key));
-  const properties = entries.filter(([key]) => !IMAGE_NUMBERS.includes(key) && !IMAGE_TEXTS.includes(key));
+  const own = entries.filter(([key]) => IMAGE_NUMBERS.includes(key) || IMAGE_STRINGS.includes(key));
+  const properties = entries.filter(([key]) => !IMAGE_NUMBERS.includes(key) && !IMAGE_STRINGS.includes(key));
   return {
     ...Object.fromEntries(own.map(([key, value]) => [key, IMAGE_NUMBERS.includes(key) ? Number(value) : value])),
     properties: Object.fromEntries(properties),

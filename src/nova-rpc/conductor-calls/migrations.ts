@@ -5,7 +5,7 @@ import { INSTANCE_OBJECT } from "../objects/instance.js";
 import { MIGRATION_OBJECT } from "../objects/migration.js";
 import { listedObjects, objectOf } from "../objects/primitive.js";
 import { builtObject, fieldsOf, readRecord, writeRecord } from "../objects/record-object.js";
-import { refuseOvertaken } from "./actions.js";
+import { assertNotSuperseded } from "./actions.js";
 import type { CallTools, ConductorCalls } from "./calls.js";
 import { saveInstance } from "./instances.js";
 import { nullIf } from "./nova-conductor.js";
@@ -44,7 +44,7 @@ export const MIGRATION_CALLS: ConductorCalls<MigrationMethod> = {
   // Two saves: what is left when the second is not made, recoveries find.
   save_together: async ({ instance, migration }, tools) => {
     if (instance?.ofRequest !== undefined) {
-      await refuseOvertaken(instance.uuid, instance.ofRequest, tools);
+      await assertNotSuperseded(instance.uuid, instance.ofRequest, tools);
     }
     const before = migration === undefined ? undefined : await expectStatus(migration, tools);
     const saveMove = async () =>
@@ -76,8 +76,9 @@ async function expectStatus({ id, expectedStatus }: MigrationSave, tools: CallTo
   if (expectedStatus === undefined) {
     return undefined;
   }
-  const told = tools.scopes.current?.rows.fresh("Migration", id);
-  const found = told === undefined ? await migrationById(id, tools) : readRecord(MIGRATION_OBJECT, told);
+  const freshMigration = tools.scopes.current?.rows.fresh("Migration", id);
+  const found =
+    freshMigration === undefined ? await migrationById(id, tools) : readRecord(MIGRATION_OBJECT, freshMigration);
   if (found === null) {
     throw new MigrationNotFound(`Migration ${id} could not be found.`);
   }
@@ -96,9 +97,12 @@ async function writeMigration(
   { nova, options, scopes }: CallTools,
 ): Promise<Migration> {
   const data = fieldsOf(MIGRATION_OBJECT, changes, nova.profile);
-  const told = scopes.current?.rows.fresh("Migration", id);
-  if (told !== undefined && Object.entries(data).every(([field, value]) => told["nova_object.data"][field] === value)) {
-    return readRecord(MIGRATION_OBJECT, told);
+  const freshMigration = scopes.current?.rows.fresh("Migration", id);
+  if (
+    freshMigration !== undefined &&
+    Object.entries(data).every(([field, value]) => freshMigration["nova_object.data"][field] === value)
+  ) {
+    return readRecord(MIGRATION_OBJECT, freshMigration);
   }
   const migration = builtObject("Migration", { id, ...data }, nova.profile, Object.keys(data));
   const { object } = await nova.act(migration, "save", {}, options);
@@ -135,7 +139,7 @@ function novaFilters({ statuses, migrationTypes, sourceCompute, destCompute, hos
 
 function fits(migration: Migration, filters: MigrationFilters): boolean {
   const { sourceCompute, destCompute, migrationType, status, uuid, updatedAt, createdAt } = migration;
-  const isOneOf = <T>(value: T, wanted: readonly T[] | undefined) => wanted === undefined || wanted.includes(value);
+  const isOneOf = <T>(value: T, allowed: readonly T[] | undefined) => allowed === undefined || allowed.includes(value);
   return (
     isOneOf(status, filters.statuses) &&
     isOneOf(migrationType, filters.migrationTypes) &&

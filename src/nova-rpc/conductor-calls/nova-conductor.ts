@@ -49,7 +49,7 @@ export class NovaConductor {
   #profile: ReleaseProfile = OLDEST_PROFILE;
   #isMet = false;
   /** The lowest service version of a nova-compute; null: not asked yet. `askedAt` is in monotonic milliseconds. */
-  #oldestCompute: { readonly version: number; readonly askedAt: number } | null = null;
+  #oldestCompute: { readonly version: number; readonly requestedAt: number } | null = null;
 
   constructor(options: Options) {
     this.#options = options;
@@ -65,8 +65,8 @@ export class NovaConductor {
     return this.#isMet;
   }
 
-  /** Waits until one says what it understands. @param tell called once, when none has answered yet */
-  async meet(tell: (reason: string) => void, signal?: AbortSignal): Promise<ReleaseProfile> {
+  /** Waits until one says what it understands. @param onWaiting called once, when none has answered yet */
+  async meet(onWaiting: (reason: string) => void, signal?: AbortSignal): Promise<ReleaseProfile> {
     for (let tries = 1; ; tries += 1) {
       const limits = { ...(tries <= FIRST_TRIES ? { timeout: FIRST_TRY } : {}), ...(signal ? { signal } : {}) };
       try {
@@ -79,7 +79,7 @@ export class NovaConductor {
           throw error;
         }
         if (tries === 1) {
-          tell("no nova-conductor answers");
+          onWaiting("no nova-conductor answers");
         }
       }
     }
@@ -94,9 +94,9 @@ export class NovaConductor {
       return false;
     }
     const now = this.#options.runtime.clock.monotonic();
-    if (this.#oldestCompute === null || now - this.#oldestCompute.askedAt >= OLDEST_COMPUTE_TTL_MS) {
+    if (this.#oldestCompute === null || now - this.#oldestCompute.requestedAt >= OLDEST_COMPUTE_TTL_MS) {
       const version = await this.ask("Service", "get_minimum_version", ["nova-compute"], {}, options);
-      this.#oldestCompute = { version: typeof version === "number" ? version : 0, askedAt: now };
+      this.#oldestCompute = { version: typeof version === "number" ? version : 0, requestedAt: now };
     }
     return this.#oldestCompute.version >= ALTERNATE_TOPIC_SERVICE_VERSION;
   }
@@ -139,16 +139,16 @@ export class NovaConductor {
     kwargs: Readonly<Record<string, unknown>> = {},
     options: AskOptions = {},
   ): Promise<Acted> {
-    const answer = await this.#call(
+    const reply = await this.#call(
       "object_action",
       { objinst: object, objmethod: method, args: [], kwargs },
       { ...options, writes: true },
     );
-    if (!Array.isArray(answer) || !isObject(answer[0])) {
+    if (!Array.isArray(reply) || !isObject(reply[0])) {
       throw new MalformedObject(`object_action ${method} answered no updates`);
     }
-    const { obj_what_changed: _changed, ...updates } = answer[0];
-    return { object: saved(object, updates), result: answer[1] };
+    const { obj_what_changed: _changed, ...updates } = reply[0];
+    return { object: saved(object, updates), result: reply[1] };
   }
 
   /** Hands over work, and waits for nothing (`compute_task`). */
@@ -170,8 +170,8 @@ export class NovaConductor {
     args: Readonly<Record<string, unknown>>,
     limits: CallLimits,
   ): Promise<unknown> {
-    const asked = { topic: TOPIC, namespace: "compute_task", method, version, args, context: this.context() };
-    return this.#options.rpc.call(asked, limits);
+    const request = { topic: TOPIC, namespace: "compute_task", method, version, args, context: this.context() };
+    return this.#options.rpc.call(request, limits);
   }
 
   /** The context of the message that is being worked on; without one, an administrator's own. */

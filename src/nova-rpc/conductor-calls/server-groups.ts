@@ -10,8 +10,8 @@ import { nullIf } from "./nova-conductor.js";
 /** What Nova's computes find out themselves, by several questions. */
 export const SERVER_GROUP_CALLS: ConductorCalls<"server_group_on_host"> = {
   server_group_on_host: async ({ instanceUuid, host, node }, tools) => {
-    const asked = tools.nova.ask("InstanceGroup", "get_by_instance_uuid", [instanceUuid], {}, tools.options);
-    const found = await nullIf(asked, "InstanceGroupNotFound");
+    const pendingGroup = tools.nova.ask("InstanceGroup", "get_by_instance_uuid", [instanceUuid], {}, tools.options);
+    const found = await nullIf(pendingGroup, "InstanceGroupNotFound");
     const group = found === null ? null : readGroup(objectOf(found, "InstanceGroup")["nova_object.data"]);
     if (group === null) {
       return null;

@@ -20,16 +20,16 @@ export const SERVICE_CALLS: ConductorCalls<ServiceMethod> = {
     if (known !== undefined) {
       return readRecord(SERVICE_OBJECT, known);
     }
-    const askedAt = tools.now();
+    const requestedAt = tools.now();
     const found = await tools.nova.ask("Service", "get_by_host_and_binary", [host, binary], {}, tools.options);
-    return found === null ? null : noted(objectOf(found, "Service"), tools, askedAt);
+    return found === null ? null : noted(objectOf(found, "Service"), tools, requestedAt);
   },
   // Without a version the row would say 0, and the whole cloud would take its oldest compute for one of 0.
   service_create: async ({ host, binary, topic, version }, tools) => {
     const values = { host, binary, topic, reportCount: 0, version };
     const service = writeRecord(SERVICE_OBJECT, values, tools.nova.profile);
-    const askedAt = tools.now();
-    return noted((await tools.nova.act(service, "create", {}, tools.options)).object, tools, askedAt);
+    const requestedAt = tools.now();
+    return noted((await tools.nova.act(service, "create", {}, tools.options)).object, tools, requestedAt);
   },
   service_update_version: ({ id, version }, tools) => saved(id, () => ({ version }), tools),
   // Only a greater count moves the time of the last sign of life.
@@ -73,17 +73,17 @@ async function saved(
   if (known === undefined) {
     throw new ServiceNotFound(`service ${id} was not read by this agent`);
   }
-  const askedAt = tools.now();
+  const requestedAt = tools.now();
   const changes = changesOf(known["nova_object.data"]);
   const changed = overlaid(known, changes);
   // Counted even if the answer is lost: the row may have it.
   tools.rows.noteService(changed);
   const unsaved = { ...changed, "nova_object.changes": Object.keys(changes) };
-  return noted((await tools.nova.act(unsaved, "save", {}, tools.options)).object, tools, askedAt);
+  return noted((await tools.nova.act(unsaved, "save", {}, tools.options)).object, tools, requestedAt);
 }
 
-/** @param askedAt default: it says nothing of how the row is later */
-function noted(service: NovaObject, { rows }: CallTools, askedAt?: number): Service {
-  rows.noteService(service, askedAt);
+/** @param requestedAt default: it says nothing of how the row is later */
+function noted(service: NovaObject, { rows }: CallTools, requestedAt?: number): Service {
+  rows.noteService(service, requestedAt);
   return readRecord(SERVICE_OBJECT, service);
 }

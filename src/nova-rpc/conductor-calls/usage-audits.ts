@@ -33,9 +33,9 @@ export const USAGE_AUDIT_CALLS: ConductorCalls<"usage_audit_begin" | "usage_audi
   },
 };
 
-function taskLog({ host, begin, end }: Audit, said: Readonly<Record<string, unknown>>, { nova }: CallTools) {
+function taskLog({ host, begin, end }: Audit, fields: Readonly<Record<string, unknown>>, { nova }: CallTools) {
   const key = { task_name: USAGE_AUDIT, host, period_beginning: iso(begin), period_ending: iso(end) };
-  return builtObject("TaskLog", { ...key, ...said }, nova.profile);
+  return builtObject("TaskLog", { ...key, ...fields }, nova.profile);
 }
 
 const iso = (time: number): string => `${new Date(time).toISOString().slice(0, 19)}Z`;

@@ -4,15 +4,15 @@ import type { HOST_METHODS } from "../../conductor-client/methods/hosts.js";
 import type { OPERATOR_METHODS } from "../../conductor-client/methods/operator.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
 import { isObject } from "../../runtime/is-object.js";
-import type { Asked } from "../messages/rpc.js";
+import type { RpcRequest } from "../messages/rpc.js";
 import { overlaid } from "../objects/primitive.js";
 import { builtObject } from "../objects/record-object.js";
-import { carriedSelections } from "../objects/selection.js";
+import { toSelectionObjects } from "../objects/selection.js";
 import { COMPUTE_TOPIC, hostQueue, topicOfMethod } from "../transport/compute-topics.js";
 import { ACTION_CALLS } from "./actions.js";
 import type { CallTools, ConductorCalls } from "./calls.js";
 import { INSTANCE_CALLS, saveInstance } from "./instances.js";
-import { carried, imageToSend, instanceToSend } from "./message-objects.js";
+import { getMessageArgument, imageToSend, instanceToSend } from "./message-objects.js";
 
 type WorkMethod =
   | "build_instances"
@@ -49,11 +49,11 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
       instances: [instance],
       image: imageToSend(instance, tools),
       filter_properties: filterProperties(retry, reason, tools),
-      admin_password: carried("admin_password", tools),
-      injected_files: carried("injected_files", tools) ?? [],
-      requested_networks: carried("requested_networks", tools),
-      security_groups: carried("security_groups", tools) ?? [],
-      request_spec: carried("request_spec", tools),
+      admin_password: getMessageArgument("admin_password", tools),
+      injected_files: getMessageArgument("injected_files", tools) ?? [],
+      requested_networks: getMessageArgument("requested_networks", tools),
+      security_groups: getMessageArgument("security_groups", tools) ?? [],
+      request_spec: getMessageArgument("request_spec", tools),
       host_lists: [left(alternates, tools)],
     });
     return null;
@@ -62,21 +62,21 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
     await addFault(instanceUuid, failure.message, tools);
     const instance = overlaid(await instanceToSend(instanceUuid, tools), { new_flavor: null });
     const { eventId, message, traceback } = failure;
-    const asked = {
+    const request = {
       instance,
       scheduler_hint: { filter_properties: filterProperties(retry, message, tools) },
       live: false,
       rebuild: false,
-      flavor: carried("flavor", tools),
+      flavor: getMessageArgument("flavor", tools),
       block_migration: null,
       disk_over_commit: null,
       reservations: null,
-      clean_shutdown: carried("clean_shutdown", tools) ?? true,
-      request_spec: carried("request_spec", tools),
+      clean_shutdown: getMessageArgument("clean_shutdown", tools) ?? true,
+      request_spec: getMessageArgument("request_spec", tools),
       host_list: left(alternates, tools),
     };
     try {
-      await tools.nova.callTask("migrate_server", "1.20", asked, LONG_CALL);
+      await tools.nova.callTask("migrate_server", "1.20", request, LONG_CALL);
     } finally {
       if (eventId !== null) {
         const event = {
@@ -162,7 +162,7 @@ export async function computeMessage(
   method: string,
   args: Readonly<Record<string, unknown>>,
   { nova, options }: CallTools,
-): Promise<Asked> {
+): Promise<RpcRequest> {
   const preferred = topicOfMethod(method);
   const isRead = preferred === COMPUTE_TOPIC || (await nova.hasAlternateTopic(options));
   const topic = hostQueue(isRead ? preferred : COMPUTE_TOPIC, host);
@@ -175,7 +175,7 @@ async function addFault(uuid: string, message: string, tools: CallTools): Promis
 
 /** As they came, with where it was tried and why it failed there. */
 function filterProperties(retry: RetryInfo, reason: string, tools: CallTools): Readonly<Record<string, unknown>> {
-  const came = carried("filter_properties", tools);
+  const came = getMessageArgument("filter_properties", tools);
   const { numAttempts, hosts } = retry;
   return { ...(isObject(came) ? came : {}), retry: { num_attempts: numAttempts, hosts, exc: [reason] } };
 }
@@ -183,7 +183,7 @@ function filterProperties(retry: RetryInfo, reason: string, tools: CallTools): R
 /** What is left of the hosts that came, as they came. */
 function left(alternates: readonly Selection[], tools: CallTools): readonly unknown[] {
   const uuids = new Set(alternates.map(({ computeNodeUuid }) => computeNodeUuid));
-  return carriedSelections(carried("host_list", tools)).filter(({ "nova_object.data": data }) =>
+  return toSelectionObjects(getMessageArgument("host_list", tools)).filter(({ "nova_object.data": data }) =>
     uuids.has(String(data.compute_node_uuid)),
   );
 }

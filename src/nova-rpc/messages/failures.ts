@@ -70,10 +70,10 @@ export class UnsupportedRequest extends Error {
 /** The failure of a reply as the class that the agent knows; any other as a ConductorError that says which it was. */
 export function errorOf(failure: string): errors.ConductorError {
   const { class: name, module, message, kwargs } = readFailure(failure);
-  const kept = Object.entries(kwargs).flatMap(([key, value]) =>
-    KEPT.includes(key) ? [[key, STATES.includes(key) ? stateIn(value, name) : value]] : [],
+  const knownFields = Object.entries(kwargs).flatMap(([key, value]) =>
+    ERROR_FIELDS.includes(key) ? [[key, STATES.includes(key) ? stateIn(value, name) : value]] : [],
   );
-  const data = { class: name, module, ...Object.fromEntries(kept) };
+  const data = { class: name, module, ...Object.fromEntries(knownFields) };
   const known = INBOUND[name] ?? SAME_NAME.get(name);
   if (name === "ObjectActionError" && /host changed/.test(message)) {
     return new errors.ObjectActionError(message, { ...data, reason: "host changed" });
@@ -89,7 +89,7 @@ export function isFailure(error: unknown, name: string): boolean {
 }
 
 /** What of an exception the agent reads. All else may be anything, and errors go to the log. */
-const KEPT = ["instance_uuid", "expected", "actual", "reason"];
+const ERROR_FIELDS = ["instance_uuid", "expected", "actual", "reason"];
 
 const STATES = ["expected", "actual"];
 

@@ -13,12 +13,12 @@ export interface OsloRequest {
   readonly namespace: string | null;
   readonly context: NovaContext;
   /** Null: a cast. */
-  readonly answer: AnswerAddress | null;
+  readonly reply: ReplyAddress | null;
   readonly uniqueId: string;
 }
 
 /** Where the answer to a call goes. */
-export interface AnswerAddress {
+export interface ReplyAddress {
   readonly messageId: string;
   readonly queue: string;
   /** Seconds of silence that the caller takes, when it wants to hear that the call is still under way. */
@@ -56,13 +56,15 @@ export function seal(message: OsloRequest | OsloReply, profile: ReleaseProfile):
 }
 
 function requestFields(request: OsloRequest): Readonly<Record<string, unknown>> {
-  const { method, args, version, namespace, context, answer, uniqueId } = request;
+  const { method, args, version, namespace, context, reply: replyTo, uniqueId } = request;
   return {
     method,
     args,
     version,
     ...(namespace === null ? {} : { namespace }),
-    ...(answer === null ? {} : { _msg_id: answer.messageId, _reply_q: answer.queue, _timeout: answer.monitorTimeout }),
+    ...(replyTo === null
+      ? {}
+      : { _msg_id: replyTo.messageId, _reply_q: replyTo.queue, _timeout: replyTo.monitorTimeout }),
     _unique_id: uniqueId,
     ...Object.fromEntries(Object.entries(context).map(([key, value]) => [CONTEXT + key, value])),
   };
@@ -119,11 +121,11 @@ function requestOf(fields: Readonly<Record<string, unknown>>): Omit<OsloRequest,
     version,
     namespace: typeof namespace === "string" ? namespace : null,
     context: Object.fromEntries(context.map(([key, value]) => [key.slice(CONTEXT.length), value])),
-    answer: answerAddress(fields),
+    reply: parseReplyAddress(fields),
   };
 }
 
-function answerAddress(fields: Readonly<Record<string, unknown>>): AnswerAddress | null {
+function parseReplyAddress(fields: Readonly<Record<string, unknown>>): ReplyAddress | null {
   const { _msg_id: messageId, _reply_q: queue, _timeout: timeout } = fields;
   if (typeof messageId !== "string" || typeof queue !== "string") {
     return null;

@@ -3,7 +3,7 @@ import type { CancelTimer, Timers } from "../../runtime/timers.js";
 import { errorOf } from "./failures.js";
 import type { OsloReply } from "./oslo-message.js";
 
-export interface Patience {
+export interface CallTimeouts {
   /** Milliseconds for the whole call, however often it is sent. */
   readonly total: number;
   /** How many of them are left. */
@@ -14,29 +14,29 @@ export interface Patience {
 
 /** A call that is waited for. */
 export class PendingCall {
-  readonly answer: Promise<unknown>;
+  readonly reply: Promise<unknown>;
   /** What it asks may be asked again. */
   readonly repeatable: boolean;
   readonly #what: string;
-  readonly #patience: Patience;
+  readonly #timeouts: CallTimeouts;
   readonly #timers: Timers;
   #resolve: (result: unknown) => void = () => {};
   #reject: (error: Error) => void = () => {};
   readonly #cancelTotal: CancelTimer;
   #cancelSilence: CancelTimer = () => {};
 
-  constructor(what: string, patience: Patience, repeatable: boolean, timers: Timers) {
+  constructor(what: string, timeouts: CallTimeouts, repeatable: boolean, timers: Timers) {
     this.#what = what;
-    this.#patience = patience;
+    this.#timeouts = timeouts;
     this.#timers = timers;
     this.repeatable = repeatable;
-    this.answer = new Promise((resolve, reject) => {
+    this.reply = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
     // Its failure may come before anybody waits for it.
-    this.answer.catch(() => {});
-    this.#cancelTotal = timers.after(Math.max(0, patience.left), () => this.#expire(`in ${patience.total / 1000} s`));
+    this.reply.catch(() => {});
+    this.#cancelTotal = timers.after(Math.max(0, timeouts.left), () => this.#expire(`in ${timeouts.total / 1000} s`));
     this.#awaitSign();
   }
 
@@ -58,7 +58,7 @@ export class PendingCall {
   }
 
   #awaitSign(): void {
-    const { silence } = this.#patience;
+    const { silence } = this.#timeouts;
     if (silence !== null) {
       this.#cancelSilence = this.#timers.after(silence, () =>
         this.#expire(`nor gave a sign of life in ${silence / 1000} s`),

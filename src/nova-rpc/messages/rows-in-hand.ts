@@ -14,7 +14,7 @@ export class RowsInHand {
   readonly #now: () => number;
   readonly #rows = new Map<string, NovaObject>();
   /** When somebody spoke of each who knows. */
-  readonly #toldAt = new Map<string, number>();
+  readonly #notedAt = new Map<string, number>();
   readonly #offeredAt = new Map<string, number>();
 
   /** @param now monotonic milliseconds */
@@ -27,11 +27,11 @@ export class RowsInHand {
   }
 
   /** What the conductor, or who has just written it, has answered of a row; fields that are left out stay. */
-  note(told: NovaObject): void {
-    const key = keyOf(told);
+  note(update: NovaObject): void {
+    const key = keyOf(update);
     const known = this.#rows.get(key);
-    this.#rows.set(key, known === undefined ? told : merged(known, told));
-    this.#toldAt.set(key, this.#now());
+    this.#rows.set(key, known === undefined ? update : merged(known, update));
+    this.#notedAt.set(key, this.#now());
   }
 
   /** However old. */
@@ -41,7 +41,7 @@ export class RowsInHand {
 
   /** Only if that was said just now. */
   fresh(name: RowName, id: string | number): NovaObject | undefined {
-    const at = this.#toldAt.get(`${name} ${id}`) ?? Number.NEGATIVE_INFINITY;
+    const at = this.#notedAt.get(`${name} ${id}`) ?? Number.NEGATIVE_INFINITY;
     return this.#now() - at <= JUST_NOW ? this.latest(name, id) : undefined;
   }
 
@@ -63,13 +63,13 @@ function keyOf({ "nova_object.name": name, "nova_object.data": { uuid, id } }: N
 }
 
 /** At the newer of their versions: what leaves the process is brought down to the control plane's with all that belongs to it. */
-function merged(known: NovaObject, told: NovaObject): NovaObject {
-  const { "nova_object.name": name, "nova_object.version": version, "nova_object.data": data } = told;
-  const { "nova_object.version": other, "nova_object.data": kept } = known;
+function merged(known: NovaObject, update: NovaObject): NovaObject {
+  const { "nova_object.name": name, "nova_object.version": version, "nova_object.data": data } = update;
+  const { "nova_object.version": other, "nova_object.data": knownData } = known;
   const [major, minor] = version.split(".").map(Number);
   const [otherMajor, otherMinor] = other.split(".").map(Number);
   if (major !== otherMajor) {
-    return told;
+    return update;
   }
-  return novaObject(name, (otherMinor ?? 0) > (minor ?? 0) ? other : version, { ...kept, ...data }, []);
+  return novaObject(name, (otherMinor ?? 0) > (minor ?? 0) ? other : version, { ...knownData, ...data }, []);
 }

@@ -8,20 +8,20 @@ import { objectOf } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
 import { REQUESTS, type Topology } from "../transport/topology.js";
 import { failureOf } from "./failures.js";
-import { type AnswerAddress, type OsloRequest, openMessage, seal } from "./oslo-message.js";
-import { type Patience, PendingCall } from "./pending-call.js";
+import { type OsloRequest, openMessage, type ReplyAddress, seal } from "./oslo-message.js";
+import { type CallTimeouts, PendingCall } from "./pending-call.js";
 import type { NovaContext } from "./request-context.js";
 
 /** Milliseconds until what no queue took is sent again. */
 const TRY_AGAIN = 250;
 /** Milliseconds that an answer is tried for (`kombu_missing_consumer_retry_timeout`). */
-const REPLY_PATIENCE = 60_000;
+const REPLY_TIMEOUT_MS = 60_000;
 
 /** What answers and signs of life are counted as. */
 const REPLY = "reply";
 
 /** What is asked, and of whom. */
-export interface Asked {
+export interface RpcRequest {
   /** `conductor`, `compute.host`. */
   readonly topic: string;
   readonly method: string;
@@ -83,7 +83,7 @@ export class Rpc {
    * Sent until a queue takes it. One whose fate is unknown is sent again only if it reads.
    * @throws {MessagingTimeout} not answered, or not known whether it arrived; and what the other side answers
    */
-  async call(asked: Asked, limits: CallLimits = {}): Promise<unknown> {
+  async call(request: RpcRequest, limits: CallLimits = {}): Promise<unknown> {
     const { timers, clock } = this.#options.runtime;
     const { timeout = RPC_RESPONSE_TIMEOUT, repeatable = false, signal } = limits;
     const deadline = clock.monotonic() + timeout;
@@ -91,16 +91,16 @@ export class Rpc {
       signal?.throwIfAborted();
       const left = deadline - clock.monotonic();
       try {
-        return await this.#callOnce(asked, { total: timeout, left, silence: silenceOf(limits) }, repeatable, limits);
+        return await this.#callOnce(request, { total: timeout, left, silence: silenceOf(limits) }, repeatable, limits);
       } catch (error) {
         const mayRepeat = isNowhere(error) || (error instanceof Unconfirmed && repeatable);
         if (mayRepeat && left > TRY_AGAIN) {
-          this.#options.observer.message("retried", labelOf(asked));
+          this.#options.observer.message("retried", labelOf(request));
           await timers.sleep(TRY_AGAIN, signal);
           continue;
         }
         throw isUndelivered(error)
-          ? new MessagingTimeout(`${asked.method} to ${asked.topic}: ${error.message}`)
+          ? new MessagingTimeout(`${request.method} to ${request.topic}: ${error.message}`)
           : error;
       }
     }
@@ -110,32 +110,32 @@ export class Rpc {
    * Resolves when a queue has it. A broker that was restarted has a host's queue again only once that host is back.
    * @throws {MessagingTimeout} nobody will get it, or that is not known
    */
-  async cast(asked: Asked): Promise<void> {
+  async cast(request: RpcRequest): Promise<void> {
     const { timers, clock } = this.#options.runtime;
     const deadline = clock.monotonic() + RPC_RESPONSE_TIMEOUT;
     for (;;) {
       try {
-        await this.#send(REQUESTS, asked, null, null);
+        await this.#send(REQUESTS, request, null, null);
         return;
       } catch (error) {
         if (isNowhere(error) && clock.monotonic() < deadline) {
-          this.#options.observer.message("retried", labelOf(asked));
+          this.#options.observer.message("retried", labelOf(request));
           await timers.sleep(TRY_AGAIN);
           continue;
         }
         throw isUndelivered(error)
-          ? new MessagingTimeout(`${asked.method} to ${asked.topic}: ${error.message}`)
+          ? new MessagingTimeout(`${request.method} to ${request.topic}: ${error.message}`)
           : error;
       }
     }
   }
 
   /** To all servers of the topic. Nobody may be there. */
-  async fanout(asked: Asked): Promise<void> {
+  async fanout(request: RpcRequest): Promise<void> {
     const { broker, topology } = this.#options;
-    const exchange = topology.fanout(asked.topic);
+    const exchange = topology.fanout(request.topic);
     await broker.declare(exchange);
-    await this.#send(exchange.name, asked, null, null).catch((error: unknown) => {
+    await this.#send(exchange.name, request, null, null).catch((error: unknown) => {
       if (!isUndelivered(error)) {
         throw error;
       }
@@ -143,10 +143,13 @@ export class Rpc {
   }
 
   /** Answers a call. An answer that nobody takes is tried for a while, and then dropped. */
-  async answer(to: AnswerAddress, outcome: { readonly result: unknown } | { readonly error: unknown }): Promise<void> {
+  async sendReply(
+    to: ReplyAddress,
+    outcome: { readonly result: unknown } | { readonly error: unknown },
+  ): Promise<void> {
     const { observer, runtime } = this.#options;
     const { timers, clock, logger } = runtime;
-    const deadline = clock.monotonic() + REPLY_PATIENCE;
+    const deadline = clock.monotonic() + REPLY_TIMEOUT_MS;
     const failure = "error" in outcome ? failureOf(outcome.error) : null;
     const result = "result" in outcome ? outcome.result : null;
     for (;;) {
@@ -170,7 +173,7 @@ export class Rpc {
   }
 
   /** Tells a caller that its call is under way. One that does not take this does not need it. */
-  async giveSign(to: AnswerAddress): Promise<void> {
+  async giveSign(to: ReplyAddress): Promise<void> {
     await this.#reply(to, { result: null, failure: null, ending: false }).catch((error: unknown) => {
       if (!isUndelivered(error)) {
         throw error;
@@ -179,15 +182,15 @@ export class Rpc {
   }
 
   async #callOnce(
-    asked: Asked,
-    patience: Patience,
+    request: RpcRequest,
+    timeouts: CallTimeouts,
     repeatable: boolean,
     { monitor, signal }: CallLimits,
   ): Promise<unknown> {
     const messageId = this.#id();
     const pending = new PendingCall(
-      `${asked.method} to ${asked.topic}`,
-      patience,
+      `${request.method} to ${request.topic}`,
+      timeouts,
       repeatable,
       this.#options.runtime.timers,
     );
@@ -195,34 +198,39 @@ export class Rpc {
     signal?.addEventListener("abort", abort, { once: true });
     this.#pending.set(messageId, pending);
     const { observer } = this.#options;
-    observer.waitedFor(labelOf(asked), 1);
+    observer.waitedFor(labelOf(request), 1);
     try {
-      const answer = { messageId, queue: this.#replyQueue, monitorTimeout: monitor ?? null };
+      const replyTo = { messageId, queue: this.#replyQueue, monitorTimeout: monitor ?? null };
       // The answer may be faster than the broker's confirmation.
-      await Promise.race([pending.answer, this.#send(REQUESTS, asked, answer, patience.left)]);
-      return await pending.answer;
+      await Promise.race([pending.reply, this.#send(REQUESTS, request, replyTo, timeouts.left)]);
+      return await pending.reply;
     } catch (error) {
       pending.fail(error instanceof Error ? error : new Error(String(error)));
       throw error;
     } finally {
       this.#pending.delete(messageId);
-      observer.waitedFor(labelOf(asked), -1);
+      observer.waitedFor(labelOf(request), -1);
       signal?.removeEventListener("abort", abort);
     }
   }
 
-  async #send(exchange: string, asked: Asked, answer: AnswerAddress | null, expiration: number | null): Promise<void> {
-    const message = { label: labelOf(asked), content: this.#request(asked, answer) };
-    await this.#publish(exchange, asked.topic, message, expiration);
+  async #send(
+    exchange: string,
+    request: RpcRequest,
+    replyTo: ReplyAddress | null,
+    expiration: number | null,
+  ): Promise<void> {
+    const message = { label: labelOf(request), content: this.#request(request, replyTo) };
+    await this.#publish(exchange, request.topic, message, expiration);
   }
 
-  #request({ method, args, version, namespace, context }: Asked, answer: AnswerAddress | null): OsloRequest {
+  #request({ method, args, version, namespace, context }: RpcRequest, replyTo: ReplyAddress | null): OsloRequest {
     const uniqueId = this.#id();
-    return { kind: "request", method, args, version, namespace: namespace ?? null, context, answer, uniqueId };
+    return { kind: "request", method, args, version, namespace: namespace ?? null, context, reply: replyTo, uniqueId };
   }
 
   async #reply(
-    { messageId, queue }: AnswerAddress,
+    { messageId, queue }: ReplyAddress,
     content: { readonly result: unknown; readonly failure: string | null; readonly ending: boolean },
   ): Promise<void> {
     const reply = { kind: "reply", messageId, uniqueId: this.#id(), ...content } as const;
@@ -277,7 +285,7 @@ export class Rpc {
 }
 
 /** `Instance.save` for a method of an object: by its own name alone, all of them go by two. */
-function labelOf({ method, args }: Asked): string {
+function labelOf({ method, args }: RpcRequest): string {
   const { objname, objmethod, objinst } = args;
   const name = isObject(objinst) ? objectOf(objinst)["nova_object.name"] : objname;
   return name === undefined ? method : `${String(name)}.${String(objmethod)}`;

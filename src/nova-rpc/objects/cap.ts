@@ -63,13 +63,13 @@ function lowered(object: NovaObject, version: string): NovaObject {
   const newer = Object.entries(FIELDS_SINCE[object["nova_object.name"]] ?? {})
     .filter(([, since]) => parsed(since)[1] > minor)
     .map(([field]) => field);
-  const isKept = (field: string) => !newer.includes(field);
+  const isSupported = (field: string) => !newer.includes(field);
   const { "nova_object.data": data, "nova_object.changes": changes } = object;
   return {
     ...object,
     "nova_object.version": version,
-    "nova_object.data": Object.fromEntries(Object.entries(data).filter(([field]) => isKept(field))),
-    ...(changes === undefined ? {} : { "nova_object.changes": changes.filter(isKept) }),
+    "nova_object.data": Object.fromEntries(Object.entries(data).filter(([field]) => isSupported(field))),
+    ...(changes === undefined ? {} : { "nova_object.changes": changes.filter(isSupported) }),
   };
 }
 

@@ -6,8 +6,8 @@ import {
   number,
   readOnly,
   rowTime,
+  stringRecord,
   text,
-  texts,
   time,
   unknownToNova,
 } from "./field-codec.js";
@@ -76,7 +76,7 @@ export const COMPUTE_NODE_OBJECT: RecordObject<ComputeNode> = {
     cpuAllocationRatio: number(0),
     ramAllocationRatio: number(0),
     diskAllocationRatio: number(0),
-    stats: texts,
+    stats: stringRecord,
     metrics: text(""),
     numaTopology: nullable(text()),
     // Devices are counted in Placement alone.

@@ -17,11 +17,11 @@ type Of<K extends JsonType> = K extends "string" ? string : K extends "number" ?
 function scalar<K extends JsonType>(type: K, fallback?: Of<K>): FieldCodec<Of<K>> {
   return {
     read: (value) => {
-      const given = value ?? fallback;
-      if (typeof given !== type) {
-        throw new MalformedObject(`expected a ${type}, found ${given === null ? "null" : typeof given}`);
+      const resolved = value ?? fallback;
+      if (typeof resolved !== type) {
+        throw new MalformedObject(`expected a ${type}, found ${resolved === null ? "null" : typeof resolved}`);
       }
-      return given as Of<K>;
+      return resolved as Of<K>;
     },
     write: (value) => value,
   };
@@ -96,7 +96,7 @@ export function isoSeconds(milliseconds: number): string {
 const withZone = (iso: string): string => (/(Z|[+-]\d\d:?\d\d)$/i.test(iso) ? iso : `${iso}Z`);
 
 /** Text by text; numbers are written as texts, as Nova has them. Absent and null are empty. */
-export const texts: FieldCodec<Readonly<Record<string, string>>> = {
+export const stringRecord: FieldCodec<Readonly<Record<string, string>>> = {
   read: (value) => {
     if (value === undefined || value === null) {
       return {};

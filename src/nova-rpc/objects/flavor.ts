@@ -1,5 +1,5 @@
 import type { Flavor } from "../../records/index.js";
-import { flag, nullable, number, text, texts } from "./field-codec.js";
+import { flag, nullable, number, stringRecord, text } from "./field-codec.js";
 import type { RecordObject } from "./record-object.js";
 
 export const FLAVOR_OBJECT: RecordObject<Flavor> = {
@@ -16,7 +16,7 @@ export const FLAVOR_OBJECT: RecordObject<Flavor> = {
     rxtxFactor: number(1),
     disabled: flag(false),
     isPublic: flag(true),
-    extraSpecs: texts,
+    extraSpecs: stringRecord,
     description: nullable(text()),
   },
 };

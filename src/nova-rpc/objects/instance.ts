@@ -17,8 +17,8 @@ import {
   numbers,
   readOnly,
   rowTime,
+  stringRecord,
   text,
-  texts,
   time,
   unknownToNova,
   word,
@@ -68,7 +68,7 @@ export const INSTANCE_OBJECT: RecordObject<Instance> = {
     newFlavor: nullable(flavor),
     instanceTypeId: number(0),
     ...numbers(FLAVOR_AMOUNTS, 0),
-    metadata: texts,
+    metadata: stringRecord,
     systemMetadata,
     migrationContext: nullable(migrationContext),
     // "True" or nothing, since there were other values once.

@@ -9,7 +9,7 @@ const NAME = "LibvirtLiveMigrateData";
 /** What our data stands under, in the field in which a real hypervisor has the name of a file. */
 const OURS = "compute_agent";
 /** Beside it: an agent on the source has looked at it, too. A nova-compute hands on what it does not know. */
-const SEEN = "seen_by_source";
+const SOURCE_CHECKED = "seen_by_source";
 /** What nova's fake drivers have in that field. They take no guest over: each makes its own when one arrives. */
 const NOVAS_FAKE = "fake";
 
@@ -26,16 +26,16 @@ const DEFAULTS = {
   vifs: [],
 };
 
-/** @param carried what the other host has sent, to be kept where we say nothing */
+/** @param received what the other host has sent, to be kept where we say nothing */
 export function writeLiveMigrateData(
   data: LiveMigrateData,
-  carried: unknown,
+  received: unknown,
   profile: ReleaseProfile,
   { bySource = false }: { readonly bySource?: boolean } = {},
 ): NovaObject {
-  const filename = JSON.stringify({ [OURS]: data, ...(bySource ? { [SEEN]: true } : {}) });
-  return isObject(carried)
-    ? overlaid(objectOf(carried), { filename })
+  const filename = JSON.stringify({ [OURS]: data, ...(bySource ? { [SOURCE_CHECKED]: true } : {}) });
+  return isObject(received)
+    ? overlaid(objectOf(received), { filename })
     : builtObject(NAME, { filename, ...DEFAULTS, ...storageOf(data) }, profile);
 }
 
@@ -56,7 +56,7 @@ export function readLiveMigrateData(value: unknown): LiveMigrateData {
 /** The same as the source has answered it: one that has not read it will hand no guest over. */
 export function readSourceCheck(value: unknown): LiveMigrateData {
   const data = readLiveMigrateData(value);
-  return wordsIn(filenameIn(value))[SEEN] === true ? data : { ...data, guestMadeAnew: true };
+  return wordsIn(filenameIn(value))[SOURCE_CHECKED] === true ? data : { ...data, guestMadeAnew: true };
 }
 
 function filenameIn(value: unknown): unknown {

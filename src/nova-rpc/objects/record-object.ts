@@ -23,11 +23,11 @@ export function fieldsOf<R>(
   values: Partial<R>,
   profile: ReleaseProfile,
 ): Readonly<Record<string, unknown>> {
-  const given = values as Readonly<Record<string, unknown>>;
+  const rawValues = values as Readonly<Record<string, unknown>>;
   const entries = codecsOf(kind).flatMap(([field, codec]) => {
     const name = novaName(field);
-    const isWritten = codec.write !== null && given[field] !== undefined && hasField(profile, kind.name, name);
-    return isWritten ? [[name, codec.write?.(given[field], profile)] as const] : [];
+    const isWritten = codec.write !== null && rawValues[field] !== undefined && hasField(profile, kind.name, name);
+    return isWritten ? [[name, codec.write?.(rawValues[field], profile)] as const] : [];
   });
   return Object.fromEntries(entries);
 }

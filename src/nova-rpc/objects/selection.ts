@@ -1,4 +1,4 @@
-import { MOST } from "../../records/field.js";
+import { MAX_INTEGER } from "../../records/field.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
 import { isObject } from "../../runtime/is-object.js";
 import { type FieldCodec, text } from "./field-codec.js";
@@ -31,14 +31,14 @@ const SELECTION_OBJECT: RecordObject<Omit<Selection, "host" | "node">> = {
 
 /** The hosts that may still be tried: carried to the next, and never built. */
 export function readSelections(value: unknown): Selection[] {
-  return carriedSelections(value).map((selection) => {
+  return toSelectionObjects(value).map((selection) => {
     const { service_host: host, nodename: node } = selection["nova_object.data"];
     return { ...readRecord(SELECTION_OBJECT, selection), host: String(host), node: String(node) };
   });
 }
 
 /** As they came. */
-export function carriedSelections(value: unknown): NovaObject[] {
+export function toSelectionObjects(value: unknown): NovaObject[] {
   return Array.isArray(value) ? value.map((item) => objectOf(item, "Selection")) : [];
 }
 
@@ -53,5 +53,5 @@ export function readRetry(filterProperties: unknown): RetryInfo | null {
 }
 
 function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MOST;
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MAX_INTEGER;
 }

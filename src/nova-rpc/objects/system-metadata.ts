@@ -1,5 +1,5 @@
 import { DISK_INFO } from "../../records/index.js";
-import { type FieldCodec, texts } from "./field-codec.js";
+import { type FieldCodec, stringRecord } from "./field-codec.js";
 
 /** Characters that a value has at most: its column's length in Nova's database. */
 const LONGEST = 255;
@@ -13,7 +13,7 @@ const keyOf = (index: number): string => (index === 0 ? DISK_INFO : `${DISK_INFO
  */
 export const systemMetadata: FieldCodec<Readonly<Record<string, string>>> = {
   read: (value, row) => {
-    const all = texts.read(value, row);
+    const all = stringRecord.read(value, row);
     const rest = Object.entries(all).filter(([key]) => key !== DISK_INFO && !key.startsWith(`${DISK_INFO}.`));
     let diskInfo = all[DISK_INFO];
     for (let index = 1; diskInfo !== undefined && all[keyOf(index)] !== undefined; index += 1) {

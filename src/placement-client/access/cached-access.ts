@@ -13,16 +13,20 @@ export interface Lease extends Credentials {
 export class CachedAccess implements PlacementAccess {
   readonly #clock: Clock;
   readonly #obtain: () => Promise<Lease>;
-  readonly #refused: (token: string | undefined) => void;
+  readonly #onTokenRejected: (token: string | undefined) => void;
   #token: string | undefined;
   #lease: Promise<Lease> | undefined;
   #expiresAt = 0;
 
-  /** @param refused hears of each token that is taken no more */
-  constructor(clock: Clock, obtain: () => Promise<Lease>, refused: (token: string | undefined) => void = () => {}) {
+  /** @param onTokenRejected hears of each token that is taken no more */
+  constructor(
+    clock: Clock,
+    obtain: () => Promise<Lease>,
+    onTokenRejected: (token: string | undefined) => void = () => {},
+  ) {
     this.#clock = clock;
     this.#obtain = obtain;
-    this.#refused = refused;
+    this.#onTokenRejected = onTokenRejected;
   }
 
   async credentials(): Promise<Credentials> {
@@ -45,7 +49,7 @@ export class CachedAccess implements PlacementAccess {
   }
 
   expire(): void {
-    this.#refused(this.#token);
+    this.#onTokenRejected(this.#token);
     this.#lease = undefined;
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../../runtime/clock.js";
 import { ConnectFailure } from "../errors.js";
 import { CachedAccess } from "./cached-access.js";
 import { type PlacementAccess, withoutTrailingSlash } from "./placement-access.js";
-import { SharedAccess, type ToldAccess } from "./shared-access.js";
+import { type ServiceAccess, SharedAccess } from "./shared-access.js";
 
 /**
  * The access of agents without a `[placement]` section of their own: the conductor's `placement_access` gives endpoint
@@ -10,7 +10,7 @@ import { SharedAccess, type ToldAccess } from "./shared-access.js";
  */
 export function createConductorAccess(options: {
   readonly clock: Clock;
-  readonly ask: () => Promise<ToldAccess>;
+  readonly ask: () => Promise<ServiceAccess>;
   /** What the hosts of the process that ask the same know together; default: nobody else asks. */
   readonly shared?: SharedAccess;
 }): PlacementAccess {
@@ -27,5 +27,5 @@ export function createConductorAccess(options: {
       );
     }
   };
-  return new CachedAccess(clock, obtain, (token) => shared.refused(token));
+  return new CachedAccess(clock, obtain, (token) => shared.invalidate(token));
 }

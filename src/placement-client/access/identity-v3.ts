@@ -32,7 +32,7 @@ export type Scope =
   | { readonly kind: "system" };
 
 /** What Identity v3 answered when it was asked for a token. */
-export interface TokenAnswer {
+export interface TokenResponse {
   readonly url: string;
   readonly status: number;
   /** Absent: it gave none. */
@@ -51,8 +51,8 @@ export async function discoverIdentity(http: HttpClient, authUrl: string): Promi
   if (url.endsWith("/v3")) {
     return url;
   }
-  const answer = await http.request({ method: "GET", url, headers: { accept: "application/json" } });
-  const found = versionThree(answer.body, url);
+  const response = await http.request({ method: "GET", url, headers: { accept: "application/json" } });
+  const found = versionThree(response.body, url);
   return found === null || (url.startsWith("https:") && !found.startsWith("https:")) ? url : found;
 }
 
@@ -84,13 +84,13 @@ export async function requestToken(
   authUrl: string,
   credentials: Credentials,
   scope?: Scope,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const url = `${withoutTrailingSlash(authUrl).replace(/\/v3$/, "")}/v3/auth/tokens`;
   const headers = { accept: "application/json", "content-type": "application/json" };
   const body = JSON.stringify(tokenRequest(credentials, scope));
-  const answer = await http.request({ method: "POST", url, headers, body });
-  const token = answer.status === 201 ? answer.headers["x-subject-token"] : undefined;
-  return { url, status: answer.status, token, body: answer.body };
+  const response = await http.request({ method: "POST", url, headers, body });
+  const token = response.status === 201 ? response.headers["x-subject-token"] : undefined;
+  return { url, status: response.status, token, body: response.body };
 }
 
 function tokenRequest(credentials: Credentials, scope: Scope | undefined): unknown {
@@ -106,8 +106,8 @@ function identityOf(credentials: Credentials): unknown {
     case "token":
       return { methods: ["token"], token: { id: credentials.token } };
     case "application_credential": {
-      const { kind, ...shown } = credentials;
-      return { methods: [kind], [kind]: shown };
+      const { kind, ...details } = credentials;
+      return { methods: [kind], [kind]: details };
     }
   }
 }
@@ -116,8 +116,8 @@ function scopeOf(scope: Scope): unknown {
   if (scope.kind === "system") {
     return { system: { all: true } };
   }
-  const { kind, ...shown } = scope;
-  return kind === "domain" ? shown : { project: shown };
+  const { kind, ...reference } = scope;
+  return kind === "domain" ? reference : { project: reference };
 }
 
 /**

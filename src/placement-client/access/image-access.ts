@@ -18,19 +18,19 @@ export function imageAccess(
   shared = new SharedAccess(),
 ): PlacementAccess {
   const { endpointOverride, apiServers, validInterfaces, regionName } = config.glance;
-  const given = endpointOverride ?? apiServers[0];
+  const configuredEndpoint = endpointOverride ?? apiServers[0];
   const service: ConfiguredService = {
     type: "image",
     section: "glance",
     validInterfaces,
     ...(regionName === null ? {} : { regionName }),
-    ...(given === undefined ? {} : { endpoint: given }),
+    ...(configuredEndpoint === undefined ? {} : { endpoint: configuredEndpoint }),
   };
   const obtain = async () => {
     try {
       const ask = () => conductor.call("image_access", {});
       const { endpoint, token, expiresAt } = await shared.get(runtime.clock, ask);
-      const url = withoutTrailingSlash(given ?? endpoint);
+      const url = withoutTrailingSlash(configuredEndpoint ?? endpoint);
       return { endpoint: url, headers: { "x-auth-token": token }, expiresAt };
     } catch (error) {
       throw new EndpointNotFound(
@@ -42,6 +42,6 @@ export function imageAccess(
   };
   return (
     configuredAccess(config, runtime, service) ??
-    new CachedAccess(runtime.clock, obtain, (token) => shared.refused(token))
+    new CachedAccess(runtime.clock, obtain, (token) => shared.invalidate(token))
   );
 }

@@ -10,7 +10,7 @@ import {
   isInRegion,
   requestToken,
   type Scope,
-  type TokenAnswer,
+  type TokenResponse,
 } from "./identity-v3.js";
 import { type PlacementAccess, withoutTrailingSlash } from "./placement-access.js";
 
@@ -34,12 +34,12 @@ export interface KeystoneOptions {
 
 /** Identity v3 tokens, and the endpoint from the token's catalog. */
 export function createKeystoneAccess(
-  doors: { readonly http: HttpClient; readonly clock: Clock },
+  deps: { readonly http: HttpClient; readonly clock: Clock },
   options: KeystoneOptions,
 ): PlacementAccess {
-  return new CachedAccess(doors.clock, async () => {
-    const { url: asked, status, token, body } = await askForToken(doors.http, options);
-    const url = withoutUserInfo(asked);
+  return new CachedAccess(deps.clock, async () => {
+    const { url: tokenUrl, status, token, body } = await askForToken(deps.http, options);
+    const url = withoutUserInfo(tokenUrl);
     if (status === 401) {
       throw new Unauthorized(`Identity at ${url} refused ${described(options.credentials)} in [placement]`);
     }
@@ -58,7 +58,7 @@ function described(credentials: Credentials): string {
     : "the application credential; check its id and secret, and whether it has expired,";
 }
 
-async function askForToken(http: HttpClient, options: KeystoneOptions): Promise<TokenAnswer> {
+async function askForToken(http: HttpClient, options: KeystoneOptions): Promise<TokenResponse> {
   const { authUrl, discover, credentials, scope } = options;
   try {
     const versioned = discover ? await discoverIdentity(http, authUrl) : authUrl;
@@ -91,8 +91,8 @@ function timeIn(value: unknown): number {
 
 function endpointIn(catalog: unknown, { service, validInterfaces, regionName }: KeystoneOptions): string {
   const endpoints = catalogEndpoints(catalog, service.type).filter((endpoint) => isInRegion(endpoint, regionName));
-  for (const wanted of validInterfaces) {
-    const found = endpoints.find((endpoint) => endpoint.interface === wanted);
+  for (const interfaceName of validInterfaces) {
+    const found = endpoints.find((endpoint) => endpoint.interface === interfaceName);
     if (found) {
       return asString(found.url);
     }

@@ -2,7 +2,7 @@ import type { Clock } from "../../runtime/clock.js";
 import { EXPIRES_SOON } from "./cached-access.js";
 
 /** What the conductor says of how to get at a service; `expiresAt` in milliseconds since the epoch. */
-export interface ToldAccess {
+export interface ServiceAccess {
   readonly endpoint: string;
   readonly token: string;
   readonly expiresAt: number;
@@ -13,22 +13,22 @@ export interface ToldAccess {
  * asked for all could be killed before it has its answer.
  */
 export class SharedAccess {
-  #told: ToldAccess | undefined;
+  #cached: ServiceAccess | undefined;
 
-  async get(clock: Pick<Clock, "now">, ask: () => Promise<ToldAccess>): Promise<ToldAccess> {
-    const known = this.#told;
+  async get(clock: Pick<Clock, "now">, ask: () => Promise<ServiceAccess>): Promise<ServiceAccess> {
+    const known = this.#cached;
     if (known !== undefined && clock.now() < known.expiresAt - EXPIRES_SOON) {
       return known;
     }
-    const told = await ask();
-    this.#told = told;
-    return told;
+    const access = await ask();
+    this.#cached = access;
+    return access;
   }
 
   /** The service has refused this token: the next host asks again. */
-  refused(token: string | undefined): void {
-    if (this.#told?.token === token) {
-      this.#told = undefined;
+  invalidate(token: string | undefined): void {
+    if (this.#cached?.token === token) {
+      this.#cached = undefined;
     }
   }
 }

@@ -3,6 +3,7 @@ import type { TLSSocketOptions } from "node:tls";
 import { type Channel, Connection, type Publisher } from "rabbitmq-client";
 import {
   type BrokerOptions,
+  type BrokerRejectedError,
   type BrokerState,
   type BrokerTls,
   type Consumer,
@@ -11,14 +12,13 @@ import {
   type MessageBroker,
   type Publication,
   type Queue,
-  type RefusedByBroker,
   type Subscription,
   Unconfirmed,
   Unroutable,
   Unsent,
 } from "../message-broker.js";
 import { AmqpConsumer } from "./amqp-consumer.js";
-import { codeOf, isFinalRefusal, messageOf, refusalOf } from "./amqp-rejection.js";
+import { codeOf, isFinalRejection, messageOf, toRejection } from "./amqp-rejection.js";
 
 type Declaration = Parameters<Connection["exchangeDeclare"]>[0];
 
@@ -52,7 +52,7 @@ class AmqpBroker implements MessageBroker {
   readonly #returned = new Map<string, string>();
   #published = 0;
   #state: BrokerState = "connecting";
-  #failure: RefusedByBroker | undefined;
+  #failure: BrokerRejectedError | undefined;
   #up = { reading: false, publishing: false };
   #waiters: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
 
@@ -92,7 +92,7 @@ class AmqpBroker implements MessageBroker {
     try {
       await this.#publishing.exchangeDeclare(declaration);
     } catch (error) {
-      throw refusalOr(error, `exchange ${name}`);
+      throw toBrokerError(error, `exchange ${name}`);
     }
     if (!this.#declared.some(({ exchange }) => exchange === name)) {
       this.#declared.push(declaration);
@@ -179,7 +179,7 @@ class AmqpBroker implements MessageBroker {
       if (codeOf(error) === "NOT_FOUND") {
         return null;
       }
-      throw refusalOr(error, what);
+      throw toBrokerError(error, what);
     } finally {
       await channel.close();
     }
@@ -212,8 +212,8 @@ class AmqpBroker implements MessageBroker {
       }
     });
     connection.on("error", (error: unknown) => {
-      if (isFinalRefusal(error)) {
-        this.#fail(refusalOf(error, "the login"));
+      if (isFinalRejection(error)) {
+        this.#fail(toRejection(error, "the login"));
         return;
       }
       this.#up = { ...this.#up, [what]: false };
@@ -225,13 +225,13 @@ class AmqpBroker implements MessageBroker {
     return connection;
   }
 
-  #fail(refusal: RefusedByBroker): void {
-    this.#failure = refusal;
-    this.#enter("waiting", refusal.message);
+  #fail(rejection: BrokerRejectedError): void {
+    this.#failure = rejection;
+    this.#enter("waiting", rejection.message);
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { reject } of waiters) {
-      reject(refusal);
+      reject(rejection);
     }
   }
 
@@ -267,6 +267,6 @@ function tlsOptions({ ca, cert, key, verifyHostname }: BrokerTls): TLSSocketOpti
   };
 }
 
-function refusalOr(error: unknown, what: string): Error {
-  return codeOf(error) === undefined ? new Unconfirmed(messageOf(error)) : refusalOf(error, what);
+function toBrokerError(error: unknown, what: string): Error {
+  return codeOf(error) === undefined ? new Unconfirmed(messageOf(error)) : toRejection(error, what);
 }

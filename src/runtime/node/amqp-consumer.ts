@@ -1,7 +1,7 @@
 import type { Connection, Consumer as LibraryConsumer } from "rabbitmq-client";
 import { ConsumerStatus } from "rabbitmq-client";
 import type { Consumer, ConsumerEvents, Subscription } from "../message-broker.js";
-import { isFinalRefusal, refusalOf } from "./amqp-rejection.js";
+import { isFinalRejection, toRejection } from "./amqp-rejection.js";
 
 /** Reads one queue, on a channel of its own, so that what is refused of it closes no other. */
 export class AmqpConsumer implements Consumer {
@@ -49,10 +49,10 @@ export class AmqpConsumer implements Consumer {
       });
       this.#library.on("error", (error: unknown) => {
         this.disconnected();
-        if (isFinalRefusal(error)) {
-          const refusal = refusalOf(error, `queue ${queue.name}`);
-          events.refused?.(refusal);
-          reject(refusal);
+        if (isFinalRejection(error)) {
+          const rejection = toRejection(error, `queue ${queue.name}`);
+          events.rejected?.(rejection);
+          reject(rejection);
         }
       });
     });

@@ -1,9 +1,9 @@
-import { RefusedByBroker } from "../message-broker.js";
+import { BrokerRejectedError } from "../message-broker.js";
 
 /** Answers of a broker that stay the same when it is asked again. */
 const FINAL = new Set(["ACCESS_REFUSED", "PRECONDITION_FAILED", "RESOURCE_LOCKED", "NOT_ALLOWED"]);
 
-export function isFinalRefusal(error: unknown): boolean {
+export function isFinalRejection(error: unknown): boolean {
   return FINAL.has(codeOf(error) ?? "");
 }
 
@@ -12,8 +12,8 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-export function refusalOf(error: unknown, what: string): RefusedByBroker {
-  return new RefusedByBroker(codeOf(error) ?? "UNKNOWN", `${what}: ${messageOf(error)}`);
+export function toRejection(error: unknown, what: string): BrokerRejectedError {
+  return new BrokerRejectedError(codeOf(error) ?? "UNKNOWN", `${what}: ${messageOf(error)}`);
 }
 
 /** Without the names of methods that the library puts before it, or that it does not know. */

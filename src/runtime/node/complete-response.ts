@@ -7,10 +7,10 @@ import { flattenHeaders } from "./flatten-headers.js";
  * Takes one answer of undici's as a whole. Its own request makes a stream, a signal and a resource for each, which take longer than
  * the rest of a small request.
  */
-export class WholeAnswer implements Dispatcher.DispatchHandler {
+export class BufferedResponseHandler implements Dispatcher.DispatchHandler {
   /** Rejects with what undici says, or with the reason of {@link stop}. */
-  readonly answer: Promise<HttpResponse>;
-  #resolve: (answer: HttpResponse) => void = () => {};
+  readonly response: Promise<HttpResponse>;
+  #resolve: (response: HttpResponse) => void = () => {};
   #reject: (reason: unknown) => void = () => {};
   /** Undefined: the request waits for a connection. */
   #controller: Dispatcher.DispatchController | undefined;
@@ -21,7 +21,7 @@ export class WholeAnswer implements Dispatcher.DispatchHandler {
   #parts: Buffer[] = [];
 
   constructor() {
-    this.answer = new Promise((resolve, reject) => {
+    this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });

@@ -5,7 +5,7 @@ const SLICE = 10;
  * How long work on files may hold the event loop. What the kernel has in its memory takes less than to ask a thread for it, but a slow
  * disk must not hold the loop: only a slice of each of its turns goes by so.
  */
-export class QuickTurns {
+export class SyncTimeBudget {
   #spent = 0;
   #isCounting = false;
 

@@ -94,7 +94,7 @@ export function* partsIn(path: string, extents: readonly Extent[]): Generator<Bu
 }
 
 /** Writes a file in parts; it is not there before all of it is. @param onDisk it outlives a loss of power, too */
-export function writeWhole(path: string, mode: number, parts: Iterable<Uint8Array>, onDisk = true): void {
+export function writeFileAtomically(path: string, mode: number, parts: Iterable<Uint8Array>, onDisk = true): void {
   const unfinished = `${path}.unfinished`;
   mkdirSync(dirname(path), { recursive: true });
   rmSync(unfinished, { force: true });
@@ -174,7 +174,7 @@ export function sha256Of(path: string, bytes: number): string {
 }
 
 /** All of a file. */
-export function readWhole(path: string): Buffer {
+export function readEntireFile(path: string): Buffer {
   return readFileSync(path);
 }
 

@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "../logger.js";
 import { Mounts, type Route } from "../mounts.js";
-import type { Refuse } from "../rejection.js";
+import type { RejectRequest } from "../rejection.js";
 import type { ListenLimits, ListenOptions } from "../server.js";
 import { BYTES, type ServiceHandler, type ServiceResponse } from "../service.js";
 import type { Bytes } from "../transfers.js";
 import { dropRest, endWhenIdle, sendBytes } from "./byte-bodies.js";
 import { flattenHeaders } from "./flatten-headers.js";
-import type { RequestTurns } from "./request-slots.js";
+import type { RequestQueue } from "./request-slots.js";
 import { sendPieces } from "./text-pieces.js";
 
 /** A body that is too large is read and dropped up to this many times the limit, so that the client sees the 413. */
@@ -21,8 +21,8 @@ type Body = { readonly text: string } | "too large" | "broken off" | "too slow";
 
 /** When requests begin. */
 interface Order {
-  readonly turns: Pick<RequestTurns, "change" | "read">;
-  readonly isPatient: NonNullable<ListenOptions["isPatient"]>;
+  readonly queue: Pick<RequestQueue, "change" | "read">;
+  readonly isLowPriority: NonNullable<ListenOptions["isLowPriority"]>;
 }
 
 /** A body as a service is given it. */
@@ -36,7 +36,7 @@ export class HttpExchange {
   readonly #mounts: Mounts;
   readonly #bodyBytes: number;
   readonly #requestTimeout: number;
-  readonly #refuse: Refuse;
+  readonly #reject: RejectRequest;
   readonly #logger: Logger;
   readonly #order: Order | null;
   #draining = false;
@@ -45,7 +45,7 @@ export class HttpExchange {
   constructor(
     services: Readonly<Record<string, ServiceHandler>>,
     { bodyBytes, requestTimeout }: Pick<ListenLimits, "bodyBytes" | "requestTimeout">,
-    refuse: Refuse,
+    reject: RejectRequest,
     logger: Logger,
     order: Order | null,
   ) {
@@ -53,7 +53,7 @@ export class HttpExchange {
     this.#mounts = new Mounts(services);
     this.#bodyBytes = bodyBytes;
     this.#requestTimeout = requestTimeout;
-    this.#refuse = refuse;
+    this.#reject = reject;
     this.#logger = logger;
   }
 
@@ -80,11 +80,11 @@ export class HttpExchange {
       } else if (body === "too slow") {
         response.setHeader("connection", "close");
         const reason = "the request was not sent in time";
-        this.#send(response, this.#refused(request, 408, reason));
+        this.#send(response, this.#rejectRequest(request, 408, reason));
       } else if (body === "too large") {
         const reason = `the body is larger than ${this.#bodyBytes} bytes`;
         response.setHeader("connection", "close");
-        this.#send(response, this.#refused(request, 413, reason));
+        this.#send(response, this.#rejectRequest(request, 413, reason));
       } else {
         this.#begin(request, route, () => reply(body));
       }
@@ -95,13 +95,13 @@ export class HttpExchange {
     if (
       this.#order === null ||
       route === undefined ||
-      !this.#order.isPatient({ method, path: route.path }, route.mount)
+      !this.#order.isLowPriority({ method, path: route.path }, route.mount)
     ) {
       work();
     } else if (method === "GET") {
-      this.#order.turns.read(work);
+      this.#order.queue.read(work);
     } else {
-      this.#order.turns.change(work);
+      this.#order.queue.change(work);
     }
   }
 
@@ -115,21 +115,21 @@ export class HttpExchange {
   ): Promise<void> | undefined {
     if (!route) {
       const reason = "nothing is served at this path";
-      this.#send(response, this.#refused(request, 404, reason));
+      this.#send(response, this.#rejectRequest(request, 404, reason));
       return undefined;
     }
-    let answer: ServiceResponse | Promise<ServiceResponse>;
+    let result: ServiceResponse | Promise<ServiceResponse>;
     try {
-      answer = this.#handle(route, request, body, listenerUrl);
+      result = this.#handle(route, request, body, listenerUrl);
     } catch (error) {
-      answer = this.#failure(request, error);
+      result = this.#failure(request, error);
     }
-    if (!(answer instanceof Promise)) {
-      this.#send(response, answer);
+    if (!(result instanceof Promise)) {
+      this.#send(response, result);
       return undefined;
     }
-    return answer.then(
-      (given) => this.#send(response, given),
+    return result.then(
+      (serviceResponse) => this.#send(response, serviceResponse),
       (error: unknown) => this.#send(response, this.#failure(request, error)),
     );
   }
@@ -138,17 +138,17 @@ export class HttpExchange {
     const requestId = newRequestId();
     this.#logger.error("a request failed unexpectedly", { err: error, method: request.method, request_id: requestId });
     const reason = "an unexpected error prevented the server from answering";
-    return this.#refused(request, 500, reason, requestId);
+    return this.#rejectRequest(request, 500, reason, requestId);
   }
 
-  #refused(
+  #rejectRequest(
     { method, url }: IncomingMessage,
     status: number,
     reason: string,
     requestId = newRequestId(),
   ): ServiceResponse {
-    const given = method === undefined || url === undefined ? {} : { method, target: url };
-    return this.#refuse({ status, reason, requestId, ...given });
+    const requestLine = method === undefined || url === undefined ? {} : { method, target: url };
+    return this.#reject({ status, reason, requestId, ...requestLine });
   }
 
   #handle(

@@ -4,11 +4,11 @@ import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { FileFailure, type FileStat, type Files, type WriteOptions } from "../files.js";
 import type { Bytes } from "../transfers.js";
-import { QuickTurns } from "./fast-ticks.js";
+import { SyncTimeBudget } from "./fast-ticks.js";
 import { codeOf } from "./file-codes.js";
 import { nodeRandom } from "./node-random.js";
 import { QuickChanges } from "./quick-changes.js";
-import { QuickLooks } from "./synchronous-reads.js";
+import { SyncFileReader } from "./synchronous-reads.js";
 
 // Promises of callbacks: what node:fs/promises has takes nearly twice as long, and a process of thousands of hosts does little else.
 const readdir = promisify(fs.readdir);
@@ -29,16 +29,16 @@ const WATCH_DELAY = 10;
 
 export class NodeFiles implements Files {
   readonly #onDisk: boolean;
-  readonly #quick: QuickLooks;
+  readonly #quick: SyncFileReader;
   readonly #change: QuickChanges;
   readonly #random = nodeRandom();
 
   /** @param options `onDisk`: what is written outlives a loss of power, as {@link Files} says; false: only this process */
   constructor({ onDisk = true }: { readonly onDisk?: boolean } = {}) {
     this.#onDisk = onDisk;
-    const turns = new QuickTurns();
-    this.#quick = new QuickLooks(turns);
-    this.#change = new QuickChanges(turns);
+    const budget = new SyncTimeBudget();
+    this.#quick = new SyncFileReader(budget);
+    this.#change = new QuickChanges(budget);
   }
 
   async read(path: string): Promise<string> {
@@ -156,7 +156,7 @@ export class NodeFiles implements Files {
     let names: Set<string | null> | undefined;
     const watcher = watcherOf(folder);
     // One function for both, since thousands of folders are watched. That the folder went away is a change like any other.
-    const tell = (_what: unknown, changed?: unknown) => {
+    const onChange = (_what: unknown, changed?: unknown) => {
       const name = typeof changed === "string" ? changed : null;
       if (name === null || !UNFINISHED.test(name)) {
         names ??= new Set();
@@ -169,7 +169,7 @@ export class NodeFiles implements Files {
         }, WATCH_DELAY);
       }
     };
-    watcher.on("change", tell).on("error", tell);
+    watcher.on("change", onChange).on("error", onChange);
     return () => {
       watcher.close();
       clearTimeout(timer);

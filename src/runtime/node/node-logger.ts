@@ -64,11 +64,11 @@ function formatted(
 }
 
 /** Bytes of lines that wait for a disk that is full; later ones are dropped. */
-const KEPT = 1024 * 1024;
+const MAX_BUFFERED_BYTES = 1024 * 1024;
 
 /** A log that cannot be written, as on a full disk, must not end the process whose log it is. */
 function standardError(): { write(line: string): void } {
-  const destination = pino.destination({ dest: 2, sync: true, maxLength: KEPT });
+  const destination = pino.destination({ dest: 2, sync: true, maxLength: MAX_BUFFERED_BYTES });
   destination.on("error", () => undefined);
   return destination;
 }

@@ -14,7 +14,7 @@ import {
 } from "../programs.js";
 
 /** Characters of stdout, and of stderr, that are kept. */
-const MOST_OUTPUT = 1_048_576;
+const MAX_OUTPUT_CHARS = 1_048_576;
 
 /** Milliseconds between two looks at a process that another one started. */
 const LOOK = 20;
@@ -46,7 +46,7 @@ export class NodePrograms implements Programs {
     const output = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"] as const) {
       child[name]?.setEncoding("utf8").on("data", (text: string) => {
-        output[name] = (output[name] + text).slice(0, MOST_OUTPUT);
+        output[name] = (output[name] + text).slice(0, MAX_OUTPUT_CHARS);
       });
     }
     let stop = () => {};
@@ -88,7 +88,7 @@ export class NodePrograms implements Programs {
   }
 
   async signal(process: ProcessIdentity, signal: ProgramSignal): Promise<boolean> {
-    if (!(await this.#lives(process))) {
+    if (!(await this.#isAlive(process))) {
       return false;
     }
     return attempt(`signal process ${process.pid}`, async () => {
@@ -104,7 +104,7 @@ export class NodePrograms implements Programs {
   }
 
   async ended(process: ProcessIdentity, signal?: AbortSignal): Promise<void> {
-    while (await this.#lives(process)) {
+    while (await this.#isAlive(process)) {
       try {
         await sleep(LOOK, undefined, signal === undefined ? {} : { signal });
       } catch (error) {
@@ -114,7 +114,7 @@ export class NodePrograms implements Programs {
     }
   }
 
-  async #lives({ pid, started }: ProcessIdentity): Promise<boolean> {
+  async #isAlive({ pid, started }: ProcessIdentity): Promise<boolean> {
     return (await this.look(pid))?.started === started;
   }
 }

@@ -13,9 +13,9 @@ export function nodeRandom(): Random {
     if (bytes > drawn.length) {
       drawn = randomBytes(DRAWN);
     }
-    const given = drawn.toString("hex", 0, bytes);
+    const digits = drawn.toString("hex", 0, bytes);
     drawn = drawn.subarray(bytes);
-    return given;
+    return digits;
   };
   return {
     next: () => Math.random(),

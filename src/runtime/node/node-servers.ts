@@ -5,7 +5,7 @@ import { WebSocketServer } from "ws";
 import { DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS } from "../listen-defaults.js";
 import type { Logger } from "../logger.js";
 import { splitTarget } from "../mounts.js";
-import { plainRefusal } from "../rejection.js";
+import { toPlainTextResponse } from "../rejection.js";
 import {
   AddressInUse,
   AddressUnusable,
@@ -14,38 +14,38 @@ import {
   type Servers,
   type SocketAcceptor,
 } from "../server.js";
-import { answerBadRequest } from "./bad-request.js";
+import { sendBadRequest } from "./bad-request.js";
 import { flattenHeaders } from "./flatten-headers.js";
 import { HttpExchange, originOf } from "./http-exchange.js";
 import { NodeSocket } from "./node-socket.js";
 import { onlyTls } from "./only-tls.js";
-import { RequestTurns } from "./request-slots.js";
+import { RequestQueue } from "./request-slots.js";
 
 /** Idle connections are kept this many milliseconds; longer than clients keep theirs, so that they close first. */
 const KEEP_ALIVE = 65_000;
 
 export class NodeServers implements Servers {
   readonly #logger: Logger;
-  readonly #turns = new RequestTurns();
+  readonly #queue = new RequestQueue();
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
   async listen(options: ListenOptions): Promise<Listener> {
-    const listener = new NodeListener(options, this.#logger, this.#turns);
+    const listener = new NodeListener(options, this.#logger, this.#queue);
     await listener.open();
     return listener;
   }
 
   afterArrivals(action: () => void): void {
-    this.#turns.goAhead(action);
+    this.#queue.goAhead(action);
   }
 }
 
 class NodeListener implements Listener {
   readonly address: string;
-  readonly #wantedPort: number;
+  readonly #requestedPort: number;
   readonly #acceptors: Readonly<Record<string, SocketAcceptor>>;
   readonly #scheme: "http" | "https";
   readonly #server: Server;
@@ -54,20 +54,20 @@ class NodeListener implements Listener {
   readonly #sockets: WebSocketServer;
   readonly #exchange: HttpExchange;
   readonly #logger: Logger;
-  readonly #turns: RequestTurns;
+  readonly #queue: RequestQueue;
   #port = 0;
 
-  constructor(options: ListenOptions, logger: Logger, turns: RequestTurns) {
+  constructor(options: ListenOptions, logger: Logger, queue: RequestQueue) {
     const limits = { ...DEFAULT_LISTEN_LIMITS, ...options.limits };
     this.address = options.address ?? "127.0.0.1";
-    this.#wantedPort = options.port;
+    this.#requestedPort = options.port;
     this.#acceptors = options.sockets ?? {};
     this.#logger = logger;
-    this.#turns = turns;
-    const { refuse = plainRefusal } = options;
+    this.#queue = queue;
+    const { reject = toPlainTextResponse } = options;
     const takesAgents = Object.keys(this.#acceptors).length > 0;
-    const order = takesAgents ? { turns, isPatient: options.isPatient ?? isRead } : null;
-    this.#exchange = new HttpExchange(options.services, limits, refuse, logger, order);
+    const order = takesAgents ? { queue, isLowPriority: options.isLowPriority ?? isRead } : null;
+    this.#exchange = new HttpExchange(options.services, limits, reject, logger, order);
     // Node looks for slow clients only once in this interval.
     const connectionsCheckingInterval = Math.max(1, Math.min(1_000, Math.floor(limits.headersTimeout / 2)));
     const settings = {
@@ -85,7 +85,7 @@ class NodeListener implements Listener {
     } else {
       const server = createTlsServer({ ...settings, ...tls, handshakeTimeout: settings.headersTimeout });
       this.#server = server;
-      this.#cut = onlyTls(server, refuse, settings.headersTimeout);
+      this.#cut = onlyTls(server, reject, settings.headersTimeout);
     }
     this.#server.maxConnections = limits.connections;
     this.#sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: limits.frameBytes });
@@ -97,10 +97,10 @@ class NodeListener implements Listener {
         this.#upgrade(request, socket, head);
       } catch (error) {
         this.#logger.error("a WebSocket could not be accepted", { err: error });
-        refuseUpgrade(socket, 500, "Internal Server Error", "an unexpected error prevented the server from answering");
+        rejectUpgrade(socket, 500, "Internal Server Error", "an unexpected error prevented the server from answering");
       }
     });
-    this.#server.on("clientError", (error, connection) => answerBadRequest(refuse, error, connection));
+    this.#server.on("clientError", (error, connection) => sendBadRequest(reject, error, connection));
   }
 
   get port(): number {
@@ -115,17 +115,17 @@ class NodeListener implements Listener {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", (error: NodeJS.ErrnoException) => {
         const { address } = this;
-        const port = this.#wantedPort;
+        const port = this.#requestedPort;
         reject(
           error.code === "EADDRINUSE"
             ? new AddressInUse(address, port)
             : new AddressUnusable(address, port, error.code ?? error.message, { cause: error }),
         );
       });
-      this.#server.listen(this.#wantedPort, this.address, resolve);
+      this.#server.listen(this.#requestedPort, this.address, resolve);
     });
     const bound = this.#server.address();
-    this.#port = typeof bound === "object" && bound ? bound.port : this.#wantedPort;
+    this.#port = typeof bound === "object" && bound ? bound.port : this.#requestedPort;
     this.#server.on("error", (error) => this.#logger.error("the server failed", { err: error }));
   }
 
@@ -151,24 +151,24 @@ class NodeListener implements Listener {
     const { path, query } = splitTarget(request.url ?? "/");
     const acceptor = this.#acceptors[path];
     if (!acceptor || request.headers.upgrade?.toLowerCase() !== "websocket") {
-      refuseUpgrade(connection, 404, "Not Found", "no WebSocket is served at this path");
+      rejectUpgrade(connection, 404, "Not Found", "no WebSocket is served at this path");
       return;
     }
     const socket = new NodeSocket(this.#logger);
     const origin = originOf(request.headers.host, this.url);
-    const refusal = acceptor(socket, { headers: flattenHeaders(request.headers), query, origin });
-    if (refusal !== undefined) {
+    const rejectionReason = acceptor(socket, { headers: flattenHeaders(request.headers), query, origin });
+    if (rejectionReason !== undefined) {
       socket.abandon();
-      refuseUpgrade(connection, 401, "Unauthorized", refusal);
+      rejectUpgrade(connection, 401, "Unauthorized", rejectionReason);
       return;
     }
-    let opened = false;
+    let isUpgraded = false;
     this.#sockets.handleUpgrade(request, connection, head, (ws) => {
-      opened = true;
-      socket.attach(ws, { stream: connection, turns: this.#turns });
+      isUpgraded = true;
+      socket.attach(ws, { stream: connection, queue: this.#queue });
     });
     // ws calls back at once, or has answered a malformed handshake itself.
-    if (!opened) {
+    if (!isUpgraded) {
       socket.abandon();
     }
   }
@@ -176,7 +176,7 @@ class NodeListener implements Listener {
 
 const isRead = ({ method }: { readonly method: string }): boolean => method === "GET";
 
-function refuseUpgrade(connection: Duplex, status: number, title: string, reason: string): void {
+function rejectUpgrade(connection: Duplex, status: number, title: string, reason: string): void {
   const body = `${reason}\n`;
   const head = [
     `HTTP/1.1 ${status} ${title}`,

@@ -3,12 +3,12 @@ import type { WebSocket } from "ws";
 import type { Logger } from "../logger.js";
 import type { Socket } from "../socket.js";
 import { closingReason, SocketInbox } from "../socket-inbox.js";
-import type { RequestTurns } from "./request-slots.js";
+import type { RequestQueue } from "./request-slots.js";
 
 /** What carries a WebSocket, and when what it holds is handed to the system. */
 interface Carrier {
   readonly stream: Pick<Writable, "cork" | "uncork">;
-  readonly turns: Pick<RequestTurns, "goAhead">;
+  readonly queue: Pick<RequestQueue, "goAhead">;
 }
 
 /** A WebSocket of ws. May exist before its connection is accepted; what is sent until then waits. */
@@ -78,7 +78,7 @@ export class NodeSocket implements Socket {
     if (carrier !== undefined && !this.#held) {
       this.#held = true;
       carrier.stream.cork();
-      carrier.turns.goAhead(() => {
+      carrier.queue.goAhead(() => {
         this.#held = false;
         carrier.stream.uncork();
       });
@@ -117,9 +117,9 @@ export class NodeSocket implements Socket {
     this.#inbox.onPong(listener);
   }
 
-  #guard(tell: () => void): void {
+  #guard(notify: () => void): void {
     try {
-      tell();
+      notify();
     } catch (error) {
       this.#logger.error("a listener of a socket failed; the socket is closed", { err: error });
       this.close(1011, "unexpected error");

@@ -3,7 +3,7 @@ import { WebSocket } from "ws";
 import { HttpConnectFailure } from "../http.js";
 import { CLIENT_FRAME_BYTES } from "../listen-defaults.js";
 import type { Logger } from "../logger.js";
-import { type Socket, type Sockets, UpgradeRefused } from "../socket.js";
+import { type Socket, type Sockets, UpgradeRejectedError } from "../socket.js";
 import { NodeSocket } from "./node-socket.js";
 import { connectOptions, type HttpTls, type TrustedServers } from "./undici-http-client.js";
 
@@ -11,7 +11,7 @@ import { connectOptions, type HttpTls, type TrustedServers } from "./undici-http
 const HANDSHAKE_TIMEOUT = 10_000;
 
 /** The most of a refusal's body that is kept. */
-const REFUSAL_BYTES = 64 * 1024;
+const MAX_REJECTION_BYTES = 64 * 1024;
 
 /** @param trusted servers that are checked otherwise than against the system's authorities */
 export function nodeSockets(logger: Logger, trusted: TrustedServers = new Map()): Sockets {
@@ -40,7 +40,7 @@ async function connect(
   const abort = () => ws.terminate();
   signal?.addEventListener("abort", abort, { once: true });
   try {
-    return await opened(ws, url, logger);
+    return await waitUntilOpen(ws, url, logger);
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
@@ -49,7 +49,7 @@ async function connect(
   }
 }
 
-async function opened(ws: WebSocket, url: string, logger: Logger): Promise<Socket> {
+async function waitUntilOpen(ws: WebSocket, url: string, logger: Logger): Promise<Socket> {
   return new Promise((resolve, reject) => {
     ws.once("open", () => {
       // Attached before anything else runs, so that no frame that follows the handshake is missed.
@@ -58,8 +58,8 @@ async function opened(ws: WebSocket, url: string, logger: Logger): Promise<Socke
       resolve(socket);
     });
     ws.once("unexpected-response", (_request, response) => {
-      void readRefusal(response).then((body) => {
-        reject(new UpgradeRefused(url, response.statusCode ?? 0, body));
+      void readRejection(response).then((body) => {
+        reject(new UpgradeRejectedError(url, response.statusCode ?? 0, body));
         ws.terminate();
       });
     });
@@ -70,18 +70,18 @@ async function opened(ws: WebSocket, url: string, logger: Logger): Promise<Socke
   });
 }
 
-async function readRefusal(response: IncomingMessage): Promise<string> {
+async function readRejection(response: IncomingMessage): Promise<string> {
   let text = "";
   response.setEncoding("utf8");
   try {
     for await (const part of response) {
       text += part;
-      if (text.length > REFUSAL_BYTES) {
+      if (text.length > MAX_REJECTION_BYTES) {
         break;
       }
     }
   } catch {
     // Cut short; what came is what there is.
   }
-  return text.slice(0, REFUSAL_BYTES);
+  return text.slice(0, MAX_REJECTION_BYTES);
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Server } from "node:https";
 import type { Socket } from "node:net";
-import type { Refuse } from "../rejection.js";
-import { plainAnswer } from "./bad-request.js";
+import type { RejectRequest } from "../rejection.js";
+import { serializeResponse } from "./bad-request.js";
 
 /** The first byte of a TLS connection: the record of a handshake. */
 const HANDSHAKE = 22;
@@ -10,17 +10,17 @@ const HANDSHAKE = 22;
 /**
  * Lets a server look at the first byte of each connection: a client that speaks plain HTTP is told so, where TLS itself would
  * only cut it off.
- * @param patience milliseconds that a client may take for its first byte
+ * @param firstByteTimeoutMs milliseconds that a client may take for its first byte
  * @returns what cuts all connections, those too whose clients have not shaken hands
  */
-export function onlyTls(server: Server, refuse: Refuse, patience: number): () => void {
+export function onlyTls(server: Server, reject: RejectRequest, firstByteTimeoutMs: number): () => void {
   const open = new Set<Socket>();
   const shakeHands = server.listeners("connection");
   server.removeAllListeners("connection");
   server.on("connection", (socket: Socket) => {
     open.add(socket);
     const drop = () => socket.destroy();
-    socket.setTimeout(patience, drop);
+    socket.setTimeout(firstByteTimeoutMs, drop);
     socket.on("error", drop);
     socket.once("close", () => open.delete(socket));
     socket.once("data", (start: Buffer) => {
@@ -35,7 +35,7 @@ export function onlyTls(server: Server, refuse: Refuse, patience: number): () =>
         return;
       }
       const reason = "this port speaks TLS: ask it with https:// or wss://";
-      socket.end(plainAnswer(refuse({ status: 400, reason, requestId: `req-${randomUUID()}` })), drop);
+      socket.end(serializeResponse(reject({ status: 400, reason, requestId: `req-${randomUUID()}` })), drop);
     });
   });
   return () => {

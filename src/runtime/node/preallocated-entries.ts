@@ -5,7 +5,7 @@ import { removeEntry } from "./file-tree.js";
 type Kind = "file" | "folder";
 
 /** As many entries of a kind are kept at most. */
-const MOST = 10_000;
+const MAX_ENTRIES = 10_000;
 /** Modes without which another user than root can neither empty nor move them. */
 const OWN: Readonly<Record<Kind, number>> = { file: 0o600, folder: 0o700 };
 
@@ -14,7 +14,7 @@ const OWN: Readonly<Record<Kind, number>> = { file: 0o600, folder: 0o700 };
  * again that were deleted in the last minutes, and looks at all of them for each new file: thousands of files that go and come again
  * take seconds of the kernel's time, and next to nothing when they are moved.
  */
-export class SpareEntries {
+export class ReusableEntries {
   readonly #folder: string;
   readonly #names: Record<Kind, string[]>;
 
@@ -33,7 +33,7 @@ export class SpareEntries {
     }
     const isOwn = (found.mode & OWN[kind]) === OWN[kind];
     const isPlain = kind === "file" ? found.isFile() && found.nlink === 1 : isOwn && readdirSync(path).length === 0;
-    if (!isOwn || !isPlain || names.length >= MOST) {
+    if (!isOwn || !isPlain || names.length >= MAX_ENTRIES) {
       removeEntry(path, kind);
       return;
     }

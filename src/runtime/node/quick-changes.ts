@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
-import type { QuickTurns } from "./fast-ticks.js";
+import type { SyncTimeBudget } from "./fast-ticks.js";
 import { codeOf } from "./file-codes.js";
 import { Flushes } from "./flushes.js";
 
@@ -25,11 +25,11 @@ const SMALL = 64 * 1024;
  * turn's time is over. What is to be on the disk is always waited for by a thread.
  */
 export class QuickChanges {
-  readonly #turns: QuickTurns;
+  readonly #budget: SyncTimeBudget;
   readonly #flushes = new Flushes();
 
-  constructor(turns: QuickTurns) {
-    this.#turns = turns;
+  constructor(budget: SyncTimeBudget) {
+    this.#budget = budget;
   }
 
   rename(from: string, to: string): Promise<void> {
@@ -68,13 +68,13 @@ export class QuickChanges {
     how: { readonly mode: number; readonly flag: "w" | "wx" | "a"; readonly flush: boolean },
   ): Promise<void> {
     const { mode, flag, flush } = how;
-    if (this.#turns.isOver || text.length > SMALL) {
+    if (this.#budget.isOver || text.length > SMALL) {
       await writeFile(path, text, how);
       return;
     }
-    const file = this.#turns.spend(() => fs.openSync(path, flag, mode));
+    const file = this.#budget.spend(() => fs.openSync(path, flag, mode));
     try {
-      this.#turns.spend(() => fs.writeFileSync(file, text));
+      this.#budget.spend(() => fs.writeFileSync(file, text));
       if (flush) {
         await this.#flushes.flush(file);
       }
@@ -149,6 +149,6 @@ export class QuickChanges {
   }
 
   async #do<T>(now: () => T, later: () => Promise<T>): Promise<T> {
-    return this.#turns.isOver ? later() : this.#turns.spend(now);
+    return this.#budget.isOver ? later() : this.#budget.spend(now);
   }
 }

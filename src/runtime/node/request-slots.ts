@@ -9,7 +9,7 @@ type Work = () => unknown;
  * those that are left wait for the next one. Node hands out all that has come for its sockets in between: what an agent says on its
  * connection goes before the requests that came with it, and waits for no more than a change, a slice and a read of those before.
  */
-export class RequestTurns {
+export class RequestQueue {
   #ahead: (() => void)[] = [];
   readonly #changes: Work[] = [];
   readonly #reads: Work[] = [];
@@ -68,9 +68,9 @@ export class RequestTurns {
   };
 
   #run(): void {
-    let given: unknown;
+    let result: unknown;
     do {
-      given = this.#reads.shift()?.();
+      result = this.#reads.shift()?.();
       if (this.#reads.length === 0) {
         if (this.#changes.length > 0) {
           this.#comeBack();
@@ -78,9 +78,9 @@ export class RequestTurns {
         return;
       }
       this.#letAhead();
-    } while (!(given instanceof Promise) && performance.now() - this.#since < SLICE);
-    if (given instanceof Promise) {
-      goOn(given, this.#next);
+    } while (!(result instanceof Promise) && performance.now() - this.#since < SLICE);
+    if (result instanceof Promise) {
+      goOn(result, this.#next);
     } else {
       this.#comeBack();
     }
@@ -99,8 +99,8 @@ export class RequestTurns {
 }
 
 /** Goes on behind all that a request does without waiting for anything, which counts. */
-function goOn(given: unknown, next: () => void): void {
-  if (given instanceof Promise) {
+function goOn(result: unknown, next: () => void): void {
+  if (result instanceof Promise) {
     queueMicrotask(() => process.nextTick(next));
   } else {
     next();

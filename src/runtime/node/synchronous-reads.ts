@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
-import type { QuickTurns } from "./fast-ticks.js";
+import type { SyncTimeBudget } from "./fast-ticks.js";
 
 /** Bytes of a file that is read at once. */
 const SMALL = 64 * 1024;
@@ -13,11 +13,11 @@ export interface Found<T> {
  * Looks at files that are small, without a thread: a file's four calls take less than a tenth. When the turn's time is over, and of
  * what is no plain small file, each look says undefined, and a thread has to be asked.
  */
-export class QuickLooks {
-  readonly #turns: QuickTurns;
+export class SyncFileReader {
+  readonly #budget: SyncTimeBudget;
 
-  constructor(turns: QuickTurns) {
-    this.#turns = turns;
+  constructor(budget: SyncTimeBudget) {
+    this.#budget = budget;
   }
 
   stat(path: string): Found<Stats> | undefined {
@@ -44,11 +44,11 @@ export class QuickLooks {
   }
 
   #within<T>(look: () => T | undefined): T | undefined {
-    if (this.#turns.isOver) {
+    if (this.#budget.isOver) {
       return undefined;
     }
     try {
-      return this.#turns.spend(look);
+      return this.#budget.spend(look);
     } catch {
       // It went meanwhile, or cannot be read: the thread's answer says so.
       return undefined;

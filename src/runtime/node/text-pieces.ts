@@ -30,10 +30,10 @@ export function sendPieces(pieces: readonly string[], response: ServerResponse, 
 }
 
 /** To join thousands of texts first takes three times as long. */
-function encoded(texts: readonly string[], bytes: number): Buffer {
+function encoded(strings: readonly string[], bytes: number): Buffer {
   const chunk = Buffer.allocUnsafe(bytes);
   let at = 0;
-  for (const text of texts) {
+  for (const text of strings) {
     at += chunk.write(text, at);
   }
   return chunk;

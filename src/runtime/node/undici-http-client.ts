@@ -5,8 +5,8 @@ import errors from "undici/lib/core/errors.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout } from "../http.js";
 import { DEFAULT_HTTP_TIMEOUT } from "../listen-defaults.js";
-import type { Bytes, Transfer, TransferAnswer, Transfers } from "../transfers.js";
-import { WholeAnswer } from "./complete-response.js";
+import type { Bytes, Transfer, TransferResponse, Transfers } from "../transfers.js";
+import { BufferedResponseHandler } from "./complete-response.js";
 import { flattenHeaders } from "./flatten-headers.js";
 import { IdleWatch } from "./idle-watch.js";
 
@@ -56,18 +56,18 @@ export class UndiciHttpClient implements HttpClient, Transfers {
   async request(request: HttpRequest): Promise<HttpResponse> {
     const { url, timeout = DEFAULT_HTTP_TIMEOUT, signal, tlsSection } = request;
     signal?.throwIfAborted();
-    const whole = new WholeAnswer();
-    const timer = setTimeout(() => whole.stop(new HttpTimeout(url, timeout)), timeout);
-    const abort = () => whole.stop(signal?.reason);
+    const handler = new BufferedResponseHandler();
+    const timer = setTimeout(() => handler.stop(new HttpTimeout(url, timeout)), timeout);
+    const abort = () => handler.stop(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
     try {
       const { origin, pathname, search } = new URL(url);
       const { method, headers = {}, body = null } = request;
-      const asked = { origin, path: pathname + search, method, headers: { ...headers }, body };
-      (this.#dispatcher ?? this.#pool(origin, tlsSection)).dispatch(asked, whole);
-      return await whole.answer;
+      const dispatchOptions = { origin, path: pathname + search, method, headers: { ...headers }, body };
+      (this.#dispatcher ?? this.#pool(origin, tlsSection)).dispatch(dispatchOptions, handler);
+      return await handler.response;
     } catch (error) {
-      if (whole.stopped || error instanceof errors.InvalidArgumentError) {
+      if (handler.stopped || error instanceof errors.InvalidArgumentError) {
         throw error;
       }
       throw new HttpConnectFailure(url, codeOf(error), { cause: error });
@@ -85,14 +85,14 @@ export class UndiciHttpClient implements HttpClient, Transfers {
     idle = DEFAULT_HTTP_TIMEOUT,
     signal,
     tlsSection,
-  }: Transfer): Promise<TransferAnswer> {
+  }: Transfer): Promise<TransferResponse> {
     signal?.throwIfAborted();
     const watch = new IdleWatch(idle, () => new HttpTimeout(url, idle), signal);
     const { origin, pathname, search } = new URL(url);
     const source = body && watch.sent(body);
     watch.wait();
     try {
-      const answer = await ask.call(this.#dispatcher ?? this.#pool(origin, tlsSection), {
+      const response = await ask.call(this.#dispatcher ?? this.#pool(origin, tlsSection), {
         origin,
         path: pathname + search,
         method,
@@ -101,9 +101,9 @@ export class UndiciHttpClient implements HttpClient, Transfers {
         signal: watch.signal,
       });
       return {
-        status: answer.statusCode,
-        headers: flattenHeaders(answer.headers),
-        body: received(url, answer.body, watch),
+        status: response.statusCode,
+        headers: flattenHeaders(response.headers),
+        body: received(url, response.body, watch),
       };
     } catch (error) {
       watch.end();

@@ -1,5 +1,5 @@
 import type { HttpClient, HttpRequest } from "../../runtime/http.js";
-import { mortalRuntime } from "../../runtime/killable-runtime.js";
+import { createKillableRuntime } from "../../runtime/killable-runtime.js";
 import { Life } from "../../runtime/life.js";
 import type { Logger } from "../../runtime/logger.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
@@ -52,14 +52,14 @@ export class LocalWorld {
   readonly #network: VirtualNetwork<VirtualListener>;
   readonly #machine = new VirtualMachine("local");
   readonly #incarnations = new Map<string, number>();
-  readonly #doors: Runtime;
+  readonly #nodeRuntime: Runtime;
   readonly #logger: Logger;
 
   constructor(logger: Logger, { seed, time, onDisk }: LocalWorldOptions) {
     this.#seed = seed === undefined ? undefined : String(seed);
     this.#logger = logger;
     this.time = time === "virtual" ? new VirtualTime(this.activity) : new RealTime(this.activity);
-    this.#doors = { ...createNodeRuntime({ logger }), files: new NodeFiles({ onDisk }) };
+    this.#nodeRuntime = { ...createNodeRuntime({ logger }), files: new NodeFiles({ onDisk }) };
     this.#network = new VirtualNetwork(
       (milliseconds, action) => this.time.plan(milliseconds, action),
       () => this.time.clock.monotonic(),
@@ -70,15 +70,15 @@ export class LocalWorld {
    * @param name of the process, which has its own randomness, another one each time
    * @param options `isSeen`: others know it by the pid of this process
    */
-  spawn(name: string, { isSeen = false }: { readonly isSeen?: boolean } = {}): LocalProcess {
+  spawn(name: string, { isVisible = false }: { readonly isVisible?: boolean } = {}): LocalProcess {
     const life = new Life();
     const process = this.#processOf(name, this.time);
     const { skippable } = this.time;
     const skipping = this.#processOf(name, skippable);
-    const doors = this.#runtimeOf(process, this.#randomOf(name), isSeen);
+    const runtime = this.#runtimeOf(process, this.#randomOf(name), isVisible);
     return {
-      runtime: mortalRuntime(doors, life),
-      skippable: mortalRuntime({ ...doors, clock: skippable.clock, timers: skipping }, life),
+      runtime: createKillableRuntime(runtime, life),
+      skippable: createKillableRuntime({ ...runtime, clock: skippable.clock, timers: skipping }, life),
       kill: async () => {
         process.kill();
         skipping.kill();
@@ -91,7 +91,7 @@ export class LocalWorld {
   /** Once its processes are killed: gives up what is planned, and the connections to other processes of the machine. */
   async close(): Promise<void> {
     this.time.close();
-    await this.#doors.http.close();
+    await this.#nodeRuntime.http.close();
   }
 
   #processOf(name: string, planner: Planner): VirtualProcess {
@@ -101,35 +101,35 @@ export class LocalWorld {
 
   #randomOf(name: string): Random {
     if (this.#seed === undefined) {
-      return this.#doors.random;
+      return this.#nodeRuntime.random;
     }
     const incarnation = (this.#incarnations.get(name) ?? 0) + 1;
     this.#incarnations.set(name, incarnation);
     return new VirtualRandom(`${this.#seed}/${name}/${incarnation}`);
   }
 
-  #runtimeOf(process: VirtualProcess, random: Random, isSeen: boolean): Runtime {
-    const doors = this.#doors;
+  #runtimeOf(process: VirtualProcess, random: Random, isVisible: boolean): Runtime {
+    const nodeRuntime = this.#nodeRuntime;
     const network = this.#network;
     const { activity } = this;
     const isLocal = (url: string): boolean => network.find(new URL(url)) !== undefined;
     return {
-      ...doors,
+      ...nodeRuntime,
       clock: this.time.clock,
       timers: process,
       random,
-      http: eitherHttp(new VirtualHttp(process, network), counted(doors.http, activity), isLocal),
-      transfers: eitherTransfers(new VirtualTransfers(process, network), doors.transfers, isLocal),
-      sockets: eitherSockets(new VirtualSockets(process, network), doors.sockets, isLocal),
+      http: eitherHttp(new VirtualHttp(process, network), counted(nodeRuntime.http, activity), isLocal),
+      transfers: eitherTransfers(new VirtualTransfers(process, network), nodeRuntime.transfers, isLocal),
+      sockets: eitherSockets(new VirtualSockets(process, network), nodeRuntime.sockets, isLocal),
       servers: this.#serversOf(process, random),
-      files: countedFiles(doors.files, activity),
-      modules: { load: (load) => activity.during(() => doors.modules.load(load)) },
+      files: countedFiles(nodeRuntime.files, activity),
+      modules: { load: (load) => activity.during(() => nodeRuntime.modules.load(load)) },
       processes: {
-        ...doors.processes,
-        pid: isSeen ? doors.processes.pid : PIDS + process.pid,
-        isAlive: (pid) => (pid > PIDS ? this.#machine.isAlive(pid - PIDS) : doors.processes.isAlive(pid)),
+        ...nodeRuntime.processes,
+        pid: isVisible ? nodeRuntime.processes.pid : PIDS + process.pid,
+        isAlive: (pid) => (pid > PIDS ? this.#machine.isAlive(pid - PIDS) : nodeRuntime.processes.isAlive(pid)),
       },
-      programs: countedPrograms(doors.programs, activity),
+      programs: countedPrograms(nodeRuntime.programs, activity),
       logger: this.#logger,
     };
   }
@@ -137,7 +137,7 @@ export class LocalWorld {
   /** What listens is reached from within without a socket, and from outside as ever. */
   #serversOf(process: VirtualProcess, random: Random): Servers {
     const listen = async (options: ListenOptions): Promise<Listener> => {
-      const real = await this.#doors.servers.listen(options);
+      const real = await this.#nodeRuntime.servers.listen(options);
       const { address, port, url } = real;
       const local = new VirtualListener(process, this.#network, { ...options, port }, () => random.uuid());
       const forget = process.onKill(() => void real.close(0));

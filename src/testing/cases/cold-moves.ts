@@ -1,7 +1,7 @@
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Flavor, Instance } from "../../virt/index.js";
 import { type ContractCase, must, succeeds, textOf } from "../contract-case.js";
-import type { CheckedHost, DriverLab } from "../driver-harness.js";
+import type { CheckedHost, DriverHarness } from "../driver-harness.js";
 import { DEVICES, frozen, imageOf, migrationOf, resizedTo } from "../objects.js";
 import { brokenOffEverywhere, type KilledWork } from "../partly-done.js";
 import { guestOn, mustBe } from "./guest-state.js";
@@ -23,14 +23,14 @@ export function migration(instance: Instance, to: CheckedHost) {
 }
 
 export async function arrive(
-  lab: DriverLab,
+  harness: DriverHarness,
   on: CheckedHost,
   instance: Instance,
   disks: string,
   { powerOn = true, resizeInstance = false }: { readonly powerOn?: boolean; readonly resizeInstance?: boolean } = {},
 ): Promise<void> {
-  const image = frozen(imageOf(lab.options.image));
-  const allocations = await lab.allocations(on, instance);
+  const image = frozen(imageOf(harness.options.image));
+  const allocations = await harness.allocations(on, instance);
   const record = migrationOf(instance, { host: on.name, node: on.name, ip: on.ip });
   await on.host.moves.finishMigration(record, instance, disks, {
     ...DEVICES,
@@ -47,15 +47,15 @@ export function back({ host }: CheckedHost, instance: Instance, powerOn = true) 
 
 const FINISH: KilledWork = {
   method: "finishMigration",
-  begin: async (lab) => {
-    const [source, destination] = await lab.connectBoth();
-    const instance = await lab.spawned(source);
-    const moved = await lab.moved(instance, destination);
+  begin: async (harness) => {
+    const [source, destination] = await harness.connectBoth();
+    const instance = await harness.spawned(source);
+    const moved = await harness.moved(instance, destination);
     const disks = await leave(source, instance, destination);
-    return { on: destination, instance, moved, work: () => arrive(lab, destination, moved, disks) };
+    return { on: destination, instance, moved, work: () => arrive(harness, destination, moved, disks) };
   },
-  look: async (lab, { instance, moved }, killed) => {
-    const [source, next] = await lab.connectBoth();
+  look: async (harness, { instance, moved }, killed) => {
+    const [source, next] = await harness.connectBoth();
     const away = moved ?? instance;
     await succeeds(next.host.destroy(away, { ...DEVICES, destroyDisks: true }), "destroy", `succeed ${killed}`);
     await mustBe(next, away, "absent", "destroy", killed);
@@ -66,13 +66,13 @@ const FINISH: KilledWork = {
 
 const LEAVE: KilledWork = {
   method: "migrateDiskAndPowerOff",
-  begin: async (lab) => {
-    const [source, destination] = await lab.connectBoth();
-    const instance = await lab.spawned(source);
+  begin: async (harness) => {
+    const [source, destination] = await harness.connectBoth();
+    const instance = await harness.spawned(source);
     return { on: source, instance, moved: null, work: () => leave(source, instance, destination) };
   },
-  look: async (lab, { instance }, killed) => {
-    const next = await lab.connect();
+  look: async (harness, { instance }, killed) => {
+    const next = await harness.connect();
     await succeeds(back(next, instance), "finishRevertMigration", `bring the guest back ${killed}`);
     await mustBe(next, instance, "running", "finishRevertMigration", killed);
   },
@@ -85,14 +85,14 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "a cold migration that is confirmed leaves the guest on the destination and nothing on the source",
     needs: MOVES,
-    run: async (lab) => {
-      const [source, destination] = await lab.connectBoth();
-      const instance = await lab.spawned(source);
+    run: async (harness) => {
+      const [source, destination] = await harness.connectBoth();
+      const instance = await harness.spawned(source);
       const disks = await leave(source, instance, destination);
       const left = await guestOn(source, instance);
       must(left === "absent" || left === 4, "migrateDiskAndPowerOff", "stop the guest", "it is not stopped");
-      const moved = await lab.moved(instance, destination);
-      await arrive(lab, destination, moved, disks);
+      const moved = await harness.moved(instance, destination);
+      await arrive(harness, destination, moved, disks);
       await mustBe(destination, moved, "running", "finishMigration", "on the destination");
       const record = migration(instance, destination);
       await source.host.moves.confirmMigration(record, moved, { network: [] });
@@ -110,11 +110,11 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "finishMigration with powerOn false leaves the guest shut down",
     needs: MOVES,
-    run: async (lab) => {
-      const [source, destination] = await lab.connectBoth();
-      const instance = await lab.spawned(source);
-      const moved = await lab.moved(instance, destination);
-      await arrive(lab, destination, moved, await leave(source, instance, destination), { powerOn: false });
+    run: async (harness) => {
+      const [source, destination] = await harness.connectBoth();
+      const instance = await harness.spawned(source);
+      const moved = await harness.moved(instance, destination);
+      await arrive(harness, destination, moved, await leave(source, instance, destination), { powerOn: false });
       await mustBe(destination, moved, "shutdown", "finishMigration", "with powerOn false");
     },
   },
@@ -123,11 +123,11 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "a migration that is reverted leaves the guest on the source and nothing on the destination",
     needs: REVERT,
-    run: async (lab) => {
-      const [source, destination] = await lab.connectBoth();
-      const instance = await lab.spawned(source);
-      const moved = await lab.moved(instance, destination);
-      await arrive(lab, destination, moved, await leave(source, instance, destination));
+    run: async (harness) => {
+      const [source, destination] = await harness.connectBoth();
+      const instance = await harness.spawned(source);
+      const moved = await harness.moved(instance, destination);
+      await arrive(harness, destination, moved, await leave(source, instance, destination));
       await destination.host.destroy(moved, { ...DEVICES, destroyDisks: true });
       await succeeds(back(source, instance), "finishRevertMigration", "bring the guest back");
       await mustBe(source, instance, "running", "finishRevertMigration", "on the source");
@@ -141,17 +141,17 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "a guest that was shut down can be moved, and finishRevertMigration with powerOn false leaves it shut down",
     needs: REVERT,
-    run: async (lab) => {
-      const [source, destination] = await lab.connectBoth();
-      const instance = await lab.spawned(source);
+    run: async (harness) => {
+      const [source, destination] = await harness.connectBoth();
+      const instance = await harness.spawned(source);
       await source.host.powerOff(instance);
-      const moved = await lab.moved(instance, destination);
+      const moved = await harness.moved(instance, destination);
       const disks = await succeeds(
         leave(source, instance, destination),
         "migrateDiskAndPowerOff",
         "take a stopped guest",
       );
-      await arrive(lab, destination, moved, disks, { powerOn: false });
+      await arrive(harness, destination, moved, disks, { powerOn: false });
       await destination.host.destroy(moved, { ...DEVICES, destroyDisks: true });
       await succeeds(back(source, instance, false), "finishRevertMigration", "bring a stopped guest back");
       await mustBe(source, instance, "shutdown", "finishRevertMigration", "with powerOn false");
@@ -162,7 +162,7 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "what a finishMigration left that was killed anywhere, destroy removes; the guest can go back",
     needs: REVERT,
-    run: (lab) => brokenOffEverywhere(lab, FINISH),
+    run: (harness) => brokenOffEverywhere(harness, FINISH),
     killed: FINISH,
   },
   {
@@ -170,7 +170,7 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "finishRevertMigration brings the guest back from wherever migrateDiskAndPowerOff was killed",
     needs: REVERT,
-    run: (lab) => brokenOffEverywhere(lab, LEAVE),
+    run: (harness) => brokenOffEverywhere(harness, LEAVE),
     killed: LEAVE,
   },
   {
@@ -178,9 +178,9 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "finishRevertMigration of a move that never began leaves the guest running",
     needs: REVERT,
-    run: async (lab) => {
-      const source = await lab.connect();
-      const instance = await lab.spawned(source);
+    run: async (harness) => {
+      const source = await harness.connect();
+      const instance = await harness.spawned(source);
       await succeeds(back(source, instance), "finishRevertMigration", "succeed when nothing was moved");
       await mustBe(source, instance, "running", "finishRevertMigration", "when nothing was moved");
     },
@@ -190,13 +190,13 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "a resize to another host gives the guest its new flavor, and a revert the old one",
     needs: REVERT,
-    run: async (lab) => {
-      const [source, destination] = await lab.connectBoth();
-      const instance = await lab.spawned(source);
-      const flavor = lab.largerFlavor;
+    run: async (harness) => {
+      const [source, destination] = await harness.connectBoth();
+      const instance = await harness.spawned(source);
+      const flavor = harness.largerFlavor;
       const disks = await leave(source, instance, destination, flavor);
-      const moved = resizedTo(await lab.moved(instance, destination), flavor);
-      await arrive(lab, destination, moved, disks, { resizeInstance: true });
+      const moved = resizedTo(await harness.moved(instance, destination), flavor);
+      await arrive(harness, destination, moved, disks, { resizeInstance: true });
       await mustBe(destination, moved, "running", "finishMigration", "with its new flavor");
       await destination.host.destroy(moved, { ...DEVICES, destroyDisks: true });
       await succeeds(back(source, instance), "finishRevertMigration", "bring the old flavor back");
@@ -208,21 +208,22 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "migrateDiskAndPowerOff that refuses a smaller flavor throws InstanceFaultRollback and leaves the guest as it was",
     needs: REVERT,
-    run: async (lab) => {
-      const [source, destination] = await lab.connectBoth();
-      const instance = await lab.instance(source);
-      const large = frozen({ ...resizedTo(instance, lab.largerFlavor), oldFlavor: null });
-      await lab.spawn(source, large);
-      const refusal = await leave(source, large, destination, lab.flavor).then(
+    run: async (harness) => {
+      const [source, destination] = await harness.connectBoth();
+      const instance = await harness.instance(source);
+      const large = frozen({ ...resizedTo(instance, harness.largerFlavor), oldFlavor: null });
+      await harness.spawn(source, large);
+      const rejection = await leave(source, large, destination, harness.flavor).then(
         () => null,
         (error: unknown) => error,
       );
-      if (refusal === null) {
+      if (rejection === null) {
         return;
       }
-      const named = refusal instanceof Error && ["InstanceFaultRollback", "NotImplementedError"].includes(refusal.name);
+      const named =
+        rejection instanceof Error && ["InstanceFaultRollback", "NotImplementedError"].includes(rejection.name);
       const rule = "throw InstanceFaultRollback for a flavor that it refuses";
-      must(named, "migrateDiskAndPowerOff", rule, `it threw ${textOf(refusal)}`);
+      must(named, "migrateDiskAndPowerOff", rule, `it threw ${textOf(rejection)}`);
       await mustBe(source, large, "running", "migrateDiskAndPowerOff", "that was refused");
     },
   },
@@ -231,12 +232,12 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "a resize on the same host keeps the one guest: confirming destroys nothing",
     needs: MOVES,
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
-      const disks = await leave(on, instance, on, lab.largerFlavor);
-      const resized = resizedTo(instance, lab.largerFlavor);
-      await arrive(lab, on, resized, disks, { resizeInstance: true });
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
+      const disks = await leave(on, instance, on, harness.largerFlavor);
+      const resized = resizedTo(instance, harness.largerFlavor);
+      await arrive(harness, on, resized, disks, { resizeInstance: true });
       await mustBe(on, resized, "running", "finishMigration", "on the same host");
       await on.host.moves.confirmMigration(migration(instance, on), resized, { network: [] });
       await mustBe(on, resized, "running", "confirmMigration", "on the same host");
@@ -247,12 +248,12 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "a resize on the same host that is reverted keeps the one guest, with its old flavor",
     needs: REVERT,
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
-      const disks = await leave(on, instance, on, lab.largerFlavor);
-      const resized = resizedTo(instance, lab.largerFlavor);
-      await arrive(lab, on, resized, disks, { resizeInstance: true });
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
+      const disks = await leave(on, instance, on, harness.largerFlavor);
+      const resized = resizedTo(instance, harness.largerFlavor);
+      await arrive(harness, on, resized, disks, { resizeInstance: true });
       // Both hosts see the same files, so that the destination keeps them.
       await on.host.destroy(resized, { ...DEVICES, destroyDisks: false });
       await succeeds(back(on, instance), "finishRevertMigration", "bring the guest back on the same host");

@@ -1,7 +1,7 @@
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance } from "../../virt/index.js";
 import type { ContractCase } from "../contract-case.js";
-import type { CheckedHost, DriverLab } from "../driver-harness.js";
+import type { CheckedHost, DriverHarness } from "../driver-harness.js";
 import { DEVICES, frozen, resizedTo } from "../objects.js";
 import { type Keeper, PlacedCanary } from "../placed-canary.js";
 import { arrive, back, leave, MOVES, migration, REVERT } from "./cold-moves.js";
@@ -23,8 +23,8 @@ interface Trip {
   /** What is to blame if data is lost. */
   readonly method: DriverMethod;
   readonly needs?: readonly DriverMethod[];
-  readonly keeps: readonly Keeper[];
-  readonly go: (lab: DriverLab, on: CheckedHost, instance: Instance) => Promise<Placed>;
+  readonly retains: readonly Keeper[];
+  readonly go: (harness: DriverHarness, on: CheckedHost, instance: Instance) => Promise<Placed>;
 }
 
 /** A change of the guest on its host. */
@@ -42,7 +42,7 @@ const TRIPS: readonly Trip[] = [
     code: "reboot",
     when: "over a reboot",
     method: "reboot",
-    keeps: ["disk"],
+    retains: ["disk"],
     go: onTheSpot(async ({ host }, instance) => {
       await host.reboot(instance, "SOFT");
       await host.reboot(instance, "HARD");
@@ -52,7 +52,7 @@ const TRIPS: readonly Trip[] = [
     code: "stop",
     when: "over a stop and a start",
     method: "powerOff",
-    keeps: ["disk"],
+    retains: ["disk"],
     go: onTheSpot(async ({ host }, instance) => {
       await host.powerOff(instance);
       await host.powerOn(instance);
@@ -63,7 +63,7 @@ const TRIPS: readonly Trip[] = [
     when: "over a pause",
     method: "pause",
     needs: ["pause", "unpause"],
-    keeps: BOTH,
+    retains: BOTH,
     go: onTheSpot(async ({ host }, instance) => {
       await host.pause(instance);
       await host.unpause(instance);
@@ -74,7 +74,7 @@ const TRIPS: readonly Trip[] = [
     when: "from suspend to resume",
     method: "suspend",
     needs: ["suspend", "resume"],
-    keeps: BOTH,
+    retains: BOTH,
     go: onTheSpot(async ({ host }, instance) => {
       await host.suspend(instance);
       await host.resume(instance);
@@ -85,9 +85,9 @@ const TRIPS: readonly Trip[] = [
     when: "from rescue to unrescue",
     method: "rescue",
     needs: ["rescue", "unrescue"],
-    keeps: ["disk"],
-    go: async (lab, on, instance) => {
-      await on.host.rescue(instance, { ...DEVICES, image: lab.image });
+    retains: ["disk"],
+    go: async (harness, on, instance) => {
+      await on.host.rescue(instance, { ...DEVICES, image: harness.image });
       await on.host.unrescue(instance);
       return [on, instance];
     },
@@ -96,10 +96,10 @@ const TRIPS: readonly Trip[] = [
     code: "restart",
     when: "when the next driver has the host",
     method: "cleanupHost",
-    keeps: BOTH,
-    go: async (lab, { host }, instance) => {
+    retains: BOTH,
+    go: async (harness, { host }, instance) => {
       await host.cleanupHost();
-      return [await lab.connect(), instance];
+      return [await harness.connect(), instance];
     },
   },
   {
@@ -107,11 +107,11 @@ const TRIPS: readonly Trip[] = [
     when: "in a guest that is made of its snapshot",
     method: "snapshot",
     needs: ["snapshot"],
-    keeps: ["disk"],
-    go: async (lab, on, instance) => {
+    retains: ["disk"],
+    go: async (harness, on, instance) => {
       await on.host.snapshot(instance, SNAPSHOT, { updateTaskState: async () => {} });
-      const copy = await lab.instance(on);
-      await lab.spawn(on, copy, { image: frozen({ ...lab.image, id: SNAPSHOT, name: "snapshot" }) });
+      const copy = await harness.instance(on);
+      await harness.spawn(on, copy, { image: frozen({ ...harness.image, id: SNAPSHOT, name: "snapshot" }) });
       return [on, copy];
     },
   },
@@ -120,14 +120,14 @@ const TRIPS: readonly Trip[] = [
     when: "from shelve to unshelve on another host",
     method: "snapshot",
     needs: ["snapshot"],
-    keeps: ["disk"],
-    go: async (lab, on, instance) => {
+    retains: ["disk"],
+    go: async (harness, on, instance) => {
       await on.host.powerOff(instance);
       await on.host.snapshot(instance, SNAPSHOT, { updateTaskState: async () => {} });
       await on.host.destroy(instance, DESTROY);
-      const other = await lab.connect("check-host-2");
-      const moved = await lab.moved(instance, other);
-      await lab.spawn(other, moved, { image: frozen({ ...lab.image, id: SNAPSHOT, name: "snapshot" }) });
+      const other = await harness.connect("check-host-2");
+      const moved = await harness.moved(instance, other);
+      await harness.spawn(other, moved, { image: frozen({ ...harness.image, id: SNAPSHOT, name: "snapshot" }) });
       return [other, moved];
     },
   },
@@ -136,12 +136,12 @@ const TRIPS: readonly Trip[] = [
     when: "over a cold migration",
     method: "finishMigration",
     needs: MOVES,
-    keeps: ["disk"],
-    go: async (lab, source, instance) => {
-      const destination = await lab.connect("check-host-2");
+    retains: ["disk"],
+    go: async (harness, source, instance) => {
+      const destination = await harness.connect("check-host-2");
       const disks = await leave(source, instance, destination);
-      const moved = await lab.moved(instance, destination);
-      await arrive(lab, destination, moved, disks);
+      const moved = await harness.moved(instance, destination);
+      await arrive(harness, destination, moved, disks);
       await source.host.moves.confirmMigration(migration(instance, destination), moved, { network: [] });
       return [destination, moved];
     },
@@ -151,11 +151,11 @@ const TRIPS: readonly Trip[] = [
     when: "over a resize on the same host",
     method: "finishMigration",
     needs: MOVES,
-    keeps: ["disk"],
-    go: async (lab, on, instance) => {
-      const disks = await leave(on, instance, on, lab.largerFlavor);
-      const resized = resizedTo(instance, lab.largerFlavor);
-      await arrive(lab, on, resized, disks, { resizeInstance: true });
+    retains: ["disk"],
+    go: async (harness, on, instance) => {
+      const disks = await leave(on, instance, on, harness.largerFlavor);
+      const resized = resizedTo(instance, harness.largerFlavor);
+      await arrive(harness, on, resized, disks, { resizeInstance: true });
       await on.host.moves.confirmMigration(migration(instance, on), resized, { network: [] });
       return [on, resized];
     },
@@ -165,12 +165,12 @@ const TRIPS: readonly Trip[] = [
     when: "over a resize to another host",
     method: "finishMigration",
     needs: MOVES,
-    keeps: ["disk"],
-    go: async (lab, source, instance) => {
-      const destination = await lab.connect("check-host-2");
-      const disks = await leave(source, instance, destination, lab.largerFlavor);
-      const resized = resizedTo(await lab.moved(instance, destination), lab.largerFlavor);
-      await arrive(lab, destination, resized, disks, { resizeInstance: true });
+    retains: ["disk"],
+    go: async (harness, source, instance) => {
+      const destination = await harness.connect("check-host-2");
+      const disks = await leave(source, instance, destination, harness.largerFlavor);
+      const resized = resizedTo(await harness.moved(instance, destination), harness.largerFlavor);
+      await arrive(harness, destination, resized, disks, { resizeInstance: true });
       await source.host.moves.confirmMigration(migration(instance, destination), resized, { network: [] });
       return [destination, resized];
     },
@@ -180,15 +180,15 @@ const TRIPS: readonly Trip[] = [
     when: "over a migration that is reverted",
     method: "finishRevertMigration",
     needs: REVERT,
-    keeps: ["disk"],
-    go: async (lab, source, instance) => {
-      const destination = await lab.connect("check-host-2");
+    retains: ["disk"],
+    go: async (harness, source, instance) => {
+      const destination = await harness.connect("check-host-2");
       const disks = await leave(source, instance, destination);
-      const moved = await lab.moved(instance, destination);
-      await arrive(lab, destination, moved, disks);
+      const moved = await harness.moved(instance, destination);
+      await arrive(harness, destination, moved, disks);
       await destination.host.destroy(moved, DESTROY);
       await back(source, instance);
-      return [source, await lab.moved(instance, source)];
+      return [source, await harness.moved(instance, source)];
     },
   },
   {
@@ -196,15 +196,15 @@ const TRIPS: readonly Trip[] = [
     when: "over a live migration",
     method: "liveMigration",
     needs: LIVE_NEEDS,
-    keeps: BOTH,
-    go: async (lab, source, instance) => {
-      const destination = await lab.connect("check-host-2");
+    retains: BOTH,
+    go: async (harness, source, instance) => {
+      const destination = await harness.connect("check-host-2");
       const hosts = [source, destination] as const;
       const data = await prepared(source, destination, instance);
       await migrate(hosts, instance, data);
       await finished(hosts, instance, data);
       await mustBe(destination, instance, "running", "liveMigration", "on the destination");
-      return [destination, await lab.moved(instance, destination)];
+      return [destination, await harness.moved(instance, destination)];
     },
   },
 ];
@@ -216,16 +216,16 @@ function caseOf({ code, when, method, needs = [], go }: Trip, keeper: Keeper): C
     rule: `a guest keeps what is ${keeper === "disk" ? "on its disk" : "in its memory"} ${when}`,
     needs,
     option: keeper === "disk" ? "canary" : "canary.memory",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
-      const canary = await PlacedCanary.put(lab, on, instance, keeper);
-      await canary.mustBeIn(...(await go(lab, on, instance)), method, when);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
+      const canary = await PlacedCanary.put(harness, on, instance, keeper);
+      await canary.mustBeIn(...(await go(harness, on, instance)), method, when);
     },
   };
 }
 
 /** Section 8.12: what guests keep. */
 export const DATA_CASES: readonly ContractCase[] = TRIPS.flatMap((trip) =>
-  trip.keeps.map((keeper) => caseOf(trip, keeper)),
+  trip.retains.map((keeper) => caseOf(trip, keeper)),
 );

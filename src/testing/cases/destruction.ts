@@ -17,13 +17,13 @@ const STATES: readonly (readonly [DriverMethod, (host: DriverHost, instance: Ins
 
 const DESTRUCTION: KilledWork = {
   method: "destroy",
-  begin: async (lab) => {
-    const on = await lab.connect();
-    const instance = await lab.spawned(on);
+  begin: async (harness) => {
+    const on = await harness.connect();
+    const instance = await harness.spawned(on);
     return { on, instance, moved: null, work: () => on.host.destroy(instance, DESTROY) };
   },
-  look: async (lab, { instance }, killed) => {
-    const next = await lab.connect();
+  look: async (harness, { instance }, killed) => {
+    const next = await harness.connect();
     await succeeds(next.host.destroy(instance, DESTROY), "destroy", `succeed ${killed}`);
     await mustBe(next, instance, "absent", "destroy", `that was repeated ${killed}`);
   },
@@ -35,9 +35,9 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
     code: "destroy-absent",
     section: "8.2",
     rule: "destroy of a guest that is not there is success",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.instance(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.instance(on);
       await succeeds(on.host.destroy(instance, DESTROY), "destroy", "succeed for a guest that is not there");
     },
   },
@@ -45,9 +45,9 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
     code: "destroy-twice",
     section: "8.2",
     rule: "destroy can be repeated",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       await on.host.destroy(instance, DESTROY);
       await succeeds(on.host.destroy(instance, DESTROY), "destroy", "succeed when it is repeated");
       await mustBe(on, instance, "absent", "destroy", "when it is done");
@@ -57,9 +57,9 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
     code: "destroy-stopped",
     section: "8.2",
     rule: "destroy removes a guest that is shut down",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       await on.host.powerOff(instance);
       await succeeds(on.host.destroy(instance, DESTROY), "destroy", "remove a guest that is shut down");
       await mustBe(on, instance, "absent", "destroy", "that was shut down");
@@ -69,13 +69,13 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
     code: "destroy-any-state",
     section: "8.2",
     rule: "destroy removes guests that are paused, suspended or rescued, as far as the driver has such",
-    run: async (lab) => {
+    run: async (harness) => {
       for (const [method, change] of STATES) {
-        const on = await lab.connect();
+        const on = await harness.connect();
         if (!on.host.supports(method)) {
           continue;
         }
-        const instance = await lab.spawned(on);
+        const instance = await harness.spawned(on);
         await change(on.host, instance);
         await succeeds(on.host.destroy(instance, DESTROY), "destroy", `remove a guest after ${method}`);
         await mustBe(on, instance, "absent", "destroy", `after ${method}`);
@@ -86,25 +86,25 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
     code: "destroy-one",
     section: "8.2",
     rule: "destroy leaves the other guests alone",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const [kept, gone] = [await lab.spawned(on), await lab.instance(on)];
+    run: async (harness) => {
+      const on = await harness.connect();
+      const [survivor, gone] = [await harness.spawned(on), await harness.instance(on)];
       // A host whose nodes take one guest each may have one node only.
-      if (gone.node === kept.node && (await lab.spawn(on, gone).then(() => false, isFull))) {
+      if (gone.node === survivor.node && (await harness.spawn(on, gone).then(() => false, isFull))) {
         return;
       }
-      if (gone.node !== kept.node) {
-        await lab.spawn(on, gone);
+      if (gone.node !== survivor.node) {
+        await harness.spawn(on, gone);
       }
       await on.host.destroy(gone, DESTROY);
-      await mustBe(on, kept, "running", "destroy", "that it was not asked to destroy");
+      await mustBe(on, survivor, "running", "destroy", "that it was not asked to destroy");
     },
   },
   {
     code: "destroy-broken-off",
     section: "8.2",
     rule: "destroy that broke off anywhere can be repeated by the next driver",
-    run: (lab) => brokenOffEverywhere(lab, DESTRUCTION),
+    run: (harness) => brokenOffEverywhere(harness, DESTRUCTION),
     killed: DESTRUCTION,
   },
   {
@@ -112,9 +112,9 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
     section: "8.2",
     rule: "destroy with destroyDisks false leaves the instance's files, with true it removes them",
     needs: ["instanceOnDisk"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       if (!(await on.host.instanceOnDisk(instance))) {
         return;
       }
@@ -131,9 +131,9 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
     section: "8.2",
     rule: "deleteInstanceFiles says true when nothing is left, also the second time",
     needs: ["deleteInstanceFiles"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       await on.host.destroy(instance, { ...DEVICES, destroyDisks: false });
       must(await on.host.deleteInstanceFiles(instance), "deleteInstanceFiles", "be true when done", "it is false");
       must(

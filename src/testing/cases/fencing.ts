@@ -2,7 +2,7 @@ import type { DriverMethod } from "../../virt/driver-methods.js";
 import { HostEpochOutdated } from "../../virt/errors.js";
 import type { Instance } from "../../virt/index.js";
 import { type ContractCase, must, succeeds, textOf } from "../contract-case.js";
-import type { CheckedHost, DriverLab } from "../driver-harness.js";
+import type { CheckedHost, DriverHarness } from "../driver-harness.js";
 import { DEVICES } from "../objects.js";
 import { guestOn, wordFor } from "./guest-state.js";
 
@@ -10,24 +10,24 @@ const DESTROY = { ...DEVICES, destroyDisks: true } as const;
 
 interface Late {
   readonly method: DriverMethod;
-  readonly begin: (lab: DriverLab, on: CheckedHost) => Promise<Instance>;
-  readonly call: (lab: DriverLab, on: CheckedHost, instance: Instance) => Promise<void>;
+  readonly begin: (harness: DriverHarness, on: CheckedHost) => Promise<Instance>;
+  readonly call: (harness: DriverHarness, on: CheckedHost, instance: Instance) => Promise<void>;
 }
 
 const LATE: readonly Late[] = [
   {
     method: "spawn",
-    begin: (lab, on) => lab.instance(on),
-    call: async (lab, on, instance) => on.host.spawn(instance, await lab.spawnOptions(on, instance)),
+    begin: (harness, on) => harness.instance(on),
+    call: async (harness, on, instance) => on.host.spawn(instance, await harness.spawnOptions(on, instance)),
   },
   {
     method: "destroy",
-    begin: (lab, on) => lab.spawned(on),
+    begin: (harness, on) => harness.spawned(on),
     call: (_, on, instance) => on.host.destroy(instance, DESTROY),
   },
   {
     method: "powerOff",
-    begin: (lab, on) => lab.spawned(on),
+    begin: (harness, on) => harness.spawned(on),
     call: (_, on, instance) => on.host.powerOff(instance),
   },
 ];
@@ -39,12 +39,12 @@ export const FENCING_CASES: readonly ContractCase[] = [
     section: "8.4",
     rule: "supportsFencing: spawn, destroy and powerOff, suspended anywhere, change no guest after the next agent's initHost",
     capability: "supportsFencing",
-    run: async (lab) => {
+    run: async (harness) => {
       let epoch = 0;
       for (const late of LATE) {
         for (let call = 1; call <= 60; call += 1) {
           epoch += 2;
-          if (!(await suspended(lab, late, call, epoch))) {
+          if (!(await suspended(harness, late, call, epoch))) {
             break;
           }
         }
@@ -54,25 +54,30 @@ export const FENCING_CASES: readonly ContractCase[] = [
 ];
 
 /** @returns false: the method was through before that many calls of its doors. */
-async function suspended(lab: DriverLab, { method, begin, call }: Late, at: number, epoch: number): Promise<boolean> {
-  const first = await lab.connect("check-host-1", undefined, epoch - 1);
-  const instance = await begin(lab, first);
+async function suspended(
+  harness: DriverHarness,
+  { method, begin, call }: Late,
+  at: number,
+  epoch: number,
+): Promise<boolean> {
+  const first = await harness.connect("check-host-1", undefined, epoch - 1);
+  const instance = await begin(harness, first);
   const { reached } = first.suspension.arm(at);
-  const outcome = call(lab, first, instance).then(
+  const outcome = call(harness, first, instance).then(
     () => undefined,
     (error: unknown) => error,
   );
   const stopped = await Promise.race([reached.then(() => true), outcome.then(() => false)]);
-  const next = await lab.connect("check-host-1", undefined, epoch);
+  const next = await harness.connect("check-host-1", undefined, epoch);
   const before = wordFor(await guestOn(next, instance));
   first.suspension.resume();
   const error = await outcome;
   const after = wordFor(await guestOn(next, instance));
   const rule = "change no guest for an agent whose host another has";
   must(before === after, method, rule, `the guest was ${before}, and ${after} when it went on (call ${at})`);
-  const told = at > 1 || (error instanceof Error && error.name === new HostEpochOutdated("").name);
+  const isReported = at > 1 || (error instanceof Error && error.name === new HostEpochOutdated("").name);
   must(
-    !stopped || told,
+    !stopped || isReported,
     method,
     "throw HostEpochOutdated when it has done nothing yet",
     `it ended with ${textOf(error)}`,

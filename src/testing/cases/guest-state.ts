@@ -19,12 +19,12 @@ export const wordFor = (state: PowerState | "absent"): string => (state === "abs
 export async function mustBe(
   on: CheckedHost,
   instance: Instance,
-  wanted: keyof typeof POWER_STATES | "absent",
+  expected: keyof typeof POWER_STATES | "absent",
   method: DriverMethod,
   when: string,
 ): Promise<void> {
   const found = await guestOn(on, instance);
-  const held = wanted === "absent" ? found === "absent" : found === POWER_STATES[wanted];
-  const rule = wanted === "absent" ? `leave no guest ${when}` : `leave the guest ${wanted} ${when}`;
+  const held = expected === "absent" ? found === "absent" : found === POWER_STATES[expected];
+  const rule = expected === "absent" ? `leave no guest ${when}` : `leave the guest ${expected} ${when}`;
   must(held, method, rule, `the guest is ${wordFor(found)} on ${on.name}`);
 }

@@ -1,5 +1,5 @@
 import { type ContractCase, must, succeeds } from "../contract-case.js";
-import type { CheckedHost, DriverLab } from "../driver-harness.js";
+import type { CheckedHost, DriverHarness } from "../driver-harness.js";
 import { DEVICES } from "../objects.js";
 import { brokenOffEverywhere, type KilledWork } from "../partly-done.js";
 import { guestOn, mustBe } from "./guest-state.js";
@@ -9,20 +9,21 @@ const DESTROY = { ...DEVICES, destroyDisks: true } as const;
 /** How many guests are made at the same time. */
 const SOME = 4;
 
-const several = (lab: DriverLab, on: CheckedHost) => Promise.all(Array.from({ length: SOME }, () => lab.instance(on)));
+const several = (harness: DriverHarness, on: CheckedHost) =>
+  Promise.all(Array.from({ length: SOME }, () => harness.instance(on)));
 
 const SPAWN: KilledWork = {
   method: "spawn",
-  begin: async (lab) => {
-    const on = await lab.connect();
-    const instance = await lab.instance(on);
-    return { on, instance, moved: null, work: () => lab.spawn(on, instance) };
+  begin: async (harness) => {
+    const on = await harness.connect();
+    const instance = await harness.instance(on);
+    return { on, instance, moved: null, work: () => harness.spawn(on, instance) };
   },
-  look: async (lab, { instance }, killed) => {
-    const next = await lab.connect();
+  look: async (harness, { instance }, killed) => {
+    const next = await harness.connect();
     const state = await guestOn(next, instance);
-    const whole = state === "absent" || state === 1 || state === 4;
-    must(whole, "spawn", `leave a complete guest or nothing ${killed}`, `it left one in state ${state}`);
+    const isComplete = state === "absent" || state === 1 || state === 4;
+    must(isComplete, "spawn", `leave a complete guest or nothing ${killed}`, `it left one in state ${state}`);
     await succeeds(next.host.destroy(instance, DESTROY), "destroy", `remove what a spawn left ${killed}`);
     await next.host.failedSpawnCleanup(instance);
     await mustBe(next, instance, "absent", "destroy", killed);
@@ -35,19 +36,19 @@ export const GUEST_CASES: readonly ContractCase[] = [
     code: "spawn-runs",
     section: "8.2",
     rule: "spawn makes a running guest",
-    run: async (lab) => {
-      const on = await lab.connect();
-      await mustBe(on, await lab.spawned(on), "running", "spawn", "when it is done");
+    run: async (harness) => {
+      const on = await harness.connect();
+      await mustBe(on, await harness.spawned(on), "running", "spawn", "when it is done");
     },
   },
   {
     code: "spawn-powered-off",
     section: "8.2",
     rule: "spawn with powerOn false defines the guest and leaves it shut down",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.instance(on);
-      await lab.spawn(on, instance, { powerOn: false });
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.instance(on);
+      await harness.spawn(on, instance, { powerOn: false });
       await mustBe(on, instance, "shutdown", "spawn", "with powerOn false");
     },
   },
@@ -55,10 +56,10 @@ export const GUEST_CASES: readonly ContractCase[] = [
     code: "spawn-twice",
     section: "8.2",
     rule: "spawn of a guest that is there already harms it not",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
-      await lab.spawn(on, instance).catch(() => {});
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
+      await harness.spawn(on, instance).catch(() => {});
       await mustBe(on, instance, "running", "spawn", "that was there before a second spawn");
     },
   },
@@ -66,20 +67,24 @@ export const GUEST_CASES: readonly ContractCase[] = [
     code: "spawn-all-or-nothing",
     section: "8.2",
     rule: "spawn that breaks off leaves nothing that destroy cannot remove, after which it can be made again",
-    run: (lab) => brokenOffEverywhere(lab, SPAWN),
+    run: (harness) => brokenOffEverywhere(harness, SPAWN),
     killed: SPAWN,
   },
   {
     code: "spawn-concurrently",
     section: "8.2",
     rule: "guests can be made and destroyed at the same time",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instances = await several(lab, on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instances = await several(harness, on);
       const nodes = new Set(instances.map(({ node }) => node));
       // Nodes that take one guest each are not asked for more.
       const own = nodes.size === 1 ? instances : instances.slice(0, nodes.size);
-      await succeeds(Promise.all(own.map((each) => lab.spawn(on, each))), "spawn", "work for several guests at once");
+      await succeeds(
+        Promise.all(own.map((each) => harness.spawn(on, each))),
+        "spawn",
+        "work for several guests at once",
+      );
       for (const each of own) {
         await mustBe(on, each, "running", "spawn", "beside others");
       }
@@ -98,15 +103,15 @@ export const GUEST_CASES: readonly ContractCase[] = [
     section: "8.2",
     rule: "failedSpawnCleanup undoes prepareForSpawn, can be repeated, and succeeds when nothing was prepared",
     needs: ["failedSpawnCleanup"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.instance(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.instance(on);
       const rule = "succeed when nothing was prepared";
       await succeeds(on.host.failedSpawnCleanup(instance), "failedSpawnCleanup", rule);
       await on.host.prepareForSpawn(instance);
       await succeeds(on.host.failedSpawnCleanup(instance), "failedSpawnCleanup", "undo prepareForSpawn");
       await succeeds(on.host.failedSpawnCleanup(instance), "failedSpawnCleanup", "succeed when it is repeated");
-      await lab.spawn(on, instance);
+      await harness.spawn(on, instance);
       await mustBe(on, instance, "running", "prepareForSpawn", "that was prepared again after a clean-up");
     },
   },
@@ -115,10 +120,10 @@ export const GUEST_CASES: readonly ContractCase[] = [
     section: "8.2",
     rule: "rebuild makes the guest anew and leaves it running",
     needs: ["rebuild"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
-      await succeeds(lab.rebuild(on, instance), "rebuild", "make the guest anew");
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
+      await succeeds(harness.rebuild(on, instance), "rebuild", "make the guest anew");
       await mustBe(on, instance, "running", "rebuild", "when it is done");
     },
   },
@@ -127,9 +132,9 @@ export const GUEST_CASES: readonly ContractCase[] = [
     section: "8.2",
     rule: "plugVifs and unplugVifs can be repeated",
     needs: ["plugVifs", "unplugVifs"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       await succeeds(on.host.plugVifs(instance), "plugVifs", "succeed for a guest that has its ports");
       await succeeds(on.host.plugVifs(instance), "plugVifs", "succeed when it is repeated");
       await succeeds(on.host.unplugVifs(instance), "unplugVifs", "succeed");

@@ -4,12 +4,12 @@ import type { KilledWork } from "../partly-done.js";
 import { guestOn, mustBe } from "./guest-state.js";
 
 const OUTLIVED: KilledWork = {
-  begin: async (lab) => {
-    const on = await lab.connect();
-    return { on, instance: await lab.spawned(on), moved: null, work: async () => {} };
+  begin: async (harness) => {
+    const on = await harness.connect();
+    return { on, instance: await harness.spawned(on), moved: null, work: async () => {} };
   },
-  look: async (lab, { instance }, killed) => {
-    await mustBe(await lab.connect(), instance, "running", "spawn", killed);
+  look: async (harness, { instance }, killed) => {
+    await mustBe(await harness.connect(), instance, "running", "spawn", killed);
   },
 };
 
@@ -19,8 +19,8 @@ export const HOST_CASES: readonly ContractCase[] = [
     code: "nodes-are-listed",
     section: "8.1",
     rule: "getAvailableNodes lists the same nodes when it is asked again",
-    run: async (lab) => {
-      const { host } = await lab.connect();
+    run: async (harness) => {
+      const { host } = await harness.connect();
       const first = [...(await host.getAvailableNodes())].sort();
       const again = [...(await host.getAvailableNodes({ refresh: true }))].sort();
       const rule = "list the same nodes when nothing changed";
@@ -32,14 +32,14 @@ export const HOST_CASES: readonly ContractCase[] = [
     code: "nodes-have-uuids",
     section: "8.1",
     rule: "getNodenamesByUuid names exactly the available nodes, by uuids that a restart does not change",
-    run: async (lab) => {
-      const first = await lab.connect();
+    run: async (harness) => {
+      const first = await harness.connect();
       const names = await first.host.getNodenamesByUuid();
       const nodes = await first.host.getAvailableNodes();
       const missing = nodes.filter((node) => ![...names.values()].includes(node));
       must(missing.length === 0, "getNodenamesByUuid", "name each available node", `${missing.join()} has no uuid`);
       await first.host.cleanupHost();
-      const again = await (await lab.connect()).host.getNodenamesByUuid();
+      const again = await (await harness.connect()).host.getNodenamesByUuid();
       const moved = [...names].filter(([uuid, name]) => again.get(uuid) !== name);
       const rule = "give each node the same uuid after a restart";
       must(moved.length === 0, "getNodenamesByUuid", rule, `${moved.map(([, name]) => name).join()} has another`);
@@ -49,15 +49,15 @@ export const HOST_CASES: readonly ContractCase[] = [
     code: "node-identities",
     section: "8.1",
     rule: "a driver whose nodes have uuids other than the host's says hasNodeIdentities, and no other driver does",
-    run: async (lab) => {
-      const { host, name } = await lab.connect();
+    run: async (harness) => {
+      const { host, name } = await harness.connect();
       const names = await host.getNodenamesByUuid();
-      const own = [...names].find(([uuid]) => uuid !== lab.nodeUuid(name));
+      const own = [...names].find(([uuid]) => uuid !== harness.nodeUuid(name));
       const { hasNodeIdentities } = host.capabilities;
       const rule = hasNodeIdentities
         ? "give no node localNodeUuid, since the driver says hasNodeIdentities"
         : "give localNodeUuid alone, or the driver say hasNodeIdentities: else the host's second start is refused";
-      const wrong = hasNodeIdentities ? names.has(lab.nodeUuid(name)) : own !== undefined;
+      const wrong = hasNodeIdentities ? names.has(harness.nodeUuid(name)) : own !== undefined;
       must(!wrong, "getNodenamesByUuid", rule, hasNodeIdentities ? "one has it" : `${own?.[1]} has ${own?.[0]}`);
     },
   },
@@ -65,8 +65,8 @@ export const HOST_CASES: readonly ContractCase[] = [
     code: "nodes-have-resources",
     section: "8.1",
     rule: "getAvailableResource describes each available node, by the node's own name",
-    run: async (lab) => {
-      const { host } = await lab.connect();
+    run: async (harness) => {
+      const { host } = await harness.connect();
       for (const node of await host.getAvailableNodes()) {
         const { hypervisorHostname, vcpusUsed, vcpus } = await host.getAvailableResource(node);
         const rule = "have the node's name as hypervisorHostname";
@@ -85,8 +85,8 @@ export const HOST_CASES: readonly ContractCase[] = [
     section: "8.1",
     rule: "isNodeDeleted is false for a node that is available",
     needs: ["isNodeDeleted"],
-    run: async (lab) => {
-      const { host } = await lab.connect();
+    run: async (harness) => {
+      const { host } = await harness.connect();
       for (const node of await host.getAvailableNodes()) {
         const rule = "be false for a node that is available";
         must(!(await host.isNodeDeleted(node)), "isNodeDeleted", rule, `it is true for ${node}`);
@@ -97,12 +97,12 @@ export const HOST_CASES: readonly ContractCase[] = [
     code: "guests-are-listed",
     section: "8.1",
     rule: "listInstanceUuids lists guests from their spawn to their destruction",
-    run: async (lab) => {
-      const on = await lab.connect();
+    run: async (harness) => {
+      const on = await harness.connect();
       const before = await on.host.listInstanceUuids();
-      const instance = await lab.instance(on);
+      const instance = await harness.instance(on);
       must(!before.includes(instance.uuid), "listInstanceUuids", "list guests only", "found one that was never made");
-      await lab.spawn(on, instance);
+      await harness.spawn(on, instance);
       await mustBe(on, instance, "running", "spawn", "and listed");
       await on.host.destroy(instance, { ...DEVICES, destroyDisks: true });
       const after = await on.host.listInstanceUuids();
@@ -114,11 +114,11 @@ export const HOST_CASES: readonly ContractCase[] = [
     section: "8.1",
     rule: "instanceExists agrees with the list of guests",
     needs: ["instanceExists"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.instance(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.instance(on);
       must(!(await on.host.instanceExists(instance)), "instanceExists", "be false before spawn", "it is true");
-      await lab.spawn(on, instance);
+      await harness.spawn(on, instance);
       must(await on.host.instanceExists(instance), "instanceExists", "be true for a listed guest", "it is false");
       await on.host.destroy(instance, { ...DEVICES, destroyDisks: true });
       must(!(await on.host.instanceExists(instance)), "instanceExists", "be false after destroy", "it is true");
@@ -128,9 +128,9 @@ export const HOST_CASES: readonly ContractCase[] = [
     code: "info-of-absent",
     section: "8.1",
     rule: "getInfo of a guest that is not there throws InstanceNotFound",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const work = on.host.getInfo(await lab.instance(on));
+    run: async (harness) => {
+      const on = await harness.connect();
+      const work = on.host.getInfo(await harness.instance(on));
       await failsWith(work, ["InstanceNotFound"], "getInfo", "for a guest that is not there");
     },
   },
@@ -138,11 +138,11 @@ export const HOST_CASES: readonly ContractCase[] = [
     code: "guests-outlive-driver",
     section: "8.1",
     rule: "cleanupHost, or a kill of the agent, leaves the guests running, and the next driver finds them",
-    run: async (lab) => {
-      const first = await lab.connect();
-      const instance = await lab.spawned(first);
+    run: async (harness) => {
+      const first = await harness.connect();
+      const instance = await harness.spawned(first);
       await first.host.cleanupHost();
-      const next = await lab.connect();
+      const next = await harness.connect();
       const state = await guestOn(next, instance);
       must(state === 1, "cleanupHost", "leave guests running for the next driver", `the guest is ${state} afterwards`);
     },
@@ -152,8 +152,8 @@ export const HOST_CASES: readonly ContractCase[] = [
     code: "cleanup-is-final",
     section: "8.1",
     rule: "cleanupHost succeeds on a host that was never used",
-    run: async (lab) => {
-      const { host } = await lab.connect();
+    run: async (harness) => {
+      const { host } = await harness.connect();
       await succeeds(host.cleanupHost(), "cleanupHost", "succeed");
     },
   },
@@ -161,14 +161,14 @@ export const HOST_CASES: readonly ContractCase[] = [
     code: "cleanup-ends-events",
     section: "8.5",
     rule: "no event comes after cleanupHost",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       await on.host.powerOff(instance);
       await on.host.cleanupHost();
-      on.leavings.end();
-      await lab.wait(50);
-      const [event] = on.leavings.events;
+      on.leftovers.end();
+      await harness.wait(50);
+      const [event] = on.leftovers.events;
       must(event === undefined, "cleanupHost", "end the stream of events", `${event?.transition} came after it`);
     },
   },
@@ -176,13 +176,13 @@ export const HOST_CASES: readonly ContractCase[] = [
     code: "cleanup-ends-timers",
     section: "8.1",
     rule: "cleanupHost leaves no timer of the driver's under way",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       await on.host.powerOff(instance);
       await on.host.cleanupHost();
-      await lab.wait(1);
-      const { timers } = on.leavings;
+      await harness.wait(1);
+      const { timers } = on.leftovers;
       must(timers === 0, "cleanupHost", "cancel what the driver's timers would do", `${timers} are under way`);
     },
   },
@@ -190,11 +190,11 @@ export const HOST_CASES: readonly ContractCase[] = [
     code: "host-has-address",
     section: "8.1",
     rule: "getHostIpAddr gives the same address each time, also after a restart",
-    run: async (lab) => {
-      const on = await lab.connect();
+    run: async (harness) => {
+      const on = await harness.connect();
       const again = on.host.getHostIpAddr();
       await on.host.cleanupHost();
-      const next = await lab.connect();
+      const next = await harness.connect();
       const found = [on.ip, again, next.ip].join(", ");
       must(new Set([on.ip, again, next.ip]).size === 1, "getHostIpAddr", "give one address", `found ${found}`);
     },
@@ -204,9 +204,9 @@ export const HOST_CASES: readonly ContractCase[] = [
     section: "8.1",
     rule: "setHostEnabled can be repeated, and stops no guest",
     needs: ["setHostEnabled"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       for (const enabled of [false, false, true, true]) {
         await succeeds(on.host.setHostEnabled(enabled), "setHostEnabled", `succeed with ${enabled}, also again`);
         await mustBe(on, instance, "running", "setHostEnabled", `with ${enabled}`);
@@ -218,10 +218,14 @@ export const HOST_CASES: readonly ContractCase[] = [
     section: "8.1",
     rule: "processInstancesAtStartup returns instances that it was given, and changes none",
     needs: ["processInstancesAtStartup"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const given = [await lab.spawned(on)];
-      await succeeds(on.host.processInstancesAtStartup(given), "processInstancesAtStartup", "accept its own guests");
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instances = [await harness.spawned(on)];
+      await succeeds(
+        on.host.processInstancesAtStartup(instances),
+        "processInstancesAtStartup",
+        "accept its own guests",
+      );
     },
   },
 ];

@@ -17,18 +17,18 @@ export const IMAGE_CASES: readonly ContractCase[] = [
     section: "8.13",
     rule: "snapshot sends the image to the Image service, after image_uploading",
     needs: ["snapshot"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       const early: string[] = [];
       const updateTaskState = async (stage: string) => {
-        if (lab.images.uploaded > 0) {
+        if (harness.images.uploaded > 0) {
           early.push(stage);
         }
       };
       await on.host.snapshot(instance, SNAPSHOT, { updateTaskState });
       const rule = "call upload, and wait until it has stored the image";
-      must((await lab.images.size(SNAPSHOT)) !== undefined, "snapshot", rule, "the Image service has got nothing");
+      must((await harness.images.size(SNAPSHOT)) !== undefined, "snapshot", rule, "the Image service has got nothing");
       must(early.length === 0, "snapshot", "call upload after image_uploading", `${early.join()} came after it`);
     },
   },
@@ -37,14 +37,14 @@ export const IMAGE_CASES: readonly ContractCase[] = [
     section: "8.13",
     rule: "snapshot fails with the Image service's error when it breaks off, and leaves the guest as it was",
     needs: ["snapshot"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
-      lab.images.breaks = true;
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
+      harness.images.breaks = true;
       const broken = on.host.snapshot(instance, SNAPSHOT, stages);
       await failsWith(broken, ["GlanceConnectionFailed"], "snapshot", "when the Image service breaks off");
       await mustBe(on, instance, "running", "snapshot", "that ran before");
-      lab.images.breaks = false;
+      harness.images.breaks = false;
       await succeeds(on.host.snapshot(instance, SNAPSHOT, stages), "snapshot", "succeed when it is asked again");
     },
   },
@@ -52,26 +52,26 @@ export const IMAGE_CASES: readonly ContractCase[] = [
     code: "spawn-broken-off",
     section: "8.13",
     rule: "spawn that reads an image fails when its bytes break off, and leaves nothing",
-    run: async (lab) => {
-      await lab.images.put(IMAGE, BYTES);
-      const on = await lab.connect();
-      const instance = await lab.instance(on);
-      lab.images.breaks = true;
-      const image = frozen({ ...lab.image, id: IMAGE, diskFormat: "raw" });
-      const broken = lab.spawn(on, instance, { image }).then(
+    run: async (harness) => {
+      await harness.images.put(IMAGE, BYTES);
+      const on = await harness.connect();
+      const instance = await harness.instance(on);
+      harness.images.breaks = true;
+      const image = frozen({ ...harness.image, id: IMAGE, diskFormat: "raw" });
+      const broken = harness.spawn(on, instance, { image }).then(
         () => null,
         (error: unknown) => error,
       );
       const error = await broken;
-      if (lab.images.opened === 0) {
+      if (harness.images.downloaded === 0) {
         return;
       }
       must(error !== null, "spawn", "fail when the bytes of its image break off", "it succeeded");
       await mustBe(on, instance, "absent", "spawn", "whose image broke off");
       await on.host.failedSpawnCleanup(instance);
-      lab.images.breaks = false;
-      const next = await lab.instance(on);
-      await succeeds(lab.spawn(on, next), "spawn", "succeed with another server");
+      harness.images.breaks = false;
+      const next = await harness.instance(on);
+      await succeeds(harness.spawn(on, next), "spawn", "succeed with another server");
     },
   },
 ];

@@ -1,7 +1,7 @@
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance, LiveMigrateData, LiveMigrationOptions } from "../../virt/index.js";
 import { type ContractCase, failsWith, must, succeeds, textOf } from "../contract-case.js";
-import type { CheckedHost, DriverLab } from "../driver-harness.js";
+import type { CheckedHost, DriverHarness } from "../driver-harness.js";
 import { DEVICES } from "../objects.js";
 import { brokenOffEverywhere, type KilledWork } from "../partly-done.js";
 import { guestOn, mustBe } from "./guest-state.js";
@@ -14,8 +14,8 @@ export const LIVE_NEEDS: readonly DriverMethod[] = [
 ];
 
 async function checked(source: CheckedHost, destination: CheckedHost, instance: Instance): Promise<LiveMigrateData> {
-  const asked = { blockMigration: null, diskOverCommit: false };
-  const offered = await destination.host.moves.checkCanLiveMigrateDestination(instance, asked);
+  const options = { blockMigration: null, diskOverCommit: false };
+  const offered = await destination.host.moves.checkCanLiveMigrateDestination(instance, options);
   try {
     return await source.host.moves.checkCanLiveMigrateSource(instance, offered);
   } finally {
@@ -114,20 +114,20 @@ async function mustRunOnOne(
   must(running.length === 1, "liveMigration", `leave the guest running on exactly one host ${when}`, found);
 }
 
-async function both(lab: DriverLab) {
-  const hosts = await lab.connectBoth();
-  return { hosts, source: hosts[0], destination: hosts[1], instance: await lab.spawned(hosts[0]) };
+async function both(harness: DriverHarness) {
+  const hosts = await harness.connectBoth();
+  return { hosts, source: hosts[0], destination: hosts[1], instance: await harness.spawned(hosts[0]) };
 }
 
 const MIGRATE: KilledWork = {
   method: "liveMigration",
-  begin: async (lab) => {
-    const { hosts, source, destination, instance } = await both(lab);
+  begin: async (harness) => {
+    const { hosts, source, destination, instance } = await both(harness);
     const data = await prepared(source, destination, instance);
     return { on: source, instance, moved: null, work: () => migrate(hosts, instance, data) };
   },
-  look: async (lab, { instance }, killed) => {
-    const [next, destination] = await lab.connectBoth();
+  look: async (harness, { instance }, killed) => {
+    const [next, destination] = await harness.connectBoth();
     await next.host.moves.liveMigrationAbort(instance).catch(() => {});
     await mustRunOnOne([next, destination], instance, killed);
   },
@@ -140,8 +140,8 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "liveMigration calls postMethod once, when the guest runs on the destination and no longer on the source",
     needs: LIVE_NEEDS,
-    run: async (lab) => {
-      const { hosts, source, destination, instance } = await both(lab);
+    run: async (harness) => {
+      const { hosts, source, destination, instance } = await both(harness);
       const data = await prepared(source, destination, instance);
       const { calls, atPost, progressIsSound } = await migrate(hosts, instance, data);
       must(calls.join() === "postMethod", "liveMigration", RULE, `found ${calls.join(", ") || "no call"}`);
@@ -163,11 +163,11 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "liveMigrationAbort ends the migration with recoverMethod(cancelled), or comes too late; the guest runs on one host",
     needs: [...LIVE_NEEDS, "liveMigrationAbort"],
-    run: async (lab) => {
-      const { hosts, source, destination, instance } = await both(lab);
+    run: async (harness) => {
+      const { hosts, source, destination, instance } = await both(harness);
       const data = await prepared(source, destination, instance);
       const { calls } = await migrate(hosts, instance, data, async () => {
-        await lab.wait(50);
+        await harness.wait(50);
         await source.host.moves.liveMigrationAbort(instance).catch(() => {});
       });
       const allowed = ["postMethod", "recoverMethod(cancelled)"];
@@ -185,19 +185,19 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "a guest that came by live migration runs on one host when its way back is aborted, however early",
     needs: [...LIVE_NEEDS, "liveMigrationAbort"],
-    run: async (lab) => {
+    run: async (harness) => {
       for (const wait of [0, 10, 40]) {
-        const { hosts, source, destination, instance } = await both(lab);
+        const { hosts, source, destination, instance } = await both(harness);
         const data = await prepared(source, destination, instance);
         await migrate(hosts, instance, data);
         await finished(hosts, instance, data);
         const back = await prepared(destination, source, instance);
         await migrate([destination, source], instance, back, async () => {
-          await lab.wait(wait);
+          await harness.wait(wait);
           await destination.host.moves.liveMigrationAbort(instance).catch(() => {});
         });
         await mustRunOnOne(hosts, instance, `when its way back is aborted after ${wait} ms`);
-        await lab.destroyGuests();
+        await harness.destroyGuests();
       }
     },
   },
@@ -206,11 +206,11 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "a liveMigration that is forced to its end calls back exactly once; the guest runs on one host",
     needs: [...LIVE_NEEDS, "liveMigrationForceComplete"],
-    run: async (lab) => {
-      const { hosts, source, destination, instance } = await both(lab);
+    run: async (harness) => {
+      const { hosts, source, destination, instance } = await both(harness);
       const data = await prepared(source, destination, instance);
       const { calls } = await migrate(hosts, instance, data, async () => {
-        await lab.wait(50);
+        await harness.wait(50);
         await source.host.moves.liveMigrationForceComplete(instance).catch(() => {});
       });
       const once = calls.length === 1 && /^(postMethod|recoverMethod)/.test(calls[0] ?? "");
@@ -228,9 +228,9 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "a liveMigration that fails anywhere calls back exactly once, or throws and calls back never",
     needs: LIVE_NEEDS,
-    run: async (lab) => {
+    run: async (harness) => {
       for (let call = 1; call <= 60; call += 1) {
-        const { hosts, source, destination, instance } = await both(lab);
+        const { hosts, source, destination, instance } = await both(harness);
         const data = await prepared(source, destination, instance);
         source.sabotage.arm(call);
         const { calls } = await migrate(hosts, instance, data);
@@ -239,7 +239,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
         const back = calls.filter((each) => !each.startsWith("threw"));
         const held = back.length === 1 || (back.length === 0 && calls.length === 1);
         must(held, "liveMigration", RULE, `found ${calls.join(", ") || "no call"} when it failed at call ${call}`);
-        await lab.destroyGuests();
+        await harness.destroyGuests();
         if (!struck) {
           break;
         }
@@ -251,9 +251,9 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "liveMigrationAbort with nothing to stop is success",
     needs: ["liveMigrationAbort"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       await succeeds(on.host.moves.liveMigrationAbort(instance), "liveMigrationAbort", "succeed with nothing to stop");
       await mustBe(on, instance, "running", "liveMigrationAbort", "with nothing to stop");
     },
@@ -263,7 +263,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "a liveMigration that is killed anywhere leaves the guest on one host, once the next driver was told to abort it",
     needs: [...LIVE_NEEDS, "liveMigrationAbort"],
-    run: (lab) => brokenOffEverywhere(lab, MIGRATE),
+    run: (harness) => brokenOffEverywhere(harness, MIGRATE),
     killed: MIGRATE,
   },
   {
@@ -271,8 +271,8 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "rollbackLiveMigrationAtDestination removes what preLiveMigration made, and can be repeated",
     needs: LIVE_NEEDS,
-    run: async (lab) => {
-      const { source, destination, instance } = await both(lab);
+    run: async (harness) => {
+      const { source, destination, instance } = await both(harness);
       const data = await prepared(source, destination, instance);
       const roll = () =>
         destination.host.moves.rollbackLiveMigrationAtDestination(instance, {
@@ -296,9 +296,9 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "checkCanLiveMigrateSource refuses a guest that is not there",
     needs: LIVE_NEEDS,
-    run: async (lab) => {
-      const [source, destination] = await lab.connectBoth();
-      const instance = await lab.instance(source);
+    run: async (harness) => {
+      const [source, destination] = await harness.connectBoth();
+      const instance = await harness.instance(source);
       const names = ["MigrationPreCheckError", "InstanceNotFound"];
       await failsWith(
         checked(source, destination, instance),
@@ -313,9 +313,9 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "cleanup of a guest that runs here throws InstanceExists and removes nothing",
     needs: [...LIVE_NEEDS, "cleanup"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       const work = on.host.moves.cleanup(instance, { ...DEVICES, destroyDisks: true });
       await failsWith(work, ["InstanceExists"], "cleanup", "for a guest that runs here");
       await mustBe(on, instance, "running", "cleanup", "that runs here");

@@ -4,7 +4,7 @@ import { type ContractCase, must, succeeds } from "../contract-case.js";
 import { DEVICES } from "../objects.js";
 
 /** Methods that make sense together only. */
-const TOGETHER: readonly (readonly DriverMethod[])[] = [
+const METHOD_GROUPS: readonly (readonly DriverMethod[])[] = [
   ["pause", "unpause"],
   ["suspend", "resume"],
   ["rescue", "unrescue"],
@@ -37,14 +37,14 @@ export const OTHER_CASES: readonly ContractCase[] = [
     code: "methods-together",
     section: "8.4",
     rule: "methods that belong together are all there, or none of them",
-    run: async (lab) => {
-      const { host } = await lab.connect();
-      for (const group of TOGETHER) {
+    run: async (harness) => {
+      const { host } = await harness.connect();
+      for (const group of METHOD_GROUPS) {
         const missing = group.filter((method) => !host.supports(method));
         const [first] = group;
-        const whole = missing.length === 0 || missing.length === group.length;
+        const isComplete = missing.length === 0 || missing.length === group.length;
         if (first) {
-          must(whole, first, `come with ${group.join(", ")}`, `${missing.join(", ")} is left out`);
+          must(isComplete, first, `come with ${group.join(", ")}`, `${missing.join(", ")} is left out`);
         }
       }
     },
@@ -53,13 +53,13 @@ export const OTHER_CASES: readonly ContractCase[] = [
     code: "capabilities-kept",
     section: "8.4",
     rule: "capabilities that promise moves come with their methods, and stay as they are",
-    run: async (lab) => {
-      const on = await lab.connect();
+    run: async (harness) => {
+      const on = await harness.connect();
       const promise = on.host.capabilities.supportsMigrateToSameHost;
       const rule = "be there with supportsMigrateToSameHost";
       must(!promise || on.host.supports("migrateDiskAndPowerOff"), "migrateDiskAndPowerOff", rule, "it is left out");
       const before = JSON.stringify(on.bare.capabilities);
-      await lab.spawned(on);
+      await harness.spawned(on);
       const after = JSON.stringify(on.bare.capabilities);
       must(after === before, "initHost", "leave capabilities as they are", `found ${after} after ${before}`);
     },
@@ -68,21 +68,21 @@ export const OTHER_CASES: readonly ContractCase[] = [
     code: "events-are-of-guests",
     section: "8.5",
     rule: "events name guests of this host, and the moment at which it happened",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const began = lab.now();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const began = harness.now();
+      const instance = await harness.spawned(on);
       await on.host.powerOff(instance);
       await on.host.powerOn(instance);
       await on.host.destroy(instance, { ...DEVICES, destroyDisks: true });
-      await lab.wait(30);
-      const strange = lab.events.find(({ uuid }) => uuid !== instance.uuid);
+      await harness.wait(30);
+      const strange = harness.events.find(({ uuid }) => uuid !== instance.uuid);
       must(strange === undefined, "initHost", "emit events of its guests only", `found one of ${strange?.uuid}`);
-      const [from, to] = [began - CLOCKS_APART, lab.now() + CLOCKS_APART];
-      const untimely = lab.events.find(({ timestamp }) => timestamp < from || timestamp > to);
+      const [from, to] = [began - CLOCKS_APART, harness.now() + CLOCKS_APART];
+      const untimely = harness.events.find(({ timestamp }) => timestamp < from || timestamp > to);
       const rule = "emit events with the time at which it happened, in milliseconds since the epoch";
-      must(untimely === undefined, "initHost", rule, `found ${untimely?.timestamp} at ${lab.now()}`);
-      const dropped = lab.complaints.find((message) => message.includes("emitEvent"));
+      must(untimely === undefined, "initHost", rule, `found ${untimely?.timestamp} at ${harness.now()}`);
+      const dropped = harness.complaints.find((message) => message.includes("emitEvent"));
       must(dropped === undefined, "initHost", "emit events that are events", dropped ?? "");
     },
   },
@@ -90,17 +90,17 @@ export const OTHER_CASES: readonly ContractCase[] = [
     code: "events-imply-state",
     section: "8.5",
     rule: "an event of what happened after a method returned implies the state that the method left",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       for (const [method, state] of [
         ["powerOff", POWER_STATES.shutdown],
         ["powerOn", POWER_STATES.running],
       ] as const) {
         await on.host[method](instance);
-        const [returned, known] = [lab.now(), lab.events.length];
-        await lab.wait(50);
-        const wrong = lab.events
+        const [returned, known] = [harness.now(), harness.events.length];
+        await harness.wait(50);
+        const wrong = harness.events
           .slice(known)
           .find(({ timestamp, transition }) => timestamp >= returned && (IMPLIED[transition] ?? state) !== state);
         const found = `${wrong?.transition} followed`;
@@ -113,9 +113,9 @@ export const OTHER_CASES: readonly ContractCase[] = [
     section: "3.3",
     rule: "the storage probe finds its own token here, and not on a host that has other storage",
     needs: STORAGE,
-    run: async (lab) => {
-      const [here, there] = await lab.connectBoth();
-      const instance = await lab.spawned(here);
+    run: async (harness) => {
+      const [here, there] = await harness.connectBoth();
+      const instance = await harness.spawned(here);
       const token = await here.host.checkInstanceSharedStorageLocal(instance);
       if (token === null) {
         return;
@@ -136,9 +136,9 @@ export const OTHER_CASES: readonly ContractCase[] = [
     section: "3.3",
     rule: "checkInstanceSharedStorageLocal is null for an instance whose files are not here",
     needs: STORAGE,
-    run: async (lab) => {
-      const on = await lab.connect();
-      const token = await on.host.checkInstanceSharedStorageLocal(await lab.instance(on));
+    run: async (harness) => {
+      const on = await harness.connect();
+      const token = await on.host.checkInstanceSharedStorageLocal(await harness.instance(on));
       must(token === null, "checkInstanceSharedStorageLocal", "be null when there are no files", "it is a token");
     },
   },

@@ -22,9 +22,9 @@ function changes(
       section: "8.2",
       rule: `${method} leaves ${first?.label ?? "a running guest"} ${to}`,
       needs,
-      run: async (lab) => {
-        const on = await lab.connect();
-        const instance = await lab.spawned(on);
+      run: async (harness) => {
+        const on = await harness.connect();
+        const instance = await harness.spawned(on);
         await first?.change(on.host, instance);
         await succeeds(change(on.host, instance), method, `work on ${first?.label ?? "a running guest"}`);
         await mustBe(on, instance, to, method, "when it is done");
@@ -35,9 +35,9 @@ function changes(
       section: "8.2",
       rule: `${method} of a guest that is not there throws InstanceNotFound`,
       needs,
-      run: async (lab) => {
-        const on = await lab.connect();
-        const work = change(on.host, await lab.instance(on));
+      run: async (harness) => {
+        const on = await harness.connect();
+        const work = change(on.host, await harness.instance(on));
         await failsWith(work, ["InstanceNotFound"], method, "for a guest that is not there");
       },
     },
@@ -50,9 +50,9 @@ function again(method: DriverMethod, change: Change, to: State): ContractCase {
     section: "8.2",
     rule: `${method} can be repeated`,
     needs: [method],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       await change(on.host, instance);
       await succeeds(change(on.host, instance), method, "succeed when it is repeated");
       await mustBe(on, instance, to, method, "that was in that state already");
@@ -77,9 +77,9 @@ export const POWER_CASES: readonly ContractCase[] = [
     code: "reboot-hard",
     section: "8.2",
     rule: "reboot HARD runs a guest that was shut down",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       await on.host.powerOff(instance);
       await succeeds(on.host.reboot(instance, "HARD"), "reboot", "work on a guest that is shut down, with HARD");
       await mustBe(on, instance, "running", "reboot", "with HARD");
@@ -89,9 +89,9 @@ export const POWER_CASES: readonly ContractCase[] = [
     code: "reboot-hard-absent",
     section: "8.2",
     rule: "reboot HARD makes a missing guest anew",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       await on.host.destroy(instance, { ...DEVICES, destroyDisks: false });
       await succeeds(on.host.reboot(instance, "HARD"), "reboot", "make a missing guest anew, with HARD");
       await mustBe(on, instance, "running", "reboot", "that was missing, with HARD");
@@ -124,9 +124,9 @@ export const POWER_CASES: readonly ContractCase[] = [
     section: "8.2",
     rule: "unrescue of a guest that was not rescued is success",
     needs: ["unrescue"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       await succeeds(on.host.unrescue(instance), "unrescue", "succeed for a guest that was not rescued");
       await mustBe(on, instance, "running", "unrescue", "that was not rescued");
     },
@@ -136,9 +136,9 @@ export const POWER_CASES: readonly ContractCase[] = [
     section: "8.2",
     rule: "resumeStateOnHostBoot runs a guest that the host's boot stopped, and lets a running one run",
     needs: ["resumeStateOnHostBoot"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       await succeeds(on.host.resumeStateOnHostBoot(instance), "resumeStateOnHostBoot", "let a running guest run");
       await mustBe(on, instance, "running", "resumeStateOnHostBoot", "that ran already");
       await on.host.powerOff(instance);
@@ -150,12 +150,12 @@ export const POWER_CASES: readonly ContractCase[] = [
     code: "power-off-keeps-others",
     section: "8.2",
     rule: "powerOff stops the one guest only, and the next driver finds it stopped",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       await on.host.powerOff(instance);
       await on.host.cleanupHost();
-      await mustBe(await lab.connect(), instance, "shutdown", "powerOff", "for the next driver too");
+      await mustBe(await harness.connect(), instance, "shutdown", "powerOff", "for the next driver too");
     },
   },
 ];

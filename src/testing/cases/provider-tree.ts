@@ -1,6 +1,6 @@
 import type { InventoryRecord, ProviderData, ProviderTree } from "../../virt/index.js";
 import { type ContractCase, must, succeeds } from "../contract-case.js";
-import type { CheckedHost, DriverLab } from "../driver-harness.js";
+import type { CheckedHost, DriverHarness } from "../driver-harness.js";
 
 const METHOD = "updateProviderTree";
 const CLASS = /^[A-Z][A-Z0-9_]*$/;
@@ -21,8 +21,8 @@ export function pictureOf(tree: ProviderTree): string {
   );
 }
 
-export async function updated(lab: DriverLab, on: CheckedHost): Promise<ProviderTree> {
-  const tree = await lab.emptyTree(on);
+export async function updated(harness: DriverHarness, on: CheckedHost): Promise<ProviderTree> {
+  const tree = await harness.emptyTree(on);
   for (const node of await on.host.getAvailableNodes()) {
     await succeeds(on.host.updateProviderTree(tree, node), METHOD, "succeed for each available node");
   }
@@ -33,8 +33,8 @@ function providersOf(tree: ProviderTree): readonly ProviderData[] {
   return tree.providerUuids().map((uuid) => tree.data(uuid));
 }
 
-async function childrenOf(lab: DriverLab, on: CheckedHost): Promise<readonly ProviderData[]> {
-  return providersOf(await updated(lab, on)).filter(({ parentUuid }) => parentUuid !== null);
+async function childrenOf(harness: DriverHarness, on: CheckedHost): Promise<readonly ProviderData[]> {
+  return providersOf(await updated(harness, on)).filter(({ parentUuid }) => parentUuid !== null);
 }
 
 function brokenInventory(resourceClass: string, record: InventoryRecord): string | null {
@@ -69,8 +69,8 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
     code: "tree-inventory",
     section: "8.7",
     rule: "updateProviderTree sets complete and possible inventories, without classes of which there is none",
-    run: async (lab) => {
-      const tree = await updated(lab, await lab.connect());
+    run: async (harness) => {
+      const tree = await updated(harness, await harness.connect());
       const rule = "set total >= 1, 1 <= min_unit <= max_unit <= total, step_size >= 1, a ratio > 0, reserved <= total";
       for (const { name, inventory } of providersOf(tree)) {
         const broken = Object.entries(inventory)
@@ -86,9 +86,9 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
     code: "tree-idempotent",
     section: "8.7",
     rule: "updateProviderTree changes nothing when it is called again",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const tree = await updated(lab, on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const tree = await updated(harness, on);
       const before = pictureOf(tree);
       for (const node of await on.host.getAvailableNodes()) {
         await on.host.updateProviderTree(tree, node);
@@ -105,12 +105,12 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
     code: "tree-after-restart",
     section: "8.7",
     rule: "updateProviderTree of a restarted driver finds its child providers again, by name",
-    run: async (lab) => {
-      const first = await lab.connect();
-      const tree = await updated(lab, first);
+    run: async (harness) => {
+      const first = await harness.connect();
+      const tree = await updated(harness, first);
       const before = pictureOf(tree);
       await first.host.cleanupHost();
-      const next = await lab.connect();
+      const next = await harness.connect();
       for (const node of await next.host.getAvailableNodes()) {
         await next.host.updateProviderTree(tree, node);
       }
@@ -126,17 +126,17 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
     code: "tree-while-used",
     section: "8.7",
     rule: "updateProviderTree keeps totals while guests come and go: what is used is counted by allocations",
-    run: async (lab) => {
-      const on = await lab.connect();
+    run: async (harness) => {
+      const on = await harness.connect();
       const totals = async () =>
         JSON.stringify(
-          providersOf(await updated(lab, on)).map(({ name, inventory }) => [
+          providersOf(await updated(harness, on)).map(({ name, inventory }) => [
             name,
             Object.entries(inventory).map(([resourceClass, { total }]) => [resourceClass, total]),
           ]),
         );
       const before = await totals();
-      await lab.spawned(on);
+      await harness.spawned(on);
       const after = await totals();
       must(after === before, METHOD, "keep each total while a guest is there", `found ${after} after ${before}`);
     },
@@ -145,9 +145,9 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
     code: "tree-foreign",
     section: "8.7",
     rule: "updateProviderTree leaves alone what is not the driver's: sharing providers, others' traits and aggregates",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const tree = await lab.emptyTree(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const tree = await harness.emptyTree(on);
       tree.newRoot("check-shared-storage", SHARING, 3);
       tree.addTraits(SHARING, "MISC_SHARES_VIA_AGGREGATE", "CUSTOM_FAST");
       tree.addAggregates(SHARING, AGGREGATE);
@@ -171,9 +171,9 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
     code: "tree-children",
     section: "8.7",
     rule: "child providers have the node's name in front of theirs, a parent of the node's own, and the trait OWNER_NOVA",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const tree = await updated(lab, on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const tree = await updated(harness, on);
       for (const node of await on.host.getAvailableNodes()) {
         for (const child of tree
           .providerUuids(node)
@@ -190,17 +190,17 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
     code: "tree-unknown-node",
     section: "8.7",
     rule: "updateProviderTree of a node that the driver has not throws, and edits nothing",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const tree = await lab.emptyTree(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const tree = await harness.emptyTree(on);
       tree.newRoot("check-no-such-node", SHARING, 0);
       const before = pictureOf(tree);
-      const refused = await on.host.updateProviderTree(tree, "check-no-such-node").then(
+      const isRejected = await on.host.updateProviderTree(tree, "check-no-such-node").then(
         () => false,
         () => true,
       );
       must(
-        refused || pictureOf(tree) === before,
+        isRejected || pictureOf(tree) === before,
         METHOD,
         "throw for a node that it has not",
         "it made inventory for it",
@@ -212,9 +212,9 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
     code: "tree-root-stays",
     section: "8.7",
     rule: "updateProviderTree never removes or renames the provider of a node",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const tree = await updated(lab, on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const tree = await updated(harness, on);
       for (const [uuid, name] of await on.host.getNodenamesByUuid()) {
         if (!(await on.host.getAvailableNodes()).includes(name)) {
           continue;
@@ -228,9 +228,9 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
     code: "tree-two-hosts",
     section: "8.7",
     rule: "child providers of two hosts have neither a name nor a uuid in common",
-    run: async (lab) => {
-      const [one, other] = await lab.connectBoth();
-      const [here, there] = [await childrenOf(lab, one), await childrenOf(lab, other)];
+    run: async (harness) => {
+      const [one, other] = await harness.connectBoth();
+      const [here, there] = [await childrenOf(harness, one), await childrenOf(harness, other)];
       for (const { uuid, name } of here) {
         const twin = there.find((child) => child.uuid === uuid || child.name === name);
         const rule = "give each child a name and a uuid that no other host uses";

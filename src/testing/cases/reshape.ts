@@ -11,15 +11,15 @@ export const RESHAPE_CASES: readonly ContractCase[] = [
     section: "8.7",
     rule: "updateProviderTree throws ReshapeNeeded before it edits, then moves inventory and allocations and keeps the sums",
     option: "reshape",
-    run: async (lab) => {
-      const { reshape } = lab.options;
+    run: async (harness) => {
+      const { reshape } = harness.options;
       if (!reshape) {
         return;
       }
-      const old = await lab.connect("check-host-1", reshape.before);
-      const tree = await updated(lab, old);
+      const old = await harness.connect("check-host-1", reshape.before);
+      const tree = await updated(harness, old);
       await old.host.cleanupHost();
-      const on = await lab.connect("check-host-1", reshape.after);
+      const on = await harness.connect("check-host-1", reshape.after);
       const [node = ""] = await on.host.getAvailableNodes();
       const before = pictureOf(tree);
       await failsWith(on.host.updateProviderTree(tree, node), ["ReshapeNeeded"], METHOD, "when inventory must move");

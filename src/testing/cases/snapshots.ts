@@ -10,9 +10,9 @@ export const SNAPSHOT_CASES: readonly ContractCase[] = [
     section: "8.2",
     rule: "snapshot goes through image_pending_upload, then image_uploading, and leaves the guest as it was",
     needs: ["snapshot"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
       const stages: string[] = [];
       const updateTaskState = async (stage: string) => void stages.push(stage);
       await on.host.snapshot(instance, IMAGE, { updateTaskState });
@@ -31,14 +31,14 @@ export const SNAPSHOT_CASES: readonly ContractCase[] = [
     section: "8.2",
     rule: "snapshot ends with the error of updateTaskState when its instance is wanted otherwise",
     needs: ["snapshot"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
-      const refused = new Error("UnexpectedDeletingTaskState");
-      const updateTaskState = () => Promise.reject(refused);
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
+      const rejection = new Error("UnexpectedDeletingTaskState");
+      const updateTaskState = () => Promise.reject(rejection);
       const outcome = await on.host.snapshot(instance, IMAGE, { updateTaskState }).then(
         () => "it succeeded",
-        (error: unknown) => (error === refused ? null : `it threw ${textOf(error)}`),
+        (error: unknown) => (error === rejection ? null : `it threw ${textOf(error)}`),
       );
       must(outcome === null, "snapshot", "let the error of updateTaskState pass", outcome ?? "");
     },
@@ -48,9 +48,9 @@ export const SNAPSHOT_CASES: readonly ContractCase[] = [
     section: "8.2",
     rule: "snapshot of a guest that is not there throws InstanceNotRunning",
     needs: ["snapshot"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const work = on.host.snapshot(await lab.instance(on), IMAGE, {
+    run: async (harness) => {
+      const on = await harness.connect();
+      const work = on.host.snapshot(await harness.instance(on), IMAGE, {
         updateTaskState: async () => {},
       });
       await failsWith(work, ["InstanceNotRunning"], "snapshot", "for a guest that is not there");

@@ -18,12 +18,12 @@ export function wrongAllocations(
   const expected = new Map<string, { readonly of: Instance; readonly what: string }>();
   for (const instance of store.instances.list({ deleted: false })) {
     const { uuid, host, node, flavor, oldFlavor, vmState } = instance;
-    const own = half(store, isMetal(flavor) ? hostOf(store, node, host) : host, node, flavor);
+    const own = allocationsOn(store, isMetal(flavor) ? hostOf(store, node, host) : host, node, flavor);
     const moves =
       vmState === "resized" ? store.migrations.byFilters({ instanceUuid: uuid, statuses: ["finished"] }) : [];
     let holds = own;
     for (const { uuid: migration, sourceCompute, sourceNode } of moves) {
-      const source = half(store, sourceCompute, sourceNode, oldFlavor ?? flavor);
+      const source = allocationsOn(store, sourceCompute, sourceNode, oldFlavor ?? flavor);
       if (doubled) {
         holds = sumOf(holds, source);
       } else {
@@ -33,24 +33,29 @@ export function wrongAllocations(
     expected.set(uuid, { of: instance, what: show(holds) });
   }
   return [...new Set([...expected.keys(), ...held.keys()])].flatMap((consumer) => {
-    const wanted = expected.get(consumer);
+    const expectation = expected.get(consumer);
     const found = show(held.get(consumer) ?? {});
-    if (found === (wanted?.what ?? "{}") || (wanted && isUnfinishedBuild(wanted.of, held.get(consumer)))) {
+    if (
+      found === (expectation?.what ?? "{}") ||
+      (expectation && isUnfinishedBuild(expectation.of, held.get(consumer)))
+    ) {
       return [];
     }
-    if (wanted && found === "{}" && hasLostItsNode(store, wanted.of, nodesLeft)) {
+    if (expectation && found === "{}" && hasLostItsNode(store, expectation.of, nodesLeft)) {
       return [];
     }
     const migration = store.migrations.getByUuid(consumer);
     if (migration !== null && isLeftByDelete(store, migration, now)) {
       return [];
     }
-    const subject = wanted?.of.uuid ?? migration?.instanceUuid ?? consumer;
+    const subject = expectation?.of.uuid ?? migration?.instanceUuid ?? consumer;
     const whose = migration === null ? "it" : `its ${migration.migrationType} ${consumer} (${migration.status})`;
     const state =
-      wanted === undefined ? stateOf(store.instances.get(subject, { readDeleted: true })) : stateOf(wanted.of);
+      expectation === undefined
+        ? stateOf(store.instances.get(subject, { readDeleted: true }))
+        : stateOf(expectation.of);
     return [
-      { subject, what: `${whose} holds ${found}, expected ${wanted?.what ?? "nothing"}; the server is ${state}` },
+      { subject, what: `${whose} holds ${found}, expected ${expectation?.what ?? "nothing"}; the server is ${state}` },
     ];
   });
 }
@@ -89,11 +94,11 @@ function isLeftByDelete(
   now: number,
 ): boolean {
   const deleted = store.instances.get(instanceUuid, { readDeleted: true })?.deleted !== 0;
-  return deleted && !FINAL_MIGRATION_STATUSES.includes(status) && now - (updatedAt ?? createdAt) < MOVE_PATIENCE;
+  return deleted && !FINAL_MIGRATION_STATUSES.includes(status) && now - (updatedAt ?? createdAt) < MOVE_TIMEOUT_MS;
 }
 
 /** Milliseconds, as the agents' periodic tasks have it, and some. */
-const MOVE_PATIENCE = 11 * 60_000;
+const MOVE_TIMEOUT_MS = 11 * 60_000;
 
 /** Consumers that hold what an audit objects to, and may. */
 export function excusedConsumers(
@@ -140,7 +145,7 @@ function hostOf(store: Snapshot["store"], node: string | null, host: string | nu
   return found?.host ?? host;
 }
 
-function half(
+function allocationsOn(
   store: Snapshot["store"],
   host: string | null,
   node: string | null,

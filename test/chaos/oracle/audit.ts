@@ -10,7 +10,7 @@ const AHEAD = 90_000;
 /** What the audit finds, over the public APIs; but for servers that may hold what it objects to. */
 export async function auditFindings({ directory, runtime }: World, excused: ReadonlySet<string>): Promise<Violation[]> {
   const { root, cloudsFile } = directory;
-  const local = { file: cloudsFile, cloud: "devstack", asked: true };
+  const local = { file: cloudsFile, cloud: "devstack", requested: true };
   const cloud = await openCloud(
     runtime.http,
     await chooseCloud(runtime.files, { environment: {}, cwd: root, home: root, local }),

@@ -30,7 +30,7 @@ export type Findings = Readonly<Record<Check, readonly Violation[]>>;
 
 /** @param again takes servers whose delete a fault has stopped */
 export async function runChecks(world: World, again: (uuid: string) => void): Promise<Findings> {
-  world.seen.push(...newBugsInLogs(world));
+  world.violations.push(...newBugsInLogs(world));
   const hosts = world.hosts.map(({ name }) => name);
   const { found, excused } = await withSnapshot(world, (snapshot) => ({
     found: {
@@ -38,8 +38,8 @@ export async function runChecks(world: World, again: (uuid: string) => void): Pr
       "every host serves": missingServices(snapshot, hosts),
       "deletes are carried out": lostDeletes(snapshot, world.journal.deleted, again),
       "promises are kept": [
-        ...brokenPromises(snapshot, world.asked),
-        ...wrongFlavors(snapshot, world.asked),
+        ...brokenPromises(snapshot, world.requests),
+        ...wrongFlavors(snapshot, world.requests),
         ...wrongStates(snapshot),
       ],
       "guests are where they belong": wrongGuests(snapshot),
@@ -53,6 +53,6 @@ export async function runChecks(world: World, again: (uuid: string) => void): Pr
     ...found,
     // Asked for when all else is right: it looks at the same through the public APIs.
     "the audit finds nothing": Object.values(found).flat().length === 0 ? await auditFindings(world, excused) : [],
-    "nothing ended or failed by itself": world.seen,
+    "nothing ended or failed by itself": world.violations,
   };
 }

@@ -30,13 +30,13 @@ export function lostDeletes(
 }
 
 /** The last action that has anything to do: who locks a server changes nothing of what becomes of it. */
-export function lastDeed({ actions }: Snapshot["store"], uuid: string): InstanceAction | undefined {
+export function lastAction({ actions }: Snapshot["store"], uuid: string): InstanceAction | undefined {
   return actions.list(uuid).find(({ action }) => !/^(lock|unlock)$/.test(action));
 }
 
 /** Its last delete, and nothing after that, ended in an error that its user can see, or its agent died in it. */
 function failedItself(store: Snapshot["store"], uuid: string): boolean {
-  const last = lastDeed(store, uuid);
+  const last = lastAction(store, uuid);
   return last !== undefined && DELETES.test(last.action) && endedBadly(store, last);
 }
 

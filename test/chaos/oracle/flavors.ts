@@ -1,7 +1,7 @@
 import type { Instance, InstanceAction } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
 import { endedWell } from "./last-words.js";
-import type { Asked } from "./requests.js";
+import type { ServerRequest } from "./requests.js";
 import type { Snapshot } from "./snapshot.js";
 
 /** Ids of flavors. */
@@ -15,8 +15,10 @@ interface Sizes {
 }
 
 /** A server has the flavor that it was created with, or that of its last resize; where an action failed, either. */
-export function wrongFlavors({ store }: Snapshot, asked: readonly Asked[]): readonly Violation[] {
-  const created = new Map(asked.filter(({ what }) => what === "create").map(({ server, flavor }) => [server, flavor]));
+export function wrongFlavors({ store }: Snapshot, requests: readonly ServerRequest[]): readonly Violation[] {
+  const created = new Map(
+    requests.filter(({ what }) => what === "create").map(({ server, flavor }) => [server, flavor]),
+  );
   return store.instances.list({ deleted: false }).flatMap((instance) => {
     const { uuid, flavor } = instance;
     const first = created.get(uuid);
@@ -24,7 +26,7 @@ export function wrongFlavors({ store }: Snapshot, asked: readonly Asked[]): read
       return [];
     }
     const actions = store.actions.list(uuid).reverse();
-    const own = asked.filter(({ server }) => server === uuid);
+    const own = requests.filter(({ server }) => server === uuid);
     const { now } = actions.reduce((sizes, action) => after(sizes, action, own, endedWell(store, action)), {
       now: new Set([first]),
       before: null,
@@ -34,7 +36,7 @@ export function wrongFlavors({ store }: Snapshot, asked: readonly Asked[]): read
       : [
           {
             subject: uuid,
-            what: `it has flavor ${flavor.flavorid}, expected ${[...now].join(" or ")}; ${tell(instance, actions)}`,
+            what: `it has flavor ${flavor.flavorid}, expected ${[...now].join(" or ")}; ${describeInstance(instance, actions)}`,
           },
         ];
   });
@@ -43,13 +45,15 @@ export function wrongFlavors({ store }: Snapshot, asked: readonly Asked[]): read
 function after(
   { now, before }: Sizes,
   { action, requestId }: InstanceAction,
-  asked: readonly Asked[],
+  requests: readonly ServerRequest[],
   succeeded: boolean,
 ): Sizes {
   switch (action) {
     case "resize": {
-      const wanted = flavorsOf(requestId, asked);
-      return succeeded ? { now: wanted, before: now } : { now: new Set([...now, ...wanted]), before: null };
+      const requestedFlavors = flavorsOf(requestId, requests);
+      return succeeded
+        ? { now: requestedFlavors, before: now }
+        : { now: new Set([...now, ...requestedFlavors]), before: null };
     }
     case "migrate":
       return { now, before: now };
@@ -67,13 +71,13 @@ function after(
 }
 
 /** The flavors of the request; where its answer was lost, of all requests whose answers were lost. */
-function flavorsOf(requestId: string, asked: readonly Asked[]): Flavors {
-  const resizes = asked.filter(({ what }) => what === "resize");
+function flavorsOf(requestId: string, requests: readonly ServerRequest[]): Flavors {
+  const resizes = requests.filter(({ what }) => what === "resize");
   const own = resizes.filter((one) => one.requestId === requestId);
   const found = own.length > 0 ? own : resizes.filter(({ outcome }) => outcome === "unknown");
   return new Set(found.flatMap(({ flavor }) => flavor ?? []));
 }
 
-function tell({ vmState, host }: Instance, actions: readonly InstanceAction[]): string {
+function describeInstance({ vmState, host }: Instance, actions: readonly InstanceAction[]): string {
   return `it is ${vmState} on ${host}, after ${actions.map(({ action, message }) => `${action}${message === null ? "" : ` (${message})`}`).join(", ")}`;
 }

@@ -28,7 +28,7 @@ export function wrongGuests(
 ): Violation[] {
   const { store, guests } = snapshot;
   const expected = powerLoss ? { ...POWER, rescued: [running, shutdown] } : POWER;
-  const strays = guests.flatMap((guest) => strayGuest(snapshot, guest));
+  const misplaced = guests.flatMap((guest) => checkGuestLocation(snapshot, guest));
   const libvirts = store.instances
     .list({ deleted: false })
     .filter(({ uuid, flavor }) => !(isMetal(flavor) || reset.has(uuid)));
@@ -40,7 +40,7 @@ export function wrongGuests(
       guests.find(({ uuid, host }) => uuid === instance.uuid && host === instance.host),
     ),
   );
-  return [...strays, ...wrong];
+  return [...misplaced, ...wrong];
 }
 
 /**
@@ -52,23 +52,23 @@ function powersOf(
   { uuid, vmState, host }: Instance,
   expected: typeof POWER,
 ): (typeof POWER)[VmState] {
-  const deeds = store.actions.list(uuid).filter(({ action }) => !KEEPS_POWER.test(action));
-  const settled = deeds.findIndex((deed) => endedWell(store, deed));
-  const left = (settled === -1 ? deeds : deeds.slice(0, settled)).map(({ action }) => LEFT[action]);
+  const powerActions = store.actions.list(uuid).filter(({ action }) => !POWER_NEUTRAL_ACTIONS.test(action));
+  const settled = powerActions.findIndex((action) => endedWell(store, action));
+  const left = (settled === -1 ? powerActions : powerActions.slice(0, settled)).map(({ action }) => LEFT[action]);
   const powers = expected[vmState];
-  if (isKeptOff(store, uuid, host)) {
+  if (isStoppedByEvacuation(store, uuid, host)) {
     left.push(shutdown);
   }
   return powers && [...powers, ...(UNHEEDED[vmState] ?? []).filter((power) => left.includes(power))];
 }
 
 /** Its host has stopped the guest for an evacuation that then came to nothing (spec 3.3 GAP-c). */
-function isKeptOff({ migrations }: Snapshot["store"], instanceUuid: string, host: string | null): boolean {
+function isStoppedByEvacuation({ migrations }: Snapshot["store"], instanceUuid: string, host: string | null): boolean {
   const from = { instanceUuid, migrationTypes: ["evacuation"], statuses: ["failed", "error"] } as const;
   return host !== null && migrations.byFilters({ ...from, sourceCompute: host }).length > 0;
 }
 
-const KEEPS_POWER =
+const POWER_NEUTRAL_ACTIONS =
   /^(lock|unlock|createImage|createBackup|live-migration|live_migration_cancel|live_migration_force_complete)$/;
 
 const LEFT: Readonly<Record<string, PowerState>> = {
@@ -88,7 +88,7 @@ const UNHEEDED: typeof POWER = {
   shelved: [running],
 };
 
-function strayGuest({ store }: Snapshot, { host, uuid, state, leftBehind }: Guest): Violation[] {
+function checkGuestLocation({ store }: Snapshot, { host, uuid, state, leftBehind }: Guest): Violation[] {
   const guest = `its guest (${state}${leftBehind ? ", left behind" : ""}) is on ${host}`;
   const instance = store.instances.get(uuid, { readDeleted: true });
   if (instance === null) {

@@ -1,7 +1,7 @@
 import type { InstanceAction } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
 import { endedWell } from "./last-words.js";
-import type { Asked } from "./requests.js";
+import type { ServerRequest } from "./requests.js";
 import type { Snapshot } from "./snapshot.js";
 
 /**
@@ -11,17 +11,20 @@ import type { Snapshot } from "./snapshot.js";
  */
 export function brokenPromises(
   { store }: Snapshot,
-  asked: readonly Asked[],
+  requests: readonly ServerRequest[],
   { nobodyDies = false }: { readonly nobodyDies?: boolean } = {},
 ): readonly Violation[] {
-  const condemned = condemnedIn(store, asked);
-  return [...lostServers(store, asked, condemned), ...asked.flatMap((one) => brokenAction(store, one, nobodyDies))];
+  const condemned = condemnedIn(store, requests);
+  return [
+    ...lostServers(store, requests, condemned),
+    ...requests.flatMap((one) => brokenAction(store, one, nobodyDies)),
+  ];
 }
 
 /** A server that was deleted, and is then well restored, is none, unless another delete may have come after that. */
-function condemnedIn(store: Snapshot["store"], asked: readonly Asked[]): ReadonlySet<string> {
+function condemnedIn(store: Snapshot["store"], requests: readonly ServerRequest[]): ReadonlySet<string> {
   const condemned = new Set<string>();
-  for (const one of asked) {
+  for (const one of requests) {
     if (isDelete(one)) {
       condemned.add(one.server);
     } else if (one.what === "restore" && one.outcome === "done") {
@@ -31,21 +34,21 @@ function condemnedIn(store: Snapshot["store"], asked: readonly Asked[]): Readonl
       }
     }
   }
-  const unknown = asked.filter((one) => isDelete(one) && one.outcome === "unknown");
+  const unknown = requests.filter((one) => isDelete(one) && one.outcome === "unknown");
   return new Set([...condemned, ...unknown.map(({ server }) => server)]);
 }
 
 /** A delete that was refused is none; of one that was never answered nobody knows. */
-function isDelete({ what, outcome }: Asked): boolean {
+function isDelete({ what, outcome }: ServerRequest): boolean {
   return (what === "delete" || what === "forceDelete") && outcome !== "refused";
 }
 
 function lostServers(
   store: Snapshot["store"],
-  asked: readonly Asked[],
+  requests: readonly ServerRequest[],
   condemned: ReadonlySet<string>,
 ): readonly Violation[] {
-  const created = asked.filter(({ what, outcome }) => what === "create" && outcome === "done");
+  const created = requests.filter(({ what, outcome }) => what === "create" && outcome === "done");
   const lost = created
     .map(({ server }) => server)
     .filter((server) => !condemned.has(server))
@@ -64,7 +67,7 @@ const AT_ONCE = /^(create|delete|forceDelete|lock|unlock)$/;
 
 function brokenAction(
   store: Snapshot["store"],
-  { what, server, outcome, requestId }: Asked,
+  { what, server, outcome, requestId }: ServerRequest,
   ends: boolean,
 ): readonly Violation[] {
   if (requestId === null || what === "create" || what === "os-resetState") {

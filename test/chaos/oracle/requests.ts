@@ -7,7 +7,7 @@ export interface Sent {
 }
 
 /** What came back; null: nothing did. */
-export interface Told {
+export interface ObservedResponse {
   readonly status: number;
   readonly body: unknown;
   readonly requestId: string | null;
@@ -17,7 +17,7 @@ export interface Told {
 export type Outcome = "done" | "refused" | "unknown";
 
 /** Something that was asked for a server, and what its user was told. */
-export interface Asked {
+export interface ServerRequest {
   /** `create`, `delete`, or the action's name in the body: `os-stop`. */
   readonly what: string;
   readonly server: string;
@@ -28,11 +28,11 @@ export interface Asked {
 }
 
 /** What a request was for; null: for no server, or for one that nobody can name. */
-export function askedOf(sent: Sent, told: Told | null): Asked | null {
-  const outcome = outcomeOf(sent, told);
-  const requestId = told?.requestId ?? null;
+export function toServerRequest(sent: Sent, response: ObservedResponse | null): ServerRequest | null {
+  const outcome = outcomeOf(sent, response);
+  const requestId = response?.requestId ?? null;
   if (sent.method === "POST" && sent.path === "/servers") {
-    const server = field(field(told?.body, "server"), "id");
+    const server = field(field(response?.body, "server"), "id");
     const flavor = field(field(sent.body, "server"), "flavorRef");
     return typeof server === "string" ? { what: "create", server, outcome, requestId, flavor: String(flavor) } : null;
   }
@@ -56,11 +56,11 @@ export function askedOf(sent: Sent, told: Told | null): Asked | null {
 }
 
 /** A proxy may send a DELETE twice: then the answer is of the second one, which finds nothing. */
-export function outcomeOf({ method }: Sent, told: Told | null): Outcome {
-  if (told === null || told.status >= 500 || (method === "DELETE" && told.status === 404)) {
+export function outcomeOf({ method }: Sent, response: ObservedResponse | null): Outcome {
+  if (response === null || response.status >= 500 || (method === "DELETE" && response.status === 404)) {
     return "unknown";
   }
-  return told.status < 400 ? "done" : "refused";
+  return response.status < 400 ? "done" : "refused";
 }
 
 function field(from: unknown, name: string): unknown {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "libsql";
 import { type Domain, type DomainState, powerStateOf } from "../../../drivers/fake-libvirt/domain.js";
-import { DomainStore, type DomainStoreDoors } from "../../../drivers/fake-libvirt/domain-store.js";
+import { DomainStore, type DomainStoreDeps } from "../../../drivers/fake-libvirt/domain-store.js";
 import { HypervisorFolder } from "../../../drivers/fake-libvirt/hypervisor.js";
 import { openStore } from "../../../src/control-plane/store/open-store.js";
 import type { Store } from "../../../src/control-plane/store/store.js";
@@ -37,7 +37,7 @@ export interface Snapshot {
 }
 
 /** Looks at a world, and lets `judge` see what was found; the copy is gone after that. */
-export async function withSnapshot<T>(world: World, judge: (snapshot: Snapshot) => T): Promise<T> {
+export async function withSnapshot<T>(world: World, check: (snapshot: Snapshot) => T): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "compute-agent-chaos-look-"));
   try {
     const path = join(folder, "state.sqlite");
@@ -45,7 +45,7 @@ export async function withSnapshot<T>(world: World, judge: (snapshot: Snapshot) 
     const store = await openStore({ path, runtime: world.runtime });
     try {
       const guests = (await Promise.all(world.hosts.map(({ name }) => guestsOf(world, name)))).flat();
-      return judge(snapshotOf(store, guests, world.runtime.clock.now()));
+      return check(snapshotOf(store, guests, world.runtime.clock.now()));
     } finally {
       store.close();
     }
@@ -72,9 +72,9 @@ async function guestsOf({ directory, runtime }: World, host: string): Promise<re
 export async function guestsIn(
   folder: HypervisorFolder,
   host: string,
-  doors: DomainStoreDoors,
+  deps: DomainStoreDeps,
 ): Promise<readonly Guest[]> {
-  const domains = new DomainStore(folder, doors);
+  const domains = new DomainStore(folder, deps);
   const known = new Map((await domains.all()).map((domain): [string, Domain] => [domain.uuid, domain]));
   return [...(await domains.states())].map(([uuid, state]) => ({
     host,

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { ActionAnswer } from "../../../src/dashboard/wire/actions.js";
+import type { ActionResponse } from "../../../src/dashboard/wire/actions.js";
 import type { RequestBodies } from "../../../src/dashboard/wire/request-rows.js";
 import type { ServerLife } from "../../../src/dashboard/wire/server-rows.js";
 import type { DashboardHello, DashboardMessage, DashboardRow, Kind } from "../../../src/dashboard/wire/stream.js";
@@ -38,10 +38,10 @@ export class FakeDashboardServer {
   #seq = 0;
   #entered: boolean;
   /** What the page has asked for, in order. */
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   /** Actions that the page has sent. */
   readonly acted: { readonly name: string; readonly body: unknown; readonly secret: string | undefined }[] = [];
-  answer: ActionAnswer = { ok: true, commands: [], error: null, lines: [], made: null, requestId: null };
+  actionResponse: ActionResponse = { ok: true, commands: [], error: null, lines: [], made: null, requestId: null };
 
   constructor(parts: FakeDashboardParts) {
     this.#parts = parts;
@@ -69,8 +69,13 @@ export class FakeDashboardServer {
   push(set: readonly DashboardRow[], gone: DashboardMessage["gone"] = []): void {
     const seq = ++this.#seq;
     for (const [stream, what] of this.#streams) {
-      const wanted = ({ kind }: { readonly kind: Kind }) => (kind === "request") === (what === "requests");
-      const message: DashboardMessage = { seq, at: Date.now(), set: set.filter(wanted), gone: gone.filter(wanted) };
+      const matchesStream = ({ kind }: { readonly kind: Kind }) => (kind === "request") === (what === "requests");
+      const message: DashboardMessage = {
+        seq,
+        at: Date.now(),
+        set: set.filter(matchesStream),
+        gone: gone.filter(matchesStream),
+      };
       stream.write(`id: ${seq}\ndata: ${JSON.stringify(message)}\n\n`);
     }
   }
@@ -92,7 +97,7 @@ export class FakeDashboardServer {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const method = request.method ?? "GET";
-    this.asked.push(`${method} ${request.url}`);
+    this.requests.push(`${method} ${request.url}`);
     if (method === "GET" && !/^\/window\/(events|session|servers|requests)\b/.test(pathname)) {
       await sendFile(pathname === "/" ? "index.html" : pathname.replace("/window/", ""), response);
     } else if (pathname === "/window/session") {
@@ -105,7 +110,7 @@ export class FakeDashboardServer {
       const body = JSON.parse(await textOf(request)) as unknown;
       const secret = request.headers["x-window-session"]?.toString();
       this.acted.push({ name: pathname.slice("/window/actions/".length), body, secret });
-      sendJson(response, this.answer);
+      sendJson(response, this.actionResponse);
     } else {
       const id = decodeURIComponent(pathname.split("/")[3] ?? "");
       sendJson(

@@ -75,9 +75,9 @@ export class Person {
     if (await sure.isVisible()) {
       await sure.getByRole("button", { name: label, exact: true }).click();
     }
-    const answer = this.page.locator(".answer");
-    await answer.waitFor({ timeout: 90_000 });
-    return (await answer.textContent()) ?? "";
+    const actionResult = this.page.locator(".answer");
+    await actionResult.waitFor({ timeout: 90_000 });
+    return (await actionResult.textContent()) ?? "";
   }
 
   /** Keeps what is to be seen, for the docs too where these are made: DASHBOARD_PICTURES names their folder. */

@@ -53,15 +53,15 @@ export function commandBlocks(page: string, markdown: string): readonly CommandB
     const statuses: { command: string; allowed: readonly number[] }[] = [];
     let notRun: string | undefined;
     for (const comment of comments) {
-      const [, word = "", said = ""] = COMMENT.exec(comment) ?? [];
+      const [, word = "", argument = ""] = COMMENT.exec(comment) ?? [];
       if (word === "before") {
-        before.push(said.trim());
+        before.push(argument.trim());
       } else if (word === "not run from here") {
-        notRunFromHere = said;
+        notRunFromHere = argument;
       } else if (word === "not run") {
-        notRun = said;
+        notRun = argument;
       } else if (word !== "") {
-        statuses.push({ command: said.trim(), allowed: (word.match(/\d+/g) ?? []).map(Number) });
+        statuses.push({ command: argument.trim(), allowed: (word.match(/\d+/g) ?? []).map(Number) });
       }
     }
     notRun ??= notRunFromHere;

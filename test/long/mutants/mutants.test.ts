@@ -14,7 +14,7 @@ function changesOf(text: string): string[] {
 }
 
 /** What `f` of the source answers, by mutant; at first without any. */
-function answers(text: string): Map<string, unknown> {
+function evaluateMutants(text: string): Map<string, unknown> {
   const mutations = findMutations("a.js", text);
   const mutants = new MutantSwitch();
   const woven = weave(
@@ -71,7 +71,7 @@ describe("mutations", () => {
   });
 
   it("act one at a time, also within each other", () => {
-    const found = answers("function f() { const a = [1, 2]; return a.length > 1 && a[0] === 1; }");
+    const found = evaluateMutants("function f() { const a = [1, 2]; return a.length > 1 && a[0] === 1; }");
     expect(Object.fromEntries(found)).toEqual({
       "": true,
       "without 1": false,

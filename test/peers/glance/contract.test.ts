@@ -30,7 +30,7 @@ function clientOf({ glance }: RealGlance, tokens: Readonly<Record<Who, ProjectTo
     send: async ({ who, method, path, body, bytes, headers = {} }: GlanceRequest) => {
       const type = bytes === undefined ? "application/json" : "application/octet-stream";
       const content = bytes ?? (body === undefined ? undefined : JSON.stringify(body));
-      const answer = await fetch(`${glance}${path}`, {
+      const response = await fetch(`${glance}${path}`, {
         method,
         headers: {
           "x-auth-token": tokens[who].token,
@@ -39,12 +39,12 @@ function clientOf({ glance }: RealGlance, tokens: Readonly<Record<Who, ProjectTo
         },
         ...(content === undefined ? {} : { body: content }),
       });
-      return { status: answer.status, headers: Object.fromEntries(answer.headers), text: await answer.text() };
+      return { status: response.status, headers: Object.fromEntries(response.headers), text: await response.text() };
     },
   };
 }
 
-function asked(): GlanceService {
+function requireClient(): GlanceService {
   if (client === undefined) {
     throw new Error(HOW_TO_INSTALL);
   }
@@ -53,7 +53,7 @@ function asked(): GlanceService {
 
 describe.each(Object.entries(CONTRACT))("the real Glance keeps the contract: %s", (_topic, cases) => {
   test.each(cases.map((item) => [item.name, item] as const))("%s", { timeout: 60_000 }, async (_name, { run }) => {
-    await run(asked());
+    await run(requireClient());
   });
 });
 
@@ -66,7 +66,7 @@ const SCHEMAS = [
 describe("the real Glance has the same schemas as ours, but for what they say to people", () => {
   test.each(SCHEMAS)("%s", async (name) => {
     const path = `/v2/schemas/${name}`;
-    const theirs = JSON.parse((await asked().send({ who: "demo", method: "GET", path })).text);
+    const theirs = JSON.parse((await requireClient().send({ who: "demo", method: "GET", path })).text);
     const ours = (await new ImageWorld().ask("GET", path)).json();
     expect(withoutWords(ours)).toEqual(withoutWords(theirs));
   });

@@ -73,12 +73,12 @@ export async function startRealGlance(): Promise<RealGlance> {
     const identity = start("keystone-wsgi-public", ["--host", "127.0.0.1", "--port", port], {
       OS_KEYSTONE_CONFIG_FILES: keystoneConf,
     });
-    await answers(keystone, [200], identity, join(state, "keystone.log"));
+    await waitForStatus(keystone, [200], identity, join(state, "keystone.log"));
     const own = await tokenOf(keystone, ADMIN);
     const { token } = own;
     await register(keystone, token, glance);
     const images = start("glance-api", ["--config-file", glanceConf]);
-    await answers(`${glance}/v2/images`, [401], images, join(state, "glance.log"));
+    await waitForStatus(`${glance}/v2/images`, [401], images, join(state, "glance.log"));
     const request = (method: string, path: string, body?: unknown) =>
       fetch(`${glance}${path}`, {
         method,
@@ -159,16 +159,16 @@ async function tokenOf(keystone: string, login: Login): Promise<ProjectToken> {
   const domain = { id: "default" };
   const password = { user: { name: login.user, domain, password: login.password } };
   const scope = { project: { name: login.project, domain } };
-  const answer = await post(`${keystone}/auth/tokens`, {
+  const response = await post(`${keystone}/auth/tokens`, {
     auth: { identity: { methods: ["password"], password }, scope },
   });
-  const { token } = (await answer.json()) as { readonly token: { readonly project: { readonly id: string } } };
-  return { project: token.project.id, token: answer.headers.get("x-subject-token") ?? "" };
+  const { token } = (await response.json()) as { readonly token: { readonly project: { readonly id: string } } };
+  return { project: token.project.id, token: response.headers.get("x-subject-token") ?? "" };
 }
 
 async function addProject(keystone: string, token: string, name: string): Promise<ProjectToken> {
-  const idOf = async (answer: Response, key: string) =>
-    ((await answer.json()) as Readonly<Record<string, { readonly id: string }>>)[key]?.id ?? "";
+  const idOf = async (response: Response, key: string) =>
+    ((await response.json()) as Readonly<Record<string, { readonly id: string }>>)[key]?.id ?? "";
   const of = { name, domain_id: "default" };
   const project = await idOf(await post(`${keystone}/projects`, { project: of }, token), "project");
   const user = await idOf(await post(`${keystone}/users`, { user: { ...of, password: name } }, token), "user");
@@ -191,27 +191,32 @@ async function register(keystone: string, token: string, glance: string): Promis
 
 async function post(url: string, body: unknown, token?: string): Promise<Response> {
   const headers = { "content-type": "application/json", ...(token === undefined ? {} : { "x-auth-token": token }) };
-  const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-  if (!answer.ok) {
-    throw new Error(`POST ${url} answered ${answer.status}: ${await answer.text()}`);
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  if (!response.ok) {
+    throw new Error(`POST ${url} answered ${response.status}: ${await response.text()}`);
   }
-  return answer;
+  return response;
 }
 
 /** Waits for the service's first answer. @throws what it last logged, when it ends or does not answer in two minutes. */
-async function answers(url: string, statuses: readonly number[], child: ChildProcess, log: string): Promise<void> {
+async function waitForStatus(
+  url: string,
+  statuses: readonly number[],
+  child: ChildProcess,
+  log: string,
+): Promise<void> {
   const deadline = performance.now() + 120_000;
   for (;;) {
     const status = await fetch(url).then(
-      (answer) => answer.status,
+      (response) => response.status,
       () => 0,
     );
     if (statuses.includes(status)) {
       return;
     }
     if (child.exitCode !== null || performance.now() > deadline) {
-      const said = await readFile(log, "utf8").catch(() => "nothing");
-      throw new Error(`${url} does not answer (last: ${status}); its log ends with: ${said.slice(-2000)}`);
+      const logText = await readFile(log, "utf8").catch(() => "nothing");
+      throw new Error(`${url} does not answer (last: ${status}); its log ends with: ${logText.slice(-2000)}`);
     }
     await sleep(100);
   }

@@ -18,7 +18,7 @@ import { ProviderWatch } from "./provider-watch.js";
 export const nodeUuid = (index: number): string => `ba5eba11-0000-4000-8000-${String(index).padStart(12, "0")}`;
 
 /** The real Ironic, a control plane and agents as processes, and an operator; watched all the while. */
-export class BaremetalLab {
+export class BaremetalHarness {
   readonly ironic: RealIronic;
   readonly cloud: LocalCloud;
   readonly operator: Operator;
@@ -33,7 +33,7 @@ export class BaremetalLab {
   }
 
   /** @throws when the real Ironic is not installed. */
-  static async open(nodes: number, options: RealIronicOptions): Promise<BaremetalLab> {
+  static async open(nodes: number, options: RealIronicOptions): Promise<BaremetalHarness> {
     if (!isInstalled()) {
       throw new Error(HOW_TO_INSTALL);
     }
@@ -42,7 +42,7 @@ export class BaremetalLab {
       await ironic.enrol(nodes);
       const cloud = await LocalCloud.start("--service-down-time", "10");
       await makeFlavor(cloud);
-      return new BaremetalLab(ironic, cloud);
+      return new BaremetalHarness(ironic, cloud);
     } catch (error) {
       await ironic.stop();
       throw error;
@@ -114,7 +114,7 @@ export class BaremetalLab {
     }
     await this.cloud.eventually(
       () => this.cloud.compute("GET", `/servers/${id}`),
-      (answer) => answer.status === 404,
+      (response) => response.status === 404,
     );
   }
 
@@ -144,10 +144,10 @@ export class BaremetalLab {
     return (await get(this.ironic, `/v1/nodes/${uuid}`)).body;
   }
 
-  async nodeIs(uuid: string, wanted: Readonly<Record<string, unknown>>): Promise<void> {
+  async nodeIs(uuid: string, expected: Readonly<Record<string, unknown>>): Promise<void> {
     for (;;) {
       const node = await this.node(uuid);
-      if (Object.entries(wanted).every(([name, value]) => node[name] === value)) {
+      if (Object.entries(expected).every(([name, value]) => node[name] === value)) {
         return;
       }
       await pause(50);
@@ -162,7 +162,7 @@ export class BaremetalLab {
   }
 
   async maintenance(uuid: string, on: boolean): Promise<void> {
-    await this.ironic.together([
+    await this.ironic.sendAll([
       { method: on ? "PUT" : "DELETE", path: `/v1/nodes/${uuid}/maintenance`, ...(on ? { body: {} } : {}) },
     ]);
   }

@@ -1,49 +1,49 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../../process/support/cloud.js";
-import { BaremetalLab, nodeUuid } from "./baremetal-harness.js";
+import { BaremetalHarness, nodeUuid } from "./baremetal-harness.js";
 
 const NODES = Array.from({ length: 20 }, (_, index) => nodeUuid(index));
 
-let lab: BaremetalLab;
+let harness: BaremetalHarness;
 
 beforeAll(async () => {
-  lab = await BaremetalLab.open(NODES.length, { deployDelay: 1 });
-  await lab.startAgent("bm1");
-  await lab.free(NODES);
-  lab.watch.start();
+  harness = await BaremetalHarness.open(NODES.length, { deployDelay: 1 });
+  await harness.startAgent("bm1");
+  await harness.free(NODES);
+  harness.watch.start();
 });
 
 afterEach(async () => {
-  await lab.watch.looked();
-  expect([...lab.watch.breaches]).toEqual([]);
+  await harness.watch.looked();
+  expect([...harness.watch.breaches]).toEqual([]);
 });
 
 afterAll(async () => {
-  await lab?.dispose();
+  await harness?.dispose();
 });
 
 function bootMany(count: number): Promise<string[]> {
-  return Promise.all(Array.from({ length: count }, (_, index) => lab.boot(`bm-${index}`)));
+  return Promise.all(Array.from({ length: count }, (_, index) => harness.boot(`bm-${index}`)));
 }
-const settle = (ids: readonly string[]): Promise<Json[]> => Promise.all(ids.map((id) => lab.settled(id)));
-const destroyAll = (ids: readonly string[]) => Promise.all(ids.map((id) => lab.destroy(id)));
+const settle = (ids: readonly string[]): Promise<Json[]> => Promise.all(ids.map((id) => harness.settled(id)));
+const destroyAll = (ids: readonly string[]) => Promise.all(ids.map((id) => harness.destroy(id)));
 const isActive = ({ status }: Json): boolean => String(status) === "ACTIVE";
 const nodeOf = (server: Json): string => String(server["OS-EXT-SRV-ATTR:hypervisor_hostname"]);
 async function hostsOf(): Promise<string[]> {
-  const { body } = await lab.cloud.compute("GET", "/os-hypervisors/detail");
+  const { body } = await harness.cloud.compute("GET", "/os-hypervisors/detail");
   return Object.values(body.hypervisors ?? {}).map(({ service }) => String(service?.host));
 }
 
 /** An active server holds its node, and is what Ironic has on it; one in error holds nothing. */
 async function expectAccounted(servers: readonly Json[]): Promise<void> {
   for (const server of servers) {
-    const held = await lab.held(String(server.id));
+    const held = await harness.held(String(server.id));
     const node = nodeOf(server);
     if (!isActive(server)) {
       expect(held, JSON.stringify(server.fault)).toEqual({});
     } else {
       expect(Object.keys(held)).toEqual([node]);
-      expect(await lab.node(node)).toMatchObject({ instance_uuid: server.id, provision_state: "active" });
+      expect(await harness.node(node)).toMatchObject({ instance_uuid: server.id, provision_state: "active" });
     }
   }
 }
@@ -55,17 +55,17 @@ describe("building on a real Ironic", () => {
     expect(servers.filter(isActive)).toHaveLength(NODES.length);
     expect(new Set(servers.map(nodeOf)).size).toBe(NODES.length);
     await expectAccounted(servers);
-    await lab.passed("bm1");
-    expect(await Promise.all(NODES.map((node) => lab.reserved(node)))).toEqual(NODES.map(() => 1));
+    await harness.passed("bm1");
+    expect(await Promise.all(NODES.map((node) => harness.reserved(node)))).toEqual(NODES.map(() => 1));
     await destroyAll(ids);
-    expect(await Promise.all(ids.map((id) => lab.held(id)))).toEqual(ids.map(() => ({})));
-    await lab.free(NODES);
+    expect(await Promise.all(ids.map((id) => harness.held(id)))).toEqual(ids.map(() => ({})));
+    await harness.free(NODES);
   });
 
   test("ten servers want the one node that is free: one has it, the others have and hold nothing", async () => {
     const [node = "", ...others] = NODES;
-    await Promise.all(others.map((uuid) => lab.maintenance(uuid, true)));
-    await lab.passed("bm1");
+    await Promise.all(others.map((uuid) => harness.maintenance(uuid, true)));
+    await harness.passed("bm1");
     const ids = await bootMany(10);
     const servers = await settle(ids);
     expect(servers.filter(isActive).map(nodeOf)).toEqual([node]);
@@ -73,65 +73,65 @@ describe("building on a real Ironic", () => {
     expect(faults).toEqual(Array.from({ length: 9 }, () => expect.stringMatching(/No valid host/)));
     await expectAccounted(servers);
     await destroyAll(ids);
-    await Promise.all(others.map((uuid) => lab.maintenance(uuid, false)));
-    await lab.free(NODES);
+    await Promise.all(others.map((uuid) => harness.maintenance(uuid, false)));
+    await harness.free(NODES);
   });
 
   test("the conductor of Ironic is killed in mid-deploy: each server is active or holds nothing, and no node is lost", async () => {
     const ids = await bootMany(6);
-    await lab.cloud.eventually(
-      () => Promise.all(NODES.map((node) => lab.node(node))),
+    await harness.cloud.eventually(
+      () => Promise.all(NODES.map((node) => harness.node(node))),
       (nodes) => nodes.some(({ provision_state: state }) => state === "deploying"),
     );
-    await lab.ironic.kill("conductor");
-    await lab.ironic.restart();
+    await harness.ironic.kill("conductor");
+    await harness.ironic.restart();
     const servers = await settle(ids);
     await expectAccounted(servers);
     await destroyAll(ids);
-    await lab.free(NODES);
+    await harness.free(NODES);
   });
 
   test("Ironic is away for some passes: nothing is deleted, and what was asked meanwhile is done when it is back", async () => {
     const ids = await bootMany(2);
     const servers = await settle(ids);
     expect(servers.filter(isActive)).toHaveLength(2);
-    const [doomed = "", kept = ""] = ids;
-    await lab.ironic.kill("api");
-    await lab.passed("bm1");
-    expect(lab.output("bm1")).toContain("this pass is skipped");
-    const deleted = lab.destroy(doomed);
-    await lab.passed("bm1");
-    expect(await Promise.all(NODES.map((node) => lab.reserved(node)))).not.toContain(undefined);
+    const [doomed = "", retained = ""] = ids;
+    await harness.ironic.kill("api");
+    await harness.passed("bm1");
+    expect(harness.output("bm1")).toContain("this pass is skipped");
+    const deleted = harness.destroy(doomed);
+    await harness.passed("bm1");
+    expect(await Promise.all(NODES.map((node) => harness.reserved(node)))).not.toContain(undefined);
     expect(await hostsOf()).toHaveLength(NODES.length);
-    await lab.ironic.restart();
+    await harness.ironic.restart();
     await deleted;
-    await expectAccounted([await lab.operator.server(kept)]);
-    await lab.destroy(kept);
-    await lab.free(NODES);
+    await expectAccounted([await harness.operator.server(retained)]);
+    await harness.destroy(retained);
+    await harness.free(NODES);
   });
 
   test("a second agent joins, leaves and joins again while servers are built: nodes change hosts, and nothing is lost", async () => {
     const ids = await bootMany(5);
-    await lab.startAgent("bm2");
+    await harness.startAgent("bm2");
     const shared = (hosts: readonly string[]) => hosts.includes("bm1") && hosts.includes("bm2");
-    await lab.cloud.eventually(hostsOf, shared);
+    await harness.cloud.eventually(hostsOf, shared);
     ids.push(...(await bootMany(5)));
     const [first] = ids;
-    await lab.cloud.eventually(
-      () => lab.operator.server(String(first)),
+    await harness.cloud.eventually(
+      () => harness.operator.server(String(first)),
       (server) => server["OS-EXT-STS:task_state"] !== ("scheduling" as unknown),
     );
-    await lab.stopAgent("bm2");
+    await harness.stopAgent("bm2");
     ids.push(...(await bootMany(3)));
-    await lab.startAgent("bm2");
+    await harness.startAgent("bm2");
     const servers = await settle(ids);
     await expectAccounted(servers);
     expect(servers.filter(isActive).length).toBeGreaterThanOrEqual(5);
     await destroyAll(ids);
-    await lab.free(NODES);
-    await lab.stopAgent("bm2");
+    await harness.free(NODES);
+    await harness.stopAgent("bm2");
     // Once its service is down, all nodes are the other's.
-    await lab.cloud.eventually(hostsOf, (hosts) => hosts.every((host) => host === "bm1"));
+    await harness.cloud.eventually(hostsOf, (hosts) => hosts.every((host) => host === "bm1"));
     expect(await hostsOf()).toHaveLength(NODES.length);
   });
 });

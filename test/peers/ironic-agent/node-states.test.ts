@@ -6,48 +6,48 @@ import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import { contextOf, instanceOf } from "../../unit/virt/fixtures.js";
 import { enrolled, post, put, remove } from "../ironic/contract/client.js";
-import { BaremetalLab, nodeUuid } from "./baremetal-harness.js";
+import { BaremetalHarness, nodeUuid } from "./baremetal-harness.js";
 
 const HOST = "bm1";
 const NODES = Array.from({ length: 8 }, (_, index) => nodeUuid(index));
 
-let lab: BaremetalLab;
+let harness: BaremetalHarness;
 
 beforeAll(async () => {
-  lab = await BaremetalLab.open(NODES.length, { deployDelay: 2, cleanDelay: 2 });
-  await lab.startAgent(HOST);
-  await lab.free(NODES);
-  lab.watch.start();
+  harness = await BaremetalHarness.open(NODES.length, { deployDelay: 2, cleanDelay: 2 });
+  await harness.startAgent(HOST);
+  await harness.free(NODES);
+  harness.watch.start();
 });
 
 afterEach(async () => {
-  await lab.watch.looked();
-  expect([...lab.watch.breaches]).toEqual([]);
+  await harness.watch.looked();
+  expect([...harness.watch.breaches]).toEqual([]);
 });
 
 afterAll(async () => {
-  await lab?.dispose();
+  await harness?.dispose();
 });
 
 /** What Placement and Ironic say of nodes, once the agent has seen them: provision state and reserved units. */
-async function seen(nodes: Readonly<Record<string, string>>) {
-  await lab.passed(HOST);
+async function observeNodes(nodes: Readonly<Record<string, string>>) {
+  await harness.passed(HOST);
   const rows = Object.entries(nodes).map(async ([name, uuid]) => {
-    const { provision_state: state } = await lab.node(uuid);
-    return [name, `${state} ${await lab.reserved(uuid)}`] as const;
+    const { provision_state: state } = await harness.node(uuid);
+    return [name, `${state} ${await harness.reserved(uuid)}`] as const;
   });
   return Object.fromEntries(await Promise.all(rows));
 }
 
 async function manageable(uuid: string): Promise<void> {
-  await lab.provision(uuid, "manage");
-  await lab.nodeIs(uuid, { provision_state: "manageable", reservation: null });
+  await harness.provision(uuid, "manage");
+  await harness.nodeIs(uuid, { provision_state: "manageable", reservation: null });
 }
 
 describe("what the real Ironic says of a node, and what Placement has of it", () => {
   test("fact sheet 2: only an available node without maintenance, whose power is known, can be scheduled to", async () => {
-    const id = await lab.boot("states");
-    const server = await lab.settled(id);
+    const id = await harness.boot("states");
+    const server = await harness.settled(id);
     expect(String(server.status)).toBe("ACTIVE");
     const used = String(server["OS-EXT-SRV-ATTR:hypervisor_hostname"]);
     const [available, maintained, deployed, deploying, cleaning] = NODES.filter((uuid) => uuid !== used) as [
@@ -57,16 +57,16 @@ describe("what the real Ironic says of a node, and what Placement has of it", ()
       string,
       string,
     ];
-    const { uuid: enroll } = await enrolled(lab.ironic);
-    const { uuid: managed } = await enrolled(lab.ironic);
-    const { uuid: powerless } = await enrolled(lab.ironic);
-    await lab.maintenance(maintained, true);
-    await lab.provision(deployed, "active");
+    const { uuid: enroll } = await enrolled(harness.ironic);
+    const { uuid: managed } = await enrolled(harness.ironic);
+    const { uuid: powerless } = await enrolled(harness.ironic);
+    await harness.maintenance(maintained, true);
+    await harness.provision(deployed, "active");
     await Promise.all([managed, powerless, cleaning].map(manageable));
-    await lab.provision(powerless, "provide");
-    await lab.nodeIs(powerless, { provision_state: "available", power_state: null });
-    await lab.nodeIs(deployed, { provision_state: "active", reservation: null });
-    expect(await seen({ enroll, managed, powerless, available, maintained, deployed, used })).toEqual({
+    await harness.provision(powerless, "provide");
+    await harness.nodeIs(powerless, { provision_state: "available", power_state: null });
+    await harness.nodeIs(deployed, { provision_state: "active", reservation: null });
+    expect(await observeNodes({ enroll, managed, powerless, available, maintained, deployed, used })).toEqual({
       enroll: "enroll 1",
       managed: "manageable 1",
       powerless: "available 1",
@@ -76,24 +76,24 @@ describe("what the real Ironic says of a node, and what Placement has of it", ()
       used: "active 1",
     });
 
-    await lab.provision(deploying, "active");
-    await lab.provision(cleaning, "provide");
-    await lab.provision(deployed, "deleted");
+    await harness.provision(deploying, "active");
+    await harness.provision(cleaning, "provide");
+    await harness.provision(deployed, "deleted");
     // The conductor never ends what it is at, so that it can be looked at.
-    await lab.nodeIs(cleaning, { provision_state: "cleaning" });
-    await lab.ironic.kill("conductor");
-    expect(await seen({ deploying, cleaning, deployed, used })).toEqual({
+    await harness.nodeIs(cleaning, { provision_state: "cleaning" });
+    await harness.ironic.kill("conductor");
+    expect(await observeNodes({ deploying, cleaning, deployed, used })).toEqual({
       deploying: "deploying 1",
       cleaning: "cleaning 1",
       deployed: "deleting 1",
       used: "active 1",
     });
 
-    await lab.ironic.restart();
-    await lab.nodeIs(deploying, { provision_state: "deploy failed", reservation: null });
-    await lab.nodeIs(cleaning, { provision_state: "clean failed", reservation: null });
-    await lab.nodeIs(deployed, { provision_state: "error", reservation: null });
-    expect(await seen({ deploying, cleaning, deployed, used, available })).toEqual({
+    await harness.ironic.restart();
+    await harness.nodeIs(deploying, { provision_state: "deploy failed", reservation: null });
+    await harness.nodeIs(cleaning, { provision_state: "clean failed", reservation: null });
+    await harness.nodeIs(deployed, { provision_state: "error", reservation: null });
+    expect(await observeNodes({ deploying, cleaning, deployed, used, available })).toEqual({
       deploying: "deploy failed 1",
       cleaning: "clean failed 1",
       deployed: "error 1",
@@ -101,47 +101,47 @@ describe("what the real Ironic says of a node, and what Placement has of it", ()
       available: "available 0",
     });
 
-    await lab.maintenance(maintained, false);
-    await put(lab.ironic, `/v1/nodes/${powerless}/states/power`, { target: "power off" });
-    await lab.destroy(id);
-    await lab.free([maintained, powerless, used]);
+    await harness.maintenance(maintained, false);
+    await put(harness.ironic, `/v1/nodes/${powerless}/states/power`, { target: "power off" });
+    await harness.destroy(id);
+    await harness.free([maintained, powerless, used]);
   });
 
   test("V9, V10: a node that is deleted loses row and provider, and has both again, as they were, once it is enrolled anew", async () => {
-    const { uuid } = await enrolled(lab.ironic);
-    await lab.cloud.eventually(
-      () => lab.reserved(uuid),
+    const { uuid } = await enrolled(harness.ironic);
+    await harness.cloud.eventually(
+      () => harness.reserved(uuid),
       (reserved) => reserved === 1,
     );
-    lab.watch.released(uuid);
-    expect((await remove(lab.ironic, `/v1/nodes/${uuid}`)).status).toBe(204);
-    await lab.cloud.eventually(
-      () => lab.reserved(uuid),
+    harness.watch.released(uuid);
+    expect((await remove(harness.ironic, `/v1/nodes/${uuid}`)).status).toBe(204);
+    await harness.cloud.eventually(
+      () => harness.reserved(uuid),
       (reserved) => reserved === undefined,
     );
     const node = { uuid, driver: "fake-hardware", resource_class: "baremetal" };
-    expect((await post(lab.ironic, "/v1/nodes", node)).status).toBe(201);
-    lab.watch.expected(uuid);
-    await lab.cloud.eventually(
-      () => lab.reserved(uuid),
+    expect((await post(harness.ironic, "/v1/nodes", node)).status).toBe(201);
+    harness.watch.expected(uuid);
+    await harness.cloud.eventually(
+      () => harness.reserved(uuid),
       (reserved) => reserved === 1,
     );
-    const { body } = await lab.cloud.compute("GET", `/os-hypervisors?hypervisor_hostname_pattern=${uuid}`);
+    const { body } = await harness.cloud.compute("GET", `/os-hypervisors?hypervisor_hostname_pattern=${uuid}`);
     expect(body.hypervisors?.[0]).toMatchObject({ id: uuid, hypervisor_hostname: uuid });
   });
 
   test("ten claims of one node at the same moment: one has it, the others are told to try another host", async () => {
-    const { uuid } = await enrolled(lab.ironic);
+    const { uuid } = await enrolled(harness.ironic);
     await manageable(uuid);
-    await lab.provision(uuid, "provide");
-    await lab.nodeIs(uuid, { provision_state: "available", reservation: null });
-    await put(lab.ironic, `/v1/nodes/${uuid}/states/power`, { target: "power off" });
-    await lab.nodeIs(uuid, { power_state: "power off", reservation: null });
+    await harness.provision(uuid, "provide");
+    await harness.nodeIs(uuid, { provision_state: "available", reservation: null });
+    await put(harness.ironic, `/v1/nodes/${uuid}/states/power`, { target: "power off" });
+    await harness.nodeIs(uuid, { power_state: "power off", reservation: null });
     const runtime = createNodeRuntime({ logger: quietLogger });
     const claimants = Array.from({ length: 10 }, () => instanceOf({ uuid: randomUUID(), node: uuid }));
     const claims = await Promise.allSettled(
       claimants.map(async (instance) => {
-        const config = { endpoint_override: lab.ironic.root };
+        const config = { endpoint_override: harness.ironic.root };
         const driver = await createDriverHost(definition, { ...contextOf(runtime), config });
         await driver.prepareForSpawn(instance);
         return instance.uuid;
@@ -149,7 +149,7 @@ describe("what the real Ironic says of a node, and what Placement has of it", ()
     );
     await runtime.http.close();
     const winners = claims.flatMap((claim) => (claim.status === "fulfilled" ? [claim.value] : []));
-    expect(winners).toEqual([(await lab.node(uuid)).instance_uuid]);
+    expect(winners).toEqual([(await harness.node(uuid)).instance_uuid]);
     const losses = claims.flatMap((claim) => (claim.status === "rejected" ? [(claim.reason as Error).name] : []));
     expect(losses).toEqual(Array.from({ length: 9 }, () => "ComputeResourcesUnavailable"));
   });

@@ -10,7 +10,7 @@ import type { RealIronic } from "../ironic/real-ironic.js";
  */
 export class ProviderWatch {
   readonly breaches = new Set<string>();
-  looks = 0;
+  pollCount = 0;
   readonly #cloud: Cloud;
   readonly #ironic: RealIronic;
   readonly #nodes: ReadonlySet<string> | undefined;
@@ -51,8 +51,8 @@ export class ProviderWatch {
 
   /** A whole look that began after this call. */
   async looked(): Promise<void> {
-    const from = this.looks;
-    while (this.looks < from + 2) {
+    const from = this.pollCount;
+    while (this.pollCount < from + 2) {
       await pause(20);
     }
   }
@@ -61,7 +61,7 @@ export class ProviderWatch {
     while (!this.#stopped) {
       await this.#lookAtProviders();
       await this.#lookAtServers();
-      this.looks += 1;
+      this.pollCount += 1;
       await pause(50);
     }
   }
@@ -128,8 +128,8 @@ export class ProviderWatch {
       return;
     }
     const held = Object.entries(body.allocations ?? {}).map(([uuid, { resources }]) => [uuid, resources]);
-    const wanted = JSON.stringify([[node, { CUSTOM_BAREMETAL: 1 }]]);
-    if (JSON.stringify(held) !== wanted) {
+    const expected = JSON.stringify([[node, { CUSTOM_BAREMETAL: 1 }]]);
+    if (JSON.stringify(held) !== expected) {
       this.breaches.add(`V11, V15: ${id} on ${node} holds ${JSON.stringify(held)}`);
     }
     if (there?.status !== 200) {

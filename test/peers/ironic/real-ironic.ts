@@ -84,7 +84,7 @@ export async function startRealIronic(options: RealIronicOptions = {}): Promise<
   const root = `http://127.0.0.1:${port}`;
   const client: IronicClient = {
     root,
-    together: (requests) => Promise.all(requests.map((request) => send(agent, root, request))),
+    sendAll: (requests) => Promise.all(requests.map((request) => send(agent, root, request))),
     wait: () => sleep(50),
   };
   return {

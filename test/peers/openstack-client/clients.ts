@@ -43,8 +43,8 @@ export class Clients {
       createInterface(this.#process.stdout).on("line", (line) => this.#waiting.shift()?.(JSON.parse(line) as Outcome));
     }
     this.#process.once("close", () => {
-      for (const answer of this.#waiting.splice(0)) {
-        answer({ rc: -1, stdout: "", stderr: this.#complaints });
+      for (const resolve of this.#waiting.splice(0)) {
+        resolve({ rc: -1, stdout: "", stderr: this.#complaints });
       }
     });
   }

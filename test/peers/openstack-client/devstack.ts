@@ -51,9 +51,9 @@ export class Devstack {
 
   /** Asks again until the server is in this status; the test's own time-out is the bound. */
   async serverIn(name: string, status: string): Promise<void> {
-    const [field, wanted] = status.includes("=") ? (status.split("=") as [string, string]) : ["status", status];
-    const found = await this.shows(`server show ${name} -f value -c ${field}`, new RegExp(`^(${wanted}|ERROR)$`));
-    if (found !== wanted) {
+    const [field, expected] = status.includes("=") ? (status.split("=") as [string, string]) : ["status", status];
+    const found = await this.shows(`server show ${name} -f value -c ${field}`, new RegExp(`^(${expected}|ERROR)$`));
+    if (found !== expected) {
       throw new Error(await this.clients.output(`openstack server show ${name}`));
     }
   }

@@ -42,11 +42,11 @@ async function follow({ command, output }: DocumentStep): Promise<void> {
   if (name !== undefined) {
     variables.set(name, stdout.trim());
   }
-  const refused = output.startsWith("Unable to ");
-  expect(rc, stderr).toBe(refused ? 1 : 0);
+  const isRejected = output.startsWith("Unable to ");
+  expect(rc, stderr).toBe(isRejected ? 1 : 0);
   // What an assignment, and a command that says nothing, is to print is not shown.
   if (output !== "") {
-    expect(likeness.differences(output, refused ? stderr : stdout)).toEqual([]);
+    expect(likeness.differences(output, isRejected ? stderr : stdout)).toEqual([]);
   } else if (name === undefined && / delete /.test(command)) {
     expect(stdout.trim()).toBe("");
   }

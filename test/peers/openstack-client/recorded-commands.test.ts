@@ -112,14 +112,14 @@ const UPTIME = ["host_time", "load_average", "uptime", "users"];
  */
 const WITH_UPTIME: Readonly<Record<string, () => Promise<unknown>>> = {
   "hypervisor-show": async () => {
-    const shown = shapeOf(await output("hypervisor show devstack2"));
+    const hypervisorShape = shapeOf(await output("hypervisor show devstack2"));
     const recorded = recordedCommands().find(({ recording }) => recording === "hypervisor-show");
-    const told = Object.fromEntries(UPTIME.map((field) => [field, expect.any(String)]));
-    expect(shown).toEqual({ ...(shapeOf(recorded?.stdout ?? "") as object), ...told });
+    const uptimeFields = Object.fromEntries(UPTIME.map((field) => [field, expect.any(String)]));
+    expect(hypervisorShape).toEqual({ ...(shapeOf(recorded?.stdout ?? "") as object), ...uptimeFields });
   },
   "hypervisor-show-2.88": async () => {
-    const shown = await output("--os-compute-api-version 2.88 hypervisor show devstack2");
-    expect(Object.keys(shapeOf(shown) as object)).toEqual(expect.arrayContaining(UPTIME));
+    const hypervisorOutput = await output("--os-compute-api-version 2.88 hypervisor show devstack2");
+    expect(Object.keys(shapeOf(hypervisorOutput) as object)).toEqual(expect.arrayContaining(UPTIME));
   },
 };
 

@@ -7,7 +7,7 @@ const PYTHON = "/usr/bin/python3";
 const SCRIPT = fileURLToPath(new URL("oslo_config_peer.py", import.meta.url));
 
 /** What oslo.config makes of some files. */
-export type OsloAnswer =
+export type OsloResult =
   | { readonly parse_error: string; readonly file: number }
   | { readonly values: Readonly<Record<string, { readonly value: unknown } | { readonly error: true }>> };
 
@@ -34,7 +34,7 @@ export class OsloPeer {
   }
 
   /** One question at a time. */
-  async read(files: readonly string[]): Promise<OsloAnswer> {
+  async read(files: readonly string[]): Promise<OsloResult> {
     this.#child.stdin.write(`${JSON.stringify(files)}\n`);
     const [line] = await Promise.race([once(this.#lines, "line"), this.#ended]);
     return JSON.parse(line);

@@ -25,10 +25,10 @@ export function putInventories(uuid: string): fc.Arbitrary<Body> {
 export function postInventory(uuid: string): fc.Arbitrary<Body> {
   return fc
     .record({ one: inventory, resource_class: className, generation: fc.option(generation(uuid)) })
-    .map(({ one, resource_class, generation: given }) => ({
+    .map(({ one, resource_class, generation: providedGeneration }) => ({
       ...one,
       resource_class,
-      ...(given === null ? {} : { resource_provider_generation: given }),
+      ...(providedGeneration === null ? {} : { resource_provider_generation: providedGeneration }),
     }));
 }
 

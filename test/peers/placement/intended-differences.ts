@@ -64,11 +64,11 @@ export const INTENDED_DIFFERENCES: readonly IntendedDifference[] = [
     holds: ({ step, embedded, real }) => {
       const pattern = /No such trait\(s\): ([^.]*)\./;
       const named = [embedded, real].map((each) => pattern.exec(detail(each))?.[1]);
-      const asked = step.query.map(([, value]) => value).join(",");
+      const requestedTraits = step.query.map(([, value]) => value).join(",");
       return (
         embedded.status === 400 &&
         real.status === 400 &&
-        named.every((name) => name !== undefined && asked.includes(name)) &&
+        named.every((name) => name !== undefined && requestedTraits.includes(name)) &&
         detail(embedded).replace(pattern, "") === detail(real).replace(pattern, "")
       );
     },
@@ -111,9 +111,9 @@ export const INTENDED_DIFFERENCES: readonly IntendedDifference[] = [
       suffixes.delete(undefined);
       const [found, known] = [new Set(requests(embedded)), new Set(requests(real))];
       // Only what shares can serve several trees in the same way.
-      const onlyShared = (answer: Normalized) => (candidate: unknown) =>
+      const onlyShared = (response: Normalized) => (candidate: unknown) =>
         unsuffixedProviders(candidate).some((uuid) =>
-          isSharing(member(member(answer.body, "provider_summaries"), uuid)),
+          isSharing(member(member(response.body, "provider_summaries"), uuid)),
         );
       return (
         suffixes.has("") &&
@@ -187,16 +187,16 @@ function member(value: unknown, key: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 }
 
-function list(answer: Normalized, key: string): unknown[] {
-  const found = member(answer.body, key);
+function list(response: Normalized, key: string): unknown[] {
+  const found = member(response.body, key);
   return Array.isArray(found) ? found : [];
 }
 
-function requests(answer: Normalized): string[] {
-  return list(answer, "allocation_requests").map((each) => JSON.stringify(each));
+function requests(response: Normalized): string[] {
+  return list(response, "allocation_requests").map((each) => JSON.stringify(each));
 }
 
-function detail(answer: Normalized): string {
-  const [first] = list(answer, "errors");
+function detail(response: Normalized): string {
+  const [first] = list(response, "errors");
   return String(member(first, "detail") ?? "");
 }

@@ -92,6 +92,9 @@ function alter(value: Json, path: Path, change: Mutation): Json {
     return value.map((item, index) => (index === key ? alter(item, rest, change) : item));
   }
   const entries = Object.entries(value);
-  const kept = change.kind === "remove" && rest.length === 0 ? entries.filter(([name]) => name !== key) : entries;
-  return Object.fromEntries(kept.map(([name, item]) => [name, name === key ? alter(item, rest, change) : item]));
+  const retainedEntries =
+    change.kind === "remove" && rest.length === 0 ? entries.filter(([name]) => name !== key) : entries;
+  return Object.fromEntries(
+    retainedEntries.map(([name, item]) => [name, name === key ? alter(item, rest, change) : item]),
+  );
 }

@@ -98,6 +98,6 @@ const LISTS = [
 
 function withoutOrder(text: string): string {
   return LISTS.reduce((found, pattern) => {
-    return found.replace(pattern, (whole, list: string) => whole.replace(list, list.split(", ").sort().join(", ")));
+    return found.replace(pattern, (match, list: string) => match.replace(list, list.split(", ").sort().join(", ")));
   }, text);
 }

@@ -105,8 +105,8 @@ function isAnyOf(text: string): boolean {
 }
 
 /** Mostly those that fit, and now and then any. */
-function fitting(texts: fc.Arbitrary<string>, fits: (text: string) => boolean): fc.Arbitrary<string> {
-  return fc.oneof({ weight: 25, arbitrary: texts.filter(fits) }, { weight: 1, arbitrary: texts });
+function fitting(strings: fc.Arbitrary<string>, fits: (text: string) => boolean): fc.Arbitrary<string> {
+  return fc.oneof({ weight: 25, arbitrary: strings.filter(fits) }, { weight: 1, arbitrary: strings });
 }
 
 /** A parameter that some requests have, from a microversion on; very few before. */

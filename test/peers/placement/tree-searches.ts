@@ -132,11 +132,11 @@ const query: fc.Arbitrary<Parameter[]> = fc
         rarely(traitQuery),
         subtree || bare !== undefined ? named : fc.constant(null),
       )
-      .map(([groups, policy, root, together]): Parameter[] => [
+      .map(([groups, policy, root, sameSubtree]): Parameter[] => [
         ...groups.flat(),
         ["group_policy", policy],
         ...(root === null ? [] : [["root_required", root] as const]),
-        ...(together === null ? [] : [["same_subtree", together.join(",")] as const]),
+        ...(sameSubtree === null ? [] : [["same_subtree", sameSubtree.join(",")] as const]),
       ]);
   });
 

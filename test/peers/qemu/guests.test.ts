@@ -6,7 +6,7 @@ import { driver as definition } from "../../../drivers/qemu/index.js";
 import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
 import type { Runtime } from "../../../src/runtime/runtime.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
-import { LabImages } from "../../../src/testing/harness-images.js";
+import { HarnessImages } from "../../../src/testing/harness-images.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../../src/virt/driver-host.js";
 import type { LiveMigrateData } from "../../../src/virt/index.js";
@@ -31,13 +31,13 @@ const DESTROY = { ...NO_DEVICES, destroyDisks: true };
 describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" : ` (${missing})`}`, () => {
   let folder: string;
   let runtime: Runtime;
-  let images: LabImages;
+  let images: HarnessImages;
   const hosts: DriverHost[] = [];
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "qemu-guests-"));
     runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });
-    images = new LabImages(runtime.files, join(folder, "image-service"));
+    images = new HarnessImages(runtime.files, join(folder, "image-service"));
     await writeCountingImage(join(folder, "images", `${image.id}.raw`));
   });
   afterEach(async () => {
@@ -84,10 +84,10 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     const before = await countsOn(consoleOn("one"));
     await host.powerOff(vm);
     expect(await host.powerState(vm)).toBe(4);
-    const said = (await countsIn(consoleOn("one"))).length;
+    const previousCount = (await countsIn(consoleOn("one"))).length;
     await host.powerOn(vm);
     await countsOn(consoleOn("one"));
-    const first = (await countsIn(consoleOn("one")))[said];
+    const first = (await countsIn(consoleOn("one")))[previousCount];
     expect(first?.disk).toBeGreaterThan(before.disk);
     expect(first?.memory).toBe(1);
   });
@@ -168,10 +168,10 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
   test("boot a rescue image with their own disk beside, and come back to it", async () => {
     const host = await spawned("one");
     const before = await countsOn(consoleOn("one"), 10);
-    const said = (await countsIn(consoleOn("one"))).length;
+    const previousCount = (await countsIn(consoleOn("one"))).length;
     await host.rescue(vm, { ...NO_DEVICES, image });
     await countsOn(consoleOn("one"));
-    const rescued = (await countsIn(consoleOn("one"))).slice(said).find(({ memory }) => memory === 1);
+    const rescued = (await countsIn(consoleOn("one"))).slice(previousCount).find(({ memory }) => memory === 1);
     expect(rescued?.disk, "another disk").toBe(1);
     const meanwhile = (await countsIn(consoleOn("one"))).length;
     await host.unrescue(vm);
@@ -230,10 +230,10 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     expect(moved.memory, "its memory has come along").toBeGreaterThanOrEqual(last?.memory ?? 0);
     expect(moved.disk, "it counts in both alike").toBe(moved.memory);
     // What is on the disk there is what it has counted.
-    const said = (await countsIn(there)).length;
+    const previousCount = (await countsIn(there)).length;
     await destination.reboot(vm, "HARD");
     await countsOn(there);
-    const reborn = (await countsIn(there)).slice(said).find(({ memory }) => memory === 1);
+    const reborn = (await countsIn(there)).slice(previousCount).find(({ memory }) => memory === 1);
     expect(reborn?.disk).toBeGreaterThan(moved.disk);
   });
 
@@ -251,8 +251,8 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
   });
 
   async function prepared(source: DriverHost, destination: DriverHost): Promise<LiveMigrateData> {
-    const asked = { blockMigration: null, diskOverCommit: false };
-    const offered = await destination.moves.checkCanLiveMigrateDestination(vm, asked);
+    const checkOptions = { blockMigration: null, diskOverCommit: false };
+    const offered = await destination.moves.checkCanLiveMigrateDestination(vm, checkOptions);
     const data = await source.moves.checkCanLiveMigrateSource(vm, offered);
     await destination.moves.cleanupLiveMigrationDestinationCheck(offered);
     return destination.moves.preLiveMigration(vm, { ...NO_DEVICES, data });

@@ -27,9 +27,9 @@ describe.skipIf(missing !== null)(`driver qemu as a user has it${missing === nul
     const program = new Program("compute-agent", ["driver", "check", "qemu", "--json", "--limit", "120"]);
     const { code } = await program.exited;
     const { results } = JSON.parse(program.stdout) as DriverReport;
-    expect(results.filter(({ verdict }) => verdict === "failed" || verdict === "unreached")).toEqual([]);
+    expect(results.filter(({ verdict: result }) => result === "failed" || result === "unreached")).toEqual([]);
     const data = results.filter(({ section }) => section === "8.12");
-    expect(data.map(({ verdict }) => verdict)).toEqual(data.map(() => "passed"));
+    expect(data.map(({ verdict: result }) => result)).toEqual(data.map(() => "passed"));
     expect(code).toBe(0);
   }, 1_800_000);
 
@@ -39,11 +39,20 @@ describe.skipIf(missing !== null)(`driver qemu as a user has it${missing === nul
     const cluster = new Program("compute-cluster", args);
     try {
       await inTime("up", cluster.printed(/Ctrl-C stops all of it/), stateDir);
-      const drill = new Program("compute-cluster", ["drill", "--json", "--patience", "60", "--state-dir", stateDir]);
-      const { code } = await inTime("the drill", drill.exited, stateDir);
-      const rows = JSON.parse(drill.stdout) as readonly { readonly operation: string; readonly verdict: string }[];
+      const smokeTest = new Program("compute-cluster", [
+        "drill",
+        "--json",
+        "--patience",
+        "60",
+        "--state-dir",
+        stateDir,
+      ]);
+      const { code } = await inTime("the drill", smokeTest.exited, stateDir);
+      const rows = JSON.parse(smokeTest.stdout) as readonly { readonly operation: string; readonly verdict: string }[];
       // A live migration of so small a guest may be over before the API has asked for its end.
-      const late = rows.find(({ operation, verdict }) => operation === "abort live migration" && verdict === "skipped");
+      const late = rows.find(
+        ({ operation, verdict: result }) => operation === "abort live migration" && result === "skipped",
+      );
       expect(rows.filter((row) => row.verdict !== "ok" && row !== late)).toEqual([]);
       expect(rows.map(({ operation }) => operation)).toContain("evacuate");
       expect(code).toBe(0);

@@ -34,9 +34,9 @@ describe.skipIf(missing !== null)(`compute-cluster up --driver qemu${missing ===
   afterEach(async () => {
     for (const host of ["devstack1", "devstack2"]) {
       for (const guest of await guestsOn(host)) {
-        const seen = await programs.look(guest.pid);
-        if (seen?.argv.includes(guest.uuid)) {
-          await programs.signal(seen, "SIGKILL");
+        const guestProcess = await programs.look(guest.pid);
+        if (guestProcess?.argv.includes(guest.uuid)) {
+          await programs.signal(guestProcess, "SIGKILL");
         }
       }
     }

@@ -55,8 +55,8 @@ describe.skipIf(!hasPeer)("a real Ironic below it", () => {
   const free = (): Promise<unknown> =>
     eventually(
       async () => {
-        const answers = NODES.map((node) => cloud().placement("GET", `/resource_providers/${node}/inventories`));
-        return (await Promise.all(answers)).map(({ body }) => Number(body.inventories?.CUSTOM_BAREMETAL?.reserved));
+        const responses = NODES.map((node) => cloud().placement("GET", `/resource_providers/${node}/inventories`));
+        return (await Promise.all(responses)).map(({ body }) => Number(body.inventories?.CUSTOM_BAREMETAL?.reserved));
       },
       (reserved) => reserved.every((units) => units === 0),
     );

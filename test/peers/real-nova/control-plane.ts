@@ -83,14 +83,14 @@ export class ControlPlane {
 
   /** Starts all of it from nothing; or takes the one that REAL_NOVA_STATE names, which then goes on. */
   static async start(): Promise<ControlPlane> {
-    const kept = process.env.REAL_NOVA_STATE;
-    if (kept !== undefined) {
-      return ControlPlane.at(kept);
+    const existingState = process.env.REAL_NOVA_STATE;
+    if (existingState !== undefined) {
+      return ControlPlane.at(existingState);
     }
     if (!NEEDED.every((path) => existsSync(join(ROOT, path)))) {
       throw new Error(HOW_TO_INSTALL);
     }
-    await refuseTakenPorts();
+    await assertPortsFree();
     const state = await mkdtemp(join(tmpdir(), "real-nova-"));
     const plane = new ControlPlane(state, new LastWill("/bin/bash", ["-c", STOP, PEER, state]));
     // The peer gives a broker fifteen seconds, which a busy machine takes longer than.
@@ -181,7 +181,7 @@ export class ControlPlane {
 }
 
 /** A service of somebody else on these ports would be taken for the peer's own. */
-async function refuseTakenPorts(): Promise<void> {
+async function assertPortsFree(): Promise<void> {
   for (const port of PORTS) {
     const taken = await new Promise<boolean>((resolve) => {
       const socket = createConnection(port, "127.0.0.1");

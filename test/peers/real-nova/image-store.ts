@@ -17,7 +17,7 @@ export class ImageStore {
     this.#server = server;
     this.endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/image`;
     server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-      this.#answer(request, response).catch((error: unknown) => {
+      this.#handle(request, response).catch((error: unknown) => {
         response.writeHead(502).end(String(error));
       });
     });
@@ -36,16 +36,16 @@ export class ImageStore {
     await once(this.#server, "close");
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "GET", url = "/" } = request;
     const body = Buffer.concat(await request.toArray());
     const record = BYTES.exec(url)?.[1];
     if (record === undefined) {
       const type = request.headers["content-type"];
       const headers = type === undefined ? {} : { "content-type": type };
-      const answer = await fetch(RECORDS + url, { method, headers, ...(body.length > 0 ? { body } : {}) });
-      const content = Buffer.from(await answer.arrayBuffer());
-      response.writeHead(answer.status, { "content-type": "application/json" }).end(content);
+      const upstreamResponse = await fetch(RECORDS + url, { method, headers, ...(body.length > 0 ? { body } : {}) });
+      const content = Buffer.from(await upstreamResponse.arrayBuffer());
+      response.writeHead(upstreamResponse.status, { "content-type": "application/json" }).end(content);
     } else if (method === "PUT") {
       response.writeHead(await this.#store(record, body)).end();
     } else {
@@ -57,8 +57,13 @@ export class ImageStore {
   /** As Glance does: the record tells of the bytes from now on. */
   async #store(record: string, bytes: Buffer): Promise<number> {
     const hash = (algorithm: string) => createHash(algorithm).update(bytes).digest("hex");
-    const told = { size: bytes.length, checksum: hash("md5"), os_hash_algo: "sha512", os_hash_value: hash("sha512") };
-    const changes = Object.entries(told).map(([name, value]) => ({ op: "replace", path: `/${name}`, value }));
+    const attributes = {
+      size: bytes.length,
+      checksum: hash("md5"),
+      os_hash_algo: "sha512",
+      os_hash_value: hash("sha512"),
+    };
+    const changes = Object.entries(attributes).map(([name, value]) => ({ op: "replace", path: `/${name}`, value }));
     const { status } = await fetch(RECORDS + record, { method: "PATCH", body: JSON.stringify(changes) });
     if (status !== 200) {
       return status;

@@ -67,7 +67,7 @@ describe.skipIf(!hasPeer)("outages", () => {
     await nova.plane.shell(STOP_CONDUCTOR);
     const waiting = nova.operator.boot("while-away", { host: "oc1" });
     await nova.plane.shell(START_CONDUCTOR);
-    await heardOf(nova);
+    await waitForHeartbeats(nova);
     const id = await waiting;
     await idle(nova, id, "ACTIVE");
     await nova.remove(id);
@@ -93,7 +93,7 @@ describe.skipIf(!hasPeer)("outages", () => {
     const stopped = nova.act(id, { "os-stop": null }).catch(() => null);
     await pause(12_000);
     await nova.plane.shell("rabbitctl set_vm_memory_high_watermark 0.4");
-    await heardOf(nova);
+    await waitForHeartbeats(nova);
     await stopped;
     const { status } = await settles(nova, agents, id);
     expect(["ACTIVE", "SHUTOFF"]).toContain(String(status));
@@ -117,12 +117,12 @@ async function taskIs(nova: RealNova, id: string, task: string): Promise<void> {
 /** And is started again, empty: transient queues and what was in them are gone. */
 async function brokerDies(nova: RealNova): Promise<void> {
   await nova.plane.shell(`${KILL_BROKER}; ${RESTART_API}; ${START_BROKER}`);
-  await nova.apiAnswers();
-  await heardOf(nova);
+  await nova.waitForApi();
+  await waitForHeartbeats(nova);
 }
 
 /** Waits until each agent has sent a heartbeat after now, and checks that it took no longer than it may. */
-async function heardOf(nova: RealNova): Promise<void> {
+async function waitForHeartbeats(nova: RealNova): Promise<void> {
   const since = performance.now();
   // The service's times are whole seconds.
   const from = new Date(Math.ceil(Date.now() / 1_000) * 1_000).toISOString().slice(0, 19);

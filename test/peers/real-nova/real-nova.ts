@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Answer, type Cloud, eventually, passwordToken, request } from "../../process/support/cloud.js";
+import { type ApiResponse, type Cloud, eventually, passwordToken, request } from "../../process/support/cloud.js";
 import { filesBelow } from "../../process/support/files-below.js";
 import { Operator } from "../../process/support/operator.js";
 import { Program } from "../../process/support/program.js";
@@ -65,7 +65,7 @@ export class RealNova implements Cloud {
     const nova = new RealNova(plane, await ImageStore.open());
     try {
       // On a busy machine it is not there yet when the peer stops waiting for it.
-      await nova.apiAnswers();
+      await nova.waitForApi();
       for (const flavor of FLAVORS) {
         // It is there when another has made it.
         await nova.compute("POST", "/flavors", { flavor });
@@ -77,16 +77,16 @@ export class RealNova implements Cloud {
     return nova;
   }
 
-  compute(method: string, path: string, body?: unknown, version: string = NEWEST): Promise<Answer> {
+  compute(method: string, path: string, body?: unknown, version: string = NEWEST): Promise<ApiResponse> {
     const known = Number(version.slice(2)) > Number(NEWEST.slice(2)) ? NEWEST : version;
     return this.#request(method, `18103/v2.1${path}`, body, `compute ${known}`);
   }
 
-  placement(method: string, path: string, body?: unknown, version = "1.39"): Promise<Answer> {
+  placement(method: string, path: string, body?: unknown, version = "1.39"): Promise<ApiResponse> {
     return this.#request(method, `18101${path}`, body, `placement ${version}`);
   }
 
-  image(method: string, path: string): Promise<Answer> {
+  image(method: string, path: string): Promise<ApiResponse> {
     return this.#request(method, `18104/image${path}`, undefined, "");
   }
 
@@ -194,7 +194,7 @@ export class RealNova implements Cloud {
       throw new Error(output);
     }
     try {
-      await this.apiAnswers(port);
+      await this.waitForApi(port);
       await act((method, path, body, version = NEWEST) =>
         this.#request(method, `${port}/v2.1${path}`, body, `compute ${version}`),
       );
@@ -204,10 +204,10 @@ export class RealNova implements Cloud {
   }
 
   /** Waits until the Compute API has loaded Nova: it listens before. */
-  async apiAnswers(port = 18_103): Promise<void> {
+  async waitForApi(port = 18_103): Promise<void> {
     await eventually(
       () => request("GET", `http://127.0.0.1:${port}`, undefined, {}).catch(() => null),
-      (answer) => answer !== null && answer.status < 400,
+      (response) => response !== null && response.status < 400,
     );
   }
 
@@ -240,25 +240,25 @@ export class RealNova implements Cloud {
   }
 
   /** Waits until the server's newest migration is in this status, and fails when it has ended in another. */
-  async migrationIn(server: string, wanted: string): Promise<void> {
+  async migrationIn(server: string, expectedStatus: string): Promise<void> {
     const newest = async () => {
       const found = await this.operator.migrations(server);
       return String(found.toSorted((a, b) => Number(b.id) - Number(a.id))[0]?.status);
     };
-    const ended = ["error", "failed", "cancelled", wanted];
+    const ended = ["error", "failed", "cancelled", expectedStatus];
     const status = await eventually(newest, (found) => ended.includes(found));
-    if (status !== wanted) {
+    if (status !== expectedStatus) {
       throw new Error(`the migration of ${server} ended as ${status}`);
     }
   }
 
   /** An action of a server that has to be accepted. */
-  async act(server: string, body: object, version?: string): Promise<Answer> {
-    const answer = await this.compute("POST", `/servers/${server}/action`, body, version);
-    if (answer.status >= 400) {
-      throw new Error(`${JSON.stringify(body)}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  async act(server: string, body: object, version?: string): Promise<ApiResponse> {
+    const response = await this.compute("POST", `/servers/${server}/action`, body, version);
+    if (response.status >= 400) {
+      throw new Error(`${JSON.stringify(body)}: ${response.status} ${JSON.stringify(response.body)}`);
     }
-    return answer;
+    return response;
   }
 
   /** Ends every process that it started. */
@@ -284,7 +284,7 @@ export class RealNova implements Cloud {
     }
   }
 
-  async #request(method: string, place: string, body: unknown, version: string): Promise<Answer> {
+  async #request(method: string, place: string, body: unknown, version: string): Promise<ApiResponse> {
     const headers = {
       "x-auth-token": await this.token(),
       ...(version === "" ? {} : { "openstack-api-version": version }),

@@ -37,7 +37,7 @@ describe.skipIf(!hasPeer)("the recorded story, with our agents as the only compu
 
   it("A4: cold migrations and resizes, confirmed and reverted, a01 to a13", () => story.coldMovesAndResizes());
   it("A5: live migrations, also aborted, a14 to a16", () => story.liveMigrations());
-  it("A10: a service with servers or unconfirmed moves stays, a17 to a19", () => story.refusedDeletesOfServices());
+  it("A10: a service with servers or unconfirmed moves stays, a17 to a19", () => story.rejectServiceDeletes());
   it("A6: a host dies, is fenced and evacuated, a20 and a21", () => story.evacuation());
   it("A10: the orphaned allocations, by hand and by nova-manage, a22 to a27", () => story.orphanedAllocations());
 

@@ -213,7 +213,7 @@ async function startNewHosts(nova: RealNova): Promise<number> {
     () => nova.compute("GET", "/os-services?binary=nova-compute"),
     ({ body }) => {
       const up = Object.values(body.services ?? {}).filter(({ state }) => String(state) === "up");
-      return hosts.every((wanted) => up.some(({ host }) => String(host) === wanted));
+      return hosts.every((expectedHost) => up.some(({ host }) => String(host) === expectedHost));
     },
   );
   const taken = Math.round(performance.now() - started);

@@ -9,9 +9,9 @@ export function useRealNova(): () => RealNova {
     nova = await RealNova.at(inject("realNova"));
   });
   afterAll(async () => {
-    const told = await linesWithSecrets(nova);
+    const leaks = await linesWithSecrets(nova);
     await nova.stop();
-    expect(told).toEqual([]);
+    expect(leaks).toEqual([]);
   });
   return () => nova;
 }

@@ -12,11 +12,11 @@ interface FinishedEvent {
 }
 
 /** Milliseconds after which a server that is not in its status is told with all that the API knows of it. */
-const PATIENCE = 120_000;
+const STATUS_TIMEOUT_MS = 120_000;
 
 /** Waits until the server is in this status and nothing is done to it. */
 export async function idle({ operator }: RealNova, server: string, status: string): Promise<Json> {
-  const until = performance.now() + PATIENCE;
+  const until = performance.now() + STATUS_TIMEOUT_MS;
   const isThere = (now: Json) => String(now.status) === status && String(now["OS-EXT-STS:task_state"]) === "null";
   const found = await eventually(
     () => operator.server(server),

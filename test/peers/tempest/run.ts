@@ -38,13 +38,13 @@ async function run({ pattern, workers, keep }: Options): Promise<number> {
     await up.printed(/Ctrl-C stops all of it/);
     await prepare(work, stateDir);
     const names = await TempestWorker.list(work);
-    const wanted = names.filter((name) => (pattern === null ? inAnyGroup(name) : pattern.test(name)));
+    const selected = names.filter((name) => (pattern === null ? inAnyGroup(name) : pattern.test(name)));
     const began = performance.now();
-    const results = await runAll(work, wanted, workers);
+    const results = await runAll(work, selected, workers);
     const lines = results.map(({ test, result, why }) => `${result} ${test}${why === "" ? "" : `  # ${why}`}\n`);
     await writeFile(join(work, "report.txt"), lines.toSorted().join(""));
-    const { lines: verdict, good } = tally(results, pattern === null);
-    print([`${results.length} tests took ${((performance.now() - began) / 1000).toFixed(0)} s`, ...verdict].join("\n"));
+    const { lines: summary, good } = tally(results, pattern === null);
+    print([`${results.length} tests took ${((performance.now() - began) / 1000).toFixed(0)} s`, ...summary].join("\n"));
     return good ? 0 : 1;
   } finally {
     await up.stop();
@@ -85,10 +85,10 @@ async function registerLimits(
       body: JSON.stringify(body),
     });
   const token = await post("/auth/tokens", login);
-  const { token: told } = (await token.json()) as {
+  const { token: issuedToken } = (await token.json()) as {
     readonly token: { readonly catalog: readonly { readonly id: string; readonly type: string }[] };
   };
-  const service_id = told.catalog.find(({ type }) => type === "image")?.id;
+  const service_id = issuedToken.catalog.find(({ type }) => type === "image")?.id;
   const limits = {
     image_size_total: 1000,
     image_stage_total: 1000,
@@ -121,17 +121,17 @@ async function runAll(work: string, tests: readonly string[], count: number): Pr
   const classes = [...byClass.values()].toSorted((left, right) => right.length - left.length);
   const results: TestResult[] = [];
   const workers = Array.from({ length: count }, () => new TempestWorker(work));
-  const told = (result: TestResult) => void results.push(result);
+  const onResult = (result: TestResult) => void results.push(result);
   const alone = classes.filter(([test = ""]) => ALONE.test(test));
-  const together = classes.filter(([test = ""]) => !ALONE.test(test));
+  const concurrent = classes.filter(([test = ""]) => !ALONE.test(test));
   try {
     for (const each of alone) {
-      await workers[0]?.run(each, told);
+      await workers[0]?.run(each, onResult);
     }
     await Promise.all(
       workers.map(async (worker) => {
-        for (let next = together.shift(); next !== undefined; next = together.shift()) {
-          await worker.run(next, told);
+        for (let next = concurrent.shift(); next !== undefined; next = concurrent.shift()) {
+          await worker.run(next, onResult);
         }
       }),
     );

@@ -10,7 +10,7 @@ const GROUPS: readonly (readonly [name: string, pattern: RegExp, least: number])
 ];
 
 /** What a run has to have done. */
-export interface Verdict {
+export interface RunSummary {
   readonly lines: readonly string[];
   readonly good: boolean;
 }
@@ -20,16 +20,16 @@ export function inAnyGroup(test: string): boolean {
 }
 
 /** A test that wants a 404 passes wherever nothing is: that is none. */
-function judged(each: TestResult): TestResult {
+function evaluateTest(each: TestResult): TestResult {
   const [request] = each.unserved;
   return each.result === "passed" && request !== undefined
     ? { ...each, result: "failed", why: `passes, since nobody serves ${request}` }
     : each;
 }
 
-/** @param whole all tests of the groups were to run */
-export function tally(all: readonly TestResult[], whole: boolean): Verdict {
-  const results = all.map(judged);
+/** @param complete all tests of the groups were to run */
+export function tally(all: readonly TestResult[], complete: boolean): RunSummary {
+  const results = all.map(evaluateTest);
   const lines = [...skips(results)];
   const unknown = results.filter(({ test, result }) => result === "failed" && reasonOf(test) === undefined);
   const better = results.filter(({ test, result }) => result === "passed" && reasonOf(test) !== undefined);
@@ -44,7 +44,7 @@ export function tally(all: readonly TestResult[], whole: boolean): Verdict {
     if (mine.length > 0) {
       lines.push(`${name}: ${passed} passed, ${count("failed")} failed (${known} known), ${count("skipped")} skipped`);
     }
-    if (whole && passed < least) {
+    if (complete && passed < least) {
       lines.push(`${name}: at least ${least} have to pass`);
       good = false;
     }

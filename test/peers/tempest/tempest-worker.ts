@@ -56,7 +56,7 @@ export class TempestWorker {
   }
 
   /** @param tests of one class @throws {Error} when the process ends over it */
-  async run(tests: readonly string[], told: (result: TestResult) => void): Promise<void> {
+  async run(tests: readonly string[], onResult: (result: TestResult) => void): Promise<void> {
     this.#process.stdin?.write(`${tests.join(" ")}\n`);
     for (;;) {
       const line = await this.#next();
@@ -67,7 +67,7 @@ export class TempestWorker {
         return;
       }
       if ("result" in line) {
-        told(line);
+        onResult(line);
       }
     }
   }

@@ -7,7 +7,7 @@ import { type ClusterState, clusterSnapshot, differences, recordedSnapshot, type
 
 const FOLDER = fileURLToPath(new URL("../../fixtures/golden/nova", import.meta.url));
 /** Milliseconds that a step may take to come to rest. */
-const PATIENCE = 45_000;
+const STEP_TIMEOUT_MS = 45_000;
 
 /** Compares a cloud, step by step, with what the real Nova was recorded as. */
 export class GoldenRun {
@@ -31,7 +31,7 @@ export class GoldenRun {
   async reaches(step: string): Promise<void> {
     const recorded = recordedSnapshot(recording(step).state ?? {});
     const expected = this.#compared(recorded, this.#recorded);
-    const until = Date.now() + PATIENCE;
+    const until = Date.now() + STEP_TIMEOUT_MS;
     const found = await eventually(
       () => clusterSnapshot(this.#cloud),
       (snapshot) => Date.now() > until || isDeepEqual(this.#compared(snapshot, this.#found), expected),

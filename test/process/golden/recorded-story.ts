@@ -98,20 +98,20 @@ export class RecordedStory {
     await this.#operator.serverIn(vm1, "ACTIVE");
   }
 
-  async refusedDeletesOfServices(): Promise<void> {
+  async rejectServiceDeletes(): Promise<void> {
     const operator = this.#operator;
     const vm2 = await operator.boot("vm2", { host: "devstack2" });
     await operator.serverIn(vm2, "ACTIVE");
-    expect(await this.#refusedDelete("devstack2")).toBe(
+    expect(await this.#expectDeleteRejected("devstack2")).toBe(
       "Unable to delete compute service that is hosting instances. Migrate or delete the instances first.",
     );
     await this.golden.reaches("a17");
     await this.#act(vm2, { migrate: { host: "devstack3" } });
     await operator.serverIn(vm2, "VERIFY_RESIZE");
-    expect(await this.#refusedDelete("devstack2")).toBe(
+    expect(await this.#expectDeleteRejected("devstack2")).toBe(
       "Unable to delete compute service that has in-progress migrations. Complete the migrations or delete the instances first.",
     );
-    expect(await this.#refusedDelete("devstack3")).toBe(
+    expect(await this.#expectDeleteRejected("devstack3")).toBe(
       "Unable to delete compute service that is hosting instances. Migrate or delete the instances first.",
     );
     await this.golden.reaches("a18");
@@ -156,28 +156,28 @@ export class RecordedStory {
   }
 
   async #act(id: string, body: object, status = 202, version = "2.90"): Promise<void> {
-    const answer = await this.#cloud.compute("POST", `/servers/${id}/action`, body, version);
-    expect(answer.status, JSON.stringify(answer.body)).toBe(status);
+    const response = await this.#cloud.compute("POST", `/servers/${id}/action`, body, version);
+    expect(response.status, JSON.stringify(response.body)).toBe(status);
   }
 
   async #setStatus(host: string, status: "enabled" | "disabled"): Promise<void> {
     const { id } = await this.#operator.service(host);
-    const answer = await this.#cloud.compute("PUT", `/os-services/${id}`, { status }, "2.90");
-    expect(answer.status).toBe(200);
+    const response = await this.#cloud.compute("PUT", `/os-services/${id}`, { status }, "2.90");
+    expect(response.status).toBe(200);
   }
 
-  async #refusedDelete(host: string): Promise<unknown> {
+  async #expectDeleteRejected(host: string): Promise<unknown> {
     const { id } = await this.#operator.service(host);
-    const answer = await this.#cloud.compute("DELETE", `/os-services/${id}`, undefined, "2.90");
-    expect(answer.status).toBe(409);
-    return answer.body.conflictingRequest?.message;
+    const response = await this.#cloud.compute("DELETE", `/os-services/${id}`, undefined, "2.90");
+    expect(response.status).toBe(409);
+    return response.body.conflictingRequest?.message;
   }
 
   async #liveMigrationOf(id: string): Promise<number> {
-    const answer = await eventually(
+    const response = await eventually(
       () => this.#cloud.compute("GET", `/servers/${id}/migrations`, undefined, "2.90"),
       ({ body }) => body.migrations?.[0]?.status === ("running" as unknown),
     );
-    return Number(answer.body.migrations?.[0]?.id);
+    return Number(response.body.migrations?.[0]?.id);
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { request as ask, type Dispatcher } from "undici";
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   /** By name in small letters. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -14,9 +14,9 @@ export interface Json {
 
 /** The public APIs of a control plane, for an administrator. */
 export interface Cloud {
-  compute(method: string, path: string, body?: unknown, version?: string): Promise<Answer>;
-  placement(method: string, path: string, body?: unknown, version?: string): Promise<Answer>;
-  image(method: string, path: string): Promise<Answer>;
+  compute(method: string, path: string, body?: unknown, version?: string): Promise<ApiResponse>;
+  placement(method: string, path: string, body?: unknown, version?: string): Promise<ApiResponse>;
+  image(method: string, path: string): Promise<ApiResponse>;
 }
 
 /** Pause between two looks, as a multiple of what a look takes, and its bounds in milliseconds. */
@@ -28,12 +28,12 @@ const PAUSE = { times: 4, least: 20, most: 500 };
  */
 export async function eventually<T>(probe: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
   for (;;) {
-    const asked = performance.now();
+    const startedAt = performance.now();
     const value = await probe();
     if (holds(value)) {
       return value;
     }
-    await pause(Math.min(PAUSE.most, Math.max(PAUSE.least, PAUSE.times * (performance.now() - asked))));
+    await pause(Math.min(PAUSE.most, Math.max(PAUSE.least, PAUSE.times * (performance.now() - startedAt))));
   }
 }
 
@@ -43,7 +43,7 @@ export async function request(
   url: string,
   body: unknown,
   headers: Readonly<Record<string, string>>,
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const response = await ask(url, {
     method: method as Dispatcher.HttpMethod,
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { type Answer, type Cloud, eventually, passwordToken, request } from "./cloud.js";
+import { type ApiResponse, type Cloud, eventually, passwordToken, request } from "./cloud.js";
 import { copyFolder } from "./copy-folder.js";
 import { Program } from "./program.js";
 
@@ -71,7 +71,12 @@ export class LocalCloud implements Cloud {
     return agent;
   }
 
-  async request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  async request(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<ApiResponse> {
     return request(method, `${this.#url}${path}`, body, { "x-auth-token": await this.token(), ...headers });
   }
 
@@ -87,15 +92,15 @@ export class LocalCloud implements Cloud {
     return (await readFile(join(this.stateDir, "join-token"), "utf8")).trim();
   }
 
-  compute(method: string, path: string, body?: unknown, version = "2.96"): Promise<Answer> {
+  compute(method: string, path: string, body?: unknown, version = "2.96"): Promise<ApiResponse> {
     return this.request(method, `/compute/v2.1${path}`, body, { "openstack-api-version": `compute ${version}` });
   }
 
-  placement(method: string, path: string, body?: unknown, version = "1.39"): Promise<Answer> {
+  placement(method: string, path: string, body?: unknown, version = "1.39"): Promise<ApiResponse> {
     return this.request(method, `/placement${path}`, body, { "openstack-api-version": `placement ${version}` });
   }
 
-  image(method: string, path: string): Promise<Answer> {
+  image(method: string, path: string): Promise<ApiResponse> {
     return this.request(method, `/image${path}`);
   }
 

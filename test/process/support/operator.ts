@@ -12,7 +12,7 @@ export class Operator {
   }
 
   async boot(name: string, options: { host?: string; flavor?: string } = {}): Promise<string> {
-    const answer = await this.#cloud.compute("POST", "/servers", {
+    const response = await this.#cloud.compute("POST", "/servers", {
       server: {
         name,
         flavorRef: options.flavor ?? "1",
@@ -21,20 +21,20 @@ export class Operator {
         ...(options.host === undefined ? {} : { host: options.host }),
       },
     });
-    if (answer.status !== 202) {
-      throw new Error(`boot: ${answer.status} ${JSON.stringify(answer.body)}`);
+    if (response.status !== 202) {
+      throw new Error(`boot: ${response.status} ${JSON.stringify(response.body)}`);
     }
-    return String(answer.body.server?.id);
+    return String(response.body.server?.id);
   }
 
   async image(): Promise<string> {
-    const answer = await this.#cloud.image("GET", "/v2/images");
-    return String(answer.body.images?.[0]?.id);
+    const response = await this.#cloud.image("GET", "/v2/images");
+    return String(response.body.images?.[0]?.id);
   }
 
   async server(id: string): Promise<Json> {
-    const answer = await this.#cloud.compute("GET", `/servers/${id}`);
-    return answer.body.server ?? {};
+    const response = await this.#cloud.compute("GET", `/servers/${id}`);
+    return response.body.server ?? {};
   }
 
   /** The server, once it is in this status; its fault is the error when it went to ERROR instead. */
@@ -78,14 +78,14 @@ export class Operator {
   }
 
   async service(host: string): Promise<Json> {
-    const answer = await this.#cloud.compute("GET", `/os-services?host=${host}&binary=nova-compute`);
-    return answer.body.services?.[0] ?? {};
+    const response = await this.#cloud.compute("GET", `/os-services?host=${host}&binary=nova-compute`);
+    return response.body.services?.[0] ?? {};
   }
 
   async forceDown(host: string, forcedDown: boolean): Promise<number> {
     const service = await this.service(host);
-    const answer = await this.#cloud.compute("PUT", `/os-services/${service.id}`, { forced_down: forcedDown });
-    return answer.status;
+    const response = await this.#cloud.compute("PUT", `/os-services/${service.id}`, { forced_down: forcedDown });
+    return response.status;
   }
 
   async deleteService(host: string): Promise<number> {
@@ -95,16 +95,16 @@ export class Operator {
 
   /** At 2.94: from 2.95 on the server is left stopped. */
   async evacuate(id: string, host: string): Promise<void> {
-    const answer = await this.#cloud.compute("POST", `/servers/${id}/action`, { evacuate: { host } }, "2.94");
-    if (answer.status !== 200) {
-      throw new Error(`evacuate: ${answer.status} ${JSON.stringify(answer.body)}`);
+    const response = await this.#cloud.compute("POST", `/servers/${id}/action`, { evacuate: { host } }, "2.94");
+    if (response.status !== 200) {
+      throw new Error(`evacuate: ${response.status} ${JSON.stringify(response.body)}`);
     }
   }
 
   /** The provider of a host: uuid and generation. */
   async provider(host: string): Promise<{ readonly uuid: string; readonly generation: number }> {
-    const answer = await this.#cloud.placement("GET", `/resource_providers?name=${host}`);
-    const provider = answer.body.resource_providers?.[0];
+    const response = await this.#cloud.placement("GET", `/resource_providers?name=${host}`);
+    const provider = response.body.resource_providers?.[0];
     return { uuid: String(provider?.uuid), generation: Number(provider?.generation) };
   }
 
@@ -113,14 +113,14 @@ export class Operator {
     const names = new Map(
       await Promise.all(hosts.map(async (host) => [(await this.provider(host)).uuid, host] as const)),
     );
-    const answer = await this.#cloud.placement("GET", `/allocations/${consumer}`);
+    const response = await this.#cloud.placement("GET", `/allocations/${consumer}`);
     return Object.fromEntries(
-      Object.entries(answer.body.allocations ?? {}).map(([uuid, held]) => [names.get(uuid) ?? uuid, held.resources]),
+      Object.entries(response.body.allocations ?? {}).map(([uuid, held]) => [names.get(uuid) ?? uuid, held.resources]),
     );
   }
 
   async migrations(instance: string): Promise<Json[]> {
-    const answer = await this.#cloud.compute("GET", `/os-migrations?instance_uuid=${instance}`);
-    return Object.values(answer.body.migrations ?? {});
+    const response = await this.#cloud.compute("GET", `/os-migrations?instance_uuid=${instance}`);
+    return Object.values(response.body.migrations ?? {});
   }
 }

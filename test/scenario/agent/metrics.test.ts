@@ -74,11 +74,11 @@ describe("the metrics of an agent", () => {
   it("counts claims, refusals and aborts, and leaves the rest of the tracker alone", async () => {
     const counted: string[] = [];
     const metrics: AgentMetrics = { ...NO_METRICS, claim: (kind, outcome) => counted.push(`${kind} ${outcome}`) };
-    let refuse = false;
+    let rejectClaims = false;
     const calls: string[] = [];
     const tracker = {
       instanceClaim: async (): Promise<Claim> => {
-        if (refuse) {
+        if (rejectClaims) {
           throw new ComputeResourcesUnavailable("full");
         }
         return { instance: {}, migration: null, abort: async () => ({}) } as unknown as Claim;
@@ -92,7 +92,7 @@ describe("the metrics of an agent", () => {
     const metered = meteredTracker(tracker, metrics);
     const ask = () => metered.instanceClaim({} as never, "n", {});
     await (await ask()).abort();
-    refuse = true;
+    rejectClaims = true;
     await expect(ask()).rejects.toThrow("full");
     await expect(metered.rebuildClaim({} as never, "n", {} as never, {})).rejects.toThrow("gone");
     await metered.resizeClaim({} as never, "n", {} as never, {} as never, {});
@@ -116,18 +116,18 @@ describe("the metrics endpoint", () => {
     const registry = await registryOf();
     listener = await serveMetrics(new NodeServers(createNodeLogger({ level: "silent" })), registry, 0);
     expect(listener.address).toBe("127.0.0.1");
-    const answer = await http.request({ method: "GET", url: `${listener.url}/metrics` });
-    expect(answer.status).toBe(200);
-    expect(answer.headers["content-type"]).toMatch(/^text\/plain; version=0\.0\.4/);
-    expect(answer.body).toContain("# TYPE openstack_nova_compute_host_lease_held gauge");
+    const response = await http.request({ method: "GET", url: `${listener.url}/metrics` });
+    expect(response.status).toBe(200);
+    expect(response.headers["content-type"]).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(response.body).toContain("# TYPE openstack_nova_compute_host_lease_held gauge");
     for (const [method, path, status, body] of [
       ["POST", "/metrics", 405, "x"],
       ["GET", "/metrics/more", 404, undefined],
       ["GET", "/", 404, undefined],
       ["POST", "/metrics", 413, "x".repeat(2_000)],
     ] as const) {
-      const refused = await http.request({ method, url: listener.url + path, ...(body ? { body } : {}) });
-      expect([method, path, refused.status]).toEqual([method, path, status]);
+      const rejection = await http.request({ method, url: listener.url + path, ...(body ? { body } : {}) });
+      expect([method, path, rejection.status]).toEqual([method, path, status]);
     }
   });
 
@@ -138,15 +138,15 @@ describe("the metrics endpoint", () => {
   });
 });
 
-scenario("2.4 G13, 4.5: an agent that runs fills its metrics", async (lab) => {
+scenario("2.4 G13, 4.5: an agent that runs fills its metrics", async (harness) => {
   const registry = await registryOf();
-  const hypervisor = lab.hypervisor("h1");
-  const run = await lab.start("h1", {
+  const hypervisor = harness.hypervisor("h1");
+  const run = await harness.start("h1", {
     metrics: registry.forHost("h1"),
     config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } },
   });
   hypervisor.addGuest(uuidOf(9));
-  await lab.world.advance(700_000);
+  await harness.world.advance(700_000);
   const text = await registry.text();
   expect(sample(text, 'guests{host="h1"}')).toBe("1");
   expect(sample(text, 'orphan_guests{host="h1"}')).toBe("1");
@@ -158,5 +158,5 @@ scenario("2.4 G13, 4.5: an agent that runs fills its metrics", async (lab) => {
   expect(
     Number(sample(text, 'driver_calls_total{host="h1",method="listInstanceUuids",outcome="success"}')),
   ).toBeGreaterThan(0);
-  await lab.stop(run);
+  await harness.stop(run);
 });

@@ -2,45 +2,45 @@ import { expect, test } from "vitest";
 import { exitCodeOf } from "../../../src/cli/ui/report-failure.js";
 import { doing } from "../../fixtures/misdeeds/doing.js";
 import { AT_START, AT_STOP, type Misdeed } from "../../fixtures/misdeeds/misdeeds.js";
-import { Lab, type Run } from "../../unit/agent/support/harness.js";
+import { Harness, type Run } from "../../unit/agent/support/harness.js";
 import { addInstance, placed, uuidOf } from "../../unit/agent/support/records.js";
 
 const [VM, OTHER] = [uuidOf(1), uuidOf(2)];
 const DRIVER = "fake-memory";
 
 /** A server with its guest. */
-async function server(lab: Lab, host: string, uuid: string): Promise<void> {
-  const { node } = await lab.seed(host);
-  addInstance(lab.store, uuid, { ...placed(node), powerState: 1 });
-  await lab.allocate(uuid, node);
-  lab.hypervisor(host).addGuest(uuid);
+async function server(harness: Harness, host: string, uuid: string): Promise<void> {
+  const { node } = await harness.seed(host);
+  addInstance(harness.store, uuid, { ...placed(node), powerState: 1 });
+  await harness.allocate(uuid, node);
+  harness.hypervisor(host).addGuest(uuid);
 }
 
 /** All that is known of another host. */
-async function neighbour(lab: Lab): Promise<unknown> {
+async function neighbour(harness: Harness): Promise<unknown> {
   return {
-    nodes: lab.store.computeNodes.byHost("devstack2"),
-    server: lab.store.instances.get(OTHER),
-    held: await lab.held(OTHER),
-    guests: [...lab.hypervisor("devstack2").guests],
+    nodes: harness.store.computeNodes.byHost("devstack2"),
+    server: harness.store.instances.get(OTHER),
+    held: await harness.held(OTHER),
+    guests: [...harness.hypervisor("devstack2").guests],
   };
 }
 
 /** What a person reads: why it did not start, its log, and the server's fault. */
-function told(lab: Lab, run: Run): string {
+function collectMessages(harness: Harness, run: Run): string {
   const logs = run.runtime.logs.map(
     ({ message, fields }) => `${message} ${String(fields.err ?? "")} ${JSON.stringify(fields)}`,
   );
-  const fault = JSON.stringify(lab.store.instances.fault(VM) ?? "");
+  const fault = JSON.stringify(harness.store.instances.fault(VM) ?? "");
   return [String(run.agent.failure ?? ""), ...logs, fault].join("\n");
 }
 
 /** One line of all that names the driver, its method, and what is wrong. */
-function expectNamed(lab: Lab, run: Run, { method, says }: Misdeed): void {
-  const lines = told(lab, run).split("\n");
+function expectNamed(harness: Harness, run: Run, { method, message }: Misdeed): void {
+  const lines = collectMessages(harness, run).split("\n");
   const named = lines.filter((line) => line.includes(DRIVER) && line.includes(method));
   expect(
-    named.filter((line) => says.test(line)),
+    named.filter((line) => message.test(line)),
     lines.join("\n"),
   ).not.toEqual([]);
 }
@@ -54,47 +54,49 @@ test("8.10 there are thirty things that a driver does wrong, each here and in dr
 test.each(named(AT_START))(
   "8.10 at the start, %s: the agent lives or fails by name, and nothing of it is recorded, here or of another host",
   async (_, misdeed) => {
-    const lab = await Lab.create({ judged: false });
-    await server(lab, "devstack2", OTHER);
-    const before = await neighbour(lab);
-    const run = await lab.launch("devstack1", {
-      driver: doing(misdeed.flaw, lab.hypervisor("devstack1").driver(DRIVER)),
+    const harness = await Harness.create({ checked: false });
+    await server(harness, "devstack2", OTHER);
+    const before = await neighbour(harness);
+    const run = await harness.launch("devstack1", {
+      driver: doing(misdeed.flaw, harness.hypervisor("devstack1").driver(DRIVER)),
     });
     void run.agent.start().catch(() => {});
-    await lab.world.advance(400_000);
+    await harness.world.advance(400_000);
     expect(["serving", "failed", "guarding"]).toContain(run.agent.state);
     if (run.agent.state === "failed") {
       expect(exitCodeOf(run.agent.failure)).toBeGreaterThan(0);
     }
-    expectNamed(lab, run, misdeed);
-    const [node] = lab.store.computeNodes.byHost("devstack1");
+    expectNamed(harness, run, misdeed);
+    const [node] = harness.store.computeNodes.byHost("devstack1");
     expect(node?.vcpus ?? 8).toBe(8);
-    expect(await neighbour(lab)).toEqual(before);
+    expect(await neighbour(harness)).toEqual(before);
   },
 );
 
 test.each(named(AT_STOP))(
   "8.10 when a server is stopped, %s: that request alone fails, and the agent serves on",
   async (_, misdeed) => {
-    const lab = await Lab.create({ judged: false });
-    await server(lab, "devstack1", VM);
-    await server(lab, "devstack2", OTHER);
-    const before = await neighbour(lab);
+    const harness = await Harness.create({ checked: false });
+    await server(harness, "devstack1", VM);
+    await server(harness, "devstack2", OTHER);
+    const before = await neighbour(harness);
     let well = true;
-    const driver = doing(misdeed.flaw, lab.hypervisor("devstack1").driver(DRIVER), () => well);
-    const run = await lab.launch("devstack1", { driver, operations: "real" });
-    await lab.world.runUntil(run.agent.start());
+    const driver = doing(misdeed.flaw, harness.hypervisor("devstack1").driver(DRIVER), () => well);
+    const run = await harness.launch("devstack1", { driver, operations: "real" });
+    await harness.world.runUntil(run.agent.start());
     well = false;
-    lab.store.instances.save(VM, { taskState: "powering-off" });
-    const { bus } = lab.controlPlane.conductor;
+    harness.store.instances.save(VM, { taskState: "powering-off" });
+    const { bus } = harness.controlPlane.conductor;
     bus.cast("devstack1", "stop_instance", { instanceUuid: VM, requestId: "req-1" }, "req-1");
-    await lab.world.advance(1_800_000);
+    await harness.world.advance(1_800_000);
     expect(run.agent.state).toBe("serving");
-    expectNamed(lab, run, misdeed);
-    expect(await neighbour(lab)).toEqual(before);
-    lab.store.instances.save(VM, { taskState: null });
+    expectNamed(harness, run, misdeed);
+    expect(await neighbour(harness)).toEqual(before);
+    harness.store.instances.save(VM, { taskState: null });
     expect(
-      await lab.world.runUntil(bus.call("devstack1", "set_host_enabled", { enabled: true }, { requestId: "req-2" })),
+      await harness.world.runUntil(
+        bus.call("devstack1", "set_host_enabled", { enabled: true }, { requestId: "req-2" }),
+      ),
     ).toBe("enabled");
   },
 );

@@ -76,8 +76,8 @@ describe("carrying a plan out", () => {
       resource_provider_generation: generation,
       traits: ["COMPUTE_NODE", "COMPUTE_STATUS_DISABLED"],
     });
-    const refused = (await run()).filter(({ outcome }) => outcome.state === "refused");
-    expect(refused).toMatchObject([
+    const rejectedEdits = (await run()).filter(({ outcome }) => outcome.state === "refused");
+    expect(rejectedEdits).toMatchObject([
       { edit: plan.edits[stale], outcome: { why: expect.stringMatching(/changed since/) } },
     ]);
   });

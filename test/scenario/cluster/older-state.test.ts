@@ -46,9 +46,9 @@ it("a cluster goes on in the state directory of the first release", async () => 
   });
   await withCluster({ hosts: 2, stateDir }, async (cloud, client) => {
     const sql = new Sql(new DatabaseFile(join(stateDir, "state.sqlite")));
-    const kept = sql.all("SELECT uuid, disabled_reason FROM services WHERE host = 'devstack1'");
+    const retainedServices = sql.all("SELECT uuid, disabled_reason FROM services WHERE host = 'devstack1'");
     sql.file.close();
-    expect(kept).toEqual([[SERVICE, "fan is loud"]]);
+    expect(retainedServices).toEqual([[SERVICE, "fan is loud"]]);
     const id = await client.create("vm1");
     await cloud.settled();
     expect(await client.status(id)).toBe("ACTIVE");

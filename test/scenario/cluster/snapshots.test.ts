@@ -31,20 +31,20 @@ describe("a cluster whose state is put back", () => {
 
   it("has the servers, guests and faults of a snapshot that was taken while it ran", async () => {
     await withCluster({ hosts: 2 }, async (cloud, client) => {
-      const kept = await client.create("kept", "devstack1");
+      const savedServerId = await client.create("kept", "devstack1");
       await cloud.settled();
       await cloud.faults.set("devstack2", "driver.destroy=fail:once");
       await client.create("under way", "devstack2");
       await cloud.snapshot("one");
       await cloud.settled();
-      await client.remove(kept);
+      await client.remove(savedServerId);
       await cloud.settled();
       await cloud.restore("one");
       await cloud.settled();
       expect(await client.names()).toEqual(["kept", "under way"]);
-      expect(await client.status(kept)).toBe("ACTIVE");
+      expect(await client.status(savedServerId)).toBe("ACTIVE");
       expect(await cloud.faults.list("devstack2")).toEqual(["driver.destroy=fail:once"]);
-      await client.remove(kept);
+      await client.remove(savedServerId);
       await cloud.settled();
       expect(await client.names()).toEqual(["under way"]);
       expect(await cloud.audit()).toEqual([]);

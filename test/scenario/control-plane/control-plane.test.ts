@@ -18,10 +18,10 @@ function fullAt(failing: number, files: Files) {
     }
     return files.write(path, ...rest);
   };
-  const door = new Proxy(files, {
+  const failingFiles = new Proxy(files, {
     get: (target, name: keyof Files) => (name === "write" ? write : target[name].bind(target)),
   });
-  return { door, failed };
+  return { door: failingFiles, failed };
 }
 
 describe("a control plane that starts", () => {

@@ -53,10 +53,10 @@ it("heartbeats are told without the host's row, and a host that falls silent is 
   const id = makeHost("one");
   const follower = await lab.follow("/events", await lab.enter());
   await follower.until("ready");
-  const told = follower.messages.length;
+  const messageCount = follower.messages.length;
   lab.store.services.reportState(id);
   await follower.next();
-  const kinds = follower.messages.slice(told).flatMap(({ set }) => set.map(({ kind }) => kind));
+  const kinds = follower.messages.slice(messageCount).flatMap(({ set }) => set.map(({ kind }) => kind));
   expect(kinds.filter((kind) => kind !== "scenario")).toEqual(["heartbeat"]);
   await follower.untilRow("host", "one", ({ state }: { state: string }) => state === "down");
   await follower.leave();

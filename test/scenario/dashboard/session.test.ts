@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Deed } from "../../../src/dashboard/actions/action.js";
-import type { ActionAnswer } from "../../../src/dashboard/wire/actions.js";
+import type { RunnableAction } from "../../../src/dashboard/actions/action.js";
+import type { ActionResponse } from "../../../src/dashboard/wire/actions.js";
 import { type DashboardHarness, openDashboardHarness } from "../../fixtures/dashboard.js";
 
 const done: string[] = [];
-const KILL: Deed = {
+const KILL: RunnableAction = {
   action: {
     name: "host-kill",
     label: "Kill",
@@ -98,8 +98,8 @@ it("an action needs the secret that the events have told, and answers with the c
   expect((await act({})).status).toBe(403);
   expect((await act({ "x-window-session": "0".repeat(64) })).status).toBe(403);
   expect(done).toEqual([]);
-  const answer = await act({ "x-window-session": follower.hello?.secret ?? "" });
-  expect(JSON.parse(answer.body) as ActionAnswer).toMatchObject({
+  const response = await act({ "x-window-session": follower.hello?.secret ?? "" });
+  expect(JSON.parse(response.body) as ActionResponse).toMatchObject({
     ok: true,
     lines: ["killed"],
     commands: ["compute-cluster host kill 'rack 1'"],
@@ -174,8 +174,8 @@ it("every answer keeps scripts of others out, and the page's files are not sent 
   ]);
   const again = await lab.ask("/app.js", { headers: { "if-none-match": script.headers.etag ?? "" } });
   expect([again.status, again.body]).toEqual([304, ""]);
-  for (const answer of [script, await lab.ask("/events"), await lab.ask("/keys"), await lab.ask("/no/such/path")]) {
-    expect(answer.headers).toMatchObject({
+  for (const response of [script, await lab.ask("/events"), await lab.ask("/keys"), await lab.ask("/no/such/path")]) {
+    expect(response.headers).toMatchObject({
       "content-security-policy": expect.stringMatching(/^default-src 'none'; script-src 'self'; (?!.*unsafe)/),
       "x-content-type-options": "nosniff",
       "referrer-policy": "no-referrer",

@@ -15,7 +15,7 @@ import { createVirtualRuntime } from "../../../src/simulation/create-virtual-run
 import { MemoryBroker } from "../../fixtures/memory-broker.js";
 import { NovaFailure } from "../../fixtures/nova-conductor/nova-failure.js";
 import { recording } from "../../fixtures/nova-recordings.js";
-import { type AskedOfConductor, RABBIT, scriptConductor } from "../../fixtures/scripted-conductor.js";
+import { type ConductorRequest, RABBIT, scriptConductor } from "../../fixtures/scripted-conductor.js";
 
 const SECRET = "PLANTED-s3cr3t";
 const [BUILD] = recording("zed", "build").filter(({ msg }) => msg.method === "build_and_run_instance");
@@ -23,14 +23,14 @@ const INSTANCE = BUILD?.msg.args?.instance as NovaObject;
 const UUID = String(INSTANCE["nova_object.data"].uuid);
 
 /** An agent's side of a Nova, with the log of a real agent at its most talkative, and its metrics. */
-async function lab(answers: (asked: AskedOfConductor) => unknown) {
+async function createHarness(respond: (request: ConductorRequest) => unknown) {
   const virtual = createVirtualRuntime();
   const lines: string[] = [];
   const logger = createNodeLogger({ level: "trace", destination: { write: (line) => lines.push(line) } });
   const runtime = { ...virtual, logger };
   const registry = await createMetricsRegistry({ leases: () => new Map(), conductorConnected: () => true });
   const broker = new MemoryBroker();
-  await scriptConductor(broker, answers);
+  await scriptConductor(broker, respond);
   const connection = connectToNova({
     address: { hosts: [], username: "nova", password: SECRET, virtualHost: "/", tls: null },
     rabbit: RABBIT,
@@ -48,8 +48,8 @@ async function lab(answers: (asked: AskedOfConductor) => unknown) {
   const ask = (method: string, args: Readonly<Record<string, unknown>>) => {
     sent += 1;
     const context = { ...adminContext("req-1", 0), auth_token: SECRET, service_catalog: [{ url: SECRET }] };
-    const answer = { messageId: `m${sent}`, queue: "nobody", monitorTimeout: null };
-    const message = { kind: "request", method, args, version: "6.0", namespace: null, context, answer } as const;
+    const reply = { messageId: `m${sent}`, queue: "nobody", monitorTimeout: null };
+    const message = { kind: "request", method, args, version: "6.0", namespace: null, context, reply } as const;
     return publish(seal({ ...message, uniqueId: `u${sent}` }, profileOf(64)));
   };
   const sample = async (start: string) =>
@@ -63,7 +63,7 @@ async function lab(answers: (asked: AskedOfConductor) => unknown) {
 
 it("counts messages by method: in, out, waited for, returned and retried, from 0 on", async () => {
   let release = () => {};
-  const { runtime, session, ask, sample } = await lab(async ({ what }) => {
+  const { runtime, session, ask, sample } = await createHarness(async ({ what }) => {
     if (what === "Instance.get_by_uuid") {
       await new Promise<void>((resolve) => {
         release = resolve;
@@ -105,7 +105,7 @@ it("counts messages by method: in, out, waited for, returned and retried, from 0
 });
 
 it("keeps all that messages carry out of logs and metrics", async () => {
-  const { runtime, session, ask, publish, lines, registry } = await lab(({ what }) => {
+  const { runtime, session, ask, publish, lines, registry } = await createHarness(({ what }) => {
     if (what !== "Instance.get_by_uuid") {
       return { [SECRET]: SECRET };
     }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { check, driver } from "../../../drivers/fake-libvirt/index.js";
-import { checkCase, refuseUnknownWaivers } from "../../../src/testing/check-driver.js";
+import { assertKnownWaivers, checkCase } from "../../../src/testing/check-driver.js";
 import { type CanaryPlace, CONTRACT_CASES, type DriverCheckOptions } from "../../../src/testing/index.js";
 import { DATA_FLAWS } from "../../unit/testing/broken/data.js";
 import { brokenBy, type Flaws } from "../../unit/testing/broken/flaw.js";
@@ -29,15 +29,15 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
 
   test("8.12 without a canary the rules about data say that it was not looked for", async () => {
     const { canary: disk, ...without } = FILE_DRIVER;
-    const told = async (code: string, options: DriverCheckOptions) => {
+    const messageOf = async (code: string, options: DriverCheckOptions) => {
       const rule = CONTRACT_CASES.find((each) => each.code === code);
       return rule && (await checkCase(fileDriver, rule, options)).message;
     };
-    expect(await told("disk-suspend", without)).toBe(
+    expect(await messageOf("disk-suspend", without)).toBe(
       "option canary is not given: no data was put on a disk and looked for",
     );
     const { memory: _, ...diskOnly } = disk ?? { write: () => {}, read: () => undefined };
-    expect(await told("memory-suspend", { ...without, canary: diskOnly })).toMatch(/canary\.memory is not given/);
+    expect(await messageOf("memory-suspend", { ...without, canary: diskOnly })).toMatch(/canary\.memory is not given/);
   });
 
   test("a canary that cannot be read, or that finds what nobody wrote, fails by its own name", async () => {
@@ -60,7 +60,7 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
       verdict: "waived",
       message: "its nodes come and go",
     });
-    expect(() => refuseUnknownWaivers({ waive: { "no-such-rule": "x" } })).toThrow(
+    expect(() => assertKnownWaivers({ waive: { "no-such-rule": "x" } })).toThrow(
       /no-such-rule, which is no rule; there are/,
     );
   });

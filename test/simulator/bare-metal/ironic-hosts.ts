@@ -3,7 +3,7 @@ import type { AgentState } from "../../../src/agent/context.js";
 import type { ConductorConnection } from "../../../src/conductor-client/port.js";
 import { parseIni } from "../../../src/config/ini-file.js";
 import { compileNovaConfig } from "../../../src/config/nova-config.js";
-import { createFaultDoors } from "../../../src/faults/fault-injection.js";
+import { createFaultyRuntime } from "../../../src/faults/fault-injection.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import type { Runtime } from "../../../src/runtime/runtime.js";
 import { VirtualMachine } from "../../../src/simulation/virtual-machine.js";
@@ -49,10 +49,10 @@ export class IronicHost {
  * @internal for tests
  */
 export function mayEnd({ name }: Error, before: AgentState): boolean {
-  return REFUSALS.test(name) || (before !== "serving" && name === "IronicError");
+  return EXPECTED_EXIT_ERRORS.test(name) || (before !== "serving" && name === "IronicError");
 }
 
-const REFUSALS = /HostLeaseLost|HostLeaseHeld|AgentStopped|MessagingTimeout/;
+const EXPECTED_EXIT_ERRORS = /HostLeaseLost|HostLeaseHeld|AgentStopped|MessagingTimeout/;
 
 /** The hosts that share Ironic's nodes, by tooz's hash ring. */
 export class IronicHosts {
@@ -103,7 +103,7 @@ export class IronicHosts {
     const { world, plan, configFile, connect } = this.#parts;
     const bare = world.spawn({ name: `agent-${name}`, machine });
     const faults = new FaultSet(bare);
-    const runtime = createFaultDoors(bare, faults);
+    const runtime = createFaultyRuntime(bare, faults);
     const connected = Promise.all([connect(runtime), runtime.files.read(configFile)]);
     const parts = await Promise.race([connected, killed(bare)]);
     if (parts === null) {

@@ -1,13 +1,13 @@
 import { IRONIC_FAULTS } from "../../../src/control-plane/bare-metal/fault-points.js";
 import { clearFaults, setFaults } from "../../../src/faults/fault-file.js";
-import { formatKnob, parseKnob } from "../../../src/faults/fault-rules.js";
+import { formatFaultRule, parseFaultRule } from "../../../src/faults/fault-rules.js";
 import type { Stage } from "../actors.js";
-import type { Answer, Json } from "../client.js";
+import type { ApiResponse, Json } from "../client.js";
 
 /** Milliseconds between two looks at a node that is on its way. */
 const LOOK_EVERY = 5_000;
 /** How often somebody looks before he gives up, until the next time. */
-const LOOKS = 24;
+const MAX_POLLS = 24;
 
 /** `kill -9` of one of the agents that share the nodes: the others have them when it has been away for long enough. */
 export async function killIronicAgent({ cluster, dice, journal, runtime }: Stage): Promise<void> {
@@ -16,9 +16,9 @@ export async function killIronicAgent({ cluster, dice, journal, runtime }: Stage
     return;
   }
   host.harmed = true;
-  const doors = dice.chance(0.7) ? dice.between(1, 60) : 0;
-  journal.note("world", `kill -9 of ${host.name} after ${doors} doors`);
-  host.agent.runtime.killAfter(Math.max(doors, 1));
+  const adapterCalls = dice.chance(0.7) ? dice.between(1, 60) : 0;
+  journal.note("world", `kill -9 of ${host.name} after ${adapterCalls} doors`);
+  host.agent.runtime.killAfter(Math.max(adapterCalls, 1));
   await runtime.timers.sleep(dice.between(0, 20_000));
   cluster.ironic.kill(host);
   await runtime.timers.sleep(dice.pick([0, 5_000, 80_000, 300_000]) ?? 0);
@@ -73,9 +73,9 @@ export async function disturbIronic({ cluster, dice, journal, runtime }: Stage):
   const hardware = dice.chance(0.4);
   const point = dice.pick([...IRONIC_FAULTS.keys()].filter((name) => name.startsWith("hardware.") === hardware)) ?? "";
   const trouble = dice.pick(hardware ? HARDWARE_TROUBLE : API_TROUBLE) ?? "";
-  const knob = parseKnob(`${point}=${point === "hardware.validate" ? "fail:once" : trouble}`, IRONIC_FAULTS);
-  journal.note("world", `fault in Ironic: ${formatKnob(knob)}`);
-  await setFaults(cluster.ironicFolder, [knob], runtime);
+  const faultRule = parseFaultRule(`${point}=${point === "hardware.validate" ? "fail:once" : trouble}`, IRONIC_FAULTS);
+  journal.note("world", `fault in Ironic: ${formatFaultRule(faultRule)}`);
+  await setFaults(cluster.ironicFolder, [faultRule], runtime);
   await runtime.timers.sleep(dice.between(1_000, 90_000));
   await clearFaults(cluster.ironicFolder, [point], runtime);
 }
@@ -85,10 +85,10 @@ export async function restoreNodes(stage: Stage): Promise<void> {
   const { client, cluster, runtime } = stage;
   await clearFaults(cluster.ironicFolder, [], runtime);
   for (const [index, uuid] of cluster.nodes.entries()) {
-    const answer = await client.baremetal("GET", `/nodes/${uuid}`);
-    if (answer?.status === 404) {
+    const response = await client.baremetal("GET", `/nodes/${uuid}`);
+    if (response?.status === 404) {
       await enrolAgain(stage, index);
-    } else if (answer?.status === 200) {
+    } else if (response?.status === 200) {
       await client.baremetal("DELETE", `/nodes/${uuid}/maintenance`);
       await provide(stage, uuid);
     }
@@ -123,7 +123,7 @@ const NEXT: Readonly<Record<string, string>> = {
 };
 
 async function provide({ client, runtime }: Stage, uuid: string): Promise<void> {
-  for (let looks = 0; looks < LOOKS; looks += 1) {
+  for (let polls = 0; polls < MAX_POLLS; polls += 1) {
     const node = (await client.baremetal("GET", `/nodes/${uuid}`))?.body;
     const target = NEXT[String(node?.provision_state)];
     const idle = (node?.target_provision_state as unknown) === null;
@@ -138,10 +138,10 @@ async function provide({ client, runtime }: Stage, uuid: string): Promise<void> 
 }
 
 async function nodesOf({ client }: Stage): Promise<readonly Json[]> {
-  const answer = await client.baremetal("GET", "/nodes");
-  return answer?.status === 200 ? Object.values(answer.body.nodes ?? {}) : [];
+  const response = await client.baremetal("GET", "/nodes");
+  return response?.status === 200 ? Object.values(response.body.nodes ?? {}) : [];
 }
 
-function statusOf(answer: Answer | null): string {
-  return answer === null ? "no answer" : String(answer.status);
+function statusOf(response: ApiResponse | null): string {
+  return response === null ? "no answer" : String(response.status);
 }

@@ -17,10 +17,10 @@ export async function createOnMetal(stage: Stage): Promise<void> {
     imageRef: IMAGE,
     networks: "none",
   };
-  const answer = await client.compute("POST", "/servers", { server });
-  const id = answer?.body.server?.id;
-  journal.note("api", `create ${JSON.stringify(server)} -> ${answer?.status ?? "no answer"}`, id && String(id));
-  if (answer?.status === 202) {
+  const response = await client.compute("POST", "/servers", { server });
+  const id = response?.body.server?.id;
+  journal.note("api", `create ${JSON.stringify(server)} -> ${response?.status ?? "no answer"}`, id && String(id));
+  if (response?.status === 202) {
     journal.count("create on bare metal");
   }
 }

@@ -43,7 +43,7 @@ export function choose<T>(candidates: readonly Candidate<T>[], budget: number): 
 /** A block is what lies between two places where anybody's coverage begins or ends. @returns how many were run by anybody */
 function numberBlocks<T>(into: ReadonlyMap<Candidate<T>, Set<number>>): number {
   const files = new Set([...into.keys()].flatMap(({ coverage }) => [...coverage.keys()]));
-  const seen = new Set<number>();
+  const covered = new Set<number>();
   let first = 0;
   for (const file of files) {
     const spans = [...into.keys()].map(({ coverage }) => coverage.get(file) ?? []);
@@ -51,12 +51,12 @@ function numberBlocks<T>(into: ReadonlyMap<Candidate<T>, Set<number>>): number {
     for (const [candidate, blocks] of into) {
       for (const index of blocksIn(candidate.coverage.get(file) ?? [], edges)) {
         blocks.add(first + index);
-        seen.add(first + index);
+        covered.add(first + index);
       }
     }
     first += edges.length;
   }
-  return seen.size;
+  return covered.size;
 }
 
 function blocksIn(spans: Spans, edges: readonly number[]): readonly number[] {

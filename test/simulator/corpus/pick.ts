@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
-import { whole } from "../options.js";
-import { closeRealDoors } from "../real-io.js";
+import { parseInteger } from "../options.js";
+import { blockRealIo } from "../real-io.js";
 import { runSeed } from "../run-seed.js";
 import { type Candidate, choose } from "./choose.js";
 import { CORPUS_FILE, type Corpus, type CorpusSeed } from "./corpus-file.js";
@@ -39,9 +39,9 @@ async function main(): Promise<number> {
     out(USAGE);
     return 0;
   }
-  const first = whole("seed", values.seed, 0);
-  const candidates = await measure(first, whole("seeds", values.seeds, 1));
-  const { chosen, blocks, all } = choose(candidates, whole("seconds", values.seconds, 1) * 1000);
+  const first = parseInteger("seed", values.seed, 0);
+  const candidates = await measure(first, parseInteger("seeds", values.seeds, 1));
+  const { chosen, blocks, all } = choose(candidates, parseInteger("seconds", values.seconds, 1) * 1000);
   const corpus: Corpus = { duration: DURATION, seeds: chosen };
   writeFileSync(CORPUS_FILE, `${JSON.stringify(corpus, null, 2)}\n`);
   out(`${chosen.length} of ${candidates.length} seeds run ${blocks} of ${all} blocks`);
@@ -49,7 +49,7 @@ async function main(): Promise<number> {
 }
 
 async function measure(first: number, count: number): Promise<readonly Candidate<CorpusSeed>[]> {
-  closeRealDoors();
+  blockRealIo();
   const meter = new CoverageMeter(new URL("../../../", import.meta.url));
   await meter.start();
   const candidates: Candidate<CorpusSeed>[] = [];

@@ -10,7 +10,7 @@ type Wrapping = (handler: ServiceHandler) => ServiceHandler;
  * Stands before the control plane's Compute API and Placement, and compares the records before a request with those after it.
  * Both carry out a request before they give the control back, so that what differs is its doing.
  */
-export class DoorWatch {
+export class ApiWatch {
   readonly violations: Violation[] = [];
   readonly #store: () => Store | null;
 
@@ -45,14 +45,14 @@ export class DoorWatch {
       return handler(request);
     }
     const before = recordsOf(store, server);
-    const answering = handler(request);
+    const pending = handler(request);
     const after = recordsOf(store, server);
-    const answer = await answering;
-    if (answer.status >= 400 && before !== after) {
-      const what = `${request.method} ${request.path} ${request.body} was answered ${answer.status}, and changed ${before} to ${after}`;
+    const response = await pending;
+    if (response.status >= 400 && before !== after) {
+      const what = `${request.method} ${request.path} ${request.body} was answered ${response.status}, and changed ${before} to ${after}`;
       this.violations.push({ subject: server, what });
     }
-    return answer;
+    return response;
   };
 
   /** A write of Placement finds the generation that it names, and uses it up. */
@@ -61,19 +61,19 @@ export class DoorWatch {
     const named = store === null ? [] : generationsIn(request);
     const look = () => named.map((one) => (store === null ? null : generationOf(store, one)));
     const before = look();
-    const answering = handler(request);
+    const pending = handler(request);
     const after = look();
-    return Promise.resolve(answering).then((answer) => {
+    return Promise.resolve(pending).then((response) => {
       for (const [index, { table, uuid, generation }] of named.entries()) {
         const [found, left] = [before[index], after[index]];
         // What a provider has already is not written again.
-        const kept = left === found && found !== null && table === "placement_consumers";
-        if (answer.status < 300 && (found !== generation || kept)) {
-          const what = `${request.method} ${request.path} with generation ${generation} was answered ${answer.status}; it found ${found}, and left ${left}`;
+        const isUnchanged = left === found && found !== null && table === "placement_consumers";
+        if (response.status < 300 && (found !== generation || isUnchanged)) {
+          const what = `${request.method} ${request.path} with generation ${generation} was answered ${response.status}; it found ${found}, and left ${left}`;
           this.violations.push({ subject: uuid, what });
         }
       }
-      return answer;
+      return response;
     });
   };
 }

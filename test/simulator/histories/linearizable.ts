@@ -2,7 +2,7 @@
 export interface Act<S> {
   readonly invoked: number;
   /** Infinity: no answer came, and it may have been done, now or later, or not at all. */
-  readonly answered: number;
+  readonly completed: number;
   /** What it leaves behind. Undefined: in this state it cannot have had the answer that it had. */
   readonly apply: (state: S) => S | undefined;
   /** For people. */
@@ -17,7 +17,7 @@ interface World<S> {
 }
 
 /** Ways that are looked at together; where there are more, nothing is said of the record. */
-const MOST = 20_000;
+const MAX_WORLDS = 20_000;
 
 /**
  * Looks for an order of all acts, each at one moment between its beginning and its answer, that gives every one the answer that
@@ -44,7 +44,7 @@ export function firstUnexplained<S>(initial: S, acts: readonly Act<S>[]): Act<S>
       continue;
     }
     const all = reachable(worlds, open);
-    if (all.length > MOST) {
+    if (all.length > MAX_WORLDS) {
       return null;
     }
     worlds = all.filter(({ done }) => done.has(act)).map(({ state, done }) => ({ state, done: without(done, act) }));
@@ -60,7 +60,7 @@ function eventsOf<S>(acts: readonly Act<S>[]): readonly { readonly act: Act<S>; 
   return acts
     .flatMap((act) => [
       { at: act.invoked, act, ends: false },
-      ...(Number.isFinite(act.answered) ? [{ at: act.answered, act, ends: true }] : []),
+      ...(Number.isFinite(act.completed) ? [{ at: act.completed, act, ends: true }] : []),
     ])
     .sort((left, right) => left.at - right.at || Number(left.ends) - Number(right.ends));
 }
@@ -74,7 +74,7 @@ function reachable<S>(worlds: readonly World<S>[], open: ReadonlySet<Act<S>>): r
   for (const world of found.values()) {
     for (const act of open) {
       const state = world.done.has(act) ? undefined : act.apply(world.state);
-      if (state !== undefined && found.size <= MOST) {
+      if (state !== undefined && found.size <= MAX_WORLDS) {
         const next = { state, done: new Set([...world.done, act]) };
         const key = keyOf(next);
         found.set(key, found.get(key) ?? next);

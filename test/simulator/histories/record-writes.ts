@@ -9,8 +9,8 @@ import type { Ticks } from "./ticks.js";
 
 /** What agents compare and swap. */
 const WATCHED = ["host", "node", "taskState", "vmState", "status", "destCompute"] as const;
-const KEPT = [...WATCHED, "taskRequestId"] as const;
-type Watched = Partial<Readonly<Record<(typeof KEPT)[number], unknown>>>;
+const RECORDED_FIELDS = [...WATCHED, "taskRequestId"] as const;
+type Watched = Partial<Readonly<Record<(typeof RECORDED_FIELDS)[number], unknown>>>;
 
 /** A record as it was from one commit to the next. */
 interface Version {
@@ -25,11 +25,11 @@ interface Write {
   readonly leaves: Watched;
 }
 
-interface Answered {
+interface CompletedWrite {
   readonly write: Write;
   readonly invoked: number;
-  readonly answered: number;
-  readonly refused: boolean;
+  readonly completed: number;
+  readonly rejected: boolean;
   readonly what: string;
 }
 
@@ -40,13 +40,13 @@ interface Progress {
 }
 
 /** Errors by which the state of record says that it found something else than was expected. */
-const REFUSALS = /^(UnexpectedTaskState|UnexpectedDeletingTaskState|UnexpectedVmState|InvalidMigrationState)$/;
+const REJECTION_ERRORS = /^(UnexpectedTaskState|UnexpectedDeletingTaskState|UnexpectedVmState|InvalidMigrationState)$/;
 
 /** Compare-and-swap writes of agents, and every commit of the records that they are about. */
 export class RecordWrites {
   readonly #ticks: Ticks;
   readonly #versions = new Map<string, Version[]>();
-  readonly #writes = new Map<string, Answered[]>();
+  readonly #writes = new Map<string, CompletedWrite[]>();
   /** From when to when nobody listened: a control plane was killed, and the next one began. */
   readonly #gaps: { readonly from: number; to: number }[] = [{ from: 0, to: Number.POSITIVE_INFINITY }];
 
@@ -81,8 +81,8 @@ export class RecordWrites {
     const call: HostSession["call"] = async (method, params, options) => {
       const writes = writesOf(method, params);
       const invoked = this.#ticks.next();
-      const keep = (write: Write, refused: boolean) =>
-        this.#keep({ write, invoked, answered: this.#ticks.next(), refused, what: `${session.host}: ${method}` });
+      const keep = (write: Write, rejected: boolean) =>
+        this.#keep({ write, invoked, completed: this.#ticks.next(), rejected, what: `${session.host}: ${method}` });
       try {
         const result = await session.call(method, params, options);
         for (const write of writes) {
@@ -90,7 +90,7 @@ export class RecordWrites {
         }
         return result;
       } catch (error) {
-        for (const write of writes.filter(({ key }) => isRefused(error, key))) {
+        for (const write of writes.filter(({ key }) => isRejection(error, key))) {
           keep(write, true);
         }
         throw error;
@@ -137,25 +137,25 @@ export class RecordWrites {
     }
   }
 
-  #keep(answered: Answered): void {
-    const { key } = answered.write;
-    if (this.#gaps.some(({ from, to }) => answered.invoked < to && answered.answered > from)) {
+  #keep(completedWrite: CompletedWrite): void {
+    const { key } = completedWrite.write;
+    if (this.#gaps.some(({ from, to }) => completedWrite.invoked < to && completedWrite.completed > from)) {
       return;
     }
-    this.#writes.set(key, [...(this.#writes.get(key) ?? []), answered]);
+    this.#writes.set(key, [...(this.#writes.get(key) ?? []), completedWrite]);
   }
 }
 
-function isRefused(error: unknown, key: string): boolean {
+function isRejection(error: unknown, key: string): boolean {
   const { name = "", data } = error instanceof Error ? (error as Error & { readonly data?: { reason?: unknown } }) : {};
   const isMigration = name === "InvalidMigrationState";
-  const told = REFUSALS.test(name) || (name === "ObjectActionError" && data?.reason === "host changed");
-  return told && isMigration === key.startsWith("migration");
+  const isConflict = REJECTION_ERRORS.test(name) || (name === "ObjectActionError" && data?.reason === "host changed");
+  return isConflict && isMigration === key.startsWith("migration");
 }
 
 function watched(record: Instance | Migration): Watched {
   const found: Readonly<Record<string, unknown>> = { ...record };
-  return Object.fromEntries(KEPT.flatMap((name) => (name in found ? [[name, found[name]]] : [])));
+  return Object.fromEntries(RECORDED_FIELDS.flatMap((name) => (name in found ? [[name, found[name]]] : [])));
 }
 
 interface InstanceWrite {
@@ -207,36 +207,41 @@ function migrationWrite({ id, changes, expectedStatus }: MigrationWrite): readon
 }
 
 function writeOf(key: string, changes: object, expects: Write["expects"]): readonly Write[] {
-  const given = new Map(Object.entries(changes));
-  const leaves = Object.fromEntries(WATCHED.filter((name) => given.has(name)).map((name) => [name, given.get(name)]));
+  const changedFields = new Map(Object.entries(changes));
+  const leaves = Object.fromEntries(
+    WATCHED.filter((name) => changedFields.has(name)).map((name) => [name, changedFields.get(name)]),
+  );
   return Object.keys(leaves).length === 0 ? [] : [{ key, expects, leaves }];
 }
 
 /** Commits are moments whose order is known; each is one write's at most. */
-function actsOf(versions: readonly Version[], writes: readonly Answered[]): readonly Act<Progress>[] {
+function actsOf(versions: readonly Version[], writes: readonly CompletedWrite[]): readonly Act<Progress>[] {
   const commits = versions.map(({ tick, record }, commit) => ({
     invoked: tick,
-    answered: tick,
+    completed: tick,
     apply: (state: Progress) => (state.commit === commit - 1 ? { commit, claimed: false } : undefined),
     what: `commit ${commit}: ${JSON.stringify(record)}`,
   }));
-  return [...commits, ...writes.map((answered) => actOf(versions, answered))];
+  return [...commits, ...writes.map((completedWrite) => actOf(versions, completedWrite))];
 }
 
-function actOf(versions: readonly Version[], { write, invoked, answered, refused, what }: Answered): Act<Progress> {
+function actOf(
+  versions: readonly Version[],
+  { write, invoked, completed, rejected, what }: CompletedWrite,
+): Act<Progress> {
   const { expects, leaves } = write;
-  const told = `${what} ${JSON.stringify(leaves)} was ${refused ? "refused" : "carried out"}`;
+  const summary = `${what} ${JSON.stringify(leaves)} was ${rejected ? "refused" : "carried out"}`;
   return {
     invoked,
-    answered,
-    what: `${told}, and the record was ${showSpan(versions, invoked, answered)}`,
+    completed,
+    what: `${summary}, and the record was ${showSpan(versions, invoked, completed)}`,
     apply: (state) => {
       const now = versions[state.commit];
       const before = versions[state.commit - 1];
       if (now === undefined) {
         return undefined;
       }
-      if (refused) {
+      if (rejected) {
         return expects(now.record) ? undefined : state;
       }
       const wrote = !state.claimed && now.tick > invoked && before !== undefined && expects(before.record);
@@ -250,8 +255,8 @@ function isLeft(record: Watched, leaves: Watched): boolean {
 }
 
 /** The record at the beginning, and after each commit until the answer. */
-function showSpan(versions: readonly Version[], invoked: number, answered: number): string {
+function showSpan(versions: readonly Version[], invoked: number, completed: number): string {
   const first = versions.findLastIndex(({ tick }) => tick < invoked);
-  const seen = versions.filter(({ tick }, index) => index >= first && tick < answered);
-  return seen.map(({ record }) => JSON.stringify(record)).join(" → ");
+  const observed = versions.filter(({ tick }, index) => index >= first && tick < completed);
+  return observed.map(({ record }) => JSON.stringify(record)).join(" → ");
 }

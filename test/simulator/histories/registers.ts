@@ -13,23 +13,23 @@ export class Registers {
   >();
 
   /** What was refused was not done. */
-  wrote(subject: string, name: string, value: unknown, { invoked, answered, outcome }: Moments): void {
+  wrote(subject: string, name: string, value: unknown, { invoked, completed, outcome }: Moments): void {
     if (outcome !== "refused") {
       const content = JSON.stringify(value);
       this.#of(subject, name).push({
         invoked,
-        answered: outcome === "unknown" ? Number.POSITIVE_INFINITY : answered,
+        completed: outcome === "unknown" ? Number.POSITIVE_INFINITY : completed,
         apply: () => content,
         what: `was set to ${content}`,
       });
     }
   }
 
-  read(subject: string, name: string, value: unknown, { invoked, answered }: Omit<Moments, "outcome">): void {
+  read(subject: string, name: string, value: unknown, { invoked, completed }: Omit<Moments, "outcome">): void {
     const content = JSON.stringify(value);
     this.#of(subject, name).push({
       invoked,
-      answered,
+      completed,
       apply: (state) => (state === null || state === content ? content : undefined),
       what: `was found to be ${content}`,
     });
@@ -39,10 +39,17 @@ export class Registers {
   violations(): readonly Violation[] {
     return [...this.#acts.values()].flatMap(({ subject, name, acts }) => {
       const wrong = firstUnexplained<Content>(null, acts);
-      const told = acts.filter((act) => wrong !== null && act.invoked <= wrong.answered).slice(-TOLD);
+      const recentActs = acts
+        .filter((act) => wrong !== null && act.invoked <= wrong.completed)
+        .slice(-MAX_REPORTED_ACTS);
       return wrong === null
         ? []
-        : [{ subject, what: `its ${name} ${wrong.what}, although it ${told.map(({ what }) => what).join(", ")}` }];
+        : [
+            {
+              subject,
+              what: `its ${name} ${wrong.what}, although it ${recentActs.map(({ what }) => what).join(", ")}`,
+            },
+          ];
     });
   }
 
@@ -56,9 +63,9 @@ export class Registers {
 
 export interface Moments {
   readonly invoked: number;
-  readonly answered: number;
+  readonly completed: number;
   readonly outcome: Outcome;
 }
 
 /** Acts that a violation tells, the last ones. */
-const TOLD = 8;
+const MAX_REPORTED_ACTS = 8;

@@ -1,11 +1,17 @@
-import { type Asked, askedOf, outcomeOf, type Sent, type Told } from "../../chaos/oracle/requests.js";
+import {
+  type ObservedResponse,
+  outcomeOf,
+  type Sent,
+  type ServerRequest,
+  toServerRequest,
+} from "../../chaos/oracle/requests.js";
 import type { Violation } from "../../chaos/violation.js";
 import { type Moments, Registers } from "./registers.js";
 import type { Ticks } from "./ticks.js";
 
 /** Sees every request of the people and its answer: what they were promised, and what they wrote and read when. */
 export class Witness {
-  readonly asked: Asked[] = [];
+  readonly requests: ServerRequest[] = [];
   readonly #ticks: Ticks;
   readonly #registers = new Registers();
 
@@ -14,44 +20,47 @@ export class Witness {
   }
 
   /** @returns what is told the answer */
-  asks(sent: Sent): (told: Told | null) => void {
+  onRequest(sent: Sent): (response: ObservedResponse | null) => void {
     const invoked = this.#ticks.next();
-    return (told) => {
-      const moments = { invoked, answered: this.#ticks.next(), outcome: outcomeOf(sent, told) };
-      const asked = askedOf(sent, told);
-      if (asked !== null) {
-        this.asked.push(asked);
+    return (response) => {
+      const moments = { invoked, completed: this.#ticks.next(), outcome: outcomeOf(sent, response) };
+      const serverRequest = toServerRequest(sent, response);
+      if (serverRequest !== null) {
+        this.requests.push(serverRequest);
       }
-      this.#wrote(sent, told, moments);
-      this.#read(sent, told, moments);
+      this.#wrote(sent, response, moments);
+      this.#read(sent, response, moments);
     };
   }
 
   /** How things are in the end, when nobody writes any more. */
   found(subject: string, values: Values): void {
     const invoked = this.#ticks.next();
-    this.#reads(subject, values, { invoked, answered: this.#ticks.next() });
+    this.#reads(subject, values, { invoked, completed: this.#ticks.next() });
   }
 
   unexplained(): readonly Violation[] {
     return this.#registers.violations();
   }
 
-  #wrote({ method, path, body }: Sent, told: Told | null, moments: Moments): void {
+  #wrote({ method, path, body }: Sent, response: ObservedResponse | null, moments: Moments): void {
     const [, subject = ""] = /^\/(?:servers|os-services)\/([0-9a-f-]{36})\b/.exec(path) ?? [];
     const values =
       method === "POST" && path === "/servers" ? createdWith(body) : method === "GET" ? {} : writtenBy(path, body);
-    const created = (told?.body as { readonly server?: { readonly id?: string } } | null | undefined)?.server?.id;
+    const created = (response?.body as { readonly server?: { readonly id?: string } } | null | undefined)?.server?.id;
     for (const [name, value] of Object.entries(values)) {
       this.#registers.wrote(subject === "" ? (created ?? "") : subject, name, value, moments);
     }
   }
 
-  #read({ method, path }: Sent, told: Told | null, moments: Moments): void {
-    if (method !== "GET" || told?.status !== 200) {
+  #read({ method, path }: Sent, response: ObservedResponse | null, moments: Moments): void {
+    if (method !== "GET" || response?.status !== 200) {
       return;
     }
-    const { servers = [], services = [] } = told.body as { servers?: readonly Shown[]; services?: readonly Shown[] };
+    const { servers = [], services = [] } = response.body as {
+      servers?: readonly ResourceView[];
+      services?: readonly ResourceView[];
+    };
     for (const server of path.startsWith("/servers/detail") ? servers : []) {
       this.#reads(server.id, serverValues(server), moments);
     }
@@ -70,7 +79,7 @@ export class Witness {
 type Values = Readonly<Record<string, unknown>>;
 
 /** A server or a service as the API shows it. */
-interface Shown extends Values {
+interface ResourceView extends Values {
   readonly id: string;
 }
 

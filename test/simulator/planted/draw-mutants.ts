@@ -37,18 +37,21 @@ export function drawMutants(root: URL, count: number, seed: string): readonly Dr
 }
 
 /** What is only said to others: nothing hangs on it. */
-const TOLD = /^without (requestId|request_id)\b/;
+const REPORTING_ONLY = /^without (requestId|request_id)\b/;
 
 function mutationsOf(path: string, text: string): DrawnMutation[] {
   const lines = text.split("\n");
-  const mayHave = KINDS.some(([, files, says]) => files.test(path) && says.test(text)) || text.includes("stepList");
+  const mayHave =
+    KINDS.some(([, files, pattern]) => files.test(path) && pattern.test(text)) || text.includes("stepList");
   if (!mayHave) {
     return [];
   }
-  const told = findMutations(path, text).filter(({ operator, change }) => operator !== "string" && !TOLD.test(change));
-  const ofLines = told.flatMap((mutation) => {
+  const candidates = findMutations(path, text).filter(
+    ({ operator, change }) => operator !== "string" && !REPORTING_ONLY.test(change),
+  );
+  const ofLines = candidates.flatMap((mutation) => {
     const line = lines[mutation.line - 1] ?? "";
-    const [kind] = KINDS.find(([, files, says]) => files.test(path) && says.test(line)) ?? [];
+    const [kind] = KINDS.find(([, files, pattern]) => files.test(path) && pattern.test(line)) ?? [];
     return kind === undefined ? [] : [{ ...mutation, kind }];
   });
   return [...ofLines, ...findStepOrders(path, text).map((mutation) => ({ ...mutation, kind: "order" as const }))];

@@ -72,13 +72,13 @@ export class Hunt {
       this.seeds += 1;
       if (sighting !== null) {
         this.#dismiss(worker);
-        await this.#judge(sighting);
+        await this.#check(sighting);
         worker = this.#start(this.#wrong);
       }
     }
   }
 
-  async #judge(sighting: Sighting): Promise<void> {
+  async #check(sighting: Sighting): Promise<void> {
     const healthy = { quirks: [] };
     const worker = this.#start(healthy);
     const without = await this.#look(worker, sighting.seed, healthy);

@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
 import { PROFILES } from "../draw-plan.js";
-import { positive, whole } from "../options.js";
+import { parseInteger, positive } from "../options.js";
 import type { HuntOptions } from "./hunt.js";
 
 export const USAGE = `npm run simulate planted -- [--only NAME]... [--minutes M] [--mutants COUNT] [--draw TEXT]
@@ -54,15 +54,15 @@ export function readPlantedOptions(args: readonly string[], cores: number): Plan
   if (PROFILES[profile] === undefined) {
     throw new Error(`--profile ${profile}: expected ${Object.keys(PROFILES).join(", ")}`);
   }
-  const jobs = values.jobs === undefined ? Math.min(8, cores) : whole("jobs", values.jobs, 1);
+  const jobs = values.jobs === undefined ? Math.min(8, cores) : parseInteger("jobs", values.jobs, 1);
   const duration = Math.round(positive("hours", values.hours) * 3_600_000);
   return {
     only: values.only,
-    mutants: whole("mutants", values.mutants, 0),
+    mutants: parseInteger("mutants", values.mutants, 0),
     draw: values.draw,
     hunt: {
       each: { duration, profile, shrink: false, out: tmpdir() },
-      seed: whole("seed", values.seed, 0),
+      seed: parseInteger("seed", values.seed, 0),
       jobs,
       limit: positive("minutes", values.minutes) * 60_000 * jobs,
     },

@@ -64,11 +64,11 @@ export class AuditWorld {
       const path = request.url.slice(ROOT.length);
       this.sent.push(`${request.method} ${path}`);
       const fate = await this.meddle(request.method, path);
-      const answer = await this.#route(request, path);
+      const response = await this.#route(request, path);
       if (fate === "lose") {
         throw new HttpConnectFailure(request.url, "ECONNRESET");
       }
-      return answer;
+      return response;
     },
     close: async () => undefined,
   };
@@ -212,7 +212,7 @@ export class AuditWorld {
 
   /** An administrator's request to Placement. @throws for other than success */
   async ask(method: HttpRequest["method"], path: string, body?: unknown, version = 39): Promise<Json> {
-    const answer = await this.placement.send(
+    const response = await this.placement.send(
       {
         method,
         headers: {
@@ -224,10 +224,10 @@ export class AuditWorld {
       },
       path,
     );
-    if (answer.status >= 300) {
-      throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    if (response.status >= 300) {
+      throw new Error(`${method} ${path}: ${response.status} ${response.body}`);
     }
-    return answer.body === "" ? {} : JSON.parse(answer.body);
+    return response.body === "" ? {} : JSON.parse(response.body);
   }
 
   /** An active server; nothing is allocated yet. */
@@ -288,12 +288,12 @@ export class AuditWorld {
 
   /** Consumers with all that Placement tells of them, generations aside. */
   async consumers(uuids: Iterable<string>): Promise<Record<string, unknown>> {
-    const told = [...uuids].map(async (uuid) => {
+    const entries = [...uuids].map(async (uuid) => {
       const { consumer_generation, allocations, ...owner } = await this.ask("GET", `/allocations/${uuid}`);
       const held = Object.entries(allocations as Record<string, { resources: unknown }>);
       return [uuid, { ...owner, held: Object.fromEntries(held.map(([each, { resources }]) => [each, resources])) }];
     });
-    return Object.fromEntries(await Promise.all(told));
+    return Object.fromEntries(await Promise.all(entries));
   }
 
   /** All of Placement: providers and consumers, generations aside. */

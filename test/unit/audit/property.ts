@@ -41,10 +41,10 @@ export async function holds({ faults, healthy }: Planting, placement?: SomePlace
   const done = await applyPlan(client, plan, { undo: false });
   expect(done.filter(({ outcome }) => outcome.state !== "done")).toEqual([]);
   expect(await world.found()).toEqual([]);
-  const mended = await world.everything();
+  const repaired = await world.everything();
   const again = await applyPlan(client, plan, { undo: false });
   expect(again.filter(({ outcome }) => outcome.state !== "already")).toEqual([]);
-  expect(await world.everything()).toEqual(mended);
+  expect(await world.everything()).toEqual(repaired);
 
   const undone = await applyPlan(client, plan, { undo: true });
   expect(undone.filter(({ outcome }) => outcome.state !== "done")).toEqual([]);

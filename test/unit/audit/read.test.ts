@@ -32,10 +32,10 @@ describe("reading a cloud", () => {
 
   it("begins anew when the last of a page was deleted before the next page was asked for", async () => {
     const ids = ["a", "b", "c", "d"];
-    let asked = 0;
+    let requestCount = 0;
     const client = pages(ids, () => {
-      asked += 1;
-      if (asked === 1) {
+      requestCount += 1;
+      if (requestCount === 1) {
         queueMicrotask(() => ids.splice(1, 1));
       }
     });
@@ -52,16 +52,16 @@ describe("reading a cloud", () => {
     }
     await world.cloud();
     world.sent.length = 0;
-    const told: string[] = [];
-    const { findings, seen } = await world.audit({
-      onProgress: (what, done, total) => told.push(`${what} ${done}/${total}`),
+    const progress: string[] = [];
+    const { findings, seen: counts } = await world.audit({
+      onProgress: (what, done, total) => progress.push(`${what} ${done}/${total}`),
     });
     expect(findings).toEqual([]);
-    expect(seen).toEqual({ servers: 20, notJudged: 0, providers: 3, consumers: 20 });
+    expect(counts).toEqual({ servers: 20, notJudged: 0, providers: 3, consumers: 20 });
     // Servers, migrations, nodes, services, providers, three traits, two for each provider, the sums of one owner.
     expect(world.sent).toHaveLength(4 + 4 + 2 * 3 + 1);
     expect(world.sent.every((line) => line.startsWith("GET "))).toBe(true);
-    expect(told).toContain("resource providers 3/3");
+    expect(progress).toContain("resource providers 3/3");
   });
 
   it("asks for the owners of single consumers only where sums differ, and for all when it is to be thorough", async () => {

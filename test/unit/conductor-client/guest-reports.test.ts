@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 
 const newLink = () => ({ open: true, send: (message: object) => void sent.push(message as (typeof sent)[number]) });
-const told = () => sent.map(({ params }) => params.hosts);
+const getReports = () => sent.map(({ params }) => params.hosts);
 
 it("nothing is sent before somebody looks, nor afterwards", async () => {
   const link = newLink();
@@ -44,7 +44,7 @@ it("nothing is sent on a link that has ended, and on the next one not before it 
   reports.watched(true, next);
   reports.changed("two");
   await runtime.advance(1_000);
-  expect(told()).toEqual([["two"]]);
+  expect(getReports()).toEqual([["two"]]);
 });
 
 it("of many hosts a message names a thousand at most", async () => {
@@ -53,5 +53,5 @@ it("of many hosts a message names a thousand at most", async () => {
     reports.changed(`host${host}`);
   }
   await runtime.advance(1_000);
-  expect(told().map((hosts) => hosts.length)).toEqual([1_000, 1_000, 500]);
+  expect(getReports().map((hosts) => hosts.length)).toEqual([1_000, 1_000, 500]);
 });

@@ -13,14 +13,14 @@ const HELD: LeaseHolder = {
 
 /** Asks until it has the lease. @returns the boots that it said to be dead */
 async function acquired(holder: LeaseHolder): Promise<readonly (string | undefined)[]> {
-  const asked: (string | undefined)[] = [];
+  const deadBoots: (string | undefined)[] = [];
   await new HostLease("h1", world).acquire(async (dead) => {
-    asked.push(dead);
+    deadBoots.push(dead);
     if (dead !== holder.bootId) {
       throw new HostLeaseHeld("h1 is held", { ...holder });
     }
   });
-  return asked;
+  return deadBoots;
 }
 
 it("takes at once what its own process held in a life before, with which it shares the pid", async () => {

@@ -5,10 +5,13 @@ import { Outgoing, WAITING_METHODS } from "../../../src/conductor-client/outgoin
 
 function outgoing() {
   const sent: unknown[] = [];
-  const turns: (() => void)[] = [];
-  const out = new Outgoing({ send: (text) => sent.push(JSON.parse(text)), afterTurn: (action) => turns.push(action) });
+  const tickActions: (() => void)[] = [];
+  const out = new Outgoing({
+    send: (text) => sent.push(JSON.parse(text)),
+    afterTurn: (action) => tickActions.push(action),
+  });
   const endTurn = () => {
-    for (const action of turns.splice(0)) {
+    for (const action of tickActions.splice(0)) {
       action();
     }
   };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MessagingTimeout, ServiceNotFound } from "../../../src/conductor-client/errors.js";
-import type { RefusedReport } from "../../../src/conductor-client/methods/session.js";
+import type { RejectedReport } from "../../../src/conductor-client/methods/session.js";
 import { StateReports } from "../../../src/conductor-client/state-reports.js";
 import { encodeError } from "../../../src/conductor-client/wire/error-codec.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
@@ -9,10 +9,11 @@ import { createVirtualRuntime } from "../../../src/simulation/create-virtual-run
 function begin() {
   const runtime = createVirtualRuntime({ seed: 1 });
   const sent: { readonly services: readonly number[]; readonly timeout: number | undefined }[] = [];
-  const answers: { resolve: (refused: readonly RefusedReport[]) => void; reject: (error: Error) => void }[] = [];
+  const pendingReplies: { resolve: (rejected: readonly RejectedReport[]) => void; reject: (error: Error) => void }[] =
+    [];
   const reports = new StateReports(runtime.timers, (params, { timeout }) => {
     sent.push({ services: params.reports.map(({ service }) => service), timeout });
-    return new Promise((resolve, reject) => answers.push({ resolve, reject }));
+    return new Promise((resolve, reject) => pendingReplies.push({ resolve, reject }));
   });
   const settled: string[] = [];
   const add = (service: number, more: { boot?: string; signal?: AbortSignal } = {}) => {
@@ -23,11 +24,11 @@ function begin() {
       (error: Error) => settled.push(`${service} ${error.name}`),
     );
   };
-  return { ...runtime, reports, sent, answers, settled, add };
+  return { ...runtime, reports, sent, answers: pendingReplies, settled, add };
 }
 
 test("those of half a second are one call, and each is refused by itself", async () => {
-  const { add, advance, sent, answers, settled } = begin();
+  const { add, advance, sent, answers: pendingReplies, settled } = begin();
   add(1);
   await advance(300);
   add(2);
@@ -36,27 +37,27 @@ test("those of half a second are one call, and each is refused by itself", async
   expect(sent).toEqual([]);
   await advance(1);
   expect(sent).toEqual([{ services: [1, 2, 3], timeout: 10_000 }]);
-  answers[0]?.resolve([{ at: 1, error: encodeError(new ServiceNotFound("service 2 was not found")) }]);
+  pendingReplies[0]?.resolve([{ at: 1, error: encodeError(new ServiceNotFound("service 2 was not found")) }]);
   await advance(0);
   expect(settled.sort()).toEqual(["1 arrived", "2 ServiceNotFound", "3 arrived"]);
 });
 
 test("a full call goes at once, the rest at the end, and all of one that fails fail", async () => {
-  const { add, advance, reports, sent, answers, settled } = begin();
+  const { add, advance, reports, sent, answers: pendingReplies, settled } = begin();
   for (let service = 0; service < 502; service += 1) {
     add(service);
   }
   expect(sent.map(({ services }) => services.length)).toEqual([500]);
   reports.flush();
   expect(sent.map(({ services }) => services.length)).toEqual([500, 2]);
-  answers[1]?.reject(new MessagingTimeout("no answer"));
+  pendingReplies[1]?.reject(new MessagingTimeout("no answer"));
   await advance(1_000);
   expect(settled.sort()).toEqual(["500 MessagingTimeout", "501 MessagingTimeout"]);
   expect(sent).toHaveLength(2);
 });
 
 test("a boot that has ended hears nothing any more, before and after its report has gone; the next boot does", async () => {
-  const { add, advance, reports, sent, answers, settled } = begin();
+  const { add, advance, reports, sent, answers: pendingReplies, settled } = begin();
   add(1);
   await advance(500);
   add(1);
@@ -65,8 +66,8 @@ test("a boot that has ended hears nothing any more, before and after its report 
   reports.dropAll({ host: "h1" });
   await advance(500);
   expect(sent.map(({ services }) => services)).toEqual([[1], [1, 2]]);
-  answers[0]?.resolve([]);
-  answers[1]?.resolve([]);
+  pendingReplies[0]?.resolve([]);
+  pendingReplies[1]?.resolve([]);
   await advance(0);
   expect(settled).toEqual(["1 arrived", "2 arrived"]);
 });

@@ -40,9 +40,9 @@ async function join(url: string, listener: Listener, ca?: string): Promise<strin
   const limits = { timeout: 10_000, signal: new AbortController().signal };
   try {
     const socket = await openSocket(`${url}/conductor`, "token", agentOf(listener, ca), limits);
-    const heard = await new Promise<string>((resolve) => socket.onMessage(resolve));
+    const firstMessage = await new Promise<string>((resolve) => socket.onMessage(resolve));
     socket.terminate();
-    return heard;
+    return firstMessage;
   } catch (error) {
     return String(error);
   }
@@ -93,8 +93,8 @@ describe("a control plane behind TLS", () => {
     expect(await join(plain.replace("http", "ws"), listener)).toMatch(
       /at ws:\S+: that port speaks TLS: name it by wss:\S+, with its CA in \[conductor\] cafile/,
     );
-    const answer = await agentOf(listener).http.request({ method: "GET", url: `${plain}/api` });
-    expect([answer.status, answer.body]).toEqual([400, expect.stringContaining("speaks TLS")]);
+    const response = await agentOf(listener).http.request({ method: "GET", url: `${plain}/api` });
+    expect([response.status, response.body]).toEqual([400, expect.stringContaining("speaks TLS")]);
   });
 
   it("ends although a client keeps silent, another speaks no protocol, and a third stops in its handshake", async () => {

@@ -29,7 +29,7 @@ async function compile(
 
 const compileText = (text: string) => compile({ "/nova.conf": text });
 
-async function refusal(text: string): Promise<ConfigFileValueError> {
+async function getConfigError(text: string): Promise<ConfigFileValueError> {
   try {
     await compileText(text);
   } catch (error) {
@@ -140,7 +140,9 @@ describe("references", () => {
   });
 
   it("that lead nowhere or in a circle are wrong values", async () => {
-    const { problems } = await refusal("[DEFAULT]\nhost = $nobody\nmy_ip = $my_ip\nstate_path = $scheduler.nothing\n");
+    const { problems } = await getConfigError(
+      "[DEFAULT]\nhost = $nobody\nmy_ip = $my_ip\nstate_path = $scheduler.nothing\n",
+    );
     expect(problems.map(({ origin, reason }) => [origin, reason])).toEqual([
       ["/nova.conf:2", "there is no option nobody in section [DEFAULT]"],
       ["/nova.conf:3", "[DEFAULT] my_ip refers to itself"],
@@ -151,7 +153,7 @@ describe("references", () => {
 
 describe("wrong values", () => {
   it("are all listed with file, line, option, what was found and what is allowed", async () => {
-    const error = await refusal(
+    const error = await getConfigError(
       "[DEFAULT]\nreport_interval = often\nrunning_deleted_instance_action = destroy\nperiodic_enable = maybe\n" +
         "cpu_allocation_ratio = -1\n[compute]\nreconcile_interval = 0\nmax_disk_devices_to_attach = 1.5\n",
     );
@@ -167,7 +169,7 @@ describe("wrong values", () => {
   });
 
   it("of secrets are not repeated", async () => {
-    const error = await refusal("[placement]\npassword = $nothing-hunter2\n");
+    const error = await getConfigError("[placement]\npassword = $nothing-hunter2\n");
     expect(error.message).toContain("password = ****");
     expect(error.message).not.toContain("hunter2");
   });
@@ -197,8 +199,8 @@ describe("what no table knows", () => {
   });
 
   it("is a warning on the command line as in a file, in sections of drivers too", async () => {
-    const given = ["fake_libvirt.vcpuss", "fake_libvrit.vcpus", "DEFAULT.report_intervall", "FAKE_LIBVIRT.vcpus"];
-    const commandLine = given.map((name) => {
+    const optionNames = ["fake_libvirt.vcpuss", "fake_libvrit.vcpus", "DEFAULT.report_intervall", "FAKE_LIBVIRT.vcpus"];
+    const commandLine = optionNames.map((name) => {
       const [section = "", option = ""] = name.split(".");
       return { section, option, value: "4", flag: `-o ${name}` };
     });
@@ -305,7 +307,7 @@ describe("upstream_quirks", () => {
   });
 
   it("refuses unknown names with the list", async () => {
-    const error = await refusal("[workarounds]\nupstream_quirks = forget-failed-strip,forget-everything\n");
+    const error = await getConfigError("[workarounds]\nupstream_quirks = forget-failed-strip,forget-everything\n");
     expect(error.message).toContain("forget-everything");
     for (const name of [...QUIRK_NAMES, ...Object.keys(RELEASES), "all"]) {
       expect(error.message).toContain(name);
@@ -332,15 +334,15 @@ describe("showConfig", () => {
     const first = compileNovaConfig(NO_SOURCES, PLACE);
     const lines = showConfig(first).map(({ section, option, value }) => `[${section}]\n${option} = ${value}\n`);
     const second = await compileText(lines.join(""));
-    const withoutEmptyTexts = (values: object) =>
+    const withoutEmptyStrings = (values: object) =>
       JSON.stringify(values, (_key, value) => (value === "" ? null : value));
-    expect(withoutEmptyTexts(second.config)).toBe(withoutEmptyTexts(first.config));
+    expect(withoutEmptyStrings(second.config)).toBe(withoutEmptyStrings(first.config));
   });
 });
 
 describe("[DEFAULT] host", () => {
   it.each(["../../escape", ".", "a b", "dev\u001bstack1"])("is not %j", async (host) => {
-    expect((await refusal(`[DEFAULT]\nhost = ${host}\n`)).message).toContain("expected a host name: 1 to 255");
+    expect((await getConfigError(`[DEFAULT]\nhost = ${host}\n`)).message).toContain("expected a host name: 1 to 255");
   });
 });
 

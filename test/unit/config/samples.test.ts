@@ -66,9 +66,12 @@ describe.each(samples)("config/%s", (name, table, changed) => {
 describe("the samples together", () => {
   it("document every option", async () => {
     const missing = async (files: readonly string[], table: SectionTable) => {
-      const texts = await Promise.all(files.map(sample));
-      const said = texts.flatMap((text) => [...documented(text), ...parseIni(text, "sample").assignments]);
-      const names = new Set(said.map(({ section, option }) => `[${section}] ${option}`));
+      const contents = await Promise.all(files.map(sample));
+      const documentedOptions = contents.flatMap((text) => [
+        ...documented(text),
+        ...parseIni(text, "sample").assignments,
+      ]);
+      const names = new Set(documentedOptions.map(({ section, option }) => `[${section}] ${option}`));
       return Object.entries(table)
         .flatMap(([section, options]) => Object.keys(options).map((option) => `[${section}] ${option}`))
         .filter((option) => !names.has(option));
@@ -84,12 +87,12 @@ describe("the samples together", () => {
       .replaceAll(/\n#\s+/g, " ");
     for (const [name, quirk] of Object.entries<Quirk>(QUIRKS)) {
       expect(text).toContain(`#   ${name} (${quirk.source}): `);
-      const told = table.slice(table.indexOf(` ${name} (`)).split(/ [a-z-]+ \((?:bug )?\d/)[1];
+      const quirkText = table.slice(table.indexOf(` ${name} (`)).split(/ [a-z-]+ \((?:bug )?\d/)[1];
       if (quirk.fixed !== undefined) {
-        expect(told, name).toContain(`before Nova ${quirk.fixed}.0`);
+        expect(quirkText, name).toContain(`before Nova ${quirk.fixed}.0`);
       }
       if (quirk.since !== undefined) {
-        expect(told, name).toContain(`Nova ${quirk.since}.0`);
+        expect(quirkText, name).toContain(`Nova ${quirk.since}.0`);
       }
     }
     for (const release of Object.keys(RELEASES)) {

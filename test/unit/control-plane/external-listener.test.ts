@@ -2,14 +2,14 @@
 import "prom-client";
 import { expect, it } from "vitest";
 import { connectToConductor } from "../../../src/conductor-client/connect-to-conductor.js";
-import { type OutsideDoor, openOutsideDoor } from "../../../src/control-plane/external-listener.js";
+import { type ExternalListener, openExternalListener } from "../../../src/control-plane/external-listener.js";
 import { openrc } from "../../../src/control-plane/identity/openrc.js";
 import { readClusterInfo } from "../../../src/control-plane/local/state-dir.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 import { DIRECTORY, openControlPlane } from "../../fixtures/world/control-plane.js";
 
 const runtime = () => createVirtualRuntime();
-const DOOR: OutsideDoor = {
+const LISTENER: ExternalListener = {
   address: "192.0.2.2",
   port: 8775,
   tls: { cert: "", key: "" },
@@ -21,7 +21,7 @@ const services = { "/api": async () => ({ status: 200, headers: {}, body: "serve
 
 it("is told by its name, and answers who asks by a name of its certificate or an address", async () => {
   const world = runtime();
-  const { url } = await openOutsideDoor(DOOR, { services }, world, (_mount, handler) => handler);
+  const { url } = await openExternalListener(LISTENER, { services }, world, (_mount, handler) => handler);
   expect(url).toBe("https://control.test:8775");
   const ask = async (host: string) => {
     const request = { method: "GET", url: "https://192.0.2.2:8775/api", headers: { host } } as const;
@@ -44,23 +44,23 @@ it("is told by its name, and answers who asks by a name of its certificate or an
 
 it("has the port that it had before when any will do, or another where that is taken", async () => {
   const world = runtime();
-  const any = { ...DOOR, port: 0, lastPort: 4711 };
-  const first = await openOutsideDoor(any, { services }, world, (_mount, handler) => handler);
+  const any = { ...LISTENER, port: 0, lastPort: 4711 };
+  const first = await openExternalListener(any, { services }, world, (_mount, handler) => handler);
   expect(first.url).toBe("https://control.test:4711");
-  const second = await openOutsideDoor(any, { services }, world, (_mount, handler) => handler);
+  const second = await openExternalListener(any, { services }, world, (_mount, handler) => handler);
   expect(second.url).not.toBe(first.url);
   await expect(
-    openOutsideDoor({ ...DOOR, port: 4711 }, { services }, world, (_mount, handler) => handler),
+    openExternalListener({ ...LISTENER, port: 4711 }, { services }, world, (_mount, handler) => handler),
   ).rejects.toThrow("4711");
 });
 
 it("tells agents of Placement and Image where they came in, and clients of the door for others", async () => {
   const world = runtime();
-  const outside = { ...DOOR, host: "192.0.2.2", cacert: "/cluster/tls/ca.pem" };
-  const { url, outsideUrl, stop } = await world.runUntil(openControlPlane({ runtime: world, outside }));
-  expect(outsideUrl).toBe("https://192.0.2.2:8775");
+  const externalListener = { ...LISTENER, host: "192.0.2.2", cacert: "/cluster/tls/ca.pem" };
+  const { url, externalUrl, stop } = await world.runUntil(openControlPlane({ runtime: world, externalListener }));
+  expect(externalUrl).toBe("https://192.0.2.2:8775");
   const joinToken = (await world.files.read(DIRECTORY.joinTokenFile)).trim();
-  const told = async (where: string) => {
+  const getEndpoints = async (where: string) => {
     const connection = connectToConductor({ url: where, joinToken, runtime: world });
     const session = connection.host("devstack1", { lease: false });
     const calls = [session.call("placement_access", {}), session.call("image_access", {})];
@@ -68,12 +68,12 @@ it("tells agents of Placement and Image where they came in, and clients of the d
     await world.runUntil(connection.close());
     return endpoints;
   };
-  expect(await told("wss://192.0.2.2:8775")).toEqual([`${outsideUrl}/placement`, `${outsideUrl}/image`]);
-  expect(await told(url)).toEqual([`${url}/placement`, `${url}/image`]);
+  expect(await getEndpoints("wss://192.0.2.2:8775")).toEqual([`${externalUrl}/placement`, `${externalUrl}/image`]);
+  expect(await getEndpoints(url)).toEqual([`${url}/placement`, `${url}/image`]);
   const clouds = await world.files.read(DIRECTORY.cloudsFile);
-  expect(clouds).toContain(`auth_url: "${outsideUrl}/identity/v3"`);
+  expect(clouds).toContain(`auth_url: "${externalUrl}/identity/v3"`);
   expect(openrc(clouds, "devstack")).toContain("export OS_CACERT=/cluster/tls/ca.pem");
-  expect(await readClusterInfo(world.files, DIRECTORY)).toMatchObject({ url, outside: outsideUrl });
+  expect(await readClusterInfo(world.files, DIRECTORY)).toMatchObject({ url, outside: externalUrl });
   // The metrics are not for others: they need no token.
   const metrics = async (where: string) =>
     (await world.runUntil(world.http.request({ method: "GET", url: `${where}/metrics` }))).status;

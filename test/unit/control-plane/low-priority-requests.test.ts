@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isPatient } from "../../../src/control-plane/low-priority-requests.js";
+import { isLowPriority } from "../../../src/control-plane/low-priority-requests.js";
 
 test.each([
   ["GET", "/placement", "/allocations/c0ffee", false],
@@ -14,5 +14,5 @@ test.each([
   ["POST", "/compute", "/v2.1/servers", true],
   ["GET", "/image", "/v2/images/c0ffee", true],
 ])("%s %s%s waits for what agents say: %s", (method, mount, path, waits) => {
-  expect(isPatient({ method, path }, mount)).toBe(waits);
+  expect(isLowPriority({ method, path }, mount)).toBe(waits);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Turns } from "../../../src/control-plane/time-slices.js";
+import { EventLoopTicks } from "../../../src/control-plane/time-slices.js";
 
 test("others are due after 20 ms of work, and again after 20 ms more", async () => {
   let now = 0;
@@ -10,12 +10,12 @@ test("others are due after 20 ms of work, and again after 20 ms more", async () 
       now += 1_000;
     },
   };
-  const turns = new Turns({ clock: { monotonic: () => now }, timers });
+  const ticks = new EventLoopTicks({ clock: { monotonic: () => now }, timers });
   const due: boolean[] = [];
   for (let step = 0; step < 6; step += 1) {
-    due.push(turns.due);
-    if (turns.due) {
-      await turns.give();
+    due.push(ticks.due);
+    if (ticks.due) {
+      await ticks.give();
     }
     now += 8;
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { commandBlocks } from "../../docs/support/command-blocks.js";
 
-function textsOf(markdown: string): readonly string[] {
+function extractBlocks(markdown: string): readonly string[] {
   return commandBlocks("page.md", markdown).map(({ text }) => text);
 }
 
@@ -30,7 +30,7 @@ npm start
 import openstack
 \`\`\`
 `;
-    expect(textsOf(markdown)).toEqual([
+    expect(extractBlocks(markdown)).toEqual([
       "openstack server list\n# a comment",
       "anything",
       "OS_CLOUD=devstack openstack server list",

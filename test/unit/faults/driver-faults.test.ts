@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { DRIVER_POINTS, driverFaults } from "../../../src/faults/driver-faults.js";
-import { faultTable, parseKnob } from "../../../src/faults/fault-rules.js";
+import { faultTable, parseFaultRule } from "../../../src/faults/fault-rules.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import { FaultInjected } from "../../../src/faults/faults.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
@@ -11,7 +11,7 @@ import { contextOf, driverWith, instanceOf, spawnOptions } from "../virt/fixture
 
 const instance = instanceOf();
 
-async function setUp(knob: string) {
+async function setUp(faultRule: string) {
   const runtime = createVirtualRuntime();
   const faults = new FaultSet(runtime);
   const spawn = vi.fn(async () => {});
@@ -21,7 +21,7 @@ async function setUp(knob: string) {
     timeouts: { spawn: 60_000 },
     grace: 100,
   });
-  faults.set(parseKnob(knob, faultTable(DRIVER_POINTS)));
+  faults.set(parseFaultRule(faultRule, faultTable(DRIVER_POINTS)));
   const outcome = () =>
     host.spawn(instance, spawnOptions).then(
       () => "done",

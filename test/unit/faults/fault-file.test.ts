@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { areNoticed, clearFaults, FaultFile, readFaults, setFaults } from "../../../src/faults/fault-file.js";
-import { type FaultKnob, faultTable, parseKnob } from "../../../src/faults/fault-rules.js";
+import { type FaultRule, faultTable, parseFaultRule } from "../../../src/faults/fault-rules.js";
 import { type Bench, benches } from "../runtime/both-runtimes.js";
 
 const TABLE = faultTable([
   { point: "driver.spawn", kinds: ["fail", "hang"] },
   { point: "driver.destroy", kinds: ["fail"] },
 ]);
-const knob = (text: string): FaultKnob => parseKnob(text, TABLE);
+const toFaultRule = (text: string): FaultRule => parseFaultRule(text, TABLE);
 
 describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
   let bench: Bench;
@@ -21,14 +21,14 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
     agents.push(file);
     return file;
   };
-  const set = (...texts: string[]) => setFaults(folder, texts.map(knob), bench.runtime);
+  const set = (...rules: string[]) => setFaults(folder, rules.map(toFaultRule), bench.runtime);
   /** Resolves when the agent's faults have changed so that `seen`: it may also hear of an older change. */
-  const heard = (file: FaultFile, change: () => Promise<unknown>, seen: (points: string[]) => boolean) =>
+  const waitForChange = (file: FaultFile, change: () => Promise<unknown>, isExpected: (points: string[]) => boolean) =>
     bench.run(
       (async () => {
         const changed = new Promise<void>((resolve) => {
           const stop = file.faults.onChange(() => {
-            if (seen(file.faults.faults.map(({ point, times }) => `${point} ${times}`))) {
+            if (isExpected(file.faults.faults.map(({ point, times }) => `${point} ${times}`))) {
               stop();
               resolve();
             }
@@ -63,33 +63,33 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
       read.push(path);
       return files.readIfPresent(path);
     };
-    let heard: (names?: readonly string[]) => void = () => undefined;
+    let notifyWatcher: (names?: readonly string[]) => void = () => undefined;
     const followed = {
       readIfPresent,
       makeFolder: (path: string) => files.makeFolder(path),
       write: (path: string, text: string) => files.write(path, text),
-      watch: (_folder: string, listener: typeof heard) => {
-        heard = listener;
+      watch: (_folder: string, listener: typeof notifyWatcher) => {
+        notifyWatcher = listener;
         return () => undefined;
       },
     };
-    const doors = { ...bench.runtime, files: followed as unknown as typeof files };
-    const file = new FaultFile(folder, TABLE, doors);
+    const deps = { ...bench.runtime, files: followed as unknown as typeof files };
+    const file = new FaultFile(folder, TABLE, deps);
     await bench.run(file.open());
     agents.push(file);
     read.length = 0;
-    heard(["compute_id"]);
-    heard(["faults-used.json"]);
+    notifyWatcher(["compute_id"]);
+    notifyWatcher(["faults-used.json"]);
     await bench.run(file.close());
     expect(read).toEqual([]);
     expect(await files.list(folder)).toEqual([]);
-    const next = new FaultFile(folder, TABLE, doors);
+    const next = new FaultFile(folder, TABLE, deps);
     await bench.run(next.open());
     agents.push(next);
     await set("driver.spawn=fail");
     for (const names of [["compute_id", "faults.json"], undefined]) {
       read.length = 0;
-      heard(names);
+      notifyWatcher(names);
       await bench.run(bench.runtime.timers.sleep(0));
       expect(read).not.toEqual([]);
     }
@@ -98,7 +98,7 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
   it("what is set and cleared while it runs is heard of, and noticed", async () => {
     const file = await agent();
     let ids: readonly string[] = [];
-    await heard(
+    await waitForChange(
       file,
       async () => {
         ids = await set("driver.spawn=fail", "driver.destroy=fail:2");
@@ -111,7 +111,7 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
     expect(await areNoticed(folder, [...ids, "other"], bench.runtime)).toBe(false);
 
     const next = await agent();
-    await heard(
+    await waitForChange(
       next,
       () => clearFaults(folder, ["driver.spawn"], bench.runtime),
       (points) => points.length === 1,
@@ -132,13 +132,13 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
       { point: "driver.spawn", times: 1, used: 1 },
       { point: "driver.destroy", times: 3, used: 1 },
     ]);
-    await heard(
+    await waitForChange(
       second,
       () => set("driver.destroy=fail:once"),
       (points) => points.includes("driver.destroy 1"),
     );
     expect(second.faults.peek("driver.spawn")).toBeUndefined();
-    await heard(
+    await waitForChange(
       second,
       () => set("driver.spawn=fail:once"),
       () => second.faults.peek("driver.spawn") !== undefined,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createFaultDoors, DOOR_POINTS } from "../../../src/faults/fault-injection.js";
-import { faultTable, parseKnob } from "../../../src/faults/fault-rules.js";
+import { createFaultyRuntime, RUNTIME_FAULT_POINTS } from "../../../src/faults/fault-injection.js";
+import { faultTable, parseFaultRule } from "../../../src/faults/fault-rules.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import { HttpConnectFailure, type HttpRequest, HttpTimeout } from "../../../src/runtime/http.js";
 import type { Socket } from "../../../src/runtime/socket.js";
@@ -17,17 +17,17 @@ function request(changes: Partial<HttpRequest> = {}): HttpRequest {
   };
 }
 
-function setUp(...knobs: readonly string[]) {
+function setUp(...faultRules: readonly string[]) {
   const runtime = createVirtualRuntime();
   const faults = new FaultSet(runtime);
   const sent: HttpRequest[] = [];
   const sockets: { readonly socket: Socket; broken: boolean; close: () => void }[] = [];
-  const doors = createFaultDoors(
+  const faultyRuntime = createFaultyRuntime(
     {
       ...runtime,
       http: {
-        request: async (given) => {
-          sent.push(given);
+        request: async (received) => {
+          sent.push(received);
           return { status: 204, headers: {}, body: "" };
         },
         close: async () => {},
@@ -53,10 +53,10 @@ function setUp(...knobs: readonly string[]) {
     },
     faults,
   );
-  for (const text of knobs) {
-    faults.set(parseKnob(text, faultTable(DOOR_POINTS)));
+  for (const text of faultRules) {
+    faults.set(parseFaultRule(text, faultTable(RUNTIME_FAULT_POINTS)));
   }
-  return { runtime, doors, faults, sent, sockets };
+  return { runtime, doors: faultyRuntime, faults, sent, sockets };
 }
 
 describe("Ironic as the faults make it", () => {
@@ -65,110 +65,110 @@ describe("Ironic as the faults make it", () => {
     request({ method: "PATCH", url: NODE, headers: { "x-openstack-ironic-api-version": "1.82" }, ...changes });
 
   test("a status is told as Ironic tells it: text in JSON in JSON", async () => {
-    const { doors, sent } = setUp("ironic.patch.nodes=409:once");
-    const { status, body } = await doors.http.request(ironic());
-    const told = JSON.parse(JSON.parse(body).error_message) as { faultstring: string };
-    expect([status, told.faultstring]).toEqual([409, expect.stringContaining("is locked by host")]);
-    expect((await doors.http.request(ironic())).status).toBe(204);
+    const { doors: faultyRuntime, sent } = setUp("ironic.patch.nodes=409:once");
+    const { status, body } = await faultyRuntime.http.request(ironic());
+    const ironicError = JSON.parse(JSON.parse(body).error_message) as { faultstring: string };
+    expect([status, ironicError.faultstring]).toEqual([409, expect.stringContaining("is locked by host")]);
+    expect((await faultyRuntime.http.request(ironic())).status).toBe(204);
     expect(sent).toHaveLength(1);
   });
 
   test("the last word of the path says what a request is about; Placement's requests are not Ironic's", async () => {
-    const { doors } = setUp("ironic.put.provision=refuse", "ironic.get=lose-answer");
+    const { doors: faultyRuntime } = setUp("ironic.put.provision=refuse", "ironic.get=lose-answer");
     const provision = ironic({ method: "PUT", url: `${NODE}/states/provision` });
-    await expect(doors.http.request(provision)).rejects.toThrow(HttpConnectFailure);
-    expect((await doors.http.request(ironic({ method: "PUT", url: `${NODE}/states/power` }))).status).toBe(204);
-    await expect(doors.http.request(ironic({ method: "GET" }))).rejects.toThrow(HttpConnectFailure);
-    expect((await doors.http.request(request({ method: "GET" }))).status).toBe(204);
+    await expect(faultyRuntime.http.request(provision)).rejects.toThrow(HttpConnectFailure);
+    expect((await faultyRuntime.http.request(ironic({ method: "PUT", url: `${NODE}/states/power` }))).status).toBe(204);
+    await expect(faultyRuntime.http.request(ironic({ method: "GET" }))).rejects.toThrow(HttpConnectFailure);
+    expect((await faultyRuntime.http.request(request({ method: "GET" }))).status).toBe(204);
   });
 });
 
 describe("9.4 Placement as the faults make it", () => {
   test("nothing set: requests go through", async () => {
-    const { doors, sent } = setUp();
-    expect(await doors.http.request(request())).toMatchObject({ status: 204 });
+    const { doors: faultyRuntime, sent } = setUp();
+    expect(await faultyRuntime.http.request(request())).toMatchObject({ status: 204 });
     expect(sent).toHaveLength(1);
   });
 
   test("409 four times, then it works; nothing was sent before", async () => {
-    const { doors, sent } = setUp("placement.put=409:4");
+    const { doors: faultyRuntime, sent } = setUp("placement.put=409:4");
     const statuses: number[] = [];
     for (let turn = 0; turn < 5; turn += 1) {
-      statuses.push((await doors.http.request(request())).status);
+      statuses.push((await faultyRuntime.http.request(request())).status);
     }
     expect(statuses).toEqual([409, 409, 409, 409, 204]);
     expect(sent).toHaveLength(1);
   });
 
   test("a conflict is one of generations, as Placement says it", async () => {
-    const { doors } = setUp("placement.put=409");
-    const { body } = await doors.http.request(request());
+    const { doors: faultyRuntime } = setUp("placement.put=409");
+    const { body } = await faultyRuntime.http.request(request());
     expect(JSON.parse(body)).toMatchObject({ errors: [{ status: 409, code: "placement.concurrent_update" }] });
   });
 
   test("a conflict of any request is for writes: Placement answers none to a read; one that is asked for by name comes", async () => {
-    const { doors } = setUp("placement=409:once", "placement.get.traits=409");
+    const { doors: faultyRuntime } = setUp("placement=409:once", "placement.get.traits=409");
     const statuses = [
-      await doors.http.request(request({ method: "GET" })),
-      await doors.http.request(request()),
-      await doors.http.request(request()),
-      await doors.http.request(request({ method: "GET", url: "http://127.0.0.1:8778/traits" })),
+      await faultyRuntime.http.request(request({ method: "GET" })),
+      await faultyRuntime.http.request(request()),
+      await faultyRuntime.http.request(request()),
+      await faultyRuntime.http.request(request({ method: "GET", url: "http://127.0.0.1:8778/traits" })),
     ].map(({ status }) => status);
     expect(statuses).toEqual([204, 409, 204, 409]);
   });
 
   test("other methods, and other services, are left alone", async () => {
-    const { doors } = setUp("placement.put=500", "placement.get=500");
-    expect(await doors.http.request(request({ method: "DELETE" }))).toMatchObject({ status: 204 });
-    expect(await doors.http.request(request({ headers: {} }))).toMatchObject({ status: 204 });
-    expect(await doors.http.request(request({ headers: { "openstack-api-version": "baremetal 1.80" } }))).toMatchObject(
-      {
-        status: 204,
-      },
-    );
+    const { doors: faultyRuntime } = setUp("placement.put=500", "placement.get=500");
+    expect(await faultyRuntime.http.request(request({ method: "DELETE" }))).toMatchObject({ status: 204 });
+    expect(await faultyRuntime.http.request(request({ headers: {} }))).toMatchObject({ status: 204 });
+    expect(
+      await faultyRuntime.http.request(request({ headers: { "openstack-api-version": "baremetal 1.80" } })),
+    ).toMatchObject({
+      status: 204,
+    });
   });
 
   test("a resource is that of the end of the path, and goes before the method, which goes before all", async () => {
-    const { doors } = setUp("placement=503", "placement.put=500", "placement.put.inventories=409:once");
+    const { doors: faultyRuntime } = setUp("placement=503", "placement.put=500", "placement.put.inventories=409:once");
     const url = `http://127.0.0.1:8778/resource_providers/${PROVIDER}/inventories`;
     const statuses = [
-      await doors.http.request(request()),
-      await doors.http.request(request({ url })),
-      await doors.http.request(request({ url })),
-      await doors.http.request(request({ method: "POST" })),
+      await faultyRuntime.http.request(request()),
+      await faultyRuntime.http.request(request({ url })),
+      await faultyRuntime.http.request(request({ url })),
+      await faultyRuntime.http.request(request({ method: "POST" })),
     ].map(({ status }) => status);
     expect(statuses).toEqual([500, 409, 500, 503]);
   });
 
   test("a lost answer: the server acted, the client hears nothing", async () => {
-    const { doors, sent } = setUp("placement.put=lose-answer:once");
-    await expect(doors.http.request(request())).rejects.toThrow(HttpConnectFailure);
+    const { doors: faultyRuntime, sent } = setUp("placement.put=lose-answer:once");
+    await expect(faultyRuntime.http.request(request())).rejects.toThrow(HttpConnectFailure);
     expect(sent).toHaveLength(1);
-    expect(await doors.http.request(request())).toMatchObject({ status: 204 });
+    expect(await faultyRuntime.http.request(request())).toMatchObject({ status: 204 });
   });
 
   test("refused: nothing was sent", async () => {
-    const { doors, sent } = setUp("placement=refuse");
-    await expect(doors.http.request(request())).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    const { doors: faultyRuntime, sent } = setUp("placement=refuse");
+    await expect(faultyRuntime.http.request(request())).rejects.toMatchObject({ code: "ECONNREFUSED" });
     expect(sent).toEqual([]);
   });
 
   test("slow: sent later, with what is left of the time; slower than the caller waits: HttpTimeout", async () => {
-    const { runtime, doors, sent } = setUp("placement.put=slow:2s");
-    const answered = doors.http.request(request({ timeout: 5_000 }));
+    const { runtime, doors: faultyRuntime, sent } = setUp("placement.put=slow:2s");
+    const pendingResponse = faultyRuntime.http.request(request({ timeout: 5_000 }));
     await runtime.advance(1_999);
     expect(sent).toEqual([]);
-    await runtime.runUntil(answered);
+    await runtime.runUntil(pendingResponse);
     expect(sent).toMatchObject([{ timeout: 3_000 }]);
-    const late = doors.http.request(request({ timeout: 1_000 })).catch((error: unknown) => error);
+    const late = faultyRuntime.http.request(request({ timeout: 1_000 })).catch((error: unknown) => error);
     await runtime.advance(1_000);
     expect(await late).toBeInstanceOf(HttpTimeout);
     expect(sent).toHaveLength(1);
   });
 
   test("hang: the caller's time-out, which is a minute if it has none", async () => {
-    const { runtime, doors } = setUp("placement.put=hang");
-    const late = doors.http.request(request()).catch((error: unknown) => error);
+    const { runtime, doors: faultyRuntime } = setUp("placement.put=hang");
+    const late = faultyRuntime.http.request(request()).catch((error: unknown) => error);
     await runtime.advance(60_000);
     expect(await late).toMatchObject({ name: "HttpTimeout", milliseconds: 60_000 });
   });
@@ -178,22 +178,22 @@ describe("9.4 a partition from the conductor", () => {
   const PARTITION = { point: "conductor", action: { kind: "partition", milliseconds: 30_000 }, times: null } as const;
 
   test("breaks what is open, refuses what is new, and ends", async () => {
-    const { runtime, doors, faults, sockets } = setUp();
-    await doors.sockets.connect("ws://a");
-    await doors.sockets.connect("ws://b");
+    const { runtime, doors: faultyRuntime, faults, sockets } = setUp();
+    await faultyRuntime.sockets.connect("ws://a");
+    await faultyRuntime.sockets.connect("ws://b");
     sockets[1]?.close();
     faults.set(PARTITION);
     expect(sockets.map(({ broken }) => broken)).toEqual([true, false]);
-    await expect(doors.sockets.connect("ws://a")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    await expect(faultyRuntime.sockets.connect("ws://a")).rejects.toMatchObject({ code: "ECONNREFUSED" });
     expect(sockets).toHaveLength(2);
     await runtime.advance(30_000);
-    await expect(doors.sockets.connect("ws://a")).resolves.toBeDefined();
+    await expect(faultyRuntime.sockets.connect("ws://a")).resolves.toBeDefined();
     expect(sockets[2]?.broken).toBe(false);
   });
 
   test("catches a connection that was being made", async () => {
-    const { doors, faults, sockets } = setUp();
-    const connecting = doors.sockets.connect("ws://a");
+    const { doors: faultyRuntime, faults, sockets } = setUp();
+    const connecting = faultyRuntime.sockets.connect("ws://a");
     faults.set(PARTITION);
     await connecting;
     expect(sockets.map(({ broken }) => broken)).toEqual([true]);

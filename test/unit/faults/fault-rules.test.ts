@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  type FaultKnob,
+  type FaultRule,
   faultTable,
-  formatKnob,
+  formatFaultRule,
   InvalidFault,
   listPoints,
-  parseKnob,
+  parseFaultRule,
 } from "../../../src/faults/fault-rules.js";
 import type { FaultAction } from "../../../src/faults/faults.js";
 import { property } from "../../fixtures/property.js";
@@ -38,7 +38,7 @@ describe("the knob language", () => {
     ["conductor=partition:2m", { kind: "partition", milliseconds: 120_000 }, null],
     ["conductor=partition", { kind: "partition", milliseconds: null }, null],
   ])("%s", (text, action, times) => {
-    expect(parseKnob(text, TABLE)).toEqual({ point: text.split("=")[0], action, times });
+    expect(parseFaultRule(text, TABLE)).toEqual({ point: text.split("=")[0], action, times });
   });
 
   test.each([
@@ -64,8 +64,8 @@ describe("the knob language", () => {
     ["placement.put=fail", /cannot be set to fail/],
     ["conductor=partition:30s:once", /cannot be set/],
   ])("%s is refused, with what there is", (text, message) => {
-    expect(() => parseKnob(text, TABLE)).toThrow(InvalidFault);
-    expect(() => parseKnob(text, TABLE)).toThrow(message);
+    expect(() => parseFaultRule(text, TABLE)).toThrow(InvalidFault);
+    expect(() => parseFaultRule(text, TABLE)).toThrow(message);
   });
 
   const milliseconds = fc.integer({ min: 1, max: 99_999_999 });
@@ -82,15 +82,15 @@ describe("the knob language", () => {
     fc.integer({ min: 400, max: 599 }).map((status): FaultAction => ({ kind: "status", status })),
   );
   const times = fc.option(fc.integer({ min: 1, max: 99_999 }), { nil: null });
-  const knob = fc.record({ point: fc.constant("any"), action, times });
+  const faultRule = fc.record({ point: fc.constant("any"), action, times });
 
-  property([knob])("what is written is what is read", (given: FaultKnob) => {
-    expect(parseKnob(formatKnob(given), TABLE)).toEqual(given);
+  property([faultRule])("what is written is what is read", (rule: FaultRule) => {
+    expect(parseFaultRule(formatFaultRule(rule), TABLE)).toEqual(rule);
   });
 
   property([fc.string()])("anything else is refused as such", (text) => {
     try {
-      parseKnob(`any=${text}`, TABLE);
+      parseFaultRule(`any=${text}`, TABLE);
     } catch (error) {
       expect(error).toBeInstanceOf(InvalidFault);
     }

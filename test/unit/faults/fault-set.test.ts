@@ -75,12 +75,12 @@ describe("a set of faults", () => {
 
   test("hang for a time goes on after it; for ever, until it is cleared or the signal is aborted", async () => {
     const { runtime, faults } = setUp();
-    const told: string[] = [];
+    const outcomes: string[] = [];
     const hang = (milliseconds: number | null, signal?: AbortSignal) => {
       faults.set({ point: "a", action: { kind: "hang", milliseconds }, times: 1 });
       return faults.hit("a", signal).then(
-        () => void told.push("on"),
-        (error: unknown) => void told.push(String(error)),
+        () => void outcomes.push("on"),
+        (error: unknown) => void outcomes.push(String(error)),
       );
     };
     const first = hang(30_000);
@@ -88,14 +88,14 @@ describe("a set of faults", () => {
     await first;
     const second = hang(null);
     await runtime.advance(10_000_000);
-    expect(told).toEqual(["on"]);
+    expect(outcomes).toEqual(["on"]);
     faults.clear("a");
     await second;
     const controller = new AbortController();
     const third = hang(null, controller.signal);
     controller.abort(new Error("too late"));
     await third;
-    expect(told).toEqual(["on", "on", "Error: too late"]);
+    expect(outcomes).toEqual(["on", "on", "Error: too late"]);
     expect(runtime.world.planned).toBe(0);
   });
 
@@ -113,16 +113,16 @@ describe("a set of faults", () => {
 
   test("listeners hear of changes until they stop", () => {
     const { faults } = setUp();
-    let heard = 0;
+    let changeCount = 0;
     const stop = faults.onChange(() => {
-      heard += 1;
+      changeCount += 1;
     });
     faults.set({ point: "a", action: { kind: "fail" }, times: 1 });
     faults.decide("a");
     faults.clear();
-    expect(heard).toBe(3);
+    expect(changeCount).toBe(3);
     stop();
     faults.clear();
-    expect(heard).toBe(3);
+    expect(changeCount).toBe(3);
   });
 });

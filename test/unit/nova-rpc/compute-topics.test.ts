@@ -6,7 +6,7 @@ import { novaObject } from "../../../src/nova-rpc/objects/primitive.js";
 import { NEWEST_PROFILE } from "../../../src/nova-rpc/objects/profile.js";
 import type { MemoryBroker } from "../../fixtures/memory-broker.js";
 import { caller, connect, INSTANCE, open, UUID, usual } from "../../fixtures/nova-session-harness.js";
-import type { AskedOfConductor } from "../../fixtures/scripted-conductor.js";
+import type { ConductorRequest } from "../../fixtures/scripted-conductor.js";
 
 const FLAMINGO = 70;
 const GAZPACHO = 72;
@@ -14,7 +14,8 @@ const NEWEST = NEWEST_PROFILE.serviceVersion;
 
 /** A conductor whose oldest nova-compute has this service version. */
 function withOldestCompute(version: number) {
-  return (asked: AskedOfConductor): unknown => (asked.what === "Service.get_minimum_version" ? version : usual(asked));
+  return (request: ConductorRequest): unknown =>
+    request.what === "Service.get_minimum_version" ? version : usual(request);
 }
 
 /** Handlers that record the methods and parameters they are called with. */
@@ -65,13 +66,13 @@ describe("the topics of compute RPC", () => {
     const { session, runtime, broker } = await open(usual, NEWEST);
     const { called, handlers } = recording();
     await session.serve(handlers);
-    const { send, answers } = await caller(broker);
+    const { send, answers: replies } = await caller(broker);
     await send({ ...SHARED_STORAGE, topic: "compute-alt" });
     await send({ ...STOP, topic: "compute-alt" });
     await send({ ...STOP, uniqueId: "another" });
-    await runtime.runUntil(() => answers.length === 3);
+    await runtime.runUntil(() => replies.length === 3);
     expect(called.toSorted()).toEqual(["check_instance_shared_storage", "stop_instance", "stop_instance"]);
-    expect(answers.filter(({ failure }) => failure !== null)).toEqual([]);
+    expect(replies.filter(({ failure }) => failure !== null)).toEqual([]);
   });
 
   it.each(["compute", "compute-alt"])(
@@ -103,7 +104,7 @@ describe("the topics of compute RPC", () => {
     [NEWEST, FLAMINGO, "compute.other"],
     [NEWEST, GAZPACHO, "compute-alt.other"],
   ])("are chosen by the conductor (%i) and the oldest nova-compute (%i): %s", async (version, oldest, queue) => {
-    const { connection, session, runtime, broker, asked } = await open(withOldestCompute(oldest), version);
+    const { connection, session, runtime, broker, asked: requests } = await open(withOldestCompute(oldest), version);
     const { handlers, called } = recording();
     await connection.host("other", { lease: false }).serve(handlers);
     const ask = () =>
@@ -116,7 +117,7 @@ describe("the topics of compute RPC", () => {
       return message.kind === "request" && message.method === "check_instance_shared_storage" ? [routingKey] : [];
     });
     expect(sent).toEqual([queue, queue]);
-    const questions = () => asked.filter(({ what }) => what === "Service.get_minimum_version").length;
+    const questions = () => requests.filter(({ what }) => what === "Service.get_minimum_version").length;
     expect(questions()).toBe(version === FLAMINGO ? 0 : 1);
     await runtime.advance(3_600_000);
     await ask();
@@ -124,18 +125,23 @@ describe("the topics of compute RPC", () => {
   });
 
   it("lose a share's request no more: its mapping is recorded as failed", async () => {
-    const { session, runtime, broker, asked } = await open(
+    const {
+      session,
+      runtime,
+      broker,
+      asked: requests,
+    } = await open(
       (each) => (each.what === "ShareMapping.save" ? [{ obj_what_changed: [] }, null] : usual(each)),
       NEWEST,
     );
     await session.serve(recording().handlers);
-    const { send, answers } = await caller(broker);
+    const { send, answers: replies } = await caller(broker);
     const mapping = { id: 1, uuid: UUID, instance_uuid: UUID, share_id: UUID, status: "attaching", tag: "data" };
     const share_mapping = novaObject("ShareMapping", "1.2", mapping, []);
     await send({ method: "allow_share", args: { instance: INSTANCE, share_mapping } });
-    await runtime.runUntil(() => answers.length > 0);
-    expect(asked.at(-1)).toMatchObject({ what: "ShareMapping.save", changes: { status: "error" } });
-    expect(JSON.parse(answers[0]?.failure ?? "{}")).toMatchObject({ class: "NotImplementedError" });
+    await runtime.runUntil(() => replies.length > 0);
+    expect(requests.at(-1)).toMatchObject({ what: "ShareMapping.save", changes: { status: "error" } });
+    expect(JSON.parse(replies[0]?.failure ?? "{}")).toMatchObject({ class: "NotImplementedError" });
   });
 });
 

@@ -3,7 +3,7 @@ import { openMessage } from "../../../src/nova-rpc/messages/oslo-message.js";
 import { novaObject, objectOf } from "../../../src/nova-rpc/objects/primitive.js";
 import { recording } from "../../fixtures/nova-recordings.js";
 import { caller, INSTANCE, open, UUID, usual } from "../../fixtures/nova-session-harness.js";
-import type { AskedOfConductor } from "../../fixtures/scripted-conductor.js";
+import type { ConductorRequest } from "../../fixtures/scripted-conductor.js";
 
 const SERVICE = { host: "h", binary: "nova-compute" };
 const MIGRATION = { id: 3, uuid: "m", instance_uuid: UUID, migration_type: "live-migration" };
@@ -12,7 +12,7 @@ const [RECORDED] = recording("zed", "live-migrate").filter(({ msg }) => msg.meth
 const MESSAGE = RECORDED?.msg.args ?? {};
 
 /** A conductor with a migration, which it saves. */
-function withMigration(each: AskedOfConductor): unknown {
+function withMigration(each: ConductorRequest): unknown {
   switch (each.what) {
     case "Migration.get_by_id":
       return novaObject("Migration", "1.7", { ...MIGRATION, status: "accepted" }, []);
@@ -25,13 +25,13 @@ function withMigration(each: AskedOfConductor): unknown {
 
 describe("a service that beats", () => {
   async function beating() {
-    const lab = await open();
-    const { session, runtime, asked } = lab;
+    const harness = await open();
+    const { session, runtime, asked: requests } = harness;
     const read = () => runtime.runUntil(session.call("service_get_by_host", SERVICE));
     const beat = () => runtime.runUntil(session.call("service_report_state", { id: 5 }));
-    const reads = () => asked.filter(({ what }) => what === "Service.get_by_host_and_binary").length;
+    const reads = () => requests.filter(({ what }) => what === "Service.get_by_host_and_binary").length;
     await read();
-    return { ...lab, read, beat, reads };
+    return { ...harness, read, beat, reads };
   }
 
   test("is not read again, as each heartbeat is answered with what has changed", async () => {
@@ -45,11 +45,11 @@ describe("a service that beats", () => {
   });
 
   test("is not read when it was just made", async () => {
-    const { session, runtime, asked } = await open();
+    const { session, runtime, asked: requests } = await open();
     const made = { ...SERVICE, topic: "compute", version: 64, enableNewServices: true };
     await runtime.runUntil(session.call("service_create", made));
     await expect(runtime.runUntil(session.call("service_get_by_host", SERVICE))).resolves.toMatchObject({ id: 5 });
-    expect(asked.map(({ what }) => what)).not.toContain("Service.get_by_host_and_binary");
+    expect(requests.map(({ what }) => what)).not.toContain("Service.get_by_host_and_binary");
   });
 
   test("is read when it has not been heard of for longer than that", async () => {
@@ -62,10 +62,10 @@ describe("a service that beats", () => {
   test("is read when the API says that it was enabled or disabled", async () => {
     const { session, runtime, broker, read, reads } = await beating();
     await session.serve({ set_host_enabled: async () => "disabled" });
-    const { send, answers } = await caller(broker);
+    const { send, answers: replies } = await caller(broker);
     await runtime.advance(1);
     await send({ method: "set_host_enabled", args: { enabled: false } });
-    await runtime.runUntil(() => answers.length > 0);
+    await runtime.runUntil(() => replies.length > 0);
     await runtime.advance(1);
     await read();
     expect(reads()).toBe(2);
@@ -74,25 +74,26 @@ describe("a service that beats", () => {
 
 describe("what is done on behalf of a message", () => {
   /** Serves a recorded live migration by `work`. */
-  async function migrating(work: (lab: Awaited<ReturnType<typeof open>>) => Promise<void>) {
-    const lab = await open(withMigration);
+  async function migrating(work: (harness: Awaited<ReturnType<typeof open>>) => Promise<void>) {
+    const harness = await open(withMigration);
     let done = false;
-    await lab.session.serve({
+    await harness.session.serve({
       live_migration: async () => {
-        await work(lab);
+        await work(harness);
         done = true;
         return null;
       },
     });
-    const { send } = await caller(lab.broker);
+    const { send } = await caller(harness.broker);
     await send({ method: "live_migration", args: MESSAGE });
-    await lab.runtime.runUntil(() => done);
-    return lab;
+    await harness.runtime.runUntil(() => done);
+    return harness;
   }
-  const count = (asked: readonly AskedOfConductor[], name: string) => asked.filter(({ what }) => what === name).length;
+  const count = (requests: readonly ConductorRequest[], name: string) =>
+    requests.filter(({ what }) => what === name).length;
 
   test("a status that was just read, or just written, is not read again for the next", async () => {
-    const { asked } = await migrating(async ({ session, runtime }) => {
+    const { asked: requests } = await migrating(async ({ session, runtime }) => {
       const save = (status: string, expected: string) =>
         session.call("migration_save", { id: 3, changes: { status }, expectedStatus: [expected] } as never);
       await save("queued", "accepted");
@@ -101,21 +102,21 @@ describe("what is done on behalf of a message", () => {
       await runtime.timers.sleep(1_001);
       await expect(save("running", "preparing"), "the conductor says accepted").rejects.toThrow("is accepted");
     });
-    expect([count(asked, "Migration.get_by_id"), count(asked, "Migration.save")]).toEqual([2, 2]);
+    expect([count(requests, "Migration.get_by_id"), count(requests, "Migration.save")]).toEqual([2, 2]);
   });
 
   test("what the migration says already is not saved again", async () => {
-    const { asked } = await migrating(async ({ session }) => {
+    const { asked: requests } = await migrating(async ({ session }) => {
       for (const destNode of ["n1", "n1", "n2"]) {
         await session.call("migration_save", { id: 3, changes: { destNode } });
       }
     });
-    expect(count(asked, "Migration.save")).toBe(2);
+    expect(count(requests, "Migration.save")).toBe(2);
   });
 
   test("a host that is expected beside a task is not looked at twice", async () => {
     const uuid = UUID;
-    const { asked } = await migrating(async ({ session }) => {
+    const { asked: requests } = await migrating(async ({ session }) => {
       const saved = await session.call("instance_get", { uuid });
       const expectedHost = saved?.host ?? null;
       await session.call("instance_save", { uuid, changes: { progress: 1 }, expectedHost, expectedTaskState: [null] });
@@ -123,14 +124,14 @@ describe("what is done on behalf of a message", () => {
       await expect(session.call("instance_save", other)).rejects.toThrow("host changed");
       await session.call("instance_save", { uuid, changes: { progress: 3 }, expectedHost });
     });
-    expect(count(asked, "Instance.get_by_uuid"), "alone it is looked at each time").toBe(2);
+    expect(count(requests, "Instance.get_by_uuid"), "alone it is looked at each time").toBe(2);
   });
 
   test("the instance goes on to the next host as it came, with what its sender left to be saved", async () => {
     const sent: unknown[] = [];
     const instance = objectOf(MESSAGE.instance);
     const instanceUuid = String(instance["nova_object.data"].uuid);
-    const { asked, broker } = await migrating(async ({ session, connection }) => {
+    const { asked: requests, broker } = await migrating(async ({ session, connection }) => {
       const other = connection.host("other", { lease: false });
       await other.serve({ check_instance_shared_storage: async () => true });
       const params = { instanceUuid, migrationId: 3, blockMigration: false, data: {}, requestId: "req-1" };
@@ -142,7 +143,7 @@ describe("what is done on behalf of a message", () => {
         sent.push(request.args.instance);
       }
     }
-    expect(count(asked, "Instance.get_by_uuid")).toBe(0);
+    expect(count(requests, "Instance.get_by_uuid")).toBe(0);
     expect(instance["nova_object.changes"]).toContain("resources");
     const { "nova_object.data": data } = objectOf(sent[0]);
     expect(sent[0]).toMatchObject({ "nova_object.changes": ["availability_zone"] });
@@ -154,7 +155,7 @@ describe("what is done on behalf of a message", () => {
 
   test("an instance whose message says too little is read for the next host", async () => {
     const { flavor, ...little } = INSTANCE["nova_object.data"];
-    const { session, runtime, asked, broker } = await open();
+    const { session, runtime, asked: requests, broker } = await open();
     const instance = novaObject("Instance", "2.7", little, []);
     let done = false;
     await session.serve({
@@ -169,6 +170,6 @@ describe("what is done on behalf of a message", () => {
     await send({ method: "start_instance", args: { instance } });
     await runtime.runUntil(() => done);
     expect(flavor).toBeDefined();
-    expect(asked.filter(({ what }) => what === "Instance.get_by_uuid")).toHaveLength(1);
+    expect(requests.filter(({ what }) => what === "Instance.get_by_uuid")).toHaveLength(1);
   });
 });

@@ -11,10 +11,10 @@ import { UUID } from "../../fixtures/nova-session-harness.js";
 import { RABBIT, scriptConductor, TOPOLOGY } from "../../fixtures/scripted-conductor.js";
 
 /** A host whose connections can be cut; while they are, nothing is sent. */
-async function cuttable(answers: Parameters<typeof scriptConductor>[1]) {
+async function cuttable(handler: Parameters<typeof scriptConductor>[1]) {
   const runtime = createVirtualRuntime();
   const broker = new MemoryBroker();
-  const asked = await scriptConductor(broker, answers);
+  const requests = await scriptConductor(broker, handler);
   const inner = broker.connect();
   const active: (() => void)[] = [];
   let cut = false;
@@ -51,24 +51,24 @@ async function cuttable(answers: Parameters<typeof scriptConductor>[1]) {
   await session.serve({});
   const set = (now: boolean) => {
     cut = now;
-    for (const tell of now ? [] : active) {
-      tell();
+    for (const notify of now ? [] : active) {
+      notify();
     }
   };
-  return { runtime, session, connection, asked, set };
+  return { runtime, session, connection, asked: requests, set };
 }
 
 describe("a connection that is lost, and comes back", () => {
   it("sends a write once it can, as nobody has it", async () => {
-    const { runtime, session, asked, set } = await cuttable(() => [{}, null]);
+    const { runtime, session, asked: requests, set } = await cuttable(() => [{}, null]);
     set(true);
     const fault = { uuid: UUID, code: 500, message: "broken", host: "cut" };
     const saved = session.call("instance_add_fault", fault);
     await runtime.advance(30_000);
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     set(false);
     await runtime.runUntil(saved);
-    expect(asked.map(({ what }) => what)).toEqual(["InstanceFault.create"]);
+    expect(requests.map(({ what }) => what)).toEqual(["InstanceFault.create"]);
   });
 
   it.each([
@@ -77,18 +77,18 @@ describe("a connection that is lost, and comes back", () => {
     [{ rabbitRetryInterval: 8 }, { first: 8_000, most: 8_000 }],
   ])("tries to connect again every few seconds, also after a long outage: %j", async (options, expected) => {
     const runtime = createVirtualRuntime();
-    const asked: object[] = [];
+    const retryOptions: object[] = [];
     const connection = connectToNova({
       address: { hosts: [], username: "", password: "", virtualHost: "/", tls: null },
       rabbit: { ...RABBIT, ...options },
       runtime,
       connectToBroker: ({ retry }) => {
-        asked.push(retry);
+        retryOptions.push(retry);
         return new MemoryBroker().connect();
       },
     });
     await connection.close();
-    expect(asked).toEqual([expected]);
+    expect(retryOptions).toEqual([expected]);
   });
 
   it("gives a call up after the time that it was given, which it names, however late it was sent", async () => {
@@ -102,10 +102,10 @@ describe("a connection that is lost, and comes back", () => {
     };
     const options = { topology: TOPOLOGY, runtime, lookOnly: false, observer: NO_OBSERVER };
     const rpc = new Rpc({ ...options, broker, profile: () => OLDEST_PROFILE });
-    const asked = { topic: "conductor", method: "ping", version: "3.0", args: {}, context: adminContext("req-1", 0) };
+    const request = { topic: "conductor", method: "ping", version: "3.0", args: {}, context: adminContext("req-1", 0) };
     const began = runtime.clock.monotonic();
-    const given = runtime.runUntil(rpc.call(asked, { timeout: 10_000 }));
-    await expect(given).rejects.toThrow(/^ping to conductor was not answered in 10 s$/);
+    const reply = runtime.runUntil(rpc.call(request, { timeout: 10_000 }));
+    await expect(reply).rejects.toThrow(/^ping to conductor was not answered in 10 s$/);
     expect(runtime.clock.monotonic() - began).toBe(10_000);
   });
 
@@ -115,25 +115,27 @@ describe("a connection that is lost, and comes back", () => {
       "the other host is back at its queue, which a broker that was restarted does not have",
       new Unroutable("no queue"),
     ],
-  ])("sends a cast once %s, and gives it up after a minute", async (_when, refusal) => {
+  ])("sends a cast once %s, and gives it up after a minute", async (_when, publishError) => {
     const runtime = createVirtualRuntime();
     const broker = new MemoryBroker().connect();
     let left = 3;
     broker.publish = async () => {
       left -= 1;
       if (left >= 0) {
-        throw refusal;
+        throw publishError;
       }
     };
     const options = { topology: TOPOLOGY, runtime, lookOnly: false, observer: NO_OBSERVER };
     const rpc = new Rpc({ ...options, broker, profile: () => OLDEST_PROFILE });
     const context = adminContext("req-1", 0);
-    const asked = { topic: "compute.h", method: "confirm_resize", version: "6.0", args: {}, context };
-    await runtime.runUntil(rpc.cast(asked));
+    const request = { topic: "compute.h", method: "confirm_resize", version: "6.0", args: {}, context };
+    await runtime.runUntil(rpc.cast(request));
     expect(left).toBe(-1);
     left = 1_000_000;
     const began = runtime.clock.monotonic();
-    await expect(runtime.runUntil(rpc.cast(asked))).rejects.toThrow(`confirm_resize to compute.h: ${refusal.message}`);
+    await expect(runtime.runUntil(rpc.cast(request))).rejects.toThrow(
+      `confirm_resize to compute.h: ${publishError.message}`,
+    );
     expect(runtime.clock.monotonic() - began).toBe(60_000);
   });
 
@@ -159,7 +161,7 @@ describe("a connection that is lost, and comes back", () => {
   });
 
   it("sends nothing of a host that was killed meanwhile, and the host is free", async () => {
-    const { runtime, session, connection, asked, set } = await cuttable(() => [{}, null]);
+    const { runtime, session, connection, asked: requests, set } = await cuttable(() => [{}, null]);
     set(true);
     let settled = false;
     const fault = { uuid: UUID, code: 500, message: "broken", host: "cut" };
@@ -172,7 +174,7 @@ describe("a connection that is lost, and comes back", () => {
     session.call("instance_add_fault", fault).then(end, end);
     set(false);
     await runtime.advance(120_000);
-    expect([asked, settled, session.leaseHeld]).toEqual([[], false, false]);
+    expect([requests, settled, session.leaseHeld]).toEqual([[], false, false]);
     const next = connection.host("cut");
     await runtime.runUntil(next.acquireLease());
     await next.serve({});

@@ -29,7 +29,7 @@ describe("a connection to a real Nova", () => {
   });
 
   it("creates a service with its version: a row without would be the oldest of the cloud", async () => {
-    const { session, asked, runtime } = await open();
+    const { session, asked: requests, runtime } = await open();
     const created = session.call("service_create", {
       host: "h",
       binary: "nova-compute",
@@ -38,12 +38,16 @@ describe("a connection to a real Nova", () => {
       enableNewServices: true,
     });
     await expect(runtime.runUntil(created)).resolves.toMatchObject({ id: 5, host: "h", version: 64 });
-    expect(asked.at(-1)).toMatchObject({ what: "Service.create", changes: { version: 64, report_count: 0 } });
+    expect(requests.at(-1)).toMatchObject({ what: "Service.create", changes: { version: 64, report_count: 0 } });
   });
 
   it("counts heartbeats up, also when an answer was lost, and keeps the version", async () => {
     let fails = false;
-    const { session, asked, runtime } = await open((each) => {
+    const {
+      session,
+      asked: requests,
+      runtime,
+    } = await open((each) => {
       if (fails && each.what === "Service.save") {
         return new Promise(() => {});
       }
@@ -56,7 +60,7 @@ describe("a connection to a real Nova", () => {
     await expect(beat()).rejects.toBeInstanceOf(MessagingTimeout);
     fails = false;
     await beat();
-    const saves = asked.filter(({ what }) => what === "Service.save");
+    const saves = requests.filter(({ what }) => what === "Service.save");
     expect(saves.map(({ changes }) => changes)).toEqual([
       { report_count: 8 },
       { report_count: 9 },
@@ -67,7 +71,11 @@ describe("a connection to a real Nova", () => {
 
   it("8.10 disables a service with a reason, reading it again: one that an operator has disabled since keeps that one's", async () => {
     let since: object | null = {};
-    const { session, asked, runtime } = await open((each) => {
+    const {
+      session,
+      asked: requests,
+      runtime,
+    } = await open((each) => {
       if (each.what !== "Service.get_by_host_and_binary") {
         return usual(each);
       }
@@ -77,7 +85,7 @@ describe("a connection to a real Nova", () => {
     await runtime.runUntil(session.call("service_get_by_host", { host: "h", binary: "nova-compute" }));
     const disable = () =>
       runtime.runUntil(session.call("service_disable", { id: 5, reason: "AUTO: driver mine threw" }));
-    const saves = () => asked.filter(({ what }) => what === "Service.save").map(({ changes }) => changes);
+    const saves = () => requests.filter(({ what }) => what === "Service.save").map(({ changes }) => changes);
     expect(await disable()).toMatchObject({ disabled: true, disabledReason: "AUTO: driver mine threw", version: 64 });
     const saved = [{ disabled: true, disabled_reason: "AUTO: driver mine threw" }];
     expect(saves()).toEqual(saved);
@@ -89,14 +97,14 @@ describe("a connection to a real Nova", () => {
   });
 
   it("saves of an instance what changes, and answers the whole record", async () => {
-    const { session, asked, runtime } = await open();
+    const { session, asked: requests, runtime } = await open();
     const save = { uuid: UUID, changes: { taskState: "networking" }, expectedTaskState: [null] } as const;
     const saved = await runtime.runUntil(session.call("instance_save", { ...save, expectedTaskState: [null] }));
-    const [sent] = asked.filter(({ what }) => what === "Instance.save");
+    const [sent] = requests.filter(({ what }) => what === "Instance.save");
     expect(sent).toMatchObject({ changes: { task_state: "networking" }, kwargs: { expected_task_state: [null] } });
     expect(sent?.request.args.objinst).toMatchObject({ "nova_object.data": { uuid: UUID, task_state: "networking" } });
     expect(saved).toMatchObject({ uuid: UUID, taskState: "networking", flavor: { vcpus: expect.any(Number) } });
-    const reads = () => asked.filter(({ what }) => what === "Instance.get_by_uuid").length;
+    const reads = () => requests.filter(({ what }) => what === "Instance.get_by_uuid").length;
     const before = reads();
     await runtime.runUntil(session.call("instance_save", { ...save, expectedTaskState: [null] }));
     expect(reads(), "what was read once is kept").toBe(before);
@@ -116,13 +124,15 @@ describe("a connection to a real Nova", () => {
         status,
         created_at: "2026-01-01T00:00:00Z",
       };
-      const { session, asked, runtime } = await open((each) =>
-        each.what === "Migration.save" ? [row, null] : usual(each),
-      );
+      const {
+        session,
+        asked: requests,
+        runtime,
+      } = await open((each) => (each.what === "Migration.save" ? [row, null] : usual(each)));
       const writes = { instance: { uuid: UUID, changes: { vmState } }, migration: { id: 7, changes: { status } } };
       const saved = await runtime.runUntil(session.call("save_together", writes));
       expect(saved).toMatchObject({ instance: { vmState }, migration: { status } });
-      expect(asked.map(({ what }) => what).filter((what) => what.endsWith(".save"))).toEqual(order);
+      expect(requests.map(({ what }) => what).filter((what) => what.endsWith(".save"))).toEqual(order);
     },
   );
 
@@ -146,19 +156,19 @@ describe("a connection to a real Nova", () => {
   });
 
   it("asks nothing for a list of no uuids, which Nova would take for no filter", async () => {
-    const { session, asked, runtime } = await open();
+    const { session, asked: requests, runtime } = await open();
     await expect(runtime.runUntil(session.call("instances_by_filters", { filters: { uuids: [] } }))).resolves.toEqual(
       [],
     );
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it("asks twice for task states of which one is none: SQL finds no null in a list", async () => {
-    const { session, asked, runtime } = await open(() => novaObject("InstanceList", "2.6", { objects: [] }));
+    const { session, asked: requests, runtime } = await open(() => novaObject("InstanceList", "2.6", { objects: [] }));
     await runtime.runUntil(
       session.call("instances_by_filters", { filters: { host: "h", taskStates: [null, "spawning"] } }),
     );
-    expect(asked.map(({ args }) => args)).toEqual([
+    expect(requests.map(({ args }) => args)).toEqual([
       [{ host: "h", task_state: ["spawning"] }],
       [{ host: "h", task_state: null }],
     ]);
@@ -175,12 +185,12 @@ describe("a host of a real Nova", () => {
         return "disabled";
       },
     });
-    const { send, answers } = await caller(broker);
+    const { send, answers: replies } = await caller(broker);
     const ask = { method: "set_host_enabled", args: { enabled: false }, uniqueId: "the same" };
     await send(ask);
     await send(ask);
     await runtime.advance(1_000);
-    expect(answers).toEqual([expect.objectContaining({ result: "disabled", failure: null, ending: true })]);
+    expect(replies).toEqual([expect.objectContaining({ result: "disabled", failure: null, ending: true })]);
     expect(calls).toBe(1);
   });
 
@@ -192,12 +202,12 @@ describe("a host of a real Nova", () => {
         return "enabled";
       },
     });
-    const { send, answers } = await caller(broker);
+    const { send, answers: replies } = await caller(broker);
     await send({ method: "set_host_enabled", args: { enabled: true }, monitor: 60 });
     await runtime.advance(95_000);
-    expect(answers.map(({ ending }) => ending)).toEqual([false, false, false]);
+    expect(replies.map(({ ending }) => ending)).toEqual([false, false, false]);
     await runtime.advance(60_000);
-    expect(answers.map(({ ending }) => ending)).toEqual([false, false, false, true]);
+    expect(replies.map(({ ending }) => ending)).toEqual([false, false, false, true]);
   });
 
   it.each([
@@ -210,14 +220,14 @@ describe("a host of a real Nova", () => {
   ])("refuses %j as %s", async (ask, name) => {
     const { session, runtime, broker } = await open();
     await serve(session, {});
-    const { send, answers } = await caller(broker);
+    const { send, answers: replies } = await caller(broker);
     await send(ask);
     await runtime.advance(1_000);
-    expect(JSON.parse(answers[0]?.failure ?? "{}")).toMatchObject({ class: name });
+    expect(JSON.parse(replies[0]?.failure ?? "{}")).toMatchObject({ class: name });
   });
 
   it("does what a message asks in the message's own context, and saves what its sender left unsaved", async () => {
-    const { session, runtime, broker, asked } = await open();
+    const { session, runtime, broker, asked: requests } = await open();
     await serve(session, {
       start_instance: async ({ instanceUuid }) => {
         await session.call("instance_save", { uuid: instanceUuid, changes: { taskState: null } });
@@ -229,8 +239,8 @@ describe("a host of a real Nova", () => {
     const left = { ...INSTANCE["nova_object.data"], availability_zone: "az2" };
     const instance = novaObject("Instance", "2.7", left, ["availability_zone", "ec2_ids"]);
     await send({ method: "start_instance", args: { instance } });
-    await runtime.runUntil(() => asked.filter(({ what }) => what === "Instance.save").length === 2);
-    const saves = asked.filter(({ what }) => what === "Instance.save");
+    await runtime.runUntil(() => requests.filter(({ what }) => what === "Instance.save").length === 2);
+    const saves = requests.filter(({ what }) => what === "Instance.save");
     expect(saves.map(({ changes }) => changes)).toEqual([
       { availability_zone: "az2", task_state: null },
       { progress: 1 },
@@ -239,17 +249,22 @@ describe("a host of a real Nova", () => {
   });
 
   it.each(["backup_instance"])("takes the task state of %s from the server: nobody else would", async (method) => {
-    const { session, runtime, broker, asked } = await open();
+    const { session, runtime, broker, asked: requests } = await open();
     await serve(session, {});
-    const { send, answers } = await caller(broker);
+    const { send, answers: replies } = await caller(broker);
     await send({ method, args: { instance: INSTANCE } });
-    await runtime.runUntil(() => answers.length > 0);
-    expect(asked.find(({ what }) => what === "Instance.save")?.changes).toEqual({ task_state: null });
+    await runtime.runUntil(() => replies.length > 0);
+    expect(requests.find(({ what }) => what === "Instance.save")?.changes).toEqual({ task_state: null });
   });
 
   it("tells a destination to undo the live migration of an instance that is deleted, and that its guest goes", async () => {
     const migration = { id: 3, uuid: "m", instance_uuid: UUID, migration_type: "live-migration", status: "error" };
-    const { connection, session, runtime, asked } = await open((each) =>
+    const {
+      connection,
+      session,
+      runtime,
+      asked: requests,
+    } = await open((each) =>
       each.what === "MigrationList.get_by_filters"
         ? novaObject("MigrationList", "1.5", {
             objects: [novaObject("Migration", "1.7", { ...migration, dest_compute: "other" }, [])],
@@ -269,12 +284,17 @@ describe("a host of a real Nova", () => {
     await runtime.runUntil(session.castAgent("other", "rollback_live_migration_at_destination", cast));
     await runtime.runUntil(() => taken.length > 0);
     expect(taken).toEqual([{ ...params, requestId: expect.any(String) }]);
-    const read = asked.find(({ what }) => what === "Instance.get_by_uuid");
+    const read = requests.find(({ what }) => what === "Instance.get_by_uuid");
     expect(read?.request.context.read_deleted).toBe("yes");
   });
 
   it("records itself as the destination of a resize, which the conductor leaves to it", async () => {
-    const { session, runtime, broker, asked } = await open((each) =>
+    const {
+      session,
+      runtime,
+      broker,
+      asked: requests,
+    } = await open((each) =>
       each.what === "Migration.save"
         ? [{ id: 3, uuid: "m", instance_uuid: UUID, migration_type: "resize", status: "pre-migrating" }, null]
         : usual(each),
@@ -290,7 +310,7 @@ describe("a host of a real Nova", () => {
     const { send } = await caller(broker);
     await send({ method: "prep_resize", args: prep?.msg.args ?? {} });
     await runtime.runUntil(() => prepared);
-    expect(asked.find(({ what }) => what === "Migration.save")).toMatchObject({
+    expect(requests.find(({ what }) => what === "Migration.save")).toMatchObject({
       changes: { dest_compute: "h", dest_node: prep?.msg.args?.node },
     });
   });
@@ -302,7 +322,12 @@ describe("a host of a real Nova", () => {
     ["post_live_migration_at_destination", "failed", false],
   ] as const)("does %s for the last live migration, which is %s: %s", async (method, status, done) => {
     const migration = { id: 3, uuid: "m", instance_uuid: UUID, migration_type: "live-migration", status };
-    const { session, runtime, broker, asked } = await open((each) =>
+    const {
+      session,
+      runtime,
+      broker,
+      asked: requests,
+    } = await open((each) =>
       each.what === "MigrationList.get_by_filters"
         ? novaObject("MigrationList", "1.5", {
             objects: [novaObject("Migration", "1.7", { ...migration, dest_compute: "h" }, [])],
@@ -320,11 +345,11 @@ describe("a host of a real Nova", () => {
         return null;
       },
     });
-    const { send, answers } = await caller(broker);
+    const { send, answers: replies } = await caller(broker);
     await send({ method, args: { instance: INSTANCE, destroy_disks: true, migrate_data: null } });
-    await runtime.runUntil(() => answers.length > 0);
+    await runtime.runUntil(() => replies.length > 0);
     expect(taken).toEqual(done ? [3] : []);
-    const look = asked.find(({ what }) => what === "MigrationList.get_by_filters");
+    const look = requests.find(({ what }) => what === "MigrationList.get_by_filters");
     expect(look?.request.context.read_deleted, "that of a deleted instance, too").toBe("yes");
   });
 
@@ -338,10 +363,10 @@ describe("a host of a real Nova", () => {
     const { session, runtime, broker, connection } = await open();
     await serve(session, { set_host_enabled: async () => "enabled" });
     await broker.connect().publish({ exchange: REQUESTS, routingKey: "compute.h", body, expiration: null });
-    const { send, answers } = await caller(broker);
+    const { send, answers: replies } = await caller(broker);
     await send({ method: "set_host_enabled", args: { enabled: true } });
     await runtime.advance(1_000);
-    expect(answers).toHaveLength(1);
+    expect(replies).toHaveLength(1);
     await runtime.runUntil(connection.close());
   });
 });
@@ -350,8 +375,8 @@ describe("calls to a host", () => {
   it("end in a timeout when nobody serves it; a cast, too", async () => {
     const { session, runtime } = await open();
     const params = { instanceUuid: UUID, token: {} };
-    const asked = session.callAgent("nobody", "check_instance_shared_storage", params, { timeout: 5_000 });
-    await expect(runtime.runUntil(asked)).rejects.toBeInstanceOf(MessagingTimeout);
+    const pendingCall = session.callAgent("nobody", "check_instance_shared_storage", params, { timeout: 5_000 });
+    await expect(runtime.runUntil(pendingCall)).rejects.toBeInstanceOf(MessagingTimeout);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { JudgedAsCarried } from "../../../src/nova-rpc/compute-server/evaluated-records.js";
+import { TrustedMessages } from "../../../src/nova-rpc/compute-server/evaluated-records.js";
 import { RowsInHand } from "../../../src/nova-rpc/messages/rows-in-hand.js";
 import { novaObject } from "../../../src/nova-rpc/objects/primitive.js";
 
@@ -47,11 +47,14 @@ describe("what is known of the rows of a message", () => {
     ["2.8", "2.7", "2.8"],
     ["2.9", "2.10", "2.10"],
     ["1.9", "2.7", "2.7"],
-  ])("of %s and %s it has the newer version, which is lowered as a whole when it leaves", (came, told, version) => {
-    const { rows } = inHand({ instance: instance({ compute_id: 1 }, came) });
-    rows.note(instance({}, told));
-    expect(rows.latest("Instance", "vm")?.["nova_object.version"]).toBe(version);
-  });
+  ])(
+    "of %s and %s it has the newer version, which is lowered as a whole when it leaves",
+    (came, notedVersion, version) => {
+      const { rows } = inHand({ instance: instance({ compute_id: 1 }, came) });
+      rows.note(instance({}, notedVersion));
+      expect(rows.latest("Instance", "vm")?.["nova_object.version"]).toBe(version);
+    },
+  );
 
   test("malformed arguments are nobody's rows", () => {
     expect(inHand({ instance: null, migration: 3 }).rows.latest("Migration", 3)).toBeUndefined();
@@ -60,9 +63,9 @@ describe("what is known of the rows of a message", () => {
 
 describe("messages that are judged by the records in them", () => {
   const args = { instance: instance({}), migration: migration({}) };
-  const offered = (judged: JudgedAsCarried, method: string): readonly boolean[] => {
+  const offered = (trusted: TrustedMessages, method: string): readonly boolean[] => {
     const { rows } = inHand(args);
-    judged.offer(method, method === "prep_resize" ? { ...args, node: "host-1" } : args, rows);
+    trusted.offer(method, method === "prep_resize" ? { ...args, node: "host-1" } : args, rows);
     return [rows.accept("Instance", "vm") !== undefined, rows.accept("Migration", 7) !== undefined];
   };
 
@@ -75,15 +78,15 @@ describe("messages that are judged by the records in them", () => {
     ["resize_instance", false],
     ["terminate_instance", false],
   ])("%s: the instance of it %s, the migration never", (method, taken) => {
-    expect(offered(new JudgedAsCarried(() => 0), method)).toEqual([taken, false]);
+    expect(offered(new TrustedMessages(() => 0), method)).toEqual([taken, false]);
   });
 
   test("a finish that this process has prepared, the first time alone", () => {
-    const judged = new JudgedAsCarried(() => 0);
-    expect(offered(judged, "finish_resize"), "prepared by an earlier process").toEqual([false, false]);
-    expect(offered(judged, "prep_resize")).toEqual([false, false]);
-    expect(offered(judged, "finish_resize")).toEqual([true, true]);
-    expect(offered(judged, "finish_resize"), "sent again by a recovery").toEqual([false, false]);
+    const trusted = new TrustedMessages(() => 0);
+    expect(offered(trusted, "finish_resize"), "prepared by an earlier process").toEqual([false, false]);
+    expect(offered(trusted, "prep_resize")).toEqual([false, false]);
+    expect(offered(trusted, "finish_resize")).toEqual([true, true]);
+    expect(offered(trusted, "finish_resize"), "sent again by a recovery").toEqual([false, false]);
   });
 
   test("a finish that comes late, as to an agent that was suspended, is looked into", () => {
@@ -92,19 +95,19 @@ describe("messages that are judged by the records in them", () => {
       [30_001, false],
     ] as const) {
       let now = 0;
-      const judged = new JudgedAsCarried(() => now);
-      offered(judged, "prep_resize");
+      const trusted = new TrustedMessages(() => now);
+      offered(trusted, "prep_resize");
       now = late;
-      expect(offered(judged, "finish_resize"), String(late)).toEqual([taken, taken]);
+      expect(offered(trusted, "finish_resize"), String(late)).toEqual([taken, taken]);
     }
   });
 
   test("remembers a thousand moves", () => {
-    const judged = new JudgedAsCarried(() => 0);
+    const trusted = new TrustedMessages(() => 0);
     const { rows } = inHand();
     for (let id = 7; id <= 1_007; id += 1) {
-      judged.offer("prep_resize", { migration: migration({ id }) }, rows);
+      trusted.offer("prep_resize", { migration: migration({ id }) }, rows);
     }
-    expect(offered(judged, "finish_resize")).toEqual([false, false]);
+    expect(offered(trusted, "finish_resize")).toEqual([false, false]);
   });
 });

@@ -10,20 +10,20 @@ const NOW = Date.UTC(2026, 0, 1);
 const HOUR = 3_600_000;
 
 /** Answers each request by a function; keeps what was asked. */
-function httpOf(answer: (request: HttpRequest, index: number) => Partial<HttpResponse> | "refuse") {
-  const asked: HttpRequest[] = [];
+function httpOf(respond: (request: HttpRequest, index: number) => Partial<HttpResponse> | "refuse") {
+  const requests: HttpRequest[] = [];
   const http: HttpClient = {
     close: async () => undefined,
     request: async (request) => {
-      asked.push(request);
-      const given = answer(request, asked.length - 1);
-      if (given === "refuse") {
+      requests.push(request);
+      const response = respond(request, requests.length - 1);
+      if (response === "refuse") {
         throw new HttpConnectFailure(request.url, "ECONNREFUSED");
       }
-      return { status: 200, headers: {}, body: "{}", ...given };
+      return { status: 200, headers: {}, body: "{}", ...response };
     },
   };
-  return { http, asked };
+  return { http, asked: requests };
 }
 
 const OPTIONS: KeystoneOptions = {
@@ -63,14 +63,14 @@ describe("keystone password", () => {
   const clockAt = (time: { now: number }) => ({ now: () => time.now, monotonic: () => time.now });
 
   it("asks Identity v3 with user, project and their domains, and takes the endpoint of the first interface there is", async () => {
-    const { http, asked } = httpOf(() => token([endpoint("public", "http://public/placement/")]));
+    const { http, asked: requests } = httpOf(() => token([endpoint("public", "http://public/placement/")]));
     const access = createKeystoneAccess({ http, clock: clockAt({ now: NOW }) }, OPTIONS);
     expect(await access.credentials()).toMatchObject({
       endpoint: "http://public/placement",
       headers: { "x-auth-token": "gAAA" },
     });
-    expect(asked[0]?.url).toBe("http://keystone/identity/v3/auth/tokens");
-    expect(JSON.parse(asked[0]?.body ?? "")).toEqual({
+    expect(requests[0]?.url).toBe("http://keystone/identity/v3/auth/tokens");
+    expect(JSON.parse(requests[0]?.body ?? "")).toEqual({
       auth: {
         identity: {
           methods: ["password"],
@@ -94,18 +94,18 @@ describe("keystone password", () => {
 
   it("shares one token among callers, until shortly before it expires", async () => {
     const time = { now: NOW };
-    const { http, asked } = httpOf(() => token([endpoint("internal", "http://p")], time.now + HOUR));
+    const { http, asked: requests } = httpOf(() => token([endpoint("internal", "http://p")], time.now + HOUR));
     const access = createKeystoneAccess({ http, clock: clockAt(time) }, OPTIONS);
     await Promise.all([access.credentials(), access.credentials()]);
     time.now = NOW + HOUR - 31_000;
     await access.credentials();
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     time.now = NOW + HOUR - 30_000;
     await access.credentials();
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
     access.expire();
     await access.credentials();
-    expect(asked).toHaveLength(3);
+    expect(requests).toHaveLength(3);
   });
 
   const failures: readonly (readonly [string, () => Partial<HttpResponse> | "refuse", string, RegExp])[] = [
@@ -129,9 +129,9 @@ describe("keystone password", () => {
     ],
     ["no placement in the catalog", () => token([]), "EndpointNotFound", /internal or public.*endpoint_override/],
   ];
-  for (const [what, answer, name, message] of failures) {
+  for (const [what, respond, name, message] of failures) {
     it(`${what}: ${name}, and the next call asks again`, async () => {
-      const { http } = httpOf((_, index) => (index === 0 ? answer() : token([endpoint("internal", "http://p")])));
+      const { http } = httpOf((_, index) => (index === 0 ? respond() : token([endpoint("internal", "http://p")])));
       const access = createKeystoneAccess({ http, clock: clockAt({ now: NOW }) }, OPTIONS);
       const failed = access.credentials();
       await expect(failed).rejects.toMatchObject({ name });
@@ -141,26 +141,26 @@ describe("keystone password", () => {
   }
 
   it("a token that was refused meanwhile is not asked for again by the failure of an older request", async () => {
-    const given = { answer: (_: Partial<HttpResponse>): void => expect.fail("not asked yet") };
-    const { http, asked } = httpOf(() => token([endpoint("internal", "http://p")]));
+    const pending = { respond: (_: Partial<HttpResponse>): void => expect.fail("not asked yet") };
+    const { http, asked: requests } = httpOf(() => token([endpoint("internal", "http://p")]));
     const slow: HttpClient = {
       ...http,
       request: (request) =>
-        asked.length > 0
+        requests.length > 0
           ? http.request(request)
           : new Promise((resolve) => {
-              asked.push(request);
-              given.answer = (answer) => resolve({ status: 200, headers: {}, body: "{}", ...answer });
+              requests.push(request);
+              pending.respond = (response) => resolve({ status: 200, headers: {}, body: "{}", ...response });
             }),
     };
     const access = createKeystoneAccess({ http: slow, clock: clockAt({ now: NOW }) }, OPTIONS);
     const first = access.credentials();
     access.expire();
     await access.credentials();
-    given.answer({ status: 401 });
+    pending.respond({ status: 401 });
     await expect(first).rejects.toMatchObject({ name: "Unauthorized" });
     await access.credentials();
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
   it("never puts the password into an error", async () => {
@@ -172,12 +172,12 @@ describe("keystone password", () => {
 
 describe("placement_access of the conductor", () => {
   it("is asked once, again when it expires, and its absence is a ConnectFailure with the way out", async () => {
-    let asked = 0;
+    let callCount = 0;
     const access = createConductorAccess({
       clock: { now: () => NOW, monotonic: () => 0 },
       ask: async () => {
-        asked += 1;
-        if (asked === 1) {
+        callCount += 1;
+        if (callCount === 1) {
           throw new Error("MessagingTimeout");
         }
         return { endpoint: "http://127.0.0.1:8780/placement/", token: "t", expiresAt: NOW + HOUR };
@@ -186,20 +186,20 @@ describe("placement_access of the conductor", () => {
     await expect(access.credentials()).rejects.toMatchObject({ name: "ConnectFailure" });
     expect(await access.credentials()).toMatchObject({ endpoint: "http://127.0.0.1:8780/placement" });
     await access.credentials();
-    expect(asked).toBe(2);
+    expect(callCount).toBe(2);
   });
 
   it("what one host was told is as good for the next, until it expires or is refused", async () => {
     const shared = new SharedAccess();
-    const asked: string[] = [];
+    const callingHosts: string[] = [];
     let now = NOW;
     const of = (host: string) =>
       createConductorAccess({
         clock: { now: () => now, monotonic: () => 0 },
         shared,
         ask: async () => {
-          asked.push(host);
-          return { endpoint: "http://p", token: `token ${asked.length}`, expiresAt: now + HOUR };
+          callingHosts.push(host);
+          return { endpoint: "http://p", token: `token ${callingHosts.length}`, expiresAt: now + HOUR };
         },
       });
     const tokenOf = async (access: ReturnType<typeof of>) => (await access.credentials()).headers["x-auth-token"];
@@ -212,7 +212,7 @@ describe("placement_access of the conductor", () => {
     expect([await tokenOf(one), await tokenOf(third)]).toEqual(["token 2", "token 2"]);
     now += HOUR - 20_000;
     expect([await tokenOf(third), await tokenOf(one)]).toEqual(["token 3", "token 3"]);
-    expect(asked).toEqual(["one", "other", "third"]);
+    expect(callingHosts).toEqual(["one", "other", "third"]);
   });
 
   it("a host that is killed while it asks keeps no other from asking", async () => {
@@ -220,8 +220,8 @@ describe("placement_access of the conductor", () => {
     const clock = { now: () => NOW, monotonic: () => 0 };
     const dead = createConductorAccess({ clock, shared, ask: () => new Promise(() => undefined) });
     void dead.credentials();
-    const told = { endpoint: "http://p", token: "t", expiresAt: NOW + HOUR };
-    const next = createConductorAccess({ clock, shared, ask: async () => told });
+    const grantedAccess = { endpoint: "http://p", token: "t", expiresAt: NOW + HOUR };
+    const next = createConductorAccess({ clock, shared, ask: async () => grantedAccess });
     expect(await next.credentials()).toMatchObject({ headers: { "x-auth-token": "t" } });
   });
 });
@@ -237,21 +237,21 @@ describe("requests", () => {
         renewed += 1;
       },
     };
-    const { http, asked } = httpOf((_, index) => ({ status: index === 0 ? 401 : 200 }));
-    const answer = await new PlacementHttp({ http, clock, access, userAgent: "x" }).get("/traits", {});
-    expect(answer.status).toBe(200);
-    expect(asked.map(({ headers }) => headers?.["x-auth-token"])).toEqual(["t0", "t1"]);
+    const { http, asked: requests } = httpOf((_, index) => ({ status: index === 0 ? 401 : 200 }));
+    const response = await new PlacementHttp({ http, clock, access, userAgent: "x" }).get("/traits", {});
+    expect(response.status).toBe(200);
+    expect(requests.map(({ headers }) => headers?.["x-auth-token"])).toEqual(["t0", "t1"]);
   });
 
   it("auth_type none sends no token, admin_token a fixed one", async () => {
-    const { http, asked } = httpOf(() => ({}));
+    const { http, asked: requests } = httpOf(() => ({}));
     for (const access of [
       createFixedAccess({ endpoint: "http://p" }),
       createFixedAccess({ endpoint: "http://p/", token: "admin" }),
     ]) {
       await new PlacementHttp({ http, clock, access, userAgent: "x" }).get("/traits", {});
     }
-    expect(asked.map(({ url, headers }) => [url, headers?.["x-auth-token"]])).toEqual([
+    expect(requests.map(({ url, headers }) => [url, headers?.["x-auth-token"]])).toEqual([
       ["http://p/traits", undefined],
       ["http://p/traits", "admin"],
     ]);
@@ -263,11 +263,11 @@ describe("requests", () => {
     [300, "moved  to\n there", false, '300 "moved to there"'],
     [199, '{"errors":[{"code":"a.b"}]}', false, "199 (a.b)"],
     [409, '{"errors":[{"code":"a.b","detail":"why"}]}', false, '409 (a.b) "why"'],
-  ])("an answer %i %j: ok %s, told as %s", async (status, body, ok, told) => {
+  ])("an answer %i %j: ok %s, told as %s", async (status, body, ok, description) => {
     const { http } = httpOf(() => ({ status, body }));
     const access = createFixedAccess({ endpoint: "http://p" });
-    const answer = await new PlacementHttp({ http, clock, access, userAgent: "x" }).get("/traits", {});
-    expect([answer.ok, answer.describe()]).toEqual([ok, told]);
+    const response = await new PlacementHttp({ http, clock, access, userAgent: "x" }).get("/traits", {});
+    expect([response.ok, response.describe()]).toEqual([ok, description]);
   });
 
   it("tells of each request by its route, without uuids", async () => {

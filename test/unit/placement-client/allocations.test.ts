@@ -5,7 +5,7 @@ import {
   ConnectFailure,
   ConsumerAllocationRetrievalFailed,
 } from "../../../src/placement-client/errors.js";
-import { inventoryOf, refusal } from "./bench.js";
+import { errorResponse, inventoryOf } from "./bench.js";
 import { CHILD, CONSUMER_CONFLICT, D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 
 describe("5.5 allocation calls", () => {
@@ -88,7 +88,7 @@ describe("5.5 allocation calls", () => {
     });
 
     it("500 on the read: ConsumerAllocationRetrievalFailed", async () => {
-      hosts.bench.inject({ on: "GET /allocations", does: refusal(500, "", "oops") });
+      hosts.bench.inject({ on: "GET /allocations", does: errorResponse(500, "", "oops") });
       const failure = claim(on(S));
       await expect(failure).rejects.toThrow(ConsumerAllocationRetrievalFailed);
       await expect(failure).rejects.toThrow(`Failed to retrieve allocations for consumer ${I}: `);
@@ -283,12 +283,14 @@ describe("5.5 allocation calls", () => {
       const requestId = "req-delete";
       await hosts.client.deleteAllocation(I, { force: true, requestId });
       await hosts.client.deleteAllocation(I, { force: true, requestId });
-      const told = hosts.bench.logs.filter(({ message }) => message === "deleted the allocations of a consumer");
-      expect(told).toMatchObject([{ level: "info", fields: { consumer: I, request_id: requestId } }]);
+      const deletionLogs = hosts.bench.logs.filter(
+        ({ message }) => message === "deleted the allocations of a consumer",
+      );
+      expect(deletionLogs).toMatchObject([{ level: "info", fields: { consumer: I, request_id: requestId } }]);
     });
 
     it("500: AllocationDeleteFailed", async () => {
-      hosts.bench.inject({ on: "DELETE /allocations", does: refusal(500, "", "oops") });
+      hosts.bench.inject({ on: "DELETE /allocations", does: errorResponse(500, "", "oops") });
       const failure = hosts.client.deleteAllocation(I, { force: true });
       await expect(failure).rejects.toThrow(AllocationDeleteFailed);
       await expect(failure).rejects.toThrow(`Failed to delete allocations for consumer ${I}. Error: `);

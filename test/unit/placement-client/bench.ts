@@ -126,11 +126,11 @@ export class PlacementBench {
       if (typeof does === "function") {
         await does();
       }
-      const answer = typeof does === "object" ? { headers: {}, ...does } : await this.#serve(request);
-      const seen = sent(request, path, answer.status);
-      this.sent.push(seen);
+      const response = typeof does === "object" ? { headers: {}, ...does } : await this.#serve(request);
+      const sentRequest = sent(request, path, response.status);
+      this.sent.push(sentRequest);
       for (const watcher of this.watchers) {
-        watcher(seen);
+        watcher(sentRequest);
       }
       if (does === "hang-after") {
         return new Promise(() => undefined);
@@ -138,7 +138,7 @@ export class PlacementBench {
       if (does === "lose") {
         throw new HttpConnectFailure(request.url, "ECONNRESET");
       }
-      return answer;
+      return response;
     },
   };
 
@@ -173,8 +173,8 @@ function matches(on: string, method: string, path: string): boolean {
   if (on === "*") {
     return true;
   }
-  const [wanted = "", part = ""] = on.split(" ");
-  return method === wanted && path.includes(part);
+  const [expectedMethod = "", part = ""] = on.split(" ");
+  return method === expectedMethod && path.includes(part);
 }
 
 function sent({ method, headers = {}, body }: HttpRequest, path: string, status: number): Sent {
@@ -189,7 +189,7 @@ function sent({ method, headers = {}, body }: HttpRequest, path: string, status:
 }
 
 /** An answer in Placement's error format. */
-export function refusal(status: number, code: string, detail: string): { status: number; body: string } {
+export function errorResponse(status: number, code: string, detail: string): { status: number; body: string } {
   return {
     status,
     body: JSON.stringify({ errors: [{ status, title: "Conflict", detail, code, request_id: "req-test" }] }),

@@ -7,13 +7,13 @@ import type { HttpRequest, HttpResponse } from "../../../src/runtime/http.js";
 type Options = Readonly<Record<string, string>>;
 
 /** The access that a `[placement]` section gives, and what it asks for. */
-function accessOf(section: Options, answer: Partial<HttpResponse> = {}) {
-  const asked: HttpRequest[] = [];
+function accessOf(section: Options, response: Partial<HttpResponse> = {}) {
+  const requests: HttpRequest[] = [];
   const http = {
     close: async () => undefined,
     request: async (request: HttpRequest) => {
-      asked.push(request);
-      return { status: 503, headers: {}, body: "", ...answer };
+      requests.push(request);
+      return { status: 503, headers: {}, body: "", ...response };
     },
   };
   const lines = Object.entries(section).map(([name, value]) => `${name} = ${value}\n`);
@@ -24,7 +24,7 @@ function accessOf(section: Options, answer: Partial<HttpResponse> = {}) {
     {},
   );
   const access = configuredPlacementAccess(config, { http, clock: { now: () => 0, monotonic: () => 0 } });
-  return { access, asked };
+  return { access, asked: requests };
 }
 
 describe("[placement] auth_type", () => {
@@ -61,15 +61,15 @@ describe("[placement] auth_type", () => {
       { id: "default" },
     ],
   ])("password with %j: asks Identity for that scope, in JSON", async (section, scope, domain) => {
-    const { access, asked } = accessOf({ ...password, ...section });
+    const { access, asked: requests } = accessOf({ ...password, ...section });
     await expect(access?.credentials()).rejects.toThrow("503");
     // An Identity that does not say where its versions are is taken at the usual place.
-    expect(asked[0]).toMatchObject({ method: "GET", url: "http://keystone" });
-    expect(asked[1]).toMatchObject({
+    expect(requests[0]).toMatchObject({ method: "GET", url: "http://keystone" });
+    expect(requests[1]).toMatchObject({
       url: "http://keystone/v3/auth/tokens",
       headers: { accept: "application/json", "content-type": "application/json" },
     });
-    expect(JSON.parse(asked[1]?.body ?? "").auth).toMatchObject({
+    expect(JSON.parse(requests[1]?.body ?? "").auth).toMatchObject({
       scope,
       identity: { password: { user: { name: "nova", domain } } },
     });
@@ -88,8 +88,8 @@ describe("[placement] auth_type", () => {
     ];
     const catalog = [{ type: "identity" }, { type: "placement", endpoints }];
     const token = { expires_at: "2026-01-01T00:00:00.000000Z", catalog };
-    const answer = { status: 201, headers: { "x-subject-token": "t" }, body: JSON.stringify({ token }) };
-    expect(await accessOf({ ...password, ...section }, answer).access?.credentials()).toMatchObject({ endpoint });
+    const response = { status: 201, headers: { "x-subject-token": "t" }, body: JSON.stringify({ token }) };
+    expect(await accessOf({ ...password, ...section }, response).access?.credentials()).toMatchObject({ endpoint });
   });
 
   const credential = { auth_type: "v3applicationcredential", auth_url: "http://keystone/v3" };
@@ -107,20 +107,20 @@ describe("[placement] auth_type", () => {
       { application_credential_name: "n", user_id: "u1", application_credential_secret: "s" },
       { name: "n", secret: "s", user: { id: "u1" } },
     ],
-  ])("application credential %j: brings its scope along", async (section, shown) => {
-    const { access, asked } = accessOf({ ...credential, ...section }, { status: 401 });
+  ])("application credential %j: brings its scope along", async (section, expectedCredential) => {
+    const { access, asked: requests } = accessOf({ ...credential, ...section }, { status: 401 });
     await expect(access?.credentials()).rejects.toThrow(/refused the application credential/);
-    expect(asked).toHaveLength(1);
-    expect(JSON.parse(asked[0]?.body ?? "")).toEqual({
-      auth: { identity: { methods: ["application_credential"], application_credential: shown } },
+    expect(requests).toHaveLength(1);
+    expect(JSON.parse(requests[0]?.body ?? "")).toEqual({
+      auth: { identity: { methods: ["application_credential"], application_credential: expectedCredential } },
     });
   });
 
   it("user_id and the default domain", async () => {
     const section = { ...password, auth_type: "v3password", username: "", user_id: "u1", project_name: "service" };
-    const { access, asked } = accessOf({ ...section, default_domain_name: "Ours" });
+    const { access, asked: requests } = accessOf({ ...section, default_domain_name: "Ours" });
     await expect(access?.credentials()).rejects.toThrow("503");
-    expect(JSON.parse(asked[0]?.body ?? "").auth).toEqual({
+    expect(JSON.parse(requests[0]?.body ?? "").auth).toEqual({
       identity: { methods: ["password"], password: { user: { id: "u1", password: "secret" } } },
       scope: { project: { name: "service", domain: { name: "Ours" } } },
     });

@@ -11,14 +11,14 @@ import {
 import type { ReportClient } from "../../../src/placement-client/report-client.js";
 import { editedAllocations, reshapeAllocations } from "../../../src/placement-client/reshape.js";
 import type { InventoryRecord, ProviderTree } from "../../../src/virt/provider-tree.js";
-import { type Fault, inventoryOf, NODE_INVENTORY, PlacementBench, refusal } from "./bench.js";
+import { errorResponse, type Fault, inventoryOf, NODE_INVENTORY, PlacementBench } from "./bench.js";
 
 const U = "0c289c26-72cd-47eb-9c89-46d9e443a85f";
 const CHILD = "1c289c26-72cd-47eb-9c89-46d9e443a85f";
 const I = "cccccccc-72cd-47eb-9c89-46d9e443a85f";
 const AGGREGATE = "aaaaaaaa-72cd-47eb-9c89-46d9e443a85f";
 
-const CONCURRENT = refusal(409, "placement.concurrent_update", "resource provider generation conflict");
+const CONCURRENT = errorResponse(409, "placement.concurrent_update", "resource provider generation conflict");
 
 describe("5.3 409 table of providers", () => {
   let bench: PlacementBench;
@@ -66,7 +66,7 @@ describe("5.3 409 table of providers", () => {
 
     it(`5.1 row 2 PUT ${what} refused otherwise: ResourceProviderSyncFailed, the tree leaves the cache`, async () => {
       edit();
-      bench.inject({ on: `PUT /${what}`, does: refusal(500, "", "broken") });
+      bench.inject({ on: `PUT /${what}`, does: errorResponse(500, "", "broken") });
       await expect(client.updateFromProviderTree(tree)).rejects.toThrow(/broken/);
       bench.mark();
       await client.getProviderTreeAndEnsureRoot(U, "devstack1");
@@ -101,9 +101,9 @@ describe("5.3 409 table of providers", () => {
     client.clearProviderCache();
     tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
     tree.updateInventory(U, { MEMORY_MB: inventoryOf(4096), DISK_GB: inventoryOf(100) });
-    const refused = client.updateFromProviderTree(tree);
-    await expect(refused).rejects.toThrow(PlacementPciException);
-    await expect(refused).rejects.toThrow(/VCPU/);
+    const rejectedUpdate = client.updateFromProviderTree(tree);
+    await expect(rejectedUpdate).rejects.toThrow(PlacementPciException);
+    await expect(rejectedUpdate).rejects.toThrow(/VCPU/);
     bench.mark();
     await client.getProviderTreeAndEnsureRoot(U, "devstack1");
     expect(bench.requests()).toEqual([]);
@@ -117,17 +117,17 @@ describe("5.3 409 table of providers", () => {
     tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
     tree.remove(CHILD);
     tree.addTraits(U, "COMPUTE_NODE");
-    const refused = client.updateFromProviderTree(tree);
-    await expect(refused).rejects.toThrow(ResourceProviderSyncFailed);
-    await expect(refused).rejects.toThrow(CHILD);
+    const rejectedUpdate = client.updateFromProviderTree(tree);
+    await expect(rejectedUpdate).rejects.toThrow(ResourceProviderSyncFailed);
+    await expect(rejectedUpdate).rejects.toThrow(CHILD);
     expect(await bench.ask("GET", `/resource_providers/${U}/traits`)).toMatchObject({ traits: ["COMPUTE_NODE"] });
   });
 
   it("400 on PUT inventories, class name that Placement refuses: InvalidResourceClass inside ResourceProviderSyncFailed", async () => {
     tree.updateInventory(U, { ...NODE_INVENTORY, CUSTOM_lower: inventoryOf(1) });
-    const refused = client.updateFromProviderTree(tree);
-    await expect(refused).rejects.toThrow(/CUSTOM_lower/);
-    await expect(refused).rejects.toHaveProperty("cause", expect.any(InvalidResourceClass));
+    const rejectedUpdate = client.updateFromProviderTree(tree);
+    await expect(rejectedUpdate).rejects.toThrow(/CUSTOM_lower/);
+    await expect(rejectedUpdate).rejects.toHaveProperty("cause", expect.any(InvalidResourceClass));
   });
 
   it("one provider's failure does not keep the others from being written", async () => {
@@ -211,13 +211,16 @@ describe("5.3 409 table of providers", () => {
     it("5.3 row 5 POST /reshaper refused otherwise: ReshapeFailed", async () => {
       bench.inject({
         on: "POST /reshaper",
-        does: refusal(409, "placement.undefined_code", "Unable to allocate inventory"),
+        does: errorResponse(409, "placement.undefined_code", "Unable to allocate inventory"),
       });
       await expect(reshape()).rejects.toThrow(ReshapeFailed);
     });
 
     it("a new provider that cannot be made: ReshapeFailed, nothing is moved", async () => {
-      bench.inject({ on: "POST /resource_providers", does: refusal(409, "", "Conflicting resource provider name: x") });
+      bench.inject({
+        on: "POST /resource_providers",
+        does: errorResponse(409, "", "Conflicting resource provider name: x"),
+      });
       await expect(reshape()).rejects.toThrow(ReshapeFailed);
       expect(bench.requests().some((request) => request.includes("/reshaper"))).toBe(false);
     });
@@ -248,7 +251,7 @@ function write(allocations: object) {
 describe("transport and authentication", () => {
   const cases: readonly (readonly [string, Fault["does"], string, number?])[] = [
     ["refused connection", "refuse", "ConnectFailure"],
-    ["401 twice", refusal(401, "", "token"), "Unauthorized", 2],
+    ["401 twice", errorResponse(401, "", "token"), "Unauthorized", 2],
     ["an answer that is not JSON", { status: 200, body: "<html>" }, "DiscoveryFailure"],
     ["JSON of another service", { status: 200, body: '{"versions": []}' }, "DiscoveryFailure"],
   ];

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { inventoryOf, refusal } from "./bench.js";
+import { errorResponse, inventoryOf } from "./bench.js";
 import { CHILD, D, FLAVOR, I, M, NAMES, on, S, twoHosts } from "./two-hosts.js";
 
 const GRANDCHILD = "00000000-0000-4000-8000-000000000005";
@@ -43,10 +43,10 @@ describe("5.8: a tree is deleted", () => {
   });
 
   it("what Placement fails to delete stays, what is gone is as good as deleted", async () => {
-    hosts.bench.inject({ on: `DELETE /resource_providers/${CHILD}`, does: refusal(500, "", "oops") });
+    hosts.bench.inject({ on: `DELETE /resource_providers/${CHILD}`, does: errorResponse(500, "", "oops") });
     expect(await hosts.client.deleteResourceProvider(S)).toEqual({ remaining: [CHILD, S] });
     await hosts.bench.ask("DELETE", `/resource_providers/${CHILD}`);
-    hosts.bench.inject({ on: `DELETE /resource_providers/${S}`, does: refusal(404, "", "gone") });
+    hosts.bench.inject({ on: `DELETE /resource_providers/${S}`, does: errorResponse(404, "", "gone") });
     expect(await hosts.client.deleteResourceProvider(S)).toEqual({ remaining: [] });
   });
 
@@ -70,7 +70,7 @@ describe("5.8: a tree is deleted", () => {
       "PUT /allocations/I 1.28",
     ]);
     expect([await held(M), await held(I)]).toEqual([{}, { [D]: FLAVOR }]);
-    const race = refusal(409, "placement.concurrent_update", "another");
+    const race = errorResponse(409, "placement.concurrent_update", "another");
     hosts.bench.inject({ on: "PUT /allocations", does: race });
     await hosts.client.deleteResourceProvider(D, { cascade: { instances: [], evacuated: [I] } });
     expect(await held(I)).toEqual({ [D]: FLAVOR });

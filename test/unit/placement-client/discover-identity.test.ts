@@ -7,15 +7,15 @@ function versions(...entries: readonly (readonly [id: string, href: string])[]):
 }
 
 async function discover(authUrl: string, body: string, status = 300) {
-  const asked: string[] = [];
+  const requestedUrls: string[] = [];
   const http = {
     close: async () => undefined,
     request: async ({ url }: { readonly url: string }) => {
-      asked.push(url);
+      requestedUrls.push(url);
       return { status, headers: {}, body };
     },
   };
-  return { found: await discoverIdentity(http, authUrl), asked };
+  return { found: await discoverIdentity(http, authUrl), asked: requestedUrls };
 }
 
 describe("where Identity v3 is", () => {

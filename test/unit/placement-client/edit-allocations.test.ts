@@ -5,10 +5,10 @@ import {
   ResourceProviderAllocationRetrievalFailed,
 } from "../../../src/placement-client/errors.js";
 import type { Allocations } from "../../../src/placement-client/types.js";
-import { inventoryOf, refusal } from "./bench.js";
+import { errorResponse, inventoryOf } from "./bench.js";
 import { CHILD, D, FLAVOR, I, M, NAMES, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 
-const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 const hosts = twoHosts();
 const { claim, held } = hosts;
 const writes = () => hosts.bench.requests(NAMES).filter((request) => !request.startsWith("GET"));
@@ -139,7 +139,7 @@ test.each([
   [404, true],
   [500, false],
 ])("allocations of a provider that answered %i: it is missing %s", (status, expected) => {
-  const answer = { status, describe: () => String(status) };
-  expect(isProviderMissing(new ResourceProviderAllocationRetrievalFailed("p", "why", answer))).toBe(expected);
-  expect(isProviderMissing(new AllocationUpdateFailed("c", "why", answer))).toBe(false);
+  const response = { status, describe: () => String(status) };
+  expect(isProviderMissing(new ResourceProviderAllocationRetrievalFailed("p", "why", response))).toBe(expected);
+  expect(isProviderMissing(new AllocationUpdateFailed("c", "why", response))).toBe(false);
 });

@@ -7,11 +7,11 @@ import {
 import { KnownNames } from "../../../src/placement-client/known-names.js";
 import type { ProviderTree } from "../../../src/virt/provider-tree.js";
 import { reportClientOf } from "../../fixtures/world/report-client.js";
-import { ENDPOINT, inventoryOf, NODE_INVENTORY, refusal } from "./bench.js";
+import { ENDPOINT, errorResponse, inventoryOf, NODE_INVENTORY } from "./bench.js";
 import { I, NAMES, on, S, twoHosts } from "./two-hosts.js";
 
 const AGGREGATE = "aaaaaaaa-0000-4000-8000-000000000001";
-const OOPS = refusal(500, "", "oops");
+const OOPS = errorResponse(500, "", "oops");
 const hosts = twoHosts();
 let tree: ProviderTree;
 
@@ -62,14 +62,14 @@ describe("what is written is not written again", () => {
 
 describe("names that Placement has to know first", () => {
   const put = (name: string) => `PUT /resource_classes/${name} 1.7`;
-  const asked = (request: string) => requests().filter((each) => each === request).length;
+  const countRequests = (request: string) => requests().filter((each) => each === request).length;
 
   it("a custom class is made once, a standard one never", async () => {
     tree.updateInventory(S, { VCPU: inventoryOf(3), CUSTOM_LANE: inventoryOf(1) });
     await flush();
     tree.updateInventory(S, { VCPU: inventoryOf(4), CUSTOM_LANE: inventoryOf(1) });
     await flush();
-    expect([asked(put("CUSTOM_LANE")), asked(put("VCPU"))]).toEqual([1, 0]);
+    expect([countRequests(put("CUSTOM_LANE")), countRequests(put("VCPU"))]).toEqual([1, 0]);
   });
 
   it("a class is made again after a refusal that may be for its want, and no other", async () => {
@@ -79,13 +79,13 @@ describe("names that Placement has to know first", () => {
       [500, 1],
       [400, 2],
     ] as const) {
-      hosts.bench.inject({ on: "PUT /inventories", does: refusal(status, "", "no") });
+      hosts.bench.inject({ on: "PUT /inventories", does: errorResponse(status, "", "no") });
       tree.updateInventory(S, { CUSTOM_LANE: inventoryOf(status) });
       await expect(flush()).rejects.toThrow();
       await reread();
       tree.updateInventory(S, { CUSTOM_LANE: inventoryOf(status + 1) });
       await flush();
-      expect(asked(put("CUSTOM_LANE"))).toBe(times);
+      expect(countRequests(put("CUSTOM_LANE"))).toBe(times);
     }
   });
 
@@ -101,7 +101,7 @@ describe("names that Placement has to know first", () => {
     hosts.bench.mark();
     edit(2);
     await flush();
-    expect(asked(put("CUSTOM_LANE"))).toBe(1);
+    expect(countRequests(put("CUSTOM_LANE"))).toBe(1);
     expect(requests()).toContain("GET /traits?name=in:CUSTOM_FAST,COMPUTE_NODE 1.6");
   });
 
@@ -116,7 +116,7 @@ describe("names that Placement has to know first", () => {
       edited.updateTraits(S, ["CUSTOM_FAST", ...(client === clients[1] ? ["CUSTOM_SLOW"] : [])]);
       await client.updateFromProviderTree(edited);
     }
-    expect(asked(put("CUSTOM_LANE"))).toBe(1);
+    expect(countRequests(put("CUSTOM_LANE"))).toBe(1);
     expect(requests().filter((request) => request.startsWith("GET /traits"))).toEqual([
       "GET /traits?name=in:CUSTOM_FAST 1.6",
       "GET /traits?name=in:CUSTOM_SLOW 1.6",

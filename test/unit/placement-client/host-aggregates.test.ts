@@ -4,7 +4,7 @@ import {
   ResourceProviderUpdateConflict,
   ResourceProviderUpdateFailed,
 } from "../../../src/placement-client/errors.js";
-import { refusal } from "./bench.js";
+import { errorResponse } from "./bench.js";
 import { NAMES, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 
 const [ONE, TWO] = ["aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002"] as const;
@@ -56,12 +56,12 @@ describe("5.9: a host's provider is found by the host's name", () => {
   });
 
   it("a refusal is no race: it fails at once, to leave, too", async () => {
-    hosts.bench.inject({ on: "PUT /aggregates", does: refusal(500, "", "oops"), times: 2 });
+    hosts.bench.inject({ on: "PUT /aggregates", does: errorResponse(500, "", "oops"), times: 2 });
     await expect(hosts.client.aggregateAddHost(ONE, "devstack1")).rejects.toThrow(ResourceProviderUpdateFailed);
     expect(hosts.bench.requests(NAMES)).toEqual([...LOOK, `${WRITE} -> 500`]);
     hosts.bench.heal();
     await hosts.client.aggregateAddHost(ONE, "devstack1");
-    hosts.bench.inject({ on: "PUT /aggregates", does: refusal(500, "", "oops") });
+    hosts.bench.inject({ on: "PUT /aggregates", does: errorResponse(500, "", "oops") });
     await expect(hosts.client.aggregateRemoveHost(ONE, "devstack1")).rejects.toThrow(ResourceProviderUpdateFailed);
   });
 });

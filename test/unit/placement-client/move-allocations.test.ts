@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { AllocationMoveFailed } from "../../../src/placement-client/errors.js";
 import type { Allocations } from "../../../src/placement-client/types.js";
-import { refusal } from "./bench.js";
+import { errorResponse } from "./bench.js";
 import { CONSUMER_CONFLICT, D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 
-const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 
 describe("moves and generations", () => {
   const hosts = twoHosts();

@@ -233,8 +233,10 @@ describe("5.2 request sequences of one node pass", () => {
     await client.updateFromProviderTree(tree);
     bench.mark();
     await bench.client({ sharingProvidersMaxUuidsPerRequest: 2 }).getProviderTreeAndEnsureRoot(U, "devstack1");
-    const asked = bench.sent.filter(({ path }) => path.includes("member_of")).map(({ path }) => path.split(",").length);
-    expect(asked).toEqual([2, 2, 1]);
+    const batchSizes = bench.sent
+      .filter(({ path }) => path.includes("member_of"))
+      .map(({ path }) => path.split(",").length);
+    expect(batchSizes).toEqual([2, 2, 1]);
   });
 
   it("conflict: the tree is dropped, the next attempt reads all of it again and keeps what the other wrote", async () => {

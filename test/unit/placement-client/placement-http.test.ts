@@ -2,24 +2,24 @@ import { beforeEach, describe, expect, it, test } from "vitest";
 import { ConnectFailure, DiscoveryFailure, Unauthorized } from "../../../src/placement-client/errors.js";
 import { asNumber } from "../../../src/placement-client/json.js";
 import {
-  PlacementAnswer,
   type PlacementCall,
   PlacementHttp,
   type PlacementRequestEvent,
+  PlacementResponse,
 } from "../../../src/placement-client/placement-http.js";
 import { HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout } from "../../../src/runtime/http.js";
 
 const TOKEN = { "x-auth-token": "t" };
 
-let asked: HttpRequest[];
+let requests: HttpRequest[];
 let events: PlacementRequestEvent[];
 let expired: number;
-let answer: (index: number) => Partial<HttpResponse>;
+let respond: (index: number) => Partial<HttpResponse>;
 let now: number;
 
 beforeEach(() => {
-  [asked, events, expired, now] = [[], [], 0, 0];
-  answer = () => ({});
+  [requests, events, expired, now] = [[], [], 0, 0];
+  respond = () => ({});
 });
 
 function client(timeout?: number): PlacementHttp {
@@ -27,9 +27,9 @@ function client(timeout?: number): PlacementHttp {
     http: {
       close: async () => undefined,
       request: async (request) => {
-        asked.push(request);
+        requests.push(request);
         now += 7;
-        return { status: 200, headers: {}, body: "{}", ...answer(asked.length) };
+        return { status: 200, headers: {}, body: "{}", ...respond(requests.length) };
       },
     },
     clock: { now: () => now, monotonic: () => now },
@@ -54,7 +54,7 @@ describe("a request", () => {
     await client(5).put("/allocations/C", call);
     await client().get("/allocations/C", {});
     const url = "http://user:secret@p/placement/allocations/C";
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       {
         method: "PUT",
         url,
@@ -70,7 +70,7 @@ describe("a request", () => {
       },
       { method: "GET", url, headers: HEADERS },
     ]);
-    expect(asked.map((request) => Object.keys(request).length)).toEqual([6, 3]);
+    expect(requests.map((request) => Object.keys(request).length)).toEqual([6, 3]);
   });
 
   it("is made by each of the methods", async () => {
@@ -79,26 +79,26 @@ describe("a request", () => {
     await http.put("/a", {});
     await http.post("/a", {});
     await http.delete("/a", {});
-    expect(asked.map(({ method }) => method)).toEqual(["GET", "PUT", "POST", "DELETE"]);
+    expect(requests.map(({ method }) => method)).toEqual(["GET", "PUT", "POST", "DELETE"]);
   });
 
   it("with a token that is refused is made once more with another one", async () => {
-    answer = (index) => ({ status: index === 1 ? 401 : 204 });
+    respond = (index) => ({ status: index === 1 ? 401 : 204 });
     expect((await client().get("/a", {})).status).toBe(204);
-    expect([asked.length, expired]).toEqual([2, 1]);
-    answer = () => ({ status: 401, body: "no" });
-    const refused = client().get("/a", {});
-    await expect(refused).rejects.toThrow(Unauthorized);
-    await expect(refused).rejects.toThrow(
+    expect([requests.length, expired]).toEqual([2, 1]);
+    respond = () => ({ status: 401, body: "no" });
+    const rejectedCall = client().get("/a", {});
+    await expect(rejectedCall).rejects.toThrow(Unauthorized);
+    await expect(rejectedCall).rejects.toThrow(
       'GET /a: the token is not accepted; check auth_type and the credentials in [placement]. Placement answered 401 "no"',
     );
-    expect([asked.length, expired]).toEqual([4, 2]);
+    expect([requests.length, expired]).toEqual([4, 2]);
   });
 
   test.each([new HttpConnectFailure("http://p", "ECONNREFUSED"), new HttpTimeout("http://p", 5)])(
     "that nothing answers is a ConnectFailure that says so: %s",
     async (cause) => {
-      answer = () => {
+      respond = () => {
         throw cause;
       };
       const failed = client().get("/a", {});
@@ -114,7 +114,7 @@ describe("a request", () => {
 
   it("that fails in another way says that", async () => {
     const unforeseen = new TypeError("unforeseen");
-    answer = () => {
+    respond = () => {
       throw unforeseen;
     };
     await expect(client().get("/a", {})).rejects.toBe(unforeseen);
@@ -136,14 +136,14 @@ describe("its event, for metrics, says the route and no names", () => {
     ["/unknown/member", "/unknown/member"],
     ["/", "/"],
   ])("%s", async (path, route) => {
-    answer = () => ({ status: 201 });
+    respond = () => ({ status: 201 });
     await client().get(path, {});
     expect(events).toEqual([{ method: "GET", route, status: 201, milliseconds: 7 }]);
   });
 });
 
 describe("an answer", () => {
-  const of = (status: number, body = "") => new PlacementAnswer({ status, body }, "GET http://p/a");
+  const of = (status: number, body = "") => new PlacementResponse({ status, body }, "GET http://p/a");
   const errors = (...list: readonly unknown[]) => JSON.stringify({ errors: list });
 
   test.each([
@@ -156,9 +156,9 @@ describe("an answer", () => {
   });
 
   it("has the code and the detail of its first error, in one line", () => {
-    const answer = of(409, errors({ code: "placement.x", detail: " two\n  lines " }, { code: "other" }));
-    expect([answer.code, answer.detail]).toEqual(["placement.x", "two lines"]);
-    expect(answer.describe()).toBe('409 (placement.x) "two lines"');
+    const response = of(409, errors({ code: "placement.x", detail: " two\n  lines " }, { code: "other" }));
+    expect([response.code, response.detail]).toEqual(["placement.x", "two lines"]);
+    expect(response.describe()).toBe('409 (placement.x) "two lines"');
     expect(of(400, errors({})).describe()).toBe("400");
     expect([of(400, errors({})).code, of(400, errors({})).detail]).toEqual(["", ""]);
   });
@@ -176,8 +176,8 @@ describe("an answer", () => {
     [409, "placement.undefined_code", "consumer generation conflict", false, false],
     [400, "placement.concurrent_update", "consumer generation conflict", false, false],
   ])("%i %s %s: a concurrent update %s, of the consumer %s", (status, code, detail, isUpdate, isConsumers) => {
-    const answer = of(status, errors({ code, detail }));
-    expect([answer.isConcurrentUpdate, answer.isConsumerConflict]).toEqual([isUpdate, isConsumers]);
+    const response = of(status, errors({ code, detail }));
+    expect([response.isConcurrentUpdate, response.isConsumerConflict]).toEqual([isUpdate, isConsumers]);
   });
 
   it("is read by its reader; what is none of Placement's says who answered", () => {
@@ -193,7 +193,7 @@ describe("an answer", () => {
   });
 
   it("does not tell the password in the endpoint", async () => {
-    answer = () => ({ body: "<html>" });
+    respond = () => ({ body: "<html>" });
     const unreadable = await client().get("/a", {});
     expect(() => unreadable.read(() => 1)).toThrow(/^GET http:\/\/p\/placement\/a was not answered/);
   });

@@ -12,12 +12,12 @@ beforeEach(() => {
 });
 
 function open(seconds: number): ProviderCache {
-  const opened = new ProviderCache({ now: () => now, monotonic: () => now }, seconds);
-  opened.tree.newRoot("one", "one", 1);
-  opened.tree.newChild("gpu", "one", "gpu", 1);
-  opened.tree.newRoot("two", "two", 1);
-  opened.tree.newRoot("nfs", "nfs", 1);
-  return opened;
+  const newCache = new ProviderCache({ now: () => now, monotonic: () => now }, seconds);
+  newCache.tree.newRoot("one", "one", 1);
+  newCache.tree.newChild("gpu", "one", "gpu", 1);
+  newCache.tree.newRoot("two", "two", 1);
+  newCache.tree.newRoot("nfs", "nfs", 1);
+  return newCache;
 }
 
 const held = (uuid: string) => ({ consumers: new Map([[`of ${uuid}`, { VCPU: 1 }]]), generation: 5 });
@@ -151,12 +151,12 @@ describe("who holds what on a provider", () => {
   });
 
   it("is told and kept in copies", () => {
-    const told = memory.recall("one", pass("one")) ?? expect.fail("it is not known");
-    (told.consumers as Map<string, unknown>).clear();
+    const recalledCopy = memory.recall("one", pass("one")) ?? expect.fail("it is not known");
+    (recalledCopy.consumers as Map<string, unknown>).clear();
     expect(consumers("one")).toEqual(["of one"]);
-    const given = held("two");
-    memory.remember("two", given);
-    given.consumers.clear();
+    const remembered = held("two");
+    memory.remember("two", remembered);
+    remembered.consumers.clear();
     expect(consumers("two")).toEqual(["of two"]);
   });
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { isProviderMissing } from "../../../src/placement-client/errors.js";
-import { inventoryOf, refusal } from "./bench.js";
+import { errorResponse, inventoryOf } from "./bench.js";
 import { CHILD, D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 
 describe("single providers", () => {
@@ -92,7 +92,7 @@ describe("single providers", () => {
   it("5.5 provider allocations: an error is ResourceProviderAllocationRetrievalFailed", async () => {
     await claim(on(S));
     expect([...(await hosts.client.getAllocationsForProvider(S)).consumers]).toEqual([[I, FLAVOR]]);
-    hosts.bench.inject({ on: "GET /allocations", does: refusal(500, "", "broken") });
+    hosts.bench.inject({ on: "GET /allocations", does: errorResponse(500, "", "broken") });
     const why = (uuid: string) => hosts.client.getAllocationsForProvider(uuid).catch((error: unknown) => error);
     const broken = await why(S);
     expect(broken).toMatchObject({ name: "ResourceProviderAllocationRetrievalFailed", status: 500 });
@@ -120,7 +120,7 @@ describe("single providers", () => {
       rootUuid: S,
       resources: { VCPU: { capacity: 8, used: 0 } },
     });
-    hosts.bench.inject({ on: "GET /allocation_candidates", does: refusal(400, "", "bad") });
+    hosts.bench.inject({ on: "GET /allocation_candidates", does: errorResponse(400, "", "bad") });
     expect(await hosts.client.getAllocationCandidates(query)).toBeNull();
   });
 
@@ -139,8 +139,8 @@ describe("single providers", () => {
       rootRequired: [],
       limit: 3,
     });
-    const asked = decodeURIComponent(hosts.bench.sent[0]?.path ?? "").split("?")[1];
-    expect(asked?.replaceAll(aggregate(""), "").split("&")).toEqual([
+    const requestedQuery = decodeURIComponent(hosts.bench.sent[0]?.path ?? "").split("?")[1];
+    expect(requestedQuery?.replaceAll(aggregate(""), "").split("&")).toEqual([
       "group_policy=isolate",
       "limit=3",
       "member_of=!in:a1,a2",
@@ -169,7 +169,7 @@ describe("single providers", () => {
   it("5.3 row 6 a refusal for another reason, and nobody has made it: ResourceProviderCreationFailed", async () => {
     hosts.bench.inject({
       on: "POST /resource_providers",
-      does: refusal(409, "placement.undefined_code", "parent provider UUID does not exist"),
+      does: errorResponse(409, "placement.undefined_code", "parent provider UUID does not exist"),
     });
     await expect(hosts.client.getProviderTreeAndEnsureRoot(CHILD, "devstack3")).rejects.toMatchObject({
       name: "ResourceProviderCreationFailed",

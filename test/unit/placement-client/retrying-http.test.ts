@@ -27,8 +27,11 @@ async function ask(statuses: readonly number[], options: Partial<HttpRetries>) {
     },
   };
   const began = runtime.clock.monotonic();
-  const asked = retryingHttp(http, runtime.timers, { ...NONE, ...options }).request({ method: "PUT", url: "http://p" });
-  const outcome = await runtime.runUntil(asked.catch((error: Error) => error.name));
+  const pendingResponse = retryingHttp(http, runtime.timers, { ...NONE, ...options }).request({
+    method: "PUT",
+    url: "http://p",
+  });
+  const outcome = await runtime.runUntil(pendingResponse.catch((error: Error) => error.name));
   return {
     outcome: typeof outcome === "string" ? outcome : outcome.status,
     requests,

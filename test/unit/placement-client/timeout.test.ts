@@ -7,12 +7,12 @@ it.each([
   [{}, undefined],
 ])("[placement] timeout goes with every request: %j", async (config, expected) => {
   const bench = new PlacementBench();
-  const asked: HttpRequest[] = [];
+  const requests: HttpRequest[] = [];
   const ask = bench.http.request.bind(bench.http);
   bench.http.request = (request) => {
-    asked.push(request);
+    requests.push(request);
     return ask(request);
   };
   await bench.client(config).getAllocationsForConsumer(bench.runtime.random.uuid());
-  expect(asked.map(({ timeout }) => timeout)).toEqual([expected]);
+  expect(requests.map(({ timeout }) => timeout)).toEqual([expected]);
 });

@@ -1,7 +1,7 @@
 import { beforeEach } from "vitest";
 import type { ReportClient } from "../../../src/placement-client/report-client.js";
 import type { Allocations, ResourceAmounts } from "../../../src/placement-client/types.js";
-import { NODE_INVENTORY, PlacementBench, refusal } from "./bench.js";
+import { errorResponse, NODE_INVENTORY, PlacementBench } from "./bench.js";
 
 /** Providers: two hosts, their storage, and a device. */
 export const S = "00000000-0000-4000-8000-000000000001";
@@ -14,12 +14,12 @@ export const M = "cccccccc-0000-4000-8000-000000000002";
 export const NAMES = { [S]: "S", [D]: "D", [NFS]: "NFS", [I]: "I", [M]: "M" };
 
 export const FLAVOR = { VCPU: 1, MEMORY_MB: 512 };
-export const CONSUMER_CONFLICT = refusal(
+export const CONSUMER_CONFLICT = errorResponse(
   409,
   "placement.concurrent_update",
   "consumer generation conflict - expected 1 but got 2",
 );
-export const PROVIDER_RACE = refusal(
+export const PROVIDER_RACE = errorResponse(
   409,
   "placement.concurrent_update",
   "Another thread concurrently updated the data",

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isAuditPeriod, lastCompletedPeriod } from "../../../src/records/index.js";
 
 const at = (text: string): number => Date.parse(`${text.replace(" ", "T")}Z`);
-const shown = (time: number): string => new Date(time).toISOString().slice(0, 19).replace("T", " ");
+const formatTime = (time: number): string => new Date(time).toISOString().slice(0, 19).replace("T", " ");
 
 describe("4.10 the last period that was over before", () => {
   test.each([
@@ -24,7 +24,7 @@ describe("4.10 the last period that was over before", () => {
     ["year@12", "2026-11-25 17:58:51", "2024-12-01 00:00:00", "2025-12-01 00:00:00"],
   ])("%s, %s: %s to %s", (period, before, begin, end) => {
     const found = lastCompletedPeriod(period, at(before));
-    expect([shown(found.begin), shown(found.end)]).toEqual([begin, end]);
+    expect([formatTime(found.begin), formatTime(found.end)]).toEqual([begin, end]);
   });
 
   test.each(["hour@59", "day@23", "month@28", "year@12", "day@0"])("%s is a period", (text) => {

@@ -55,8 +55,8 @@ describe("a flavor", () => {
 
   it("is shown in a server under the Compute API's names, and read by them", () => {
     const sizes = { vcpus: 1, memoryMb: 2, rootGb: 3, ephemeralGb: 4, swap: 5 };
-    const shown = { vcpus: 1, ram: 2, disk: 3, ephemeral: 4, swap: 5 };
-    expect(sizesForApi(aFlavor(sizes))).toEqual(shown);
-    expect(sizesFromApi((name) => Object.entries(shown).find(([key]) => key === name)?.[1] ?? -1)).toEqual(sizes);
+    const apiSizes = { vcpus: 1, ram: 2, disk: 3, ephemeral: 4, swap: 5 };
+    expect(sizesForApi(aFlavor(sizes))).toEqual(apiSizes);
+    expect(sizesFromApi((name) => Object.entries(apiSizes).find(([key]) => key === name)?.[1] ?? -1)).toEqual(sizes);
   });
 });

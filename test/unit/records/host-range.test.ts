@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { expandHosts, foldHosts, MOST_HOSTS } from "../../../src/records/host-range.js";
+import { expandHosts, foldHosts, MAX_HOSTS } from "../../../src/records/host-range.js";
 
 describe("ranges of hosts", () => {
   test.each<[string, readonly string[]]>([
@@ -43,7 +43,7 @@ describe("ranges of hosts", () => {
   });
 
   test("stand for as many names as a text may have", () => {
-    expect(expandHosts("rack[01-20]-node[001-500]")).toHaveLength(MOST_HOSTS);
+    expect(expandHosts("rack[01-20]-node[001-500]")).toHaveLength(MAX_HOSTS);
   });
 });
 

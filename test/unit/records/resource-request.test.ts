@@ -31,7 +31,7 @@ function short({ groups }: ResourceRequest): Record<string, string> {
   );
 }
 
-function asked(extraSpecs: Record<string, string>, imageProperties: Record<string, string> = {}) {
+function toResourceRequest(extraSpecs: Record<string, string>, imageProperties: Record<string, string> = {}) {
   return short(resourceRequest(flavor(extraSpecs), { imageProperties }));
 }
 
@@ -74,32 +74,36 @@ describe("resourceRequest", () => {
 
   it("requires the image's traits in the group without a suffix; images forbid nothing", () => {
     const image = { "trait:CUSTOM_A": "required", "trait:CUSTOM_B": "forbidden", os_type: "linux" };
-    expect(asked({}, image)).toEqual({ "": "+CUSTOM_A DISK_GB=12 MEMORY_MB=512 VCPU=4" });
+    expect(toResourceRequest({}, image)).toEqual({ "": "+CUSTOM_A DISK_GB=12 MEMORY_MB=512 VCPU=4" });
   });
 
   it("asks for PCPU where the flavor, or else the image, wants dedicated CPUs", () => {
     const pinned = { "": "DISK_GB=12 MEMORY_MB=512 PCPU=4" };
-    expect(asked({ "hw:cpu_policy": "dedicated" })).toEqual(pinned);
-    expect(asked({}, { hw_cpu_policy: "dedicated" })).toEqual(pinned);
-    expect(asked({ "hw:cpu_policy": "shared" })).toEqual({ "": "DISK_GB=12 MEMORY_MB=512 VCPU=4" });
-    expect(asked({ "hw:cpu_policy": "dedicated", "hw:emulator_threads_policy": "isolate" })).toEqual({
+    expect(toResourceRequest({ "hw:cpu_policy": "dedicated" })).toEqual(pinned);
+    expect(toResourceRequest({}, { hw_cpu_policy: "dedicated" })).toEqual(pinned);
+    expect(toResourceRequest({ "hw:cpu_policy": "shared" })).toEqual({ "": "DISK_GB=12 MEMORY_MB=512 VCPU=4" });
+    expect(toResourceRequest({ "hw:cpu_policy": "dedicated", "hw:emulator_threads_policy": "isolate" })).toEqual({
       "": "DISK_GB=12 MEMORY_MB=512 PCPU=5",
     });
-    expect(asked({ "hw:cpu_policy": "mixed", "hw:cpu_dedicated_mask": "^0" })).toEqual({
+    expect(toResourceRequest({ "hw:cpu_policy": "mixed", "hw:cpu_dedicated_mask": "^0" })).toEqual({
       "": "DISK_GB=12 MEMORY_MB=512 PCPU=3 VCPU=1",
     });
-    expect(asked({ "resources:PCPU": "4" })).toEqual(pinned);
+    expect(toResourceRequest({ "resources:PCPU": "4" })).toEqual(pinned);
   });
 
   it("makes a thread policy a word on hyper-threading", () => {
     const dedicated = { "hw:cpu_policy": "dedicated" };
     const own = "DISK_GB=12 MEMORY_MB=512 PCPU=4";
-    expect(asked({ ...dedicated, "hw:cpu_thread_policy": "isolate" })[""]).toBe(`!HW_CPU_HYPERTHREADING ${own}`);
-    expect(asked({ ...dedicated, "hw:cpu_thread_policy": "require" })[""]).toBe(`+HW_CPU_HYPERTHREADING ${own}`);
-    expect(asked({ ...dedicated, "hw:cpu_thread_policy": "prefer" }, { hw_cpu_thread_policy: "require" })[""]).toBe(
-      own,
+    expect(toResourceRequest({ ...dedicated, "hw:cpu_thread_policy": "isolate" })[""]).toBe(
+      `!HW_CPU_HYPERTHREADING ${own}`,
     );
-    expect(asked(dedicated, { hw_cpu_thread_policy: "require" })[""]).toBe(`+HW_CPU_HYPERTHREADING ${own}`);
+    expect(toResourceRequest({ ...dedicated, "hw:cpu_thread_policy": "require" })[""]).toBe(
+      `+HW_CPU_HYPERTHREADING ${own}`,
+    );
+    expect(
+      toResourceRequest({ ...dedicated, "hw:cpu_thread_policy": "prefer" }, { hw_cpu_thread_policy: "require" })[""],
+    ).toBe(own);
+    expect(toResourceRequest(dedicated, { hw_cpu_thread_policy: "require" })[""]).toBe(`+HW_CPU_HYPERTHREADING ${own}`);
   });
 });
 

@@ -87,10 +87,10 @@ describe("TaskQueue", () => {
   it("starts a task that had to wait in the context that asked for it", async () => {
     const storage = new AsyncLocalStorage<string>();
     const queue = new TaskQueue(1);
-    const seen: (string | undefined)[] = [];
-    const ask = (name: string) => storage.run(name, () => queue.run(async () => seen.push(storage.getStore())));
+    const contexts: (string | undefined)[] = [];
+    const ask = (name: string) => storage.run(name, () => queue.run(async () => contexts.push(storage.getStore())));
     await Promise.all(["a", "b", "c"].map(ask));
-    expect(seen).toEqual(["a", "b", "c"]);
+    expect(contexts).toEqual(["a", "b", "c"]);
     storage.disable();
   });
 
@@ -150,17 +150,17 @@ describe("retry", () => {
   it("waits in virtual time between tries and gives the result", async () => {
     const { timers, clock, runUntil } = createVirtualRuntime();
     const { tried, action } = failing(3, clock);
-    const told: string[] = [];
+    const retries: string[] = [];
     const result = await runUntil(
       retry(timers, action, {
         attempts: 4,
         delay: backOff({ first: 1_000, most: 3_000 }),
-        onRetry: (error, attempt, delay) => told.push(`${error.message} ${attempt} ${delay}`),
+        onRetry: (error, attempt, delay) => retries.push(`${error.message} ${attempt} ${delay}`),
       }),
     );
     expect(result).toBe("done");
     expect(tried).toEqual([0, 1_000, 3_000, 6_000]);
-    expect(told).toEqual(["try 1 1 1000", "try 2 2 2000", "try 3 3 3000"]);
+    expect(retries).toEqual(["try 1 1 1000", "try 2 2 2000", "try 3 3 3000"]);
   });
 
   it("tries again at once, on no timer, when no delay is given", async () => {
@@ -206,10 +206,10 @@ describe("retry", () => {
       delay: () => 60_000,
       signal: controller.signal,
     });
-    const refused = expect(forever).rejects.toThrow("shutting down");
+    const rejection = expect(forever).rejects.toThrow("shutting down");
     await advance(150_000);
     controller.abort(new Error("shutting down"));
-    await refused;
+    await rejection;
     expect(world.planned).toBe(0);
   });
 

@@ -62,23 +62,23 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
   it("take bytes as they come, all or none, and give them back", async () => {
     const path = `${folder}/images/one`;
     const raw = Uint8Array.from({ length: 10_000 }, (_, at) => at % 256);
-    async function* given(breaks = false): AsyncGenerator<Uint8Array> {
+    async function* streamBytes(breaks = false): AsyncGenerator<Uint8Array> {
       yield raw.subarray(0, 7000);
       if (breaks) {
         throw new Error("it broke off");
       }
       yield raw.subarray(7000);
     }
-    await expect(files.writeBytes(path, given(true))).rejects.toThrow("it broke off");
+    await expect(files.writeBytes(path, streamBytes(true))).rejects.toThrow("it broke off");
     expect(await files.list(`${folder}/images`)).toEqual([]);
-    expect(await files.writeBytes(path, given(), { mode: 0o600 })).toBe(10_000);
+    expect(await files.writeBytes(path, streamBytes(), { mode: 0o600 })).toBe(10_000);
     expect(await files.stat(path)).toMatchObject({ bytes: 10_000, mode: 0o600 });
     expect(Buffer.from(await bytesIn(await files.readBytes(path))).equals(Buffer.from(raw))).toBe(true);
-    await expect(files.writeBytes(path, given(true))).rejects.toThrow("it broke off");
+    await expect(files.writeBytes(path, streamBytes(true))).rejects.toThrow("it broke off");
     expect(await files.stat(path)).toMatchObject({ bytes: 10_000 });
-    await expect(files.writeBytes(path, given(), { signal: AbortSignal.abort(new Error("no more")) })).rejects.toThrow(
-      "no more",
-    );
+    await expect(
+      files.writeBytes(path, streamBytes(), { signal: AbortSignal.abort(new Error("no more")) }),
+    ).rejects.toThrow("no more");
     await files.write(path, "text");
     expect(Buffer.from(await bytesIn(await files.readBytes(path))).toString()).toBe("text");
     await expect(files.readBytes(`${folder}/none`)).rejects.toMatchObject({ name: "FileFailure", code: "ENOENT" });
@@ -149,19 +149,19 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
 
   it("tell of changes in a folder until they are asked to stop", async () => {
     await files.makeFolder(`${folder}/watched`);
-    let told = () => {};
+    let notifyChange = () => {};
     let count = 0;
     const stop = files.watch(`${folder}/watched`, (names) => {
       expect(names).toEqual(["guest"]);
       count += 1;
-      told();
+      notifyChange();
     });
     const change = async (work: () => Promise<void>) => {
-      const seen = new Promise<void>((resolve) => {
-        told = resolve;
+      const changeObserved = new Promise<void>((resolve) => {
+        notifyChange = resolve;
       });
       await work();
-      await bench.run(seen);
+      await bench.run(changeObserved);
     };
     await change(() => files.write(`${folder}/watched/guest`, "1"));
     await change(() => files.remove(`${folder}/watched/guest`));

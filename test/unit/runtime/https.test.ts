@@ -22,8 +22,8 @@ afterAll(() => server.close());
 async function ask(tls: HttpTls | undefined): Promise<string> {
   const client = new UndiciHttpClient(tls === undefined ? {} : { tls });
   onTestFinished(() => client.close());
-  const asked = client.request({ method: "GET", url });
-  return asked.then(
+  const response = client.request({ method: "GET", url });
+  return response.then(
     ({ body }) => body,
     (error: Error) => error.message,
   );

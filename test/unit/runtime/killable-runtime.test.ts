@@ -1,72 +1,72 @@
 import { describe, expect, test } from "vitest";
-import { mortalRuntime } from "../../../src/runtime/killable-runtime.js";
+import { createKillableRuntime } from "../../../src/runtime/killable-runtime.js";
 import { Life } from "../../../src/runtime/life.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 
 function begin() {
   const runtime = createVirtualRuntime({ interleave: 20 });
   const life = new Life();
-  return { runtime, life, doors: mortalRuntime(runtime, life) };
+  return { runtime, life, killableRuntime: createKillableRuntime(runtime, life) };
 }
 
 /** Notes whether it settles. */
 function watched(promise: Promise<unknown>): { settled: boolean } {
-  const seen = { settled: false };
+  const state = { settled: false };
   const end = () => {
-    seen.settled = true;
+    state.settled = true;
   };
   promise.then(end, end);
-  return seen;
+  return state;
 }
 
 describe("the doors of a life", () => {
   test("are those of its process while it lives", async () => {
-    const { runtime, doors } = begin();
-    await runtime.runUntil(doors.files.write("/a", "text"));
-    expect(await runtime.runUntil(doors.files.read("/a"))).toBe("text");
-    await expect(runtime.runUntil(doors.files.read("/none"))).rejects.toThrow("no such file");
+    const { runtime, killableRuntime } = begin();
+    await runtime.runUntil(killableRuntime.files.write("/a", "text"));
+    expect(await runtime.runUntil(killableRuntime.files.read("/a"))).toBe("text");
+    await expect(runtime.runUntil(killableRuntime.files.read("/none"))).rejects.toThrow("no such file");
     let fired = 0;
-    const cancel = doors.timers.after(10, () => {
+    const cancel = killableRuntime.timers.after(10, () => {
       fired += 1;
     });
-    doors.timers.after(20, () => {
+    killableRuntime.timers.after(20, () => {
       fired += 10;
     });
     cancel();
-    await runtime.runUntil(doors.timers.sleep(30));
+    await runtime.runUntil(killableRuntime.timers.sleep(30));
     expect(fired).toBe(10);
     const stop = new AbortController();
-    const sleeping = doors.timers.sleep(1_000, stop.signal);
+    const sleeping = killableRuntime.timers.sleep(1_000, stop.signal);
     stop.abort(new Error("enough"));
     await expect(sleeping).rejects.toThrow("enough");
-    doors.logger.child({ host: "h" }).info("heard");
+    killableRuntime.logger.child({ host: "h" }).info("heard");
     expect(runtime.logs.map(({ message }) => message)).toEqual(["heard"]);
   });
 
   test("let nothing in or out after it: no timer, no answer, no line of the log", async () => {
-    const { runtime, life, doors } = begin();
-    await runtime.runUntil(doors.files.write("/folder/a", "text"));
+    const { runtime, life, killableRuntime } = begin();
+    await runtime.runUntil(killableRuntime.files.write("/folder/a", "text"));
     let fired = 0;
     const count = () => {
       fired += 1;
     };
-    doors.timers.after(10, count);
-    doors.files.watch("/folder", count);
+    killableRuntime.timers.after(10, count);
+    killableRuntime.files.watch("/folder", count);
     const waiting = [
-      doors.timers.sleep(10),
-      doors.files.read("/folder/a"),
-      doors.http.request({ method: "GET", url: "http://127.0.0.1:1/" }),
-      doors.http.request({ method: "GET", url: "http://127.0.0.1:1/", signal: new AbortController().signal }),
+      killableRuntime.timers.sleep(10),
+      killableRuntime.files.read("/folder/a"),
+      killableRuntime.http.request({ method: "GET", url: "http://127.0.0.1:1/" }),
+      killableRuntime.http.request({ method: "GET", url: "http://127.0.0.1:1/", signal: new AbortController().signal }),
     ].map(watched);
     life.kill();
     const after = [
-      doors.timers.sleep(1),
-      doors.files.write("/folder/late", "text"),
-      doors.files.list("/folder"),
-      doors.http.request({ method: "GET", url: "http://127.0.0.1:1/" }),
+      killableRuntime.timers.sleep(1),
+      killableRuntime.files.write("/folder/late", "text"),
+      killableRuntime.files.list("/folder"),
+      killableRuntime.http.request({ method: "GET", url: "http://127.0.0.1:1/" }),
     ].map(watched);
-    doors.timers.after(1, count);
-    doors.logger.error("a dead one speaks");
+    killableRuntime.timers.after(1, count);
+    killableRuntime.logger.error("a dead one speaks");
     await runtime.runUntil(runtime.files.write("/folder/b", "of another"));
     await runtime.advance(10_000);
     expect([...waiting, ...after].map(({ settled }) => settled)).toEqual(Array(8).fill(false));
@@ -76,8 +76,8 @@ describe("the doors of a life", () => {
   });
 
   test("finish a file that is being written, and whoever comes next can wait for that", async () => {
-    const { runtime, life, doors } = begin();
-    const written = watched(doors.files.write("/a", "text"));
+    const { runtime, life, killableRuntime } = begin();
+    const written = watched(killableRuntime.files.write("/a", "text"));
     life.kill();
     await runtime.runUntil(life.quiet());
     expect(await runtime.runUntil(runtime.files.read("/a"))).toBe("text");
@@ -85,13 +85,13 @@ describe("the doors of a life", () => {
   });
 
   test("cut a stream of bytes, of which nothing is kept", async () => {
-    const { runtime, life, doors } = begin();
+    const { runtime, life, killableRuntime } = begin();
     async function* parts() {
       yield new Uint8Array([1]);
       life.kill();
       yield new Uint8Array([2]);
     }
-    const written = watched(doors.files.writeBytes("/image", parts()));
+    const written = watched(killableRuntime.files.writeBytes("/image", parts()));
     await runtime.runUntil(life.quiet());
     await runtime.advance(1_000);
     expect(await runtime.runUntil(runtime.files.stat("/image"))).toBeUndefined();

@@ -20,7 +20,7 @@ it("makes it again for the next one when it failed for all who had asked", async
     }
     return tries;
   });
-  const asked = await Promise.allSettled([get(), get()]);
-  expect(asked.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  const results = await Promise.allSettled([get(), get()]);
+  expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(await Promise.all([get(), get()])).toEqual([2, 2]);
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { HttpConnectFailure } from "../../../src/runtime/http.js";
 import type { Listener, SocketAcceptor } from "../../../src/runtime/server.js";
-import { type Socket, UpgradeRefused } from "../../../src/runtime/socket.js";
+import { type Socket, UpgradeRejectedError } from "../../../src/runtime/socket.js";
 import { type Bench, benches } from "./both-runtimes.js";
 
 const wsUrl = (listener: Listener, path: string) => `${listener.url.replace("http", "ws")}${path}`;
@@ -12,11 +12,11 @@ function closeOf(socket: Socket) {
 
 function messages(socket: Socket, count: number) {
   return new Promise<string[]>((resolve) => {
-    const seen: string[] = [];
+    const received: string[] = [];
     socket.onMessage((text) => {
-      seen.push(text);
-      if (seen.length === count) {
-        resolve(seen);
+      received.push(text);
+      if (received.length === count) {
+        resolve(received);
       }
     });
   });
@@ -26,19 +26,19 @@ describe.each(benches)("sockets (%s)", (_name, openBench) => {
   let bench: Bench;
   let listener: Listener;
   let accepted: Socket[];
-  let refuse: ReturnType<SocketAcceptor>;
+  let rejectionReason: ReturnType<SocketAcceptor>;
   let upgrades: Parameters<SocketAcceptor>[1][];
 
   beforeEach(async () => {
     bench = await openBench();
     accepted = [];
     upgrades = [];
-    refuse = undefined;
+    rejectionReason = undefined;
     const accept: SocketAcceptor = (socket, upgrade) => {
       accepted.push(socket);
       upgrades.push(upgrade);
       socket.send("welcome");
-      return refuse;
+      return rejectionReason;
     };
     listener = await bench.runtime.servers.listen({
       port: 0,
@@ -116,7 +116,7 @@ describe.each(benches)("sockets (%s)", (_name, openBench) => {
   });
 
   it("are refused with 401 and the acceptor's reason, and the refused socket is dead", async () => {
-    refuse = "unknown join token";
+    rejectionReason = "unknown join token";
     await expect(connect()).rejects.toMatchObject({
       name: "UpgradeRefused",
       status: 401,
@@ -128,7 +128,7 @@ describe.each(benches)("sockets (%s)", (_name, openBench) => {
 
   it("are refused with 404 at a path that takes none", async () => {
     const wrong = bench.run(bench.runtime.sockets.connect(wsUrl(listener, "/nobody")));
-    await expect(wrong).rejects.toThrow(UpgradeRefused);
+    await expect(wrong).rejects.toThrow(UpgradeRejectedError);
     await expect(wrong).rejects.toMatchObject({ status: 404 });
   });
 

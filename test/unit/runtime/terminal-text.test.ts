@@ -12,8 +12,8 @@ describe("text for a terminal", () => {
     ["\u009b2J\u007f", "\\u009b2J\\u007f", "\\u009b2J\\u007f"],
     ["abc\u202ecba\u2028", "abc\\u202ecba\\u2028", "abc\\u202ecba\\u2028"],
     ["\ud800", "\\ud800", "\\ud800"],
-  ])("%j", (text, whole, value) => {
-    expect([terminalText(text), terminalValue(text)]).toEqual([whole, value]);
+  ])("%j", (text, expectedText, value) => {
+    expect([terminalText(text), terminalValue(text)]).toEqual([expectedText, value]);
   });
 
   test("JSON stays the same JSON", () => {

@@ -3,14 +3,14 @@ import { BYTES, type ServiceHandler } from "../../../src/runtime/service.js";
 import { type Bytes, bytesIn, textIn } from "../../../src/runtime/transfers.js";
 import { type Bench, benches } from "./both-runtimes.js";
 
-async function* parts(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
-  for (const text of texts) {
+async function* parts(...chunks: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const text of chunks) {
     yield Buffer.from(text);
   }
 }
 
-async function* breaking(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
-  yield* parts(...texts);
+async function* breaking(...chunks: readonly string[]): AsyncGenerator<Uint8Array> {
+  yield* parts(...chunks);
   throw new Error("the disk failed");
 }
 
@@ -50,20 +50,20 @@ describe.each(benches)("bodies of bytes (%s)", (_name, openBench) => {
     );
     expect((await put(url, parts("x".repeat(20), "yz"))).status).toBe(204);
     expect(held).toBe(`${"x".repeat(20)}yz`);
-    const answer = await bench.run(bench.runtime.transfers.send({ method: "GET", url }));
-    expect(await bench.run(textIn(answer.body))).toBe(`${held}!`);
+    const response = await bench.run(bench.runtime.transfers.send({ method: "GET", url }));
+    expect(await bench.run(textIn(response.body))).toBe(`${held}!`);
     expect(await bench.run(bench.runtime.http.request({ method: "GET", url }))).toMatchObject({ body: `${held}!` });
   });
 
   it("that break half-way fail with what they threw, and the service hears of it", async () => {
-    let heard: (what: string) => void = () => {};
+    let reportOutcome: (what: string) => void = () => {};
     const outcome = new Promise<string>((resolve) => {
-      heard = resolve;
+      reportOutcome = resolve;
     });
     const url = await listen(async ({ bytes }) => {
       await bytesIn(bytes ?? parts()).then(
-        () => heard("it took a part for all"),
-        () => heard("broken"),
+        () => reportOutcome("it took a part for all"),
+        () => reportOutcome("broken"),
       );
       return { status: 204, headers: {}, body: "" };
     });
@@ -76,12 +76,12 @@ describe.each(benches)("bodies of bytes (%s)", (_name, openBench) => {
     const begun = new Promise<void>((resolve) => {
       breakOff = resolve;
     });
-    async function* answered(): AsyncGenerator<Uint8Array> {
+    async function* streamResponse(): AsyncGenerator<Uint8Array> {
       yield Buffer.from("a");
       await begun;
       throw new Error("the disk failed");
     }
-    const url = await listen(async () => ({ status: 200, headers: {}, body: "", bytes: answered() }));
+    const url = await listen(async () => ({ status: 200, headers: {}, body: "", bytes: streamResponse() }));
     const { body } = await bench.run(bench.runtime.transfers.send({ method: "GET", url }));
     breakOff();
     await expect(bench.run(bytesIn(body))).rejects.toMatchObject({ name: "HttpConnectFailure" });
@@ -89,8 +89,8 @@ describe.each(benches)("bodies of bytes (%s)", (_name, openBench) => {
 
   it("that a service does not read are dropped, and the client sees the answer", async () => {
     const url = await listen(async () => ({ status: 409, headers: {}, body: "taken" }));
-    const answer = await put(url, parts("some", "thing"));
-    expect([answer.status, await bench.run(textIn(answer.body))]).toEqual([409, "taken"]);
+    const response = await put(url, parts("some", "thing"));
+    expect([response.status, await bench.run(textIn(response.body))]).toEqual([409, "taken"]);
   });
 
   it("wait for whoever takes them: no part is made before it is asked for", async () => {
@@ -112,10 +112,10 @@ describe.each(benches)("bodies of bytes (%s)", (_name, openBench) => {
   it("of an answer in pieces of text come as one body, with its length", async () => {
     const pieces = ["ä", "b".repeat(200_000), "", "ü€", "c".repeat(100)];
     const url = await listen(() => ({ status: 200, headers: {}, body: "", pieces }));
-    const answer = await bench.run(bench.runtime.http.request({ method: "GET", url }));
-    expect(answer.body === pieces.join("")).toBe(true);
+    const response = await bench.run(bench.runtime.http.request({ method: "GET", url }));
+    expect(response.body === pieces.join("")).toBe(true);
     const again = await bench.run(bench.runtime.http.request({ method: "GET", url }));
-    expect(again.body.length).toBe(answer.body.length);
+    expect(again.body.length).toBe(response.body.length);
   });
 
   it("end when the caller wants them no more, and when nobody listens", async () => {

@@ -38,8 +38,8 @@ function get(path: string, options: { timeout?: number; signal?: AbortSignal } =
 describe("HTTP in the virtual network", () => {
   it("reaches handlers without sockets, and takes the time that the network takes", async () => {
     world.network.latency = 7;
-    const answer = await world.runUntil(client.http.request({ method: "PUT", url: `${url}/echo/a?b`, body: "text" }));
-    expect(answer).toEqual({ status: 200, headers: { "x-service": "echo" }, body: "text" });
+    const response = await world.runUntil(client.http.request({ method: "PUT", url: `${url}/echo/a?b`, body: "text" }));
+    expect(response).toEqual({ status: 200, headers: { "x-service": "echo" }, body: "text" });
     expect(client.clock.monotonic()).toBe(14);
   });
 
@@ -73,14 +73,14 @@ describe("HTTP in the virtual network", () => {
   });
 
   it("never answers a client that was killed", async () => {
-    let answered = false;
+    let responded = false;
     void get("/slow").then(() => {
-      answered = true;
+      responded = true;
     });
     await world.advance(10);
     client.kill();
     await world.advance(10_000);
-    expect([served.length, answered]).toEqual([1, false]);
+    expect([served.length, responded]).toEqual([1, false]);
   });
 
   it("loses an answer after the server has done its work", async () => {
@@ -170,18 +170,18 @@ describe("a partition", () => {
       sockets: { "/ws": (socket) => void accepted.push(socket) },
     });
     const socket = await world.runUntil(client.sockets.connect(`${listener.url.replace("http", "ws")}/ws`));
-    const seen: string[] = [];
-    accepted[0]?.onMessage((text) => seen.push(text));
+    const received: string[] = [];
+    accepted[0]?.onMessage((text) => received.push(text));
     world.network.latency = 10;
     world.network.partition("client", "server");
     socket.send("1");
     await world.advance(100);
     socket.send("2");
-    expect([seen, socket.bufferedBytes]).toEqual([[], 2]);
+    expect([received, socket.bufferedBytes]).toEqual([[], 2]);
     world.network.heal("client", "server");
     socket.send("3");
     await world.advance(20);
-    expect([seen, socket.bufferedBytes]).toEqual([["1", "2", "3"], 0]);
+    expect([received, socket.bufferedBytes]).toEqual([["1", "2", "3"], 0]);
   });
 
   it("and a break are two things: what is under way is lost, and both ends hear of it", async () => {
@@ -193,14 +193,14 @@ describe("a partition", () => {
       sockets: { "/ws": (socket) => void accepted.push(socket) },
     });
     const socket = await world.runUntil(client.sockets.connect(`${listener.url.replace("http", "ws")}/ws`));
-    const seen: string[] = [];
-    accepted[0]?.onMessage((text) => seen.push(text));
-    accepted[0]?.onClose((code) => seen.push(`server ${code}`));
-    socket.onClose((code) => seen.push(`client ${code}`));
+    const events: string[] = [];
+    accepted[0]?.onMessage((text) => events.push(text));
+    accepted[0]?.onClose((code) => events.push(`server ${code}`));
+    socket.onClose((code) => events.push(`client ${code}`));
     socket.send("lost");
     world.network.sever("server", "client");
     await world.advance(1_000);
-    expect(seen.toSorted()).toEqual(["client 1006", "server 1006"]);
+    expect(events.toSorted()).toEqual(["client 1006", "server 1006"]);
   });
 
   it("hides from one end that the other is gone, until it heals", async () => {
@@ -223,22 +223,22 @@ describe("a partition", () => {
 
 describe("the sockets of a killed process", () => {
   it("break with 1006 at the other end, and tell the killed one nothing", async () => {
-    const told: string[] = [];
+    const closeEvents: string[] = [];
     const listener = await server.servers.listen({
       port: 0,
       services: {},
       sockets: {
         "/ws": (socket) => {
-          socket.onClose((code) => told.push(`server ${code}`));
+          socket.onClose((code) => closeEvents.push(`server ${code}`));
           return undefined;
         },
       },
     });
     const socket = await world.runUntil(client.sockets.connect(`${listener.url.replace("http", "ws")}/ws`));
-    socket.onClose((code) => told.push(`client ${code}`));
+    socket.onClose((code) => closeEvents.push(`client ${code}`));
     client.kill();
     socket.send("from the grave");
     await world.advance(60_000);
-    expect(told).toEqual(["server 1006"]);
+    expect(closeEvents).toEqual(["server 1006"]);
   });
 });

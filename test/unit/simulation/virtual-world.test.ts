@@ -7,18 +7,18 @@ const START = Date.UTC(2026, 0, 1);
 describe("virtual time", () => {
   it("moves only when it is moved, and runs timers in order of time, then of planning", async () => {
     const { timers, clock, advance } = createVirtualRuntime({ start: START });
-    const seen: [string, number][] = [];
-    timers.after(20, () => seen.push(["late", clock.now()]));
-    timers.after(10, () => seen.push(["first", clock.now()]));
-    timers.after(10, () => seen.push(["second", clock.now()]));
+    const fired: [string, number][] = [];
+    timers.after(20, () => fired.push(["late", clock.now()]));
+    timers.after(10, () => fired.push(["first", clock.now()]));
+    timers.after(10, () => fired.push(["second", clock.now()]));
     await advance(15);
-    expect(seen).toEqual([
+    expect(fired).toEqual([
       ["first", START + 10],
       ["second", START + 10],
     ]);
     expect([clock.now(), clock.monotonic()]).toEqual([START + 15, 15]);
     await advance(5);
-    expect(seen.at(-1)).toEqual(["late", START + 20]);
+    expect(fired.at(-1)).toEqual(["late", START + 20]);
   });
 
   it("lets a chain of sleeps pass in one advance", async () => {
@@ -54,13 +54,13 @@ describe("virtual time", () => {
   it("stands still while a module is loaded, however long that takes, and goes on when it could not be", async () => {
     const { modules, timers, clock, advance } = createVirtualRuntime();
     const loaded: number[] = [];
-    const turns = async (count: number) => {
+    const waitTicks = async (count: number) => {
       for (let turn = 0; turn < count; turn += 1) {
         await new Promise((resolve) => setImmediate(resolve));
       }
     };
     timers.after(10, () => {
-      void modules.load(() => turns(50)).then(() => loaded.push(clock.monotonic()));
+      void modules.load(() => waitTicks(50)).then(() => loaded.push(clock.monotonic()));
       void modules.load(() => Promise.reject(new Error("no such module"))).catch(() => loaded.push(-1));
     });
     timers.after(11, () => loaded.push(clock.monotonic()));

@@ -7,11 +7,11 @@ import type { Witness } from "../../simulator/histories/witness.js";
 const CLOUDS = "clouds: { devstack: { auth: { auth_url: http://cloud/identity/v3, username: me } } }";
 
 test("a token that is no longer good is replaced, and what was asked is asked once more", async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   let tokens = 0;
   const request = async ({ url, headers = {} }: HttpRequest) => {
     const token = headers["x-auth-token"];
-    asked.push(token === undefined ? "token" : `${url} with ${token}`);
+    requests.push(token === undefined ? "token" : `${url} with ${token}`);
     if (token === undefined) {
       tokens += 1;
       return { status: 201, headers: { "x-subject-token": `t${tokens}` }, body: "" };
@@ -23,11 +23,11 @@ test("a token that is no longer good is replaced, and what was asked is asked on
     files: { read: async () => CLOUDS },
     http: { request },
   } as unknown as VirtualRuntime;
-  const answers: unknown[] = [];
-  const witness = { asks: () => (answer: unknown) => answers.push(answer) } as unknown as Witness;
-  const answer = await new Client(runtime, "/clouds.yaml", witness).compute("GET", "/servers");
-  expect(answer?.status).toBe(200);
-  expect(answers).toEqual([answer]);
+  const responses: unknown[] = [];
+  const witness = { onRequest: () => (reply: unknown) => responses.push(reply) } as unknown as Witness;
+  const response = await new Client(runtime, "/clouds.yaml", witness).compute("GET", "/servers");
+  expect(response?.status).toBe(200);
+  expect(responses).toEqual([response]);
   const path = "http://cloud/compute/v2.1/servers";
-  expect(asked).toEqual(["token", `${path} with t1`, "token", `${path} with t2`]);
+  expect(requests).toEqual(["token", `${path} with t1`, "token", `${path} with t2`]);
 });

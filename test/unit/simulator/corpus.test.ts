@@ -7,10 +7,10 @@ import { PROFILES } from "../../simulator/draw-plan.js";
 const range = (startOffset: number, endOffset: number, count: number) => ({ startOffset, endOffset, count });
 
 it("tells what was run of a file: inner ranges say more than those around them", () => {
-  const whole = [range(0, 100, 1)];
+  const fullSpans = [range(0, 100, 1)];
   const called = [range(10, 50, 3), range(20, 30, 0), range(24, 26, 2)];
   const never = [range(60, 70, 0)];
-  expect(spansOf([whole, called, never])).toEqual([
+  expect(spansOf([fullSpans, called, never])).toEqual([
     [0, 20],
     [24, 26],
     [30, 60],

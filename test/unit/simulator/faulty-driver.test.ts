@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { DRIVER_POINTS, driverFaults } from "../../../src/faults/driver-faults.js";
-import { faultTable, parseKnob } from "../../../src/faults/fault-rules.js";
+import { faultTable, parseFaultRule } from "../../../src/faults/fault-rules.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
@@ -9,23 +9,23 @@ import { watchDriver } from "../../fixtures/invariants/watch-driver.js";
 import { faultsButDriver, faultyDriver } from "../../simulator/faulty-driver.js";
 import { contextOf, driverWith, instanceOf, spawnOptions } from "../virt/fixtures.js";
 
-async function setUp(knob: string) {
+async function setUp(faultRule: string) {
   const runtime = createVirtualRuntime();
   const faults = new FaultSet(runtime);
-  faults.set(parseKnob(knob, faultTable(DRIVER_POINTS)));
+  faults.set(parseFaultRule(faultRule, faultTable(DRIVER_POINTS)));
   const spawn = vi.fn(async () => {});
-  const told = vi.fn(async () => {});
+  const onChange = vi.fn(async () => {});
   const definition = defineDriver({ name: "d", apiVersion: "1.0", create: () => driverWith({ spawn }) });
-  const watched = watchDriver(faultyDriver(definition, faults), { host: "h1", listed: () => {}, changes: told });
+  const watched = watchDriver(faultyDriver(definition, faults), { host: "h1", listed: () => {}, changes: onChange });
   const host = await createDriverHost(watched, contextOf(runtime), { point: driverFaults(faultsButDriver(faults)) });
-  return { runtime, spawn, told, call: () => host.spawn(instanceOf(), spawnOptions) };
+  return { runtime, spawn, told: onChange, call: () => host.spawn(instanceOf(), spawnOptions) };
 }
 
 test("who watches a driver is told of a call before the driver hangs in it", async () => {
-  const { runtime, spawn, told, call } = await setUp("driver.spawn=hang:20s:once");
+  const { runtime, spawn, told: onChange, call } = await setUp("driver.spawn=hang:20s:once");
   const ended = call();
   await runtime.advance(1_000);
-  expect(told).toHaveBeenCalledOnce();
+  expect(onChange).toHaveBeenCalledOnce();
   expect(spawn).not.toHaveBeenCalled();
   await runtime.advance(20_000);
   await ended;

@@ -60,9 +60,11 @@ export async function typesBehind(
   source: string,
   signatures: readonly string[],
 ): Promise<{ readonly types: readonly ContractType[]; readonly unknown: readonly string[] }> {
-  const texts = await Promise.all(MODULES.map((name) => readFile(`${source}${name}`, "utf8")));
+  const moduleSources = await Promise.all(MODULES.map((name) => readFile(`${source}${name}`, "utf8")));
   const records = await Promise.all(RECORDS.map((record) => recordType(source, record)));
-  const written = texts.flatMap(declarationsIn).filter(({ name }) => !RECORDS.some((record) => record.name === name));
+  const written = moduleSources
+    .flatMap(declarationsIn)
+    .filter(({ name }) => !RECORDS.some((record) => record.name === name));
   const declared = [...written, ...records, ...enumerations()];
   const reached = new Set(signatures.flatMap(typesIn));
   // A set goes on with what is added to it meanwhile.
@@ -157,9 +159,9 @@ async function recordType(source: string, record: (typeof RECORDS)[number]): Pro
 }
 
 function enumerations(): readonly ContractType[] {
-  const said = Object.entries(POWER_STATES).map(([name, value]) => `${value} ${name}`);
+  const powerStates = Object.entries(POWER_STATES).map(([name, value]) => `${value} ${name}`);
   const comments: Readonly<Record<string, string>> = {
-    PowerState: `/** Nova's numbers, which \`POWER_STATES\` names: ${said.join(", ")}. */\n`,
+    PowerState: `/** Nova's numbers, which \`POWER_STATES\` names: ${powerStates.join(", ")}. */\n`,
   };
   return Object.entries(ENUMERATIONS).map(([name, values]) => ({
     name,

@@ -5,7 +5,7 @@ import { brokenBy } from "./broken/flaw.js";
 
 test("a check that is interrupted cleans its case up, also when the driver hangs in it, and reports what it had tried", async () => {
   const interrupt = new AbortController();
-  let [opened, closed] = [0, 0];
+  let [openCount, closed] = [0, 0];
   const hanging = brokenBy(() => ({
     spawn: () => {
       interrupt.abort(new Error("interrupted"));
@@ -13,19 +13,19 @@ test("a check that is interrupted cleans its case up, also when the driver hangs
     },
   }));
   const setUp = () => {
-    opened += 1;
+    openCount += 1;
     return {
       close: () => {
         closed += 1;
       },
     };
   };
-  const told: string[] = [];
+  const reportedCodes: string[] = [];
   const waive = { "instances-unchanged": "not now", "signal-settles": "not now" };
   const options = { ...check, setUp, waive };
-  const report = await checkDriver(hanging, options, ({ code }) => told.push(code), interrupt.signal);
-  expect(report.results.map(({ code }) => code)).toEqual(told);
-  expect(told.at(-1)).toBe("nodes-stay");
-  expect(opened).toBeGreaterThan(0);
-  expect(closed).toBe(opened);
+  const report = await checkDriver(hanging, options, ({ code }) => reportedCodes.push(code), interrupt.signal);
+  expect(report.results.map(({ code }) => code)).toEqual(reportedCodes);
+  expect(reportedCodes.at(-1)).toBe("nodes-stay");
+  expect(openCount).toBeGreaterThan(0);
+  expect(closed).toBe(openCount);
 });

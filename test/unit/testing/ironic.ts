@@ -39,11 +39,11 @@ export const IRONIC: DriverCheckOptions = {
       "resources:DISK_GB": "0",
     },
   },
-  setUp: async (doors) => {
+  setUp: async (deps) => {
     const logger = new VirtualLogger(() => {});
-    const store = emptyStore({ runtime: { ...doors, logger } });
-    const faults = new FaultSet(doors);
-    const service = createIronic({ ...doors, logger, sql: store.database, validate: () => ADMINISTRATOR, faults });
+    const store = emptyStore({ runtime: { ...deps, logger } });
+    const faults = new FaultSet(deps);
+    const service = createIronic({ ...deps, logger, sql: store.database, validate: () => ADMINISTRATOR, faults });
     service.enrol(8);
     return {
       context: () => ({ http: clientOf(service.handle) }),

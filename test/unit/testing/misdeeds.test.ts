@@ -8,13 +8,13 @@ import { FILE_DRIVER, fileDriver } from "./file-driver.js";
 describe("8.10 driver check names method and rule of what a driver does wrong", () => {
   test.each([...AT_START, ...AT_STOP].map((each) => [each.what, each] as const))(
     "%s",
-    async (_, { flaw, method, says, rule }) => {
+    async (_, { flaw, method, message: expectedMessage, rule }) => {
       const found = CONTRACT_CASES.find(({ code }) => code === rule);
       if (found === undefined) {
         throw new Error(`there is no rule ${rule}`);
       }
-      const { verdict, message } = await checkCase(doing(flaw, fileDriver), found, FILE_DRIVER);
-      expect([verdict, message]).toEqual(["failed", expect.stringMatching(says)]);
+      const { verdict: result, message } = await checkCase(doing(flaw, fileDriver), found, FILE_DRIVER);
+      expect([result, message]).toEqual(["failed", expect.stringMatching(expectedMessage)]);
       expect(message).toContain(method);
     },
   );

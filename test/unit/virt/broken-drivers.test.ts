@@ -44,7 +44,7 @@ describe("broken drivers", () => {
 
   test("a driver that hangs is told to stop, then given up, and its late answer is dropped", async () => {
     let aborted = false;
-    let answer: (value: unknown) => void = () => {};
+    let resolveListing: (value: unknown) => void = () => {};
     const outcomes: DriverOutcome[] = [];
     const { host, runtime } = await hostOf(
       {
@@ -53,7 +53,7 @@ describe("broken drivers", () => {
             aborted = true;
           });
           return new Promise((resolve) => {
-            answer = resolve;
+            resolveListing = resolve;
           });
         },
       },
@@ -68,7 +68,7 @@ describe("broken drivers", () => {
     expect(error).toBeInstanceOf(VirtDriverTimeout);
     expect(String(error)).toMatch(/driver broken: listInstanceUuids must settle within 1000 ms/);
     expect(outcomes).toEqual(["timeout"]);
-    answer([UUID]);
+    resolveListing([UUID]);
     await runtime.advance(0);
     expect(runtime.logs.map(({ message }) => message)).toEqual([
       "driver broken: listInstanceUuids succeeded after it had been given up; its result is dropped",
@@ -97,9 +97,9 @@ describe("broken drivers", () => {
 
   test("a driver that emits for ever neither holds a call up nor is heard after its end", async () => {
     let emitting = true;
-    let heard = 0;
+    let eventCount = 0;
     const { host, runtime, emit } = await hostOf({});
-    host.setLifecycleListener(() => void heard++);
+    host.setLifecycleListener(() => void eventCount++);
     const event = () => ({ timestamp: runtime.clock.now(), uuid: UUID, name: "vm1", transition: "started" });
     const flood = (async () => {
       for (let round = 0; emitting && round < 1_000; round += 1) {
@@ -108,14 +108,14 @@ describe("broken drivers", () => {
       }
     })();
     expect(await host.getAvailableNodes()).toEqual(["devstack1"]);
-    expect(heard).toBeGreaterThan(0);
+    expect(eventCount).toBeGreaterThan(0);
     await host.cleanupHost();
-    const before = heard;
+    const before = eventCount;
     emit(event());
     emitting = false;
     await flood;
     await runtime.advance(0);
-    expect(heard).toBe(before);
+    expect(eventCount).toBe(before);
   });
 
   test("a driver that heeds its signal is not waited for any longer", async () => {

@@ -7,8 +7,14 @@ const encoded = (value: string) => Buffer.from(value).toString("base64");
 
 describe("8.15 what a config drive has", () => {
   test("metadata as OpenStack's, with the key that its user chose", () => {
-    const given = { displayName: "vm", hostname: "vm", metadata: { a: "b" }, launchIndex: 2, availabilityZone: "east" };
-    const instance = instanceOf({ ...given, keyName: "mine", keyData: "ssh-rsa AAAA" });
+    const attributes = {
+      displayName: "vm",
+      hostname: "vm",
+      metadata: { a: "b" },
+      launchIndex: 2,
+      availabilityZone: "east",
+    };
+    const instance = instanceOf({ ...attributes, keyName: "mine", keyData: "ssh-rsa AAAA" });
     expect(configDriveMetadata(instance)).toEqual({
       uuid: UUID,
       name: "vm",

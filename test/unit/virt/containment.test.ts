@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { nodeScope } from "../../../src/runtime/node/node-scope.js";
-import { type ContainedCall, Containment, type StrayError } from "../../../src/virt/containment.js";
+import { type ContainedCall, Containment, type UnhandledError } from "../../../src/virt/containment.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import { VirtDriverMisbehaved } from "../../../src/virt/errors.js";
 import { type DriverContext, defineDriver } from "../../../src/virt/index.js";
@@ -16,20 +16,20 @@ async function contained(
   const definition = defineDriver({
     name: "broken",
     apiVersion: "1.0",
-    create: (doors) => Object.freeze(driverWith(changes(doors, containment))),
+    create: (driverContext) => Object.freeze(driverWith(changes(driverContext, containment))),
   });
   const host = await createDriverHost(containment.over(definition), context);
   return { runtime, containment, host };
 }
 
 test("8.10 what runs in a driver is known by its call, in its timers and after its awaits too; the core's own code is nobody's", async () => {
-  const seen: (ContainedCall | undefined)[] = [];
+  const currentCalls: (ContainedCall | undefined)[] = [];
   const { host, containment, runtime } = await contained(({ timers }) => ({
     powerOn: async () => {
-      seen.push(containment.current);
-      timers.after(10, () => seen.push(containment.current));
+      currentCalls.push(containment.current);
+      timers.after(10, () => currentCalls.push(containment.current));
       await timers.sleep(5);
-      seen.push(containment.current);
+      currentCalls.push(containment.current);
     },
   }));
   const done = host.onBehalf(UUID, "req-1", () => host.powerOn(instanceOf()));
@@ -45,25 +45,25 @@ test("8.10 what runs in a driver is known by its call, in its timers and after i
     requestId: "req-1",
     began: expect.any(Number),
   };
-  expect(seen).toEqual([call, call, call]);
+  expect(currentCalls).toEqual([call, call, call]);
 });
 
 test("8.10 a rejection that nobody handles fails the call: its signal is aborted, and it is given up when it goes on", async () => {
-  let stray: StrayError | null = null;
+  let unhandledError: UnhandledError | null = null;
   let aborted = false;
   const { host, runtime } = await contained((_, containment) => ({
     spawn: (_instance: unknown, { signal }: { readonly signal: AbortSignal }) => {
       signal.addEventListener("abort", () => {
         aborted = true;
       });
-      stray = containment.stray("rejection", new Error("boom"));
+      unhandledError = containment.recordUnhandled("rejection", new Error("boom"));
       return new Promise(() => {});
     },
   }));
   const spawned = host.spawn(instanceOf(), spawnOptions).catch((error: unknown) => error);
   await runtime.advance(0);
   // The method had not returned when it strayed.
-  expect(stray).toMatchObject({ failsCall: true, kind: "rejection" });
+  expect(unhandledError).toMatchObject({ failsCall: true, kind: "rejection" });
   await runtime.advance(5_000);
   const error = await spawned;
   expect(aborted).toBe(true);
@@ -74,15 +74,15 @@ test("8.10 a rejection that nobody handles fails the call: its signal is aborted
 });
 
 test("8.10 a call that strayed and ends well fails all the same, without waiting; one that has ended is left alone", async () => {
-  let late: StrayError | null = null;
+  let late: UnhandledError | null = null;
   const { host, runtime } = await contained(({ timers }, containment) => ({
     powerOff: async () => {
       await timers.sleep(5);
-      containment.stray("exception", "oops");
+      containment.recordUnhandled("exception", "oops");
     },
     powerOn: async () => {
       timers.after(5, () => {
-        late = containment.stray("exception", "late");
+        late = containment.recordUnhandled("exception", "late");
       });
     },
   }));
@@ -116,7 +116,7 @@ test("8.10 an error of the agent's own is not taken for a driver's, nor is what 
   const updateTaskState = async () => void owners.push(containment.current?.method);
   await host.snapshot(instanceOf(), "image", { updateTaskState });
   expect(owners).toEqual([undefined, undefined, "snapshot"]);
-  expect(containment.stray("rejection", new Error("own"))).toBeNull();
+  expect(containment.recordUnhandled("rejection", new Error("own"))).toBeNull();
 });
 
 test("8.10 loading and making a driver are calls, too", async () => {
@@ -125,7 +125,7 @@ test("8.10 loading and making a driver are calls, too", async () => {
   const methods: string[] = [];
   containment.onCall(({ method }) => methods.push(method));
   const loading = containment.load("./mine", async () => {
-    containment.stray("rejection", new Error("at import"));
+    containment.recordUnhandled("rejection", new Error("at import"));
     return new Promise(() => {});
   });
   await expect(loading).rejects.toThrow("driver ./mine: import must handle every rejection");
@@ -160,8 +160,8 @@ test("8.10 an exception that knows of no call is the driver's in whose files it 
   const host = await createDriverHost(containment.over(definition, "/site/mine/dist/index.js"), context);
   const thrownAt = (place: string) =>
     Object.assign(new Error("boom"), { stack: `Error: boom\n    at process (node:internal:1:1)\n    at ${place}` });
-  const whose = (place: string, kind: StrayError["kind"] = "exception") =>
-    containment.stray(kind, thrownAt(place))?.call;
+  const whose = (place: string, kind: UnhandledError["kind"] = "exception") =>
+    containment.recordUnhandled(kind, thrownAt(place))?.call;
   const [inDriver, below] = ["f (file:///site/mine/dist/lib/x.js:3:5)", "/site/mine/dist/node_modules/ws/index.js:1:1"];
   expect(whose(inDriver)).toMatchObject({ driver: "broken", method: "one of its calls" });
   expect(whose(below)).toBeUndefined();

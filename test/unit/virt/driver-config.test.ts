@@ -32,8 +32,8 @@ describe("compileDriverConfig", () => {
   });
 
   test("takes values and texts as in nova.conf", () => {
-    const given = { size_gb: "4", pauseTime: 0.5, isFast: "Yes", colour: "blue", label: "x", devices: "a, b," };
-    expect(compileDriverConfig(schema, given)).toEqual({
+    const rawConfig = { size_gb: "4", pauseTime: 0.5, isFast: "Yes", colour: "blue", label: "x", devices: "a, b," };
+    expect(compileDriverConfig(schema, rawConfig)).toEqual({
       sizeGb: 4,
       pauseTime: 0.5,
       isFast: true,
@@ -52,8 +52,8 @@ describe("compileDriverConfig", () => {
     [{ colour: "green" }, '[my_driver] colour: found "green", but it must be one of red, blue'],
     [{ label: 3 }, "[my_driver] label: found 3, but it must be a text"],
     [{ devices: [1] }, "[my_driver] devices: found [1], but it must be a list of texts"],
-  ])("refuses %o", (given, message) => {
-    expect(() => compileDriverConfig(schema, given)).toThrow(message);
+  ])("refuses %o", (rawConfig, message) => {
+    expect(() => compileDriverConfig(schema, rawConfig)).toThrow(message);
   });
 });
 

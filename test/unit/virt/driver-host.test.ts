@@ -115,12 +115,12 @@ describe("what the core adds", () => {
 
   test("V6 the permit is asked before every method that changes guests, and no other", async () => {
     const called: string[] = [];
-    const refused: string[] = [];
+    const rejectedCalls: string[] = [];
     const methods = Object.keys(DRIVER_METHODS) as DriverMethod[];
     const all = Object.fromEntries(methods.map((method) => [method, async () => void called.push(method)]));
     const { host } = await hostOf(all, {
       permit: (method, uuid) => {
-        refused.push(`${method} ${uuid}`);
+        rejectedCalls.push(`${method} ${uuid}`);
         throw new Error("the host lease is not held");
       },
     });
@@ -171,23 +171,23 @@ describe("what the core adds", () => {
       expect(result).toMatchObject({ status: "rejected", reason: { message: "the host lease is not held" } });
     }
     expect(called).toEqual([]);
-    expect(refused).toHaveLength(methods.filter((method) => DRIVER_METHODS[method].changesGuests).length);
-    expect(refused.every((call) => call.endsWith(UUID))).toBe(true);
+    expect(rejectedCalls).toHaveLength(methods.filter((method) => DRIVER_METHODS[method].changesGuests).length);
+    expect(rejectedCalls.every((call) => call.endsWith(UUID))).toBe(true);
     await host.initHost();
     expect(called).toEqual(["initHost"]);
   });
 
   test("fault points before and after, and what observe is told", async () => {
-    const told: string[] = [];
+    const events: string[] = [];
     const { host } = await hostOf(
-      { powerOn: async () => void told.push("driver") },
+      { powerOn: async () => void events.push("driver") },
       {
-        point: (method, when) => void told.push(`${when} ${method}`),
-        observe: (method, milliseconds, outcome) => void told.push(`${method} ${milliseconds} ${outcome}`),
+        point: (method, when) => void events.push(`${when} ${method}`),
+        observe: (method, milliseconds, outcome) => void events.push(`${method} ${milliseconds} ${outcome}`),
       },
     );
     await host.powerOn(instance);
-    expect(told).toEqual(["before powerOn", "driver", "after powerOn", "powerOn 0 success"]);
+    expect(events).toEqual(["before powerOn", "driver", "after powerOn", "powerOn 0 success"]);
   });
 
   test("an observer that fails is logged", async () => {

@@ -92,12 +92,12 @@ describe("what a driver's moves return", () => {
       checkCanLiveMigrateSource: give,
       preLiveMigration: give,
     });
-    const asked = [
+    const calls = [
       () => host.moves.checkCanLiveMigrateDestination(instance, { blockMigration: null, diskOverCommit: false }),
       () => host.moves.checkCanLiveMigrateSource(instance, data),
       () => host.moves.preLiveMigration(instance, post),
     ];
-    for (const ask of asked) {
+    for (const ask of calls) {
       const error = await ask().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(VirtDriverMisbehaved);
       expect(String(error)).toMatch(message);

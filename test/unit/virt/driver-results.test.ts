@@ -7,7 +7,7 @@ import { ProviderTree, type VirtDriver } from "../../../src/virt/index.js";
 import { hostOf, instanceOf, NO_DEVICES, OTHER_UUID, UUID } from "./fixtures.js";
 
 /** Methods of the contract that answer something. */
-type Answering = {
+type MethodWithResult = {
   [M in DriverMethod]: ReturnType<NonNullable<VirtDriver[M]>> extends Promise<void> ? never : M;
 }[DriverMethod];
 
@@ -113,7 +113,7 @@ const resources: Checked = {
 const someInstances = "return a list of some of the instances that it was given, each once";
 
 /** Every method that answers, with every rule of its answer. */
-const ANSWERS: Readonly<Record<Answering, Checked>> = {
+const RESULT_CASES: Readonly<Record<MethodWithResult, Checked>> = {
   processInstancesAtStartup: {
     ask: (host) => host.processInstancesAtStartup([instance]),
     broken: [
@@ -212,10 +212,10 @@ const ANSWERS: Readonly<Record<Answering, Checked>> = {
   preLiveMigration: moveData((host) => host.moves.preLiveMigration(instance, { ...NO_DEVICES, data: DATA })),
 };
 
-describe.each(Object.entries(ANSWERS))("8.1 what %s answers is checked", (method, { ask, broken }) => {
-  test.each(broken)("8.1 $0: must $1", async (answer, rule, found) => {
+describe.each(Object.entries(RESULT_CASES))("8.1 what %s answers is checked", (method, { ask, broken }) => {
+  test.each(broken)("8.1 $0: must $1", async (result, rule, found) => {
     const outcomes: DriverOutcome[] = [];
-    const changes = { [method]: () => answer };
+    const changes = { [method]: () => result };
     const { host } = await hostOf(changes, { observe: (_method, _ms, outcome) => outcomes.push(outcome) });
     const error: unknown = await Promise.resolve()
       .then(() => ask(host))

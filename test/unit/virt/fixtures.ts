@@ -160,16 +160,16 @@ export function migrationOf(changes: Partial<Migration> = {}): Migration {
 /** A host whose driver is {@link driverWith} these changes. */
 export async function hostOf(changes: Readonly<Record<string, unknown>> = {}, options: DriverHostOptions = {}) {
   const { runtime, context } = virtualContext();
-  let given: DriverContext | undefined;
+  let driverContext: DriverContext | undefined;
   const definition = defineDriver({
     name: "broken",
     apiVersion: "1.0",
-    create: (doors) => {
-      given = doors;
+    create: (provided) => {
+      driverContext = provided;
       return driverWith(changes);
     },
   });
   const host = await createDriverHost(definition, context, options);
-  const emit = (event: unknown) => given?.emitEvent(event as never);
+  const emit = (event: unknown) => driverContext?.emitEvent(event as never);
   return { runtime, host, emit };
 }

@@ -6,13 +6,13 @@ describe("8.5 lifecycle events", () => {
 
   test("are delivered in order, after emitEvent returned", async () => {
     const { host, emit, runtime } = await hostOf();
-    const heard: string[] = [];
-    host.setLifecycleListener(({ transition }) => void heard.push(transition));
+    const received: string[] = [];
+    host.setLifecycleListener(({ transition }) => void received.push(transition));
     emit(event);
     emit({ ...event, transition: "stopped" });
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     await runtime.advance(0);
-    expect(heard).toEqual(["started", "stopped"]);
+    expect(received).toEqual(["started", "stopped"]);
   });
 
   test("without a listener are dropped", async () => {

@@ -16,11 +16,11 @@ const PROGRESS: LiveMigrationProgress = {
 
 /** A live migration by a driver whose method this is. */
 async function migration(
-  liveMigration: (given: Required<LiveMigrationOptions>) => Promise<unknown>,
+  liveMigration: (options: Required<LiveMigrationOptions>) => Promise<unknown>,
   { changes = {}, ...hostOptions }: DriverHostOptions & { readonly changes?: Partial<LiveMigrationOptions> } = {},
 ) {
   const { host, runtime } = await hostOf(
-    { liveMigration: (_: unknown, __: unknown, given: Required<LiveMigrationOptions>) => liveMigration(given) },
+    { liveMigration: (_: unknown, __: unknown, options: Required<LiveMigrationOptions>) => liveMigration(options) },
     hostOptions,
   );
   const postMethod = vi.fn(async () => {});
@@ -65,7 +65,7 @@ describe("8.3 exactly one of the two call-backs, exactly once", () => {
   });
 
   test.each(["failed", "cancelled"] as const)("recover is passed on with %s", async (status) => {
-    const { ended, postMethod, recoverMethod } = await migration((given) => given.recoverMethod({ status }));
+    const { ended, postMethod, recoverMethod } = await migration((options) => options.recoverMethod({ status }));
     expect(await ended).toBeUndefined();
     expect(recoverMethod.mock.calls).toEqual([[{ status }]]);
     expect(postMethod).not.toHaveBeenCalled();
@@ -81,22 +81,22 @@ describe("8.3 exactly one of the two call-backs, exactly once", () => {
     );
   });
 
-  test.each<[string, (given: Required<LiveMigrationOptions>) => Promise<void>]>([
+  test.each<[string, (options: Required<LiveMigrationOptions>) => Promise<void>]>([
     ["recoverMethod after postMethod", ({ recoverMethod }) => recoverMethod({ status: "failed" })],
     ["postMethod after postMethod", ({ postMethod }) => postMethod()],
   ])("%s is refused, and the first stands", async (found, second) => {
-    let refused: unknown;
-    const { ended, postMethod, recoverMethod, logs } = await migration(async (given) => {
-      await given.postMethod();
-      await second(given).catch((error: unknown) => {
-        refused = error;
+    let rejection: unknown;
+    const { ended, postMethod, recoverMethod, logs } = await migration(async (options) => {
+      await options.postMethod();
+      await second(options).catch((error: unknown) => {
+        rejection = error;
         throw error;
       });
     });
     expect(await ended).toBeUndefined();
     expect(postMethod).toHaveBeenCalledOnce();
     expect(recoverMethod).not.toHaveBeenCalled();
-    expect(String(refused)).toContain(`exactly once, but it called ${found}`);
+    expect(String(rejection)).toContain(`exactly once, but it called ${found}`);
     expect(logs()).toMatchObject([{ level: "error", message: expect.stringContaining("exactly once, but it called") }]);
   });
 

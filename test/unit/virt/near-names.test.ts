@@ -41,8 +41,8 @@ test.each<[string, string | null]>([
   [">=1.3 <2", "1.2 is outside of that range"],
   ["<1", "1.2 is outside of that range"],
   ["latest", 'apiVersion must look like 1.2, or like ">=1.0 <2"'],
-])("8.10 a host of contract 1.2 and a driver for %s: %s", (wanted, reason) => {
-  expect(whyNotApi(wanted, "1.2")).toBe(reason);
+])("8.10 a host of contract 1.2 and a driver for %s: %s", (apiVersion, reason) => {
+  expect(whyNotApi(apiVersion, "1.2")).toBe(reason);
 });
 
 describe("a module", () => {

@@ -3,9 +3,10 @@ import type { Instance } from "../../../src/virt/index.js";
 import { hostOf, instanceOf, OTHER_UUID, UUID } from "./fixtures.js";
 
 function noting() {
-  const seen: (string | undefined)[] = [];
-  const powerOn = async (_: Instance, options?: { readonly requestId?: string }) => void seen.push(options?.requestId);
-  return { seen, powerOn };
+  const requestIds: (string | undefined)[] = [];
+  const powerOn = async (_: Instance, options?: { readonly requestId?: string }) =>
+    void requestIds.push(options?.requestId);
+  return { seen: requestIds, powerOn };
 }
 
 function deferred() {
@@ -17,7 +18,7 @@ function deferred() {
 }
 
 test("a driver is told the request on whose behalf it is called, for that guest and as long as it lasts", async () => {
-  const { seen, powerOn } = noting();
+  const { seen: requestIds, powerOn } = noting();
   const { host } = await hostOf({ powerOn });
   await host.onBehalf(UUID, "req-1", async () => {
     await host.powerOn(instanceOf());
@@ -26,24 +27,27 @@ test("a driver is told the request on whose behalf it is called, for that guest 
     await host.powerOn(instanceOf());
   });
   await host.powerOn(instanceOf());
-  expect(seen).toEqual(["req-1", undefined, "req-2", "req-1", undefined]);
+  expect(requestIds).toEqual(["req-1", undefined, "req-2", "req-1", undefined]);
 });
 
 test("a request that fails is forgotten too", async () => {
-  const { seen, powerOn } = noting();
+  const { seen: requestIds, powerOn } = noting();
   const { host } = await hostOf({ powerOn });
   const failed = host.onBehalf(UUID, "req-1", () => Promise.reject(new Error("no")));
   await expect(failed).rejects.toThrow("no");
   await host.powerOn(instanceOf());
-  expect(seen).toEqual([undefined]);
+  expect(requestIds).toEqual([undefined]);
 });
 
 test("a call that was given up is told with its request", async () => {
-  const given = deferred();
-  const { host, runtime } = await hostOf({ powerOn: () => given.promise }, { timeouts: { powerOn: 100 }, grace: 100 });
+  const deferredCall = deferred();
+  const { host, runtime } = await hostOf(
+    { powerOn: () => deferredCall.promise },
+    { timeouts: { powerOn: 100 }, grace: 100 },
+  );
   const work = host.onBehalf(UUID, "req-1", () => host.powerOn(instanceOf()));
   await expect(runtime.runUntil(work)).rejects.toThrow("powerOn must settle within 100 ms");
-  given.resolve();
+  deferredCall.resolve();
   await runtime.advance(1);
   expect(runtime.logs.map(({ fields }) => fields)).toContainEqual(
     expect.objectContaining({ method: "powerOn", instance: UUID, request_id: "req-1" }),

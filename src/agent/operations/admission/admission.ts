@@ -22,7 +22,7 @@ export interface Found {
 }
 
 /** Why a message is not carried out. */
-export interface Refusal {
+export interface AdmissionRejection {
   /**
    * `gone`: the instance is deleted. `ended`: what the message is a step of has ended, or has gone on. `taken`: another
    * request has the instance now. `moved`: it is wanted still, but on another host.
@@ -40,7 +40,7 @@ export interface Gate {
   readonly admission: AdmissionRule;
 }
 
-export type Verdict = { readonly admitted: Found } | { readonly refused: Refusal };
+export type AdmissionResult = { readonly admitted: Found } | { readonly rejected: AdmissionRejection };
 
 /**
  * Judges whose the instance is now, and whether the request still is the one that set its task_state. A message may have waited for
@@ -50,7 +50,7 @@ export async function admit(
   context: Pick<AgentContext, "conductor" | "host">,
   { method, admission: rule }: Gate,
   message: Message,
-): Promise<Verdict> {
+): Promise<AdmissionResult> {
   const { conductor, host } = context;
   const { instanceUuid: uuid, requestId } = message;
   const options = { requestId };
@@ -58,13 +58,13 @@ export async function admit(
     ? await conductor.call("migration_get", { id: message.migrationId ?? 0 }, options)
     : null;
   const instance = await conductor.call("instance_get", { uuid, readDeleted: true }, options);
-  const kind = judge(rule, host, requestId, instance, migration);
+  const kind = findRejectionKind(rule, host, requestId, instance, migration);
   if (kind === null && instance) {
     return { admitted: { instance, migration } };
   }
   const found = instance && (migration || !rule.migration) ? { instance, migration } : null;
-  const text = `${method} for instance ${uuid} is not carried out on host ${host}: ${tell(instance, migration)}; expected ${expectation(rule, requestId)}`;
-  return { refused: { kind: kind ?? "gone", found, error: errorFor(instance, text) } };
+  const text = `${method} for instance ${uuid} is not carried out on host ${host}: ${describeFound(instance, migration)}; expected ${expectation(rule, requestId)}`;
+  return { rejected: { kind: kind ?? "gone", found, error: errorFor(instance, text) } };
 }
 
 /**
@@ -75,20 +75,20 @@ export async function demand(
   gate: Gate,
   message: Message,
 ): Promise<Found> {
-  const verdict = await admit(context, gate, message);
-  if ("refused" in verdict) {
-    throw verdict.refused.error;
+  const result = await admit(context, gate, message);
+  if ("rejected" in result) {
+    throw result.rejected.error;
   }
-  return verdict.admitted;
+  return result.admitted;
 }
 
-function judge(
+function findRejectionKind(
   rule: AdmissionRule,
   host: string,
   requestId: string,
   instance: Instance | null,
   migration: Migration | null,
-): Refusal["kind"] | null {
+): AdmissionRejection["kind"] | null {
   if (rule.migration && !isAtStep(rule.migration, host, instance, migration)) {
     return "ended";
   }
@@ -148,7 +148,7 @@ function isInPlace(place: AdmissionRule["instance"], host: string, instance: Ins
   }
 }
 
-function tell(instance: Instance | null, migration: Migration | null): string {
+function describeFound(instance: Instance | null, migration: Migration | null): string {
   const move = migration
     ? `, its ${migration.migrationType} ${migration.id} from ${migration.sourceCompute} to ${migration.destCompute} is ${migration.status}`
     : "";
@@ -171,7 +171,7 @@ function expectation({ instance, tasks, vmStates, migration }: AdmissionRule, re
   ].join(", ");
 }
 
-function errorFor(instance: Instance | null, text: string): Refusal["error"] {
+function errorFor(instance: Instance | null, text: string): AdmissionRejection["error"] {
   if (instance?.deleted !== 0) {
     return new InstanceNotFound(text);
   }

@@ -1,26 +1,26 @@
 import type { AdmittedFlow, Call, OperationName } from "../contract.js";
 import { withActionEvent } from "../flow/error-wrappers.js";
-import { admit, type Refusal } from "./admission.js";
+import { type AdmissionRejection, admit } from "./admission.js";
 
 /** The one place where a message that is not demanded begins; asked under the instance's lock. */
 export async function begin<M extends OperationName>(flow: AdmittedFlow<M>, call: Call<M>): Promise<null> {
-  const verdict = await admit(call.services.context, call, call.request);
-  if ("refused" in verdict) {
-    await refuseMessage(flow, call, verdict.refused);
+  const result = await admit(call.services.context, call, call.request);
+  if ("rejected" in result) {
+    await rejectMessage(flow, call, result.rejected);
   } else {
-    await flow.run(call, verdict.admitted);
+    await flow.run(call, result.admitted);
   }
   return null;
 }
 
 /** Says why, ends the event of the user's action with that, and changes nothing of the instance. */
-async function refuseMessage<M extends OperationName>(
+async function rejectMessage<M extends OperationName>(
   flow: AdmittedFlow<M>,
   call: Call<M>,
-  refusal: Refusal,
+  rejection: AdmissionRejection,
 ): Promise<void> {
   const { services, method, request, event } = call;
-  const { kind, found, error } = refusal;
+  const { kind, found, error } = rejection;
   const { logger } = services.context.runtime;
   const fields = { instance: request.instanceUuid, reason: kind };
   const host = found?.instance.host ?? null;
@@ -31,12 +31,12 @@ async function refuseMessage<M extends OperationName>(
   }
   logger[kind === "gone" ? "info" : "warn"](error.message, fields);
   if (kind !== "taken") {
-    await flow.refused?.(call, refusal);
+    await flow.onRejected?.(call, rejection);
     return;
   }
   try {
     await withActionEvent(services.context, event, async () => {
-      await flow.refused?.(call, refusal);
+      await flow.onRejected?.(call, rejection);
       throw error;
     });
   } catch (thrown) {

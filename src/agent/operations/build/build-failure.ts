@@ -88,10 +88,10 @@ export async function buildFailed(
 /** The guest first; a clean-up that fails makes the build hopeless, as the guest may still run here. */
 async function cleanUpGuest(
   { context }: OperationServices,
-  { instance, driverAsked }: BuildProgress,
+  { instance, driverCalled }: BuildProgress,
   cause: unknown,
 ): Promise<Error | null> {
-  if (!driverAsked) {
+  if (!driverCalled) {
     return null;
   }
   try {

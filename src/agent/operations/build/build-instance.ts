@@ -8,7 +8,7 @@ import {
 } from "../../../records/index.js";
 import { BuildAbortException, VirtualInterfaceCreateException } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
-import type { Refusal } from "../admission/admission.js";
+import type { AdmissionRejection } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { claimInGroup } from "../flow/group-policy.js";
@@ -55,7 +55,7 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
   },
   prepare: async (progress) => {
     const { services } = progress;
-    progress.driverAsked = true;
+    progress.driverCalled = true;
     await services.context.driver.prepareForSpawn(progress.instance);
     await advance(services, progress, { taskState: "block_device_mapping" }, ["networking"]);
     const drive = addsConfigDrive(services, progress.instance) ? { configDrive: true } : {};
@@ -85,7 +85,7 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
 });
 
 /** Spec 6.1, rows 4 to 7. The rows before are the API's, the scheduler's and the conductor's. */
-export const BUILD_INSTANCE: AdmittedFlow<"build_and_run_instance"> = { steps: [STEPS], run: build, refused };
+export const BUILD_INSTANCE: AdmittedFlow<"build_and_run_instance"> = { steps: [STEPS], run: build, onRejected };
 
 async function build({ services, request, event }: Call<"build_and_run_instance">): Promise<void> {
   const instance = await acceptBuild(services, request); // 4
@@ -98,7 +98,7 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
     instance,
     allocations: {},
     claim: null,
-    driverAsked: false,
+    driverCalled: false,
   };
   const failed = await withActionEvent(services.context, event, async () => {
     try {
@@ -155,9 +155,9 @@ async function acceptBuild(services: OperationServices, request: Request): Promi
 }
 
 /** Nobody builds it any more: what was claimed for it goes, unless a host owns it. */
-async function refused(
+async function onRejected(
   { services, request: { instanceUuid, requestId } }: Call<"build_and_run_instance">,
-  { found }: Refusal,
+  { found }: AdmissionRejection,
 ): Promise<void> {
   const host = found?.instance.host ?? null;
   if (host === null) {

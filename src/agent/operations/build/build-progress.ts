@@ -6,5 +6,5 @@ export interface BuildProgress {
   instance: Instance;
   claim: Claim | null;
   /** The driver was asked to prepare, or to spawn. */
-  driverAsked: boolean;
+  driverCalled: boolean;
 }

@@ -4,7 +4,7 @@ import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { Found } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
-import { errorWhenOvertaken } from "../flow/error-when-superseded.js";
+import { setErrorIfSuperseded } from "../flow/error-when-superseded.js";
 import { attempt, erroringOut, recordingFault, withActionEvent } from "../flow/error-wrappers.js";
 import { followGuest } from "../flow/guest-flow.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
@@ -99,7 +99,7 @@ async function rebuildInPlace(
         if (error instanceof UnexpectedDeletingTaskState) {
           return;
         }
-        await errorWhenOvertaken(services, instance, error);
+        await setErrorIfSuperseded(services, instance, error);
         await stripHostAllocations(services, instance, requestId, error);
         throw error;
       }

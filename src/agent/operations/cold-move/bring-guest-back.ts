@@ -1,14 +1,14 @@
 import { SET_ASIDE_BY } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
-import { errorWhenOvertaken } from "../flow/error-when-superseded.js";
+import { setErrorIfSuperseded } from "../flow/error-when-superseded.js";
 import { type MoveProgress, succeeded, wasStopped } from "./move-request.js";
 
 /**
  * Undoes on the source what a move has set aside there, when another request has taken the instance and leaves it here: that
  * request may fail, or be taken back. A delete destroys it from where it is; an evacuation decides by itself (2.6 row 15').
- * @param overtaken what ended the move
+ * @param cause what ended the move
  */
-export async function bringGuestBack(progress: MoveProgress, overtaken: unknown): Promise<void> {
+export async function bringGuestBack(progress: MoveProgress, cause: unknown): Promise<void> {
   const { services, move } = progress;
   const { conductor, driver, host } = services.context;
   const { migration } = move;
@@ -26,6 +26,6 @@ export async function bringGuestBack(progress: MoveProgress, overtaken: unknown)
     }),
   );
   if (!isBack) {
-    await errorWhenOvertaken(services, now, overtaken);
+    await setErrorIfSuperseded(services, now, cause);
   }
 }

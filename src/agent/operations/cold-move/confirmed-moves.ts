@@ -61,7 +61,7 @@ function leftOf(context: AgentContext, move: Move, all: readonly Migration[]): "
   if (!later.some(({ migrationType }) => COLD.includes(migrationType))) {
     return hasFlavors(move.instance) ? "flavors" : null;
   }
-  return isOvertaken(context, move, later) ? "half" : leftOnReturn(context, move, later);
+  return isSuperseded(context, move, later) ? "half" : leftOnReturn(context, move, later);
 }
 
 /** Where moves double what servers hold, one that comes back adds its claim to the half that it finds. */
@@ -88,7 +88,7 @@ function hasFlavors({ oldFlavor, newFlavor }: Instance): boolean {
  * The instance has moved on from where this move brought it, and no other move, and no unshelve, can have given it anything here:
  * what it, or the migration, holds here is what the confirmation has left.
  */
-function isOvertaken({ host }: AgentContext, { instance, migration }: Move, later: readonly Migration[]): boolean {
+function isSuperseded({ host }: AgentContext, { instance, migration }: Move, later: readonly Migration[]): boolean {
   return (
     migration.destCompute !== host &&
     instance.host !== null &&

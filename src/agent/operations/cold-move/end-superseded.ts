@@ -9,14 +9,14 @@ import { finishRevertFailed } from "./finish-revert-resize.js";
 import { failMove, type MoveProgress, succeeded } from "./move-request.js";
 import { revertFailed } from "./revert-resize.js";
 
-interface Overtaken {
+interface SupersededMoveRule {
   readonly statuses: readonly MigrationStatus[];
   readonly side: "sourceCompute" | "destCompute";
   readonly end: (progress: MoveProgress, error: Error) => Promise<void>;
 }
 
 /** At each step of a move one host has the instance, and ends the move when it has lost the task_state. */
-const OVERTAKEN: readonly Overtaken[] = [
+const SUPERSEDED_MOVE_RULES: readonly SupersededMoveRule[] = [
   { statuses: ["pre-migrating", "migrating"], side: "sourceCompute", end: endOnSource },
   { statuses: ["post-migrating"], side: "destCompute", end: finishFailed },
   { statuses: ["reverting"], side: "destCompute", end: revertFailed },
@@ -26,7 +26,7 @@ const OVERTAKEN: readonly Overtaken[] = [
  * Ends the cold move of an instance whose task_state another request has taken for good. Whoever takes the next step of the move
  * would do the same, but may have died, and no start of it finds a move by another's task_state. May be repeated.
  */
-export async function endOvertakenMove(
+export async function endSupersededMove(
   services: OperationServices,
   instance: Instance,
   requestId: string,
@@ -38,7 +38,9 @@ export async function endOvertakenMove(
     const end =
       migration.status === "reverted"
         ? migration.id === last && endOfRevert(instance, migration)
-        : OVERTAKEN.find(({ statuses, side }) => statuses.includes(migration.status) && migration[side] === host)?.end;
+        : SUPERSEDED_MOVE_RULES.find(
+            ({ statuses, side }) => statuses.includes(migration.status) && migration[side] === host,
+          )?.end;
     if (end) {
       const request = { instanceUuid: instance.uuid, migrationId: migration.id, requestId };
       const error = new UnexpectedTaskState(`instance ${instance.uuid} is ${instance.taskState} by now`);
@@ -63,18 +65,18 @@ function endOfRevert({ host, flavor, oldFlavor, newFlavor }: Instance, migration
 
 /** The source has the instance, and has died before it had its guest. */
 async function endAtHome(progress: MoveProgress, error: Error): Promise<void> {
-  await takeHalfBack(progress);
+  await restoreSourceAllocations(progress);
   await finishRevertFailed(progress, error);
 }
 
 async function endOnSource(progress: MoveProgress, error: Error): Promise<void> {
   await bringGuestBack(progress, error);
-  await takeHalfBack(progress);
+  await restoreSourceAllocations(progress);
   await failMove(progress, null, error);
 }
 
 /** The move ends also where Placement refuses it; then somebody has to look at what the migration holds (spec 9.3). */
-async function takeHalfBack(progress: MoveProgress): Promise<void> {
+async function restoreSourceAllocations(progress: MoveProgress): Promise<void> {
   const { services, request, move } = progress;
   await succeeded(progress, "give the allocations back to the instance", () =>
     revertToSource(services, move, { requestId: request.requestId }),

@@ -1,9 +1,9 @@
 import { flavorColumns, hasSameDisks } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import { hasQuirk } from "../../context.js";
-import type { Refusal } from "../admission/admission.js";
+import type { AdmissionRejection } from "../admission/admission.js";
 import type { Call, RequestOf } from "../contract.js";
-import { errorWhenOvertaken } from "../flow/error-when-superseded.js";
+import { setErrorIfSuperseded } from "../flow/error-when-superseded.js";
 import { imageMeta } from "../flow/guest-options.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
@@ -52,7 +52,7 @@ const STEPS = stepList<FinishProgress>("finish_resize", {
 });
 
 /** Spec 6.3 row 7, on the destination. */
-export const FINISH_RESIZE = moveFlow<"finish_resize">({ steps: [STEPS], run: finish, refused });
+export const FINISH_RESIZE = moveFlow<"finish_resize">({ steps: [STEPS], run: finish, onRejected });
 
 /** @throws the error, unless the instance was taken by somebody else: then only the event has it. */
 async function finish(call: Call<"finish_resize">, move: Move): Promise<void> {
@@ -65,10 +65,10 @@ async function finish(call: Call<"finish_resize">, move: Move): Promise<void> {
 }
 
 /** Somebody else has the instance. */
-async function refused(
+async function onRejected(
   { services, request }: Call<"finish_resize">,
   move: Move,
-  { kind, error }: Refusal,
+  { kind, error }: AdmissionRejection,
 ): Promise<void> {
   services.incoming.end(request.migrationId);
   if (kind !== "ended") {
@@ -86,7 +86,7 @@ export async function finishFailed(progress: MoveProgress, error: unknown): Prom
   const restores = hasQuirk(services.context, "restore-flavor-after-failed-finish") && oldFlavor !== null;
   const flavor = flavorColumns(restores ? oldFlavor : flavorsOf(move.instance, move.migration).newFlavor);
   if (isTaken(error)) {
-    await errorWhenOvertaken(services, move.instance, error, flavor);
+    await setErrorIfSuperseded(services, move.instance, error, flavor);
     await failMove(progress, null, error);
     return;
   }

@@ -9,7 +9,7 @@ import type { Move } from "../moves/free-allocations.js";
 import { flavorsOf, revertToSource } from "../moves/move-allocations.js";
 import { moveFlow } from "../moves/move-flow.js";
 import { heldByGuest, isTaken, type MoveProgress, wasStopped, withoutOldVmState } from "./move-request.js";
-import { revertFailed, revertRefused } from "./revert-resize.js";
+import { onRevertRejected, revertFailed } from "./revert-resize.js";
 
 const STEPS = stepList<MoveProgress>("finish_revert_resize", {
   home: async (progress) => {
@@ -59,7 +59,7 @@ const STEPS = stepList<MoveProgress>("finish_revert_resize", {
 export const FINISH_REVERT_RESIZE = moveFlow<"finish_revert_resize">({
   steps: [STEPS],
   run: finishRevert,
-  refused: revertRefused,
+  onRejected: onRevertRejected,
 });
 
 /** @throws the error, unless the instance was taken by somebody else: then only the event has it. */

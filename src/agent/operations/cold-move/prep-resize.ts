@@ -2,12 +2,12 @@ import type { InstanceChanges, RetryInfo } from "../../../records/index.js";
 import { publicMessageOf, tracebackOf } from "../../../runtime/public-error.js";
 import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors.js";
 import type { Claim } from "../../tracker/contract.js";
-import type { Refusal } from "../admission/admission.js";
+import type { AdmissionRejection } from "../admission/admission.js";
 import type { Call, RequestOf } from "../contract.js";
 import { addFault, attempt, mustNotUndo, type OpenEvent } from "../flow/error-wrappers.js";
 import { GroupAffinityViolation, UnableToMigrateToSelf } from "../flow/errors.js";
 import { claimInGroup } from "../flow/group-policy.js";
-import { refuseUnservable } from "../flow/reject-unservable.js";
+import { assertServable } from "../flow/reject-unservable.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
 import type { Move } from "../moves/free-allocations.js";
@@ -31,8 +31,8 @@ interface PrepProgress extends MoveProgress<PrepRequest> {
 
 const STEPS = stepList<PrepProgress>("prep_resize", {
   accept: async (progress) => {
-    refuseToMoveToSelf(progress);
-    refuseToBring(progress);
+    assertSelfMoveSupported(progress);
+    assertCanReceive(progress);
   },
   claim: async (progress) => {
     const { services, request, move } = progress;
@@ -61,7 +61,7 @@ const STEPS = stepList<PrepProgress>("prep_resize", {
  * Spec 6.3 row 4, on the destination. From here on the instance is on its way to this host, until its move is finished here
  * or given up (spec 2.8).
  */
-export const PREP_RESIZE = moveFlow<"prep_resize">({ steps: [STEPS], run: prepare, refused });
+export const PREP_RESIZE = moveFlow<"prep_resize">({ steps: [STEPS], run: prepare, onRejected });
 
 /** @throws the error, unless the conductor tries another host or the instance was taken by somebody else. */
 async function prepare(call: Call<"prep_resize">, move: Move): Promise<void> {
@@ -69,8 +69,8 @@ async function prepare(call: Call<"prep_resize">, move: Move): Promise<void> {
   const { incoming } = services;
   incoming.begin(request.migrationId, request.instanceUuid);
   try {
-    const told = await runOperation(call, STEPS, { services, request, move, claim: null }, prepFailed);
-    if (!told) {
+    const isHandedOver = await runOperation(call, STEPS, { services, request, move, claim: null }, prepFailed);
+    if (!isHandedOver) {
       incoming.end(request.migrationId);
     }
   } catch (error) {
@@ -83,10 +83,10 @@ async function prepare(call: Call<"prep_resize">, move: Move): Promise<void> {
 }
 
 /** Somebody else has the instance, or has ended the move while the scheduler claimed this host for it. */
-async function refused(
+async function onRejected(
   { services, request }: Call<"prep_resize">,
   move: Move,
-  { kind, error }: Refusal,
+  { kind, error }: AdmissionRejection,
 ): Promise<void> {
   const giveBack = () => revertToSource(services, move, { requestId: request.requestId });
   if (kind === "ended") {
@@ -202,16 +202,16 @@ async function orRollback(claim: () => Promise<void>): Promise<void> {
 }
 
 /** Another host may have it. @throws {InstanceFaultRollback} */
-function refuseToBring({ request }: PrepProgress): void {
+function assertCanReceive({ request }: PrepProgress): void {
   try {
-    refuseUnservable(request);
+    assertServable(request);
   } catch (cause) {
     throw new InstanceFaultRollback(publicMessageOf(cause), { cause });
   }
 }
 
 /** A cold migration to the host on which the instance is needs a driver that can do it; a resize does not (spec 6.3). */
-function refuseToMoveToSelf({ services, move, request }: PrepProgress): void {
+function assertSelfMoveSupported({ services, move, request }: PrepProgress): void {
   const { host, driver } = services.context;
   if (move.migration.migrationType !== "migration" || move.instance.host !== host) {
     return;

@@ -76,8 +76,8 @@ interface StuckMove {
 export async function recoverColdMoves(services: OperationServices, options: StuckMoveOptions): Promise<void> {
   const { context, locks, unsettled } = services;
   const { clock, logger } = context.runtime;
-  const wanted = { ...options, confirmed: options.confirmed || unsettled.since !== null };
-  const { found, waits } = await findStuckMoves(services, wanted);
+  const searchOptions = { ...options, confirmed: options.confirmed || unsettled.since !== null };
+  const { found, waits } = await findStuckMoves(services, searchOptions);
   unsettled.lookedAt(options.before);
   if (waits) {
     unsettled.note(clock.now());
@@ -105,12 +105,12 @@ export async function recoverColdMoves(services: OperationServices, options: Stu
 /** Moves from or to this host at a step that this host, or the other, should go on from. */
 async function findStuckMoves(
   services: OperationServices,
-  { before, confirmed, listed: given }: StuckMoveOptions,
+  { before, confirmed, listed: provided }: StuckMoveOptions,
 ): Promise<{ readonly found: readonly StuckMove[]; readonly waits: boolean }> {
   const { context, unsettled } = services;
   const filters = { host: context.host, ...coldMovesToList(confirmed) };
-  const asked = given ?? (await context.conductor.call("migrations_by_filters", { filters }));
-  const listed = asked.filter(({ migrationType }) => COLD.includes(migrationType));
+  const migrations = provided ?? (await context.conductor.call("migrations_by_filters", { filters }));
+  const listed = migrations.filter(({ migrationType }) => COLD.includes(migrationType));
   const open = listed.filter(({ status }) => status !== "confirmed");
   const ended = listed.filter(({ status, sourceCompute }) => status === "confirmed" && sourceCompute === context.host);
   const instances = await instancesOf(context, open);

@@ -1,7 +1,7 @@
 import { DISK_INFO, type InstanceChanges } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import { hasQuirk } from "../../context.js";
-import type { Refusal } from "../admission/admission.js";
+import type { AdmissionRejection } from "../admission/admission.js";
 import type { Call } from "../contract.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
@@ -77,7 +77,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
 });
 
 /** Spec 6.3 rows 5 and 6, on the source. */
-export const RESIZE_INSTANCE = moveFlow<"resize_instance">({ steps: [STEPS], run: resize, refused });
+export const RESIZE_INSTANCE = moveFlow<"resize_instance">({ steps: [STEPS], run: resize, onRejected });
 
 /** @throws the error, unless the instance was taken by somebody else: then only the event has it. */
 async function resize(call: Call<"resize_instance">, move: Move): Promise<void> {
@@ -94,10 +94,10 @@ async function resizeFailed(progress: ResizeProgress, error: unknown): Promise<v
 }
 
 /** Somebody else has the instance. */
-async function refused(
+async function onRejected(
   { services, request }: Call<"resize_instance">,
   move: Move,
-  { kind, error }: Refusal,
+  { kind, error }: AdmissionRejection,
 ): Promise<void> {
   if (kind !== "ended") {
     await failedOnSource({ services, request, move, diskInfo: "", flipped: false }, error);
@@ -117,9 +117,9 @@ async function failedOnSource(progress: ResizeProgress, error: unknown): Promise
     await failMove(progress, null, error);
     return;
   }
-  const kept = isRollback(error) && restored;
+  const isRolledBack = isRollback(error) && restored;
   const changes: InstanceChanges = {
-    ...(kept ? {} : { vmState: "error" }),
+    ...(isRolledBack ? {} : { vmState: "error" }),
     taskState: null,
     newFlavor: null,
   };

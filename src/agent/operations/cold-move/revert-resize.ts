@@ -1,7 +1,7 @@
 import { storageShared } from "../../evacuation/shared-storage.js";
-import type { Refusal } from "../admission/admission.js";
+import type { AdmissionRejection } from "../admission/admission.js";
 import type { Call } from "../contract.js";
-import { errorWhenOvertaken } from "../flow/error-when-superseded.js";
+import { setErrorIfSuperseded } from "../flow/error-when-superseded.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
@@ -30,7 +30,7 @@ const STEPS = stepList<MoveProgress>("revert_resize", {
  * Spec 6.3 "Revert", on the destination. The allocations are the source's to put right, in both styles: until it has the instance,
  * the destination may fail, and keeps the server then.
  */
-export const REVERT_RESIZE = moveFlow<"revert_resize">({ steps: [STEPS], run: revert, refused: revertRefused });
+export const REVERT_RESIZE = moveFlow<"revert_resize">({ steps: [STEPS], run: revert, onRejected: onRevertRejected });
 
 /** @throws the error, unless the instance was taken by somebody else: then only the event has it. */
 async function revert(call: Call<"revert_resize">, move: Move): Promise<void> {
@@ -42,10 +42,10 @@ async function revert(call: Call<"revert_resize">, move: Move): Promise<void> {
  * Somebody else has the instance. One that is at home without the flavors of the move has been reverted by an earlier message; by its
  * host alone that cannot be told, as a resize may have stayed on it.
  */
-export async function revertRefused(
+export async function onRevertRejected(
   { services, request }: Call<"revert_resize" | "finish_revert_resize">,
   move: Move,
-  { kind, error }: Refusal,
+  { kind, error }: AdmissionRejection,
 ): Promise<void> {
   const { instance, migration } = move;
   const isSettled = instance.oldFlavor === null && instance.newFlavor === null;
@@ -65,7 +65,7 @@ export async function revertFailed(progress: MoveProgress, error: unknown): Prom
     await succeeded(progress, "drop what the migration holds", () =>
       deleteMigration(services, move.migration, { requestId: request.requestId }),
     );
-    await errorWhenOvertaken(services, move.instance, error);
+    await setErrorIfSuperseded(services, move.instance, error);
     await failMove(progress, null, error);
     return;
   }

@@ -31,9 +31,9 @@ const STEPS = stepList<DeleteProgress>("terminate_instance", {
   },
   release: async (progress) => {
     const { services, instance, requestId } = progress;
-    const isAnswered = await removeAllocations(services, instance.uuid, requestId);
+    const isRemoved = await removeAllocations(services, instance.uuid, requestId);
     progress.gone = instance.host !== null;
-    if (!isAnswered) {
+    if (!isRemoved) {
       throw new AllocationDeleteFailed(
         instance.uuid,
         `Placement cannot be reached; ${progress.gone ? "they go with the instance when it is back" : "delete the instance again"}`,

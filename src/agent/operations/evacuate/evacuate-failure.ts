@@ -64,12 +64,12 @@ function outcomeOf({ phase }: EvacuationProgress, error: unknown): Outcome {
   if (error instanceof InstanceNotFound || error instanceof UnexpectedTaskState) {
     return "taken";
   }
-  const refused = error instanceof Error && REFUSALS.has(error.name);
-  return phase === "claiming" && refused ? "refused" : "broken";
+  const isRejected = error instanceof Error && REJECTION_ERRORS.has(error.name);
+  return phase === "claiming" && isRejected ? "refused" : "broken";
 }
 
 /** Errors of the claim and of a late check of the server group: nothing happened to the instance. */
-const REFUSALS: ReadonlySet<string> = new Set([
+const REJECTION_ERRORS: ReadonlySet<string> = new Set([
   "ComputeResourcesUnavailable",
   "ComputeHostNotFound",
   "GroupAffinityViolation",
@@ -147,7 +147,7 @@ async function removeAllocations(
   { node, requestId }: Request,
   { instance, migration }: EvacuationProgress,
 ): Promise<void> {
-  if (await isWantedHere(context, migration)) {
+  if (await isNeededHere(context, migration)) {
     return;
   }
   const root = tracker.nodes().get(node)?.uuid ?? (await rootOf(context, node));
@@ -167,7 +167,7 @@ async function removeAllocations(
 }
 
 /** The instance has come here another way since, or is on its way: it needs what was claimed here. */
-async function isWantedHere(
+async function isNeededHere(
   context: OperationServices["context"],
   migration: EvacuationProgress["migration"],
 ): Promise<boolean> {

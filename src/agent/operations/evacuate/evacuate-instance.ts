@@ -2,13 +2,13 @@ import { type Instance, type Migration, POWER_STATES } from "../../../records/in
 import { InstanceExists } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Allocations } from "../../../virt/types.js";
-import type { Refusal } from "../admission/admission.js";
+import type { AdmissionRejection } from "../admission/admission.js";
 import type { Call, OperationServices, RequestOf } from "../contract.js";
 import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "../flow/errors.js";
 import { claimInGroup } from "../flow/group-policy.js";
 import { imageMeta } from "../flow/guest-options.js";
-import { refuseUnservable } from "../flow/reject-unservable.js";
+import { assertServable } from "../flow/reject-unservable.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { removeArrived } from "../live-migration/destination.js";
 import { driverData } from "../live-migration/flow.js";
@@ -32,7 +32,7 @@ const STEPS = stepList<RunningEvacuation>("evacuate_instance", {
   claim: async (progress) => {
     const { services, request, instance, migration } = progress;
     const { node, requestId } = request;
-    refuseUnservable(request);
+    assertServable(request);
     const held = await services.context.placement.getAllocationsForConsumer(instance.uuid, { requestId });
     progress.held = held.allocations;
     await claimInGroup(services, "evacuation", request, async () => {
@@ -53,7 +53,7 @@ const STEPS = stepList<RunningEvacuation>("evacuate_instance", {
 });
 
 /** Spec 6.7, rows 3 to 6: the destination's part of an evacuation. */
-export const EVACUATE_INSTANCE = moveFlow<"evacuate_instance">({ steps: [STEPS], run: evacuate, refused });
+export const EVACUATE_INSTANCE = moveFlow<"evacuate_instance">({ steps: [STEPS], run: evacuate, onRejected });
 
 /** @throws the error, unless the instance was deleted or taken meanwhile: then the event ends well, too. */
 async function evacuate({ services, request, event }: Call<"evacuate_instance">, move: Move): Promise<void> {
@@ -73,10 +73,10 @@ async function evacuate({ services, request, event }: Call<"evacuate_instance">,
 }
 
 /** Somebody else has the instance: what the scheduler claimed here goes. */
-async function refused(
+async function onRejected(
   { services, request }: Call<"evacuate_instance">,
   move: Move,
-  { kind, error }: Refusal,
+  { kind, error }: AdmissionRejection,
 ): Promise<void> {
   if (kind !== "ended") {
     await evacuationFailed(services, request, notBegun(move), error);
@@ -110,7 +110,7 @@ async function probe(services: OperationServices, { onSharedStorage }: Request, 
   await services.left.settleEvacuated(instance.uuid);
   const left = await leftHere(services, instance);
   if (left === null) {
-    await refuseGuest(services, instance);
+    await assertNoGuest(services, instance);
   }
   const onDisk = await driver.instanceOnDisk(instance);
   if (onSharedStorage !== null && onSharedStorage !== onDisk) {
@@ -121,13 +121,13 @@ async function probe(services: OperationServices, { onSharedStorage }: Request, 
   }
   if (left !== null) {
     await clearSetAside(services, instance, left);
-    await refuseGuest(services, instance);
+    await assertNoGuest(services, instance);
   }
   return onDisk;
 }
 
 /** @throws InstanceExists */
-async function refuseGuest({ context: { driver, host } }: OperationServices, instance: Instance): Promise<void> {
+async function assertNoGuest({ context: { driver, host } }: OperationServices, instance: Instance): Promise<void> {
   if (await driver.instanceExists(instance)) {
     throw new InstanceExists(
       `a guest of instance ${instance.uuid} is on host ${host} already: find out who started it before evacuating to here`,
@@ -151,7 +151,7 @@ async function clearSetAside(services: OperationServices, instance: Instance, mo
   }
   const { driver } = services.context;
   if ((await driver.instanceExists(instance)) && (await driver.powerState(instance)) === POWER_STATES.running) {
-    await refuseGuest(services, instance);
+    await assertNoGuest(services, instance);
   }
   await driver.moves.confirmMigration(move, instance, { network: [] });
 }

@@ -11,15 +11,15 @@ import { attempt } from "./error-wrappers.js";
  * Spec 6.2 OPT. A soft delete, or an operator who has reset the state, has overtaken an operation that may have left the instance
  * without its guest: the server must not look usable afterwards, since the soft delete may fail, or be taken back, and the operator
  * cannot know. The task_state stays the delete's; any other request sees to the guest itself.
- * @param overtaken what ended the operation
+ * @param cause what ended the operation
  */
-export async function errorWhenOvertaken(
+export async function setErrorIfSuperseded(
   services: OperationServices,
   instance: Instance,
-  overtaken: unknown,
+  cause: unknown,
   changes: InstanceChanges = {},
 ): Promise<void> {
-  if (!(overtaken instanceof UnexpectedTaskState) || overtaken instanceof UnexpectedDeletingTaskState) {
+  if (!(cause instanceof UnexpectedTaskState) || cause instanceof UnexpectedDeletingTaskState) {
     return;
   }
   await errorWhileSoftDeleting(services, instance, changes);
@@ -46,8 +46,8 @@ async function errorAfterReset(
   const { conductor, driver, host } = services.context;
   await attempt(services.context, uuid, "set the instance to error", async () => {
     const now = await conductor.call("instance_get", { uuid });
-    const looksUsable = now?.host === host && now.taskState === null && now.vmState === "active";
-    if (looksUsable && !(await driver.instanceExists(now))) {
+    const isUsable = now?.host === host && now.taskState === null && now.vmState === "active";
+    if (isUsable && !(await driver.instanceExists(now))) {
       await saveError(services, now, changes, null);
     }
   });

@@ -18,9 +18,9 @@ export async function insist<T>(
   ask: () => Promise<T | null>,
 ): Promise<T | null> {
   for (let attempt = 1; attempt < INSISTENCE.attempts; attempt += 1) {
-    const answer = await ask();
-    if (answer !== null) {
-      return answer;
+    const result = await ask();
+    if (result !== null) {
+      return result;
     }
     await runtime.timers.sleep(INSISTENCE.delay(attempt));
   }

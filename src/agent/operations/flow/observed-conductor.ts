@@ -7,7 +7,7 @@ export function isSilence(error: unknown): boolean {
 }
 
 /** The same conductor; `onSilence` hears of each call that it did not answer, also of those whose error is only logged. */
-export function heardConductor(conductor: HostSession, onSilence: () => void): HostSession {
+export function watchConductor(conductor: HostSession, onSilence: () => void): HostSession {
   return new Proxy(conductor, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);

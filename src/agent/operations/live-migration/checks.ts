@@ -7,7 +7,7 @@ import { demand } from "../admission/admission.js";
 import type { Call, DemandingFlow, OperationServices } from "../contract.js";
 import { attempt, withActionEvent } from "../flow/error-wrappers.js";
 import { requireGroupPolicy } from "../flow/group-policy.js";
-import { refuseUnservable } from "../flow/reject-unservable.js";
+import { assertServable } from "../flow/reject-unservable.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { driverData } from "./flow.js";
 
@@ -44,7 +44,7 @@ const STEPS = stepList<DestinationCheck>("check_can_live_migrate_destination", {
 /** Spec 6.5 row 4 on the destination, which asks the source. */
 export const CHECK_DESTINATION: DemandingFlow<"check_can_live_migrate_destination"> = {
   steps: [STEPS],
-  answer: checkDestination,
+  handle: checkDestination,
 };
 
 /** @throws MigrationPreCheckError: another host is to be tried. */
@@ -54,10 +54,10 @@ async function checkDestination(call: Call<"check_can_live_migrate_destination">
   return withActionEvent(services.context, event, () =>
     preCheck(services, async () => {
       const { instance } = await demand(services.context, call, request);
-      refuseUnservable(request);
+      assertServable(request);
       await requireGroupPolicy(services, instance.uuid);
-      const asked = { services, instance, blockMigration, diskOverCommit, requestId };
-      const check: DestinationCheck = { ...asked, made: null, data: {} };
+      const inputs = { services, instance, blockMigration, diskOverCommit, requestId };
+      const check: DestinationCheck = { ...inputs, made: null, data: {} };
       try {
         await runSteps(services, STEPS, check);
         return check.data;
@@ -69,7 +69,7 @@ async function checkDestination(call: Call<"check_can_live_migrate_destination">
 }
 
 /** Spec 6.5 row 4 on the source. */
-export const CHECK_SOURCE: DemandingFlow<"check_can_live_migrate_source"> = { steps: [], answer: checkSource };
+export const CHECK_SOURCE: DemandingFlow<"check_can_live_migrate_source"> = { steps: [], handle: checkSource };
 
 /** @throws MigrationPreCheckError */
 async function checkSource(call: Call<"check_can_live_migrate_source">): Promise<LiveMigrateData> {

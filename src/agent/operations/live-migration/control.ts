@@ -54,13 +54,13 @@ const FORCE_COMPLETE_STEPS = stepList<Control>("live_migration_force_complete", 
 /** Spec 6.5 "Abort". One that the driver does not run yet is stopped between its steps. @throws InvalidMigrationState */
 export const ABORT_LIVE_MIGRATION: DemandingFlow<"live_migration_abort"> = {
   steps: [ABORT_STEPS],
-  answer: (call) => control(call, ABORT_STEPS),
+  handle: (call) => control(call, ABORT_STEPS),
 };
 
 /** Spec 6.5 "Force-complete". @throws InvalidMigrationState */
 export const FORCE_COMPLETE_LIVE_MIGRATION: DemandingFlow<"live_migration_force_complete"> = {
   steps: [FORCE_COMPLETE_STEPS],
-  answer: (call) => control(call, FORCE_COMPLETE_STEPS),
+  handle: (call) => control(call, FORCE_COMPLETE_STEPS),
 };
 
 async function control(

@@ -25,13 +25,13 @@ export const COPY_STEPS = stepList<Flow>("live_migration", {
   },
   mark_running: async (flow) => {
     await saveStatus(flow, "preparing", "running");
-    refuseAborted(flow.entry);
+    assertNotAborted(flow.entry);
   },
   copy: (flow) => copy(flow),
 });
 
 async function saveStatus(flow: Flow, from: "queued" | "preparing", to: "preparing" | "running"): Promise<void> {
-  refuseAborted(flow.entry);
+  assertNotAborted(flow.entry);
   flow.migration = await flow.services.context.conductor.call("migration_save", {
     id: flow.migration.id,
     changes: { status: to },
@@ -39,7 +39,7 @@ async function saveStatus(flow: Flow, from: "queued" | "preparing", to: "prepari
   });
 }
 
-function refuseAborted({ aborted, migrationId }: Flow["entry"]): void {
+function assertNotAborted({ aborted, migrationId }: Flow["entry"]): void {
   if (aborted) {
     throw new LiveMigrationAborted(migrationId);
   }

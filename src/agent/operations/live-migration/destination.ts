@@ -39,7 +39,7 @@ const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("pos
     if (instance.host === host) {
       return;
     }
-    refuseTaken(instance, migration);
+    assertOnSource(instance, migration);
     if ((await driver.powerState(instance)) === POWER_STATES.nostate) {
       throw new ObjectActionError(`host ${host} has no guest of instance ${instance.uuid}`, { reason: NO_GUEST });
     }
@@ -54,7 +54,7 @@ const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("pos
 });
 
 /** @throws {InvalidMigrationState} the instance has left the migration's source, so that the guest is somebody else's. */
-function refuseTaken({ uuid, host }: Instance, { id, sourceCompute }: Migration): void {
+function assertOnSource({ uuid, host }: Instance, { id, sourceCompute }: Migration): void {
   if (host === sourceCompute) {
     return;
   }
@@ -155,25 +155,25 @@ export async function removeArrived(
  * Spec 6.5 row 6. A roll-back waits for the preparation that its source has given up, as both hold the instance's lock; from
  * here on the guest is on its way to this host (spec 2.8).
  */
-export const PRE_LIVE_MIGRATION: DemandingFlow<"pre_live_migration"> = { steps: [PRE_STEPS], answer: prepare };
+export const PRE_LIVE_MIGRATION: DemandingFlow<"pre_live_migration"> = { steps: [PRE_STEPS], handle: prepare };
 
 /** Spec 6.5 row 8. A repeated request finds the instance here, and is done. */
 export const POST_AT_DESTINATION: DemandingFlow<"post_live_migration_at_destination"> = {
   steps: [POST_STEPS],
-  answer: takeGuest,
+  handle: takeGuest,
 };
 
 /** Nothing is done for an instance that is here, or that another migration brings here. */
 export const ROLLBACK_AT_DESTINATION: DemandingFlow<"rollback_live_migration_at_destination"> = {
   steps: [ROLLBACK_STEPS],
-  answer: rollBack,
+  handle: rollBack,
 };
 
 async function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateData> {
-  const { services, request, asker, event } = call;
+  const { services, request, caller, event } = call;
   const { migrationId, instanceUuid } = request;
   return withActionEvent(services.context, event, async () => {
-    asker.refuseGivenUp();
+    caller.assertCallerWaiting();
     services.incoming.begin(migrationId, instanceUuid);
     try {
       const incoming = await receive(call, request.data);
@@ -188,10 +188,10 @@ async function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateDat
 
 /** @throws ObjectActionError when the guest is not here, with `reason: "no guest"` in its data. */
 async function takeGuest(call: Call<"post_live_migration_at_destination">): Promise<null> {
-  const { services, request, asker, event } = call;
+  const { services, request, caller, event } = call;
   try {
     await withActionEvent(services.context, event, async () => {
-      asker.refuseGivenUp();
+      caller.assertCallerWaiting();
       await runSteps(services, POST_STEPS, await receive(call, {}));
     });
     return null;
@@ -201,10 +201,10 @@ async function takeGuest(call: Call<"post_live_migration_at_destination">): Prom
 }
 
 async function rollBack(call: Call<"rollback_live_migration_at_destination">): Promise<null> {
-  const { services, request, asker, event } = call;
+  const { services, request, caller, event } = call;
   try {
     await withActionEvent(services.context, event, async () => {
-      asker.refuseGivenUp();
+      caller.assertCallerWaiting();
       const incoming = await receive(call, request.data);
       try {
         await runSteps(services, ROLLBACK_STEPS, incoming);

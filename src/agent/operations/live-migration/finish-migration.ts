@@ -68,8 +68,8 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
       return STOP;
     }
     try {
-      const { services, requestId, patient } = flow;
-      await finishSource(services, flow, { requestId, repeated: patient });
+      const { services, requestId, isRecovery } = flow;
+      await finishSource(services, flow, { requestId, repeated: isRecovery });
       return undefined;
     } catch (error) {
       if (mustNotUndo(error)) {
@@ -109,7 +109,7 @@ async function finishDestination(flow: Flow): Promise<void> {
   const { services, instance, migration, dest, requestId } = flow;
   const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId };
   try {
-    const call = flow.patient ? callDestination : callReturningDestination;
+    const call = flow.isRecovery ? callDestination : callReturningDestination;
     await call(flow, "post_live_migration_at_destination", params);
   } catch (error) {
     if (!(error instanceof DestinationFailed)) {
@@ -120,7 +120,7 @@ async function finishDestination(flow: Flow): Promise<void> {
       throw new InstanceNotFound(`instance ${instance.uuid} was deleted while its guest moved to ${dest}`);
     }
     if (current.host === services.context.host && !(await isOver(flow))) {
-      if (flow.patient) {
+      if (flow.isRecovery) {
         throw error;
       }
       await forceToDestination(flow, error);

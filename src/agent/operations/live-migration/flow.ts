@@ -28,7 +28,7 @@ export interface Flow {
   /** What the records get when it is taken back. */
   end: { readonly status: MigrationStatus; readonly vmState?: "error" };
   /** It is recovered: a host that does not answer is asked again later, and nothing is forced. */
-  readonly patient: boolean;
+  readonly isRecovery: boolean;
   /** The records of the destination's half are written already, or never will be. */
   arrived: boolean;
   /** What has gone wrong on the way to the end. */

@@ -1,21 +1,21 @@
 import { admit } from "../admission/admission.js";
-import type { AnswerOf, Call, DemandingFlow } from "../contract.js";
+import type { Call, DemandingFlow, ReplyOf } from "../contract.js";
 import { recordingFault, withActionEvent } from "../flow/error-wrappers.js";
 import { runSteps } from "../flow/step-list.js";
 import { COPY_STEPS } from "./copy-guest.js";
 import { POST_STEPS } from "./finish-migration.js";
 import { driverData, type Flow } from "./flow.js";
-import { endOrAbandon, giveBackRefused, migrate } from "./migrate.js";
+import { endOrAbandon, migrate, revertRejectedMigration } from "./migrate.js";
 import type { OutgoingMigration } from "./outgoing-migration.js";
 import { ROLLBACK_STEPS } from "./roll-back.js";
 
 /** Spec 6.5 rows 5 to 9 on the source; it has ended when all is over. */
 export const LIVE_MIGRATION: DemandingFlow<"live_migration"> = {
   steps: [COPY_STEPS, POST_STEPS, ROLLBACK_STEPS],
-  answer: liveMigration,
+  handle: liveMigration,
 };
 
-async function liveMigration(call: Call<"live_migration">): Promise<AnswerOf<"live_migration">> {
+async function liveMigration(call: Call<"live_migration">): Promise<ReplyOf<"live_migration">> {
   const { services, request, event } = call;
   const { instanceUuid, migrationId } = request;
   await services.outgoing.working(instanceUuid, migrationId, (entry) =>
@@ -33,12 +33,12 @@ async function liveMigration(call: Call<"live_migration">): Promise<AnswerOf<"li
 async function accept(call: Call<"live_migration">, entry: OutgoingMigration): Promise<Flow> {
   const { services, request } = call;
   const { migrationId, dest, data, requestId } = request;
-  const verdict = await admit(services.context, call, request);
-  if ("refused" in verdict) {
-    await giveBackRefused(services, request, verdict.refused);
-    throw verdict.refused.error;
+  const result = await admit(services.context, call, request);
+  if ("rejected" in result) {
+    await revertRejectedMigration(services, request, result.rejected);
+    throw result.rejected.error;
   }
-  const { instance } = verdict.admitted;
+  const { instance } = result.admitted;
   const migration = await services.context.conductor.call("migration_save", {
     id: migrationId,
     changes: { status: "queued" },
@@ -60,7 +60,7 @@ async function accept(call: Call<"live_migration">, entry: OutgoingMigration): P
     outcome: null,
     progress: {},
     end: { status: "error" },
-    patient: false,
+    isRecovery: false,
     arrived: false,
     error: undefined,
   };

@@ -1,7 +1,7 @@
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor-client/errors.js";
 import { POWER_STATES } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
-import type { Message, Refusal } from "../admission/admission.js";
+import type { AdmissionRejection, Message } from "../admission/admission.js";
 import type { OperationServices } from "../contract.js";
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { runSteps } from "../flow/step-list.js";
@@ -108,10 +108,10 @@ export async function abandon(flow: Flow): Promise<void> {
 }
 
 /** Somebody else has the instance: it has not begun to move, and what the migration holds for it is not needed. */
-export async function giveBackRefused(
+export async function revertRejectedMigration(
   services: OperationServices,
   { requestId }: Message,
-  { kind, found }: Refusal,
+  { kind, found }: AdmissionRejection,
 ): Promise<void> {
   if (kind === "ended" || !found?.migration) {
     return;

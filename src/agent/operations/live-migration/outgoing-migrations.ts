@@ -8,7 +8,7 @@ import { TIMEOUTS } from "./destination-timeouts.js";
 import { OutgoingMigration } from "./outgoing-migration.js";
 
 /** Milliseconds between the looks at a migration that is accepted, and that nobody has in hand: its message may just have come. */
-const BETWEEN_LOOKS = 4_000;
+const POLL_INTERVAL_MS = 4_000;
 
 /** The live migrations that this process works on as their source. A copy holds no lock: a delete does not wait for it, but stops it. */
 export class OutgoingMigrations {
@@ -161,7 +161,7 @@ export class OutgoingMigrations {
     const now = runtime.clock.monotonic();
     const since = this.#forgottenSince.get(id) ?? now;
     this.#forgottenSince.set(id, since);
-    return now - since >= BETWEEN_LOOKS;
+    return now - since >= POLL_INTERVAL_MS;
   }
 
   /** What recovery met when it asked the destination of one that was left halfway. */

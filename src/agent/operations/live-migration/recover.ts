@@ -88,7 +88,7 @@ async function recoverMigration(
     outcome: null,
     progress: {},
     end: { status: "error" },
-    patient: true,
+    isRecovery: true,
     arrived: false,
     error: undefined,
   };

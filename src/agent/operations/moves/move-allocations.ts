@@ -38,7 +38,7 @@ export async function finishSource(
   if (await deleteMigration(services, move.migration, context)) {
     return;
   }
-  await strip(services, move, { half: "source", repeated }, context);
+  await strip(services, move, { side: "source", repeated }, context);
 }
 
 /**
@@ -52,7 +52,7 @@ export async function revertToSource(services: AllocationServices, move: Move, c
     return;
   }
   if (!(await holdsAnything(services, migration.uuid, context))) {
-    await strip(services, move, { half: "destination", repeated: true }, context);
+    await strip(services, move, { side: "destination", repeated: true }, context);
     return;
   }
   const moved = await insist(services.context, () => moveBack(services, move, context));
@@ -140,12 +140,12 @@ export async function onTree(
 async function strip(
   services: AllocationServices,
   move: Move,
-  { half, repeated }: Strip,
+  { side, repeated }: Strip,
   context: RequestContext,
 ): Promise<void> {
   let again = repeated;
   const attempt = () => {
-    const strips = { half, repeated: again };
+    const strips = { side, repeated: again };
     again = true;
     return stripOnce(services, move, strips, context);
   };
@@ -156,14 +156,14 @@ async function strip(
 }
 
 interface Strip {
-  readonly half: "source" | "destination";
+  readonly side: "source" | "destination";
   readonly repeated: boolean;
 }
 
 async function stripOnce(
   services: AllocationServices,
   move: Move,
-  { half, repeated }: Strip,
+  { side, repeated }: Strip,
   context: RequestContext,
 ): Promise<void> {
   const { placement } = services.context;
@@ -180,18 +180,18 @@ async function stripOnce(
     if (!(source in allocations)) {
       return;
     }
-    const back = half === "source" ? await backAtSource(services.context, migration) : null;
+    const back = side === "source" ? await backAtSource(services.context, migration) : null;
     if (back?.isAtRest) {
       await dropSurplus(services, back.instance, source, allocations, context);
       return;
     }
-    const isLate = async () => half === "source" && isBeyond(services.context, migration, allocations);
+    const isLate = async () => side === "source" && isBeyond(services.context, migration, allocations);
     if (!(destination in allocations) && !(await isLate())) {
       return;
     }
-    const [root, host] = half === "source" ? [source, migration.sourceCompute] : [destination, migration.destCompute];
+    const [root, host] = side === "source" ? [source, migration.sourceCompute] : [destination, migration.destCompute];
     let claimedAnew = false;
-    const own = half === "source" && !repeated ? flavorsOf(instance, migration).oldFlavor : null;
+    const own = side === "source" && !repeated ? flavorsOf(instance, migration).oldFlavor : null;
     const unless = async (held: Allocations) => {
       const claims = await laterClaims(services.context, migration, host);
       claimedAnew =
@@ -201,21 +201,21 @@ async function stripOnce(
     if (
       await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, { ...context, retry: true, unless })
     ) {
-      if (claimedAnew && half === "source") {
+      if (claimedAnew && side === "source") {
         await subtractOwn(services, move, source, context);
       }
       return;
     }
-    throw new AllocationUpdateFailed(instance.uuid, `Placement refused to remove the ${half}'s half`);
+    throw new AllocationUpdateFailed(instance.uuid, `Placement refused to remove the ${side}'s half`);
   }
-  if (half === "destination" && !knowsNewFlavor(move)) {
+  if (side === "destination" && !knowsNewFlavor(move)) {
     await dropSurplus(services, instance, source, allocations, context);
     return;
   }
   const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
   const whileHeld = (held: Allocations) => isSum(held, source, instance, [oldFlavor, newFlavor]);
   if (whileHeld(allocations)) {
-    const resources = instanceResources(instance, half === "source" ? oldFlavor : newFlavor);
+    const resources = instanceResources(instance, side === "source" ? oldFlavor : newFlavor);
     await placement.removeResources(instance.uuid, { [source]: { resources } }, { ...context, whileHeld });
   }
 }

@@ -1,4 +1,4 @@
-import type { Refusal } from "../admission/admission.js";
+import type { AdmissionRejection } from "../admission/admission.js";
 import type { AdmittedFlow, Call, NamedSteps, OperationName } from "../contract.js";
 import type { Move } from "./free-allocations.js";
 
@@ -6,11 +6,11 @@ import type { Move } from "./free-allocations.js";
 export interface MoveFlow<M extends OperationName> {
   readonly steps: readonly NamedSteps[];
   run(call: Call<M>, move: Move): Promise<void>;
-  refused?(call: Call<M>, move: Move, refusal: Refusal): Promise<void>;
+  onRejected?(call: Call<M>, move: Move, rejection: AdmissionRejection): Promise<void>;
 }
 
 /** Nothing is done, or given back, where a record of the two is missing. */
-export function moveFlow<M extends OperationName>({ steps, run, refused }: MoveFlow<M>): AdmittedFlow<M> {
+export function moveFlow<M extends OperationName>({ steps, run, onRejected }: MoveFlow<M>): AdmittedFlow<M> {
   return {
     steps,
     run: async (call, { instance, migration }) => {
@@ -18,10 +18,10 @@ export function moveFlow<M extends OperationName>({ steps, run, refused }: MoveF
         await run(call, { instance, migration });
       }
     },
-    refused: async (call, refusal) => {
-      const { instance, migration } = refusal.found ?? {};
+    onRejected: async (call, rejection) => {
+      const { instance, migration } = rejection.found ?? {};
       if (instance && migration) {
-        await refused?.(call, { instance, migration }, refusal);
+        await onRejected?.(call, { instance, migration }, rejection);
       }
     },
   };

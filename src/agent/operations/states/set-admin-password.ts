@@ -27,19 +27,19 @@ const STEPS = stepList<PasswordProgress>("set_admin_password", {
     try {
       await driver.setAdminPassword(instance, password);
     } catch (error) {
-      throw told(services, instance, error);
+      throw toCallerError(services, instance, error);
     }
   },
   record: ({ services, instance }) => settle(services, instance, {}, ["updating_password"]),
 });
 
 /** Spec 6.6: a caller waits, and hears why the guest has kept its password. The password is written nowhere. */
-export const SET_ADMIN_PASSWORD: DemandingFlow<"set_admin_password"> = { steps: [STEPS], answer: setAdminPassword };
+export const SET_ADMIN_PASSWORD: DemandingFlow<"set_admin_password"> = { steps: [STEPS], handle: setAdminPassword };
 
 async function setAdminPassword(call: Call<"set_admin_password">): Promise<null> {
-  const { services, request, asker, event } = call;
+  const { services, request, caller, event } = call;
   await operation(services.context, event, async () => {
-    asker.refuseGivenUp();
+    caller.assertCallerWaiting();
     const { instance } = await demand(services.context, call, request);
     await runSteps(services, STEPS, { services, instance, password: request.newPass });
   });
@@ -47,7 +47,7 @@ async function setAdminPassword(call: Call<"set_admin_password">): Promise<null>
 }
 
 /** What the caller hears of the driver's error; of one that says anything else the caller hears nothing, since it may name the password. */
-function told({ context }: OperationServices, instance: Instance, error: unknown): unknown {
+function toCallerError({ context }: OperationServices, instance: Instance, error: unknown): unknown {
   if (error instanceof virt.NotImplemented) {
     return new NotImplementedError(error.message);
   }

@@ -48,7 +48,7 @@ const FLOW = guestFlow(
   },
 );
 
-export const SHELVE_INSTANCE: AdmittedFlow<"shelve_instance"> = { ...FLOW, refused: deleteRejectedImage };
+export const SHELVE_INSTANCE: AdmittedFlow<"shelve_instance"> = { ...FLOW, onRejected: deleteRejectedImage };
 
 /** `shelved_offload_time` 0; more: the periodic task does it; -1: nobody. */
 const offloadsAtOnce = ({ context }: OperationServices): boolean => context.config.defaults.shelvedOffloadTime === 0;

@@ -47,5 +47,5 @@ export const SNAPSHOT_INSTANCE: AdmittedFlow<"snapshot_instance"> = {
       throw error;
     }
   },
-  refused: deleteRejectedImage,
+  onRejected: deleteRejectedImage,
 };

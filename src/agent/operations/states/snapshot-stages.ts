@@ -1,6 +1,6 @@
 import type { TaskState } from "../../../records/index.js";
 import type { SnapshotOptions, SnapshotStage } from "../../../virt/types.js";
-import type { Refusal } from "../admission/admission.js";
+import type { AdmissionRejection } from "../admission/admission.js";
 import type { Call, OperationServices } from "../contract.js";
 import { attempt } from "../flow/error-wrappers.js";
 
@@ -43,7 +43,7 @@ export async function deleteSnapshotImage(
  * Deletes the image of a message that is not admitted, unless the image has its bytes: an earlier delivery of the message may
  * have finished it. An image that the shelved server names stays.
  */
-export async function deleteRejectedImage(call: SnapshotCall, { found }: Refusal): Promise<void> {
+export async function deleteRejectedImage(call: SnapshotCall, { found }: AdmissionRejection): Promise<void> {
   if (found?.instance.systemMetadata.shelved_image_id !== call.request.imageId) {
     await deleteSnapshotImage(call, { onlyUnfinished: true });
   }

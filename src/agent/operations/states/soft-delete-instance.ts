@@ -1,6 +1,6 @@
 import { holdsTask } from "../../../records/index.js";
-import type { Refusal } from "../admission/admission.js";
-import { endOvertakenMove } from "../cold-move/end-superseded.js";
+import type { AdmissionRejection } from "../admission/admission.js";
+import { endSupersededMove } from "../cold-move/end-superseded.js";
 import type { AdmittedFlow, Call, RequestOf } from "../contract.js";
 import { errorWhileSoftDeleting } from "../flow/error-when-superseded.js";
 import { attempt } from "../flow/error-wrappers.js";
@@ -20,18 +20,18 @@ export const SOFT_DELETE_INSTANCE: AdmittedFlow<"soft_delete_instance"> = {
     {
       act: async (progress) => {
         // First: a guest that the move has set aside is brought back, and is here again if it cannot be shut down.
-        await endOvertaken(progress);
+        await endSuperseded(progress);
         await powerOffIfThere(progress.services.context.driver, progress.instance);
       },
       record: ({ services, instance }) => record(services, instance, "soft-delete", "soft-deleting"),
     },
     { failed },
   ),
-  refused: deleteIfNowhere,
+  onRejected: deleteIfNowhere,
 };
 
-function endOvertaken({ services, instance, request: { requestId } }: Progress): Promise<void> {
-  return endOvertakenMove(services, instance, requestId);
+function endSuperseded({ services, instance, request: { requestId } }: Progress): Promise<void> {
+  return endSupersededMove(services, instance, requestId);
 }
 
 /**
@@ -42,7 +42,7 @@ async function failed(progress: Progress): Promise<void> {
   const { services, instance } = progress;
   const { context } = services;
   await attempt(context, instance.uuid, "end the move that the soft delete has overtaken", () =>
-    endOvertaken(progress),
+    endSuperseded(progress),
   );
   await attempt(context, instance.uuid, "see whether the soft delete leaves a guest", async () => {
     if (!(await context.driver.instanceExists(instance))) {
@@ -54,7 +54,7 @@ async function failed(progress: Progress): Promise<void> {
 /** An unshelve that it had overtaken has failed since: a server on no host is not deleted softly (spec 6.2), but at once. */
 async function deleteIfNowhere(
   { services, request: { instanceUuid, requestId } }: Call<"soft_delete_instance">,
-  { kind, found }: Refusal,
+  { kind, found }: AdmissionRejection,
 ): Promise<void> {
   if (kind === "ended" && found?.instance.host === null && holdsTask(found.instance, requestId, ["soft-deleting"])) {
     await services.context.conductor.call("delete_instance", { instanceUuid }, { requestId });

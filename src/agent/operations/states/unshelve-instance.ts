@@ -5,13 +5,13 @@ import { ImageServiceNotFound } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Claim } from "../../tracker/contract.js";
 import { UNPLACED } from "../../unplaced.js";
-import type { Found, Refusal } from "../admission/admission.js";
+import type { AdmissionRejection, Found } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { claimInGroup } from "../flow/group-policy.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
 import { heldAllocations } from "../flow/held-allocations.js";
-import { refuseUnservable } from "../flow/reject-unservable.js";
+import { assertServable } from "../flow/reject-unservable.js";
 import { releaseAllocations } from "../flow/release-allocations.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
@@ -30,7 +30,7 @@ interface UnshelveProgress {
 const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
   accept: async (progress) => {
     const { services, instance, request } = progress;
-    refuseUnservable(request);
+    assertServable(request);
     progress.instance = await services.context.conductor.call("instance_save", {
       uuid: instance.uuid,
       // Until it has a host, and when it has given up what it held, the next start finds it by this (2.7).
@@ -74,7 +74,7 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
 });
 
 /** Spec 6.6 "unshelve from offloaded", on the destination. */
-export const UNSHELVE_INSTANCE: AdmittedFlow<"unshelve_instance"> = { steps: [STEPS], run: unshelve, refused };
+export const UNSHELVE_INSTANCE: AdmittedFlow<"unshelve_instance"> = { steps: [STEPS], run: unshelve, onRejected };
 
 /** @throws the error; the instance is then offloaded as before, and holds nothing. */
 async function unshelve(call: Call<"unshelve_instance">, { instance }: Found): Promise<void> {
@@ -99,9 +99,9 @@ async function forget({ context }: OperationServices, snapshot: string): Promise
 }
 
 /** Gives back the allocations of the claim, unless a host or another request to unshelve may own them by now. */
-async function refused(
+async function onRejected(
   { services, request: { instanceUuid, requestId } }: Call<"unshelve_instance">,
-  { kind, found }: Refusal,
+  { kind, found }: AdmissionRejection,
 ): Promise<void> {
   const owned = found !== null && found.instance.deleted === 0 && found.instance.host !== null;
   const contested = kind === "taken" && found?.instance.taskState !== "deleting";

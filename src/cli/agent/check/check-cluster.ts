@@ -1,6 +1,6 @@
 import { failedPart, part } from "../../../agent/check/check-part.js";
 import { connectToConductor } from "../../../conductor-client/connect-to-conductor.js";
-import { JoinTokenRefused, UnsupportedProtocol } from "../../../conductor-client/errors.js";
+import { JoinTokenRejected, UnsupportedProtocol } from "../../../conductor-client/errors.js";
 import type { ConductorConnection, HostSession } from "../../../conductor-client/port.js";
 import type { NovaConfig } from "../../../config/nova-config.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
@@ -31,11 +31,11 @@ export async function checkCluster(
   const connection = connectToConductor({ ...place, runtime, version: version(), giveUpAfter: limit });
   const close = () => connection.close();
   try {
-    await within(runtime.timers, limit, `the conductor at ${place.url}`, firstAnswer(connection), signal);
+    await within(runtime.timers, limit, `the conductor at ${place.url}`, awaitConnection(connection), signal);
   } catch (error) {
     await close();
     signal.throwIfAborted();
-    const isFinal = error instanceof JoinTokenRefused || error instanceof UnsupportedProtocol;
+    const isFinal = error instanceof JoinTokenRejected || error instanceof UnsupportedProtocol;
     return isFinal
       ? { ...absent(""), parts: [failedPart("conductor", error)] }
       : absent(`${place.url}: ${text(error)}`);
@@ -46,7 +46,7 @@ export async function checkCluster(
 }
 
 /** Connected, or the reason why the first try failed. */
-function firstAnswer(connection: ConductorConnection): Promise<void> {
+function awaitConnection(connection: ConductorConnection): Promise<void> {
   const failed = new Promise<never>((_resolve, reject) => {
     connection.onState((state, detail) => {
       if (state === "waiting") {

@@ -10,12 +10,12 @@ import {
   hostQueue,
 } from "../../../nova-rpc/transport/compute-topics.js";
 import { HOW_TO_AGREE, leaseQueue, Topology } from "../../../nova-rpc/transport/topology.js";
-import { type BrokerAddress, type MessageBroker, RefusedByBroker } from "../../../runtime/message-broker.js";
+import { type BrokerAddress, BrokerRejectedError, type MessageBroker } from "../../../runtime/message-broker.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { within } from "../../../runtime/within.js";
 import { brokerAddress } from "../connect-nova.js";
 import type { CheckLimits, ControlPlane } from "./control-plane.js";
-import { type BrokerFound, judgeBroker, probeHost } from "./probe-broker.js";
+import { type BrokerFound, evaluateBroker, probeHost } from "./probe-broker.js";
 
 const CONDUCTOR = "conductor";
 const PIN_COMPUTE_RPC =
@@ -34,12 +34,12 @@ export async function checkNova(
   const probes = await Promise.all(
     address.hosts.map((host) => probeHost({ ...address, hosts: [host] }, runtime, connectToBroker, { limit, signal })),
   );
-  const broker = judgeBroker(address, probes);
-  const answering = address.hosts.filter((_host, at) => probes[at]?.reason === null);
-  if (answering.length === 0) {
+  const broker = evaluateBroker(address, probes);
+  const reachableHosts = address.hosts.filter((_host, at) => probes[at]?.reason === null);
+  if (reachableHosts.length === 0) {
     return { parts: [broker, part("conductor", "unknown", "needs the broker")], met: null, close: async () => {} };
   }
-  const nova = openNova(config, { ...address, hosts: answering }, runtime, connectToBroker);
+  const nova = openNova(config, { ...address, hosts: reachableHosts }, runtime, connectToBroker);
   const close = async () => {
     await within(runtime.timers, limit, "the broker", nova.connection.close()).catch(() => {});
   };
@@ -63,19 +63,19 @@ function openNova(
   runtime: Runtime,
   connect: NovaConnectOptions["connectToBroker"],
 ): OpenNova {
-  const opened: MessageBroker[] = [];
+  const brokers: MessageBroker[] = [];
   const connection = connectToNova({
     address,
     rabbit: config.osloMessagingRabbit,
     runtime,
     connectToBroker: (options) => {
       const broker = connect(options);
-      opened.push(broker);
+      brokers.push(broker);
       return broker;
     },
     lookOnly: true,
   });
-  const [broker] = opened;
+  const [broker] = brokers;
   if (broker === undefined) {
     throw new Error("no broker was connected to");
   }
@@ -135,10 +135,10 @@ class NovaLook {
       return null;
     } catch (error) {
       this.#limits.signal.throwIfAborted();
-      const isOther = error instanceof RefusedByBroker && error.code === "PRECONDITION_FAILED";
-      const mend = isOther ? HOW_TO_AGREE : "";
+      const isOther = error instanceof BrokerRejectedError && error.code === "PRECONDITION_FAILED";
+      const hint = isOther ? HOW_TO_AGREE : "";
       const where = probes.length === 1 ? "" : ` (${probes.length} hosts)`;
-      return { ...failedPart("broker", error, mend), found: `${text(error)}${where}` };
+      return { ...failedPart("broker", error, hint), found: `${text(error)}${where}` };
     }
   }
 
@@ -214,15 +214,15 @@ class NovaLook {
     try {
       await this.#inTime("the broker", broker.consumersOf(leaseQueue(host)));
     } catch (error) {
-      if (!(error instanceof RefusedByBroker) || error.code !== "RESOURCE_LOCKED") {
+      if (!(error instanceof BrokerRejectedError) || error.code !== "RESOURCE_LOCKED") {
         throw error;
       }
-      const mend = `${wait}; rabbitmqctl list_queues name owner_pid tells whose connection has it`;
-      return part("lease", "fails", `another compute-agent has queue ${leaseQueue(host)}`, mend);
+      const hint = `${wait}; rabbitmqctl list_queues name owner_pid tells whose connection has it`;
+      return part("lease", "fails", `another compute-agent has queue ${leaseQueue(host)}`, hint);
     }
     if (queue !== null) {
-      const mend = `stop nova-compute of host ${host}, or take another --host; ${wait}`;
-      return part("lease", "fails", `a real nova-compute reads queue ${queue}`, mend);
+      const hint = `stop nova-compute of host ${host}, or take another --host; ${wait}`;
+      return part("lease", "fails", `a real nova-compute reads queue ${queue}`, hint);
     }
     return part("lease", "ok", `free; nobody reads ${hostQueue(COMPUTE_TOPIC, host)}`);
   }

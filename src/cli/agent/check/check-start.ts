@@ -22,7 +22,7 @@ export interface CheckReport {
   readonly parts: readonly CheckPart[];
 }
 
-export interface CheckDoors {
+export interface CheckDeps {
   readonly runtime: Runtime;
   readonly connectToBroker: NovaConnectOptions["connectToBroker"];
   /** What `--release` says; undefined: what the control plane asks for. */
@@ -32,7 +32,7 @@ export interface CheckDoors {
 /** What a start of this agent would find. Changes nothing, and ends in time whatever answers or does not. */
 export async function checkStart(
   loaded: LoadedConfig,
-  { runtime, connectToBroker, serviceVersion }: CheckDoors,
+  { runtime, connectToBroker, serviceVersion }: CheckDeps,
   limits: CheckLimits,
 ): Promise<CheckReport> {
   const { config } = loaded.compiled;
@@ -49,7 +49,8 @@ export async function checkStart(
   try {
     const { met } = plane;
     const [ofPlacement, ofHost] = await Promise.all([
-      placement ?? (met === null ? unknown("placement") : checkPlacement({ ...place, access: givenBy(met, runtime) })),
+      placement ??
+        (met === null ? unknown("placement") : checkPlacement({ ...place, access: toPlacementAccess(met, runtime) })),
       met === null
         ? unknown("service", "hypervisor", "identity", "provider", "lease")
         : checkOwn(loaded, met, runtime, serviceVersion, limits),
@@ -58,7 +59,7 @@ export async function checkStart(
     return {
       host,
       controlPlane: transportUrl === null ? "compute-cluster" : "nova",
-      verdict: verdictOf(parts),
+      verdict: evaluateParts(parts),
       parts,
     };
   } finally {
@@ -70,7 +71,7 @@ function unknown(...names: readonly CheckPart["name"][]): readonly CheckPart[] {
   return names.map((name) => part(name, "unknown", "needs the conductor"));
 }
 
-function givenBy({ session }: MetControlPlane, { clock }: Runtime): PlacementAccess {
+function toPlacementAccess({ session }: MetControlPlane, { clock }: Runtime): PlacementAccess {
   return createConductorAccess({ clock, ask: () => session.call("placement_access", {}) });
 }
 
@@ -106,7 +107,7 @@ async function checkOwn(
   return [...ofHost, lease];
 }
 
-function verdictOf(parts: readonly CheckPart[]): CheckReport["verdict"] {
+function evaluateParts(parts: readonly CheckPart[]): CheckReport["verdict"] {
   const states = new Set(parts.map(({ state }) => state));
   if (states.has("fails")) {
     return "fails";

@@ -29,8 +29,8 @@ export async function printCheck(options: AgentCommandOptions): Promise<number> 
   process.once("SIGTERM", stop);
   try {
     const { connectToAmqp } = await import("../../../runtime/node/amqp-broker.js");
-    const doors = { runtime, connectToBroker: connectToAmqp, serviceVersion: serviceVersionOf(options) };
-    const report = await checkStart(loaded, doors, { limit: LIMIT, signal: abort.signal });
+    const deps = { runtime, connectToBroker: connectToAmqp, serviceVersion: serviceVersionOf(options) };
+    const report = await checkStart(loaded, deps, { limit: LIMIT, signal: abort.signal });
     terminal.print(options.json === true ? JSON.stringify(report, null, 2) : renderReport(report, terminal));
     return exitCodeFor(report);
   } finally {
@@ -40,12 +40,12 @@ export async function printCheck(options: AgentCommandOptions): Promise<number> 
 
 const OF_CONTROL_PLANE: ReadonlySet<string> = new Set(["broker", "conductor", "keystone", "placement"]);
 
-function exitCodeFor({ verdict, parts }: CheckReport): number {
-  if (verdict === "starts") {
+function exitCodeFor({ verdict: result, parts }: CheckReport): number {
+  if (result === "starts") {
     return ExitCode.ok;
   }
   const isMissing = parts.some(
     ({ name, state }) => OF_CONTROL_PLANE.has(name) && (state === "fails" || state === "waits"),
   );
-  return isMissing ? ExitCode.unreachable : ExitCode.refused;
+  return isMissing ? ExitCode.unreachable : ExitCode.rejected;
 }

@@ -1,6 +1,6 @@
 import { type CheckPart, part } from "../../../agent/check/check-part.js";
 import type { NovaConnectOptions } from "../../../nova-rpc/connect-to-nova.js";
-import { type BrokerAddress, type MessageBroker, RefusedByBroker } from "../../../runtime/message-broker.js";
+import { type BrokerAddress, BrokerRejectedError, type MessageBroker } from "../../../runtime/message-broker.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { within } from "../../../runtime/within.js";
 import type { CheckLimits } from "./control-plane.js";
@@ -12,7 +12,7 @@ export interface BrokerFound {
   /** Why it cannot be used; null: it lets in. */
   readonly reason: string | null;
   /** AMQP's name of a refusal; null: there was none. */
-  readonly refusal: string | null;
+  readonly rejection: string | null;
 }
 
 /** Logs in at one host, and out again. */
@@ -30,19 +30,19 @@ export async function probeHost(
     retry: { first: limit, most: limit },
   });
   try {
-    await within(timers, limit, place, firstAnswer(broker), signal);
-    return { place, reason: null, refusal: null };
+    await within(timers, limit, place, awaitConnection(broker), signal);
+    return { place, reason: null, rejection: null };
   } catch (error) {
     signal.throwIfAborted();
     const reason = error instanceof Error ? error.message : String(error);
-    return { place, reason, refusal: error instanceof RefusedByBroker ? error.code : null };
+    return { place, reason, rejection: error instanceof BrokerRejectedError ? error.code : null };
   } finally {
     void broker.close().catch(() => {});
   }
 }
 
 /** Connected, or the reason why the first try failed. */
-function firstAnswer(broker: MessageBroker): Promise<void> {
+function awaitConnection(broker: MessageBroker): Promise<void> {
   const failed = new Promise<never>((_resolve, reject) => {
     broker.onState((state, detail) => {
       if (state === "waiting") {
@@ -54,7 +54,10 @@ function firstAnswer(broker: MessageBroker): Promise<void> {
   return Promise.race([broker.connected(), failed]);
 }
 
-export function judgeBroker({ username, virtualHost, tls }: BrokerAddress, probes: readonly BrokerFound[]): CheckPart {
+export function evaluateBroker(
+  { username, virtualHost, tls }: BrokerAddress,
+  probes: readonly BrokerFound[],
+): CheckPart {
   const up = probes.filter(({ reason }) => reason === null).map(({ place }) => place);
   const down = probes.filter(({ reason }) => reason !== null);
   const reasons = down
@@ -67,8 +70,8 @@ export function judgeBroker({ username, virtualHost, tls }: BrokerAddress, probe
       ? part("broker", "ok", found)
       : part("broker", "note", `${found}; ${reasons}`, "a start uses those that answer");
   }
-  const refusal = down.find((each) => each.refusal !== null)?.refusal;
-  switch (refusal) {
+  const rejection = down.find((each) => each.rejection !== null)?.rejection;
+  switch (rejection) {
     case "ACCESS_REFUSED":
       return part("broker", "fails", reasons, `check user ${username} and its password in [DEFAULT] transport_url`);
     case "NOT_ALLOWED":

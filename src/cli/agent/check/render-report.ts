@@ -9,7 +9,7 @@ const WIDTH = 80;
 const NAME = 12;
 const STATE = 9;
 
-const VERDICTS: Readonly<Record<CheckReport["verdict"], string>> = {
+const RESULT_MESSAGES: Readonly<Record<CheckReport["verdict"], string>> = {
   starts: "A start would find all it needs.",
   degraded: "Warning: the agent would start, but could not update Placement.",
   waits: "A start would wait.",
@@ -18,7 +18,7 @@ const VERDICTS: Readonly<Record<CheckReport["verdict"], string>> = {
 
 /** The report for people: a screen at most, 80 columns wide at most. */
 export function renderReport(
-  { host, verdict, parts }: CheckReport,
+  { host, verdict: result, parts }: CheckReport,
   { colors, columns }: Pick<Terminal, "colors" | "columns">,
 ): string {
   const paint: Readonly<Record<PartState, (text: string) => string>> = {
@@ -30,15 +30,15 @@ export function renderReport(
     unknown: colors.dim,
   };
   const room = Math.max(20, Math.min(columns, WIDTH) - NAME - STATE);
-  const rows = parts.flatMap(({ name, state, found, mend }) => {
-    const lines = [...wrapped(found, room), ...(mend === "" ? [] : wrapped(`-> ${mend}`, room))];
+  const rows = parts.flatMap(({ name, state, found, mend: hint }) => {
+    const lines = [...wrapped(found, room), ...(hint === "" ? [] : wrapped(`-> ${hint}`, room))];
     return lines.map((line, at) =>
       at === 0
         ? `${name.padEnd(NAME)}${paint[state](state.padEnd(STATE))}${line}`
         : `${" ".repeat(NAME + STATE)}${line}`,
     );
   });
-  return [colors.bold(`${host}: what a start would find`), ...rows, VERDICTS[verdict]].join("\n");
+  return [colors.bold(`${host}: what a start would find`), ...rows, RESULT_MESSAGES[result]].join("\n");
 }
 
 /** Lines of this width; a word that is longer is broken. */

@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import { quoted } from "../../../control-plane/identity/openrc.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
-import type { Deed } from "../../../dashboard/actions/action.js";
+import type { RunnableAction } from "../../../dashboard/actions/action.js";
 import type { ActionField, DashboardAction } from "../../../dashboard/wire/actions.js";
 import type { Files } from "../../../runtime/files.js";
-import { KeptHosts } from "../saved-hosts.js";
+import { HostSettingsStore } from "../saved-hosts.js";
 import { hostArguments } from "../up-children.js";
-import type { CommandDeeds } from "./command-action.js";
+import type { CommandActions } from "./command-action.js";
 
 /** The exit code of `--dry-run` for a start that would be rejected. */
-const REFUSED = [3];
+const REJECTED_EXIT_CODES = [3];
 
 const ONLY: ActionField = { name: "only", label: "Only of this consumer or provider", type: "text", required: false };
 const HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
@@ -27,14 +27,14 @@ const action = (about: About, command: string): DashboardAction => ({
  * What commands do with the cluster as a whole.
  * @param place what has a command find the cluster: ` --name ci-7`
  */
-export function clusterDeeds(
-  commands: CommandDeeds,
+export function createClusterActions(
+  commands: CommandActions,
   place: string,
   { directory, files }: { readonly directory: StateDir; readonly files: Files },
-): readonly Deed[] {
+): readonly RunnableAction[] {
   const plan = quoted(auditPlanFile(directory));
   return [
-    dryRunDeed(commands, { directory, files }),
+    createDryRunAction(commands, { directory, files }),
     commands.deed(
       action(
         {
@@ -131,10 +131,10 @@ export function auditPlanFile(directory: StateDir): string {
 }
 
 /** With what the host was started with: other options would look at another hypervisor. */
-function dryRunDeed(
-  commands: CommandDeeds,
+function createDryRunAction(
+  commands: CommandActions,
   { directory, files }: { readonly directory: StateDir; readonly files: Files },
-): Deed {
+): RunnableAction {
   const about: DashboardAction = action(
     {
       name: "dry-run",
@@ -148,12 +148,12 @@ function dryRunDeed(
   return {
     action: about,
     run: async (body) => {
-      const kept = await new KeptHosts(files, directory).read();
+      const savedSettings = await new HostSettingsStore(files, directory).read();
       const host = String(body.host);
-      const setting = Object.hasOwn(kept, host) ? kept[host] : undefined;
+      const setting = Object.hasOwn(savedSettings, host) ? savedSettings[host] : undefined;
       const words = ["compute-agent", "--host", host, "--dry-run", "--state-dir", directory.root];
       words.push(...(setting === undefined ? [] : hostArguments(setting)));
-      return { lines: await commands.run(words, REFUSED), commands: [words.map(quoted).join(" ")] };
+      return { lines: await commands.run(words, REJECTED_EXIT_CODES), commands: [words.map(quoted).join(" ")] };
     },
   };
 }

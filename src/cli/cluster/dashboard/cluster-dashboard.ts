@@ -11,20 +11,20 @@ import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { version } from "../../ui/version.js";
 import { placeText } from "../place.js";
 import { scenarioTitles } from "../scenario/read-scenario.js";
-import { auditPlanFile, clusterDeeds } from "./cluster-actions.js";
-import { CommandDeeds } from "./command-action.js";
-import { hostDeeds } from "./host-actions.js";
+import { auditPlanFile, createClusterActions } from "./cluster-actions.js";
+import { CommandActions } from "./command-action.js";
+import { createHostActions } from "./host-actions.js";
 import { hostFolders } from "./host-folders.js";
 import { plannedEdits } from "./planned-edits.js";
-import { askCompute, imageId, serverDeeds } from "./server-actions.js";
-import { serviceDeeds } from "./service-actions.js";
+import { askCompute, createServerActions, imageId } from "./server-actions.js";
+import { createServiceActions } from "./service-actions.js";
 
 /** Where the build has put the page: beside the bundle. */
 const PAGE = fileURLToPath(new URL("./dashboard", import.meta.url));
 
 /** The page of a cluster, with what commands can do on it. */
 export function clusterDashboard(inside: Inside, runtime: Runtime, directory: StateDir): Dashboard {
-  const commands = new CommandDeeds();
+  const commands = new CommandActions();
   const place = placeText(directory.root);
   const ask = askCompute({ runtime, directory });
   return openDashboard(inside, {
@@ -35,13 +35,13 @@ export function clusterDashboard(inside: Inside, runtime: Runtime, directory: St
     version: version(),
     joinToken: async () => (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim(),
     folders: hostFolders(directory, runtime),
-    deeds: [
-      ...hostDeeds(commands, place),
-      ...clusterDeeds(commands, place, { directory, files: runtime.files }),
-      ...serviceDeeds(ask),
-      ...serverDeeds(ask, (name) => imageId(name, { runtime, directory })),
+    actions: [
+      ...createHostActions(commands, place),
+      ...createClusterActions(commands, place, { directory, files: runtime.files }),
+      ...createServiceActions(ask),
+      ...createServerActions(ask, (name) => imageId(name, { runtime, directory })),
     ],
-    shelves: () => shelved(directory, runtime.files),
+    savedItems: () => shelved(directory, runtime.files),
     onClose: () => commands.close(),
     faultPoints: [...AGENT_FAULTS.keys()],
   });

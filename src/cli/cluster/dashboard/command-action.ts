@@ -1,25 +1,25 @@
 import { execFile, spawn } from "node:child_process";
-import type { Deed } from "../../../dashboard/actions/action.js";
+import type { RunnableAction } from "../../../dashboard/actions/action.js";
 import { wordsOf } from "../../../dashboard/actions/command-lines.js";
 import type { DashboardAction } from "../../../dashboard/wire/actions.js";
 import { programPath } from "../program-path.js";
 
 /** Milliseconds that a command may take. */
-const PATIENCE = 300_000;
+const COMMAND_TIMEOUT_MS = 300_000;
 /** Characters of what it prints. */
-const MOST = 4 * 1024 * 1024;
+const MAX_OUTPUT_CHARS = 4 * 1024 * 1024;
 /** Programs that run at a time. */
 const AT_A_TIME = 4;
 
 const PROGRAMS = ["compute-cluster", "compute-agent"] as const;
 
 /** Does what is asked for on the page by running the commands that the page shows for it. */
-export class CommandDeeds {
+export class CommandActions {
   readonly #end = new AbortController();
   #running = 0;
 
   /** Something that is done by the commands of its action, one after the other. */
-  deed(action: DashboardAction): Deed {
+  deed(action: DashboardAction): RunnableAction {
     return {
       action,
       run: async (body) => {
@@ -33,7 +33,7 @@ export class CommandDeeds {
   }
 
   /** Something that ends this process: its command goes on alone, and nobody waits for it. */
-  farewell(action: DashboardAction): Deed {
+  farewell(action: DashboardAction): RunnableAction {
     return {
       action,
       run: async (body) => {
@@ -82,7 +82,7 @@ function argumentsOf([name, ...args]: readonly string[]): readonly string[] {
 
 function output(args: readonly string[], found: readonly number[], signal: AbortSignal): Promise<readonly string[]> {
   return new Promise((resolve, reject) => {
-    const options = { timeout: PATIENCE, maxBuffer: MOST, signal };
+    const options = { timeout: COMMAND_TIMEOUT_MS, maxBuffer: MAX_OUTPUT_CHARS, signal };
     execFile(process.execPath, args, options, (error, stdout, stderr) => {
       const code = error === null ? 0 : Number(error.code);
       if (code === 0 || found.includes(code)) {

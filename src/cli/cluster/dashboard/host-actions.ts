@@ -1,11 +1,11 @@
-import type { Deed } from "../../../dashboard/actions/action.js";
+import type { RunnableAction } from "../../../dashboard/actions/action.js";
 import type { ActionField, DashboardAction } from "../../../dashboard/wire/actions.js";
-import type { CommandDeeds } from "./command-action.js";
+import type { CommandActions } from "./command-action.js";
 
 const HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
 
 /** @param place what has a command find the cluster: ` --name ci-7` */
-export function hostDeeds(commands: CommandDeeds, place: string): readonly Deed[] {
+export function createHostActions(commands: CommandActions, place: string): readonly RunnableAction[] {
   const action = (
     name: string,
     about: Pick<DashboardAction, "label" | "summary"> & Partial<DashboardAction>,

@@ -4,7 +4,7 @@ import { Virsh } from "../../../../drivers/fake-libvirt/virsh.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { HostFolders } from "../../../dashboard/rows/guests.js";
 import { readFaults } from "../../../faults/fault-file.js";
-import { formatKnob } from "../../../faults/fault-rules.js";
+import { formatFaultRule } from "../../../faults/fault-rules.js";
 import { isLive } from "../../../faults/fault-set.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
@@ -13,25 +13,25 @@ import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 const GUESTS = ["domains", "state"];
 
 /** The hosts of a state directory: fake-libvirt hypervisors, and faults that are set, whether their agents live or not. */
-export function hostFolders(directory: StateDir, doors: Pick<Runtime, "files" | "clock" | "logger">): HostFolders {
-  const { files, clock } = doors;
+export function hostFolders(directory: StateDir, deps: Pick<Runtime, "files" | "clock" | "logger">): HostFolders {
+  const { files, clock } = deps;
   /** One each, while it is watched: it keeps what it has read of guests that have not changed. */
   const hypervisors = new Map<string, Virsh>();
   return {
     read: async (host) => {
       const folder = directory.hypervisor(host);
       const has = (await files.stat(folder))?.kind === "folder";
-      const virsh = hypervisors.get(host) ?? new Virsh(connectionTo(folder), doors);
+      const virsh = hypervisors.get(host) ?? new Virsh(connectionTo(folder), deps);
       if (has) {
         hypervisors.set(host, virsh);
       } else {
         hypervisors.delete(host);
       }
       const rows = has ? await virsh.list({ all: true }) : undefined;
-      const faults = await readFaults(directory.agent(host), AGENT_FAULTS, doors);
+      const faults = await readFaults(directory.agent(host), AGENT_FAULTS, deps);
       return {
         guests: rows?.map(({ uuid, name, state }) => ({ uuid, name, state })),
-        faults: faults.filter((fault) => isLive(fault, clock.now())).map(formatKnob),
+        faults: faults.filter((fault) => isLive(fault, clock.now())).map(formatFaultRule),
       };
     },
     watch: (host, listener) => {

@@ -1,6 +1,6 @@
 import { openCloudSession } from "../../../control-plane/local/cloud-session.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
-import type { Deed } from "../../../dashboard/actions/action.js";
+import type { RunnableAction } from "../../../dashboard/actions/action.js";
 import type { ActionBody, ActionField } from "../../../dashboard/wire/actions.js";
 import type { HttpMethod } from "../../../runtime/http.js";
 import type { Runtime } from "../../../runtime/runtime.js";
@@ -23,7 +23,7 @@ interface ServerAction {
   readonly destructive?: true;
   readonly command: string;
   /** The body of the API's action. */
-  readonly body: (given: ActionBody) => unknown;
+  readonly body: (input: ActionBody) => unknown;
 }
 
 const ACTIONS: readonly ServerAction[] = [
@@ -90,22 +90,25 @@ const ACTIONS: readonly ServerAction[] = [
 ];
 
 /** What users and operators ask of the Compute API about servers. */
-export function serverDeeds(ask: AskCompute, imageIdOf: (name: string) => Promise<string>): readonly Deed[] {
-  const actions = ACTIONS.map(({ name, label, summary, fields = [], destructive, command, body }): Deed => {
+export function createServerActions(
+  ask: AskCompute,
+  imageIdOf: (name: string) => Promise<string>,
+): readonly RunnableAction[] {
+  const actions = ACTIONS.map(({ name, label, summary, fields = [], destructive, command, body }): RunnableAction => {
     const commands = [command];
     const all = [SERVER, ...fields];
     return {
       action: { name, label, summary, subject: "server", destructive: destructive === true, fields: all, commands },
-      run: async (given) => {
-        await ask("POST", `/servers/${encodeURIComponent(String(given.server))}/action`, body(given));
+      run: async (input) => {
+        await ask("POST", `/servers/${encodeURIComponent(String(input.server))}/action`, body(input));
         return {};
       },
     };
   });
-  return [bootDeed(ask, imageIdOf), ...actions, deleteDeed(ask)];
+  return [createBootAction(ask, imageIdOf), ...actions, createDeleteAction(ask)];
 }
 
-function bootDeed(ask: AskCompute, imageIdOf: (name: string) => Promise<string>): Deed {
+function createBootAction(ask: AskCompute, imageIdOf: (name: string) => Promise<string>): RunnableAction {
   return {
     action: {
       name: "create",
@@ -132,7 +135,7 @@ function bootDeed(ask: AskCompute, imageIdOf: (name: string) => Promise<string>)
   };
 }
 
-function deleteDeed(ask: AskCompute): Deed {
+function createDeleteAction(ask: AskCompute): RunnableAction {
   return {
     action: {
       name: "delete",

@@ -1,4 +1,4 @@
-import type { Deed } from "../../../dashboard/actions/action.js";
+import type { RunnableAction } from "../../../dashboard/actions/action.js";
 import type { ActionField, DashboardAction } from "../../../dashboard/wire/actions.js";
 import type { AskCompute } from "./server-actions.js";
 
@@ -6,7 +6,7 @@ const HOST: ActionField = { name: "host", label: "Host", type: "host", required:
 const DEST: ActionField = { name: "dest", label: "To host", type: "host", required: false };
 
 /** What operators ask of the Compute API about hosts. */
-export function serviceDeeds(ask: AskCompute): readonly Deed[] {
+export function createServiceActions(ask: AskCompute): readonly RunnableAction[] {
   const setService = async (host: unknown, changes: unknown): Promise<void> => {
     const query = `host=${encodeURIComponent(String(host))}&binary=nova-compute`;
     const { services } = (await ask("GET", `/os-services?${query}`)) as {
@@ -22,7 +22,7 @@ export function serviceDeeds(ask: AskCompute): readonly Deed[] {
     about: Pick<DashboardAction, "name" | "label" | "summary"> & Partial<DashboardAction>,
     command: string,
     changes: unknown,
-  ): Deed => ({
+  ): RunnableAction => ({
     action: { subject: "host", destructive: false, fields: [HOST], commands: [command], ...about },
     run: async ({ host }) => {
       await setService(host, changes);

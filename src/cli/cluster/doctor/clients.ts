@@ -54,14 +54,14 @@ const CLIENTS: readonly Client[] = [
 ];
 
 /** Milliseconds that a client may take to say its version. */
-const PATIENCE = 20_000;
+const CLIENT_TIMEOUT_MS = 20_000;
 
 /** What a command prints; null: it cannot be run, or fails. */
 type Printed = (command: readonly string[]) => Promise<string | null>;
 
 export function printedBy([program = "", ...args]: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
-    execFile(program, args, { timeout: PATIENCE }, (error, stdout, stderr) => {
+    execFile(program, args, { timeout: CLIENT_TIMEOUT_MS }, (error, stdout, stderr) => {
       resolve(error === null ? `${stdout}${stderr}` : null);
     });
   });

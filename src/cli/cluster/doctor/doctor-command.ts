@@ -23,19 +23,21 @@ export function doctorCommand(): Command {
     .option("--state-dir <dir>", "where a cluster would be kept", DEFAULT_STATE_DIR)
     .option("--json", "as JSON")
     .addHelpText("after", "\nExit codes: 0 nothing keeps a cluster from working; 1 something does.")
-    .action(async ({ stateDir: given, json }: { readonly stateDir: string; readonly json?: true }) => {
+    .action(async ({ stateDir: stateDirOption, json }: { readonly stateDir: string; readonly json?: true }) => {
       const terminal = createTerminal();
-      const findings = await examine(given);
+      const findings = await examine(stateDirOption);
       if (json === true) {
         terminal.print(JSON.stringify({ version: version(), findings }, null, 2));
       } else {
         terminal.print(`compute-agent ${version()}\n${renderTable(COLUMNS, findings, terminal.columns)}`);
       }
-      process.exitCode = findings.some(({ verdict }) => verdict === "problem") ? ExitCode.failure : ExitCode.ok;
+      process.exitCode = findings.some(({ verdict: severity }) => severity === "problem")
+        ? ExitCode.failure
+        : ExitCode.ok;
     });
 }
 
-async function examine(given: string): Promise<readonly Finding[]> {
+async function examine(stateDirOption: string): Promise<readonly Finding[]> {
   const runtime = createNodeRuntime({ logger: quietLogger });
   try {
     const roots = await knownClusters().roots();
@@ -49,7 +51,7 @@ async function examine(given: string): Promise<readonly Finding[]> {
       await checkNode(process.version),
       await checkDatabase(() => import("../../../control-plane/database/database-file.js")),
       ...ports,
-      await checkDisk(stateDir(given, process.cwd()).root),
+      await checkDisk(stateDir(stateDirOption, process.cwd()).root),
       ...checkClusters(clusters, ours),
       ...clients,
     ];
@@ -60,7 +62,7 @@ async function examine(given: string): Promise<readonly Finding[]> {
 
 const COLUMNS: readonly Column<Finding>[] = [
   { title: "What", value: ({ what }) => what, wraps: true },
-  { title: "", value: ({ verdict }) => verdict },
+  { title: "", value: ({ verdict: severity }) => severity },
   { title: "Found", value: ({ found }) => found, wraps: true },
   { title: "What to do", value: ({ advice }) => advice ?? "", wraps: true },
 ];

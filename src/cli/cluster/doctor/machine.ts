@@ -80,8 +80,13 @@ export async function checkDisk(place: string): Promise<Finding> {
       continue;
     }
     const free = found === undefined ? 0 : found.bavail * found.bsize;
-    const verdict = free < TOO_LITTLE ? "problem" : free < PLENTY ? "warning" : "ok";
+    const severity = free < TOO_LITTLE ? "problem" : free < PLENTY ? "warning" : "ok";
     const advice = "make room, or name another place with --state-dir";
-    return { what, verdict, found: `${(free / GIB).toFixed(1)} GiB free`, ...(verdict === "ok" ? {} : { advice }) };
+    return {
+      what,
+      verdict: severity,
+      found: `${(free / GIB).toFixed(1)} GiB free`,
+      ...(severity === "ok" ? {} : { advice }),
+    };
   }
 }

@@ -15,7 +15,7 @@ export function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]
   };
   for (const key of ["flavors", "images", "aggregates", "projects", "users"] as const) {
     for (const field of ["name", "id"] as const) {
-      const seen = new Set<string>();
+      const known = new Set<string>();
       (file[key] ?? []).forEach((one, at) => {
         const value = field in one ? (one as { readonly [name: string]: unknown })[field] : undefined;
         // Images of one name are told apart by their ids.
@@ -25,10 +25,10 @@ export function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]
         }
         // Identity compares names without their case.
         const same = key === "projects" || key === "users" ? nameKey(value) : value;
-        if (seen.has(same)) {
+        if (known.has(same)) {
           complain([key, at, field], `${field} ${value} is there already, expected each once`);
         }
-        seen.add(same);
+        known.add(same);
       });
     }
   }

@@ -2,7 +2,7 @@ import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { SERVICE_DELETE_POLICIES } from "../../../control-plane/conductor/service-delete.js";
 import { SEED_KEYS } from "../../../control-plane/seed/seed-schema.js";
 import { HOST_NAME_RULE } from "../../../records/host-name.js";
-import { MOST_HOSTS } from "../../../records/host-range.js";
+import { MAX_HOSTS } from "../../../records/host-range.js";
 import { RELEASE_NAMES } from "../../../records/index.js";
 
 const NUMBER = { minimum: 0, maximum: 2 ** 31 - 1 };
@@ -17,8 +17,9 @@ function ratio(description: string) {
   return Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 10_000, description }));
 }
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
-const texts = (description: string) => Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description }));
-const faults = (where: string) => texts(`Faults from the start, as compute-cluster fault set takes them ${where}.`);
+const stringList = (description: string) => Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description }));
+const faults = (where: string) =>
+  stringList(`Faults from the start, as compute-cluster fault set takes them ${where}.`);
 function record(key: string, value: TSchema, description: string) {
   return Type.Unsafe<Readonly<Record<string, unknown>>>({
     type: "object",
@@ -52,7 +53,7 @@ const GROUP = closed(
     count: Type.Optional(
       Type.Integer({
         minimum: 0,
-        maximum: MOST_HOSTS,
+        maximum: MAX_HOSTS,
         description: "So many hosts: the first of the names, or, of a name without brackets, name1 to nameN.",
       }),
     ),
@@ -63,7 +64,7 @@ const GROUP = closed(
       }),
     ),
     release: Type.Optional(Type.Enum([...RELEASE_NAMES], { description: "Of the agents, as --release says." })),
-    config_files: texts("nova.conf of these hosts, in the place of the file's; paths are relative to this file."),
+    config_files: stringList("nova.conf of these hosts, in the place of the file's; paths are relative to this file."),
     options: Type.Optional(
       Type.Unsafe<Readonly<Record<string, string | number | boolean | readonly (string | number | boolean)[]>>>({
         type: "object",
@@ -76,7 +77,7 @@ const GROUP = closed(
     vcpus: amount("Host CPUs, where the driver can be told (fake-libvirt, qemu).", 1),
     memory_mb: amount("MiB, where the driver can be told.", 1),
     disk_gb: amount("GiB, where the driver can be told."),
-    devices: texts("Devices, where the driver knows any (fake-libvirt): 0000:81:00.0=VGPU:4."),
+    devices: stringList("Devices, where the driver knows any (fake-libvirt): 0000:81:00.0=VGPU:4."),
     delays: Type.Optional(
       record(
         "^[a-z_]+$",
@@ -98,7 +99,7 @@ const GROUP = closed(
         description: "Traits of your own, CUSTOM_..., of each host.",
       }),
     ),
-    aggregates: texts("Host aggregates of these hosts, by name; each is one of the file's aggregates."),
+    aggregates: stringList("Host aggregates of these hosts, by name; each is one of the file's aggregates."),
     availability_zone: Type.Optional(
       Type.String({
         minLength: 1,
@@ -122,15 +123,15 @@ const UP_KEYS = {
   processes: Type.Optional(
     Type.Integer({
       minimum: 1,
-      maximum: MOST_HOSTS,
+      maximum: MAX_HOSTS,
       description: "--processes: agent processes that the hosts share.",
     }),
   ),
   hosts_per_process: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MOST_HOSTS, description: "--hosts-per-process." }),
+    Type.Integer({ minimum: 1, maximum: MAX_HOSTS, description: "--hosts-per-process." }),
   ),
   driver: Type.Optional(Type.String({ minLength: 1, description: "--driver: of each group that names none." })),
-  config_files: texts(
+  config_files: stringList(
     "--config-file of the control plane, and of groups that name none; relative to this file. [placement] of one names a real Placement.",
   ),
   allow_resize_to_same_host: flag("--allow-resize-to-same-host."),
@@ -158,7 +159,7 @@ const IRONIC = closed(
 export const CLUSTER_FILE = Type.Object(
   {
     hosts: Type.Optional(
-      Type.Array(GROUP, { maxItems: MOST_HOSTS, description: "The hosts, in groups. Absent: as --hosts says." }),
+      Type.Array(GROUP, { maxItems: MAX_HOSTS, description: "The hosts, in groups. Absent: as --hosts says." }),
     ),
     ...UP_KEYS,
     ironic: Type.Optional(IRONIC),

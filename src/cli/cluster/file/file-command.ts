@@ -5,7 +5,7 @@ import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { createTerminal } from "../../ui/terminal.js";
-import { KeptHosts } from "../saved-hosts.js";
+import { HostSettingsStore } from "../saved-hosts.js";
 import { clusterFileOf, clusterFileText } from "./write-cluster-file.js";
 
 export function fileCommand(): Command {
@@ -16,16 +16,16 @@ export function fileCommand(): Command {
         "images, aggregates, projects, users, faults. A start with it changes nothing. Works while the cluster runs, and after.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
-    .action(async ({ stateDir: given }: { readonly stateDir: string }) => {
+    .action(async ({ stateDir: stateDirOption }: { readonly stateDir: string }) => {
       const runtime = createNodeRuntime({ logger: quietLogger });
       try {
-        const directory = stateDir(given, process.cwd());
+        const directory = stateDir(stateDirOption, process.cwd());
         if ((await runtime.files.stat(directory.database)) === undefined) {
           throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
         }
-        const kept = await new KeptHosts(runtime.files, directory).read();
-        const file = await clusterFileOf({ runtime, digests: nodeDigests, directory }, kept);
-        const elsewhere = given === DEFAULT_STATE_DIR ? {} : { state_dir: directory.root };
+        const savedSettings = await new HostSettingsStore(runtime.files, directory).read();
+        const file = await clusterFileOf({ runtime, digests: nodeDigests, directory }, savedSettings);
+        const elsewhere = stateDirOption === DEFAULT_STATE_DIR ? {} : { state_dir: directory.root };
         createTerminal().print(clusterFileText({ ...elsewhere, ...file }).trimEnd());
       } finally {
         await runtime.http.close();

@@ -14,9 +14,9 @@ export interface Problem extends Place {
 type Path = readonly (string | number)[];
 
 /** Bytes that are read at most. */
-export const MOST_BYTES = 1024 * 1024;
+export const MAX_FILE_BYTES = 1024 * 1024;
 /** Times that aliases may be used: each may stand for much. */
-const MOST_ALIASES = 100;
+const MAX_ALIASES = 100;
 const DEEPEST = 32;
 
 /** A value of a file, and where its parts stand there. */
@@ -39,7 +39,7 @@ export class FileText implements TextPart {
     const { errors } = this.#document;
     const broken = errors.map((error) => ({ ...this.#placeAt(error.pos[0]), text: error.message }));
     this.problems = broken.length > 0 ? broken : this.#excesses();
-    this.value = this.problems.length > 0 ? undefined : this.#document.toJS({ maxAliasCount: MOST_ALIASES });
+    this.value = this.problems.length > 0 ? undefined : this.#document.toJS({ maxAliasCount: MAX_ALIASES });
   }
 
   /** The value of one of its keys, as if it were a file. */
@@ -58,8 +58,8 @@ export class FileText implements TextPart {
         ? real.items.find((item) => isPair(item) && String((item.key as { value?: unknown })?.value) === String(step))
         : undefined;
       const next = pair === undefined ? (isCollection(real) ? real.get(step, true) : undefined) : pair.value;
-      const shown = pair !== undefined && ofKey && index === path.length - 1 ? pair.key : (next ?? pair?.key);
-      at = isNodeWithRange(shown) ? this.#placeAt(shown.range[0]) : at;
+      const target = pair !== undefined && ofKey && index === path.length - 1 ? pair.key : (next ?? pair?.key);
+      at = isNodeWithRange(target) ? this.#placeAt(target.range[0]) : at;
       node = (next as Node | null | undefined) ?? null;
     });
     return at;
@@ -73,8 +73,8 @@ export class FileText implements TextPart {
       const at = isNodeWithRange(node) ? this.#placeAt(node.range[0]) : { line: 1, column: 1 };
       aliases += isAlias(node) ? 1 : 0;
       const isDeep = path.length > 2 * DEEPEST;
-      if (aliases > MOST_ALIASES || isDeep) {
-        const what = isDeep ? `more than ${DEEPEST} levels` : `more than ${MOST_ALIASES} aliases (*name)`;
+      if (aliases > MAX_ALIASES || isDeep) {
+        const what = isDeep ? `more than ${DEEPEST} levels` : `more than ${MAX_ALIASES} aliases (*name)`;
         found.push({ ...at, text: `found ${what}, expected less` });
         return visit.BREAK;
       }

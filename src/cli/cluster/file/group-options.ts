@@ -1,7 +1,7 @@
 import type { SectionTable } from "../../../config/option.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 import type { GroupText } from "./cluster-file.js";
-import { shown } from "./schema-problems.js";
+import { formatValue } from "./schema-problems.js";
 
 /** Keys of a group that are options of its driver, by the same names. */
 const OF_DRIVER = ["vcpus", "memory_mb", "disk_gb", "devices"] as const;
@@ -40,7 +40,7 @@ export function optionsOfGroup(
     );
     return [];
   };
-  const given = OF_DRIVER.flatMap((key) => {
+  const driverOptions = OF_DRIVER.flatMap((key) => {
     const value = group[key];
     return value === undefined ? [] : own([key], key, Array.isArray(value) ? value.join(",") : String(value));
   });
@@ -56,10 +56,10 @@ export function optionsOfGroup(
     return [value].flat().map((one) => `${name}=${one}`);
   });
   // Stable, so that an option that is given several times keeps its order.
-  const all = [...given, ...delays, ...ratios, ...free];
+  const all = [...driverOptions, ...delays, ...ratios, ...free];
   const nameOf = (option: string) => option.slice(0, option.indexOf("="));
   const twice = free.find((option) =>
-    [...given, ...delays, ...ratios].some((other) => nameOf(other) === nameOf(option)),
+    [...driverOptions, ...delays, ...ratios].some((other) => nameOf(other) === nameOf(option)),
   );
   if (twice !== undefined) {
     complain(["options", nameOf(twice)], `${nameOf(twice)} is said twice: a key of the group says it, too`);
@@ -67,12 +67,18 @@ export function optionsOfGroup(
   return all.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : nameOf(one) > nameOf(other) ? 1 : 0));
 }
 
-/** @param isWhole every section that there is is known */
-function checkOption(given: string, value: unknown, known: SectionTable, isWhole: boolean, complain: Complain): void {
-  const path = ["options", given];
-  const [section = "", name] = given.includes(".") ? given.split(".") : ["DEFAULT", given];
+/** @param isComplete every section that there is is known */
+function checkOption(
+  optionName: string,
+  value: unknown,
+  known: SectionTable,
+  isComplete: boolean,
+  complain: Complain,
+): void {
+  const path = ["options", optionName];
+  const [section = "", name] = optionName.includes(".") ? optionName.split(".") : ["DEFAULT", optionName];
   if (!Object.hasOwn(known, section)) {
-    if (isWhole) {
+    if (isComplete) {
       complain(path, `there is no section [${section}]${hint(section, Object.keys(known))}`);
     }
     return;
@@ -82,7 +88,7 @@ function checkOption(given: string, value: unknown, known: SectionTable, isWhole
   if (option === undefined) {
     complain(path, `there is no option ${name} in [${section}]${hint(name ?? "", Object.keys(table))}`);
   } else if (!String(value).includes("$") && option.type.parse([value].flat().map(String)) === undefined) {
-    complain(path, `${given}: found ${shown(value)}, expected ${option.type.expected}`);
+    complain(path, `${optionName}: found ${formatValue(value)}, expected ${option.type.expected}`);
   }
 }
 

@@ -22,16 +22,16 @@ export function hostChanges(
   const changed = new Map<string, string[]>();
   const drivers = new Map<string, string[]>();
   for (const [host, setting] of named) {
-    const kept = Object.hasOwn(before, host) ? before[host] : undefined;
-    if (kept === undefined) {
+    const saved = Object.hasOwn(before, host) ? before[host] : undefined;
+    if (saved === undefined) {
       added.push(host);
       continue;
     }
-    const [from, to] = [driverOf(kept), driverOf(setting)];
+    const [from, to] = [driverOf(saved), driverOf(setting)];
     if (from !== undefined && to !== undefined && from !== to) {
       put(drivers, `driver ${from} -> ${to}`, host);
     }
-    const what = fieldChanges(fieldsOf(kept), fieldsOf(setting));
+    const what = fieldChanges(fieldsOf(saved), fieldsOf(setting));
     if (what.length > 0) {
       put(changed, what.join(", "), host);
     }

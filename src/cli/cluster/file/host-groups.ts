@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { NOVA_OPTIONS } from "../../../config/nova-config.js";
 import type { SectionTable } from "../../../config/option.js";
-import { InvalidFault, parseKnob } from "../../../faults/fault-rules.js";
-import { expandHosts, HostRangeError, MOST_HOSTS } from "../../../records/host-range.js";
+import { InvalidFault, parseFaultRule } from "../../../faults/fault-rules.js";
+import { expandHosts, HostRangeError, MAX_HOSTS } from "../../../records/host-range.js";
 import { RELEASES } from "../../../records/index.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 import type { Digests } from "../../../runtime/digests.js";
@@ -60,7 +60,7 @@ export async function readGroups(
     const below: Complain = (path, message, ofKey) => complain(["hosts", index, ...path], message, ofKey);
     const hosts = hostsOfGroup(group, below);
     for (const host of hosts) {
-      refuseTaken(host, index, owners, file, below);
+      reportTaken(host, index, owners, file, below);
     }
     const driver = group.driver ?? place.driver;
     const sections = drivers.get(driver ?? DEFAULT_DRIVER);
@@ -83,8 +83,8 @@ export async function readGroups(
       providerConfig,
     };
   });
-  if (owners.size > MOST_HOSTS) {
-    complain(["hosts"], `found ${owners.size} hosts, expected at most ${MOST_HOSTS}`, true);
+  if (owners.size > MAX_HOSTS) {
+    complain(["hosts"], `found ${owners.size} hosts, expected at most ${MAX_HOSTS}`, true);
   }
   const ageOf = ({ setting: { release } }: HostsOfGroup) =>
     release === undefined ? RELEASES.master : RELEASES[release];
@@ -137,7 +137,7 @@ function hostsOfGroup({ name, count }: GroupText, below: Complain): readonly str
   }
 }
 
-function refuseTaken(
+function reportTaken(
   host: string,
   index: number,
   owners: Map<string, number>,
@@ -156,9 +156,9 @@ function refuseTaken(
 }
 
 function checkFaults({ faults = [] }: GroupText, below: Complain): void {
-  faults.forEach((knob, at) => {
+  faults.forEach((faultRule, at) => {
     try {
-      parseKnob(knob, AGENT_FAULTS);
+      parseFaultRule(faultRule, AGENT_FAULTS);
     } catch (error) {
       if (!(error instanceof InvalidFault)) {
         throw error;

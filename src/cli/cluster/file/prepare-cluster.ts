@@ -13,11 +13,11 @@ import { quietLogger } from "../../ui/quiet-logger.js";
 import type { Terminal } from "../../ui/terminal.js";
 import type { HostSettings } from "../saved-hosts.js";
 import { agree, type FileFlags } from "./agree.js";
-import { faultChanges, missingFaults, setMissing, type WantedFaults } from "./fault-changes.js";
+import { type DesiredFaults, faultChanges, missingFaults, setMissing } from "./fault-changes.js";
 import { hostChanges } from "./host-changes.js";
 import { type ProviderConfigFile, writeProviderConfig } from "./provider-config.js";
 import type { ClusterDescription } from "./read-cluster-file.js";
-import { flagsOf, type KeptFlags, readKeptFlags } from "./saved-flags.js";
+import { flagsOf, readSavedFlags, type SavedFlags } from "./saved-flags.js";
 
 export interface PrepareOptions extends Pick<FileFlags, "check" | "yes"> {
   readonly directory: StateDir;
@@ -51,10 +51,10 @@ async function prepare(
   const { options, groups = [], path } = described;
   const { before, directory } = place;
   const started = new Set(await hostsWithState(runtime.files, directory));
-  const missing = await missingFaults(wantedFaults(described, directory, started), runtime);
+  const missing = await missingFaults(listDesiredFaults(described, directory, started), runtime);
   const seed = await seedOf(described, runtime);
   const seedPlace: SeedPlace = { runtime, digests: nodeDigests, directory };
-  const flags = flagChanges(await readKeptFlags(directory, runtime.files), flagsOf(options));
+  const flags = flagChanges(await readSavedFlags(directory, runtime.files), flagsOf(options));
   // What was agreed to is what is done: nobody else has the state of record meanwhile.
   return withSeedStore(seedPlace, place.check === true ? "read" : "write", async (parts) => {
     const servers = parts.store.instances.countsByHost();
@@ -80,20 +80,20 @@ function configsOf(groups: NonNullable<ClusterDescription["groups"]>): ReadonlyM
 }
 
 /** How the cluster itself is started; of the first start all that is said of hosts says enough. */
-function flagChanges(before: KeptFlags | undefined, now: KeptFlags): readonly Change[] {
+function flagChanges(before: SavedFlags | undefined, now: SavedFlags): readonly Change[] {
   const what = before === undefined ? [] : fieldChanges(before, now);
   return what.map((text) => ({ sign: "~", text, destroys: false }));
 }
 
 /** @param started hosts that have a folder: of another one nothing can be set yet */
-function wantedFaults(
+function listDesiredFaults(
   { groups = [], file }: ClusterDescription,
   directory: StateDir,
   started: ReadonlySet<string>,
-): readonly WantedFaults[] {
+): readonly DesiredFaults[] {
   const { faults = [] } = file.ironic ?? {};
   return [
-    { host: "ironic", folder: directory.ironic, table: IRONIC_FAULTS, knobs: faults, isNew: false },
+    { host: "ironic", folder: directory.ironic, table: IRONIC_FAULTS, faultRules: faults, isNew: false },
     ...groups.flatMap((group) =>
       group.faults.length === 0
         ? []
@@ -101,7 +101,7 @@ function wantedFaults(
             host,
             folder: directory.agent(host),
             table: AGENT_FAULTS,
-            knobs: group.faults,
+            faultRules: group.faults,
             isNew: !started.has(host),
           })),
     ),
@@ -147,7 +147,7 @@ function aggregatesOf(
   const zones = [...members.keys()].filter((name) => !declared.has(name));
   return {
     aggregates: [...(file.aggregates ?? []), ...zones.map((name) => ({ name, availability_zone: name }))],
-    whole: file.aggregates !== undefined,
+    complete: file.aggregates !== undefined,
     members,
     known,
   };

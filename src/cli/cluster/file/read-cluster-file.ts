@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
 import { stateDir } from "../../../control-plane/local/state-dir.js";
 import { keyOfImage } from "../../../control-plane/seed/seed-images.js";
-import { InvalidFault, parseKnob } from "../../../faults/fault-rules.js";
+import { InvalidFault, parseFaultRule } from "../../../faults/fault-rules.js";
 import type { Digests } from "../../../runtime/digests.js";
 import type { Files } from "../../../runtime/files.js";
 import { isPath, type UpOptions } from "../up-children.js";
@@ -11,7 +11,7 @@ import { CLUSTER_FILE, type ClusterFile } from "./cluster-file.js";
 import type { Problem, TextPart } from "./file-text.js";
 import { UP_FLAGS, valueOfFlag } from "./flag-keys.js";
 import { type HostsOfGroup, inOneLine, readGroups } from "./host-groups.js";
-import { readFileText, refuse } from "./read-file-text.js";
+import { assertNoProblems, readFileText } from "./read-file-text.js";
 import { checkSchema } from "./schema-problems.js";
 
 /** A cluster file and the flags beside it: all that `up` is to make. */
@@ -32,14 +32,14 @@ export interface ClusterDescription {
  */
 export async function readClusterFile(
   path: string,
-  flags: { readonly options: UpOptions; readonly given: ReadonlySet<string> },
+  flags: { readonly options: UpOptions; readonly providedOptions: ReadonlySet<string> },
   { files, digests, cwd }: { readonly files: Files; readonly digests: Pick<Digests, "sha256">; readonly cwd: string },
 ): Promise<ClusterDescription> {
   const absolute = resolve(cwd, path);
   const text = await readFileText(path, absolute, files, "compute-cluster file writes that of a cluster");
   const problems: Problem[] = [];
   const description = await describe({ path, folder: dirname(absolute), text }, flags, { digests, cwd }, problems);
-  refuse(path, problems);
+  assertNoProblems(path, problems);
   return description;
 }
 
@@ -49,7 +49,7 @@ export async function readClusterFile(
  */
 export async function describe(
   { path, folder, text }: { readonly path: string; readonly folder: string; readonly text: TextPart },
-  flags: { readonly options: UpOptions; readonly given: ReadonlySet<string> },
+  flags: { readonly options: UpOptions; readonly providedOptions: ReadonlySet<string> },
   { digests, cwd }: { readonly digests: Pick<Digests, "sha256">; readonly cwd: string },
   problems: Problem[],
 ): Promise<ClusterDescription> {
@@ -88,26 +88,26 @@ function merged(
   text: TextPart,
   place: {
     readonly options: UpOptions;
-    readonly given: ReadonlySet<string>;
+    readonly providedOptions: ReadonlySet<string>;
     readonly folder: string;
     readonly cwd: string;
   },
   problems: Problem[],
 ): UpOptions {
-  const { options, given, folder, cwd } = place;
-  const said: Record<string, unknown> = {};
+  const { options, providedOptions, folder, cwd } = place;
+  const fileOptions: Record<string, unknown> = {};
   for (const { key, attribute, flag } of UP_FLAGS) {
     if (file[key] === undefined) {
       continue;
     }
-    if (given.has(attribute)) {
+    if (providedOptions.has(attribute)) {
       problems.push({ ...text.place([key], true), text: `${key} is said by ${flag}, too; leave one of the two out` });
     }
     const value = valueOfFlag(file, key, folder);
     if (typeof value === "object" && "problem" in value) {
       problems.push({ ...text.place([key]), text: value.problem });
     } else {
-      said[attribute] = value.value;
+      fileOptions[attribute] = value.value;
     }
   }
   if (file.processes !== undefined && file.hosts_per_process !== undefined) {
@@ -117,7 +117,7 @@ function merged(
     });
   }
   for (const flag of file.hosts === undefined ? [] : ["releases"]) {
-    if (given.has(flag)) {
+    if (providedOptions.has(flag)) {
       problems.push({ ...text.place(["hosts"], true), text: `hosts have their own release; leave --${flag} out` });
     }
   }
@@ -126,14 +126,14 @@ function merged(
     ...options,
     ...(driver === undefined ? {} : { driver }),
     configFile: options.configFile.map((one) => resolve(cwd, one)),
-    ...said,
+    ...fileOptions,
   };
 }
 
 function checkIronic({ ironic }: ClusterFile, text: TextPart, problems: Problem[]): void {
-  (ironic?.faults ?? []).forEach((knob, at) => {
+  (ironic?.faults ?? []).forEach((faultRule, at) => {
     try {
-      parseKnob(knob, IRONIC_FAULTS);
+      parseFaultRule(faultRule, IRONIC_FAULTS);
     } catch (error) {
       if (!(error instanceof InvalidFault)) {
         throw error;

@@ -6,7 +6,7 @@ import type { UpOptions } from "../up-children.js";
 import type { ClusterFile } from "./cluster-file.js";
 
 /** How the cluster itself is started, in the keys of a file. What is done once (`remove`, `change_driver`) is no part of it. */
-export type KeptFlags = Pick<
+export type SavedFlags = Pick<
   ClusterFile,
   | "port"
   | "listen"
@@ -20,10 +20,10 @@ export type KeptFlags = Pick<
   | "log_format"
 >;
 
-export function flagsOf(options: UpOptions): KeptFlags {
+export function flagsOf(options: UpOptions): SavedFlags {
   const { port, processes, hostsPerProcess, reclaimInstanceInterval: interval, serviceDeletePolicy: policy } = options;
   const [, place] = options.listen === undefined ? [] : listenArguments(options);
-  const given = {
+  const flags = {
     port,
     listen: place,
     listen_without_tls: options.listenWithoutTls,
@@ -35,7 +35,7 @@ export function flagsOf(options: UpOptions): KeptFlags {
     log_requests: options.logRequests,
     log_format: options.logFormat,
   };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as KeptFlags;
+  return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined)) as SavedFlags;
 }
 
 const pathOf = ({ root }: Pick<StateDir, "root">): string => join(root, "up.json");
@@ -46,10 +46,10 @@ export async function keepFlags(options: UpOptions, directory: Pick<StateDir, "r
 }
 
 /** Undefined: none was started yet, or nobody can read what it was started with. */
-export async function readKeptFlags(directory: Pick<StateDir, "root">, files: Files): Promise<KeptFlags | undefined> {
+export async function readSavedFlags(directory: Pick<StateDir, "root">, files: Files): Promise<SavedFlags | undefined> {
   try {
     const value: unknown = JSON.parse((await files.readIfPresent(pathOf(directory))) ?? "null");
-    return typeof value === "object" && value !== null ? (value as KeptFlags) : undefined;
+    return typeof value === "object" && value !== null ? (value as SavedFlags) : undefined;
   } catch {
     return undefined;
   }

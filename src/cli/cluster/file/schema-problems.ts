@@ -53,7 +53,7 @@ function problemOf(error: ErrorObject, text: TextPart): Problem {
     const place = text.place(path);
     return { ...place, text: `${where}found no ${error.params.missingProperty}, expected one` };
   }
-  return { ...text.place(path), text: `${where}found ${shown(error.data)}, expected ${expected(error)}` };
+  return { ...text.place(path), text: `${where}found ${formatValue(error.data)}, expected ${expected(error)}` };
 }
 
 interface Shape {
@@ -101,7 +101,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const unescaped = (step: string): string => step.replaceAll("~1", "/").replaceAll("~0", "~");
 
-export function shown(value: unknown): string {
+export function formatValue(value: unknown): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }

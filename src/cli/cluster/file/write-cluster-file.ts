@@ -1,10 +1,10 @@
 import { stringify } from "yaml";
 import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
-import { ironicNodes, seedTexts } from "../../../control-plane/seed/seed.js";
+import { exportSeed, ironicNodes } from "../../../control-plane/seed/seed.js";
 import { type SeedPlace, withSeedStore } from "../../../control-plane/seed/seed-store.js";
 import { readFaults } from "../../../faults/fault-file.js";
-import { type FaultTable, formatKnob } from "../../../faults/fault-rules.js";
+import { type FaultTable, formatFaultRule } from "../../../faults/fault-rules.js";
 import { foldHosts } from "../../../records/host-range.js";
 import type { Files } from "../../../runtime/files.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
@@ -16,37 +16,37 @@ import { IRONIC_HOST } from "../up-children.js";
 import type { ClusterFile, GroupText } from "./cluster-file.js";
 import { keysOfOptions } from "./group-options.js";
 import { readProviderConfig } from "./provider-config.js";
-import { readKeptFlags } from "./saved-flags.js";
+import { readSavedFlags } from "./saved-flags.js";
 
 /** Fault files that are read at a time. */
 const AT_A_TIME = 32;
 
-/** The file of a cluster that runs, or has run: a start with it changes nothing. @param kept what its hosts came up with */
-export async function clusterFileOf(place: SeedPlace, kept: HostSettings): Promise<ClusterFile> {
+/** The file of a cluster that runs, or has run: a start with it changes nothing. @param savedSettings what its hosts came up with */
+export async function clusterFileOf(place: SeedPlace, savedSettings: HostSettings): Promise<ClusterFile> {
   const { directory, runtime } = place;
   const { files } = runtime;
-  const flags = (await readKeptFlags(directory, files)) ?? {};
-  const { texts, nodes, members } = await withSeedStore(place, "read", async (parts) => ({
-    texts: seedTexts(parts, place),
+  const flags = (await readSavedFlags(directory, files)) ?? {};
+  const { seedSections, nodes, members } = await withSeedStore(place, "read", async (parts) => ({
+    seedSections: exportSeed(parts, place),
     nodes: ironicNodes(parts.store),
     members: membersOf(parts.store.aggregates.list()),
   }));
-  const controlPlane = kept[CONTROL_PLANE]?.configFiles ?? [];
+  const controlPlane = savedSettings[CONTROL_PLANE]?.configFiles ?? [];
   // They are kept in the order in which they came up.
-  const hosts = Object.keys(kept)
+  const hosts = Object.keys(savedSettings)
     .filter((host) => host !== CONTROL_PLANE && host !== IRONIC_HOST)
     .sort(new Intl.Collator("en", { numeric: true }).compare);
   const faults = new Map(
     await mapConcurrently(
       hosts,
       AT_A_TIME,
-      async (host) => [host, await knobsOf(directory.agent(host), AGENT_FAULTS, files)] as const,
+      async (host) => [host, await readFaultRules(directory.agent(host), AGENT_FAULTS, files)] as const,
     ),
   );
-  const ironicFaults = await knobsOf(directory.ironic, IRONIC_FAULTS, files);
+  const ironicFaults = await readFaultRules(directory.ironic, IRONIC_FAULTS, files);
   const alike = new Map<string, Alike>();
   for (const host of hosts) {
-    const { added: _added, ...setting } = kept[host] ?? { configFiles: [] };
+    const { added: _added, ...setting } = savedSettings[host] ?? { configFiles: [] };
     const group = { setting, aggregates: members.get(host) ?? [], faults: faults.get(host) ?? [] };
     const key = JSON.stringify([
       group.setting.driver,
@@ -67,8 +67,8 @@ export async function clusterFileOf(place: SeedPlace, kept: HostSettings): Promi
   const groups = await mapConcurrently([...alike.values()], 1, (group) =>
     groupText(group, { sections, controlPlane, directory, files }),
   );
-  const isIronic = kept[IRONIC_HOST] !== undefined && nodes > 0;
-  const { flavors, ...others } = texts;
+  const isIronic = savedSettings[IRONIC_HOST] !== undefined && nodes > 0;
+  const { flavors, ...others } = seedSections;
   return {
     ...flags,
     ...(controlPlane.length === 0 ? {} : { config_files: [...controlPlane] }),
@@ -103,8 +103,8 @@ function membersOf(aggregates: readonly { readonly name: string; readonly hosts:
   return members;
 }
 
-async function knobsOf(folder: string, table: FaultTable, files: Files): Promise<string[]> {
-  return (await readFaults(folder, table, { files })).map(formatKnob);
+async function readFaultRules(folder: string, table: FaultTable, files: Files): Promise<string[]> {
+  return (await readFaults(folder, table, { files })).map(formatFaultRule);
 }
 
 /** Names of the sections of the built-in drivers among these. */

@@ -4,7 +4,7 @@ import { checkAgents } from "../check-agents.js";
 import { removeAddition, writeAddition } from "../host-additions.js";
 import type { HostSetting } from "../saved-hosts.js";
 import { hostArguments, isPath } from "../up-children.js";
-import { controlAll, tell, withHeartbeats } from "./host-control.js";
+import { controlAll, reportOutcomes, withHeartbeats } from "./host-control.js";
 import { type HostFlags, InvalidHosts, withCluster } from "./host-session.js";
 
 export interface AddFlags extends HostFlags {
@@ -33,14 +33,14 @@ export function addHosts(hosts: readonly string[], flags: AddFlags): Promise<num
     const rows = new Map((await session.call("list_hosts", { host: null })).map((row) => [row.host, row]));
     const added = hosts.map((host) => rows.get(host)).filter((row) => row !== undefined);
     const outcomes = await withHeartbeats(await controlAll("start", added, session), session, { runtime, terminal });
-    return tell(outcomes, flags.json === true, terminal);
+    return reportOutcomes(outcomes, flags.json === true, terminal);
   });
 }
 
 function settingOf({ driver, configFile, option }: AddFlags): HostSetting {
-  const given = driver !== undefined && isPath(driver) ? resolve(driver) : driver;
+  const resolvedDriver = driver !== undefined && isPath(driver) ? resolve(driver) : driver;
   return {
-    ...(given === undefined ? {} : { driver: given }),
+    ...(resolvedDriver === undefined ? {} : { driver: resolvedDriver }),
     configFiles: configFile.map((path) => resolve(path)),
     ...(option.length === 0 ? {} : { options: option }),
   };

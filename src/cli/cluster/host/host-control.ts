@@ -20,7 +20,7 @@ export interface HostOutcome {
 /** Commands that are under way at a time. */
 const AT_A_TIME = 64;
 /** A draining agent has as long as its configuration says; the person who waits may press Ctrl-C. */
-const PATIENCE = 3_600_000;
+const CONTROL_TIMEOUT_MS = 3_600_000;
 /** Failures that are told one by one. */
 const NAMED = 20;
 
@@ -33,7 +33,7 @@ export function controlHosts(action: HostAction, hosts: readonly string[], flags
     const chosen = chosenHosts(hosts, flags.all === true, rows, directory.root);
     const done = await controlAll(action, chosen, session);
     const outcomes = action === "start" ? await withHeartbeats(done, session, { runtime, terminal }) : done;
-    return tell(outcomes, flags.json === true, terminal);
+    return reportOutcomes(outcomes, flags.json === true, terminal);
   });
 }
 
@@ -80,7 +80,7 @@ async function controlOne(
   session: Pick<HostSession, "call">,
 ): Promise<HostOutcome> {
   try {
-    const process = await session.call("control_host", { host: row.host, action }, { timeout: PATIENCE });
+    const process = await session.call("control_host", { host: row.host, action }, { timeout: CONTROL_TIMEOUT_MS });
     const isDone = action === "start" ? process.state === "serving" : ENDED.includes(process.state);
     return isDone ? { process } : { process, failure: `${process.state}: ${process.reason || "no reason is known"}` };
   } catch (error) {
@@ -91,7 +91,7 @@ async function controlOne(
 const ENDED: readonly AgentState[] = ["stopped", "killed", "failed"];
 
 /** Prints what became of the hosts. @returns the exit code: of a single agent that refused its own */
-export function tell(
+export function reportOutcomes(
   outcomes: readonly HostOutcome[],
   json: boolean,
   terminal: Pick<Terminal, "print" | "complain">,

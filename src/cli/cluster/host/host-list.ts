@@ -38,8 +38,8 @@ export function hostTable(rows: readonly HostRow[], now: number, width: number):
     { title: "Servers", value: ({ servers }) => String(servers), align: "right" },
     { title: "Reason", value: reasonOf, wraps: true },
   ];
-  const isTold = rows.some((row) => reasonOf(row) !== "");
-  return renderTable(isTold ? columns : columns.slice(0, -1), rows, width);
+  const hasReasons = rows.some((row) => reasonOf(row) !== "");
+  return renderTable(hasReasons ? columns : columns.slice(0, -1), rows, width);
 }
 
 /** The last folder of a driver's path: the JSON has the whole path. */

@@ -3,7 +3,7 @@ import { foldHosts } from "../../../records/host-range.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { ProgressBar } from "../../ui/progress-bar.js";
-import { KeptHosts } from "../saved-hosts.js";
+import { HostSettingsStore } from "../saved-hosts.js";
 import { chosenHosts, type HostFlags, withCluster } from "./host-session.js";
 import { HostNotRemoved, type RemovalParts, removeHost } from "./remove-host.js";
 
@@ -13,7 +13,7 @@ export interface RemoveFlags extends HostFlags {
 
 /** Hosts that are removed at a time. */
 const AT_A_TIME = 8;
-const PATIENCE = 3_600_000;
+const CONTROL_TIMEOUT_MS = 3_600_000;
 
 /** Removes hosts for good; what is half done is finished by the same command. @returns the exit code */
 export function removeHosts(hosts: readonly string[], flags: RemoveFlags): Promise<number> {
@@ -26,12 +26,12 @@ export function removeHosts(hosts: readonly string[], flags: RemoveFlags): Promi
       session: cloud,
       timers: runtime.timers,
       process: async (host) => (await session.call("list_hosts", { host })).at(0),
-      control: (host, action) => session.call("control_host", { host, action }, { timeout: PATIENCE }),
+      control: (host, action) => session.call("control_host", { host, action }, { timeout: CONTROL_TIMEOUT_MS }),
       forget: async (host) => {
         if (!(await session.call("forget_host", { host }))) {
-          const kept = new KeptHosts(runtime.files, directory);
-          await kept.read();
-          await kept.forget(host);
+          const settingsStore = new HostSettingsStore(runtime.files, directory);
+          await settingsStore.read();
+          await settingsStore.forget(host);
         }
       },
       progress: (host, left) => bar.update(`servers to leave ${host}`, left, 0),

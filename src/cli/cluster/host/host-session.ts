@@ -23,9 +23,9 @@ export class InvalidHosts extends Error {
   override readonly name = "InvalidHosts";
 }
 
-function placeOf({ stateDir: given }: Pick<HostFlags, "stateDir">) {
+function placeOf({ stateDir: stateDirOption }: Pick<HostFlags, "stateDir">) {
   return {
-    directory: stateDir(given, process.cwd()),
+    directory: stateDir(stateDirOption, process.cwd()),
     runtime: createNodeRuntime({ logger: quietLogger }),
     terminal: createTerminal(),
   };

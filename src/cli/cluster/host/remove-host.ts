@@ -85,7 +85,7 @@ async function evacuateAll(host: string, service: ServiceView, parts: RemovalPar
   const { session, timers, progress } = parts;
   await stopAgent(host, parts);
   await forceDown(session, service.id);
-  const refused = new Map<string, string>();
+  const attempted = new Map<string, string>();
   for (;;) {
     const left = await serversOn(host, session);
     progress(host, left.length);
@@ -93,22 +93,22 @@ async function evacuateAll(host: string, service: ServiceView, parts: RemovalPar
       return;
     }
     const waiting = left.filter((server) => server["OS-EXT-STS:task_state"] === null);
-    const failed = waiting.filter(({ id }) => refused.has(id));
+    const failed = waiting.filter(({ id }) => attempted.has(id));
     if (failed.length === left.length) {
       const [first] = failed;
-      const why = (first?.fault && explainedFault(first.fault)) ?? refused.get(first?.id ?? "");
+      const why = (first?.fault && explainedFault(first.fault)) ?? attempted.get(first?.id ?? "");
       throw new HostNotRemoved(`${named(failed)} could not be evacuated from ${host}: ${why || "see its events"}`);
     }
     await mapConcurrently(
-      waiting.filter(({ id }) => !refused.has(id)),
+      waiting.filter(({ id }) => !attempted.has(id)),
       AT_A_TIME,
       async ({ id }) => {
         // Asked once: a server that is there with nothing under way afterwards did not find a place.
-        refused.set(id, "");
+        attempted.set(id, "");
         try {
           await session.request("compute", "POST", `/servers/${id}/action`, SERVICE_VERSION, { evacuate: {} });
         } catch (error) {
-          refused.set(id, error instanceof Error ? error.message : String(error));
+          attempted.set(id, error instanceof Error ? error.message : String(error));
         }
       },
     );

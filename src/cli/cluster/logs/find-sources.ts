@@ -43,9 +43,9 @@ export async function findSources(
   if (stems.length === 0 && (await files.stat(directory.root)) === undefined) {
     throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
   }
-  const whole = (stem: string) => new LogSource(stem, new LogFile(directory.logs, stem), accepts);
+  const toLogSource = (stem: string) => new LogSource(stem, new LogFile(directory.logs, stem), accepts);
   if (names.length === 0) {
-    return { sources: stems.filter((stem) => stem !== STARTER).map(whole), missing: [] };
+    return { sources: stems.filter((stem) => stem !== STARTER).map(toLogSource), missing: [] };
   }
   const hosts = new Set(await files.list(directory.agents));
   const pools = stems.filter((stem) => /^pool-\d+$/.test(stem) && !hosts.has(stem));
@@ -57,7 +57,7 @@ export async function findSources(
       const log = new LogFile(directory.logs, CONTROL_PLANE);
       sources.push(new LogSource(name, log, (entry) => isOf(entry) && accepts(entry)));
     } else if (stems.includes(name)) {
-      sources.push(whole(name));
+      sources.push(toLogSource(name));
     } else if (name !== CONTROL_PLANE && !hosts.has(name)) {
       const near = didYouMean(name, [CONTROL_PLANE, ...SERVICES]);
       throw new NoSuchLog(
@@ -78,6 +78,6 @@ export async function findSources(
 }
 
 function ofService(service: string): (entry: LogText) => boolean {
-  const said = new RegExp(` service=${service}(?: |$)|"service":"${service}"`);
-  return ({ lines: [first = ""] }) => said.test(first);
+  const servicePattern = new RegExp(` service=${service}(?: |$)|"service":"${service}"`);
+  return ({ lines: [first = ""] }) => servicePattern.test(first);
 }

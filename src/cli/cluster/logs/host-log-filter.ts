@@ -34,7 +34,7 @@ export class HostLogFilter {
     } catch {
       // It is something else in brackets.
     }
-    if (this.#ranges.size < MOST_RANGES) {
+    if (this.#ranges.size < MAX_CACHED_RANGES) {
       this.#ranges.set(range, isIn);
     }
     return isIn;
@@ -45,4 +45,4 @@ export class HostLogFilter {
 const RANGES = /[\w.-]+(?:\[[\d,-]+\][\w.-]*)+/g;
 
 /** Ranges that are remembered. */
-const MOST_RANGES = 1_000;
+const MAX_CACHED_RANGES = 1_000;

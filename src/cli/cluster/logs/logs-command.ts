@@ -22,7 +22,7 @@ interface LogFlags {
 }
 
 /** Entries of each log that are shown when nothing else is asked for. */
-const SHOWN = 100;
+const DEFAULT_ENTRIES = 100;
 /** Milliseconds between two looks for more. */
 const PAUSE = 250;
 
@@ -43,7 +43,7 @@ export function logsCommand(): Command {
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option(
       "-n, --lines <n>",
-      `the last entries of each log (default: ${SHOWN}, with --since or --request-id all)`,
+      `the last entries of each log (default: ${DEFAULT_ENTRIES}, with --since or --request-id all)`,
       count,
     )
     .option("-f, --follow", "go on as more is logged, until Ctrl-C")
@@ -54,10 +54,10 @@ export function logsCommand(): Command {
       requestId,
     )
     .option("--json", "a JSON object a line")
-    .action(async (asked: readonly string[], flags: LogFlags) => {
+    .action(async (requestedNames: readonly string[], flags: LogFlags) => {
       const terminal = createTerminal();
       try {
-        process.exitCode = await printLogs(asked, flags, terminal);
+        process.exitCode = await printLogs(requestedNames, flags, terminal);
       } catch (error) {
         if (!(error instanceof NoSuchLog)) {
           throw error;
@@ -99,19 +99,19 @@ function requestId(text: string): string {
 }
 
 /** Prints what there is, and with `follow` what comes after. @returns the exit code */
-async function printLogs(asked: readonly string[], flags: LogFlags, terminal: Terminal): Promise<number> {
+async function printLogs(requestedNames: readonly string[], flags: LogFlags, terminal: Terminal): Promise<number> {
   const { since: oldest = Number.NEGATIVE_INFINITY, requestId: id } = flags;
   const accepts = ({ time, lines }: LogText): boolean =>
     time >= oldest && (id === undefined || lines.some((line) => line.includes(id)));
   const directory = stateDir(flags.stateDir, process.cwd());
-  const { sources, missing } = await findSources(asked, { directory, files: new NodeFiles() }, accepts);
+  const { sources, missing } = await findSources(requestedNames, { directory, files: new NodeFiles() }, accepts);
   for (const name of missing) {
     terminal.complain(
       `compute-cluster logs: ${name} has no log in ${directory.logs}: its agent logs where it was started`,
     );
   }
   const print = printer(sources, flags.json === true, terminal);
-  const most = flags.lines ?? (flags.since === undefined && id === undefined ? SHOWN : undefined);
+  const most = flags.lines ?? (flags.since === undefined && id === undefined ? DEFAULT_ENTRIES : undefined);
   for await (const entry of most === undefined ? merged(sources) : lastOf(sources, most)) {
     print(entry);
   }
@@ -147,11 +147,11 @@ function printer(sources: readonly LogSource[], isJson: boolean, terminal: Termi
   if (isJson) {
     return (entry) => terminal.print(JSON.stringify({ source: entry.source, ...asRecord(entry) }));
   }
-  const shown = [...new Set(sources.map(({ name }) => name))];
-  const width = Math.max(0, ...shown.map((name) => name.length));
+  const sourceNames = [...new Set(sources.map(({ name }) => name))];
+  const width = Math.max(0, ...sourceNames.map((name) => name.length));
   return ({ source, lines }) => {
     for (const line of lines) {
-      terminal.print(shown.length > 1 ? `${terminal.colors.dim(`${source.padEnd(width)} |`)} ${line}` : line);
+      terminal.print(sourceNames.length > 1 ? `${terminal.colors.dim(`${source.padEnd(width)} |`)} ${line}` : line);
     }
   };
 }

@@ -8,7 +8,7 @@ import type { IdMap } from "./id-map.js";
 import type { ReplaySession } from "./replay-session.js";
 
 /** An image whose bytes were not kept gets as many zeros at most. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_PLACEHOLDER_BYTES = 16 * 1024 * 1024;
 
 /**
  * The body with which a request can be made again: with secrets that are made up, zeros for bytes that were not kept, and the place
@@ -20,13 +20,13 @@ export function askableBody(
   random: Random,
 ): string | undefined {
   if (contentType?.startsWith(BYTES)) {
-    return "\0".repeat(Math.min(Math.max(bytes, 1), MOST_BYTES));
+    return "\0".repeat(Math.min(Math.max(bytes, 1), MAX_PLACEHOLDER_BYTES));
   }
   if (body === undefined || body === null) {
     return undefined;
   }
-  const whole = withMadeUpSecrets(body, (name) => madeUp(name, random));
-  return JSON.stringify(place === undefined ? whole : placedIn(whole, place));
+  const completeBody = withMadeUpSecrets(body, (name) => madeUp(name, random));
+  return JSON.stringify(place === undefined ? completeBody : placedIn(completeBody, place));
 }
 
 /** Hexadecimal digits: they are Base64, too, which user data has to be. */
@@ -51,6 +51,6 @@ export async function knowOldPassword(
     contentType: "application/json",
     body: JSON.stringify({ user: { password: old } }),
   });
-  const { user: asked } = (typeof body === "object" && body !== null ? body : {}) as { readonly user?: unknown };
-  return { ...event, body: { user: { ...(typeof asked === "object" ? asked : {}), original_password: old } } };
+  const { user: userBody } = (typeof body === "object" && body !== null ? body : {}) as { readonly user?: unknown };
+  return { ...event, body: { user: { ...(typeof userBody === "object" ? userBody : {}), original_password: old } } };
 }

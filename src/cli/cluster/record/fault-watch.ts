@@ -2,7 +2,7 @@ import type { RecordedCommand } from "../../../conductor-client/methods/cluster.
 import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
 import { hostsWithState, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { readFaults } from "../../../faults/fault-file.js";
-import { formatKnob } from "../../../faults/fault-rules.js";
+import { formatFaultRule } from "../../../faults/fault-rules.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 
@@ -29,23 +29,23 @@ export class FaultWatch {
     const isIronic = host === "ironic";
     const folder = isIronic ? this.#directory.ironic : this.#directory.agent(host);
     const found = await readFaults(folder, isIronic ? IRONIC_FAULTS : AGENT_FAULTS, this.#runtime).catch(() => []);
-    const now = new Map(found.map((fault) => [fault.id, formatKnob(fault)] as const));
+    const now = new Map(found.map((fault) => [fault.id, formatFaultRule(fault)] as const));
     const before = this.#known.get(host);
     this.#known.set(host, now);
     if (before === undefined) {
       return [];
     }
-    const set = [...now].filter(([id]) => !before.has(id)).map(([, knob]) => knob);
+    const set = [...now].filter(([id]) => !before.has(id)).map(([, faultRule]) => faultRule);
     const points = new Set([...now.values()].map(pointOf));
-    const cleared = [...before].filter(([id, knob]) => !now.has(id) && !points.has(pointOf(knob)));
+    const cleared = [...before].filter(([id, faultRule]) => !now.has(id) && !points.has(pointOf(faultRule)));
     const at = this.#runtime.clock.now();
     return [
       ...(cleared.length === 0
         ? []
-        : [{ at, run: ["fault", "clear", host, ...cleared.map(([, knob]) => pointOf(knob))] }]),
+        : [{ at, run: ["fault", "clear", host, ...cleared.map(([, faultRule]) => pointOf(faultRule))] }]),
       ...(set.length === 0 ? [] : [{ at, run: ["fault", "set", host, ...set] }]),
     ];
   }
 }
 
-const pointOf = (knob: string): string => knob.split("=")[0] ?? knob;
+const pointOf = (faultRule: string): string => faultRule.split("=")[0] ?? faultRule;

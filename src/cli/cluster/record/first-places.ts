@@ -6,8 +6,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Where each server was first seen, as `zone:host`, by its id. Recordings of version 1 have only what administrators were told. */
 export function firstPlaces(events: readonly RecordingEvent[]): ReadonlyMap<string, string> {
-  const told = events.flatMap((event) => ("place" in event ? [[event.server, event.place] as const] : []));
-  const places = new Map(told);
+  const recordedEntries = events.flatMap((event) => ("place" in event ? [[event.server, event.place] as const] : []));
+  const places = new Map(recordedEntries);
   for (const event of events) {
     if (!("answer" in event) || !event.path.startsWith("/compute/")) {
       continue;
@@ -30,9 +30,9 @@ const PLACING = ["availability_zone", "host", "hypervisor_hostname", "os:schedul
 export function placeOf(event: RecordedRequest, places: ReadonlyMap<string, string>): string | undefined {
   const id = createdServer(event);
   const { server } = fieldsOf(event.body);
-  const asked = fieldsOf(server);
-  const isSingle = ["min_count", "max_count"].every((key) => Number(asked[key] ?? 1) === 1);
-  const isFree = isSingle && !PLACING.some((key) => key in asked);
+  const requestedServer = fieldsOf(server);
+  const isSingle = ["min_count", "max_count"].every((key) => Number(requestedServer[key] ?? 1) === 1);
+  const isFree = isSingle && !PLACING.some((key) => key in requestedServer);
   return id !== undefined && isFree ? places.get(id) : undefined;
 }
 
@@ -43,8 +43,8 @@ export function placedIn(body: unknown, place: string): unknown {
 }
 
 /** The id of the server that a request has made; undefined: it has made none. */
-export function createdServer({ method, path, answer }: RecordedRequest): string | undefined {
-  const { id } = fieldsOf(fieldsOf(answer).server);
+export function createdServer({ method, path, answer: response }: RecordedRequest): string | undefined {
+  const { id } = fieldsOf(fieldsOf(response).server);
   const isCreation = method === "POST" && /^\/compute\/v2(\.\d)?(\/[^/]+)?\/servers$/.test(path);
   return isCreation && typeof id === "string" ? id : undefined;
 }

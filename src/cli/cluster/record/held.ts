@@ -41,15 +41,15 @@ export function heldDifferences(
 ): readonly string[] {
   const known = new Set(Object.values(before).flatMap((held) => Object.keys(held).map(idOf)));
   return [...new Set([...Object.keys(before), ...Object.keys(now)])].toSorted().flatMap((name) => {
-    const expected = textsOf(before[name] ?? {}, (id) => idOf(id));
-    const found = textsOf(now[name] ?? {}, (id) => (known.has(id) ? id : undefined));
+    const expected = formatAllocations(before[name] ?? {}, (id) => idOf(id));
+    const found = formatAllocations(now[name] ?? {}, (id) => (known.has(id) ? id : undefined));
     return expected.join() === found.join()
       ? []
       : [`${name}: expected ${expected.join("; ") || "nothing"}, found ${found.join("; ") || "nothing"}`];
   });
 }
 
-function textsOf(held: HeldByProvider[string], idOf: (id: string) => string | undefined): readonly string[] {
+function formatAllocations(held: HeldByProvider[string], idOf: (id: string) => string | undefined): readonly string[] {
   return Object.entries(held)
     .map(([id, amounts]) => {
       const parts = Object.entries(amounts).toSorted(([one], [other]) => one.localeCompare(other));

@@ -33,7 +33,7 @@ export interface ReplayPlace {
 }
 
 /** Milliseconds for which a request is tried again that comes sooner after the one before it than it may. */
-const PATIENCE = 30_000;
+const RETRY_TIMEOUT_MS = 30_000;
 const PAUSE = 200;
 /** Statuses after which the replay asks again: the cluster was not ready for the request. */
 const TOO_EARLY = [404, 409];
@@ -86,7 +86,7 @@ async function request(
   place: ReplayPlace,
   left: string[],
 ): Promise<Found> {
-  const { method, path, status, caller, answer } = event;
+  const { method, path, status, caller, answer: response } = event;
   const { session, ids } = place;
   const { clock, timers, random } = place.runtime;
   const what = `${method} ${path}${caller?.user.name === "admin" ? "" : ` as ${caller?.user.name ?? "nobody"}`}`;
@@ -96,7 +96,7 @@ async function request(
   }
   const known = await knowOldPassword(event, { session, ids, random });
   const body = askableBody(known, where, random);
-  const asked = {
+  const targetRequest = {
     method: method as HttpMethod,
     path: ids.translate(path),
     ...(event.version === undefined ? {} : { version: ids.translate(event.version) }),
@@ -104,13 +104,13 @@ async function request(
     ...(body === undefined ? {} : { body: ids.translate(body) }),
   };
   const placing = where !== undefined && caller?.roles.includes("admin") === false;
-  const until = clock.monotonic() + PATIENCE;
-  let found = await session.request(caller, asked, placing);
+  const until = clock.monotonic() + RETRY_TIMEOUT_MS;
+  let found = await session.request(caller, targetRequest, placing);
   while (status < 300 && TOO_EARLY.includes(found.status) && clock.monotonic() < until) {
     await timers.sleep(PAUSE, place.signal);
-    found = await session.request(caller, asked, placing);
+    found = await session.request(caller, targetRequest, placing);
   }
-  ids.learn(answer, jsonOf(found));
+  ids.learn(response, jsonOf(found));
   return found.status === status ? undefined : { what, expected: String(status), found: String(found.status) };
 }
 

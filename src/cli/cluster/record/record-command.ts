@@ -14,7 +14,7 @@ import { createTerminal } from "../../ui/terminal.js";
 import { version } from "../../ui/version.js";
 import { clusterFileOf, clusterFileText } from "../file/write-cluster-file.js";
 import { withOperatorSession } from "../operator-session.js";
-import { KeptHosts } from "../saved-hosts.js";
+import { HostSettingsStore } from "../saved-hosts.js";
 import { FaultWatch } from "./fault-watch.js";
 import { heldNow } from "./held.js";
 import { PlaceWatch } from "./place-watch.js";
@@ -33,9 +33,9 @@ export function recordCommand(): Command {
         "compute-cluster replay does it again.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
-    .action(async (file: string, { stateDir: given }: { readonly stateDir: string }) => {
+    .action(async (file: string, { stateDir: stateDirOption }: { readonly stateDir: string }) => {
       const runtime = createNodeRuntime({ logger: quietLogger });
-      const directory = stateDir(given, process.cwd());
+      const directory = stateDir(stateDirOption, process.cwd());
       const signal = interruptSignal();
       const terminal = createTerminal();
       try {
@@ -60,13 +60,13 @@ export function recordCommand(): Command {
 }
 
 async function begin(file: string, directory: StateDir, runtime: Runtime): Promise<void> {
-  const kept = await new KeptHosts(runtime.files, directory).read();
+  const savedSettings = await new HostSettingsStore(runtime.files, directory).read();
   const {
     port: _port,
     listen: _listen,
     listen_without_tls: _plain,
     ...cluster
-  } = await clusterFileOf({ runtime, digests: nodeDigests, directory }, kept);
+  } = await clusterFileOf({ runtime, digests: nodeDigests, directory }, savedSettings);
   const start: RecordingStart = {
     recording: RECORDING_VERSION,
     version: version(),

@@ -19,9 +19,9 @@ import {
 } from "../../../records/field.js";
 
 /** Characters of a cluster file: one of ten thousand hosts has a few MiB. */
-const MOST_CLUSTER = 64 * 1024 * 1024;
+const MAX_CLUSTER_FILE_CHARS = 64 * 1024 * 1024;
 /** Words of a command; it may name each of ten thousand hosts. */
-const MOST_WORDS = 10_100;
+const MAX_COMMAND_WORDS = 10_100;
 
 /** What a header's value may be, as it is sent and received. */
 const header = matching("^[\\t\\x20-\\x7e\\x80-\\xff]*$", "the value of a header", LONG);
@@ -30,8 +30,8 @@ const word = matching("^[^\\0]*$", "a word without the character 0", LONG);
 
 /** The fields of each kind of line. What else stands there is left out; bodies may be anything. */
 const LINES = {
-  beginning: { recording: integer(1, 1_000), version: name, at: time, cluster: text(MOST_CLUSTER) },
-  command: { at: time, run: listOf(word, MOST_WORDS) },
+  beginning: { recording: integer(1, 1_000), version: name, at: time, cluster: text(MAX_CLUSTER_FILE_CHARS) },
+  command: { at: time, run: listOf(word, MAX_COMMAND_WORDS) },
   place: { at: time, server: uuid, place: name },
   request: {
     at: time,

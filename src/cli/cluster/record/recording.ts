@@ -1,6 +1,6 @@
 import { RECORDED_DEPTH, type RecordedEvent } from "../../../conductor-client/methods/cluster.js";
 import { administratorIn } from "../../../conductor-client/methods/recorded-caller.js";
-import { type DoorLimits, excessOf, excessText } from "../../../control-plane/http/listener-limits.js";
+import { excessOf, excessText, type MessageLimits } from "../../../control-plane/http/listener-limits.js";
 import type { Files } from "../../../runtime/files.js";
 import { isObject } from "../../../runtime/is-object.js";
 import { RecordingLines } from "./recording-lines.js";
@@ -54,9 +54,13 @@ export class RecordingUnusable extends Error {
 }
 
 /** Bytes that are read at most. */
-const MOST_BYTES = 512 * 1024 * 1024;
+const MAX_RECORDING_BYTES = 512 * 1024 * 1024;
 /** What walks over a line may do so by recursion; {@link RECORDED_DEPTH} is that of a body. */
-const LINE_LIMITS: DoorLimits = { bytes: MOST_BYTES, depth: RECORDED_DEPTH + 8, members: Number.POSITIVE_INFINITY };
+const LINE_LIMITS: MessageLimits = {
+  bytes: MAX_RECORDING_BYTES,
+  depth: RECORDED_DEPTH + 8,
+  members: Number.POSITIVE_INFINITY,
+};
 
 const LINES = new RecordingLines();
 
@@ -67,38 +71,39 @@ const LONGEST = 366 * DAY;
 /** @throws {RecordingUnusable} {@link FileFailure} */
 export async function readRecording(path: string, files: Files): Promise<Recording> {
   const found = await files.stat(path);
-  if (found?.kind !== "file" || found.bytes > MOST_BYTES) {
-    const what = found === undefined ? "there is no such file" : `found no file of at most ${MOST_BYTES} bytes`;
+  if (found?.kind !== "file" || found.bytes > MAX_RECORDING_BYTES) {
+    const what =
+      found === undefined ? "there is no such file" : `found no file of at most ${MAX_RECORDING_BYTES} bytes`;
     throw new RecordingUnusable(`${path}: ${what}; compute-cluster record writes one`);
   }
   const lines = (await files.read(path)).split("\n");
   // A line that is half written was the last one.
-  const whole = lines.slice(0, -1).map((line, at) => objectIn(line, `${path}:${at + 1}`));
-  const [first = {}, ...rest] = whole;
-  const refuse = (at: number, wrong: string | undefined): void => {
+  const completeLines = lines.slice(0, -1).map((line, at) => objectIn(line, `${path}:${at + 1}`));
+  const [first = {}, ...rest] = completeLines;
+  const rejectInvalidLine = (at: number, wrong: string | undefined): void => {
     if (wrong !== undefined) {
       throw new RecordingUnusable(`${path}:${at}: ${wrong}`);
     }
   };
   if (typeof first.recording !== "number") {
-    refuse(1, "found no beginning of a recording; compute-cluster record writes one");
+    rejectInvalidLine(1, "found no beginning of a recording; compute-cluster record writes one");
   }
   if (Number(first.recording) > RECORDING_VERSION) {
-    refuse(
+    rejectInvalidLine(
       1,
       `found a recording of version ${first.recording}, expected at most ${RECORDING_VERSION}: use version ${String(first.version).slice(0, 40)} of the program`,
     );
   }
-  refuse(1, LINES.wrongIn("beginning", first));
+  rejectInvalidLine(1, LINES.wrongIn("beginning", first));
   const start = first as unknown as RecordingStart;
   const last = rest.at(-1);
   const end = last !== undefined && "end" in last ? (last as unknown as RecordingEnd) : undefined;
   if (last !== undefined && end !== undefined) {
-    refuse(whole.length, LINES.wrongIn("end", last));
+    rejectInvalidLine(completeLines.length, LINES.wrongIn("end", last));
   }
   const events = (end === undefined ? rest : rest.slice(0, -1)).map((line, at) => {
     const event = start.recording === 1 && "method" in line ? ofTheFirstVersion(line) : line;
-    refuse(at + 2, wrongEvent(event, start.at));
+    rejectInvalidLine(at + 2, wrongEvent(event, start.at));
     return event as unknown as RecordingEvent;
   });
   return { start, events: events.toSorted((one, other) => one.at - other.at), end };

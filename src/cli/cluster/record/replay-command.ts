@@ -70,7 +70,7 @@ async function startLike({ start }: Recording, name: string, recorded: string): 
   try {
     const file = join(folder, "cluster.yaml");
     await writeFile(file, start.cluster, { mode: 0o600 });
-    await refuseWrong(file, recorded);
+    await validateClusterFile(file, recorded);
     const reason = await runOurs(["up", "--file", file, "--name", name, "--port", "0", "--detach"]);
     if (reason !== undefined) {
       throw new Error(`a cluster like the recorded one did not start: ${reason}`);
@@ -80,11 +80,11 @@ async function startLike({ start }: Recording, name: string, recorded: string): 
   }
 }
 
-async function refuseWrong(file: string, recorded: string): Promise<void> {
+async function validateClusterFile(file: string, recorded: string): Promise<void> {
   const options: UpOptions = { hosts: 0, stateDir: dirname(file), port: 0, configFile: [] };
-  const doors = { files: new NodeFiles(), digests: nodeDigests, cwd: dirname(file) };
+  const deps = { files: new NodeFiles(), digests: nodeDigests, cwd: dirname(file) };
   try {
-    await readClusterFile(file, { options, given: new Set() }, doors);
+    await readClusterFile(file, { options, providedOptions: new Set() }, deps);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new RecordingUnusable(`${recorded}:1: its cluster file is none: ${reason.replaceAll(file, "cluster")}`, {

@@ -71,9 +71,9 @@ export function openReplaySession(
       if (caller === null) {
         return ask(undefined, request);
       }
-      const answer = await ask(await tokenFor(caller, placing, false), request);
+      const response = await ask(await tokenFor(caller, placing, false), request);
       // A token ends with its hour, or with a change of the password.
-      return answer.status === 401 ? ask(await tokenFor(caller, placing, true), request) : answer;
+      return response.status === 401 ? ask(await tokenFor(caller, placing, true), request) : response;
     },
   };
 }

@@ -57,8 +57,8 @@ async function ask(
   const name = service as ServiceName;
   try {
     const target = await resolveText(path, cloud);
-    const given = body === undefined ? undefined : await resolveReferences(body, cloud);
-    await cloud.request(name, method as HttpMethod, target, version ?? SERVICES[name], given);
+    const resolvedBody = body === undefined ? undefined : await resolveReferences(body, cloud);
+    await cloud.request(name, method as HttpMethod, target, version ?? SERVICES[name], resolvedBody);
     return expect === undefined || expect < 300 ? undefined : `${request} was carried out, expected ${expect}`;
   } catch (error) {
     const status = error instanceof Error && "status" in error ? error.status : undefined;

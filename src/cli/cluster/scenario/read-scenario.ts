@@ -7,7 +7,7 @@ import type { Files } from "../../../runtime/files.js";
 import { packageFolder } from "../../ui/version.js";
 import type { Problem, TextPart } from "../file/file-text.js";
 import { type ClusterDescription, describe } from "../file/read-cluster-file.js";
-import { FileInvalid, readFileText, refuse } from "../file/read-file-text.js";
+import { assertNoProblems, FileInvalid, readFileText } from "../file/read-file-text.js";
 import { checkSchema } from "../file/schema-problems.js";
 import type { UpOptions } from "../up-children.js";
 import { unknownReferences } from "./references.js";
@@ -21,7 +21,7 @@ export interface Scenario extends ScenarioFile {
   readonly path: string;
 }
 
-interface Doors {
+interface ScenarioDeps {
   readonly files: Files;
   readonly digests: Pick<Digests, "sha256">;
   readonly cwd: string;
@@ -55,9 +55,9 @@ export async function scenarioTitles(
   );
 }
 
-/** @param given a name, or the path of a file: that has a slash, or ends in .yaml. @throws {FileInvalid} */
-export async function readScenario(given: string, doors: Doors): Promise<Scenario> {
-  return (await read(given, doors)).scenario;
+/** @param nameOrPath a name, or the path of a file: that has a slash, or ends in .yaml. @throws {FileInvalid} */
+export async function readScenario(nameOrPath: string, deps: ScenarioDeps): Promise<Scenario> {
+  return (await read(nameOrPath, deps)).scenario;
 }
 
 /**
@@ -65,41 +65,41 @@ export async function readScenario(given: string, doors: Doors): Promise<Scenari
  * @throws {FileInvalid}
  */
 export async function describeScenario(
-  given: string,
-  flags: { readonly options: UpOptions; readonly given: ReadonlySet<string> },
-  doors: Doors,
+  nameOrPath: string,
+  flags: { readonly options: UpOptions; readonly providedOptions: ReadonlySet<string> },
+  deps: ScenarioDeps,
 ): Promise<{ readonly scenario: Scenario; readonly described: ClusterDescription }> {
-  const { scenario, absolute, part } = await read(given, doors);
+  const { scenario, absolute, part } = await read(nameOrPath, deps);
   const problems: Problem[] = [];
   const place = { path: scenario.path, folder: dirname(absolute), text: part };
-  const described = await describe(place, flags, doors, problems);
-  refuse(scenario.path, problems);
+  const described = await describe(place, flags, deps, problems);
+  assertNoProblems(scenario.path, problems);
   return { scenario, described };
 }
 
-async function read(given: string, doors: Doors) {
-  const { files, cwd } = doors;
-  const isPath = given.includes("/") || given.endsWith(ENDING) || given.endsWith(".yml");
-  const absolute = isPath ? resolve(cwd, given) : join(folder(), `${given}${ENDING}`);
+async function read(nameOrPath: string, deps: ScenarioDeps) {
+  const { files, cwd } = deps;
+  const isPath = nameOrPath.includes("/") || nameOrPath.endsWith(ENDING) || nameOrPath.endsWith(".yml");
+  const absolute = isPath ? resolve(cwd, nameOrPath) : join(folder(), `${nameOrPath}${ENDING}`);
   if (!isPath) {
     const names = await scenarioNames(files);
-    if (!names.includes(given)) {
-      const near = didYouMean(given, names);
+    if (!names.includes(nameOrPath)) {
+      const near = didYouMean(nameOrPath, names);
       const help =
         near === undefined ? `there are ${names.join(", ")}; a file is named with its .yaml` : `did you mean ${near}?`;
-      throw new FileInvalid(`there is no scenario ${given}; ${help}`);
+      throw new FileInvalid(`there is no scenario ${nameOrPath}; ${help}`);
     }
   }
-  const path = isPath ? given : `${given}${ENDING}`;
+  const path = isPath ? nameOrPath : `${nameOrPath}${ENDING}`;
   const text = await readFileText(path, absolute, files, "compute-cluster scenario list names those of the package");
   const problems: Problem[] = [];
   const file = checkSchema(SCENARIO_FILE, text, problems);
   checkSteps(file, text, problems);
-  refuse(path, problems);
+  assertNoProblems(path, problems);
   const name = basename(absolute).replace(/\.ya?ml$/, "");
   // Nothing else than the file says which hosts a scenario needs.
-  const said = text.part("cluster");
-  const part: TextPart = { value: said.value ?? DEFAULT_CLUSTER, place: said.place };
+  const clusterPart = text.part("cluster");
+  const part: TextPart = { value: clusterPart.value ?? DEFAULT_CLUSTER, place: clusterPart.place };
   return { scenario: { ...file, name, path } satisfies Scenario, absolute, part };
 }
 

@@ -93,10 +93,10 @@ async function lookUp(kind: string, name: string, cloud: CloudSession): Promise<
     throw new Error(`there is no {${kind} ...}`);
   }
   const { service, path, list, value, by } = reference;
-  const answer = (await cloud.request(service, "GET", path(name), SERVICES[service])) as Readonly<
+  const response = (await cloud.request(service, "GET", path(name), SERVICES[service])) as Readonly<
     Record<string, readonly Readonly<Record<string, unknown>>[]>
   >;
-  const found = (answer[list] ?? []).filter((each) => by === undefined || each[by] === name).at(-1)?.[value];
+  const found = (response[list] ?? []).filter((each) => by === undefined || each[by] === name).at(-1)?.[value];
   if (found === undefined) {
     throw new Error(`there is no ${kind} ${name} in the cluster`);
   }

@@ -16,7 +16,7 @@ import { playNamed } from "./play-named.js";
 import { readScenario, type Scenario, scenarioNames } from "./read-scenario.js";
 import { scenarioText } from "./scenario-text.js";
 
-const doors = () => ({ files: new NodeFiles(), digests: nodeDigests, cwd: process.cwd() });
+const createDeps = () => ({ files: new NodeFiles(), digests: nodeDigests, cwd: process.cwd() });
 
 export function scenarioCommand(): Command {
   const command = new Command("scenario")
@@ -47,7 +47,7 @@ export function scenarioCommand(): Command {
 
 async function list({ json }: { readonly json?: true }): Promise<void> {
   const terminal = createTerminal();
-  const found = doors();
+  const found = createDeps();
   const scenarios = await Promise.all(
     (await scenarioNames(found.files)).map(async (name) => {
       const { title, finds = [] } = await readScenario(name, found);
@@ -65,26 +65,29 @@ const COLUMNS: readonly Column<Pick<Scenario, "name" | "title" | "finds">>[] = [
   { title: "Audit finds", value: ({ finds = [] }) => finds.join("\n") },
 ];
 
-async function show(name: string, { stateDir: given, json }: { readonly stateDir: string; readonly json?: true }) {
+async function show(
+  name: string,
+  { stateDir: stateDirOption, json }: { readonly stateDir: string; readonly json?: true },
+) {
   const terminal = createTerminal();
-  const scenario = await readScenario(name, doors());
-  terminal.print(json === true ? JSON.stringify(scenario, null, 2) : scenarioText(scenario, given));
+  const scenario = await readScenario(name, createDeps());
+  terminal.print(json === true ? JSON.stringify(scenario, null, 2) : scenarioText(scenario, stateDirOption));
 }
 
 async function run(
   name: string,
-  { stateDir: given, into }: { readonly stateDir: string; readonly into?: string },
+  { stateDir: stateDirOption, into }: { readonly stateDir: string; readonly into?: string },
 ): Promise<void> {
-  const root = into === undefined ? given : rootOf(into);
+  const root = into === undefined ? stateDirOption : rootOf(into);
   const terminal = createTerminal();
-  const found = await obstaclesIn(root, await readScenario(name, doors()));
+  const found = await obstaclesIn(root, await readScenario(name, createDeps()));
   if (found.length > 0) {
     terminal.complain(
       `compute-cluster: scenario ${name} cannot be played in this cluster; nothing was changed:\n` +
         `${found.map((text) => `  - ${text}`).join("\n")}\n` +
         `compute-cluster up --scenario ${name} starts a cluster for it`,
     );
-    process.exitCode = ExitCode.refused;
+    process.exitCode = ExitCode.rejected;
     return;
   }
   const onStep = (say: string) => terminal.print(`- ${say}`);

@@ -1,7 +1,7 @@
 import { type Static, type TProperties, Type } from "typebox";
 import type { CLUSTER_FILE } from "../file/cluster-file.js";
 
-const MOST_STEPS = 200;
+const MAX_STEPS = 200;
 
 function closed<P extends TProperties>(properties: P, description: string) {
   return Type.Object(properties, { additionalProperties: false, description });
@@ -66,13 +66,13 @@ export const SCENARIO_FILE = Type.Object(
         description: "The cluster that it is played on, as in a cluster file (cluster.schema.json). Default: 3 hosts.",
       }),
     ),
-    steps: Type.Array(STEP, { minItems: 1, maxItems: MOST_STEPS, description: "What brings it about." }),
+    steps: Type.Array(STEP, { minItems: 1, maxItems: MAX_STEPS, description: "What brings it about." }),
     finds: Type.Optional(
       Type.Array(line("A code of compute-cluster audit."), { maxItems: 20, description: "What the audit finds then." }),
     ),
-    look: Type.Array(COMMAND, { minItems: 1, maxItems: MOST_STEPS, description: "What to look at." }),
-    mend: Type.Array(COMMAND, { minItems: 1, maxItems: MOST_STEPS, description: "How to put it right." }),
-    mended: Type.Array(COMMAND, { minItems: 1, maxItems: MOST_STEPS, description: "What a mended cloud shows." }),
+    look: Type.Array(COMMAND, { minItems: 1, maxItems: MAX_STEPS, description: "What to look at." }),
+    mend: Type.Array(COMMAND, { minItems: 1, maxItems: MAX_STEPS, description: "How to put it right." }),
+    mended: Type.Array(COMMAND, { minItems: 1, maxItems: MAX_STEPS, description: "What a mended cloud shows." }),
   },
   {
     additionalProperties: false,

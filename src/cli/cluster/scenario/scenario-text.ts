@@ -24,11 +24,11 @@ const OURS = /^(compute-(?:cluster|agent) [^|>&;\n]*?)( *(?:[|>&;].*)?)$/gm;
 export function courseText(scenario: Scenario, root: string): string {
   const place = placeText(root);
   return PARTS.map(([key, title]) =>
-    [`${title}:`, ...scenario[key].flatMap((each) => shown(each, place))].join("\n"),
+    [`${title}:`, ...scenario[key].flatMap((each) => renderCommand(each, place))].join("\n"),
   ).join("\n\n");
 }
 
-function shown({ say, run, shows = [] }: ScenarioCommand, place: string): readonly string[] {
+function renderCommand({ say, run, shows = [] }: ScenarioCommand, place: string): readonly string[] {
   const lines = commandFor(run, place).split("\n");
   return [
     `  ${say}`,
@@ -42,13 +42,13 @@ export function scenarioText(scenario: Scenario, root: string): string {
   return [
     `${scenario.name}: ${scenario.title}`,
     scenario.about.trim(),
-    ["What brings it about:", ...scenario.steps.map((step) => `  ${step.say}\n    ${deedOf(step)}`)].join("\n"),
+    ["What brings it about:", ...scenario.steps.map((step) => `  ${step.say}\n    ${formatStep(step)}`)].join("\n"),
     ...(scenario.finds === undefined ? [] : [`The audit finds: ${scenario.finds.join(", ")}`]),
     courseText(scenario, root),
   ].join("\n\n");
 }
 
-function deedOf({ run, ask, body }: ScenarioStep): string {
+function formatStep({ run, ask, body }: ScenarioStep): string {
   return run ?? `${ask}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`;
 }
 
@@ -70,7 +70,7 @@ export function scenarioChapter(scenario: Scenario): string {
     `## ${name}: ${title}`,
     about.trim(),
     `    compute-cluster up --scenario ${name}`,
-    steps.map((step, at) => `${at + 1}. ${step.say} \`${deedOf(step).replaceAll("`", "'")}\``).join("\n"),
+    steps.map((step, at) => `${at + 1}. ${step.say} \`${formatStep(step).replaceAll("`", "'")}\``).join("\n"),
     ...(finds === undefined || finds.length === 0
       ? []
       : [`The audit finds ${finds.map((code) => `\`${code}\``).join(", ")}.`]),

@@ -1,5 +1,5 @@
 import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
-import type { DrillVerdict } from "./smoke-test-result.js";
+import type { SmokeTestOutcome } from "./smoke-test-result.js";
 
 const VERSION = "2.79";
 
@@ -40,11 +40,11 @@ const UNDER_WAY: readonly string[] = ["queued", "accepted", "preparing", "runnin
  * @param failure of the abort; null: it did not fail
  * @returns undefined: the migration is still under way
  */
-export async function verdictOfAbort(
+export async function evaluateAbort(
   session: CloudSession,
   server: string,
-  failure: DrillVerdict | null,
-): Promise<DrillVerdict | undefined> {
+  failure: SmokeTestOutcome | null,
+): Promise<SmokeTestOutcome | undefined> {
   if (failure?.verdict === "unsupported") {
     return failure;
   }

@@ -48,9 +48,9 @@ const QUIET: ReadonlySet<string> = new Set(["getInfo", "instanceExists", "instan
 
 /** `spawn, powerOff x2 | finishMigration`: by host, in order; a call that failed has its outcome behind it. */
 export function callsText(calls: readonly HostCall[]): string {
-  const shown = calls.filter(({ method }) => !QUIET.has(method));
-  const several = new Set(shown.map(({ host }) => host)).size > 1;
-  return shown
+  const reported = calls.filter(({ method }) => !QUIET.has(method));
+  const several = new Set(reported.map(({ host }) => host)).size > 1;
+  return reported
     .map(({ host, method, outcome }) => {
       const call = outcome === "success" ? method : `${method} (${outcome})`;
       return several ? `${host}: ${call}` : call;

@@ -3,7 +3,7 @@ import type { CloudSession } from "../../../control-plane/local/cloud-session.js
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { withOperatorSession } from "../operator-session.js";
-import { KeptHosts } from "../saved-hosts.js";
+import { HostSettingsStore } from "../saved-hosts.js";
 
 const VERSION = "2.79";
 /** Milliseconds between two looks at a host. */
@@ -21,7 +21,7 @@ export interface OutagePlace {
   readonly directory: StateDir;
   readonly session: CloudSession;
   /** Milliseconds that a host may take to come back. */
-  readonly patience: number;
+  readonly timeoutMs: number;
 }
 
 /**
@@ -30,7 +30,7 @@ export interface OutagePlace {
  */
 export async function failHost(host: string, place: OutagePlace): Promise<() => Promise<void>> {
   const { runtime, directory, session } = place;
-  if (!Object.hasOwn(await new KeptHosts(runtime.files, directory).read(), host)) {
+  if (!Object.hasOwn(await new HostSettingsStore(runtime.files, directory).read(), host)) {
     throw new NoOutage(`nobody would start the agent of ${host} again: compute-cluster up did not start it`);
   }
   const pid = await withOperatorSession("drill", place, (conductor) => agentOf(host, conductor, runtime));
@@ -64,12 +64,12 @@ async function agentOf(host: string, conductor: HostSession, { processes }: Runt
   return holder?.connected && holder.machine === processes.machine ? holder.pid : null;
 }
 
-async function until({ runtime, patience }: OutagePlace, otherwise: string, holds: () => Promise<boolean>) {
+async function until({ runtime, timeoutMs }: OutagePlace, otherwise: string, holds: () => Promise<boolean>) {
   const { clock, timers } = runtime;
-  const deadline = clock.monotonic() + patience;
+  const deadline = clock.monotonic() + timeoutMs;
   while (!(await holds())) {
     if (clock.monotonic() > deadline) {
-      throw new Error(`${otherwise} within ${patience / 1000} s`);
+      throw new Error(`${otherwise} within ${timeoutMs / 1000} s`);
     }
     await timers.sleep(PAUSE);
   }

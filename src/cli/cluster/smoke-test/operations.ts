@@ -1,5 +1,5 @@
 /** What a drill knows of the cloud that it drills. */
-export interface DrillPlaces {
+export interface SmokeTestResources {
   readonly image: string;
   /** The flavor of new servers. */
   readonly flavor: string;
@@ -8,14 +8,14 @@ export interface DrillPlaces {
 }
 
 /** One operation of the Compute API on one server, and what it should come to. */
-export interface DrillOperation {
+export interface SmokeTestOperation {
   readonly name: string;
   /**
    * Body of `POST /servers/{id}/action`; `create` and `delete` are requests of their own, `abort` ends a live migration that
    * runs, and `evacuate` takes the server's host down before, and brings it back.
    */
   readonly action:
-    | ((places: DrillPlaces) => Readonly<Record<string, unknown>>)
+    | ((places: SmokeTestResources) => Readonly<Record<string, unknown>>)
     | "create"
     | "delete"
     | "abort"
@@ -30,11 +30,11 @@ export interface DrillOperation {
   readonly moves?: true;
 }
 
-function on(name: string, value: unknown = null): DrillOperation["action"] {
+function on(name: string, value: unknown = null): SmokeTestOperation["action"] {
   return () => ({ [name]: value });
 }
 
-function active(name: string, action: DrillOperation["action"], status = "ACTIVE"): DrillOperation {
+function active(name: string, action: SmokeTestOperation["action"], status = "ACTIVE"): SmokeTestOperation {
   return {
     name,
     action,
@@ -43,13 +43,13 @@ function active(name: string, action: DrillOperation["action"], status = "ACTIVE
   };
 }
 
-const resize: DrillOperation["action"] = ({ largerFlavor }) => ({ resize: { flavorRef: largerFlavor } });
+const resize: SmokeTestOperation["action"] = ({ largerFlavor }) => ({ resize: { flavorRef: largerFlavor } });
 
 /** What asks for a live migration to any host. */
 export const LIVE = { "os-migrateLive": { host: null, block_migration: "auto" } };
 
 /** The operations, in an order in which each finds the server as it needs it. */
-export const DRILL_OPERATIONS: readonly DrillOperation[] = [
+export const SMOKE_TEST_OPERATIONS: readonly SmokeTestOperation[] = [
   { name: "create", action: "create", status: "ACTIVE", from: "" },
   active("reboot soft", on("reboot", { type: "SOFT" })),
   active("reboot hard", on("reboot", { type: "HARD" })),

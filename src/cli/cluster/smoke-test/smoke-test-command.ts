@@ -9,18 +9,18 @@ import { type Column, renderTable } from "../../ui/table.js";
 import { createTerminal } from "../../ui/terminal.js";
 import { callsText, driverCalls, isTraced } from "./driver-calls.js";
 import { failHost } from "./host-outage.js";
-import { DRILL_OPERATIONS, type DrillPlaces } from "./operations.js";
-import { Drill } from "./smoke-test.js";
-import type { DrillResult } from "./smoke-test-result.js";
+import { SMOKE_TEST_OPERATIONS, type SmokeTestResources } from "./operations.js";
+import { SmokeTest } from "./smoke-test.js";
+import type { SmokeTestResult } from "./smoke-test-result.js";
 
-interface DrillCommandOptions {
+interface SmokeTestCommandOptions {
   readonly stateDir: string;
   readonly only?: readonly string[];
   readonly patience: string;
   readonly json?: true;
 }
 
-export function drillCommand(): Command {
+export function smokeTestCommand(): Command {
   return new Command("drill")
     .summary("run every operation of the Compute API, and show what each made the driver do")
     .description(
@@ -29,26 +29,26 @@ export function drillCommand(): Command {
         "For an evacuation the agent of a host that `up` has started stands still, and is crashed afterwards.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
-    .option("--only <operations>", `some of: ${DRILL_OPERATIONS.map(({ name }) => name).join(", ")}`, names)
+    .option("--only <operations>", `some of: ${SMOKE_TEST_OPERATIONS.map(({ name }) => name).join(", ")}`, names)
     .option("--patience <seconds>", "that one operation may take", "60")
     .option("--json", "the same as JSON")
     .addHelpText(
       "after",
       "\nExit codes: 0 nothing failed (unsupported operations are no failure); 1 an operation failed, no server could be created, or something could not be deleted.",
     )
-    .action(async (options: DrillCommandOptions) => {
-      process.exitCode = await drill(options);
+    .action(async (options: SmokeTestCommandOptions) => {
+      process.exitCode = await runSmokeTest(options);
     });
 }
 
 const names = (text: string): readonly string[] => text.split(",").map((name) => name.trim());
 
-async function drill(options: DrillCommandOptions): Promise<number> {
+async function runSmokeTest(options: SmokeTestCommandOptions): Promise<number> {
   const terminal = createTerminal();
-  const known = new Set(DRILL_OPERATIONS.map(({ name }) => name));
+  const known = new Set(SMOKE_TEST_OPERATIONS.map(({ name }) => name));
   const unknown = options.only?.find((name) => !known.has(name));
-  const patience = Number(options.patience) * 1000;
-  if (unknown !== undefined || !(patience > 0)) {
+  const timeoutMs = Number(options.patience) * 1000;
+  if (unknown !== undefined || !(timeoutMs > 0)) {
     terminal.complain(
       unknown === undefined
         ? `compute-cluster: found --patience ${options.patience}, expected a number of seconds`
@@ -62,19 +62,19 @@ async function drill(options: DrillCommandOptions): Promise<number> {
     const directory = stateDir(options.stateDir, process.cwd());
     const agents = directory.agents;
     const session = await openCloudSession(runtime.files, runtime.http, directory);
-    const run = new Drill({
+    const run = new SmokeTest({
       session,
       clock: runtime.clock,
       timers: runtime.timers,
       places: await placesOf(session),
       hosts: await hostsUp(session),
       ...(options.only === undefined ? {} : { only: options.only }),
-      patience,
+      timeoutMs,
       signal,
-      failHost: (host) => failHost(host, { runtime, directory, session, patience }),
+      failHost: (host) => failHost(host, { runtime, directory, session, timeoutMs }),
       callsSince: async (server, since) => callsText(await driverCalls(runtime.files, agents, server, since)),
     });
-    const progress = (result: DrillResult) => {
+    const progress = (result: SmokeTestResult) => {
       if (options.json !== true && terminal.interactive) {
         terminal.print(`${result.operation}: ${result.verdict}`);
       }
@@ -91,7 +91,7 @@ async function drill(options: DrillCommandOptions): Promise<number> {
     for (const leftover of run.leftovers) {
       terminal.complain(`compute-cluster drill: not deleted: ${leftover}; delete it with OpenStack's client`);
     }
-    const failed = results.some(({ verdict }) => verdict === "failed") || run.leftovers.length > 0;
+    const failed = results.some(({ verdict: outcome }) => outcome === "failed") || run.leftovers.length > 0;
     if (failed && options.json !== true) {
       terminal.complain(`What the agents say of it: ${directory.logs}/*.log`);
     }
@@ -106,7 +106,7 @@ async function drill(options: DrillCommandOptions): Promise<number> {
   }
 }
 
-const COLUMNS: readonly Column<DrillResult>[] = [
+const COLUMNS: readonly Column<SmokeTestResult>[] = [
   { title: "Operation", value: (row) => row.operation },
   { title: "Calls of the driver", value: (row) => row.calls || "-", wraps: true },
   { title: "ms", value: (row) => String(row.milliseconds), align: "right" },
@@ -132,7 +132,7 @@ interface FlavorView {
 }
 
 /** An active image that is no snapshot of a server, and the two smallest flavors with CPUs that it fits. */
-async function placesOf(session: CloudSession): Promise<DrillPlaces> {
+async function placesOf(session: CloudSession): Promise<SmokeTestResources> {
   const { images } = (await session.request("image", "GET", "/v2/images?status=active", "2.0")) as {
     images: readonly ImageView[];
   };

@@ -1,12 +1,12 @@
 /** Whether an operation did what it should. */
-export interface DrillVerdict {
+export interface SmokeTestOutcome {
   readonly verdict: "ok" | "unsupported" | "failed" | "skipped";
   /** Why it is not ok. */
   readonly reason: string;
 }
 
 /** What one operation came to. */
-export interface DrillResult extends DrillVerdict {
+export interface SmokeTestResult extends SmokeTestOutcome {
   readonly operation: string;
   readonly milliseconds: number;
   readonly calls: string;

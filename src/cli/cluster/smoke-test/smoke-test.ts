@@ -2,21 +2,21 @@ import type { CloudSession } from "../../../control-plane/local/cloud-session.js
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Timers } from "../../../runtime/timers.js";
-import { abortIfRunning, verdictOfAbort } from "./abort.js";
+import { abortIfRunning, evaluateAbort } from "./abort.js";
 import { NoOutage } from "./host-outage.js";
-import { DRILL_OPERATIONS, type DrillOperation, type DrillPlaces, LIVE } from "./operations.js";
-import type { DrillResult, DrillVerdict } from "./smoke-test-result.js";
+import { LIVE, SMOKE_TEST_OPERATIONS, type SmokeTestOperation, type SmokeTestResources } from "./operations.js";
+import type { SmokeTestOutcome, SmokeTestResult } from "./smoke-test-result.js";
 
-export interface DrillOptions {
+export interface SmokeTestOptions {
   readonly session: CloudSession;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly places: DrillPlaces;
+  readonly places: SmokeTestResources;
   readonly hosts: number;
   /** The operations to try, with those that bring a server to where they begin. */
   readonly only?: readonly string[];
   /** Milliseconds that one operation may take. */
-  readonly patience: number;
+  readonly timeoutMs: number;
   /** Ends the drill early, with its server deleted. */
   readonly signal?: AbortSignal;
   /** Takes a host down; what it returns brings it back. @throws {NoOutage} */
@@ -40,16 +40,16 @@ const VERSION = "2.79";
 const PAUSE = 50;
 
 /** Operations of the Compute API, one after the other, each on a server in the state that it needs. */
-export class Drill {
-  readonly #options: DrillOptions;
+export class SmokeTest {
+  readonly #options: SmokeTestOptions;
   #server: Server | undefined;
   /** Operations that did not reach their end, and why: none is tried again. */
-  readonly #broken = new Map<string, DrillVerdict>();
+  readonly #broken = new Map<string, SmokeTestOutcome>();
   readonly #reported = new Set<string>();
   readonly #leftovers: string[] = [];
   #made = 0;
 
-  constructor(options: DrillOptions) {
+  constructor(options: SmokeTestOptions) {
     this.#options = options;
   }
 
@@ -59,11 +59,11 @@ export class Drill {
   }
 
   /** @param onResult is called with each operation as it ends. */
-  async run(onResult: (result: DrillResult) => void): Promise<readonly DrillResult[]> {
-    const results: DrillResult[] = [];
+  async run(onResult: (result: SmokeTestResult) => void): Promise<readonly SmokeTestResult[]> {
+    const results: SmokeTestResult[] = [];
     const { only } = this.#options;
     try {
-      for (const operation of DRILL_OPERATIONS) {
+      for (const operation of SMOKE_TEST_OPERATIONS) {
         if (only !== undefined && !only.includes(operation.name)) {
           continue;
         }
@@ -80,11 +80,11 @@ export class Drill {
     return results;
   }
 
-  async #try(operation: DrillOperation): Promise<DrillResult> {
+  async #try(operation: SmokeTestOperation): Promise<SmokeTestResult> {
     const { clock, hosts, callsSince } = this.#options;
-    const withoutTrying = (verdict: DrillVerdict): DrillResult => ({
+    const withoutTrying = (outcome: SmokeTestOutcome): SmokeTestResult => ({
       operation: operation.name,
-      ...verdict,
+      ...outcome,
       milliseconds: 0,
       calls: "",
     });
@@ -98,34 +98,34 @@ export class Drill {
     this.#reported.add(operation.name);
     const since = clock.now();
     const started = clock.monotonic();
-    const { verdict, reason } = await this.#attempt(operation);
-    if (verdict === "failed" || verdict === "unsupported") {
-      this.#broken.set(operation.name, { verdict, reason });
+    const { verdict: outcome, reason } = await this.#attempt(operation);
+    if (outcome === "failed" || outcome === "unsupported") {
+      this.#broken.set(operation.name, { verdict: outcome, reason });
     }
     const milliseconds = Math.round(clock.monotonic() - started);
     const id = this.#server?.id ?? "";
     const calls = id === "" ? "" : await callsSince(id, since);
-    if (operation.action === "delete" && verdict === "ok") {
+    if (operation.action === "delete" && outcome === "ok") {
       this.#server = undefined;
       await this.#discardImages(id);
     }
     // A driver without live migration is never asked: each host is passed over.
     const moves = operation.moves === true || operation.action === "abort";
-    const passedOver = verdict === "failed" && moves && calls === "" && /No valid host/.test(reason);
-    const judged: DrillVerdict = passedOver
+    const passedOver = outcome === "failed" && moves && calls === "" && /No valid host/.test(reason);
+    const finalOutcome: SmokeTestOutcome = passedOver
       ? {
           verdict: "unsupported",
           reason: `${reason} No call of the driver is recorded: it may lack methods of this move`,
         }
-      : { verdict, reason };
-    return { operation: operation.name, ...judged, milliseconds, calls };
+      : { verdict: outcome, reason };
+    return { operation: operation.name, ...finalOutcome, milliseconds, calls };
   }
 
   /**
    * Brings a server to this status: the existing one, or a new one by the operations that lead there.
    * @returns null, or why no server has the status; a failure of an operation that has no result of its own is the result's
    */
-  async #reach(status: string): Promise<DrillVerdict | null> {
+  async #reach(status: string): Promise<SmokeTestOutcome | null> {
     const idle = this.#server?.["OS-EXT-STS:task_state"] === null;
     if (idle && this.#server?.status === status) {
       return null;
@@ -145,13 +145,13 @@ export class Drill {
     if (broken === undefined) {
       return null;
     }
-    const { verdict, reason } = this.#broken.get(broken.name) ?? {};
-    return verdict === "failed" && !this.#reported.has(broken.name)
-      ? { verdict, reason: `no server came to ${status}: ${broken.name} failed: ${reason}` }
+    const { verdict: outcome, reason } = this.#broken.get(broken.name) ?? {};
+    return outcome === "failed" && !this.#reported.has(broken.name)
+      ? { verdict: outcome, reason: `no server came to ${status}: ${broken.name} failed: ${reason}` }
       : { verdict: "skipped", reason: `no server came to ${status}` };
   }
 
-  async #attempt(operation: DrillOperation): Promise<DrillVerdict> {
+  async #attempt(operation: SmokeTestOperation): Promise<SmokeTestOutcome> {
     try {
       const before = this.#server?.[HOST] ?? null;
       const failed = operation.action === "evacuate" ? await this.#options.failHost(before ?? "") : async () => {};
@@ -169,7 +169,7 @@ export class Drill {
     }
   }
 
-  async #ask({ action }: DrillOperation): Promise<void> {
+  async #ask({ action }: SmokeTestOperation): Promise<void> {
     const { session, places } = this.#options;
     if (action === "create") {
       this.#made += 1;
@@ -202,8 +202,8 @@ export class Drill {
 
   /** Waits until the live migration runs, and asks for its end; one that ends before that is left to itself. */
   async #abort(id: string): Promise<void> {
-    const { session, clock, patience } = this.#options;
-    const deadline = clock.monotonic() + patience;
+    const { session, clock, timeoutMs } = this.#options;
+    const deadline = clock.monotonic() + timeoutMs;
     while (!(await abortIfRunning(session, id)) && clock.monotonic() < deadline) {
       if ((await this.#show(id))["OS-EXT-STS:task_state"] === null) {
         return;
@@ -213,9 +213,9 @@ export class Drill {
   }
 
   /** Waits until nothing is under way, and judges. */
-  async #settled({ action, status, moves }: DrillOperation, before: string | null): Promise<DrillVerdict> {
-    const { clock, patience, signal } = this.#options;
-    const deadline = clock.monotonic() + patience;
+  async #settled({ action, status, moves }: SmokeTestOperation, before: string | null): Promise<SmokeTestOutcome> {
+    const { clock, timeoutMs, signal } = this.#options;
+    const deadline = clock.monotonic() + timeoutMs;
     const id = this.#server?.id ?? "";
     for (;;) {
       const server = await this.#find(id);
@@ -231,15 +231,15 @@ export class Drill {
         const there = server.status === status && (moves !== true || server[HOST] !== before);
         const aborts = action === "abort" && there;
         if (aborts) {
-          const failed = failure === null ? null : verdictOf(failure);
-          const verdict = await verdictOfAbort(this.#options.session, id, failed);
-          if (verdict) {
-            return verdict;
+          const failed = failure === null ? null : toOutcome(failure);
+          const outcome = await evaluateAbort(this.#options.session, id, failed);
+          if (outcome) {
+            return outcome;
           }
         } else if (failure === null && there) {
           return { verdict: "ok", reason: "" };
         } else if (failure !== null || server.status === "ERROR") {
-          return verdictOf(failure ?? (server.fault ? explainedFault(server.fault) : ""));
+          return toOutcome(failure ?? (server.fault ? explainedFault(server.fault) : ""));
         }
       }
       if (signal?.aborted && action !== "delete") {
@@ -249,7 +249,7 @@ export class Drill {
         const found = `${server.status}, task_state ${server["OS-EXT-STS:task_state"]}`;
         return {
           verdict: "failed",
-          reason: `expected ${status || "no server"} after ${patience / 1000} s, found ${found}`,
+          reason: `expected ${status || "no server"} after ${timeoutMs / 1000} s, found ${found}`,
         };
       }
       await this.#pause();
@@ -268,7 +268,7 @@ export class Drill {
     }
     const { session } = this.#options;
     const path = `/servers/${id}/os-instance-actions/${newest.request_id}`;
-    const shown = (await session.request("compute", "GET", path, "2.84")) as {
+    const response = (await session.request("compute", "GET", path, "2.84")) as {
       readonly instanceAction: {
         readonly events?: readonly {
           readonly result: string;
@@ -277,7 +277,7 @@ export class Drill {
         }[];
       };
     };
-    const event = shown.instanceAction.events?.find(({ result }) => result === "Error");
+    const event = response.instanceAction.events?.find(({ result }) => result === "Error");
     return event?.details ?? event?.traceback ?? "the action failed";
   }
 
@@ -301,19 +301,19 @@ export class Drill {
   }
 
   async #show(id: string): Promise<Server> {
-    const shown = await this.#options.session.request("compute", "GET", `/servers/${id}`, VERSION);
-    return (shown as { readonly server: Server }).server;
+    const response = await this.#options.session.request("compute", "GET", `/servers/${id}`, VERSION);
+    return (response as { readonly server: Server }).server;
   }
 
   /** Deletes the drill's server, and images that were created of it. */
   async #discard(): Promise<void> {
     const id = this.#server?.id;
-    const operation = DRILL_OPERATIONS.find(({ action }) => action === "delete");
+    const operation = SMOKE_TEST_OPERATIONS.find(({ action }) => action === "delete");
     if (id === undefined || operation === undefined) {
       return;
     }
-    const { verdict, reason } = await this.#attempt(operation);
-    if (verdict !== "ok" && (await this.#find(id).catch(() => this.#server)) !== undefined) {
+    const { verdict: outcome, reason } = await this.#attempt(operation);
+    if (outcome !== "ok" && (await this.#find(id).catch(() => this.#server)) !== undefined) {
       this.#leftovers.push(`server ${id}: ${reason}`);
     }
     this.#server = undefined;
@@ -343,15 +343,15 @@ interface InstanceAction {
 }
 
 /** The operations that lead a new server to a status. */
-function pathTo(status: string): readonly DrillOperation[] {
-  const path: DrillOperation[] = [];
-  for (let wanted = status; wanted !== ""; ) {
-    const before = DRILL_OPERATIONS.find((each) => each.status === wanted);
+function pathTo(status: string): readonly SmokeTestOperation[] {
+  const path: SmokeTestOperation[] = [];
+  for (let target = status; target !== ""; ) {
+    const before = SMOKE_TEST_OPERATIONS.find((each) => each.status === target);
     if (before === undefined) {
       return [];
     }
     path.unshift(before);
-    wanted = before.from;
+    target = before.from;
   }
   return path;
 }
@@ -359,7 +359,7 @@ function pathTo(status: string): readonly DrillOperation[] {
 /** What is said of a driver that lacks a method or a capability. */
 const UNSUPPORTED = /NotImplemented|has no \w+: use a driver|cannot take evacuated instances/;
 
-function verdictOf(reason: string): DrillVerdict {
+function toOutcome(reason: string): SmokeTestOutcome {
   const [line = ""] = reason.trim().split("\n");
   return { verdict: UNSUPPORTED.test(reason) ? "unsupported" : "failed", reason: line };
 }

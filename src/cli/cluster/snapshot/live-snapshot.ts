@@ -2,12 +2,12 @@ import type { HostRow } from "../../../conductor-client/methods/hosts.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { readClusterInfo, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { savedHosts } from "../../../control-plane/snapshot/saved-hosts.js";
-import { refuseForeignDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
+import { assertSupportedDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { withOperatorSession } from "../operator-session.js";
 import { whilePaused } from "./paused.js";
-import { snapshotFacts } from "./snapshot-metadata.js";
+import { readSnapshotMetadata } from "./snapshot-metadata.js";
 
 /** Hosts of other processes that are asked about at a time. */
 const AT_A_TIME = 64;
@@ -25,15 +25,15 @@ export async function saveRunning(
     const all = await session.call("list_hosts", { host: null });
     return { hosts: all, pids: await pidsHere(all, session, runtime.processes.machine) };
   });
-  const facts = await snapshotFacts(directory, runtime);
-  refuseForeignDrivers(facts.drivers);
+  const metadata = await readSnapshotMetadata(directory, runtime);
+  assertSupportedDrivers(metadata.drivers);
   const snapshots = new Snapshots(directory, runtime.files);
   const controlPlane = (await readClusterInfo(runtime.files, directory))?.pid;
   await whilePaused(
     controlPlane === undefined ? pids : [...pids, controlPlane],
     { directory, runtime },
     (check, found) => {
-      snapshots.save(name, { ...facts, hosts: savedHosts(hosts, found) }, { check });
+      snapshots.save(name, { ...metadata, hosts: savedHosts(hosts, found) }, { check });
     },
   );
 }

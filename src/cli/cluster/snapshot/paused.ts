@@ -1,10 +1,10 @@
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
-import { SnapshotRefused } from "../../../control-plane/snapshot/snapshot-error.js";
+import { SnapshotRejectedError } from "../../../control-plane/snapshot/snapshot-error.js";
 import type { SeenProcess } from "../../../runtime/programs.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 
 /** Milliseconds that a cluster may stand: far less than a lease lives. */
-const MOST = 1_000;
+const MAX_PAUSE_MS = 1_000;
 /** What is left of them has to do for going on. */
 const USED = 800;
 /** Milliseconds in which a process that was told to stand does. */
@@ -15,7 +15,7 @@ const STANDS = 5;
  * another program lets them go on then, and ends with this.
  * @param pids agents first: what they have not said yet nobody may have heard
  * A process that is suspended already stays so.
- * @param work is given what it calls now and then, and at its end, and the processes that there are, by pid @throws {SnapshotRefused} it took too long
+ * @param work is given what it calls now and then, and at its end, and the processes that there are, by pid @throws {SnapshotRejectedError} it took too long
  */
 export async function whilePaused(
   pids: readonly number[],
@@ -26,23 +26,23 @@ export async function whilePaused(
   const { programs, clock, timers } = runtime;
   const found = new Map<number, SeenProcess>();
   for (const pid of new Set(pids)) {
-    const seen = await programs.look(pid);
-    if (seen !== undefined) {
-      found.set(pid, seen);
+    const observed = await programs.look(pid);
+    if (observed !== undefined) {
+      found.set(pid, observed);
     }
   }
   const processes = [...found.values()].filter(({ suspended }) => suspended !== true);
   const all = processes.map(({ pid }) => pid);
-  const script = `sleep ${MOST / 1000}; kill -CONT ${all.join(" ")}`;
+  const script = `sleep ${MAX_PAUSE_MS / 1000}; kill -CONT ${all.join(" ")}`;
   const other =
     all.length === 0
       ? undefined
       : await programs.start({ argv: ["/bin/sh", "-c", script], logFile: directory.log("snapshot") });
   const begin = clock.monotonic();
-  const refuseLate = (): void => {
+  const assertPauseWithinLimit = (): void => {
     const passed = clock.monotonic() - begin;
     if (all.length > 0 && passed > USED) {
-      throw new SnapshotRefused(
+      throw new SnapshotRejectedError(
         `the cluster would have had to stand for ${Math.round(passed)} ms, expected at most ${USED}: its state is too large to be saved while it runs; stop it with compute-cluster down, and save then`,
       );
     }
@@ -54,7 +54,7 @@ export async function whilePaused(
     if (processes.length > 0) {
       await timers.sleep(STANDS);
     }
-    work(refuseLate, found);
+    work(assertPauseWithinLimit, found);
   } finally {
     for (const process of processes.toReversed()) {
       await programs.signal(process, "SIGCONT");

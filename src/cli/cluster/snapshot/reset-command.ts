@@ -5,7 +5,7 @@ import { ExitCode } from "../../ui/exit-code.js";
 import { clusterState } from "../cluster-state.js";
 import { confirmLosses, lossesSince } from "../losses.js";
 import { placeText } from "../place.js";
-import { type RestoreFlags, restoreAndTell, run, START_HOSTS, tellDown } from "./snapshot-command.js";
+import { type RestoreFlags, reportDownHosts, restoreAndReport, run, START_HOSTS } from "./snapshot-command.js";
 import { putInPlace } from "./up-restore.js";
 
 export function resetCommand(): Command {
@@ -22,8 +22,8 @@ export function resetCommand(): Command {
       "agree to the loss of servers and hosts, and go on while agents run that the cluster has not started",
     )
     .option("--start-hosts", START_HOSTS)
-    .action(({ stateDir: given, yes, startHosts }: { readonly stateDir: string } & RestoreFlags) =>
-      run(given, async (place) => {
+    .action(({ stateDir: stateDirOption, yes, startHosts }: { readonly stateDir: string } & RestoreFlags) =>
+      run(stateDirOption, async (place) => {
         const { directory, runtime, snapshots, terminal } = place;
         const snapshot = snapshots.read(null);
         const flags = { yes: yes === true, startHosts: startHosts === true };
@@ -33,11 +33,11 @@ export function resetCommand(): Command {
           return end;
         }
         if ((await clusterState(directory.root, runtime)).state === "running") {
-          return restoreAndTell({ snapshot, name: null, what: "the state after the start" }, place, flags);
+          return restoreAndReport({ snapshot, name: null, what: "the state after the start" }, place, flags);
         }
         await putInPlace({ snapshot, directory, startHosts: flags.startHosts });
-        terminal.print(`reset; "compute-cluster up${placeText(given)}" goes on from there`);
-        tellDown(snapshot, place, flags.startHosts);
+        terminal.print(`reset; "compute-cluster up${placeText(stateDirOption)}" goes on from there`);
+        reportDownHosts(snapshot, place, flags.startHosts);
         return ExitCode.ok;
       }),
     );

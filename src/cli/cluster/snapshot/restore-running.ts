@@ -2,8 +2,8 @@ import type { HostProcess } from "../../../conductor-client/methods/hosts.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { readClusterInfo, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { type DownHosts, type DownState, downHosts } from "../../../control-plane/snapshot/saved-hosts.js";
-import { SnapshotRefused } from "../../../control-plane/snapshot/snapshot-error.js";
-import type { SnapshotFacts } from "../../../control-plane/snapshot/snapshot-file.js";
+import { SnapshotRejectedError } from "../../../control-plane/snapshot/snapshot-error.js";
+import type { SnapshotMetadata } from "../../../control-plane/snapshot/snapshot-file.js";
 import { foldHosts } from "../../../records/host-range.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import type { Terminal } from "../../ui/terminal.js";
@@ -14,7 +14,7 @@ import { noHeartbeatText, untilReadyBySession } from "../until-ready.js";
 const TRY_EVERY = 25;
 /** The same between two looks whether all hosts serve again, and until nobody looks any more. */
 const LOOK_EVERY = 50;
-const PATIENCE = 120_000;
+const RESTORE_TIMEOUT_MS = 120_000;
 /** The same between two looks whether its processes are there. */
 const LOST_EVERY = 250;
 
@@ -28,7 +28,7 @@ interface RestorePlace {
   /** Null: nobody reads what is said of the wait. */
   readonly terminal: Pick<Terminal, "complain"> | null;
   /** What the snapshot says. */
-  readonly facts: Pick<SnapshotFacts, "hosts">;
+  readonly metadata: Pick<SnapshotMetadata, "hosts">;
   /** Agents that the cluster did not start are left to find out by themselves. */
   readonly yes: boolean;
   /** Hosts are started, too, that were down when the state was saved. */
@@ -38,29 +38,29 @@ interface RestorePlace {
 /**
  * Has a cluster that runs go on from a saved state, and waits until it does.
  * @param name null: the state after its start
- * @returns hosts that do not serve, with the reasons @throws {SnapshotRefused}
+ * @returns hosts that do not serve, with the reasons @throws {SnapshotRejectedError}
  */
 export async function restoreRunning(
   name: string | null,
-  { directory, runtime, terminal, facts, yes, startHosts }: RestorePlace,
+  { directory, runtime, terminal, metadata, yes, startHosts }: RestorePlace,
 ): Promise<readonly string[]> {
   const controlPlane = (await readClusterInfo(runtime.files, directory))?.pid ?? 0;
-  const place = { runtime, directory, again: { every: TRY_EVERY, patience: PATIENCE } };
+  const place = { runtime, directory, again: { every: TRY_EVERY, timeoutMs: RESTORE_TIMEOUT_MS } };
   return withOperatorSession("snapshot-restore", place, async (session) => {
     if (!yes) {
-      await refuseStrangers(session);
+      await assertNoForeignAgents(session);
     }
     const over = new AbortController();
     const { signal } = over;
     try {
-      const asked = session.call("restore_cluster", {
+      const restoreRequest = session.call("restore_cluster", {
         snapshot: name,
         ...(startHosts ? { startHosts } : {}),
       });
       const ended = "the cluster was stopped before it had begun to restore; its state is what it was";
-      const { pid } = await Promise.race([asked, untilGone(controlPlane, ended, runtime, signal)]);
+      const { pid } = await Promise.race([restoreRequest, untilGone(controlPlane, ended, runtime, signal)]);
       const lost = `the cluster has not come back: ${directory.logs} has its logs; compute-cluster up goes on from the restored state`;
-      const down = startHosts ? new Map<string, DownState>() : downHosts(facts.hosts);
+      const down = startHosts ? new Map<string, DownState>() : downHosts(metadata.hosts);
       const ready = untilServed(session, down, runtime, terminal);
       return await Promise.race([ready, untilGone(pid, lost, runtime, signal)]);
     } finally {
@@ -84,9 +84,9 @@ async function untilServed(
   const begin = clock.monotonic();
   for (;;) {
     // What was asked of the control plane that ends, the next one answers.
-    const all = await session.call("list_hosts", { host: null }, { timeout: PATIENCE });
+    const all = await session.call("list_hosts", { host: null }, { timeout: RESTORE_TIMEOUT_MS });
     const rows = all.filter(({ process }) => process !== "elsewhere");
-    if (!rows.some(({ state }) => UNDER_WAY.includes(state)) || clock.monotonic() - begin > PATIENCE) {
+    if (!rows.some(({ state }) => UNDER_WAY.includes(state)) || clock.monotonic() - begin > RESTORE_TIMEOUT_MS) {
       const serving = rows.filter(({ state }) => state === "serving").map(({ host }) => host);
       const silent = await untilReadyBySession(serving, session, runtime, terminal);
       return [
@@ -113,13 +113,13 @@ async function untilGone(
   throw new Error(reason);
 }
 
-/** @throws {SnapshotRefused} agents that `up` has not started would go on from a state that is gone */
-async function refuseStrangers(session: HostSession): Promise<void> {
+/** @throws {SnapshotRejectedError} agents that `up` has not started would go on from a state that is gone */
+async function assertNoForeignAgents(session: HostSession): Promise<void> {
   const rows = await session.call("list_hosts", { host: null });
-  const strangers = rows.filter(({ process, state }) => process === "elsewhere" && state === "serving");
-  if (strangers.length > 0) {
-    throw new SnapshotRefused(
-      `this cluster has not started the agents of ${foldHosts(strangers.map(({ host }) => host))}: they would go on with what they know of the ` +
+  const foreignHosts = rows.filter(({ process, state }) => process === "elsewhere" && state === "serving");
+  if (foreignHosts.length > 0) {
+    throw new SnapshotRejectedError(
+      `this cluster has not started the agents of ${foldHosts(foreignHosts.map(({ host }) => host))}: they would go on with what they know of the ` +
         "state that goes; stop them first, or agree to it with --yes, and start them again afterwards",
     );
   }

@@ -10,7 +10,7 @@ import {
 } from "../../../control-plane/snapshot/saved-hosts.js";
 import type { Snapshot } from "../../../control-plane/snapshot/snapshot-file.js";
 import type { ListedSnapshot } from "../../../control-plane/snapshot/snapshots.js";
-import { refuseForeignDrivers, refuseOtherDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
+import { assertSameDrivers, assertSupportedDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import { ownStore } from "../../../control-plane/store/open-store.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
@@ -24,7 +24,7 @@ import { confirmLosses, lossesSince } from "../losses.js";
 import { placeText } from "../place.js";
 import { saveRunning } from "./live-snapshot.js";
 import { restoreRunning } from "./restore-running.js";
-import { snapshotFacts } from "./snapshot-metadata.js";
+import { readSnapshotMetadata } from "./snapshot-metadata.js";
 import { putInPlace } from "./up-restore.js";
 
 /** What each of the commands has. */
@@ -34,7 +34,7 @@ export interface SnapshotPlace {
   readonly snapshots: Snapshots;
   readonly terminal: Terminal;
   /** As it was given. */
-  readonly given: string;
+  readonly stateDirOption: string;
 }
 
 export function snapshotCommand(): Command {
@@ -51,8 +51,8 @@ export function snapshotCommand(): Command {
       .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR);
   add("save <name>", "save the state as it is now; a cluster that runs stands for that, for a second at most")
     .option("--yes", "agree to the loss of a snapshot that has the name")
-    .action((name: string, { stateDir: given, yes }: StateDirFlag & YesFlag) =>
-      run(given, (place) => save(name, place, yes === true)),
+    .action((name: string, { stateDir: stateDirOption, yes }: StateDirFlag & YesFlag) =>
+      run(stateDirOption, (place) => save(name, place, yes === true)),
     );
   destructive(
     add("restore <name>", "go back to a saved state; a cluster that runs starts again with it, at the same address"),
@@ -62,29 +62,30 @@ export function snapshotCommand(): Command {
       "agree to the loss of servers and hosts, and go on while agents run that the cluster has not started",
     )
     .option("--start-hosts", START_HOSTS)
-    .action((name: string, { stateDir: given, yes, startHosts }: StateDirFlag & RestoreFlags) =>
-      run(given, (place) => restore(name, place, { yes: yes === true, startHosts: startHosts === true })),
+    .action((name: string, { stateDir: stateDirOption, yes, startHosts }: StateDirFlag & RestoreFlags) =>
+      run(stateDirOption, (place) => restore(name, place, { yes: yes === true, startHosts: startHosts === true })),
     );
   add("list", "the snapshots of the cluster")
     .option("--json", "as JSON")
-    .action(({ stateDir: given, json }: StateDirFlag & { readonly json?: true }) =>
-      run(given, (place) => list(place, json === true)),
+    .action(({ stateDir: stateDirOption, json }: StateDirFlag & { readonly json?: true }) =>
+      run(stateDirOption, (place) => list(place, json === true)),
     );
   add("show <name>", "the hosts of a snapshot, and in which states it brings them back")
     .option("--json", "as JSON")
-    .action((name: string, { stateDir: given, json }: StateDirFlag & { readonly json?: true }) =>
-      run(given, (place) => show(name, place, json === true)),
+    .action((name: string, { stateDir: stateDirOption, json }: StateDirFlag & { readonly json?: true }) =>
+      run(stateDirOption, (place) => show(name, place, json === true)),
     );
-  destructive(add("delete <name>", "delete a snapshot")).action((name: string, { stateDir: given }: StateDirFlag) =>
-    run(given, async ({ snapshots, terminal }) => {
-      await snapshots.delete(name);
-      terminal.print(`${name}: deleted`);
-      return ExitCode.ok;
-    }),
+  destructive(add("delete <name>", "delete a snapshot")).action(
+    (name: string, { stateDir: stateDirOption }: StateDirFlag) =>
+      run(stateDirOption, async ({ snapshots, terminal }) => {
+        await snapshots.delete(name);
+        terminal.print(`${name}: deleted`);
+        return ExitCode.ok;
+      }),
   );
   add("export <name> <file>", "write a snapshot to a file, for another cluster").action(
-    (name: string, file: string, { stateDir: given }: StateDirFlag) =>
-      run(given, async ({ snapshots, terminal }) => {
+    (name: string, file: string, { stateDir: stateDirOption }: StateDirFlag) =>
+      run(stateDirOption, async ({ snapshots, terminal }) => {
         snapshots.export(name, resolve(file));
         terminal.print(`${name}: written to ${file}; it has passwords, and is for you alone (mode 0600)`);
         return ExitCode.ok;
@@ -95,8 +96,8 @@ export function snapshotCommand(): Command {
     "take a snapshot from a file; its paths become this cluster's when it is restored, and its tokens end",
   )
     .option("--yes", "agree to the loss of a snapshot that has the name")
-    .action((file: string, name: string, { stateDir: given, yes }: StateDirFlag & YesFlag) =>
-      run(given, async ({ snapshots, terminal, given: place }) => {
+    .action((file: string, name: string, { stateDir: stateDirOption, yes }: StateDirFlag & YesFlag) =>
+      run(stateDirOption, async ({ snapshots, terminal, stateDirOption: place }) => {
         const end = await confirmOverwrite(name, yes === true, "import", { snapshots, terminal });
         if (end !== undefined) {
           return end;
@@ -140,13 +141,13 @@ async function confirmOverwrite(
 }
 
 /** Runs a command with the cluster of a state directory. @returns, by the exit code, what `work` returns */
-export async function run(given: string, work: (place: SnapshotPlace) => Promise<number>): Promise<void> {
+export async function run(stateDirOption: string, work: (place: SnapshotPlace) => Promise<number>): Promise<void> {
   const runtime = createNodeRuntime({ logger: quietLogger });
   try {
-    const directory = stateDir(given, process.cwd());
+    const directory = stateDir(stateDirOption, process.cwd());
     await finishInterruptedRestore(directory, runtime.files);
     const snapshots = new Snapshots(directory, runtime.files);
-    process.exitCode = await work({ directory, runtime, snapshots, terminal: createTerminal(), given });
+    process.exitCode = await work({ directory, runtime, snapshots, terminal: createTerminal(), stateDirOption });
   } finally {
     await runtime.http.close();
   }
@@ -162,14 +163,14 @@ async function save(name: string, place: SnapshotPlace, yes: boolean): Promise<n
     await saveRunning(name, { directory, runtime });
   } else {
     const down = await readDownHosts(directory, runtime.files);
-    const facts = {
-      ...(await snapshotFacts(directory, runtime)),
+    const metadata = {
+      ...(await readSnapshotMetadata(directory, runtime)),
       ...(down.size > 0 && { hosts: savedDownHosts(down) }),
     };
-    refuseForeignDrivers(facts.drivers);
+    assertSupportedDrivers(metadata.drivers);
     const release = await ownStore(directory.database, runtime.files);
     try {
-      snapshots.save(name, facts);
+      snapshots.save(name, metadata);
     } finally {
       release();
     }
@@ -183,7 +184,7 @@ async function restore(
   place: SnapshotPlace,
   flags: { readonly yes: boolean; readonly startHosts: boolean },
 ): Promise<number> {
-  const { directory, runtime, snapshots, terminal, given } = place;
+  const { directory, runtime, snapshots, terminal, stateDirOption } = place;
   const snapshot = snapshots.read(name);
   const losses = await lossesSince(snapshot, directory, runtime);
   const end = await confirmLosses(
@@ -194,12 +195,12 @@ async function restore(
     return end;
   }
   if ((await clusterState(directory.root, runtime)).state === "running") {
-    return restoreAndTell({ snapshot, name, what: name }, place, flags);
+    return restoreAndReport({ snapshot, name, what: name }, place, flags);
   }
-  refuseOtherDrivers(snapshot, (await snapshotFacts(directory, runtime)).drivers);
+  assertSameDrivers(snapshot, (await readSnapshotMetadata(directory, runtime)).drivers);
   await putInPlace({ snapshot, directory, startHosts: flags.startHosts });
-  terminal.print(`${name}: restored; "compute-cluster up${placeText(given)}" goes on from there`);
-  tellDown(snapshot, place, flags.startHosts);
+  terminal.print(`${name}: restored; "compute-cluster up${placeText(stateDirOption)}" goes on from there`);
+  reportDownHosts(snapshot, place, flags.startHosts);
   return ExitCode.ok;
 }
 
@@ -207,7 +208,7 @@ async function restore(
  * Has the cluster, which runs, go on from a saved state, and says what came of it.
  * @param saved `name` null: the state after the start; `what`: for a user @returns the exit code
  */
-export async function restoreAndTell(
+export async function restoreAndReport(
   saved: { readonly snapshot: Snapshot; readonly name: string | null; readonly what: string },
   place: SnapshotPlace,
   flags: { readonly yes: boolean; readonly startHosts: boolean },
@@ -217,11 +218,11 @@ export async function restoreAndTell(
     directory,
     runtime,
     terminal,
-    facts: saved.snapshot.facts,
+    metadata: saved.snapshot.metadata,
     ...flags,
   });
   terminal.print(`${saved.what}: restored`);
-  tellDown(saved.snapshot, place, flags.startHosts);
+  reportDownHosts(saved.snapshot, place, flags.startHosts);
   for (const text of missing) {
     terminal.complain(`compute-cluster: ${text}`);
   }
@@ -229,8 +230,12 @@ export async function restoreAndTell(
 }
 
 /** Says which hosts are left down with a restored state. */
-export function tellDown({ facts }: Snapshot, { terminal, given }: SnapshotPlace, startHosts: boolean): void {
-  for (const line of startHosts ? [] : downHostsText(facts.hosts, placeText(given))) {
+export function reportDownHosts(
+  { metadata }: Snapshot,
+  { terminal, stateDirOption }: SnapshotPlace,
+  startHosts: boolean,
+): void {
+  for (const line of startHosts ? [] : downHostsText(metadata.hosts, placeText(stateDirOption))) {
     terminal.print(line);
   }
 }
@@ -251,10 +256,10 @@ async function list({ snapshots, terminal }: SnapshotPlace, json: boolean): Prom
 }
 
 async function show(name: string, { snapshots, terminal }: SnapshotPlace, json: boolean): Promise<number> {
-  const { facts, bytes } = snapshots.read(name);
-  const { savedAt, program, drivers, hosts: states = {} } = facts;
+  const { metadata, bytes } = snapshots.read(name);
+  const { savedAt, program, drivers, hosts: states = {} } = metadata;
   const names = [...new Set([...Object.keys(drivers), ...Object.keys(states)])];
-  const hosts = names.toSorted(new Intl.Collator("en", { numeric: true }).compare).map((host): ShownHost => {
+  const hosts = names.toSorted(new Intl.Collator("en", { numeric: true }).compare).map((host): SnapshotHostRow => {
     const { state = null, forcedDown = null } = states[host] ?? {};
     return { host, driver: drivers[host] ?? null, state, forcedDown };
   });
@@ -269,14 +274,14 @@ async function show(name: string, { snapshots, terminal }: SnapshotPlace, json: 
 }
 
 /** A host of a snapshot; null: the snapshot does not say. */
-interface ShownHost {
+interface SnapshotHostRow {
   readonly host: string;
   readonly driver: string | null;
   readonly state: string | null;
   readonly forcedDown: boolean | null;
 }
 
-const HOST_COLUMNS: readonly Column<ShownHost>[] = [
+const HOST_COLUMNS: readonly Column<SnapshotHostRow>[] = [
   { title: "Host", value: ({ host }) => host },
   { title: "Driver", value: ({ driver }) => driver ?? "-" },
   { title: "State", value: ({ state, forcedDown }) => `${state ?? "-"}${forcedDown === true ? ", forced down" : ""}` },

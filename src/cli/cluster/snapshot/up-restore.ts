@@ -1,14 +1,14 @@
 import { readClusterInfo, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { restoreSnapshot } from "../../../control-plane/snapshot/restore.js";
 import type { Snapshot } from "../../../control-plane/snapshot/snapshot-file.js";
-import { refuseOtherDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
+import { assertSameDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import { ownStore } from "../../../control-plane/store/open-store.js";
 import { nodeClock } from "../../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { saveRunning } from "./live-snapshot.js";
-import { snapshotFacts } from "./snapshot-metadata.js";
+import { readSnapshotMetadata } from "./snapshot-metadata.js";
 
 /** What `up` puts in the place of the state that it has, once everything has stopped. */
 export interface StateToRestore {
@@ -27,7 +27,7 @@ export async function stateToRestore(
   const runtime = createNodeRuntime({ logger: quietLogger });
   try {
     const snapshot = new Snapshots(directory, runtime.files).read(name);
-    refuseOtherDrivers(snapshot, (await snapshotFacts(directory, runtime)).drivers);
+    assertSameDrivers(snapshot, (await readSnapshotMetadata(directory, runtime)).drivers);
     return { snapshot, directory, startHosts };
   } finally {
     await runtime.http.close();

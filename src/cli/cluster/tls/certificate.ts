@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 
 /** What a person wants to know of a certificate. */
-export interface CertificateFacts {
+export interface CertificateAttributes {
   /** `CN=…`, or whatever its subject says. */
   readonly subject: string;
   /** Names and addresses that it is for. */
@@ -32,7 +32,7 @@ function blocks(pem: string): readonly { readonly kind: string; readonly text: s
   return [...pem.matchAll(PEM_BLOCK)].map(([text, kind = ""]) => ({ kind, text: `${text}\n` }));
 }
 
-export function factsOf(certificate: X509Certificate): CertificateFacts {
+export function toCertificateAttributes(certificate: X509Certificate): CertificateAttributes {
   return {
     subject: certificate.subject.replaceAll("\n", ", "),
     names: namesOf(certificate),

@@ -1,13 +1,13 @@
 import { isIP } from "node:net";
-import { type CertificateFacts, day } from "./certificate.js";
+import { type CertificateAttributes, day } from "./certificate.js";
 
 /** What `compute-cluster tls` shows. Times are in milliseconds since the epoch. */
 export interface TlsReport {
   /** Now; false: it was there. */
   readonly made: boolean;
-  readonly certificate: CertificateFacts & { readonly file: string };
+  readonly certificate: CertificateAttributes & { readonly file: string };
   /** Null: the system's authorities. */
-  readonly authority: (CertificateFacts & { readonly file: string }) | null;
+  readonly authority: (CertificateAttributes & { readonly file: string }) | null;
   /** Below 0: it has expired. */
   readonly daysLeft: number;
   /** The state directory. */
@@ -43,6 +43,6 @@ export function renderTls({ made, certificate, authority, daysLeft, directory }:
 }
 
 /** In two lines, for a terminal of 80 columns. */
-function fingerprint({ fingerprint: text }: CertificateFacts): readonly string[] {
+function fingerprint({ fingerprint: text }: CertificateAttributes): readonly string[] {
   return [`  SHA-256    ${text.slice(0, 48)}`, `             ${text.slice(48)}`];
 }

@@ -9,7 +9,7 @@ import { nodeClock } from "../../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { nodeRandom } from "../../../runtime/node/node-random.js";
 import { createTerminal } from "../../ui/terminal.js";
-import { certificatesIn, day, factsOf } from "./certificate.js";
+import { certificatesIn, day, toCertificateAttributes } from "./certificate.js";
 import { makeAuthority, makeServerCertificate } from "./make-certificates.js";
 import { ownAddresses } from "./own-addresses.js";
 import { renderTls, type TlsReport } from "./render-tls.js";
@@ -93,10 +93,10 @@ function days(text: string): number {
  */
 export async function certificate(options: TlsCommandOptions, files: Files, directory: StateDir): Promise<TlsReport> {
   const tls = new TlsFiles(files, directory);
-  const isAsked = options.renew === true || options.renewCa === true;
+  const isRenewal = options.renew === true || options.renewCa === true;
   // What cannot be used is in nobody's way.
   const before = await tls.server().catch((error: unknown) => {
-    if (isAsked) {
+    if (isRenewal) {
       return undefined;
     }
     throw error;
@@ -104,7 +104,7 @@ export async function certificate(options: TlsCommandOptions, files: Files, dire
   if (options.cert === undefined && (options.key !== undefined || options.ca !== undefined)) {
     throw new TlsUnusable("--key and --ca belong to a certificate of your own: give it with --cert");
   }
-  if (before !== undefined && !isAsked) {
+  if (before !== undefined && !isRenewal) {
     if (options.cert !== undefined || options.days !== undefined || options.name.length + options.address.length > 0) {
       throw new TlsUnusable(`${directory.tls.server} is there already; --renew replaces it`);
     }
@@ -126,9 +126,14 @@ async function makeCertificate(
   const now = nodeClock().now();
   const from = now - BACKDATED;
   const authority = (options.renewCa ? undefined : await livingAuthority(tls, now)) ?? (await newAuthority(tls, now));
-  const given = [...options.name, ...options.address];
-  const known = before === undefined ? [] : factsOf(before.certificate).names;
-  const names = given.length > 0 ? given : known.length > 0 ? known : [hostname().toLowerCase(), ...ownAddresses()];
+  const requestedNames = [...options.name, ...options.address];
+  const known = before === undefined ? [] : toCertificateAttributes(before.certificate).names;
+  const names =
+    requestedNames.length > 0
+      ? requestedNames
+      : known.length > 0
+        ? known
+        : [hostname().toLowerCase(), ...ownAddresses()];
   const until = now + (options.days ?? DEFAULT_DAYS) * DAY;
   const server = await makeServerCertificate(authority, [...new Set(names)], { from, until });
   await tls.keepServer(server, authority.cert);
@@ -137,7 +142,9 @@ async function makeCertificate(
 
 async function livingAuthority(tls: TlsFiles, now: number): Promise<Identity | undefined> {
   const authority = await tls.authority();
-  return authority !== undefined && factsOf(authority.certificate).until > now + DAY ? authority : undefined;
+  return authority !== undefined && toCertificateAttributes(authority.certificate).until > now + DAY
+    ? authority
+    : undefined;
 }
 
 async function newAuthority(tls: TlsFiles, now: number) {
@@ -160,7 +167,7 @@ async function takeCertificate(
   const certs = await files.read(path);
   const keys = options.key === undefined ? certs : await files.read(resolve(options.key));
   const server = identityIn(options.key === undefined ? path : `${path} with ${options.key}`, certs, keys);
-  const { names, until } = factsOf(server.certificate);
+  const { names, until } = toCertificateAttributes(server.certificate);
   if (until < nodeClock().now()) {
     throw new TlsUnusable(`${path} has expired on ${day(until)}; give one that is valid`);
   }
@@ -171,14 +178,14 @@ async function takeCertificate(
   }
   const ca = options.ca === undefined ? null : await files.read(resolve(options.ca));
   if (ca !== null) {
-    refuseStranger(path, server, resolve(options.ca ?? ""), ca);
+    assertTrustedByCa(path, server, resolve(options.ca ?? ""), ca);
   }
   await tls.keepServer(server, ca);
   return server;
 }
 
 /** @throws {TlsUnusable} clients that trust this authority would not trust the certificate. */
-function refuseStranger(path: string, server: Identity, caPath: string, ca: string): void {
+function assertTrustedByCa(path: string, server: Identity, caPath: string, ca: string): void {
   const chain = certificatesIn(server.cert);
   let authorities: typeof chain;
   try {
@@ -202,12 +209,12 @@ function refuseStranger(path: string, server: Identity, caPath: string, ca: stri
 async function report(tls: TlsFiles, server: Identity, directory: StateDir, made: boolean): Promise<TlsReport> {
   const ca = await tls.ca();
   const [authority] = ca === undefined ? [] : certificatesIn(ca);
-  const facts = factsOf(server.certificate);
+  const attributes = toCertificateAttributes(server.certificate);
   return {
     made,
-    certificate: { ...facts, file: directory.tls.server },
-    authority: authority === undefined ? null : { ...factsOf(authority), file: directory.tls.ca },
-    daysLeft: Math.floor((facts.until - nodeClock().now()) / DAY),
+    certificate: { ...attributes, file: directory.tls.server },
+    authority: authority === undefined ? null : { ...toCertificateAttributes(authority), file: directory.tls.ca },
+    daysLeft: Math.floor((attributes.until - nodeClock().now()) / DAY),
     directory: directory.root,
   };
 }

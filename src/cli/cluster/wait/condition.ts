@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { SERVER_STATUSES } from "../../../control-plane/compute/servers/server-status.js";
-import { MOST_HOSTS } from "../../../records/host-range.js";
+import { MAX_HOSTS } from "../../../records/host-range.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 
 /** What `compute-cluster wait --for` waits for. */
@@ -19,7 +19,7 @@ function conditionIn(text: string): Condition {
     return { kind: "settled" };
   }
   const [, digits] = /^hosts=(\d{1,6})$/.exec(text) ?? [];
-  if (digits !== undefined && Number(digits) >= 1 && Number(digits) <= MOST_HOSTS) {
+  if (digits !== undefined && Number(digits) >= 1 && Number(digits) <= MAX_HOSTS) {
     return { kind: "hosts", count: Number(digits) };
   }
   // A name may have colons of its own.
@@ -28,7 +28,7 @@ function conditionIn(text: string): Condition {
     assertStatus(status.toUpperCase());
     return { kind: "server", server, status: status.toUpperCase() };
   }
-  throw new InvalidArgumentError(`expected hosts=N (1 to ${MOST_HOSTS}), settled, or server=NAME:STATUS.`);
+  throw new InvalidArgumentError(`expected hosts=N (1 to ${MAX_HOSTS}), settled, or server=NAME:STATUS.`);
 }
 
 /** @throws {InvalidArgumentError} no server ever has the status */

@@ -12,14 +12,14 @@ export class WaitsInVain extends Error {
 }
 
 /** What the two sides of a cluster are asked by. */
-export interface Asked {
+export interface ConditionClients {
   readonly session: HostSession;
   /** Only servers are asked for with it. */
   readonly cloud: () => Promise<CloudSession>;
 }
 
 /** @throws {WaitsInVain} */
-export async function judge(condition: Condition, { session, cloud }: Asked): Promise<Missing> {
+export async function checkCondition(condition: Condition, { session, cloud }: ConditionClients): Promise<Missing> {
   switch (condition.kind) {
     case "hosts":
       return hostsMissing(condition.count, session);

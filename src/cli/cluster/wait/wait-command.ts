@@ -11,7 +11,7 @@ import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { withOperatorSession } from "../operator-session.js";
 import { placeText } from "../place.js";
 import { type Condition, parseCondition } from "./condition.js";
-import { judge, WaitsInVain } from "./evaluate-condition.js";
+import { checkCondition, WaitsInVain } from "./evaluate-condition.js";
 
 interface WaitOptions {
   readonly stateDir: string;
@@ -49,14 +49,15 @@ function seconds(text: string): number {
   return value;
 }
 
-async function wait({ stateDir: given, for: asked, timeout }: WaitOptions): Promise<number> {
+async function wait({ stateDir: stateDirOption, for: requestedConditions, timeout }: WaitOptions): Promise<number> {
   const terminal = createTerminal();
   const interrupt = interruptSignal();
   const runtime = createNodeRuntime({ logger: quietLogger });
-  const directory = stateDir(given, process.cwd());
-  const conditions: readonly Condition[] = asked.length === 0 ? [{ kind: "settled" }] : asked;
-  const place: Place = { directory, runtime, given, cloud: undefined };
-  let isTold = terminal.interactive;
+  const directory = stateDir(stateDirOption, process.cwd());
+  const conditions: readonly Condition[] =
+    requestedConditions.length === 0 ? [{ kind: "settled" }] : requestedConditions;
+  const place: Place = { directory, runtime, stateDirOption, cloud: undefined };
+  let isReported = terminal.interactive;
   const until = runtime.clock.monotonic() + timeout * 1000;
   try {
     for (;;) {
@@ -70,9 +71,9 @@ async function wait({ stateDir: given, for: asked, timeout }: WaitOptions): Prom
         return left.code;
       }
       show(left.text, terminal);
-      if (!isTold && left.code === ExitCode.unreachable) {
+      if (!isReported && left.code === ExitCode.unreachable) {
         terminal.complain(`compute-cluster: waits for the cluster: ${left.text}`);
-        isTold = true;
+        isReported = true;
       }
       await runtime.timers.sleep(LOOK_EVERY);
     }
@@ -99,7 +100,7 @@ interface Place {
   readonly directory: StateDir;
   readonly runtime: Runtime;
   /** The state directory, as it was given. */
-  readonly given: string;
+  readonly stateDirOption: string;
   /** The session of the looks before, whose token still serves. */
   cloud: Promise<CloudSession> | undefined;
 }
@@ -116,11 +117,11 @@ async function look(
         place.cloud ??= openCloudSession(files, http, place.directory);
         return place.cloud;
       };
-      const asked = { session, cloud };
-      return Promise.all(conditions.map((condition) => judge(condition, asked)));
+      const clients = { session, cloud };
+      return Promise.all(conditions.map((condition) => checkCondition(condition, clients)));
     });
-    const texts = missing.filter((text) => text !== undefined);
-    return texts.length === 0 ? undefined : { text: texts.join("; "), code: ExitCode.failure };
+    const messages = missing.filter((text) => text !== undefined);
+    return messages.length === 0 ? undefined : { text: messages.join("; "), code: ExitCode.failure };
   } catch (error) {
     place.cloud = undefined;
     if (error instanceof WaitsInVain || !(error instanceof Error)) {
@@ -129,7 +130,7 @@ async function look(
     // It may be about to start.
     const text =
       error instanceof NoLocalCloud
-        ? `nothing was started there yet; "compute-cluster up${placeText(place.given)}" does that`
+        ? `nothing was started there yet; "compute-cluster up${placeText(place.stateDirOption)}" does that`
         : error.message;
     return { text, code: exitCodeOf(error) };
   }

@@ -17,7 +17,7 @@ export class Causes {
   }
 
   /** Notes the cause of a rule's failure. @returns why the rule is not another failure; null: it is. */
-  seen(cause: Cause, code: string): string | null {
+  recordFailure(cause: Cause, code: string): string | null {
     const key = `${cause.method}: ${withoutNames(cause.text)}`;
     const before = this.#rules.get(key);
     if (before !== undefined) {

@@ -5,7 +5,7 @@ import { ExitCode } from "../../ui/exit-code.js";
 import { interruptSignal } from "../../ui/interrupt-signal.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { lineOf, printedOf, RunningLine } from "./check-lines.js";
-import { IsolatedCheck, Refused } from "./isolated-check.js";
+import { CheckRejectedError, IsolatedCheck } from "./isolated-check.js";
 import type { CheckCommandOptions } from "./messages.js";
 
 /** Prints a line for each rule as it is shown, then the sum. */
@@ -41,22 +41,22 @@ export async function checkCommand(driver: string, options: CheckCommandOptions)
         terminal.complain(`compute-agent: swept what was left: ${found.join(", ")}`);
       },
     });
-    const { opened, results } = await check.run(rules);
+    const { driverInfo, results } = await check.run(rules);
     running.clear();
     if (interrupt.aborted) {
       terminal.complain("compute-agent: interrupted; the rules that are not listed were not tried");
       return ExitCode.failure;
     }
-    const report: DriverReport = { driver: opened.driver, apiVersion: opened.apiVersion, results };
+    const report: DriverReport = { driver: driverInfo.driver, apiVersion: driverInfo.apiVersion, results };
     if (quiet) {
       terminal.print(JSON.stringify(report, null, 2));
     } else {
-      printSum(report, opened, terminal);
+      printSum(report, driverInfo, terminal);
     }
     return countOf(report, "failed") === 0 ? ExitCode.ok : ExitCode.failure;
   } catch (error) {
     running.clear();
-    if (!(error instanceof Refused)) {
+    if (!(error instanceof CheckRejectedError)) {
       throw error;
     }
     terminal.complain(`compute-agent: ${error.message}`);
@@ -73,8 +73,8 @@ function printSum(
   for (const line of unreachedLines(report)) {
     terminal.print(line);
   }
-  const verdict = countOf(report, "failed") === 0 ? green("keeps the contract") : red("breaks the contract");
-  terminal.print(`\n${report.driver} ${verdict}: ${summaryOf(report)}`);
+  const conclusion = countOf(report, "failed") === 0 ? green("keeps the contract") : red("breaks the contract");
+  terminal.print(`\n${report.driver} ${conclusion}: ${summaryOf(report)}`);
   if (!canary) {
     terminal.print(
       "Whether guests keep their data was not looked at: neither the driver's module nor --with has a check with a canary.",
@@ -87,14 +87,16 @@ function printSum(
 
 /** One line for each cause: how many rules it kept from being shown. */
 function unreachedLines({ results }: DriverReport): readonly string[] {
-  const unreached = results.filter(({ verdict }) => verdict === "unreached").map(({ message = "" }) => message);
+  const unreached = results
+    .filter(({ verdict: outcome }) => outcome === "unreached")
+    .map(({ message = "" }) => message);
   return [...new Set(unreached)].map((cause) => {
     const count = unreached.filter((each) => each === cause).length;
     return `-       ${count === 1 ? "1 rule was" : `${count} rules were`} not reached: ${cause}`;
   });
 }
 
-/** @throws {Refused} naming the rules that there are. */
+/** @throws {CheckRejectedError} naming the rules that there are. */
 function chosen(only: readonly string[] | undefined): readonly ContractCase[] {
   if (only === undefined) {
     return CONTRACT_CASES;
@@ -102,7 +104,7 @@ function chosen(only: readonly string[] | undefined): readonly ContractCase[] {
   const codes = CONTRACT_CASES.map(({ code }) => code);
   const unknown = only.filter((code) => !codes.includes(code));
   if (unknown.length > 0) {
-    throw new Refused(`there is no rule ${unknown.join(", ")}; there are ${codes.join(", ")}`);
+    throw new CheckRejectedError(`there is no rule ${unknown.join(", ")}; there are ${codes.join(", ")}`);
   }
   return CONTRACT_CASES.filter(({ code }) => only.includes(code));
 }

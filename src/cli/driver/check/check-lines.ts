@@ -14,18 +14,18 @@ const MARGIN = " ".repeat(8);
 
 /** What is shown of one rule. */
 export function lineOf(result: CaseResult, { colors, columns }: Terminal): string {
-  const { code, section, rule, verdict, message = "", milliseconds = 0 } = result;
+  const { code, section, rule, verdict: outcome, message = "", milliseconds = 0 } = result;
   const { green, red, dim, yellow } = colors;
-  const paint = { passed: green, failed: red, skipped: dim, waived: yellow, unreached: dim }[verdict];
-  const line = `${paint(WORDS[verdict].padEnd(7))} ${section.padEnd(4)} ${code}`;
+  const paint = { passed: green, failed: red, skipped: dim, waived: yellow, unreached: dim }[outcome];
+  const line = `${paint(WORDS[outcome].padEnd(7))} ${section.padEnd(4)} ${code}`;
   const time = dim(`${milliseconds} ms`);
-  if (verdict === "passed") {
+  if (outcome === "passed") {
     return `${line.padEnd(line.length + Math.max(0, 24 - code.length))} ${time}`;
   }
-  if (verdict === "failed") {
+  if (outcome === "failed") {
     return `${line} ${time}\n${indented("rule:  ", rule, columns)}\n${indented("found: ", message, columns)}`;
   }
-  const plain = WORDS[verdict].padEnd(7).length + 1 + section.padEnd(4).length + 1 + code.length + 2 + message.length;
+  const plain = WORDS[outcome].padEnd(7).length + 1 + section.padEnd(4).length + 1 + code.length + 2 + message.length;
   return plain <= columns ? `${line}: ${message}` : `${line}:\n${indented("", message, columns)}`;
 }
 
@@ -46,12 +46,12 @@ function indented(label: string, text: string, columns: number): string {
 /** The rule that is being shown, on the last line of a terminal; it goes when there is its result. */
 export class RunningLine {
   readonly #terminal: Terminal;
-  readonly #shown: boolean;
+  readonly #isVisible: boolean;
   #code = "";
 
-  constructor(terminal: Terminal, shown: boolean) {
+  constructor(terminal: Terminal, isVisible: boolean) {
     this.#terminal = terminal;
-    this.#shown = shown;
+    this.#isVisible = isVisible;
   }
 
   show(code: string): void {
@@ -68,7 +68,7 @@ export class RunningLine {
   }
 
   #redraw(text: string | null): void {
-    if (this.#shown) {
+    if (this.#isVisible) {
       this.#terminal.write(`\r\u001b[K${text === null ? "" : `...     ${text}`.slice(0, this.#terminal.columns - 1)}`);
     }
   }

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { refuseUnknownWaivers, UnknownWaiver } from "../../../testing/check-driver.js";
+import { assertKnownWaivers, UnknownWaiver } from "../../../testing/check-driver.js";
 import type { CheckPlace, DriverCheckOptions } from "../../../testing/options.js";
 import { describe } from "../../../virt/driver-error.js";
 import { InvalidDriver } from "../../../virt/errors.js";
@@ -22,20 +22,24 @@ export class WrongSetup extends Error {
 }
 
 /** @throws {WrongSetup} before any rule is tried, instead of in each. */
-export async function openSetup(name: string, given: CheckCommandOptions): Promise<CheckedSetup> {
+export async function openSetup(name: string, commandOptions: CheckCommandOptions): Promise<CheckedSetup> {
   try {
     const { driver, check } = await loadDriver(name, { builtIns: BUILT_IN_DRIVERS, cwd: process.cwd() });
-    const described = given.with === undefined ? ownDescription(name, check) : await descriptionIn(given.with);
-    const config = (place: CheckPlace) => ({ ...described.config?.(place), ...camelCased(optionsAt(place, given)) });
+    const described =
+      commandOptions.with === undefined ? ownDescription(name, check) : await descriptionIn(commandOptions.with);
+    const config = (place: CheckPlace) => ({
+      ...described.config?.(place),
+      ...camelCased(optionsAt(place, commandOptions)),
+    });
     const options: DriverCheckOptions = {
       ...described,
-      time: given.virtualTime === true ? "virtual" : (described.time ?? "real"),
-      waive: { ...described.waive, ...Object.fromEntries(given.waive ?? []) },
+      time: commandOptions.virtualTime === true ? "virtual" : (described.time ?? "real"),
+      waive: { ...described.waive, ...Object.fromEntries(commandOptions.waive ?? []) },
       config,
     };
-    refuseUnknownWaivers(options);
-    refuseWrongOptions(driver, optionsAt({ host: "check-host-1", folder: "/driver-check" }, given));
-    return { driver, options, verbose: given.verbose === true };
+    assertKnownWaivers(options);
+    validateOptions(driver, optionsAt({ host: "check-host-1", folder: "/driver-check" }, commandOptions));
+    return { driver, options, verbose: commandOptions.verbose === true };
   } catch (error) {
     if (error instanceof UnknownWaiver || error instanceof InvalidConfiguration || error instanceof InvalidDriver) {
       throw new WrongSetup(error.message, { cause: error });
@@ -87,14 +91,14 @@ function descriptionOf(check: unknown, where: string): DriverCheckOptions {
 }
 
 /** @throws {InvalidConfiguration} */
-function refuseWrongOptions({ name, configSchema }: DriverDefinition, given: Readonly<Record<string, string>>): void {
+function validateOptions({ name, configSchema }: DriverDefinition, options: Readonly<Record<string, string>>): void {
   const known = Object.keys(configSchema?.options ?? {});
-  const unknown = Object.keys(given).find((option) => !known.includes(option));
+  const unknown = Object.keys(options).find((option) => !known.includes(option));
   if (unknown !== undefined) {
     const there = known.length === 0 ? "it has none" : `it has ${known.join(", ")}`;
     throw new InvalidConfiguration(`driver ${name} has no option ${unknown}; ${there}`);
   }
   if (configSchema) {
-    compileDriverConfig(configSchema, given);
+    compileDriverConfig(configSchema, options);
   }
 }

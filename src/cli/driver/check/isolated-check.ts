@@ -6,10 +6,10 @@ import type { ContractCase } from "../../../testing/contract-case.js";
 import type { CaseResult } from "../../../testing/report.js";
 import { Causes } from "./causes.js";
 import type { CheckCommandOptions, FromChild, KillMoment, Order } from "./messages.js";
-import { type Answer, type Ended, RuleProcess } from "./rule-process.js";
+import { type Ended, RuleProcess, type RuleReply } from "./rule-process.js";
 
 /** Milliseconds that a rule has to clean up after Ctrl-C. */
-const PATIENCE = 5_000;
+const CLEANUP_TIMEOUT_MS = 5_000;
 
 export interface IsolatedCheckOptions {
   readonly driver: string;
@@ -21,11 +21,11 @@ export interface IsolatedCheckOptions {
   readonly onSwept: (found: readonly string[]) => void;
 }
 
-type Opened = Extract<FromChild, { readonly is: "opened" }>;
+type DriverInfo = Extract<FromChild, { readonly is: "opened" }>;
 type Outcome = Pick<CaseResult, "verdict" | "message">;
 
 /** The driver is not there, or the arguments do not go with it. */
-export class Refused extends Error {
+export class CheckRejectedError extends Error {
   override readonly name = "Refused";
 }
 
@@ -38,17 +38,17 @@ export class IsolatedCheck {
   readonly #started = new Set<RuleProcess>();
   #process: RuleProcess | null = null;
   /** Starts while the one before it is being killed. */
-  #spare: RuleProcess | null = null;
+  #preparedProcess: RuleProcess | null = null;
   #printed: readonly string[] = [];
 
   constructor(settings: IsolatedCheckOptions) {
     this.#settings = settings;
   }
 
-  /** @throws {Refused} */
+  /** @throws {CheckRejectedError} */
   async run(
     rules: readonly ContractCase[],
-  ): Promise<{ readonly opened: Opened; readonly results: readonly CaseResult[] }> {
+  ): Promise<{ readonly driverInfo: DriverInfo; readonly results: readonly CaseResult[] }> {
     const { signal, onBegin, onResult } = this.#settings;
     const killAll = () => [...this.#started].forEach((each) => void each.killNow());
     process.on("exit", killAll);
@@ -56,12 +56,12 @@ export class IsolatedCheck {
     signal.addEventListener("abort", stop);
     const results: CaseResult[] = [];
     try {
-      const opened = await this.#open();
+      const driverInfo = await this.#open();
       for (const each of rules) {
         onBegin(each.code);
         const began = performance.now();
         this.#printed = [];
-        const outcome = await this.#show(each, opened.kills);
+        const outcome = await this.#show(each, driverInfo.kills);
         if (signal.aborted) {
           break;
         }
@@ -71,7 +71,7 @@ export class IsolatedCheck {
         results.push(result);
         onResult(result, this.#printed);
       }
-      return { opened, results };
+      return { driverInfo, results };
     } finally {
       signal.removeEventListener("abort", stop);
       await Promise.all([...this.#started].map((each) => each.kill()));
@@ -81,15 +81,15 @@ export class IsolatedCheck {
   }
 
   /** The first process tells whether there is a driver to check at all. */
-  async #open(): Promise<Opened> {
-    const opened = await this.#current().opened;
-    if (opened.is === "ended") {
-      throw new Refused(`${this.#settings.driver} cannot be loaded: ${sentence(opened, "its module")}`);
+  async #open(): Promise<DriverInfo> {
+    const ready = await this.#current().ready;
+    if (ready.is === "ended") {
+      throw new CheckRejectedError(`${this.#settings.driver} cannot be loaded: ${sentence(ready, "its module")}`);
     }
-    if (opened.is === "refused") {
-      throw new Refused(opened.message);
+    if (ready.is === "refused") {
+      throw new CheckRejectedError(ready.message);
     }
-    return opened;
+    return ready;
   }
 
   async #show(each: ContractCase, kills: boolean): Promise<Outcome> {
@@ -98,27 +98,27 @@ export class IsolatedCheck {
     }
     const folder = join(this.#folder, each.code);
     try {
-      const answer = await this.#ask({ do: "rule", code: each.code, folder, hung: this.#causes.hung });
-      const outcome = await this.#outcomeOf(each, folder, answer);
-      if (outcome.verdict !== "passed" || each.killed === undefined || !kills || answer.is !== "done") {
+      const reply = await this.#ask({ do: "rule", code: each.code, folder, hung: this.#causes.hung });
+      const outcome = await this.#outcomeOf(each, folder, reply);
+      if (outcome.verdict !== "passed" || each.killed === undefined || !kills || reply.is !== "done") {
         return outcome;
       }
-      return (await this.#killedOutcome(each, folder, answer.attempt.doorCalls)) ?? outcome;
+      return (await this.#killedOutcome(each, folder, reply.attempt.adapterCalls)) ?? outcome;
     } finally {
       await this.#files.remove(folder);
     }
   }
 
   /** Kills the driver's process in its work, and lets the next one look. @returns null: all was well. */
-  async #killedOutcome(each: ContractCase, folder: string, doorCalls: number): Promise<Outcome | null> {
+  async #killedOutcome(each: ContractCase, folder: string, ioCalls: number): Promise<Outcome | null> {
     const moments: KillMoment[] =
-      each.killed?.method === undefined || doorCalls === 0
+      each.killed?.method === undefined || ioCalls === 0
         ? ["at its end"]
-        : [...new Set([Math.ceil(doorCalls / 2), doorCalls])].map((call) => ({ call }));
+        : [...new Set([Math.ceil(ioCalls / 2), ioCalls])].map((call) => ({ call }));
     for (const moment of moments) {
       const task = { code: each.code, folder, hung: this.#causes.hung };
       const dying = this.#ask({ do: "begin", ...task, kill: moment });
-      this.#spare ??= this.#start();
+      this.#preparedProcess ??= this.#start();
       const ended = await dying;
       if (ended.is !== "ended" || ended.begun === null || ended.by !== "exit" || ended.signal !== "SIGKILL") {
         const outcome = await this.#outcomeOf(each, folder, ended);
@@ -144,25 +144,25 @@ export class IsolatedCheck {
     return null;
   }
 
-  async #outcomeOf(each: ContractCase, folder: string, answer: Answer): Promise<Outcome> {
-    if (answer.is === "ended") {
-      return this.#afterEnd(each, folder, answer);
+  async #outcomeOf(each: ContractCase, folder: string, reply: RuleReply): Promise<Outcome> {
+    if (reply.is === "ended") {
+      return this.#afterEnd(each, folder, reply);
     }
-    if (answer.is === "cleared" || answer.unreached !== null) {
+    if (reply.is === "cleared" || reply.unreached !== null) {
       await this.#dismiss();
-      const message = answer.is === "done" && answer.unreached !== null ? this.#causes.becauseOf(answer.unreached) : "";
+      const message = reply.is === "done" && reply.unreached !== null ? this.#causes.becauseOf(reply.unreached) : "";
       return { verdict: "unreached", message };
     }
-    const { result, cause } = answer.attempt;
-    const { verdict, message } = result;
-    if (verdict === "failed") {
+    const { result, cause } = reply.attempt;
+    const { verdict: outcome, message } = result;
+    if (outcome === "failed") {
       await this.#dismiss();
-      const known = cause === null ? null : this.#causes.seen(cause, each.code);
+      const known = cause === null ? null : this.#causes.recordFailure(cause, each.code);
       if (known !== null) {
         return { verdict: "unreached", message: known };
       }
     }
-    return message === undefined ? { verdict } : { verdict, message };
+    return message === undefined ? { verdict: outcome } : { verdict: outcome, message };
   }
 
   /** The process is gone in the middle of a rule: its guests are looked for by another one. */
@@ -175,7 +175,7 @@ export class IsolatedCheck {
       this.#settings.onSwept(cleared.found);
     }
     const message = sentence(ended, "the check, or a hook of its description,");
-    const known = this.#causes.seen(
+    const known = this.#causes.recordFailure(
       { method: ended.method ?? "the check", text: `${ended.by} ${ended.how}` },
       each.code,
     );
@@ -185,18 +185,18 @@ export class IsolatedCheck {
     return known === null ? { verdict: "failed", message } : { verdict: "unreached", message: known };
   }
 
-  async #ask(order: Order): Promise<Answer> {
+  async #ask(order: Order): Promise<RuleReply> {
     const process = this.#current();
-    const opened = await process.opened;
-    const answer = opened.is === "ended" ? opened : await process.ask(order);
+    const ready = await process.ready;
+    const reply = ready.is === "ended" ? ready : await process.ask(order);
     this.#printed = [...this.#printed, ...process.printed];
-    return answer;
+    return reply;
   }
 
   #current(): RuleProcess {
     if (this.#process === null) {
-      this.#process = this.#spare ?? this.#start();
-      this.#spare = null;
+      this.#process = this.#preparedProcess ?? this.#start();
+      this.#preparedProcess = null;
     }
     return this.#process;
   }
@@ -217,7 +217,7 @@ export class IsolatedCheck {
   #stop(): void {
     const stopped = this.#process;
     stopped?.stop();
-    setTimeout(() => stopped?.killNow(), PATIENCE).unref();
+    setTimeout(() => stopped?.killNow(), CLEANUP_TIMEOUT_MS).unref();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Attempt } from "../../../testing/attempt.js";
-import type { LabMemory } from "../../../testing/harness-servers.js";
+import type { HarnessMemory } from "../../../testing/harness-servers.js";
 import type { WorkSubject } from "../../../testing/partly-done.js";
 import type { Pair } from "../pair.js";
 
@@ -28,11 +28,11 @@ export type Order =
   | (Task & { readonly do: "begin"; readonly kill: KillMoment })
   | (Task & {
       readonly do: "look";
-      readonly memory: LabMemory;
+      readonly memory: HarnessMemory;
       readonly subject: WorkSubject;
       readonly killed: string;
     })
-  | { readonly do: "clear"; readonly folder: string; readonly memory: LabMemory | null };
+  | { readonly do: "clear"; readonly folder: string; readonly memory: HarnessMemory | null };
 
 /** When a process is killed in its work: at a call of its doors, after a time, or at its end. */
 export type KillMoment = { readonly call: number } | { readonly after: number } | "at its end";
@@ -55,8 +55,8 @@ export type FromChild =
   | { readonly is: "refused"; readonly message: string }
   | { readonly is: "call"; readonly id: number; readonly method: string }
   | { readonly is: "back"; readonly id: number }
-  | { readonly is: "placed"; readonly memory: LabMemory }
-  | { readonly is: "begun"; readonly subject: WorkSubject; readonly memory: LabMemory }
+  | { readonly is: "placed"; readonly memory: HarnessMemory }
+  | { readonly is: "begun"; readonly subject: WorkSubject; readonly memory: HarnessMemory }
   | { readonly is: "done"; readonly attempt: Attempt; readonly unreached: string | null }
   | { readonly is: "cleared"; readonly found: readonly string[] }
   | { readonly is: "fatal"; readonly text: string };

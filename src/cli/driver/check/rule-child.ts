@@ -2,7 +2,7 @@ import { nodeTimers } from "../../../runtime/node/node-timers.js";
 import { type Attempt, attempt, beginKilled, clearAway, lookAfterKill } from "../../../testing/attempt.js";
 import { CONTRACT_CASES } from "../../../testing/cases/index.js";
 import type { ContractCase } from "../../../testing/contract-case.js";
-import type { LabWatch } from "../../../testing/driver-harness.js";
+import type { HarnessWatch } from "../../../testing/driver-harness.js";
 import { type CheckedSetup, openSetup, WrongSetup } from "./checked-setup.js";
 import type { FromChild, Order, ToChild } from "./messages.js";
 import { WatchedCalls } from "./watched-calls.js";
@@ -23,9 +23,9 @@ export async function checkRules(): Promise<number> {
         // What the test description sets up lives in this process, and would be killed with it.
         const kills = options.setUp === undefined;
         const canary = options.canary !== undefined;
-        tell({ is: "opened", driver: driver.name, apiVersion: driver.apiVersion, kills, canary });
+        send({ is: "opened", driver: driver.name, apiVersion: driver.apiVersion, kills, canary });
       } catch (error) {
-        tell({ is: "refused", message: error instanceof WrongSetup ? error.message : stackOf(error) });
+        send({ is: "refused", message: error instanceof WrongSetup ? error.message : stackOf(error) });
       }
     } else if (setup !== undefined) {
       stop = new AbortController();
@@ -51,20 +51,20 @@ class Worker {
   async do(order: Order): Promise<void> {
     const { driver, options, verbose } = this.#setup;
     const hung = order.do === "clear" ? [] : order.hung;
-    const calls = new WatchedCalls(tell, hung, (method) => this.#stop.abort(new NotReached(method)));
+    const calls = new WatchedCalls(send, hung, (method) => this.#stop.abort(new NotReached(method)));
     const definition = calls.definition(driver);
     const { signal } = this.#stop;
-    const watch: LabWatch = {
+    const watch: HarnessWatch = {
       over: calls.over,
       onClose: () => calls.close(),
-      onPlaced: (memory) => tell({ is: "placed", memory }),
+      onPlaced: (memory) => send({ is: "placed", memory }),
       ...(verbose ? { onLog: (host, level, text) => void process.stderr.write(`${host} ${level} ${text}\n`) } : {}),
       ...("memory" in order && order.memory !== null ? { memory: order.memory } : {}),
     };
     const around = { folder: order.folder, signal, watch };
     switch (order.do) {
       case "clear":
-        return void tell({ is: "cleared", found: await clearAway(definition, options, around) });
+        return void send({ is: "cleared", found: await clearAway(definition, options, around) });
       case "rule":
         return this.#done(await attempt(definition, ruleOf(order.code), options, around));
       case "look":
@@ -76,7 +76,7 @@ class Worker {
           call,
           strike: killed,
           begun: async (subject, memory) => {
-            await told({ is: "begun", subject, memory });
+            await sendAndFlush({ is: "begun", subject, memory });
             if (typeof kill === "object" && "after" in kill) {
               nodeTimers().after(kill.after, killed);
             }
@@ -89,7 +89,7 @@ class Worker {
 
   #done(result: Attempt): void {
     const { reason } = this.#stop.signal;
-    tell({ is: "done", attempt: result, unreached: reason instanceof NotReached ? reason.method : null });
+    send({ is: "done", attempt: result, unreached: reason instanceof NotReached ? reason.method : null });
   }
 }
 
@@ -112,12 +112,12 @@ function ruleOf(code: string): ContractCase {
   return found;
 }
 
-function tell(message: FromChild): void {
+function send(message: FromChild): void {
   process.send?.(message);
 }
 
 /** The parent has it, whatever becomes of this process. */
-function told(message: FromChild): Promise<void> {
+function sendAndFlush(message: FromChild): Promise<void> {
   return new Promise((resolve) => {
     process.send?.(message, undefined, undefined, () => resolve());
   });
@@ -129,7 +129,7 @@ function killed(): void {
 }
 
 function die(text: string): void {
-  void told({ is: "fatal", text }).then(killed);
+  void sendAndFlush({ is: "fatal", text }).then(killed);
 }
 
 function stackOf(error: unknown): string {

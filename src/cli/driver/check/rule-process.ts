@@ -1,18 +1,18 @@
 import type { ChildProcess } from "node:child_process";
 import { nodeTimers } from "../../../runtime/node/node-timers.js";
 import type { Attempt } from "../../../testing/attempt.js";
-import type { LabMemory } from "../../../testing/harness-servers.js";
+import type { HarnessMemory } from "../../../testing/harness-servers.js";
 import type { WorkSubject } from "../../../testing/partly-done.js";
 import { startRuleProgram } from "../rule-program.js";
 import type { CheckCommandOptions, FromChild, Order, ToChild } from "./messages.js";
 
 /** Lines that a process printed, which are kept for a rule that fails. */
-const KEPT_LINES = 20;
+const MAX_OUTPUT_LINES = 20;
 
 /** Milliseconds that a process may do nothing that concerns the driver, at the least: it starts slowly on a busy machine. */
 const IDLE = 30_000;
 
-type Opened = Extract<FromChild, { readonly is: "opened" | "refused" }>;
+type ReadyMessage = Extract<FromChild, { readonly is: "opened" | "refused" }>;
 
 /** Why a process is no more. */
 export interface Ended {
@@ -25,13 +25,13 @@ export interface Ended {
   readonly how: string;
   readonly signal: string | null;
   /** How far work came that was to be killed. */
-  readonly begun: { readonly subject: WorkSubject; readonly memory: LabMemory; readonly at: number } | null;
+  readonly begun: { readonly subject: WorkSubject; readonly memory: HarnessMemory; readonly at: number } | null;
   /** What the guests of the rule are known by. */
-  readonly memory: LabMemory | null;
+  readonly memory: HarnessMemory | null;
   readonly at: number;
 }
 
-export type Answer =
+export type RuleReply =
   | { readonly is: "done"; readonly attempt: Attempt; readonly unreached: string | null }
   | { readonly is: "cleared"; readonly found: readonly string[] }
   | Ended;
@@ -45,7 +45,7 @@ export interface RuleProcessOptions {
 
 /** A process that shows rules, and the clock on its calls. */
 export class RuleProcess {
-  readonly opened: Promise<Opened | Ended>;
+  readonly ready: Promise<ReadyMessage | Ended>;
   readonly #child: ChildProcess;
   readonly #limit: number;
   readonly #onCall: (method: string) => void;
@@ -55,18 +55,18 @@ export class RuleProcess {
   readonly #printed: string[] = [];
   readonly #gone: Promise<void>;
   #cancelIdle: () => void = () => {};
-  #answer: (answer: Answer) => void = () => {};
-  #opened: (opened: Opened | Ended) => void = () => {};
+  #resolveReply: (reply: RuleReply) => void = () => {};
+  #resolveReady: (message: ReadyMessage | Ended) => void = () => {};
   #begun: Ended["begun"] = null;
-  #memory: LabMemory | null = null;
+  #memory: HarnessMemory | null = null;
   #ending: Pick<Ended, "by" | "how" | "method"> | null = null;
   #ended: Ended | null = null;
 
   constructor({ driver, options, onCall }: RuleProcessOptions) {
     this.#limit = options.limit * 1000;
     this.#onCall = onCall;
-    this.opened = new Promise((resolve) => {
-      this.#opened = resolve;
+    this.ready = new Promise((resolve) => {
+      this.#resolveReady = resolve;
     });
     const child = startRuleProgram();
     this.#child = child;
@@ -78,7 +78,7 @@ export class RuleProcess {
           process.stderr.write(text);
         }
         this.#printed.push(...text.split("\n").filter((line) => line !== ""));
-        this.#printed.splice(0, this.#printed.length - KEPT_LINES);
+        this.#printed.splice(0, this.#printed.length - MAX_OUTPUT_LINES);
       });
     }
     // Not "close": what the driver started may hold the pipes open. The last messages come before "disconnect".
@@ -94,7 +94,7 @@ export class RuleProcess {
     return this.#printed;
   }
 
-  ask(order: Order): Promise<Answer> {
+  ask(order: Order): Promise<RuleReply> {
     this.#begun = null;
     this.#memory = null;
     this.#printed.length = 0;
@@ -102,9 +102,9 @@ export class RuleProcess {
       return Promise.resolve(this.#ended);
     }
     return new Promise((resolve) => {
-      this.#answer = (answer) => {
+      this.#resolveReply = (reply) => {
         this.#rest();
-        resolve(answer);
+        resolve(reply);
       };
       this.#send(order);
       this.#idle();
@@ -143,7 +143,7 @@ export class RuleProcess {
       case "opened":
       case "refused":
         this.#rest();
-        this.#opened(message);
+        this.#resolveReady(message);
         return;
       case "call": {
         this.#onCall(message.method);
@@ -166,7 +166,7 @@ export class RuleProcess {
         this.#ending = { by: "fatal", how: message.text, method: this.#underWay() };
         return;
       default:
-        this.#answer(message);
+        this.#resolveReply(message);
     }
   }
 
@@ -213,7 +213,7 @@ export class RuleProcess {
     // What it started may still hold the other ends.
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
-    this.#opened(this.#ended);
-    this.#answer(this.#ended);
+    this.#resolveReady(this.#ended);
+    this.#resolveReply(this.#ended);
   }
 }

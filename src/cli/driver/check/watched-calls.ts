@@ -3,15 +3,15 @@ import type { FromChild } from "./messages.js";
 
 /** Reports each call of an author's methods as it begins and ends, so that another process knows which one is under way. */
 export class WatchedCalls {
-  readonly #tell: (message: FromChild) => void;
+  readonly #report: (message: FromChild) => void;
   readonly #hung: ReadonlySet<string>;
   readonly #onHung: (method: string) => void;
   #closing = false;
   #calls = 0;
 
   /** @param onHung is called for a method of `hung`, which is then not called. */
-  constructor(tell: (message: FromChild) => void, hung: readonly string[], onHung: (method: string) => void) {
-    this.#tell = tell;
+  constructor(report: (message: FromChild) => void, hung: readonly string[], onHung: (method: string) => void) {
+    this.#report = report;
     this.#hung = new Set(hung);
     this.#onHung = onHung;
   }
@@ -43,8 +43,8 @@ export class WatchedCalls {
     }
     this.#calls += 1;
     const id = this.#calls;
-    const back = () => this.#tell({ is: "back", id });
-    this.#tell({ is: "call", id, method });
+    const back = () => this.#report({ is: "back", id });
+    this.#report({ is: "call", id, method });
     let outcome: T;
     try {
       outcome = work();

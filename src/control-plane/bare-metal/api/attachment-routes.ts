@@ -17,7 +17,7 @@ export function attachmentRoutes(parts: ApiParts): readonly IronicRoute[] {
       method: "GET",
       path: "/nodes/:node/vifs",
       from: 28,
-      answer: (call) => ({
+      handle: (call) => ({
         body: { vifs: ports.of(nodeOf(nodes, call).uuid).flatMap(({ vif }) => (vif === null ? [] : [{ id: vif }])) },
       }),
     },
@@ -25,7 +25,7 @@ export function attachmentRoutes(parts: ApiParts): readonly IronicRoute[] {
       method: "POST",
       path: "/nodes/:node/vifs",
       from: 28,
-      answer: async (call) => {
+      handle: async (call) => {
         await conductor.attachVif(nodeOf(nodes, call).uuid, vifOf(call.body));
         return { status: 204 };
       },
@@ -34,7 +34,7 @@ export function attachmentRoutes(parts: ApiParts): readonly IronicRoute[] {
       method: "DELETE",
       path: "/nodes/:node/vifs/:vif",
       from: 28,
-      answer: async (call) => {
+      handle: async (call) => {
         await conductor.detachVif(nodeOf(nodes, call).uuid, call.params.vif ?? "");
         return { status: 204 };
       },
@@ -43,7 +43,7 @@ export function attachmentRoutes(parts: ApiParts): readonly IronicRoute[] {
       method: "PUT",
       path: "/nodes/:node/management/inject_nmi",
       from: 29,
-      answer: async (call) => {
+      handle: async (call) => {
         await conductor.injectNmi(nodeOf(nodes, call).uuid);
         return { status: 204 };
       },
@@ -52,14 +52,14 @@ export function attachmentRoutes(parts: ApiParts): readonly IronicRoute[] {
       method: "GET",
       path: "/portgroups",
       from: 23,
-      answer: (call) => {
+      handle: (call) => {
         detailArgument(call);
         return none(parts, call.query, "portgroups");
       },
     },
-    { method: "GET", path: "/portgroups/detail", from: 23, answer: ({ query }) => none(parts, query, "portgroups") },
-    { method: "GET", path: "/volume/targets", from: 32, answer: ({ query }) => none(parts, query, "targets") },
-    { method: "GET", path: "/volume/connectors", from: 32, answer: ({ query }) => none(parts, query, "connectors") },
+    { method: "GET", path: "/portgroups/detail", from: 23, handle: ({ query }) => none(parts, query, "portgroups") },
+    { method: "GET", path: "/volume/targets", from: 32, handle: ({ query }) => none(parts, query, "targets") },
+    { method: "GET", path: "/volume/connectors", from: 32, handle: ({ query }) => none(parts, query, "connectors") },
   ];
 }
 
@@ -69,13 +69,13 @@ function traitRoutes({ nodes, conductor }: ApiParts): readonly IronicRoute[] {
       method: "GET",
       path: "/nodes/:node/traits",
       from: 37,
-      answer: (call) => ({ body: { traits: nodeOf(nodes, call).traits } }),
+      handle: (call) => ({ body: { traits: nodeOf(nodes, call).traits } }),
     },
     {
       method: "PUT",
       path: "/nodes/:node/traits",
       from: 37,
-      answer: async (call) => {
+      handle: async (call) => {
         const traits = traitsOf(call.body);
         await conductor.setTraits(nodeOf(nodes, call).uuid, () => [...new Set(traits)]);
         return { status: 204 };
@@ -85,7 +85,7 @@ function traitRoutes({ nodes, conductor }: ApiParts): readonly IronicRoute[] {
       method: "PUT",
       path: "/nodes/:node/traits/:trait",
       from: 37,
-      answer: async (call) => {
+      handle: async (call) => {
         const { trait = "" } = call.params;
         checkTrait(trait, "trait");
         await conductor.setTraits(nodeOf(nodes, call).uuid, (before) => [...new Set([...before, trait])]);
@@ -96,7 +96,7 @@ function traitRoutes({ nodes, conductor }: ApiParts): readonly IronicRoute[] {
       method: "DELETE",
       path: "/nodes/:node/traits",
       from: 37,
-      answer: async (call) => {
+      handle: async (call) => {
         await conductor.setTraits(nodeOf(nodes, call).uuid, () => []);
         return { status: 204 };
       },
@@ -105,7 +105,7 @@ function traitRoutes({ nodes, conductor }: ApiParts): readonly IronicRoute[] {
       method: "DELETE",
       path: "/nodes/:node/traits/:trait",
       from: 37,
-      answer: async (call) => {
+      handle: async (call) => {
         const { trait = "" } = call.params;
         const { uuid } = nodeOf(nodes, call);
         await conductor.setTraits(uuid, (before) => {
@@ -158,12 +158,12 @@ function vifOf(body: unknown): string {
   throw new IronicError(400, "Schema error for vif: 'id' is a required property");
 }
 
-function askedNode({ nodes }: ApiParts, query: Query): IronicNode | undefined {
+function findRequestedNode({ nodes }: ApiParts, query: Query): IronicNode | undefined {
   const ident = query.get("node") ?? query.get("node_uuid");
   return ident === undefined ? undefined : nodeOf(nodes, { params: { node: ident }, minor: 82 });
 }
 
 function none(parts: ApiParts, query: Query, name: string) {
-  askedNode(parts, query);
+  findRequestedNode(parts, query);
   return { body: { [name]: [] } };
 }

@@ -14,7 +14,7 @@ export interface IronicCall {
   readonly root: string;
 }
 
-export interface Answer {
+export interface IronicResponse {
   readonly status?: number;
   /** Absent: no content. */
   readonly body?: unknown;
@@ -27,7 +27,7 @@ export interface IronicRoute {
   readonly path: string;
   /** The first minor version that has it; before it the path is unknown. */
   readonly from?: number;
-  answer(call: IronicCall): Answer | Promise<Answer>;
+  handle(call: IronicCall): IronicResponse | Promise<IronicResponse>;
 }
 
 export interface Link {

@@ -4,7 +4,7 @@ import { IronicError, notAcceptable } from "../ironic-error.js";
 import { newNode } from "../node.js";
 import { CONDUCTOR_HOST } from "../node-locks.js";
 import { booleanArgument, listArgument, onlyArguments } from "./arguments.js";
-import { type Answer, type IronicCall, type IronicRoute, links } from "./call.js";
+import { type IronicCall, type IronicResponse, type IronicRoute, links } from "./call.js";
 import { type ApiParts, nodeOf } from "./node-routes.js";
 
 const VALIDATED = "boot deploy management network power bios console inspect raid rescue storage".split(" ");
@@ -33,7 +33,7 @@ export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly Ir
     {
       method: "GET",
       path: "/nodes/:node/validate",
-      answer: async (call) => {
+      handle: async (call) => {
         nodeOf(nodes, call);
         const reason = await faults.hit(hardwarePoint("validate")).then(
           () => undefined,
@@ -44,11 +44,11 @@ export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly Ir
         return { body: { ...Object.fromEntries(valid), ...deploy } };
       },
     },
-    { method: "GET", path: "/drivers", answer: listDrivers },
+    { method: "GET", path: "/drivers", handle: listDrivers },
     {
       method: "GET",
       path: "/drivers/:driver",
-      answer: (call) => {
+      handle: (call) => {
         onlyArguments(call.query, ["fields"]);
         const fields = fieldsArgument(call);
         const { driver = "" } = call.params;
@@ -61,7 +61,7 @@ export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly Ir
     {
       method: "GET",
       path: "/drivers/:driver/properties",
-      answer: ({ params: { driver = "" } }) => {
+      handle: ({ params: { driver = "" } }) => {
         if (driver !== HARDWARE_TYPE) {
           throw new IronicError(404, `The driver '${driver}' is unknown.`);
         }
@@ -73,7 +73,7 @@ export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly Ir
 }
 
 /** @throws {IronicError} 400, 406 */
-function listDrivers(call: IronicCall): Answer {
+function listDrivers(call: IronicCall): IronicResponse {
   const { query, minor } = call;
   onlyArguments(query, ["type", "detail", "fields"]);
   const detail = query.get("detail") === undefined ? undefined : booleanArgument("detail", query.get("detail"));
@@ -101,21 +101,21 @@ function fieldsArgument({ query, minor }: IronicCall): readonly string[] | undef
   return fields;
 }
 
-/** @param isWhole with the interfaces @throws {IronicError} 400 it has no such field */
-function driverView({ root, minor }: IronicCall, isWhole: boolean, fields: readonly string[] | undefined) {
+/** @param isDetailed with the interfaces @throws {IronicError} 400 it has no such field */
+function driverView({ root, minor }: IronicCall, isDetailed: boolean, fields: readonly string[] | undefined) {
   const view: Readonly<Record<string, unknown>> = {
     name: HARDWARE_TYPE,
     hosts: [CONDUCTOR_HOST],
     links: links(root, `drivers/${HARDWARE_TYPE}`),
     ...(minor >= 14 ? { properties: links(root, `drivers/${HARDWARE_TYPE}/properties`) } : {}),
-    ...(minor >= 30 ? { type: "dynamic", ...(isWhole ? interfacesView(minor) : {}) } : {}),
+    ...(minor >= 30 ? { type: "dynamic", ...(isDetailed ? interfacesView(minor) : {}) } : {}),
   };
   const unknown = fields?.find((name) => !Object.hasOwn(view, name));
   if (unknown !== undefined) {
     throw new IronicError(400, `Field(s) "${unknown}" are not valid`);
   }
-  const shown = Object.entries(view).filter(([name]) => !fields || fields.includes(name) || name === "links");
-  return Object.fromEntries(shown);
+  const selected = Object.entries(view).filter(([name]) => !fields || fields.includes(name) || name === "links");
+  return Object.fromEntries(selected);
 }
 
 function interfacesView(minor: number): Readonly<Record<string, unknown>> {

@@ -4,12 +4,12 @@ import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../r
 import type { Timers } from "../../../runtime/timers.js";
 import type { ValidateToken } from "../../credentials.js";
 import { atOnce } from "../../http/at-once.js";
-import { DOOR_LIMITS, excessOf, excessText } from "../../http/listener-limits.js";
+import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { authenticationRequired, json, withHeaders } from "../../http/responses.js";
 import { serve } from "../../http/serve.js";
 import { IronicError } from "../ironic-error.js";
 import { attachmentRoutes } from "./attachment-routes.js";
-import type { Answer, IronicCall, IronicRoute } from "./call.js";
+import type { IronicCall, IronicResponse, IronicRoute } from "./call.js";
 import { rootDocument, v1Document } from "./discovery.js";
 import { gate } from "./fault-gate.js";
 import { hardwareRoutes } from "./hardware-routes.js";
@@ -43,8 +43,8 @@ export function createIronicApi(options: IronicApiOptions): ServiceHandler {
       match.kind === "unknown"
         ? webError(404, "Not Found")
         : webError(405, "Method Not Allowed", "", { allow: match.allowed.join(", ") }),
-    answer: (route, routed, { minor, root }) =>
-      atOnce(route.answer({ ...routed, minor, root, body: readBody(routed.request.body) }), answered),
+    handle: (route, routed, { minor, root }) =>
+      atOnce(route.handle({ ...routed, minor, root, body: readBody(routed.request.body) }), toServiceResponse),
     failed: (error, { request: { method, path } }) => {
       if (error instanceof IronicError) {
         return ironicFault(error.status, error.message);
@@ -62,34 +62,34 @@ interface Caller extends Pick<IronicCall, "minor" | "root"> {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-function admit(options: IronicApiOptions, request: ServiceRequest): Caller | { readonly answer: ServiceResponse } {
+function admit(options: IronicApiOptions, request: ServiceRequest): Caller | { readonly response: ServiceResponse } {
   const root = request.baseUrl;
   if (["", "/"].includes(request.path)) {
-    return { answer: json(200, rootDocument(root)) };
+    return { response: json(200, rootDocument(root)) };
   }
   const path = request.path.replace(/^\/v1(?=\/|$)/, "").replace(/\/+$/, "");
   const discovery = path === "";
-  const refused = discovery ? undefined : refusal(options, request);
-  if (refused) {
-    return { answer: refused };
+  const rejection = discovery ? undefined : findRejection(options, request);
+  if (rejection) {
+    return { response: rejection };
   }
   const minor = negotiateIronic(request.headers[VERSION_HEADER]);
   if (typeof minor !== "number") {
-    return { answer: minor };
+    return { response: minor };
   }
   const headers = versionHeaders(minor);
   if (!discovery) {
     return { path, headers, minor, root };
   }
   return {
-    answer:
+    response:
       request.method === "GET"
         ? withHeaders(json(200, v1Document(root, minor)), headers)
         : webError(405, "Method Not Allowed"),
   };
 }
 
-function answered({ status = 200, body, location }: Answer): ServiceResponse {
+function toServiceResponse({ status = 200, body, location }: IronicResponse): ServiceResponse {
   const headers = location === undefined ? {} : { location };
   return body === undefined ? { status, headers, body: "" } : withHeaders(json(status, body), headers);
 }
@@ -97,7 +97,7 @@ function answered({ status = 200, body, location }: Answer): ServiceResponse {
 const ADMINISTRATORS = ["admin", "service"];
 
 /** Bare metal is for administrators and services. */
-function refusal({ validate }: IronicApiOptions, request: ServiceRequest): ServiceResponse | undefined {
+function findRejection({ validate }: IronicApiOptions, request: ServiceRequest): ServiceResponse | undefined {
   const credentials = validate(request.headers["x-auth-token"] ?? "");
   if (!credentials) {
     return authenticationRequired(request, "/baremetal");
@@ -113,9 +113,9 @@ function readBody(text: string): unknown {
   if (text === "") {
     return {};
   }
-  const excess = excessOf(text, DOOR_LIMITS.ironic);
+  const excess = excessOf(text, MESSAGE_LIMITS.ironic);
   if (excess) {
-    throw new IronicError(excess === "depth" ? 400 : 413, excessText(excess, DOOR_LIMITS.ironic));
+    throw new IronicError(excess === "depth" ? 400 : 413, excessText(excess, MESSAGE_LIMITS.ironic));
   }
   try {
     return JSON.parse(text);

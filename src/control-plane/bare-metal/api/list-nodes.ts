@@ -4,7 +4,7 @@ import type { IronicNode } from "../node.js";
 import type { NodeStore } from "../node-store.js";
 import { PROVISION_STATES } from "../provision-states.js";
 import { booleanArgument, integerArgument, listArgument, onlyArguments, uuidArgument } from "./arguments.js";
-import type { Answer, IronicCall } from "./call.js";
+import type { IronicCall, IronicResponse } from "./call.js";
 import { checkFields, DEFAULT_FIELDS, firstMinorOf, nodeView, type ViewContext } from "./node-view.js";
 
 /** `[api] max_limit` */
@@ -35,20 +35,20 @@ const FILTERS: Readonly<Record<string, Filter>> = {
   },
   associated: {
     keep: (value) => {
-      const wanted = booleanArgument("associated", value);
-      return (node) => (node.instance_uuid !== null) === wanted;
+      const expected = booleanArgument("associated", value);
+      return (node) => (node.instance_uuid !== null) === expected;
     },
   },
   maintenance: {
     keep: (value) => {
-      const wanted = booleanArgument("maintenance", value);
-      return (node) => node.maintenance === wanted;
+      const expected = booleanArgument("maintenance", value);
+      return (node) => node.maintenance === expected;
     },
   },
   retired: {
     keep: (value) => {
-      const wanted = booleanArgument("retired", value);
-      return (node) => node.retired === wanted;
+      const expected = booleanArgument("retired", value);
+      return (node) => node.retired === expected;
     },
   },
   provision_state: {
@@ -69,15 +69,15 @@ const FILTERS: Readonly<Record<string, Filter>> = {
   shard: {
     from: 82,
     keep: (value) => {
-      const wanted = new Set(listArgument(value));
-      return (node) => node.shard !== null && wanted.has(node.shard.toLowerCase());
+      const requestedShards = new Set(listArgument(value));
+      return (node) => node.shard !== null && requestedShards.has(node.shard.toLowerCase());
     },
   },
   sharded: {
     from: 82,
     keep: (value) => {
-      const wanted = booleanArgument("sharded", value);
-      return (node) => (node.shard !== null) === wanted;
+      const expected = booleanArgument("sharded", value);
+      return (node) => (node.shard !== null) === expected;
     },
   },
 };
@@ -90,22 +90,22 @@ const NOT_SORTABLE = new Set(
   ),
 );
 
-/** GET /nodes and /nodes/detail. @param whole `/nodes/detail` */
-export function listNodes(nodes: NodeStore, view: ViewContext, call: IronicCall, whole: boolean): Answer {
+/** GET /nodes and /nodes/detail. @param isDetailed `/nodes/detail` */
+export function listNodes(nodes: NodeStore, view: ViewContext, call: IronicCall, isDetailed: boolean): IronicResponse {
   const { query, minor } = call;
-  onlyArguments(query, [...Object.keys(FILTERS), ...PAGING, ...(whole ? [] : ["fields", "detail"])]);
-  const fields = whole ? undefined : fieldsOf(query, minor);
-  const keeps = filtersOf(query, minor);
+  onlyArguments(query, [...Object.keys(FILTERS), ...PAGING, ...(isDetailed ? [] : ["fields", "detail"])]);
+  const fields = isDetailed ? undefined : fieldsOf(query, minor);
+  const filters = filtersOf(query, minor);
   const limit = limitArgument(query.get("limit"));
   const sorted = sort(nodes, query, minor);
-  const page = takePage(sorted, keeps, afterMarker(nodes, sorted, query.get("marker")), limit);
+  const page = takePage(sorted, filters, afterMarker(nodes, sorted, query.get("marker")), limit);
   const last = page.at(-1);
   // An instance has one node at most, so that nothing comes after it.
   const more = last !== undefined && page.length === limit && query.get("instance_uuid") === undefined;
   return {
     body: {
       nodes: page.map(nodeView(view, fields)),
-      ...(more ? { next: nextLink(call, whole ? "nodes/detail" : "nodes", fields, limit, last.uuid) } : {}),
+      ...(more ? { next: nextLink(call, isDetailed ? "nodes/detail" : "nodes", fields, limit, last.uuid) } : {}),
     },
   };
 }
@@ -204,14 +204,14 @@ function afterMarker(nodes: NodeStore, sorted: readonly IronicNode[], marker: st
 
 function takePage(
   sorted: readonly IronicNode[],
-  keeps: readonly Keep[],
+  filters: readonly Keep[],
   from: number,
   limit: number,
 ): readonly IronicNode[] {
   const page: IronicNode[] = [];
   for (let index = from; index < sorted.length && page.length < limit; index += 1) {
     const node = sorted[index];
-    if (node && keeps.every((keep) => keep(node))) {
+    if (node && filters.every((keep) => keep(node))) {
       page.push(node);
     }
   }
@@ -226,7 +226,7 @@ function nextLink(
   limit: number,
   marker: string,
 ): string {
-  const kept = ["associated", "maintenance", "retired"].filter((name) => {
+  const repeatedFilters = ["associated", "maintenance", "retired"].filter((name) => {
     const value = query.get(name);
     return value !== undefined && booleanArgument(name, value);
   });
@@ -234,7 +234,7 @@ function nextLink(
   const parts = [
     `sort_key=${query.get("sort_key") ?? "id"}`,
     `sort_dir=${query.get("sort_dir") ?? "asc"}`,
-    ...kept.map((name) => `${name}=True`),
+    ...repeatedFilters.map((name) => `${name}=True`),
     ...(detail === undefined ? [] : [`detail=${booleanArgument("detail", detail) ? "True" : "False"}`]),
     ...(fields ? [`fields=${fields.join(",")}`] : []),
     `limit=${limit}`,

@@ -2,7 +2,7 @@ import { isUuidLike } from "../../placement/json/uuid.js";
 import { IronicError, notAcceptable } from "../ironic-error.js";
 import type { IronicPort } from "../port-store.js";
 import { booleanArgument, listArgument, macArgument, onlyArguments, uuidArgument } from "./arguments.js";
-import type { Answer, IronicCall } from "./call.js";
+import type { IronicCall, IronicResponse } from "./call.js";
 import { limitArgument, sortDirection } from "./list-nodes.js";
 import { type ApiParts, isLogicalName, nodeOf } from "./node-routes.js";
 import { checkPortVersion, DEFAULT_PORT_FIELDS, portView } from "./port-view.js";
@@ -31,17 +31,17 @@ const SORT_COLUMNS: Readonly<
   version: null,
 };
 
-/** @param isWhole `/detail` @throws {IronicError} 400, 403, 404, 406 */
-export function listPorts(parts: ApiParts, call: IronicCall, isWhole: boolean): Answer {
+/** @param isDetailed `/detail` @throws {IronicError} 400, 403, 404, 406 */
+export function listPorts(parts: ApiParts, call: IronicCall, isDetailed: boolean): IronicResponse {
   const { query, minor, root } = call;
-  onlyArguments(query, [...FILTERS, ...PAGING, ...(isWhole ? [] : ["fields", "detail"])]);
+  onlyArguments(query, [...FILTERS, ...PAGING, ...(isDetailed ? [] : ["fields", "detail"])]);
   const filters = readFilters(call);
   const marker = query.get("marker") === undefined ? undefined : uuidArgument("marker", query.get("marker"));
-  const asked = isWhole ? undefined : fieldsArgument(call);
+  const requestedFields = isDetailed ? undefined : fieldsArgument(call);
   const sortKey = query.get("sort_key") ?? "id";
   checkPortVersion([sortKey], minor);
-  const detail = detailArgument(call, asked);
-  const fields = isWhole || detail === true ? undefined : (asked ?? DEFAULT_PORT_FIELDS);
+  const detail = detailArgument(call, requestedFields);
+  const fields = isDetailed || detail === true ? undefined : (requestedFields ?? DEFAULT_PORT_FIELDS);
   const limit = limitArgument(query.get("limit"));
   const direction = sortDirection(query);
   const found = sorted(parts, filtered(parts, call, filters), sortKey, direction);
@@ -56,7 +56,7 @@ export function listPorts(parts: ApiParts, call: IronicCall, isWhole: boolean): 
     `limit=${limit}`,
     `marker=${page.at(-1)?.uuid}`,
   ];
-  const next = `${root}/v1/${isWhole ? "ports/detail" : "ports"}?${parameters.join("&")}`;
+  const next = `${root}/v1/${isDetailed ? "ports/detail" : "ports"}?${parameters.join("&")}`;
   return {
     body: { ports: page.map((port) => portView(call, port, fields)), ...(page.length === limit ? { next } : {}) },
   };

@@ -66,7 +66,7 @@ function describe(value: JsonObject, errors: readonly SchemaError[]): string {
 function errorsOf(value: JsonObject, { fields, networkTypes, required }: LinkSchema): readonly SchemaError[] {
   const ofMembers = fields.flatMap((name) => {
     const member = value[name];
-    const texts =
+    const messages =
       member === undefined
         ? []
         : [
@@ -75,7 +75,7 @@ function errorsOf(value: JsonObject, { fields, networkTypes, required }: LinkSch
               ? []
               : [`${pythonRepr(member)} is not one of ${pythonRepr(networkTypes)}`]),
           ];
-    return texts.map((text) => ({ depth: 1 as const, text }));
+    return messages.map((text) => ({ depth: 1 as const, text }));
   });
   const unknown = Object.keys(value).filter((name) => !fields.includes(name));
   const ofObject = [

@@ -70,8 +70,8 @@ export function changesOf(node: IronicNode, document: Readonly<Record<string, Js
   if (document.driver === undefined) {
     throw new IronicError(400, "Schema error for patch: 'driver' is a required property");
   }
-  const given = Object.fromEntries(Object.keys(PATCHABLE).map((name) => [name, document[name] ?? null]));
-  const values = Object.entries(valuesOf(given, PATCHABLE, "patch"));
+  const fields = Object.fromEntries(Object.keys(PATCHABLE).map((name) => [name, document[name] ?? null]));
+  const values = Object.entries(valuesOf(fields, PATCHABLE, "patch"));
   return Object.fromEntries(
     values.filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(node[name as keyof IronicNode])),
   );
@@ -85,12 +85,12 @@ export function documentOf(node: IronicNode): Readonly<Record<string, Json>> {
 }
 
 function valuesOf(
-  given: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, unknown>>,
   kinds: Readonly<Record<string, Kind>>,
   what: string,
 ): NodeChanges {
   return Object.fromEntries(
-    Object.entries(given)
+    Object.entries(fields)
       // An interface that is taken away is the default one, which it was before.
       .filter(([name, value]) => name !== "chassis_uuid" && !(kinds[name] === "interface" && value === null))
       .map(([name, value]) => [name, readValue(name, value, kinds[name] ?? "text", what)]),

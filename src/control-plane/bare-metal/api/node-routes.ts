@@ -1,5 +1,5 @@
 import type { Random } from "../../../runtime/random.js";
-import { DOOR_LIMITS, excessOf, excessText } from "../../http/listener-limits.js";
+import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { isUuidLike, normalizeUuid } from "../../placement/json/uuid.js";
 import type { IronicConductor } from "../conductor.js";
 import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
@@ -9,7 +9,7 @@ import type { NodeStore } from "../node-store.js";
 import type { PortStore } from "../port-store.js";
 import { UPDATE_ALLOWED } from "../provision-states.js";
 import { listArgument, onlyArguments } from "./arguments.js";
-import type { Answer, IronicCall, IronicRoute } from "./call.js";
+import type { IronicCall, IronicResponse, IronicRoute } from "./call.js";
 import { applyPatch, readPatch } from "./json-patch.js";
 import { listNodes } from "./list-nodes.js";
 import { changesOf, documentOf, patchableFields, readNewNode } from "./node-body.js";
@@ -55,13 +55,13 @@ export function nodeRoutes(parts: ApiParts): readonly IronicRoute[] {
     reservation: (uuid) => locks.holder(uuid),
   });
   return [
-    { method: "GET", path: "/nodes", answer: (call) => listNodes(nodes, view(call), call, false) },
-    { method: "GET", path: "/nodes/detail", answer: (call) => listNodes(nodes, view(call), call, true) },
-    { method: "POST", path: "/nodes", answer: (call) => create(parts, view(call), call) },
+    { method: "GET", path: "/nodes", handle: (call) => listNodes(nodes, view(call), call, false) },
+    { method: "GET", path: "/nodes/detail", handle: (call) => listNodes(nodes, view(call), call, true) },
+    { method: "POST", path: "/nodes", handle: (call) => create(parts, view(call), call) },
     {
       method: "GET",
       path: "/nodes/:node",
-      answer: (call) => {
+      handle: (call) => {
         onlyArguments(call.query, ["fields"]);
         const node = nodeOf(nodes, call);
         const fields = listArgument(call.query.get("fields"));
@@ -71,11 +71,11 @@ export function nodeRoutes(parts: ApiParts): readonly IronicRoute[] {
         return { body: nodeView(view(call), fields)(node) };
       },
     },
-    { method: "PATCH", path: "/nodes/:node", answer: (call) => update(parts, view(call), call) },
+    { method: "PATCH", path: "/nodes/:node", handle: (call) => update(parts, view(call), call) },
     {
       method: "DELETE",
       path: "/nodes/:node",
-      answer: async (call) => {
+      handle: async (call) => {
         await conductor.destroy(nodeOf(nodes, call).uuid);
         return { status: 204 };
       },
@@ -83,14 +83,14 @@ export function nodeRoutes(parts: ApiParts): readonly IronicRoute[] {
   ];
 }
 
-function create({ nodes, random }: ApiParts, view: ViewContext, call: IronicCall): Answer {
-  const { uuid = random.uuid(), ...given } = readNewNode(call.body, call.minor);
-  if (typeof given.name === "string") {
-    checkName(given.name, call.minor, `Cannot create node with invalid name '${given.name}'`);
+function create({ nodes, random }: ApiParts, view: ViewContext, call: IronicCall): IronicResponse {
+  const { uuid = random.uuid(), ...attributes } = readNewNode(call.body, call.minor);
+  if (typeof attributes.name === "string") {
+    checkName(attributes.name, call.minor, `Cannot create node with invalid name '${attributes.name}'`);
   }
-  checkDriver(given.driver, given.conductor_group);
+  checkDriver(attributes.driver, attributes.conductor_group);
   const state = call.minor < 11 ? "available" : "enroll";
-  const node = nodes.create({ ...given, uuid, provision_state: state });
+  const node = nodes.create({ ...attributes, uuid, provision_state: state });
   return { status: 201, location: `${call.root}/v1/nodes/${node.uuid}`, body: nodeView(view)(node) };
 }
 
@@ -114,7 +114,7 @@ function checkDriver(driver = "", group = ""): void {
   );
 }
 
-async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: IronicCall): Promise<Answer> {
+async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: IronicCall): Promise<IronicResponse> {
   const patch = readPatch(call.body);
   const fields = patchableFields();
   for (const { path, op } of patch) {
@@ -134,9 +134,9 @@ async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: I
   }
   const document = applyPatch(documentOf(node), patch);
   // Each operation may put its value deeper than the one before.
-  const excess = excessOf(JSON.stringify(document), DOOR_LIMITS.ironic);
+  const excess = excessOf(JSON.stringify(document), MESSAGE_LIMITS.ironic);
   if (excess) {
-    throw new IronicError(400, `The node would be too large: ${excessText(excess, DOOR_LIMITS.ironic, "node")}`);
+    throw new IronicError(400, `The node would be too large: ${excessText(excess, MESSAGE_LIMITS.ironic, "node")}`);
   }
   const changes = changesOf(node, document);
   if (typeof changes.name === "string") {

@@ -115,12 +115,12 @@ export function nodeView(
   { root, minor, reservation }: ViewContext,
   fields?: readonly string[],
 ): (node: IronicNode) => Readonly<Record<string, unknown>> {
-  const shown = (fields ?? [...FIRST_MINORS.keys()]).filter((field) => minor >= (firstMinorOf(field) ?? 1));
+  const visibleFields = (fields ?? [...FIRST_MINORS.keys()]).filter((field) => minor >= (firstMinorOf(field) ?? 1));
   const parts = fields ? [] : Object.entries(PARTS).filter(([, from]) => minor >= from);
   return (node) => {
     const view: Record<string, unknown> = {};
-    for (const field of shown) {
-      view[field] = shownValue(node, field, minor, reservation);
+    for (const field of visibleFields) {
+      view[field] = renderValue(node, field, minor, reservation);
     }
     view.links = links(root, `nodes/${node.uuid}`);
     for (const [part] of parts) {
@@ -130,12 +130,12 @@ export function nodeView(
   };
 }
 
-function shownValue(node: IronicNode, field: string, minor: number, reservation: ViewContext["reservation"]): unknown {
+function renderValue(node: IronicNode, field: string, minor: number, reservation: ViewContext["reservation"]): unknown {
   switch (field) {
     case "reservation":
       return reservation(node.uuid);
     case "provision_state":
-      return shownState(node, minor);
+      return renderState(node, minor);
     case "instance_info":
     case "driver_info":
       return masked(node[field]);
@@ -150,7 +150,7 @@ function shownValue(node: IronicNode, field: string, minor: number, reservation:
 }
 
 /** Before 1.2 `available` had no name, before 1.39 `inspect wait` another one. */
-function shownState({ provision_state: state }: IronicNode, minor: number): string | null {
+function renderState({ provision_state: state }: IronicNode, minor: number): string | null {
   if (minor < 2 && state === "available") {
     return null;
   }
@@ -182,7 +182,7 @@ export function statesView(node: IronicNode, minor: number): Readonly<Record<str
     console_enabled: node.console_enabled,
     last_error: node.last_error,
     power_state: node.power_state,
-    provision_state: shownState(node, minor),
+    provision_state: renderState(node, minor),
     target_power_state: node.target_power_state,
     target_provision_state: node.target_provision_state,
     provision_updated_at: node.provision_updated_at,

@@ -36,30 +36,34 @@ export interface PortBody extends PortChanges {
 /** @param what `port` or `patch`, for error texts @throws {IronicError} 400, 500 as Ironic for pxe_enabled null */
 export function readPortBody(body: unknown, what: "port" | "patch"): PortBody {
   checkSchema(body, what);
-  const given = body as Readonly<Record<string, Json>>;
-  const read: Record<string, unknown> = { address: macArgument("address", given.address) };
-  read.node_uuid = uuidArgument("node_uuid", given.node_uuid);
-  if (given.is_smartnic !== undefined) {
+  const fields = body as Readonly<Record<string, Json>>;
+  const read: Record<string, unknown> = { address: macArgument("address", fields.address) };
+  read.node_uuid = uuidArgument("node_uuid", fields.node_uuid);
+  if (fields.is_smartnic !== undefined) {
     read.is_smartnic =
-      given.is_smartnic === null ? (what === "port" ? false : null) : booleanArgument("is_smartnic", given.is_smartnic);
+      fields.is_smartnic === null
+        ? what === "port"
+          ? false
+          : null
+        : booleanArgument("is_smartnic", fields.is_smartnic);
   }
-  if (given.local_link_connection !== undefined) {
-    read.local_link_connection = checkLocalLink((given.local_link_connection ?? {}) as JsonObject);
+  if (fields.local_link_connection !== undefined) {
+    read.local_link_connection = checkLocalLink((fields.local_link_connection ?? {}) as JsonObject);
   }
-  if (given.portgroup_uuid != null) {
-    read.portgroup_uuid = uuidArgument("portgroup_uuid", given.portgroup_uuid);
+  if (fields.portgroup_uuid != null) {
+    read.portgroup_uuid = uuidArgument("portgroup_uuid", fields.portgroup_uuid);
   }
-  if (given.pxe_enabled !== undefined) {
-    read.pxe_enabled = given.pxe_enabled === null ? null : booleanArgument("pxe_enabled", given.pxe_enabled);
+  if (fields.pxe_enabled !== undefined) {
+    read.pxe_enabled = fields.pxe_enabled === null ? null : booleanArgument("pxe_enabled", fields.pxe_enabled);
   }
-  if (given.uuid != null) {
-    read.uuid = uuidArgument("uuid", given.uuid);
+  if (fields.uuid != null) {
+    read.uuid = uuidArgument("uuid", fields.uuid);
   }
-  if (given.extra !== undefined) {
-    read.extra = given.extra ?? {};
+  if (fields.extra !== undefined) {
+    read.extra = fields.extra ?? {};
   }
-  if (given.physical_network !== undefined) {
-    read.physical_network = given.physical_network;
+  if (fields.physical_network !== undefined) {
+    read.physical_network = fields.physical_network;
   }
   return read as unknown as PortBody;
 }

@@ -4,7 +4,7 @@ import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
 import type { IronicNode } from "../node.js";
 import type { IronicPort } from "../port-store.js";
 import { onlyArguments, uuidArgument } from "./arguments.js";
-import type { Answer, IronicCall, IronicRoute } from "./call.js";
+import type { IronicCall, IronicResponse, IronicRoute } from "./call.js";
 import { applyPatch, readPatch } from "./json-patch.js";
 import { fieldsArgument, listPorts, notPermitted } from "./list-ports.js";
 import { isSmartNicLink } from "./local-link.js";
@@ -16,42 +16,42 @@ import { checkPortVersion, portView } from "./port-view.js";
 export function portRoutes(parts: ApiParts): readonly IronicRoute[] {
   const { ports, conductor } = parts;
   return [
-    { method: "GET", path: "/ports", answer: (call) => listPorts(parts, call, false) },
-    { method: "GET", path: "/ports/detail", answer: (call) => listPorts(parts, call, true) },
-    { method: "POST", path: "/ports", answer: (call) => createPort(parts, call) },
+    { method: "GET", path: "/ports", handle: (call) => listPorts(parts, call, false) },
+    { method: "GET", path: "/ports/detail", handle: (call) => listPorts(parts, call, true) },
+    { method: "POST", path: "/ports", handle: (call) => createPort(parts, call) },
     {
       method: "DELETE",
       path: "/ports",
-      answer: () => {
+      handle: () => {
         throw new IronicError(400, "Missing mandatory parameter: port_uuid");
       },
     },
     {
       method: "GET",
       path: "/ports/:port",
-      answer: (call) => {
+      handle: (call) => {
         onlyArguments(call.query, ["fields"]);
         const uuid = uuidArgument("port_uuid", call.params.port);
         const port = ports.get(uuid);
         return { body: portView(call, port, fieldsArgument(call)) };
       },
     },
-    { method: "PATCH", path: "/ports/:port", answer: (call) => updatePort(parts, call) },
+    { method: "PATCH", path: "/ports/:port", handle: (call) => updatePort(parts, call) },
     {
       method: "DELETE",
       path: "/ports/:port",
-      answer: async (call) => {
+      handle: async (call) => {
         await conductor.destroyPort(uuidArgument("port_uuid", call.params.port));
         return { status: 204 };
       },
     },
-    { method: "GET", path: "/nodes/:node/ports", answer: (call) => listPorts(parts, call, false) },
-    { method: "GET", path: "/nodes/:node/ports/detail", answer: (call) => listPorts(parts, call, true) },
+    { method: "GET", path: "/nodes/:node/ports", handle: (call) => listPorts(parts, call, false) },
+    { method: "GET", path: "/nodes/:node/ports/detail", handle: (call) => listPorts(parts, call, true) },
     // One port has no path below its node, and none is made there.
     {
       method: "POST",
       path: "/nodes/:node/ports",
-      answer: (call) => {
+      handle: (call) => {
         readPortBody(call.body, "port");
         return notPermitted();
       },
@@ -59,35 +59,35 @@ export function portRoutes(parts: ApiParts): readonly IronicRoute[] {
     ...(["GET", "PATCH", "DELETE"] as const).map((method) => ({
       method,
       path: "/nodes/:node/ports/:port",
-      answer: notPermitted,
+      handle: notPermitted,
     })),
   ];
 }
 
-async function createPort(parts: ApiParts, call: IronicCall): Promise<Answer> {
+async function createPort(parts: ApiParts, call: IronicCall): Promise<IronicResponse> {
   const { conductor, random } = parts;
   const {
     portgroup_uuid: portgroup,
     node_uuid: nodeUuid,
     uuid = random.uuid(),
-    ...given
+    ...attributes
   } = readPortBody(call.body, "port");
   const node = existingNode(parts, nodeUuid);
   checkPortVersion(Object.keys(call.body as object), call.minor);
-  checkNetworkType(given, call.minor);
-  refusePortgroup(portgroup);
+  checkNetworkType(attributes, call.minor);
+  assertNoPortgroup(portgroup);
   // Ironic does not check a connection that is null.
   const { local_link_connection: link } = call.body as { readonly local_link_connection?: Json };
-  if (given.is_smartnic === true && link != null && !isSmartNicLink(given.local_link_connection ?? {})) {
+  if (attributes.is_smartnic === true && link != null && !isSmartNicLink(attributes.local_link_connection ?? {})) {
     throw new IronicError(400, "Smart NIC port must have port_id and hostname in local_link_connection");
   }
-  refuseEmptyNetwork(given.physical_network);
-  refuseNullPxe(given.pxe_enabled);
-  const port = await conductor.createPort(node.uuid, { ...given, uuid });
+  assertNetworkNotEmpty(attributes.physical_network);
+  assertPxeNotNull(attributes.pxe_enabled);
+  const port = await conductor.createPort(node.uuid, { ...attributes, uuid });
   return { status: 201, location: `${call.root}/v1/ports/${uuid}`, body: portView(call, port) };
 }
 
-async function updatePort(parts: ApiParts, call: IronicCall): Promise<Answer> {
+async function updatePort(parts: ApiParts, call: IronicCall): Promise<IronicResponse> {
   const { nodes, ports, conductor } = parts;
   const uuid = uuidArgument("port_uuid", call.params.port);
   const patch = readPatch(call.body);
@@ -108,14 +108,14 @@ async function updatePort(parts: ApiParts, call: IronicCall): Promise<Answer> {
   const before = ports.get(uuid);
   const document = applyPatch(documentOf(before), patch);
   if (typeof document.portgroup_uuid === "string") {
-    refusePortgroup(document.portgroup_uuid);
+    assertNoPortgroup(document.portgroup_uuid);
   }
   if (document.node_uuid !== undefined && document.node_uuid !== before.node_uuid) {
-    const wanted = document.node_uuid;
-    if (typeof wanted !== "string" || !isUuidLike(wanted)) {
-      throw new IronicError(400, `Expected a UUID or int but received ${wanted}.`);
+    const requestedNode = document.node_uuid;
+    if (typeof requestedNode !== "string" || !isUuidLike(requestedNode)) {
+      throw new IronicError(400, `Expected a UUID or int but received ${requestedNode}.`);
     }
-    existingNode(parts, wanted);
+    existingNode(parts, requestedNode);
   }
   const after = readPortBody(document, "patch");
   const { provision_state: state, uuid: node } = nodes.get(after.node_uuid);
@@ -123,9 +123,9 @@ async function updatePort(parts: ApiParts, call: IronicCall): Promise<Answer> {
     throw new IronicError(409, `Cannot update port "${uuid}" on "${node}" while it is in state "${state}".`);
   }
   if (patch.some(({ path }) => path.startsWith("/physical_network"))) {
-    refuseEmptyNetwork(after.physical_network);
+    assertNetworkNotEmpty(after.physical_network);
   }
-  refuseNullPxe(document.pxe_enabled ?? null);
+  assertPxeNotNull(document.pxe_enabled ?? null);
   return { body: portView(call, await conductor.updatePort(uuid, changesOf(before, after))) };
 }
 
@@ -167,21 +167,21 @@ function checkNetworkType(
 }
 
 /** There are no port groups. @throws {IronicError} 400 */
-function refusePortgroup(uuid: string | null | undefined): void {
+function assertNoPortgroup(uuid: string | null | undefined): void {
   if (uuid != null) {
     throw new IronicError(400, `Portgroup ${uuid} could not be found.`);
   }
 }
 
 /** @throws {IronicError} 400 */
-function refuseEmptyNetwork(name: string | null | undefined): void {
+function assertNetworkNotEmpty(name: string | null | undefined): void {
   if (name === "") {
     throw new IronicError(400, "A non-empty value is required when setting physical_network");
   }
 }
 
 /** @throws {IronicError} 500, as in Ironic */
-function refuseNullPxe(value: unknown): void {
+function assertPxeNotNull(value: unknown): void {
   if (value === null) {
     throw new IronicError(500, "Field `pxe_enabled' cannot be None");
   }

@@ -3,7 +3,7 @@ import { IronicError, inMaintenance, invalidState, nodeLocked, notAcceptable } f
 import type { IronicNode } from "../node.js";
 import { CLIENT_EVENTS, eventOf, nextState } from "../provision-states.js";
 import { booleanArgument, integerArgument } from "./arguments.js";
-import type { Answer, IronicCall, IronicRoute } from "./call.js";
+import type { IronicCall, IronicResponse, IronicRoute } from "./call.js";
 import { type ApiParts, nodeOf } from "./node-routes.js";
 import { statesView } from "./node-view.js";
 
@@ -24,7 +24,7 @@ const POWER_TARGETS = ["power on", "power off", "rebooting", "soft rebooting", "
 /** Provision state, power, maintenance, console. */
 export function stateRoutes(parts: ApiParts): readonly IronicRoute[] {
   const { nodes, conductor } = parts;
-  const accepted = (call: IronicCall, suffix = "states"): Answer => ({
+  const accepted = (call: IronicCall, suffix = "states"): IronicResponse => ({
     status: 202,
     location: `${call.root}/v1/nodes/${call.params.node}/${suffix}`,
   });
@@ -32,12 +32,12 @@ export function stateRoutes(parts: ApiParts): readonly IronicRoute[] {
     {
       method: "GET",
       path: "/nodes/:node/states",
-      answer: (call) => ({ body: statesView(nodeOf(nodes, call), call.minor) }),
+      handle: (call) => ({ body: statesView(nodeOf(nodes, call), call.minor) }),
     },
     {
       method: "PUT",
       path: "/nodes/:node/states/provision",
-      answer: async (call) => {
+      handle: async (call) => {
         await provision(parts, call);
         return accepted(call);
       },
@@ -45,7 +45,7 @@ export function stateRoutes(parts: ApiParts): readonly IronicRoute[] {
     {
       method: "PUT",
       path: "/nodes/:node/states/power",
-      answer: async (call) => {
+      handle: async (call) => {
         const node = nodeOf(nodes, call);
         await conductor.setPower(node.uuid, powerTarget(call, node));
         return accepted(call);
@@ -54,14 +54,14 @@ export function stateRoutes(parts: ApiParts): readonly IronicRoute[] {
     {
       method: "GET",
       path: "/nodes/:node/states/console",
-      answer: (call) => ({
+      handle: (call) => ({
         body: { console_enabled: nodeOf(nodes, call).console_enabled, console_info: null },
       }),
     },
     {
       method: "PUT",
       path: "/nodes/:node/states/console",
-      answer: async (call) => {
+      handle: async (call) => {
         const enabled = booleanArgument("enabled", mandatory(call, "enabled"));
         await conductor.update(nodeOf(nodes, call).uuid, { console_enabled: enabled });
         return accepted(call, "states/console");
@@ -70,7 +70,7 @@ export function stateRoutes(parts: ApiParts): readonly IronicRoute[] {
     {
       method: "PUT",
       path: "/nodes/:node/maintenance",
-      answer: async (call) => {
+      handle: async (call) => {
         const reason = textField(call, "reason") ?? null;
         await conductor.update(nodeOf(nodes, call).uuid, { maintenance: true, maintenance_reason: reason });
         return { status: 202 };
@@ -79,7 +79,7 @@ export function stateRoutes(parts: ApiParts): readonly IronicRoute[] {
     {
       method: "DELETE",
       path: "/nodes/:node/maintenance",
-      answer: async (call) => {
+      handle: async (call) => {
         await conductor.update(nodeOf(nodes, call).uuid, { maintenance: false });
         return { status: 202 };
       },
@@ -112,8 +112,8 @@ async function provision({ nodes, locks, conductor }: ApiParts, call: IronicCall
   checkConfigDrive(target, configdrive, minor);
   checkRescuePassword(target, textField(call, "rescue_password"));
   // Nothing reads it; what is there of it is all that Ironic shows, too.
-  const kept = configdrive ? { instance_info: { ...node.instance_info, configdrive: "kept" } } : {};
-  await conductor.provision(node.uuid, event, kept);
+  const changes = configdrive ? { instance_info: { ...node.instance_info, configdrive: "kept" } } : {};
+  await conductor.provision(node.uuid, event, changes);
 }
 
 function checkConfigDrive(target: string, configdrive: unknown, minor: number): void {
@@ -150,8 +150,8 @@ function checkRescuePassword(target: string, password: string | undefined): void
 
 function powerTarget(call: IronicCall, node: IronicNode): string {
   const target = mandatoryText(call, "target");
-  const given = isObject(call.body) ? call.body.timeout : undefined;
-  const timeout = given === undefined || given === null ? undefined : integerArgument("timeout", given);
+  const rawTimeout = isObject(call.body) ? call.body.timeout : undefined;
+  const timeout = rawTimeout === undefined || rawTimeout === null ? undefined : integerArgument("timeout", rawTimeout);
   if ((target.startsWith("soft ") || timeout) && call.minor < 27) {
     throw notAcceptable();
   }

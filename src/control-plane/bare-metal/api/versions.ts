@@ -20,8 +20,8 @@ export function versionHeaders(minor: number): Readonly<Record<string, string>> 
 
 /** The minor version that a header asks for, 1 without one; or the answer that refuses it. */
 export function negotiateIronic(header: string | undefined): number | ServiceResponse {
-  const asked = header?.toLowerCase() === "latest" ? `1.${MAX_MINOR}` : (header ?? "1.1");
-  const [, major = "", minor = ""] = /^\s*([+-]?\d{1,9})\s*\.\s*([+-]?\d{1,9})\s*$/.exec(asked) ?? [];
+  const requestedVersion = header?.toLowerCase() === "latest" ? `1.${MAX_MINOR}` : (header ?? "1.1");
+  const [, major = "", minor = ""] = /^\s*([+-]?\d{1,9})\s*\.\s*([+-]?\d{1,9})\s*$/.exec(requestedVersion) ?? [];
   if (major === "") {
     return webError(406, "Not Acceptable", "Invalid value for X-OpenStack-Ironic-API-Version header");
   }

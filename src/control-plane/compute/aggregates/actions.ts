@@ -2,21 +2,21 @@ import { ResourceProviderUpdateConflict } from "../../../placement-client/errors
 import { addAggregateHost, removeAggregateHost } from "../../store/aggregate-hosts.js";
 import type { Aggregate } from "../../store/aggregates.js";
 import { AggregateHostNotFound } from "../../store/store-errors.js";
-import type { Answer, Call } from "../api/call.js";
+import type { Call, ComputeResponse } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, conflict, notFound } from "../api/fault.js";
 import { requireAdmin } from "../api/policy.js";
 import { aggregateView } from "./aggregate-view.js";
 import { findAggregate } from "./find-aggregate.js";
 import { ADD_HOST, REMOVE_HOST, SET_METADATA } from "./schemas.js";
-import { serversZoneRefusal, zoneRefusal } from "./zone-rules.js";
+import { findServersZoneRejection, findZoneRejection } from "./zone-rules.js";
 
 type Action = (deps: ComputeDeps, call: Call) => Aggregate | Promise<Aggregate>;
 
 const POLICY = "os_compute_api:os-aggregates:";
 
 /** POST /os-aggregates/{id}/action: the body has one member, which names the action. */
-export async function aggregateAction(deps: ComputeDeps, call: Call): Promise<Answer> {
+export async function aggregateAction(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   const body = call.json();
   const [name = "", ...more] = typeof body === "object" && body !== null ? Object.keys(body) : [];
   const action = more.length === 0 && Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
@@ -37,11 +37,11 @@ function addHost(deps: ComputeDeps, call: Call): Aggregate | Promise<Aggregate> 
     throw notFound(`Compute host ${host} could not be found.`);
   }
   const aggregate = findAggregate(deps, call);
-  const refusal =
-    zoneRefusal(store, aggregate, aggregate.metadata, { hosts: [host], noInstances: false }) ??
-    serversZoneRefusal(store, aggregate, host, "added to");
-  if (refusal) {
-    throw conflict(`Cannot add host to aggregate ${aggregate.id}. Reason: ${refusal}.`);
+  const rejection =
+    findZoneRejection(store, aggregate, aggregate.metadata, { hosts: [host], noInstances: false }) ??
+    findServersZoneRejection(store, aggregate, host, "added to");
+  if (rejection) {
+    throw conflict(`Cannot add host to aggregate ${aggregate.id}. Reason: ${rejection}.`);
   }
   return addAggregateHost(deps, aggregate, host, call.requestId);
 }
@@ -54,9 +54,9 @@ async function removeHost(deps: ComputeDeps, call: Call): Promise<Aggregate> {
   if (!aggregate.hosts.includes(host)) {
     throw missing;
   }
-  const refusal = serversZoneRefusal(deps.store, aggregate, host, "removed from");
-  if (refusal) {
-    throw conflict(`Cannot remove host from aggregate ${aggregate.id}. Reason: ${refusal}.`);
+  const rejection = findServersZoneRejection(deps.store, aggregate, host, "removed from");
+  if (rejection) {
+    throw conflict(`Cannot remove host from aggregate ${aggregate.id}. Reason: ${rejection}.`);
   }
   try {
     return await removeAggregateHost(deps, aggregate, host, call.requestId);
@@ -74,9 +74,9 @@ function setMetadata(deps: ComputeDeps, call: Call): Aggregate {
   requireAdmin(call, `${POLICY}set_metadata`);
   return deps.store.transaction(() => {
     const aggregate = findAggregate(deps, call);
-    const refusal = zoneRefusal(deps.store, aggregate, metadata, { hosts: aggregate.hosts, noInstances: true });
-    if (refusal) {
-      throw badRequest(`Cannot update metadata of aggregate ${aggregate.id}. Reason: ${refusal}.`);
+    const rejection = findZoneRejection(deps.store, aggregate, metadata, { hosts: aggregate.hosts, noInstances: true });
+    if (rejection) {
+      throw badRequest(`Cannot update metadata of aggregate ${aggregate.id}. Reason: ${rejection}.`);
     }
     return { ...deps.store.aggregates.update(aggregate.id, { metadata }), updatedAt: deps.clock.now() };
   });

@@ -1,4 +1,4 @@
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
 import { requireAdmin } from "../api/policy.js";
@@ -6,7 +6,7 @@ import { aggregateAction } from "./actions.js";
 import { aggregateView, newAggregateView } from "./aggregate-view.js";
 import { findAggregate } from "./find-aggregate.js";
 import { CACHE_IMAGES, CREATE, UPDATE } from "./schemas.js";
-import { zoneRefusal } from "./zone-rules.js";
+import { findZoneRejection } from "./zone-rules.js";
 
 const policy = (what: string): string => `os_compute_api:os-aggregates:${what}`;
 
@@ -15,28 +15,28 @@ export const AGGREGATE_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/os-aggregates",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireAdmin(call, policy("index"));
       return { body: { aggregates: deps.store.aggregates.list().map((each) => aggregateView(each, call.version)) } };
     },
   },
-  { method: "POST", path: "/os-aggregates", answer: create },
+  { method: "POST", path: "/os-aggregates", handle: create },
   {
     method: "GET",
     path: "/os-aggregates/:id",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireAdmin(call, policy("show"));
       return { body: { aggregate: aggregateView(findAggregate(deps, call), call.version) } };
     },
   },
-  { method: "PUT", path: "/os-aggregates/:id", answer: update },
-  { method: "DELETE", path: "/os-aggregates/:id", answer: destroy },
-  { method: "POST", path: "/os-aggregates/:id/action", answer: aggregateAction },
+  { method: "PUT", path: "/os-aggregates/:id", handle: update },
+  { method: "DELETE", path: "/os-aggregates/:id", handle: destroy },
+  { method: "POST", path: "/os-aggregates/:id/action", handle: aggregateAction },
   {
     method: "POST",
     path: "/os-aggregates/:id/images",
     from: 81,
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       const { cache } = call.body(CACHE_IMAGES);
       requireAdmin(call, "compute:aggregates:images");
       if (new Set(cache.map(({ id }) => id)).size < cache.length) {
@@ -53,21 +53,21 @@ export const AGGREGATE_ROUTES: readonly ComputeRoute[] = [
   },
 ];
 
-function create({ store }: ComputeDeps, call: Call): Answer {
+function create({ store }: ComputeDeps, call: Call): ComputeResponse {
   const { name, availability_zone: zone } = call.body(CREATE).aggregate;
   requireAdmin(call, policy("create"));
   const aggregate = store.aggregates.create({ name, metadata: zone ? { availability_zone: zone } : {} });
   return { body: { aggregate: newAggregateView(aggregate, call.version) } };
 }
 
-function update(deps: ComputeDeps, call: Call): Answer {
+function update(deps: ComputeDeps, call: Call): ComputeResponse {
   const { name, ...metadata } = call.body(UPDATE).aggregate;
   requireAdmin(call, policy("update"));
   const changed = deps.store.transaction(() => {
     const aggregate = findAggregate(deps, call);
-    const refusal = zoneRefusal(deps.store, aggregate, metadata, { hosts: aggregate.hosts, noInstances: true });
-    if (refusal) {
-      throw badRequest(`Cannot update aggregate ${aggregate.id}. Reason: ${refusal}.`);
+    const rejection = findZoneRejection(deps.store, aggregate, metadata, { hosts: aggregate.hosts, noInstances: true });
+    if (rejection) {
+      throw badRequest(`Cannot update aggregate ${aggregate.id}. Reason: ${rejection}.`);
     }
     const named = name === undefined ? {} : { name: name.trim() };
     const updated = deps.store.aggregates.update(aggregate.id, { ...named, metadata });
@@ -77,7 +77,7 @@ function update(deps: ComputeDeps, call: Call): Answer {
   return { body: { aggregate: aggregateView(changed, call.version) } };
 }
 
-function destroy(deps: ComputeDeps, call: Call): Answer {
+function destroy(deps: ComputeDeps, call: Call): ComputeResponse {
   requireAdmin(call, policy("delete"));
   const { id, hosts } = findAggregate(deps, call);
   if (hosts.length > 0) {

@@ -6,7 +6,7 @@ import type { Store } from "../../store/store.js";
  * Whether hosts of the aggregate may come into the availability zone that `metadata` names, if it names one.
  * @returns why not, worded as Nova words it
  */
-export function zoneRefusal(
+export function findZoneRejection(
   store: Pick<Store, "aggregates" | "instances">,
   aggregate: Aggregate,
   metadata: AggregateChanges["metadata"] & object,
@@ -39,7 +39,7 @@ export function zoneRefusal(
  * zone, the default one included (Nova's bug 1907775).
  * @returns why not, worded as Nova words it
  */
-export function serversZoneRefusal(
+export function findServersZoneRejection(
   store: Pick<Store, "aggregates" | "instances">,
   { id, metadata }: Aggregate,
   host: string,

@@ -1,7 +1,7 @@
 import type { ServiceRequest } from "../../../runtime/service.js";
 import type { Credentials } from "../../credentials.js";
 import type { Json } from "../../http/json.js";
-import { MOST_PARAMETERS } from "../../http/listener-limits.js";
+import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";
 import type { Query } from "../../http/query.js";
 import { readJson } from "../../http/read-json.js";
 import type { ComputeDeps } from "./deps.js";
@@ -71,15 +71,15 @@ export class Call {
   /** @throws {Fault} 400 */
   checkQuery(schemas: SchemaVersions<unknown>): void {
     const { length } = this.query.entries;
-    if (length > MOST_PARAMETERS) {
-      throw badRequest(`The query has ${length} parameters; there may be ${MOST_PARAMETERS}.`);
+    if (length > MAX_QUERY_PARAMETERS) {
+      throw badRequest(`The query has ${length} parameters; there may be ${MAX_QUERY_PARAMETERS}.`);
     }
     this.#validator.query(this.query, schemas, this.version);
   }
 }
 
 /** What a route answers. */
-export interface Answer {
+export interface ComputeResponse {
   /** Default 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -93,5 +93,5 @@ export interface ComputeRoute {
   /** First and last minor that has the route; others answer 404. */
   readonly from?: number;
   readonly until?: number;
-  readonly answer: (deps: ComputeDeps, call: Call) => Answer | Promise<Answer>;
+  readonly handle: (deps: ComputeDeps, call: Call) => ComputeResponse | Promise<ComputeResponse>;
 }

@@ -45,7 +45,7 @@ export interface ComputeDeps {
   readonly taskEnded: (id: number) => Promise<unknown>;
   /**
    * DELETE /os-services of a nova-compute: what forbids it, its providers and its rows (spec 7.1 steps 2-8).
-   * @throws {ServiceDeleteRefused} the service is still there
+   * @throws {ServiceDeleteRejectedError} the service is still there
    */
   readonly deleteService: (service: Service, options: DeleteServiceOptions) => Promise<void>;
 }
@@ -56,6 +56,6 @@ export interface DeleteServiceOptions {
 }
 
 /** The policy forbids to delete the service; answered with 409 and this message. */
-export class ServiceDeleteRefused extends Error {
+export class ServiceDeleteRejectedError extends Error {
   override readonly name = "ServiceDeleteRefused";
 }

@@ -40,7 +40,7 @@ export const GONE_ROUTES: readonly ComputeRoute[] = Object.entries(GONE).flatMap
   methods.map((method) => ({
     method,
     path,
-    answer: () => {
+    handle: () => {
       throw gone();
     },
   })),

@@ -57,10 +57,10 @@ export class Links {
 type Parameter = readonly [name: string, value: string];
 
 function compareParameters([a, x]: Parameter, [b, y]: Parameter): number {
-  return compareTexts(a, b) || compareTexts(x, y);
+  return compareStrings(a, b) || compareStrings(x, y);
 }
 
-function compareTexts(a: string, b: string): number {
+function compareStrings(a: string, b: string): number {
   if (a === b) {
     return 0;
   }

@@ -40,8 +40,8 @@ ajv.removeKeyword("uniqueItems").addKeyword({
   keyword: "uniqueItems",
   type: "array",
   schemaType: "boolean",
-  validate: (wanted: boolean, items: readonly unknown[]) =>
-    !wanted || new Set(items.map((item) => JSON.stringify(item))).size === items.length,
+  validate: (mustBeUnique: boolean, items: readonly unknown[]) =>
+    !mustBeUnique || new Set(items.map((item) => JSON.stringify(item))).size === items.length,
 });
 
 /** A schema is a constant of the program, and so is what is compiled of it, when it is first needed. */

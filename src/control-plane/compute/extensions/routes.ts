@@ -1,22 +1,22 @@
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { notFound } from "../api/fault.js";
 import { EXTENSIONS } from "./extension-list.js";
 
 /** For everybody; nothing depends on them any more, but old clients look here for what there is. */
 export const EXTENSION_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/extensions", answer: listExtensions },
-  { method: "GET", path: "/extensions/:alias", answer: showExtension },
+  { method: "GET", path: "/extensions", handle: listExtensions },
+  { method: "GET", path: "/extensions/:alias", handle: showExtension },
 ];
 
-function listExtensions(_deps: ComputeDeps, { legacy }: Call): Answer {
+function listExtensions(_deps: ComputeDeps, { legacy }: Call): ComputeResponse {
   return { body: { extensions: extensions(legacy).map(extensionView) } };
 }
 
 /** @throws {Fault} 404 */
-function showExtension(_deps: ComputeDeps, call: Call): Answer {
-  const wanted = call.param("alias");
-  const found = extensions(call.legacy).find(([alias]) => alias === wanted);
+function showExtension(_deps: ComputeDeps, call: Call): ComputeResponse {
+  const requestedAlias = call.param("alias");
+  const found = extensions(call.legacy).find(([alias]) => alias === requestedAlias);
   if (!found) {
     throw notFound();
   }

@@ -1,6 +1,6 @@
 import type { Instance } from "../../../records/index.js";
-import { tellOfInstance } from "../../conductor/instance-events.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import { sendInstanceEvents } from "../../conductor/instance-events.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { denied } from "../api/policy.js";
 import { UUID_TEXT } from "../api/schema-parts.js";
@@ -47,16 +47,16 @@ const POWER_ACTIONS: ReadonlyMap<string, string> = new Map([
 
 /** What other services say of servers; each server's host is told (spec 8.6). */
 export const EXTERNAL_EVENT_ROUTES: readonly ComputeRoute[] = [
-  { method: "POST", path: "/os-server-external-events", answer: create },
+  { method: "POST", path: "/os-server-external-events", handle: create },
 ];
 
-function create(deps: ComputeDeps, call: Call): Answer {
+function create(deps: ComputeDeps, call: Call): ComputeResponse {
   if (!call.isAdmin && !call.credentials.roles.includes("service")) {
     throw denied("os_compute_api:os-server-external-events:create");
   }
   const body = call.body(EVENTS);
-  const answers = deps.store.transaction(() => body.events.map((event) => answerTo(deps, call, event)));
-  return { status: answers.every(({ code }) => code === 200) ? 200 : 207, body: { events: answers } };
+  const results = deps.store.transaction(() => body.events.map((event) => answerTo(deps, call, event)));
+  return { status: results.every(({ code }) => code === 200) ? 200 : 207, body: { events: results } };
 }
 
 function answerTo(deps: ComputeDeps, call: Call, event: EventBody) {
@@ -78,7 +78,7 @@ function accept(deps: ComputeDeps, call: Call, instance: Instance, event: EventB
     }
     recordAction(deps, call, instance, action);
   }
-  tellOfInstance(deps, instance, [{ name, tag, status }], call.requestId);
+  sendInstanceEvents(deps, instance, [{ name, tag, status }], call.requestId);
 }
 
 function codeOf({ name, tag }: EventBody, instance: Instance | null): number {

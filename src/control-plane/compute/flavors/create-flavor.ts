@@ -1,4 +1,4 @@
-import type { Answer, Call } from "../api/call.js";
+import type { Call, ComputeResponse } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { requireAdmin } from "../api/policy.js";
 import { BOOLEAN, DESCRIPTION, isTrue, NAME } from "../api/schema-parts.js";
@@ -21,9 +21,9 @@ interface CreateBody {
   };
 }
 
-const MOST = 2_147_483_647;
-const POSITIVE = { type: ["integer", "string"], pattern: "^0*[1-9][0-9]{0,9}$", minimum: 1, maximum: MOST };
-const NON_NEGATIVE = { type: ["integer", "string"], pattern: "^[0-9]{1,10}$", minimum: 0, maximum: MOST };
+const MAX_INT32 = 2_147_483_647;
+const POSITIVE = { type: ["integer", "string"], pattern: "^0*[1-9][0-9]{0,9}$", minimum: 1, maximum: MAX_INT32 };
+const NON_NEGATIVE = { type: ["integer", "string"], pattern: "^[0-9]{1,10}$", minimum: 0, maximum: MAX_INT32 };
 const LONG_DESCRIPTION = { ...DESCRIPTION, maxLength: 65_535 };
 
 const BASE: Readonly<Record<string, Schema>> = {
@@ -68,28 +68,28 @@ const UPDATE = schemas<{ readonly flavor: { readonly description: string | null 
 ]);
 
 /** POST /flavors. Numbers may be texts; an id that is null, absent or `auto` is made up. */
-export function createFlavor(deps: ComputeDeps, call: Call): Answer {
-  const { flavor: wanted } = call.body(CREATE);
+export function createFlavor(deps: ComputeDeps, call: Call): ComputeResponse {
+  const { flavor: requested } = call.body(CREATE);
   requireAdmin(call, "os_compute_api:os-flavor-manage:create");
-  const id = wanted.id ?? "auto";
-  const isPublic = wanted["os-flavor-access:is_public"];
+  const id = requested.id ?? "auto";
+  const isPublic = requested["os-flavor-access:is_public"];
   const flavor = deps.store.flavors.create({
     flavorid: id === "auto" ? deps.random.uuid() : String(id),
-    name: wanted.name,
-    vcpus: Number(wanted.vcpus),
-    memoryMb: Number(wanted.ram),
-    rootGb: Number(wanted.disk),
-    ephemeralGb: Number(wanted["OS-FLV-EXT-DATA:ephemeral"] ?? 0),
-    swap: Number(wanted.swap ?? 0),
-    rxtxFactor: Number(wanted.rxtx_factor ?? 1),
+    name: requested.name,
+    vcpus: Number(requested.vcpus),
+    memoryMb: Number(requested.ram),
+    rootGb: Number(requested.disk),
+    ephemeralGb: Number(requested["OS-FLV-EXT-DATA:ephemeral"] ?? 0),
+    swap: Number(requested.swap ?? 0),
+    rxtxFactor: Number(requested.rxtx_factor ?? 1),
     isPublic: isPublic === undefined || isTrue(isPublic),
-    description: wanted.description ?? null,
+    description: requested.description ?? null,
   });
   return { body: { flavor: flavorDetail(flavor, call.version, call.links) } };
 }
 
 /** PUT /flavors/{id}: the description is all that may change. */
-export function updateFlavor(deps: ComputeDeps, call: Call): Answer {
+export function updateFlavor(deps: ComputeDeps, call: Call): ComputeResponse {
   const { description } = call.body(UPDATE).flavor;
   requireAdmin(call, "os_compute_api:os-flavor-manage:update");
   const flavor = deps.store.flavors.update(findFlavor(deps, call).flavorid, { description });

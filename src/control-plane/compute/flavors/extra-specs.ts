@@ -31,7 +31,7 @@ export const EXTRA_SPEC_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/flavors/:flavor/os-extra_specs",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireReader(call, policy("index"));
       return { body: { extra_specs: findFlavor(deps, call).extraSpecs } };
     },
@@ -39,10 +39,10 @@ export const EXTRA_SPEC_ROUTES: readonly ComputeRoute[] = [
   {
     method: "POST",
     path: "/flavors/:flavor/os-extra_specs",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       const body = call.body(CREATE);
       requireAdmin(call, policy("create"));
-      const added = asTexts(call, body.extra_specs);
+      const added = toStringSpecs(call, body.extra_specs);
       add(deps, call, added);
       return { body: { extra_specs: added } };
     },
@@ -50,7 +50,7 @@ export const EXTRA_SPEC_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/flavors/:flavor/os-extra_specs/:key",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireReader(call, policy("show"));
       return { body: { [call.param("key")]: specValue(deps, call) } };
     },
@@ -58,10 +58,10 @@ export const EXTRA_SPEC_ROUTES: readonly ComputeRoute[] = [
   {
     method: "PUT",
     path: "/flavors/:flavor/os-extra_specs/:key",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       const body = call.body(UPDATE);
       requireAdmin(call, policy("update"));
-      const added = asTexts(call, body);
+      const added = toStringSpecs(call, body);
       if (!Object.hasOwn(body, call.param("key"))) {
         throw badRequest("Request body and URI mismatch");
       }
@@ -72,7 +72,7 @@ export const EXTRA_SPEC_ROUTES: readonly ComputeRoute[] = [
   {
     method: "DELETE",
     path: "/flavors/:flavor/os-extra_specs/:key",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireAdmin(call, policy("delete"));
       specValue(deps, call);
       const { flavorid, extraSpecs } = findFlavor(deps, call);
@@ -89,12 +89,12 @@ type Text = Readonly<Record<string, string>>;
 const VALIDATED = 86;
 
 /** @throws {Fault} 400 */
-function asTexts({ version }: Call, given: Specs): Text {
-  const texts = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, String(value)]));
+function toStringSpecs({ version }: Call, requestedSpecs: Specs): Text {
+  const stringSpecs = Object.fromEntries(Object.entries(requestedSpecs).map(([key, value]) => [key, String(value)]));
   if (version >= VALIDATED) {
-    validateExtraSpecs(texts);
+    validateExtraSpecs(stringSpecs);
   }
-  return texts;
+  return stringSpecs;
 }
 
 function add(deps: ComputeDeps, call: Call, added: Text): void {

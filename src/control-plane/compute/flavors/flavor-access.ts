@@ -1,6 +1,6 @@
 import type { Flavor } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, conflict, notFound } from "../api/fault.js";
 import { requireAdmin } from "../api/policy.js";
@@ -35,7 +35,7 @@ export const FLAVOR_ACCESS_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/flavors/:flavor/os-flavor-access",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireAdmin(call, "os_compute_api:os-flavor-access");
       const flavor = findFlavor(deps, call);
       if (flavor.isPublic) {
@@ -44,12 +44,12 @@ export const FLAVOR_ACCESS_ROUTES: readonly ComputeRoute[] = [
       return { body: accessList(deps, flavor) };
     },
   },
-  { method: "POST", path: "/flavors/:flavor/action", answer: changeAccess },
+  { method: "POST", path: "/flavors/:flavor/action", handle: changeAccess },
 ];
 
-function changeAccess(deps: ComputeDeps, call: Call): Answer {
-  const given = call.json();
-  const [action] = typeof given === "object" && given !== null ? Object.keys(given) : [];
+function changeAccess(deps: ComputeDeps, call: Call): ComputeResponse {
+  const requestBody = call.json();
+  const [action] = typeof requestBody === "object" && requestBody !== null ? Object.keys(requestBody) : [];
   if (action === "addTenantAccess") {
     return addAccess(deps, call);
   }
@@ -59,7 +59,7 @@ function changeAccess(deps: ComputeDeps, call: Call): Answer {
   throw badRequest(`There is no such action: ${action ?? ""}`);
 }
 
-function addAccess(deps: ComputeDeps, call: Call): Answer {
+function addAccess(deps: ComputeDeps, call: Call): ComputeResponse {
   const { tenant } = call.body(ADD).addTenantAccess;
   requireAdmin(call, "os_compute_api:os-flavor-access:add_tenant_access");
   if (!deps.projectExists(tenant)) {
@@ -73,7 +73,7 @@ function addAccess(deps: ComputeDeps, call: Call): Answer {
   return { body: accessList(deps, flavor) };
 }
 
-function removeAccess(deps: ComputeDeps, call: Call): Answer {
+function removeAccess(deps: ComputeDeps, call: Call): ComputeResponse {
   const { tenant } = call.body(REMOVE).removeTenantAccess;
   requireAdmin(call, "os_compute_api:os-flavor-access:remove_tenant_access");
   const flavor = findFlavor(deps, call);

@@ -1,5 +1,5 @@
 import type { Flavor } from "../../../records/index.js";
-import type { Answer, Call } from "../api/call.js";
+import type { Call, ComputeResponse } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
 import { readPage, takePage } from "../api/paging.js";
@@ -41,22 +41,25 @@ const QUERY = schemas(
 );
 
 /** GET /flavors and GET /flavors/detail. */
-export function listFlavors(deps: ComputeDeps, detail: boolean, call: Call): Answer {
+export function listFlavors(deps: ComputeDeps, detail: boolean, call: Call): ComputeResponse {
   call.checkQuery(QUERY);
   const { query, version, links } = call;
   const page = readPage(call);
   const isPublic = call.isAdmin ? readPublic(query.get("is_public")) : true;
   const minRam = readMinimum("minRam", query.get("minRam"));
   const minDisk = readMinimum("minDisk", query.get("minDisk"));
-  const isWanted = (flavor: Flavor): boolean =>
+  const matchesVisibility = (flavor: Flavor): boolean =>
     isPublic === undefined || (isPublic ? isOpenTo(deps, flavor, call.credentials.projectId) : !flavor.isPublic);
-  const wanted = deps.store.flavors
+  const matchingFlavors = deps.store.flavors
     .list()
     .filter(
       (flavor) =>
-        isWanted(flavor) && (call.isAdmin || !flavor.disabled) && flavor.memoryMb >= minRam && flavor.rootGb >= minDisk,
+        matchesVisibility(flavor) &&
+        (call.isAdmin || !flavor.disabled) &&
+        flavor.memoryMb >= minRam &&
+        flavor.rootGb >= minDisk,
     );
-  const sorted = sort(wanted, query.get("sort_key") ?? "flavorid", query.get("sort_dir") === "desc");
+  const sorted = sort(matchingFlavors, query.get("sort_key") ?? "flavorid", query.get("sort_dir") === "desc");
   const found = takePage(sorted, page, ({ flavorid }) => flavorid);
   const last = found.at(-1);
   const more = last && found.length === page.limit;

@@ -8,19 +8,19 @@ import { flavorDetail } from "./flavor-view.js";
 import { listFlavors } from "./list-flavors.js";
 
 export const FLAVOR_ROUTES: readonly ComputeRoute[] = [
-  { method: "POST", path: "/flavors", answer: createFlavor },
-  { method: "GET", path: "/flavors", answer: (deps, call) => listFlavors(deps, false, call) },
-  { method: "GET", path: "/flavors/detail", answer: (deps, call) => listFlavors(deps, true, call) },
+  { method: "POST", path: "/flavors", handle: createFlavor },
+  { method: "GET", path: "/flavors", handle: (deps, call) => listFlavors(deps, false, call) },
+  { method: "GET", path: "/flavors/detail", handle: (deps, call) => listFlavors(deps, true, call) },
   {
     method: "GET",
     path: "/flavors/:flavor",
-    answer: (deps, call) => ({ body: { flavor: flavorDetail(findFlavor(deps, call), call.version, call.links) } }),
+    handle: (deps, call) => ({ body: { flavor: flavorDetail(findFlavor(deps, call), call.version, call.links) } }),
   },
-  { method: "PUT", path: "/flavors/:flavor", from: 55, answer: updateFlavor },
+  { method: "PUT", path: "/flavors/:flavor", from: 55, handle: updateFlavor },
   {
     method: "DELETE",
     path: "/flavors/:flavor",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireAdmin(call, "os_compute_api:os-flavor-manage:delete");
       deps.store.flavors.destroy(findFlavor(deps, call).flavorid);
       return { status: 202 };

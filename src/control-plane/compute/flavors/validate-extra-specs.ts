@@ -1,7 +1,7 @@
 import { badRequest, type Fault } from "../api/fault.js";
 import { isInKnownNamespace, ruleOf, type ValueRule } from "./extra-spec-rules.js";
 
-const WHOLE = /^\s*[+-]?[0-9]+(?:_[0-9]+)*\s*$/;
+const INTEGER = /^\s*[+-]?[0-9]+(?:_[0-9]+)*\s*$/;
 const BOOLEANS = /^\s*(?:1|t|true|on|y|yes|0|f|false|off|n|no)\s*$/i;
 
 /**
@@ -45,7 +45,7 @@ function validateValue(rule: ValueRule, value: string): void {
 }
 
 function validateInteger({ min, max }: { readonly min?: number; readonly max?: number }, value: string): void {
-  if (!WHOLE.test(value)) {
+  if (!INTEGER.test(value)) {
     throw failed(`'${value}' is not a valid integer value.`);
   }
   const amount = Number(value.replaceAll("_", ""));

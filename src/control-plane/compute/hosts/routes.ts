@@ -1,7 +1,7 @@
 import type { Instance } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { askAgent, notSupported } from "../api/ask-agent.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
 import { requireAdmin } from "../api/policy.js";
@@ -24,26 +24,26 @@ const UPDATE = schemas<{ readonly status?: string; readonly maintenance_mode?: s
 const policy = (what: string): string => `os_compute_api:os-hosts:${what}`;
 
 export const HOST_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-hosts", until: LAST, answer: listHosts },
-  { method: "GET", path: "/os-hosts/:host", until: LAST, answer: showHost },
-  { method: "PUT", path: "/os-hosts/:host", until: LAST, answer: updateHost },
+  { method: "GET", path: "/os-hosts", until: LAST, handle: listHosts },
+  { method: "GET", path: "/os-hosts/:host", until: LAST, handle: showHost },
+  { method: "PUT", path: "/os-hosts/:host", until: LAST, handle: updateHost },
   ...(["startup", "shutdown", "reboot"] as const).map((action) => ({
     method: "GET" as const,
     path: `/os-hosts/:host/${action}`,
     until: LAST,
-    answer: (deps: ComputeDeps, call: Call) => powerAction(deps, call, action),
+    handle: (deps: ComputeDeps, call: Call) => powerAction(deps, call, action),
   })),
 ];
 
 /** Each service that is enabled, by its host. */
-async function listHosts(deps: ComputeDeps, call: Call): Promise<Answer> {
+async function listHosts(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   call.checkQuery(QUERY);
   requireAdmin(call, policy("list"));
-  const wanted = call.query.get("zone") ?? "";
+  const requestedZone = call.query.get("zone") ?? "";
   const hosts: Json[] = [];
   for await (const services of allServices(deps)) {
     for (const { host, topic, availabilityZone: zone, disabled } of services) {
-      if (!disabled && (wanted === "" || zone === wanted)) {
+      if (!disabled && (requestedZone === "" || zone === requestedZone)) {
         hosts.push({ host_name: host, service: topic, zone });
       }
     }
@@ -60,7 +60,7 @@ function requireComputeHost({ store }: ComputeDeps, host: string) {
   return service;
 }
 
-function showHost(deps: ComputeDeps, call: Call): Answer {
+function showHost(deps: ComputeDeps, call: Call): ComputeResponse {
   requireAdmin(call, policy("show"));
   const host = call.param("host");
   requireComputeHost(deps, host);
@@ -102,7 +102,7 @@ function sumsOf(instances: readonly Instance[]): readonly [cpu: number, memory: 
 }
 
 /** The host's agent sets the trait COMPUTE_STATUS_DISABLED; its service keeps its status, and with it what the next pass sets. */
-async function updateHost(deps: ComputeDeps, call: Call): Promise<Answer> {
+async function updateHost(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   const { status, maintenance_mode: maintenance } = call.body(UPDATE);
   requireAdmin(call, policy("update"));
   const host = call.param("host");
@@ -113,7 +113,7 @@ async function updateHost(deps: ComputeDeps, call: Call): Promise<Answer> {
   if (!isUp(deps, service)) {
     throw badRequest(`Compute service of ${host} is unavailable at this time.`);
   }
-  const told =
+  const agentReply =
     status === undefined
       ? {}
       : {
@@ -122,13 +122,13 @@ async function updateHost(deps: ComputeDeps, call: Call): Promise<Answer> {
   if (maintenance !== undefined) {
     throw notSupported();
   }
-  return { body: { host, ...told } };
+  return { body: { host, ...agentReply } };
 }
 
 const isOn = (text: string): boolean => text.toLowerCase() === "enable";
 
 /** No driver here starts or stops the machine that it runs on, as libvirt's does not. @throws {Fault} 404, 501 */
-function powerAction(deps: ComputeDeps, call: Call, action: "startup" | "shutdown" | "reboot"): Answer {
+function powerAction(deps: ComputeDeps, call: Call, action: "startup" | "shutdown" | "reboot"): ComputeResponse {
   requireAdmin(call, policy(action === "startup" ? "start" : action));
   requireComputeHost(deps, call.param("host"));
   throw notSupported();

@@ -1,6 +1,6 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import type { ComputeNode, Service } from "../../../records/index.js";
-import { Turns } from "../../time-slices.js";
+import { EventLoopTicks } from "../../time-slices.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { isUp } from "../services/service-status.js";
@@ -12,9 +12,9 @@ const ROWS = 200;
 /** Milliseconds that a host has to say how long it is up, when a list waits for it. */
 const UPTIME_TIMEOUT = 5_000;
 
-type Asked = Pick<Call, "version" | "requestId">;
+type CallContext = Pick<Call, "version" | "requestId">;
 
-export interface ShownHypervisors {
+export interface HypervisorPage {
   readonly views: readonly HypervisorView[];
   readonly last: ComputeNode | undefined;
 }
@@ -27,10 +27,10 @@ interface Showing {
 /** The nodes behind `after`, by id, as this caller is shown them. */
 export async function showPage(
   deps: ComputeDeps,
-  call: Asked,
+  call: CallContext,
   { after: start = 0, limit = Number.MAX_SAFE_INTEGER, ...showing }: Showing & { after?: number; limit?: number },
-): Promise<ShownHypervisors> {
-  const turns = new Turns(deps);
+): Promise<HypervisorPage> {
+  const ticks = new EventLoopTicks(deps);
   const views: HypervisorView[] = [];
   let last: ComputeNode | undefined;
   while (views.length < limit) {
@@ -41,8 +41,8 @@ export async function showPage(
     if (nodes.length < most) {
       break;
     }
-    if (turns.due) {
-      await turns.give();
+    if (ticks.due) {
+      await ticks.give();
     }
   }
   return { views, last };
@@ -51,15 +51,15 @@ export async function showPage(
 /** Shows the hypervisors with these ids. */
 export async function showSome(
   deps: ComputeDeps,
-  call: Asked,
+  call: CallContext,
   ids: readonly number[],
   showing: Showing,
 ): Promise<readonly HypervisorView[]> {
-  const turns = new Turns(deps);
+  const ticks = new EventLoopTicks(deps);
   const views: HypervisorView[] = [];
   for (let from = 0; from < ids.length; from += ROWS) {
-    if (turns.due) {
-      await turns.give();
+    if (ticks.due) {
+      await ticks.give();
     }
     const nodes = deps.store.computeNodes.servedByIds(ids.slice(from, from + ROWS));
     views.push(...(await viewsOf(deps, call, nodes, showing)));
@@ -69,7 +69,7 @@ export async function showSome(
 
 async function viewsOf(
   deps: ComputeDeps,
-  call: Asked,
+  call: CallContext,
   nodes: readonly ComputeNode[],
   { detail, servers }: Showing,
 ): Promise<readonly HypervisorView[]> {
@@ -91,18 +91,18 @@ async function viewsOf(
 /** What each host says that is up; a host that says nothing has none. */
 async function uptimesOf(
   deps: ComputeDeps,
-  { requestId }: Asked,
+  { requestId }: CallContext,
   services: readonly Service[],
 ): Promise<ReadonlyMap<string, string | null>> {
-  const asked = services.filter((service) => isUp(deps, service));
+  const aliveServices = services.filter((service) => isUp(deps, service));
   const options = { requestId, timeout: UPTIME_TIMEOUT };
-  const told = await Promise.all(
-    asked.map(async ({ host }) => {
+  const uptimes = await Promise.all(
+    aliveServices.map(async ({ host }) => {
       const uptime = await deps.bus.call(host, "get_host_uptime", {}, options).catch(noneKnown);
       return [host, uptime] as const;
     }),
   );
-  return new Map(told);
+  return new Map(uptimes);
 }
 
 /** @throws what says nothing of the host */

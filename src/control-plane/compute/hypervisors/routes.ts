@@ -1,5 +1,5 @@
 import { askAgent } from "../api/ask-agent.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
 import { isUuidLike } from "../api/formats.js";
@@ -37,38 +37,38 @@ const SHOW_QUERY = schemas(
 const policy = (what: string): string => `os_compute_api:os-hypervisors:${what}`;
 
 export const HYPERVISOR_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-hypervisors", answer: (deps, call) => list(deps, false, call) },
-  { method: "GET", path: "/os-hypervisors/detail", answer: (deps, call) => list(deps, true, call) },
-  { method: "GET", path: "/os-hypervisors/statistics", until: 87, answer: statistics },
-  { method: "GET", path: "/os-hypervisors/:id", answer: show },
-  { method: "GET", path: "/os-hypervisors/:id/uptime", until: 87, answer: uptime },
+  { method: "GET", path: "/os-hypervisors", handle: (deps, call) => list(deps, false, call) },
+  { method: "GET", path: "/os-hypervisors/detail", handle: (deps, call) => list(deps, true, call) },
+  { method: "GET", path: "/os-hypervisors/statistics", until: 87, handle: statistics },
+  { method: "GET", path: "/os-hypervisors/:id", handle: show },
+  { method: "GET", path: "/os-hypervisors/:id/uptime", until: 87, handle: uptime },
   {
     method: "GET",
     path: "/os-hypervisors/:pattern/search",
     until: 52,
-    answer: (deps, call) => search(deps, false, call),
+    handle: (deps, call) => search(deps, false, call),
   },
   {
     method: "GET",
     path: "/os-hypervisors/:pattern/servers",
     until: 52,
-    answer: (deps, call) => search(deps, true, call),
+    handle: (deps, call) => search(deps, true, call),
   },
 ];
 
 /** The ids of the nodes whose names have the pattern in them. @throws {Fault} 404 */
 function matching({ store }: ComputeDeps, pattern: string): readonly number[] {
-  const wanted = pattern.toLowerCase();
+  const lowerPattern = pattern.toLowerCase();
   const found = store.computeNodes
     .servedNames()
-    .filter(({ hypervisorHostname }) => hypervisorHostname.toLowerCase().includes(wanted));
+    .filter(({ hypervisorHostname }) => hypervisorHostname.toLowerCase().includes(lowerPattern));
   if (found.length === 0) {
     throw notFound(`No hypervisor matching '${pattern}' could be found.`);
   }
   return found.map(({ id }) => id);
 }
 
-async function list(deps: ComputeDeps, detail: boolean, call: Call): Promise<Answer> {
+async function list(deps: ComputeDeps, detail: boolean, call: Call): Promise<ComputeResponse> {
   call.checkQuery(LIST_QUERY);
   requireAdmin(call, policy(detail ? "list-detail" : "list"));
   const { version, query } = call;
@@ -120,7 +120,7 @@ function find(deps: ComputeDeps, call: Call): Hypervisor {
   return found;
 }
 
-async function show(deps: ComputeDeps, call: Call): Promise<Answer> {
+async function show(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   call.checkQuery(SHOW_QUERY);
   requireAdmin(call, policy("show"));
   const servers = call.version >= 53 && boolFromText(call.query.get("with_servers"));
@@ -130,24 +130,24 @@ async function show(deps: ComputeDeps, call: Call): Promise<Answer> {
 }
 
 /** What the host itself says; since 2.88 it is a member of the hypervisor. @throws {Fault} 400, 404, 501 */
-async function uptime(deps: ComputeDeps, call: Call): Promise<Answer> {
+async function uptime(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   requireAdmin(call, policy("uptime"));
   const { node, service } = find(deps, call);
   if (!isUp(deps, service)) {
     throw badRequest(`Compute service of ${service.host} is unavailable at this time.`);
   }
-  const told = await askAgent(deps, call, service.host, "get_host_uptime", {}, "get_host_uptime");
-  const [shown = {}] = await showSome(deps, call, [node.id], { detail: false, servers: false });
-  return { body: { hypervisor: { ...shown, uptime: told } } };
+  const reportedUptime = await askAgent(deps, call, service.host, "get_host_uptime", {}, "get_host_uptime");
+  const [view = {}] = await showSome(deps, call, [node.id], { detail: false, servers: false });
+  return { body: { hypervisor: { ...view, uptime: reportedUptime } } };
 }
 
-async function search(deps: ComputeDeps, servers: boolean, call: Call): Promise<Answer> {
+async function search(deps: ComputeDeps, servers: boolean, call: Call): Promise<ComputeResponse> {
   requireAdmin(call, policy(servers ? "servers" : "search"));
   const found = matching(deps, call.param("pattern"));
   return { body: { hypervisors: await showSome(deps, call, found, { detail: false, servers }) } };
 }
 
-function statistics({ store }: ComputeDeps, call: Call): Answer {
+function statistics({ store }: ComputeDeps, call: Call): ComputeResponse {
   requireAdmin(call, policy("statistics"));
   const { count, sums } = store.computeNodes.servedSums();
   return { body: { hypervisor_statistics: { count, ...amounts(sums) } } };

@@ -29,10 +29,10 @@ const ONE = schemas<{ readonly meta: Metadata }>([
 async function replace(
   deps: ComputeDeps,
   call: Call,
-  wanted: (metadata: Metadata) => Metadata,
+  update: (metadata: Metadata) => Metadata,
 ): Promise<{ readonly metadata: Metadata }> {
   const before = metadataOf(await findImage(deps, call));
-  const after = wanted(before);
+  const after = update(before);
   const body = [
     ...Object.keys(before)
       .filter((name) => !Object.hasOwn(after, name))
@@ -52,13 +52,13 @@ export const IMAGE_METADATA_ROUTES: readonly ComputeRoute[] = [
     method: "GET",
     path: "/images/:id/metadata",
     until: UNTIL,
-    answer: async (deps, call) => ({ body: { metadata: metadataOf(await findImage(deps, call)) } }),
+    handle: async (deps, call) => ({ body: { metadata: metadataOf(await findImage(deps, call)) } }),
   },
   {
     method: "POST",
     path: "/images/:id/metadata",
     until: UNTIL,
-    answer: async (deps, call) => {
+    handle: async (deps, call) => {
       const { metadata: added } = call.body(ALL);
       return { body: await replace(deps, call, (metadata) => ({ ...metadata, ...added })) };
     },
@@ -67,16 +67,16 @@ export const IMAGE_METADATA_ROUTES: readonly ComputeRoute[] = [
     method: "PUT",
     path: "/images/:id/metadata",
     until: UNTIL,
-    answer: async (deps, call) => {
-      const { metadata: wanted } = call.body(ALL);
-      return { body: await replace(deps, call, () => wanted) };
+    handle: async (deps, call) => {
+      const { metadata: requestedMetadata } = call.body(ALL);
+      return { body: await replace(deps, call, () => requestedMetadata) };
     },
   },
   {
     method: "GET",
     path: "/images/:id/metadata/:key",
     until: UNTIL,
-    answer: async (deps, call) => {
+    handle: async (deps, call) => {
       const key = call.param("key");
       const { [key]: value } = metadataOf(await findImage(deps, call));
       if (value === undefined) {
@@ -89,7 +89,7 @@ export const IMAGE_METADATA_ROUTES: readonly ComputeRoute[] = [
     method: "PUT",
     path: "/images/:id/metadata/:key",
     until: UNTIL,
-    answer: async (deps, call) => {
+    handle: async (deps, call) => {
       const { meta } = call.body(ONE);
       if (!Object.hasOwn(meta, call.param("key"))) {
         throw badRequest("Request body and URI mismatch");
@@ -102,7 +102,7 @@ export const IMAGE_METADATA_ROUTES: readonly ComputeRoute[] = [
     method: "DELETE",
     path: "/images/:id/metadata/:key",
     until: UNTIL,
-    answer: async (deps, call) => {
+    handle: async (deps, call) => {
       const key = call.param("key");
       await replace(deps, call, ({ [key]: value, ...others }) => {
         if (value === undefined) {

@@ -17,10 +17,10 @@ interface ImageRequest {
  * Asks the Image service for the caller, with the caller's token: its policies hold. @returns the body, as JSON
  * @throws {Fault} 400, 403, 404
  */
-export async function askImages({ imageService }: ComputeDeps, call: Call, asked: ImageRequest): Promise<unknown> {
-  const { method, path, query, body } = asked;
+export async function askImages({ imageService }: ComputeDeps, call: Call, request: ImageRequest): Promise<unknown> {
+  const { method, path, query, body } = request;
   const { headers } = call.request;
-  const answer = await imageService({
+  const response = await imageService({
     method,
     path: `/v2/images${path}`,
     query: query?.toString() ?? "",
@@ -31,22 +31,22 @@ export async function askImages({ imageService }: ComputeDeps, call: Call, asked
     body: body === undefined ? "" : JSON.stringify(body),
     baseUrl: imageRoot(call),
   });
-  if (answer.status < 300) {
-    return answer.body === "" ? undefined : JSON.parse(answer.body);
+  if (response.status < 300) {
+    return response.body === "" ? undefined : JSON.parse(response.body);
   }
-  if (answer.status === 404) {
+  if (response.status === 404) {
     throw notFound("Image not found.");
   }
-  if (answer.status === 403) {
+  if (response.status === 403) {
     throw new Fault(
       403,
       method === "DELETE" ? "You are not allowed to delete the image." : "Not authorized for image.",
     );
   }
-  if (answer.status < 500) {
-    throw badRequest(/"message": ?"([^"<]*)/.exec(answer.body)?.[1]?.trim() ?? "The Image service refuses this.");
+  if (response.status < 500) {
+    throw badRequest(/"message": ?"([^"<]*)/.exec(response.body)?.[1]?.trim() ?? "The Image service refuses this.");
   }
-  throw new Error(`the Image service answers ${answer.status} to ${method} ${path}: ${answer.body}`);
+  throw new Error(`the Image service answers ${response.status} to ${method} ${path}: ${response.body}`);
 }
 
 /** Where the Image service is, as the client sees it. */

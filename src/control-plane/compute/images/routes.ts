@@ -1,5 +1,5 @@
 import type { Json } from "../../http/json.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { readPage } from "../api/paging.js";
 import { IMAGE_METADATA_ROUTES } from "./image-metadata.js";
@@ -56,29 +56,29 @@ async function list(deps: ComputeDeps, call: Call, path: string, show: typeof im
   };
   const last = images.length === limit ? images.at(-1) : undefined;
   const links = last === undefined ? {} : { images_links: call.links.next(path, call.query, last.id) };
-  const shown: readonly Json[] = images.map((image) => show(call, image));
-  return { body: { images: shown, ...links } };
+  const views: readonly Json[] = images.map((image) => show(call, image));
+  return { body: { images: views, ...links } };
 }
 
-async function show(deps: ComputeDeps, call: Call): Promise<Answer> {
+async function show(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   return { body: { image: imageDetail(call, await findImage(deps, call)) } };
 }
 
-async function remove(deps: ComputeDeps, call: Call): Promise<Answer> {
+async function remove(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   await askImages(deps, call, { method: "DELETE", path: pathOf(call) });
   return { status: 204 };
 }
 
 /** Nova's proxy of the Image service, for clients of old versions. */
 export const IMAGE_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/images", until: UNTIL, answer: (deps, call) => list(deps, call, "images", imageBrief) },
+  { method: "GET", path: "/images", until: UNTIL, handle: (deps, call) => list(deps, call, "images", imageBrief) },
   {
     method: "GET",
     path: "/images/detail",
     until: UNTIL,
-    answer: (deps, call) => list(deps, call, "images/detail", imageDetail),
+    handle: (deps, call) => list(deps, call, "images/detail", imageDetail),
   },
-  { method: "GET", path: "/images/:id", until: UNTIL, answer: show },
-  { method: "DELETE", path: "/images/:id", until: UNTIL, answer: remove },
+  { method: "GET", path: "/images/:id", until: UNTIL, handle: show },
+  { method: "DELETE", path: "/images/:id", until: UNTIL, handle: remove },
   ...IMAGE_METADATA_ROUTES,
 ];

@@ -14,9 +14,9 @@ const PARTS: Readonly<Record<string, number>> = {
 export function sshFingerprint(publicKey: string, digests: Digests): string | undefined {
   const [kind = "", encoded = ""] = publicKey.split(" ");
   const blob = Buffer.from(encoded, "base64");
-  const wanted = PARTS[kind];
+  const expectedParts = PARTS[kind];
   const parts = partsOf(blob);
-  if (wanted === undefined || parts?.[0]?.toString() !== kind || parts.length !== wanted + 1) {
+  if (expectedParts === undefined || parts?.[0]?.toString() !== kind || parts.length !== expectedParts + 1) {
     return undefined;
   }
   const digest = digests.running("md5");

@@ -1,21 +1,21 @@
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds } from "../../http/times.js";
 import type { KeyPair } from "../../store/key-pairs.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, type Fault, notFound } from "../api/fault.js";
 import { readPage, takePage } from "../api/paging.js";
 import { denied } from "../api/policy.js";
-import { refuseKeyPair } from "../quotas/request-quota.js";
+import { assertKeyPairQuota } from "../quotas/request-quota.js";
 import { sshFingerprint } from "./fingerprint.js";
 import { CREATE, LIST, ONE } from "./schemas.js";
 
 /** Public keys of users, which servers begin with. The private half of one that is made here is told once. */
 export const KEYPAIR_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-keypairs", answer: list },
-  { method: "POST", path: "/os-keypairs", answer: create },
-  { method: "GET", path: "/os-keypairs/:name", answer: show },
-  { method: "DELETE", path: "/os-keypairs/:name", answer: destroy },
+  { method: "GET", path: "/os-keypairs", handle: list },
+  { method: "POST", path: "/os-keypairs", handle: create },
+  { method: "GET", path: "/os-keypairs/:name", handle: show },
+  { method: "DELETE", path: "/os-keypairs/:name", handle: destroy },
 ];
 
 /** The user whose keys these are: oneself, or since 2.10 whom an administrator names. @throws {Fault} 403 */
@@ -28,7 +28,7 @@ function ownerOf(call: Call, rule: string, named: string | undefined): string {
   return userId;
 }
 
-function list({ store }: ComputeDeps, call: Call): Answer {
+function list({ store }: ComputeDeps, call: Call): ComputeResponse {
   call.checkQuery(LIST);
   const { version, query, links } = call;
   const all = store.keyPairs.list(ownerOf(call, "index", query.get("user_id")));
@@ -47,7 +47,7 @@ function list({ store }: ComputeDeps, call: Call): Answer {
   };
 }
 
-function show({ store }: ComputeDeps, call: Call): Answer {
+function show({ store }: ComputeDeps, call: Call): ComputeResponse {
   call.checkQuery(ONE);
   const userId = ownerOf(call, "show", call.query.get("user_id"));
   const pair = store.keyPairs.get(userId, call.param("name"));
@@ -59,18 +59,18 @@ function show({ store }: ComputeDeps, call: Call): Answer {
   return { body: { keypair: { ...brief(pair, call.version), user_id: userId, ...row } } };
 }
 
-async function create(deps: ComputeDeps, call: Call): Promise<Answer> {
-  const { name, type = "ssh", public_key: given, user_id: named } = call.body(CREATE).keypair;
+async function create(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+  const { name, type = "ssh", public_key: publicKey, user_id: named } = call.body(CREATE).keypair;
   const userId = ownerOf(call, "create", named);
   if (call.version < 92 && !/^[a-zA-Z0-9_ -]+$/.test(name)) {
     throw invalid("Keypair name contains unsafe characters");
   }
-  refuseKeyPair(deps, call, userId);
-  const made = given === undefined ? await make(deps, type, userId) : { publicKey: given };
+  assertKeyPairQuota(deps, call, userId);
+  const made = publicKey === undefined ? await make(deps, type, userId) : { publicKey: publicKey };
   const fingerprint = fingerprintOf(made.publicKey, type, deps);
   const pair = deps.store.transaction(() => {
     // Others may have come while the key was made.
-    refuseKeyPair(deps, call, userId);
+    assertKeyPairQuota(deps, call, userId);
     return deps.store.keyPairs.create({ userId, name, type, publicKey: made.publicKey, fingerprint });
   });
   const secret = "privateKey" in made ? { private_key: made.privateKey } : {};
@@ -80,7 +80,7 @@ async function create(deps: ComputeDeps, call: Call): Promise<Answer> {
   };
 }
 
-function destroy({ store }: ComputeDeps, call: Call): Answer {
+function destroy({ store }: ComputeDeps, call: Call): ComputeResponse {
   call.checkQuery(ONE);
   const userId = ownerOf(call, "delete", call.query.get("user_id"));
   if (!store.keyPairs.destroy(userId, call.param("name"))) {

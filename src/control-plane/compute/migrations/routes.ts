@@ -3,8 +3,8 @@ import { MIGRATION_STATUSES, MIGRATION_TYPES, type Migration } from "../../../re
 import { parseIsoTime } from "../../http/times.js";
 import type { MigrationQuery } from "../../store/migrations.js";
 import type { Place } from "../../store/sort-order.js";
-import { Turns } from "../../time-slices.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import { EventLoopTicks } from "../../time-slices.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
 import { readPage } from "../api/paging.js";
@@ -35,14 +35,14 @@ const QUERY = schemas(
 );
 
 export const MIGRATION_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-migrations", answer: listMigrations },
-  { method: "GET", path: "/servers/:id/migrations", from: 23, answer: listServerMigrations },
-  { method: "GET", path: "/servers/:id/migrations/:migration", from: 23, answer: showServerMigration },
+  { method: "GET", path: "/os-migrations", handle: listMigrations },
+  { method: "GET", path: "/servers/:id/migrations", from: 23, handle: listServerMigrations },
+  { method: "GET", path: "/servers/:id/migrations/:migration", from: 23, handle: showServerMigration },
   ...SERVER_MIGRATION_ACTION_ROUTES,
 ];
 
 /** Sorts by number before 2.59, all of them; newest first, and in pages, since. */
-async function listMigrations(deps: ComputeDeps, call: Call): Promise<Answer> {
+async function listMigrations(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   call.checkQuery(QUERY);
   requireAdmin(call, "os_compute_api:os-migrations:index");
   const { version, links, query } = call;
@@ -77,7 +77,7 @@ async function selectMigrations(
   { limit, after: start }: { readonly limit: number; readonly after?: Place | undefined },
 ): Promise<readonly Migration[]> {
   const found: Migration[] = [];
-  const turns = new Turns(deps);
+  const ticks = new EventLoopTicks(deps);
   let after = start;
   while (query && found.length < limit) {
     const most = Math.min(ROWS, limit - found.length);
@@ -88,8 +88,8 @@ async function selectMigrations(
       break;
     }
     after = [last.createdAt, last.id];
-    if (turns.due) {
-      await turns.give();
+    if (ticks.due) {
+      await ticks.give();
     }
   }
   return found;
@@ -140,7 +140,7 @@ function readFilters(get: (name: string) => string | undefined): MigrationFilter
 
 const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : parseIsoTime(text));
 
-function listServerMigrations(deps: ComputeDeps, call: Call): Answer {
+function listServerMigrations(deps: ComputeDeps, call: Call): ComputeResponse {
   const { instance } = findServer(deps, call);
   requireAdmin(call, "os_compute_api:servers:migrations:index");
   const found = deps.store.migrations
@@ -149,7 +149,7 @@ function listServerMigrations(deps: ComputeDeps, call: Call): Answer {
   return { body: { migrations: found.map((migration) => serverMigrationView(migration, call.version)) } };
 }
 
-function showServerMigration(deps: ComputeDeps, call: Call): Answer {
+function showServerMigration(deps: ComputeDeps, call: Call): ComputeResponse {
   const { instance } = findServer(deps, call);
   requireAdmin(call, "os_compute_api:servers:migrations:show");
   const id = call.param("migration");

@@ -1,11 +1,11 @@
 import type { Instance, Migration, MigrationStatus } from "../../../records/index.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, conflict, notFound } from "../api/fault.js";
 import { requireAdmin } from "../api/policy.js";
 import { schemas } from "../api/validate.js";
 import { recordAction, requireState } from "../servers/actions/server-action.js";
-import { findInstance, refuseLocked } from "../servers/find-server.js";
+import { assertNotLocked, findInstance } from "../servers/find-server.js";
 
 const FORCE_COMPLETE = schemas<unknown>([
   22,
@@ -19,19 +19,19 @@ const FORCE_COMPLETE = schemas<unknown>([
 
 /** What can be done to a live migration that is under way (spec 6.5, abort and force-complete). */
 export const SERVER_MIGRATION_ACTION_ROUTES: readonly ComputeRoute[] = [
-  { method: "POST", path: "/servers/:id/migrations/:migration/action", from: 22, answer: forceComplete },
-  { method: "DELETE", path: "/servers/:id/migrations/:migration", from: 24, answer: abort },
+  { method: "POST", path: "/servers/:id/migrations/:migration/action", from: 22, handle: forceComplete },
+  { method: "DELETE", path: "/servers/:id/migrations/:migration", from: 24, handle: abort },
 ];
 
-function forceComplete(deps: ComputeDeps, call: Call): Answer {
+function forceComplete(deps: ComputeDeps, call: Call): ComputeResponse {
   call.body(FORCE_COMPLETE);
   return deps.store.transaction(() => {
     const instance = findInstance(deps, call);
     requireAdmin(call, "os_compute_api:servers:migrations:force_complete");
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireState(instance, "force_complete", { vm: ["active"], task: ["migrating"] });
     const migration = findMigration(deps, call, instance);
-    refuseStatus(instance, migration, "force complete", ["running"]);
+    assertMigrationStatus(instance, migration, "force complete", ["running"]);
     recordAction(deps, call, instance, "live_migration_force_complete");
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
     deps.bus.cast(sourceOf(migration), "live_migration_force_complete", params, call.requestId);
@@ -39,15 +39,15 @@ function forceComplete(deps: ComputeDeps, call: Call): Answer {
   });
 }
 
-function abort(deps: ComputeDeps, call: Call): Answer {
+function abort(deps: ComputeDeps, call: Call): ComputeResponse {
   return deps.store.transaction(() => {
     const instance = findInstance(deps, call);
     requireAdmin(call, "os_compute_api:servers:migrations:delete");
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireState(instance, "abort live migration", { task: ["migrating"] });
     const migration = findMigration(deps, call, instance);
     const waiting: readonly MigrationStatus[] = call.version >= 65 ? ["queued", "preparing"] : [];
-    refuseStatus(instance, migration, "abort live migration", ["running", ...waiting]);
+    assertMigrationStatus(instance, migration, "abort live migration", ["running", ...waiting]);
     recordAction(deps, call, instance, "live_migration_cancel");
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
     deps.bus.cast(sourceOf(migration), "live_migration_abort", params, call.requestId);
@@ -66,7 +66,7 @@ function findMigration({ store }: ComputeDeps, call: Call, { uuid }: Instance): 
 }
 
 /** @throws {Fault} 400 */
-function refuseStatus(
+function assertMigrationStatus(
   { uuid }: Instance,
   { id, status, migrationType }: Migration,
   method: string,

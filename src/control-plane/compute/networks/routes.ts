@@ -25,7 +25,7 @@ export const NETWORK_ROUTES: readonly ComputeRoute[] = [
     method: "GET",
     path: "/os-floating-ips",
     until: LAST_PROXY,
-    answer: (_deps, call) => {
+    handle: (_deps, call) => {
       requireReader(call, "os_compute_api:os-floating-ips:list");
       return { body: { floating_ips: [] } };
     },
@@ -34,7 +34,7 @@ export const NETWORK_ROUTES: readonly ComputeRoute[] = [
     method: "GET",
     path: "/os-floating-ips/:id",
     until: LAST_PROXY,
-    answer: (_deps, call) => {
+    handle: (_deps, call) => {
       requireReader(call, "os_compute_api:os-floating-ips:show");
       throw noSuchFloatingIp(call);
     },
@@ -43,7 +43,7 @@ export const NETWORK_ROUTES: readonly ComputeRoute[] = [
     method: "POST",
     path: "/os-floating-ips",
     until: LAST_PROXY,
-    answer: (_deps, call) => {
+    handle: (_deps, call) => {
       requireMember(call, "os_compute_api:os-floating-ips:create");
       throw notFound("Floating IP pool not found: this cloud has one flat network and no floating IPs.");
     },
@@ -52,7 +52,7 @@ export const NETWORK_ROUTES: readonly ComputeRoute[] = [
     method: "DELETE",
     path: "/os-floating-ips/:id",
     until: LAST_PROXY,
-    answer: (_deps, call) => {
+    handle: (_deps, call) => {
       requireMember(call, "os_compute_api:os-floating-ips:delete");
       throw noSuchFloatingIp(call);
     },
@@ -61,7 +61,7 @@ export const NETWORK_ROUTES: readonly ComputeRoute[] = [
     method: "GET",
     path: "/os-floating-ip-pools",
     until: LAST_PROXY,
-    answer: (_deps, call) => {
+    handle: (_deps, call) => {
       requireReader(call, "os_compute_api:os-floating-ip-pools");
       return { body: { floating_ip_pools: [] } };
     },
@@ -77,7 +77,7 @@ function proxy(
       method: "GET",
       path: `/${name}`,
       until: LAST_PROXY,
-      answer: (_deps, call) => {
+      handle: (_deps, call) => {
         requireReader(call, `os_compute_api:${name}:list`);
         return { body: { networks: [view(call)] } };
       },
@@ -86,7 +86,7 @@ function proxy(
       method: "GET",
       path: `/${name}/:id`,
       until: LAST_PROXY,
-      answer: (_deps, call) => {
+      handle: (_deps, call) => {
         requireReader(call, `os_compute_api:${name}:show`);
         if (call.param("id").toLowerCase() !== FLAT_NETWORK.id) {
           throw notFound("Network not found");
@@ -94,8 +94,8 @@ function proxy(
         return { body: { network: view(call) } };
       },
     },
-    { method: "POST", path: `/${name}`, answer: noLonger },
-    { method: "DELETE", path: `/${name}/:id`, answer: noLonger },
+    { method: "POST", path: `/${name}`, handle: noLonger },
+    { method: "DELETE", path: `/${name}/:id`, handle: noLonger },
   ];
   return routes;
 }

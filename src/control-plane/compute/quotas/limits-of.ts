@@ -26,6 +26,6 @@ export function limitsOf(deps: QuotaDeps, projectId: string, userId: string | nu
   return { ...defaultLimits(deps), ...quotas.limits(projectId, null), ...own };
 }
 
-export function isOver(limit: number | undefined, wanted: number): boolean {
-  return limit !== undefined && limit >= 0 && wanted > limit;
+export function isOver(limit: number | undefined, requested: number): boolean {
+  return limit !== undefined && limit >= 0 && requested > limit;
 }

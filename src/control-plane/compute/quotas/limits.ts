@@ -1,10 +1,10 @@
-import type { Answer, Call } from "../api/call.js";
+import type { Call, ComputeResponse } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { requireAdmin } from "../api/policy.js";
 import { limitsOf } from "./limits-of.js";
-import { type Resource, shownResources, UNLIMITED } from "./resources.js";
+import { listQuotaResources, type Resource, UNLIMITED } from "./resources.js";
 import { LIMITS_QUERY } from "./schemas.js";
-import { shownUsage } from "./usage.js";
+import { createUsageReader } from "./usage.js";
 
 /** Names in GET /limits, by resource. */
 const LIMITS: Partial<Readonly<Record<Resource, readonly string[]>>> = {
@@ -32,7 +32,7 @@ const USED: readonly (readonly [shown: string, resource: Resource])[] = [
 ];
 
 /** Everybody with a token may know; `tenant_id` is for administrators, also where it names their own project. */
-export function limits(deps: ComputeDeps, call: Call): Answer {
+export function limits(deps: ComputeDeps, call: Call): ComputeResponse {
   const { version, query, credentials } = call;
   call.checkQuery(LIMITS_QUERY);
   const other = query.get("tenant_id");
@@ -40,16 +40,16 @@ export function limits(deps: ComputeDeps, call: Call): Answer {
     requireAdmin(call, "os_compute_api:limits:other_project");
   }
   const project = other ?? credentials.projectId ?? "";
-  const shown = shownResources(version);
+  const resources = listQuotaResources(version);
   const most = limitsOf(deps, project, null);
-  const inUse = shownUsage(deps, project, null);
-  const names = shown.flatMap((resource) =>
+  const inUse = createUsageReader(deps, project, null);
+  const names = resources.flatMap((resource) =>
     (LIMITS[resource] ?? []).map((name) => [name, most[resource] ?? UNLIMITED] as const),
   );
   const absolute = {
     ...Object.fromEntries(names.filter(([name]) => name !== "maxImageMeta" || version < 39)),
     ...Object.fromEntries(
-      USED.filter(([, resource]) => shown.includes(resource)).map(([name, resource]) => [name, inUse(resource)]),
+      USED.filter(([, resource]) => resources.includes(resource)).map(([name, resource]) => [name, inUse(resource)]),
     ),
   };
   return { body: { limits: { rate: [], absolute } } };

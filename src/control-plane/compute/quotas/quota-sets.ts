@@ -1,30 +1,30 @@
 import type { Json } from "../../http/json.js";
 import type { Limits } from "../../store/quotas.js";
-import type { Answer, Call } from "../api/call.js";
+import type { Call, ComputeResponse } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
 import { denied, requireAdmin } from "../api/policy.js";
 import { isTrue } from "../api/schema-parts.js";
 import { defaultLimits, limitsOf } from "./limits-of.js";
-import { only, PER_PROJECT, type Resource, shownResources, UNLIMITED } from "./resources.js";
+import { listQuotaResources, only, PER_PROJECT, type Resource, UNLIMITED } from "./resources.js";
 import { SET_QUERY, UPDATE_SET } from "./schemas.js";
-import { shownUsage } from "./usage.js";
+import { createUsageReader } from "./usage.js";
 
 const policy = (what: string): string => `os_compute_api:os-quota-sets:${what}`;
 
 /** The limits of a project, or with `user_id` of one of its users there. */
-export function showSet(deps: ComputeDeps, call: Call): Answer {
-  const { project, user } = asked(deps, call, "show");
-  return setOf(project, only(shownResources(call.version), limitsOf(deps, project, user)));
+export function showSet(deps: ComputeDeps, call: Call): ComputeResponse {
+  const { project, user } = readTarget(deps, call, "show");
+  return setOf(project, only(listQuotaResources(call.version), limitsOf(deps, project, user)));
 }
 
 /** With what is used of them. Nothing is reserved ahead of its use. */
-export function showDetail(deps: ComputeDeps, call: Call): Answer {
-  const { project, user } = asked(deps, call, "detail");
+export function showDetail(deps: ComputeDeps, call: Call): ComputeResponse {
+  const { project, user } = readTarget(deps, call, "detail");
   const limits = limitsOf(deps, project, user);
-  const inUse = shownUsage(deps, project, user);
+  const inUse = createUsageReader(deps, project, user);
   const reserved = deps.quota.enforced ? 0 : UNLIMITED;
-  const details = shownResources(call.version).map((name) => [
+  const details = listQuotaResources(call.version).map((name) => [
     name,
     { in_use: inUse(name), limit: limits[name] ?? UNLIMITED, reserved },
   ]);
@@ -32,40 +32,40 @@ export function showDetail(deps: ComputeDeps, call: Call): Answer {
 }
 
 /** What a project has for which nobody has set anything. Whoever has a token may know. */
-export function showDefaults(deps: ComputeDeps, call: Call): Answer {
+export function showDefaults(deps: ComputeDeps, call: Call): ComputeResponse {
   const project = call.param("project");
   requireProject(deps, project);
-  return setOf(project, only(shownResources(call.version), defaultLimits(deps)));
+  return setOf(project, only(listQuotaResources(call.version), defaultLimits(deps)));
 }
 
 /** All of the limits in the body, or none. Without `force`, none below what is used or has been given to users. */
-export function updateSet(deps: ComputeDeps, call: Call): Answer {
-  const { force, ...given } = call.body(UPDATE_SET).quota_set;
+export function updateSet(deps: ComputeDeps, call: Call): ComputeResponse {
+  const { force, ...limits } = call.body(UPDATE_SET).quota_set;
   call.checkQuery(SET_QUERY);
   requireAdmin(call, policy("update"));
   const project = call.param("project");
   requireProject(deps, project);
-  if ("networks" in given) {
+  if ("networks" in limits) {
     throw badRequest("The networks quota has been removed");
   }
   const user = userOf(call);
   const { store } = deps;
-  const shown = store.transaction(() => {
-    for (const [name, text] of Object.entries(given)) {
+  const quotaSet = store.transaction(() => {
+    for (const [name, text] of Object.entries(limits)) {
       const limit = Number(text);
       if (!isTrue(force)) {
-        refuseOutside(deps, project, user, name as Resource, limit);
+        assertLimitInRange(deps, project, user, name as Resource, limit);
       }
       if (deps.quota.enforced) {
         store.quotas.setLimit(project, PER_PROJECT.includes(name) ? null : user, name, limit);
       }
     }
-    return only(shownResources(call.version), limitsOf(deps, project, user));
+    return only(listQuotaResources(call.version), limitsOf(deps, project, user));
   });
-  return { body: { quota_set: shown } };
+  return { body: { quota_set: quotaSet } };
 }
 
-export function deleteSet({ store }: ComputeDeps, call: Call): Answer {
+export function deleteSet({ store }: ComputeDeps, call: Call): ComputeResponse {
   call.checkQuery(SET_QUERY);
   requireAdmin(call, policy("delete"));
   store.quotas.destroy(call.param("project"), userOf(call));
@@ -74,7 +74,7 @@ export function deleteSet({ store }: ComputeDeps, call: Call): Answer {
 
 const userOf = ({ query }: Call): string | null => query.all("user_id")[0] || null;
 
-function asked(
+function readTarget(
   deps: ComputeDeps,
   call: Call,
   rule: string,
@@ -97,19 +97,25 @@ function requireProject({ projectExists }: ComputeDeps, project: string): void {
   }
 }
 
-function setOf(project: string, values: Readonly<Record<string, Json>>): Answer {
+function setOf(project: string, values: Readonly<Record<string, Json>>): ComputeResponse {
   return { body: { quota_set: { id: project, ...values } } };
 }
 
 const infinite = (limit: number): number => (limit < 0 ? Number.POSITIVE_INFINITY : limit);
 
 /** @throws {Fault} 400 */
-function refuseOutside(deps: ComputeDeps, project: string, user: string | null, name: Resource, limit: number): void {
+function assertLimitInRange(
+  deps: ComputeDeps,
+  project: string,
+  user: string | null,
+  name: Resource,
+  limit: number,
+): void {
   const { quotas } = deps.store;
-  const used = deps.quota.enforced ? shownUsage(deps, project, user)(name) : 0;
-  const given: Limits = quotas.givenToUsers(project);
+  const used = deps.quota.enforced ? createUsageReader(deps, project, user)(name) : 0;
+  const userLimits: Limits = quotas.assignedToUsers(project);
   const ofProject = limitsOf(deps, project, null)[name] ?? UNLIMITED;
-  const toUsers = given[name] ?? 0;
+  const toUsers = userLimits[name] ?? 0;
   const least = user === null ? Math.max(ofProject < 0 ? UNLIMITED : toUsers, used) : used;
   if (infinite(limit) < least) {
     throw badRequest(

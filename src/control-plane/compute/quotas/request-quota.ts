@@ -14,7 +14,11 @@ function limitFor(deps: QuotaDeps, { credentials }: Call, resource: string): num
 }
 
 /** @throws {Fault} 403 */
-export function refuseMetadata(deps: QuotaDeps, call: Call, metadata: Readonly<Record<string, string>> = {}): void {
+export function assertMetadataQuota(
+  deps: QuotaDeps,
+  call: Call,
+  metadata: Readonly<Record<string, string>> = {},
+): void {
   const count = Object.keys(metadata).length;
   const limit = count === 0 ? undefined : limitFor(deps, call, "metadata_items");
   if (isOver(limit, count)) {
@@ -23,7 +27,7 @@ export function refuseMetadata(deps: QuotaDeps, call: Call, metadata: Readonly<R
 }
 
 /** Counts the metadata of an image that is made of a server, which Nova does until 2.38. @throws {Fault} 403 */
-export function refuseImageMetadata(
+export function assertImageMetadataQuota(
   deps: QuotaDeps,
   call: Call,
   metadata: Readonly<Record<string, string>> = {},
@@ -34,7 +38,7 @@ export function refuseImageMetadata(
 }
 
 /** Files that a guest begins with, of APIs before 2.57. @throws {Fault} 403 */
-export function refuseFiles(deps: QuotaDeps, call: Call, files: readonly InjectedFile[] = []): void {
+export function assertFileQuota(deps: QuotaDeps, call: Call, files: readonly InjectedFile[] = []): void {
   if (files.length === 0) {
     return;
   }
@@ -52,14 +56,14 @@ export function refuseFiles(deps: QuotaDeps, call: Call, files: readonly Injecte
 }
 
 /** One more, of this user. To be called in the transaction that makes it, as the two below. @throws {Fault} 403 */
-export function refuseKeyPair(deps: QuotaDeps, call: Call, userId: string): void {
+export function assertKeyPairQuota(deps: QuotaDeps, call: Call, userId: string): void {
   if (isOver(limitFor(deps, call, "key_pairs"), deps.store.keyPairs.count(userId) + 1)) {
     throw new Fault(403, "Quota exceeded, too many key pairs.");
   }
 }
 
 /** @throws {Fault} 403 */
-export function refuseServerGroup(deps: QuotaDeps, projectId: string, userId: string): void {
+export function assertServerGroupQuota(deps: QuotaDeps, projectId: string, userId: string): void {
   const { serverGroups } = deps.store;
   const over = [null, userId].some((user) =>
     isOver(limitsOf(deps, projectId, user).server_groups, serverGroups.count(projectId, user) + 1),
@@ -70,7 +74,7 @@ export function refuseServerGroup(deps: QuotaDeps, projectId: string, userId: st
 }
 
 /** @throws {Fault} 403 */
-export function refuseMembers(deps: QuotaDeps, call: Call, group: ServerGroup, more: number): void {
+export function assertMemberQuota(deps: QuotaDeps, call: Call, group: ServerGroup, more: number): void {
   const members = deps.store.serverGroups.countMembers(group.id, call.credentials.userId);
   if (isOver(limitFor(deps, call, "server_group_members"), members + more)) {
     throw new Fault(403, "Quota exceeded, too many servers in group");

@@ -17,12 +17,12 @@ export type Resource = (typeof RESOURCES)[number];
 export const PER_PROJECT: readonly string[] = ["fixed_ips", "floating_ips"];
 
 /** Quota sets and limits show these, and quota sets take them. */
-export function shownResources(version: number): readonly Resource[] {
+export function listQuotaResources(version: number): readonly Resource[] {
   return [...ALWAYS, ...OF_GROUPS, ...(version < 57 ? FILES : []), ...(version < 36 ? NETWORK : [])];
 }
 
 /** Quota classes have these: Nova took longer to leave out networks, and forgot server groups before that. */
-export function shownOfClasses(version: number): readonly Resource[] {
+export function listClassResources(version: number): readonly Resource[] {
   return [...ALWAYS, ...(version < 50 ? NETWORK : OF_GROUPS), ...(version < 57 ? FILES : [])];
 }
 

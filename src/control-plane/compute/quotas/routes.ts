@@ -5,12 +5,12 @@ import { deleteSet, showDefaults, showDetail, showSet, updateSet } from "./quota
 
 /** What projects and users may have, and what they have. */
 export const QUOTA_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/limits", answer: limits },
-  { method: "GET", path: "/os-quota-sets/:project", answer: showSet },
-  { method: "PUT", path: "/os-quota-sets/:project", answer: updateSet },
-  { method: "DELETE", path: "/os-quota-sets/:project", answer: deleteSet },
-  { method: "GET", path: "/os-quota-sets/:project/defaults", answer: showDefaults },
-  { method: "GET", path: "/os-quota-sets/:project/detail", answer: showDetail },
-  { method: "GET", path: "/os-quota-class-sets/:name", answer: showClass },
-  { method: "PUT", path: "/os-quota-class-sets/:name", answer: updateClass },
+  { method: "GET", path: "/limits", handle: limits },
+  { method: "GET", path: "/os-quota-sets/:project", handle: showSet },
+  { method: "PUT", path: "/os-quota-sets/:project", handle: updateSet },
+  { method: "DELETE", path: "/os-quota-sets/:project", handle: deleteSet },
+  { method: "GET", path: "/os-quota-sets/:project/defaults", handle: showDefaults },
+  { method: "GET", path: "/os-quota-sets/:project/detail", handle: showDetail },
+  { method: "GET", path: "/os-quota-class-sets/:name", handle: showClass },
+  { method: "PUT", path: "/os-quota-class-sets/:name", handle: updateClass },
 ];

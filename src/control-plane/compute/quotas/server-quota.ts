@@ -35,24 +35,24 @@ export function serversInQuota(deps: QuotaDeps, owner: Owner, flavor: Size, leas
   if (allowed >= least && allowed > 0) {
     return allowed;
   }
-  const wanted = { instances: most, cores: most * flavor.vcpus, ram: most * flavor.memoryMb };
-  const asked = { ...wanted, instances: least === most ? most : `${least}-${most}` };
-  throw new Fault(403, exceeded(scopes, wanted, asked));
+  const requested = { instances: most, cores: most * flavor.vcpus, ram: most * flavor.memoryMb };
+  const reportedAmounts = { ...requested, instances: least === most ? most : `${least}-${most}` };
+  throw new Fault(403, exceeded(scopes, requested, reportedAmounts));
 }
 
 /**
  * A flavor that is larger than the one before; one that is smaller, or moves without a change, is no question.
  * @throws {Fault} `status`
  */
-export function refuseUpsize(deps: QuotaDeps, owner: Owner, before: Size, after: Size, status: 403 | 413): void {
-  const wanted = {
+export function assertUpsizeQuota(deps: QuotaDeps, owner: Owner, before: Size, after: Size, status: 403 | 413): void {
+  const requested = {
     instances: 0,
     cores: Math.max(0, after.vcpus - before.vcpus),
     ram: Math.max(0, after.memoryMb - before.memoryMb),
   };
-  const scopes = wanted.cores > 0 || wanted.ram > 0 ? scopesOf(deps, owner) : [];
-  if (scopes.some((scope) => overs(scope, wanted).length > 0)) {
-    throw new Fault(status, exceeded(scopes, wanted, wanted));
+  const scopes = requested.cores > 0 || requested.ram > 0 ? scopesOf(deps, owner) : [];
+  if (scopes.some((scope) => overs(scope, requested).length > 0)) {
+    throw new Fault(status, exceeded(scopes, requested, requested));
   }
 }
 
@@ -86,21 +86,21 @@ function room({ limits, used }: Scope, { vcpus, memoryMb }: Size): number {
   return Math.min(...rooms);
 }
 
-function overs({ limits, used }: Scope, wanted: ServerUsage) {
-  return COUNTED.filter((name) => wanted[name] > 0 && isOver(limits[name], used[name] + wanted[name]));
+function overs({ limits, used }: Scope, requested: ServerUsage) {
+  return COUNTED.filter((name) => requested[name] > 0 && isOver(limits[name], used[name] + requested[name]));
 }
 
 /** As Nova words it, of the first scope that is too small. */
 function exceeded(
   scopes: readonly Scope[],
-  wanted: ServerUsage,
-  asked: Readonly<Record<keyof ServerUsage, number | string>>,
+  requested: ServerUsage,
+  reportedAmounts: Readonly<Record<keyof ServerUsage, number | string>>,
 ): string {
-  const scope = scopes.find((each) => overs(each, wanted).length > 0);
-  const names = scope ? overs(scope, wanted) : [];
+  const scope = scopes.find((each) => overs(each, requested).length > 0);
+  const names = scope ? overs(scope, requested) : [];
   const list = (value: (name: keyof ServerUsage) => number | string | undefined) => names.map(value).join(", ");
   const all = list((name) => name);
-  return `Quota exceeded for ${all}: Requested ${list((name) => asked[name])}, but already used ${list(
+  return `Quota exceeded for ${all}: Requested ${list((name) => reportedAmounts[name])}, but already used ${list(
     (name) => scope?.used[name],
   )} of ${list((name) => scope?.limits[name])} ${all}`;
 }

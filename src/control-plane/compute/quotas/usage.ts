@@ -27,7 +27,7 @@ export function serverUsage(
 }
 
 /** What the API tells of usage; of what is counted for each user or group or server, Nova tells 0. */
-export function shownUsage(
+export function createUsageReader(
   deps: Pick<ComputeDeps, "store" | "quota">,
   projectId: string,
   userId: string | null,

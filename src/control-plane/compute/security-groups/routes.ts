@@ -2,7 +2,7 @@ import { NetworkFault } from "../../network/api/fault.js";
 import { changeGroup, newGroup, removeGroup } from "../../network/security-groups/change-group.js";
 import type { SecurityGroup } from "../../store/security-groups.js";
 import { SecurityGroupInUse } from "../../store/store-errors.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
 import { readPage, takePage } from "../api/paging.js";
@@ -14,25 +14,25 @@ import { groupView } from "./security-group-view.js";
 
 /** Nova's proxy of security groups. */
 export const SECURITY_GROUP_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-security-groups", until: LAST_PROXY, answer: list },
-  { method: "POST", path: "/os-security-groups", until: LAST_PROXY, answer: create },
+  { method: "GET", path: "/os-security-groups", until: LAST_PROXY, handle: list },
+  { method: "POST", path: "/os-security-groups", until: LAST_PROXY, handle: create },
   {
     method: "GET",
     path: "/os-security-groups/:id",
     until: LAST_PROXY,
-    answer: ({ store }, call) => {
+    handle: ({ store }, call) => {
       requireReader(call, policy("show"));
       return { body: { security_group: groupView(store, findOwn(store, call)) } };
     },
   },
-  { method: "PUT", path: "/os-security-groups/:id", until: LAST_PROXY, answer: update },
-  { method: "DELETE", path: "/os-security-groups/:id", until: LAST_PROXY, answer: destroy },
-  { method: "POST", path: "/os-security-group-rules", until: LAST_PROXY, answer: createRule },
-  { method: "DELETE", path: "/os-security-group-rules/:id", until: LAST_PROXY, answer: deleteRule },
+  { method: "PUT", path: "/os-security-groups/:id", until: LAST_PROXY, handle: update },
+  { method: "DELETE", path: "/os-security-groups/:id", until: LAST_PROXY, handle: destroy },
+  { method: "POST", path: "/os-security-group-rules", until: LAST_PROXY, handle: createRule },
+  { method: "DELETE", path: "/os-security-group-rules/:id", until: LAST_PROXY, handle: deleteRule },
   {
     method: "GET",
     path: "/servers/:id/os-security-groups",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       const { instance } = findServer(deps, call);
       requireReader(call, policy("list"));
       const { store } = deps;
@@ -43,7 +43,7 @@ export const SECURITY_GROUP_ROUTES: readonly ComputeRoute[] = [
   },
 ];
 
-function list({ store }: ComputeDeps, call: Call): Answer {
+function list({ store }: ComputeDeps, call: Call): ComputeResponse {
   requireReader(call, policy("get"));
   const { projectId } = call.credentials;
   if (projectId !== null) {
@@ -69,26 +69,26 @@ function sorted(groups: readonly SecurityGroup[]): readonly SecurityGroup[] {
   return [...groups].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
-function create({ store }: ComputeDeps, call: Call): Answer {
+function create({ store }: ComputeDeps, call: Call): ComputeResponse {
   requireMember(call, policy("create"));
   const { projectId } = call.credentials;
   if (projectId === null) {
     throw denied(policy("create"));
   }
-  const facts = namesIn(memberOf(call, "security_group"));
-  const group = proxied(() => newGroup(store, { ...facts, projectId }));
+  const attributes = namesIn(memberOf(call, "security_group"));
+  const group = proxied(() => newGroup(store, { ...attributes, projectId }));
   return { body: { security_group: groupView(store, group) } };
 }
 
-function update({ store }: ComputeDeps, call: Call): Answer {
+function update({ store }: ComputeDeps, call: Call): ComputeResponse {
   requireMember(call, policy("update"));
   const group = findOwn(store, call);
-  const facts = namesIn(memberOf(call, "security_group"));
-  const changed = proxied(() => changeGroup(store, group, facts));
+  const attributes = namesIn(memberOf(call, "security_group"));
+  const changed = proxied(() => changeGroup(store, group, attributes));
   return { body: { security_group: groupView(store, changed) } };
 }
 
-function destroy({ store }: ComputeDeps, call: Call): Answer {
+function destroy({ store }: ComputeDeps, call: Call): ComputeResponse {
   requireMember(call, policy("delete"));
   const group = findOwn(store, call);
   try {

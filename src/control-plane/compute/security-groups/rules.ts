@@ -2,7 +2,7 @@ import { addRule } from "../../network/security-groups/new-rule.js";
 import { isIpV6 } from "../../network/security-groups/remote-prefix.js";
 import { addressOf } from "../../store/flat-subnet.js";
 import type { NewRule } from "../../store/security-groups.js";
-import type { Answer, Call } from "../api/call.js";
+import type { Call, ComputeResponse } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
 import { isUuidLike } from "../api/formats.js";
@@ -16,7 +16,7 @@ type Protocol = Pick<NewRule, "protocol" | "portMin" | "portMax">;
 const ANYTHING: Protocol = { protocol: null, portMin: null, portMax: null };
 
 /** POST /os-security-group-rules: an ingress rule, from a network or from a group. */
-export function createRule({ store }: ComputeDeps, call: Call): Answer {
+export function createRule({ store }: ComputeDeps, call: Call): ComputeResponse {
   requireMember(call, policy("rule:create"));
   const body = memberOf(call, "security_group_rule");
   const group = findOwn(store, call, body.parent_group_id);
@@ -26,7 +26,7 @@ export function createRule({ store }: ComputeDeps, call: Call): Answer {
   if (protocol === null) {
     throw badRequest("Not enough parameters to build a valid rule.");
   }
-  const wanted = {
+  const newRule = {
     projectId: group.projectId,
     groupUuid: group.uuid,
     direction: "ingress",
@@ -37,26 +37,26 @@ export function createRule({ store }: ComputeDeps, call: Call): Answer {
     description: "",
   } as const;
   const same = store.securityGroups.rulesOf(group.uuid).some((rule) => {
-    const [there, asked] = [portsOf(rule), portsOf(protocol)];
+    const [there, requestedPorts] = [portsOf(rule), portsOf(protocol)];
     const sameSource =
-      rule.remoteGroup === wanted.remoteGroup && (rule.remotePrefix ?? "0.0.0.0/0") === (cidr ?? "0.0.0.0/0");
+      rule.remoteGroup === newRule.remoteGroup && (rule.remotePrefix ?? "0.0.0.0/0") === (cidr ?? "0.0.0.0/0");
     return (
       rule.direction === "ingress" &&
       rule.protocol === protocol.protocol &&
       sameSource &&
-      there.from === asked.from &&
-      there.to === asked.to
+      there.from === requestedPorts.from &&
+      there.to === requestedPorts.to
     );
   });
   if (same) {
     throw badRequest(`This rule already exists in group ${group.uuid}`);
   }
-  const rule = proxied(() => addRule({ store, caller: call.credentials }, wanted));
+  const rule = proxied(() => addRule({ store, caller: call.credentials }, newRule));
   return { body: { security_group_rule: ruleView(store, rule) } };
 }
 
 /** DELETE /os-security-group-rules/{id} */
-export function deleteRule({ store }: ComputeDeps, call: Call): Answer {
+export function deleteRule({ store }: ComputeDeps, call: Call): ComputeResponse {
   requireMember(call, policy("rule:delete"));
   const id = call.param("id");
   if (!isUuidLike(id)) {
@@ -115,12 +115,12 @@ function integerOf(value: unknown, protocol: string): number {
 }
 
 function checkRange(protocol: string, from: number, to: number): void {
-  const refuse = (why: string): never => {
+  const reject = (why: string): never => {
     throw badRequest(`Invalid port range ${from}:${to}. ${why}`);
   };
   if (protocol === "ICMP") {
     if (Math.min(from, to) < -1 || Math.max(from, to) > 255) {
-      refuse("For ICMP, the type:code must be valid");
+      reject("For ICMP, the type:code must be valid");
     }
     return;
   }
@@ -128,9 +128,9 @@ function checkRange(protocol: string, from: number, to: number): void {
     throw badRequest(`Invalid IP protocol ${protocol.toLowerCase()}.`);
   }
   if (from > to) {
-    refuse("Former value cannot be greater than the later");
+    reject("Former value cannot be greater than the later");
   }
   if (from < 1 || to > 65_535) {
-    refuse(`Valid ${protocol} ports should be between 1-65535`);
+    reject(`Valid ${protocol} ports should be between 1-65535`);
   }
 }

@@ -7,7 +7,7 @@ export const ATTACHMENT_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/servers/:id/os-volume_attachments",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       findServer(deps, call);
       requireReader(call, "os_compute_api:os-volumes-attachments:index");
       return { body: { volumeAttachments: [] } };

@@ -10,9 +10,9 @@ const THREAD_POLICIES = ["prefer", "isolate", "require"];
  * What Nova refuses of CPU policies before it makes a server (`numa_get_constraints` of its `virt/hardware.py`).
  * @throws {Fault} 400
  */
-export function refuseCpuConflicts({ extraSpecs, vcpus }: Flavor, image: ImageProperties): void {
-  refuseUnknownPolicies(extraSpecs, image);
-  refuseOverride(extraSpecs, image);
+export function validateCpuPolicies({ extraSpecs, vcpus }: Flavor, image: ImageProperties): void {
+  validatePolicyNames(extraSpecs, image);
+  assertNoOverride(extraSpecs, image);
   const policy = cpuPolicy(extraSpecs, image);
   const threads = threadPolicy(extraSpecs, image);
   const amounts = { vcpus: amountOf(extraSpecs, "VCPU"), pcpus: amountOf(extraSpecs, "PCPU") };
@@ -28,7 +28,7 @@ export function refuseCpuConflicts({ extraSpecs, vcpus }: Flavor, image: ImagePr
   }
   const isolated = extraSpecs["hw:emulator_threads_policy"] === "isolate";
   if (amounts.pcpus > 0) {
-    refusePcpuMismatch(vcpus, amounts.pcpus, isolated);
+    assertPcpuMatch(vcpus, amounts.pcpus, isolated);
   }
   const trait = Object.keys(extraSpecs).some((key) => /^trait(?:[1-9][0-9]*)?:HW_CPU_HYPERTHREADING$/.test(key));
   if (threads !== undefined && trait) {
@@ -38,12 +38,12 @@ export function refuseCpuConflicts({ extraSpecs, vcpus }: Flavor, image: ImagePr
   }
   const effective = amounts.pcpus > 0 ? "dedicated" : policy;
   if (effective === undefined || effective === "shared") {
-    refuseForShared(threads, isolated);
+    validateSharedPolicy(threads, isolated);
   }
-  refuseMask(vcpus, effective, extraSpecs["hw:cpu_dedicated_mask"]);
+  validateDedicatedMask(vcpus, effective, extraSpecs["hw:cpu_dedicated_mask"]);
 }
 
-function refuseUnknownPolicies(extraSpecs: Flavor["extraSpecs"], image: ImageProperties): void {
+function validatePolicyNames(extraSpecs: Flavor["extraSpecs"], image: ImageProperties): void {
   const check = (what: string, source: string, value: string | undefined, known: readonly string[]) => {
     if (value === undefined || known.includes(value)) {
       return;
@@ -59,7 +59,7 @@ function refuseUnknownPolicies(extraSpecs: Flavor["extraSpecs"], image: ImagePro
   check("CPU thread", "image properties", image.hw_cpu_thread_policy, THREAD_POLICIES);
 }
 
-function refuseOverride(extraSpecs: Flavor["extraSpecs"], image: ImageProperties): void {
+function assertNoOverride(extraSpecs: Flavor["extraSpecs"], image: ImageProperties): void {
   const [flavors, images] = [extraSpecs["hw:cpu_policy"], image.hw_cpu_policy];
   const pins = images === "dedicated" || (flavors === "shared" && images === "mixed");
   if ((flavors === "shared" || flavors === "mixed") && pins) {
@@ -68,15 +68,15 @@ function refuseOverride(extraSpecs: Flavor["extraSpecs"], image: ImageProperties
     );
   }
   const threads = extraSpecs["hw:cpu_thread_policy"];
-  const wanted = image.hw_cpu_thread_policy;
-  if (threads !== undefined && threads !== "prefer" && wanted !== undefined && wanted !== threads) {
+  const imageThreads = image.hw_cpu_thread_policy;
+  if (threads !== undefined && threads !== "prefer" && imageThreads !== undefined && imageThreads !== threads) {
     throw badRequest(
       "Image property 'hw_cpu_thread_policy' is not permitted to override CPU thread pinning policy set against the flavor",
     );
   }
 }
 
-function refusePcpuMismatch(vcpus: number, pcpus: number, isolated: boolean): void {
+function assertPcpuMatch(vcpus: number, pcpus: number, isolated: boolean): void {
   if (isolated && pcpus !== vcpus + 1) {
     throw badRequest(
       "You have requested 'hw:emulator_threads_policy=isolate' but have not requested sufficient PCPUs to handle this policy; you must allocate exactly flavor.vcpus + 1 PCPUs.",
@@ -89,7 +89,7 @@ function refusePcpuMismatch(vcpus: number, pcpus: number, isolated: boolean): vo
   }
 }
 
-function refuseForShared(threads: string | undefined, isolated: boolean): void {
+function validateSharedPolicy(threads: string | undefined, isolated: boolean): void {
   if (threads !== undefined) {
     throw badRequest("Cannot set cpu thread pinning policy in a non dedicated cpu pinning policy");
   }
@@ -98,7 +98,7 @@ function refuseForShared(threads: string | undefined, isolated: boolean): void {
   }
 }
 
-function refuseMask(vcpus: number, policy: string | undefined, mask: string | undefined): void {
+function validateDedicatedMask(vcpus: number, policy: string | undefined, mask: string | undefined): void {
   if (policy !== "mixed") {
     if (mask !== undefined) {
       throw badRequest("Cannot specify 'hw:cpu_dedicated_mask' without the 'mixed' policy.");

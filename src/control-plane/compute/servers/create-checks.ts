@@ -8,10 +8,10 @@ import type { CreateBody } from "./create-schema.js";
 type Server = CreateBody["server"];
 
 /** Rejects what a valid request may ask for and this cluster does not have. @throws {Fault} 400 */
-export function refuseUnsupported(body: CreateBody, count: number): void {
+export function assertSupported(body: CreateBody, count: number): void {
   const { server } = body;
   checkDeviceFormats(server);
-  refuseCertificates(server.trusted_image_certificates);
+  assertNoCertificates(server.trusted_image_certificates);
   if (server.hostname !== undefined && count > 1) {
     throw badRequest("Unable to allocate a single hostname to multiple instances");
   }
@@ -31,14 +31,14 @@ export function chosenGroup(deps: Pick<ComputeDeps, "store">, call: Call, body: 
 }
 
 /** The hints that filters look at. Servers that they name may be anybody's, or be gone. */
-export function keptHints(body: CreateBody): RequestSpec["schedulerHints"] {
+export function selectSchedulerHints(body: CreateBody): RequestSpec["schedulerHints"] {
   const hints = hintsOf(body);
   return Object.fromEntries(
-    KEPT_HINTS.filter((name) => hints[name] !== undefined).map((name) => [name, [hints[name]].flat().map(String)]),
+    SUPPORTED_HINTS.filter((name) => hints[name] !== undefined).map((name) => [name, [hints[name]].flat().map(String)]),
   );
 }
 
-const KEPT_HINTS = ["same_host", "different_host"];
+const SUPPORTED_HINTS = ["same_host", "different_host"];
 
 function hintsOf(body: CreateBody): Readonly<Record<string, unknown>> {
   return body["os:scheduler_hints"] ?? body["OS-SCH-HNT:scheduler_hints"] ?? {};
@@ -61,7 +61,7 @@ export function chosenKey(
 }
 
 /** Nobody verifies signatures of images here. @throws {Fault} 400 */
-export function refuseCertificates(certificates: readonly string[] | null | undefined): void {
+export function assertNoCertificates(certificates: readonly string[] | null | undefined): void {
   if (certificates && certificates.length > 0) {
     throw badRequest("Signed image verification is not available: leave trusted_image_certificates out.");
   }

@@ -12,11 +12,11 @@ import {
   UUID_TEXT,
 } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
-import { USER_WISHES, type UserWishes } from "./user-requests.js";
+import { USER_ATTRIBUTES, type UserAttributes } from "./user-requests.js";
 
 /** A valid body of POST /servers. Counts may be texts, flags too. */
 export interface CreateBody {
-  readonly server: UserWishes & {
+  readonly server: UserAttributes & {
     readonly name: string;
     readonly flavorRef: string | number;
     readonly imageRef?: string;
@@ -107,7 +107,7 @@ const BASE: Readonly<Record<string, Schema>> = {
   adminPass: ADMIN_PASSWORD,
   metadata: METADATA,
   networks: { type: "array", items: network(false, { type: "string" }) },
-  ...USER_WISHES,
+  ...USER_ATTRIBUTES,
   availability_zone: NAME,
   block_device_mapping: BLOCK_DEVICES,
   block_device_mapping_v2: BLOCK_DEVICES,

@@ -8,30 +8,35 @@ import {
 } from "../../../records/index.js";
 import type { Random } from "../../../runtime/random.js";
 import { atOnce } from "../../http/at-once.js";
-import { Turns } from "../../time-slices.js";
-import type { Answer, Call } from "../api/call.js";
+import { EventLoopTicks } from "../../time-slices.js";
+import type { Call, ComputeResponse } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
 import { denied, requireMember } from "../api/policy.js";
 import { isTrue } from "../api/schema-parts.js";
 import { isOpenTo } from "../flavors/find-flavor.js";
-import { refuseFiles, refuseMembers, refuseMetadata } from "../quotas/request-quota.js";
+import { assertFileQuota, assertMemberQuota, assertMetadataQuota } from "../quotas/request-quota.js";
 import { serversInQuota } from "../quotas/server-quota.js";
 import {
+  assertSupported,
   checkLocalDevices,
   chosenGroup,
   chosenKey,
   hostnameFor,
-  keptHints,
-  refuseUnsupported,
+  selectSchedulerHints,
 } from "./create-checks.js";
 import { CREATE, type CreateBody } from "./create-schema.js";
 import { removeServer } from "./delete-server.js";
 import { type Destination, readDestination } from "./destination.js";
 import { imageToUse } from "./image-to-use.js";
-import { networkMark, serversInPortQuota, type WantedNetworks, wantedNetworks } from "./network/requested-networks.js";
-import { refuseUnhonoured } from "./unhonoured-specs.js";
-import { diskConfigWith, shownWishes, wishedChanges } from "./user-requests.js";
+import {
+  networkMark,
+  type RequestedNetworks,
+  resolveNetworks,
+  serversInPortQuota,
+} from "./network/requested-networks.js";
+import { validateRequestedSpecs } from "./unhonoured-specs.js";
+import { diskConfigWith, toUserAttributes, wishedChanges } from "./user-requests.js";
 
 const POLICY = "os_compute_api:servers:create";
 
@@ -39,16 +44,16 @@ const POLICY = "os_compute_api:servers:create";
 const BATCH_SIZE = 100;
 
 /** Spec 6.1 row 1. A response means that all servers of the request are stored. */
-export function createServer(deps: ComputeDeps, call: Call): Answer | Promise<Answer> {
+export function createServer(deps: ComputeDeps, call: Call): ComputeResponse | Promise<ComputeResponse> {
   const body = call.body(CREATE);
   requireMember(call, POLICY);
   const { server } = body;
   const { least, most } = readCounts(server);
   const destination = readDestination(deps, call, server);
-  refuseUnsupported(body, most);
+  assertSupported(body, most);
   const flavor = readFlavor(deps, call, server);
   const { imageRef, imageProperties } = readImage(deps, call, server, flavor);
-  refuseUnhonoured(flavor, imageProperties);
+  validateRequestedSpecs(flavor, imageProperties);
   checkLocalDevices(server, flavor);
   const projectId = call.credentials.projectId;
   if (projectId === null) {
@@ -56,25 +61,25 @@ export function createServer(deps: ComputeDeps, call: Call): Answer | Promise<An
   }
   const key = chosenKey(deps, call.credentials.userId, server.key_name ?? null);
   const group = chosenGroup(deps, call, body);
-  const networks = wantedNetworks(deps.store, call, { projectId, server, count: most });
+  const networks = resolveNetworks(deps.store, call, { projectId, server, count: most });
   const reservationId = `r-${randomText(deps.random, 8, LOWER)}`;
-  refuseMetadata(deps, call, server.metadata);
-  refuseFiles(deps, call, server.personality);
-  const schedulerHints = keptHints(body);
+  assertMetadataQuota(deps, call, server.metadata);
+  assertFileQuota(deps, call, server.personality);
+  const schedulerHints = selectSchedulerHints(body);
   const { draft, instances } = deps.store.transaction(() => {
     const { userId } = call.credentials;
     const max = serversInPortQuota(deps.store, projectId, networks.ports, { min: least, max: most });
     const count = serversInQuota(deps, { projectId, userId }, flavor, least, max);
     if (group !== null) {
-      refuseMembers(deps, call, group, count);
+      assertMemberQuota(deps, call, group, count);
     }
-    const given = { server, flavor, imageRef, imageProperties, destination, key, group, networks, schedulerHints };
-    const complete = { ...given, projectId, reservationId, count };
+    const inputs = { server, flavor, imageRef, imageProperties, destination, key, group, networks, schedulerHints };
+    const complete = { ...inputs, projectId, reservationId, count };
     return { draft: complete, instances: storeBatch(deps, call, complete, 0) };
   });
   deps.wake();
   const stored = draft.count > BATCH_SIZE ? storeOthers(deps, call, draft, instances) : undefined;
-  return atOnce(stored, () => answer(deps, call, server, instances));
+  return atOnce(stored, () => respond(deps, call, server, instances));
 }
 
 /** Stores the servers from this one on, as many as a batch has. */
@@ -96,17 +101,17 @@ async function storeOthers(deps: ComputeDeps, call: Call, draft: Draft, first: r
   const { store } = deps;
   const { projectId, flavor, group, count } = draft;
   const { userId } = call.credentials;
-  const turns = new Turns(deps);
+  const ticks = new EventLoopTicks(deps);
   const stored = first.map(({ uuid }) => uuid);
   try {
     while (stored.length < count) {
-      await turns.give();
+      await ticks.give();
       const batch = store.transaction(() => {
         const size = Math.min(BATCH_SIZE, count - stored.length);
         serversInPortQuota(store, projectId, draft.networks.ports, { min: size, max: size });
         serversInQuota(deps, { projectId, userId }, flavor, size, size);
         if (group !== null) {
-          refuseMembers(deps, call, group, size);
+          assertMemberQuota(deps, call, group, size);
         }
         return storeBatch(deps, call, draft, stored.length);
       });
@@ -145,13 +150,13 @@ interface Draft {
   readonly count: number;
   readonly key: ReturnType<typeof chosenKey>;
   readonly group: ServerGroup | null;
-  readonly networks: WantedNetworks;
+  readonly networks: RequestedNetworks;
   readonly schedulerHints: RequestSpec["schedulerHints"];
 }
 
 function storeRequest({ store }: ComputeDeps, call: Call, instance: Instance, draft: Draft): void {
   const { uuid: instanceUuid, projectId } = instance;
-  const { availabilityZone, ...wanted } = draft.destination;
+  const { availabilityZone, ...requestedDestination } = draft.destination;
   store.mappings.mapInstance(instanceUuid, projectId, null);
   store.requests.createSpec({
     instanceUuid,
@@ -170,14 +175,14 @@ function storeRequest({ store }: ComputeDeps, call: Call, instance: Instance, dr
   }
   const networks = draft.networks.ports.length === 0 ? {} : draft.networks;
   const ofRequest = { instanceUuid, requestId: call.requestId };
-  store.tasks.add({ kind: "build_instances", ...ofRequest, ...wanted, ...networks });
+  store.tasks.add({ kind: "build_instances", ...ofRequest, ...requestedDestination, ...networks });
 }
 
 function draftInstance({ random, clock }: ComputeDeps, call: Call, draft: Draft, index: number): Instance {
   const { server, count } = draft;
   const uuid = random.uuid();
   const displayName = count > 1 ? `${server.name}-${index + 1}` : server.name;
-  const given = {
+  const attributes = {
     uuid,
     projectId: draft.projectId,
     userId: call.credentials.userId,
@@ -199,15 +204,15 @@ function draftInstance({ random, clock }: ComputeDeps, call: Call, draft: Draft,
     ...diskConfigWith(draft.imageProperties, server, draft.imageRef),
     systemMetadata: withImageProperties(networkMark(draft.networks), draft.imageProperties),
   };
-  return { ...newInstance(given), id: 0, createdAt: clock.now() };
+  return { ...newInstance(attributes), id: 0, createdAt: clock.now() };
 }
 
-function answer(
+function respond(
   { random }: ComputeDeps,
   call: Call,
   server: CreateBody["server"],
   [first]: readonly Instance[],
-): Answer {
+): ComputeResponse {
   if (!first) {
     throw badRequest("min_count must be > 0");
   }
@@ -223,7 +228,7 @@ function answer(
       server: {
         id: first.uuid,
         links: call.links.pair(path),
-        "OS-DCF:diskConfig": shownWishes(first)["OS-DCF:diskConfig"],
+        "OS-DCF:diskConfig": toUserAttributes(first)["OS-DCF:diskConfig"],
         security_groups: groups.map((name) => ({ name })),
         adminPass: server.adminPass ?? generatePassword(random),
       },

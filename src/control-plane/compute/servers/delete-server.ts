@@ -1,18 +1,18 @@
 import type { Instance, Migration } from "../../../records/index.js";
-import type { Answer, Call } from "../api/call.js";
+import type { Call, ComputeResponse } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { requireMember } from "../api/policy.js";
 import { isUp } from "../services/service-status.js";
-import { type FoundServer, findServer, refuseLocked } from "./find-server.js";
+import { assertNotLocked, type FoundServer, findServer } from "./find-server.js";
 
 /** Spec 6.2: what the API does itself; the rest is the agent's, or a task where there is no agent. */
-export function deleteServer(deps: ComputeDeps, call: Call): Answer {
+export function deleteServer(deps: ComputeDeps, call: Call): ComputeResponse {
   requireMember(call, "os_compute_api:servers:delete");
   const { store } = deps;
   store.transaction(() => {
     const found = findServer(deps, call);
     const { instance, building } = found;
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     if (!building && deps.reclaimInstanceInterval > 0 && instance.launchedAt !== null && instance.host !== null) {
       softDelete(deps, call, instance);
     } else {

@@ -30,18 +30,18 @@ export function readDestination(
   server: CreateBody["server"],
 ): Destination {
   const { zone, host, node } = parseZone(server.availability_zone);
-  const { host: askedHost, hypervisor_hostname: askedNode } = server;
+  const { host: requestedHost, hypervisor_hostname: requestedNode } = server;
   if (host || node) {
     requireAdmin(call, NOT_ALLOWED);
   }
-  if (askedHost !== undefined || askedNode !== undefined) {
+  if (requestedHost !== undefined || requestedNode !== undefined) {
     requireAdmin(call, REQUESTED);
     if (host || node) {
       throw badRequest(
         "One mechanism with host and/or hypervisor_hostname and another mechanism with zone:host:node are mutually exclusive.",
       );
     }
-    requireComputeNode(deps, askedHost, askedNode);
+    requireComputeNode(deps, requestedHost, requestedNode);
   }
   if (zone !== null && !host && !node) {
     requireZone(deps, zone);
@@ -50,8 +50,8 @@ export function readDestination(
     availabilityZone: host || node ? zoneOfForced(deps, zone, host) : zone,
     ...optional("forcedHost", host),
     ...optional("forcedNode", node),
-    ...optional("requestedHost", askedHost),
-    ...optional("requestedNode", askedNode),
+    ...optional("requestedHost", requestedHost),
+    ...optional("requestedNode", requestedNode),
   };
 }
 

@@ -1,20 +1,20 @@
 import type { GuestDiagnostics } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { askAgent } from "../api/ask-agent.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { requireAdmin } from "../api/policy.js";
 import { requireHost } from "./actions/server-action.js";
 import { findServer } from "./find-server.js";
 
 export const DIAGNOSTICS_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/servers/:id/diagnostics", answer: readDiagnostics },
+  { method: "GET", path: "/servers/:id/diagnostics", handle: readDiagnostics },
 ];
 
 const VERB = "get_diagnostics";
 
 /** Spec 6.10: counters of the driver's own before 2.48, one form for all drivers since. */
-async function readDiagnostics(deps: ComputeDeps, call: Call): Promise<Answer> {
+async function readDiagnostics(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   const { instance } = findServer(deps, call);
   requireAdmin(call, "os_compute_api:os-server-diagnostics");
   const host = requireHost(instance);

@@ -41,7 +41,7 @@ export function findInstance(deps: Pick<ComputeDeps, "store">, call: Call): Inst
 }
 
 /** Refuses a locked server to all but administrators. @throws {Fault} 409 */
-export function refuseLocked(call: Call, instance: Instance): void {
+export function assertNotLocked(call: Call, instance: Instance): void {
   if (instance.locked && !call.isAdmin) {
     throw conflict(`Instance ${instance.uuid} is locked`);
   }

@@ -25,13 +25,13 @@ export function imageToUse(
     throw badRequest(`Image ${id} is not active.`);
   }
   if (flavor) {
-    refuseSmaller(flavor, image);
+    assertFlavorFits(flavor, image);
   }
   return image.noted;
 }
 
 /** What an image needs, a flavor has to have. @throws {Fault} 400 */
-export function refuseSmaller(
+export function assertFlavorFits(
   { memoryMb, rootGb }: Pick<Flavor, "memoryMb" | "rootGb">,
   image: { readonly minRam: number; readonly minDisk: number; readonly size: number | null },
 ): void {

@@ -1,7 +1,7 @@
 import type { Instance, InstanceAction, InstanceActionEvent } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds, parseIsoTime } from "../../http/times.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
 import { readPage, takePage } from "../api/paging.js";
@@ -20,8 +20,8 @@ const QUERY = schemas(
 
 /** What was asked of a server, and how it went. */
 export const INSTANCE_ACTION_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/servers/:id/os-instance-actions", answer: listActions },
-  { method: "GET", path: "/servers/:id/os-instance-actions/:request", answer: showAction },
+  { method: "GET", path: "/servers/:id/os-instance-actions", handle: listActions },
+  { method: "GET", path: "/servers/:id/os-instance-actions/:request", handle: showAction },
 ];
 
 /** Since 2.21 deleted servers show their actions, too. */
@@ -29,7 +29,7 @@ function serverOf(deps: ComputeDeps, call: Call): Instance {
   return findServer(deps, call, { readDeleted: call.version >= 21 }).instance;
 }
 
-function listActions(deps: ComputeDeps, call: Call): Answer {
+function listActions(deps: ComputeDeps, call: Call): ComputeResponse {
   call.checkQuery(QUERY);
   const instance = serverOf(deps, call);
   requireReader(call, "os_compute_api:os-instance-actions:list");
@@ -62,7 +62,7 @@ function changed(call: Call, actions: readonly InstanceAction[]): readonly Insta
   });
 }
 
-function showAction(deps: ComputeDeps, call: Call): Answer {
+function showAction(deps: ComputeDeps, call: Call): ComputeResponse {
   const { version, isAdmin } = call;
   const instance = serverOf(deps, call);
   requireReader(call, "os_compute_api:os-instance-actions:show");

@@ -44,12 +44,12 @@ const SINCE: readonly (readonly [from: number, names: readonly string[]])[] = [
   ],
 ];
 
-type Judge = (instance: Instance, value: string, store: Store) => boolean;
+type InstancePredicate = (instance: Instance, value: string, store: Store) => boolean;
 
 const tagsOf = (value: string): string[] => value.split(",");
 
 /** Filters that the state of record doesn't know. */
-const JUDGES: Readonly<Record<string, Judge>> = {
+const PREDICATES: Readonly<Record<string, InstancePredicate>> = {
   reservation_id: (instance, value) => instance.reservationId === value,
   ip: ({ uuid }, value, { ports }) => ports.ofDevice(uuid).some(({ address }) => addressText(address).includes(value)),
   ip6: () => false,
@@ -88,9 +88,9 @@ export function readFilters(call: Call, store: Store, rule: string): ServerFilte
     ...present("uuids", get("uuid")?.split(",")),
     ...(states ?? {}),
   };
-  const predicates = Object.entries(JUDGES).flatMap(([name, judge]) => {
+  const predicates = Object.entries(PREDICATES).flatMap(([name, predicate]) => {
     const value = get(name);
-    return value === undefined ? [] : [(instance: Instance) => judge(instance, value, store)];
+    return value === undefined ? [] : [(instance: Instance) => predicate(instance, value, store)];
   });
   const name = get("name") ?? get("display_name");
   return {
@@ -126,12 +126,12 @@ function readStates(call: Call, get: Get): Pick<InstanceQuery, "vmStates" | "tas
 
 function readOwner(call: Call, get: Get, rule: string): Pick<InstanceQuery, "projectId" | "userId"> {
   const { projectId, userId } = call.credentials;
-  const asked = present("userId", get("user_id"));
+  const userFilter = present("userId", get("user_id"));
   if (allTenants(get("all_tenants"))) {
     requireAdmin(call, rule);
-    return { ...present("projectId", get("project_id") ?? get("tenant_id")), ...asked };
+    return { ...present("projectId", get("project_id") ?? get("tenant_id")), ...userFilter };
   }
-  return projectId === null ? { userId } : { projectId, ...asked };
+  return projectId === null ? { userId } : { projectId, ...userFilter };
 }
 
 function allTenants(value: string | undefined): boolean {

@@ -1,7 +1,7 @@
 import type { Instance } from "../../../records/index.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
-import { Turns } from "../../time-slices.js";
-import type { Answer, Call } from "../api/call.js";
+import { EventLoopTicks } from "../../time-slices.js";
+import type { Call, ComputeResponse } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
 import { type Page, readPage } from "../api/paging.js";
@@ -10,21 +10,21 @@ import type { FoundServer } from "./find-server.js";
 import { readFilters, type ServerFilters } from "./list-filters.js";
 import { LIST_QUERY } from "./list-schema.js";
 import { readSort } from "./list-sort.js";
-import { ServerView, type ShownServer } from "./server-view.js";
+import { type RenderedServer, ServerView } from "./server-view.js";
 
 /** GET /servers and GET /servers/detail. */
-export async function listServers(deps: ComputeDeps, detail: boolean, call: Call): Promise<Answer> {
+export async function listServers(deps: ComputeDeps, detail: boolean, call: Call): Promise<ComputeResponse> {
   const rule = `os_compute_api:servers:${detail ? "detail" : "index"}`;
   call.checkQuery(LIST_QUERY);
   requireReader(call, rule);
   const filters = readFilters(call, deps.store, `${rule}:get_all_tenants`);
   const page = readPage(call);
   const sort = readSort(call);
-  const turns = new Turns(deps);
+  const ticks = new EventLoopTicks(deps);
   const view = new ServerView(deps, call);
-  const chosen = { store: deps.store, filters, sort, page, turns };
+  const chosen = { store: deps.store, filters, sort, page, ticks };
   const servers = detail
-    ? await inDetail(view, await selectServers(chosen), turns)
+    ? await inDetail(view, await selectServers(chosen), ticks)
     : (await selectNamed(chosen)).map((server) => view.brief(server));
   const path = detail ? "servers/detail" : "servers";
   const last = servers.at(-1);
@@ -35,19 +35,23 @@ export async function listServers(deps: ComputeDeps, detail: boolean, call: Call
 }
 
 /** A thousand servers are a tenth of a second, which others need not wait for. */
-async function inDetail(view: ServerView, found: readonly FoundServer[], turns: Turns): Promise<ShownServer[]> {
-  const shown: ShownServer[] = [];
+async function inDetail(
+  view: ServerView,
+  found: readonly FoundServer[],
+  ticks: EventLoopTicks,
+): Promise<RenderedServer[]> {
+  const views: RenderedServer[] = [];
   for (let from = 0; from < found.length; from += ROWS) {
     const servers = found.slice(from, from + ROWS);
     view.lookUp(servers);
     for (const server of servers) {
-      if (turns.due) {
-        await turns.give();
+      if (ticks.due) {
+        await ticks.give();
       }
-      shown.push(view.detail(server, { groups: false }));
+      views.push(view.detail(server, { groups: false }));
     }
   }
-  return shown;
+  return views;
 }
 
 type Named = Pick<Instance, "uuid" | "displayName">;
@@ -57,17 +61,17 @@ interface Choice {
   readonly filters: ServerFilters;
   readonly sort: InstanceQuery["sort"];
   readonly page: Page;
-  readonly turns: Turns;
+  readonly ticks: EventLoopTicks;
 }
 
 /** What the list without details needs: whole rows are read where something is judged by them. */
 async function selectNamed(choice: Choice): Promise<readonly Named[]> {
-  const { store, filters, sort, page, turns } = choice;
+  const { store, filters, sort, page, ticks } = choice;
   const { query, name, predicates, nothing } = filters;
   if (nothing || name || predicates.length > 0) {
     return (await selectServers(choice)).map(({ instance }) => instance);
   }
-  const { building, rest } = await selectPending(store, filters, page, turns);
+  const { building, rest } = await selectPending(store, filters, page, ticks);
   const sorted = { ...query, ...(sort ? { sort } : {}) };
   const { limit, marker } = rest;
   const after = placeBehind(store, sorted, marker);
@@ -75,13 +79,13 @@ async function selectNamed(choice: Choice): Promise<readonly Named[]> {
 }
 
 /** Servers that are only asked for come first, as the newest ones. */
-async function selectServers({ store, filters, sort, page, turns }: Choice): Promise<readonly FoundServer[]> {
+async function selectServers({ store, filters, sort, page, ticks }: Choice): Promise<readonly FoundServer[]> {
   if (filters.nothing) {
     return [];
   }
-  const { building, rest } = await selectPending(store, filters, page, turns);
+  const { building, rest } = await selectPending(store, filters, page, ticks);
   const query = { ...filters.query, ...(sort ? { sort } : {}) };
-  const placed = await selectPlaced(store, { ...filters, query }, rest, turns);
+  const placed = await selectPlaced(store, { ...filters, query }, rest, ticks);
   return [
     ...building.map((instance) => ({ instance, building: true })),
     ...placed.map((instance) => ({ instance, building: false })),
@@ -93,13 +97,15 @@ async function selectPending(
   store: ComputeDeps["store"],
   { query, name, predicates }: ServerFilters,
   { limit, marker }: Page,
-  turns: Turns,
+  ticks: EventLoopTicks,
 ): Promise<{ readonly building: readonly Instance[]; readonly rest: Page }> {
-  const asked = store.requests
+  const requestedInstances = store.requests
     .buildRequests(query.projectId)
     .map(({ instance }) => instance)
     .filter((instance) => matches(instance, query) && predicates.every((predicate) => predicate(instance)));
-  const pending = name ? await name.select(asked, ({ displayName }) => displayName, turns) : asked;
+  const pending = name
+    ? await name.select(requestedInstances, ({ displayName }) => displayName, ticks)
+    : requestedInstances;
   const at = pending.findIndex(({ uuid }) => uuid === marker);
   const inPending = marker === undefined || at >= 0;
   const building = inPending ? pending.slice(at + 1, at + 1 + limit) : [];
@@ -123,30 +129,30 @@ async function selectPlaced(
   store: ComputeDeps["store"],
   { query, name, predicates }: Omit<ServerFilters, "nothing">,
   { limit, marker }: Page,
-  turns: Turns,
+  ticks: EventLoopTicks,
 ): Promise<readonly Instance[]> {
   let after = placeBehind(store, query, marker);
-  const judged = name !== undefined || predicates.length > 0;
-  if (!judged && limit <= ROWS) {
+  const isFiltered = name !== undefined || predicates.length > 0;
+  if (!isFiltered && limit <= ROWS) {
     return store.instances.list({ ...query, ...(after ? { after } : {}), limit });
   }
   const nameLike = name?.like;
   const found: Instance[] = [];
   while (found.length < limit) {
-    if (turns.due) {
-      await turns.give();
+    if (ticks.due) {
+      await ticks.give();
     }
-    const most = judged ? NAMES : limit - found.length;
+    const most = isFiltered ? NAMES : limit - found.length;
     const members = store.instances.names({
       ...query,
       ...(nameLike === undefined ? {} : { nameLike }),
       ...(after ? { after } : {}),
       limit: most,
     });
-    const named = name ? await name.select(members, ({ displayName }) => displayName, turns) : members;
+    const named = name ? await name.select(members, ({ displayName }) => displayName, ticks) : members;
     for (let from = 0; from < named.length && found.length < limit; from += ROWS) {
-      if (turns.due) {
-        await turns.give();
+      if (ticks.due) {
+        await ticks.give();
       }
       // The query once more: what has changed meanwhile is judged as it is now.
       const rows = store.instances.list({ ...query, uuids: named.slice(from, from + ROWS).map(({ uuid }) => uuid) });
@@ -164,7 +170,7 @@ async function selectPlaced(
 /** What {@link InstanceQuery} means, for a server that has no row yet. */
 function matches(instance: Instance, query: InstanceQuery): boolean {
   const changed = instance.updatedAt ?? instance.createdAt;
-  const same = (wanted: unknown, found: unknown): boolean => wanted === undefined || wanted === found;
+  const same = (expected: unknown, found: unknown): boolean => expected === undefined || expected === found;
   return (
     !query.deleted &&
     same(query.projectId, instance.projectId) &&

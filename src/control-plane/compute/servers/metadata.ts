@@ -5,9 +5,9 @@ import { badRequest, notFound } from "../api/fault.js";
 import { requireMember, requireReader } from "../api/policy.js";
 import { METADATA } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
-import { refuseMetadata } from "../quotas/request-quota.js";
+import { assertMetadataQuota } from "../quotas/request-quota.js";
 import { type AllowedStates, requireState } from "./actions/server-action.js";
-import { findServer, refuseLocked } from "./find-server.js";
+import { assertNotLocked, findServer } from "./find-server.js";
 
 type Metadata = Readonly<Record<string, string>>;
 
@@ -35,10 +35,10 @@ function replace(deps: ComputeDeps, call: Call, rule: string, change: (instance:
   return deps.store.transaction(() => {
     const { instance } = findServer(deps, call);
     const metadata = change(instance);
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireState(instance, rule === "delete" ? "delete metadata" : "update metadata", STATES);
     if (rule !== "delete") {
-      refuseMetadata(deps, call, metadata);
+      assertMetadataQuota(deps, call, metadata);
     }
     return deps.store.instances.save(instance.uuid, { metadata }).metadata;
   });
@@ -48,7 +48,7 @@ export const METADATA_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/servers/:id/metadata",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireReader(call, policy("index"));
       return { body: { metadata: findServer(deps, call).instance.metadata } };
     },
@@ -56,7 +56,7 @@ export const METADATA_ROUTES: readonly ComputeRoute[] = [
   {
     method: "POST",
     path: "/servers/:id/metadata",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       const { metadata: added } = call.body(ALL);
       return { body: { metadata: replace(deps, call, "create", ({ metadata }) => ({ ...metadata, ...added })) } };
     },
@@ -64,15 +64,15 @@ export const METADATA_ROUTES: readonly ComputeRoute[] = [
   {
     method: "PUT",
     path: "/servers/:id/metadata",
-    answer: (deps, call) => {
-      const { metadata: wanted } = call.body(ALL);
-      return { body: { metadata: replace(deps, call, "update_all", () => wanted) } };
+    handle: (deps, call) => {
+      const { metadata: requestedMetadata } = call.body(ALL);
+      return { body: { metadata: replace(deps, call, "update_all", () => requestedMetadata) } };
     },
   },
   {
     method: "GET",
     path: "/servers/:id/metadata/:key",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireReader(call, policy("show"));
       return { body: { meta: itemOf(findServer(deps, call).instance, call.param("key")) } };
     },
@@ -80,7 +80,7 @@ export const METADATA_ROUTES: readonly ComputeRoute[] = [
   {
     method: "PUT",
     path: "/servers/:id/metadata/:key",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       const { meta } = call.body(ONE);
       if (!Object.hasOwn(meta, call.param("key"))) {
         throw badRequest("Request body and URI mismatch");
@@ -92,7 +92,7 @@ export const METADATA_ROUTES: readonly ComputeRoute[] = [
   {
     method: "DELETE",
     path: "/servers/:id/metadata/:key",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       const key = call.param("key");
       replace(deps, call, "delete", (instance) => {
         itemOf(instance, key);

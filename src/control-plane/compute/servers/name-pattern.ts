@@ -1,10 +1,10 @@
 import { RE2JS } from "re2js";
-import type { Turns } from "../../time-slices.js";
+import type { EventLoopTicks } from "../../time-slices.js";
 
 /** Characters of a pattern; a name has no more. */
 const LONGEST = 255;
 /** Members of a pattern when its counted repetitions are written out; each costs time with each character of a name. */
-const MOST_MEMBERS = 500;
+const MAX_MEMBERS = 500;
 
 /**
  * A regular expression of a user, found anywhere in a text, letter case ignored: what Nova's filters take, which Python
@@ -19,8 +19,8 @@ export class NamePattern {
 
   /** @throws {SyntaxError} when it is none, or larger than any filter of names has to be */
   constructor(pattern: string) {
-    if (pattern === "" || pattern.length > LONGEST || membersOf(pattern) > MOST_MEMBERS) {
-      throw new SyntaxError(`a pattern has 1 to ${LONGEST} characters and ${MOST_MEMBERS} members`);
+    if (pattern === "" || pattern.length > LONGEST || membersOf(pattern) > MAX_MEMBERS) {
+      throw new SyntaxError(`a pattern has 1 to ${LONGEST} characters and ${MAX_MEMBERS} members`);
     }
     this.#pattern = pattern;
     this.like = likeOf(pattern);
@@ -34,11 +34,11 @@ export class NamePattern {
   }
 
   /** The members whose name matches, in their order. */
-  async select<T>(members: readonly T[], nameOf: (member: T) => string, turns: Turns): Promise<readonly T[]> {
+  async select<T>(members: readonly T[], nameOf: (member: T) => string, ticks: EventLoopTicks): Promise<readonly T[]> {
     const found: T[] = [];
     for (const member of members) {
-      if (turns.due) {
-        await turns.give();
+      if (ticks.due) {
+        await ticks.give();
       }
       if (this.matches(nameOf(member))) {
         found.push(member);

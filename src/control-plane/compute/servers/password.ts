@@ -13,7 +13,7 @@ export const PASSWORD_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: PATH,
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       const { systemMetadata } = findServer(deps, call).instance;
       requireReader(call, policy("show"));
       return { body: { password: PIECES.map((piece) => systemMetadata[piece] ?? "").join("") } };
@@ -22,7 +22,7 @@ export const PASSWORD_ROUTES: readonly ComputeRoute[] = [
   {
     method: "DELETE",
     path: PATH,
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       clear(deps, call);
       return { status: 204 };
     },

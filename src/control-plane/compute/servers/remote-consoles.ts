@@ -1,4 +1,4 @@
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, conflict, notFound } from "../api/fault.js";
 import { requireAdmin, requireMember } from "../api/policy.js";
@@ -31,15 +31,15 @@ export const REMOTE_CONSOLE_ROUTES: readonly ComputeRoute[] = [
     method: "POST",
     path: "/servers/:id/remote-consoles",
     from: 6,
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       const { protocol, type } = call.body(CREATE).remote_console;
-      return refuse(deps, call, `get_${protocol}_console`, type);
+      return rejectConsole(deps, call, `get_${protocol}_console`, type);
     },
   },
   {
     method: "GET",
     path: "/os-console-auth-tokens/:token",
-    answer: (_deps, call) => {
+    handle: (_deps, call) => {
       requireAdmin(call, "os_compute_api:os-console-auth-tokens");
       throw notFound("Token not found");
     },
@@ -63,12 +63,12 @@ function consoleAction(name: string, verb: string, ...types: readonly string[]):
     name,
     until: 5,
     schema,
-    run: (deps, call) => refuse(deps, call, verb, call.body(schema)[name]?.type ?? ""),
+    run: (deps, call) => rejectConsole(deps, call, verb, call.body(schema)[name]?.type ?? ""),
   };
 }
 
 /** As a Nova whose consoles are off: a guest has none that could be reached by a network. @throws {Fault} 400, 404, 409 */
-function refuse(deps: ComputeDeps, call: Call, verb: string, type: string): Answer {
+function rejectConsole(deps: ComputeDeps, call: Call, verb: string, type: string): ComputeResponse {
   const { instance } = findServer(deps, call);
   requireMember(call, POLICY);
   requireHost(instance);

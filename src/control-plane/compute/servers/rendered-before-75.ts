@@ -7,7 +7,7 @@ const OF_EXTENSIONS =
   /^(OS-EXT-|OS-SRV-USG:|os-extended-volumes:|config_drive$|key_name$|host_status$|security_groups$)/;
 
 /** What PUT and a rebuild answer of a server before 2.75; since then they show what GET does. */
-export function shownBefore75(server: ServerObject): ServerObject {
+export function toViewBefore75(server: ServerObject): ServerObject {
   return withoutExtensions(server);
 }
 

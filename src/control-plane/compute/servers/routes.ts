@@ -18,13 +18,13 @@ import { TAG_ROUTES } from "./tags.js";
 import { updateServer } from "./update-server.js";
 
 export const SERVER_ROUTES: readonly ComputeRoute[] = [
-  { method: "POST", path: "/servers", answer: createServer },
-  { method: "GET", path: "/servers", answer: (deps, call) => listServers(deps, false, call) },
-  { method: "GET", path: "/servers/detail", answer: (deps, call) => listServers(deps, true, call) },
+  { method: "POST", path: "/servers", handle: createServer },
+  { method: "GET", path: "/servers", handle: (deps, call) => listServers(deps, false, call) },
+  { method: "GET", path: "/servers/detail", handle: (deps, call) => listServers(deps, true, call) },
   {
     method: "GET",
     path: "/servers/:id",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireReader(call, "os_compute_api:servers:show");
       return { body: { server: new ServerView(deps, call).detail(findServer(deps, call)) } };
     },
@@ -33,16 +33,16 @@ export const SERVER_ROUTES: readonly ComputeRoute[] = [
     method: "GET",
     path: "/servers/:id/topology",
     from: 78,
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       findServer(deps, call);
       requireReader(call, "compute:server:topology:index");
       // No host here has a NUMA topology, and so has no server. Administrators would see the host's part of it.
       return { body: { nodes: [], pagesize_kb: null } };
     },
   },
-  { method: "PUT", path: "/servers/:id", answer: updateServer },
-  { method: "DELETE", path: "/servers/:id", answer: deleteServer },
-  { method: "POST", path: "/servers/:id/action", answer: runAction },
+  { method: "PUT", path: "/servers/:id", handle: updateServer },
+  { method: "DELETE", path: "/servers/:id", handle: deleteServer },
+  { method: "POST", path: "/servers/:id/action", handle: runAction },
   ...INSTANCE_ACTION_ROUTES,
   ...METADATA_ROUTES,
   ...TAG_ROUTES,

@@ -54,12 +54,12 @@ export interface StatesOfStatus {
 
 /** The states that the `status` filter's values stand for; undefined when none of them is a status. */
 export function statesOfStatus(values: readonly string[]): StatesOfStatus | undefined {
-  const wanted = new Set(values.map((value) => value.toUpperCase()));
+  const requestedStatuses = new Set(values.map((value) => value.toUpperCase()));
   const vmStates = new Set<VmState>();
   const tasks = new Set<TaskState | "default">();
   for (const [vmState, statuses] of Object.entries(STATUS) as [VmState, Statuses][]) {
     for (const [task, status] of Object.entries(statuses) as [TaskState | "default", string][]) {
-      if (!wanted.has(status)) {
+      if (!requestedStatuses.has(status)) {
         continue;
       }
       vmStates.add(vmState);

@@ -8,13 +8,13 @@ import { isUp } from "../services/service-status.js";
 import type { FoundServer } from "./find-server.js";
 import { addressesOf } from "./network/addresses.js";
 import { serverStatus } from "./server-status.js";
-import { shownWishes } from "./user-requests.js";
+import { toUserAttributes } from "./user-requests.js";
 
 const WITH_PROGRESS = ["ACTIVE", "BUILD", "REBUILD", "RESIZE", "VERIFY_RESIZE", "MIGRATING"];
 const COMPUTE = "nova-compute";
 const WITH_FAULT = ["ERROR", "DELETED"];
 
-export type ShownServer = { readonly [key: string]: Json };
+export type RenderedServer = { readonly [key: string]: Json };
 
 /** Servers as the API shows them; one object serves one answer. */
 export class ServerView {
@@ -50,12 +50,12 @@ export class ServerView {
     }
   }
 
-  brief({ uuid, displayName }: Pick<Instance, "uuid" | "displayName">): ShownServer {
+  brief({ uuid, displayName }: Pick<Instance, "uuid" | "displayName">): RenderedServer {
     return { id: uuid, name: displayName, links: this.#call.links.pair(`servers/${uuid}`) };
   }
 
   /** @param groups with `server_groups`, which lists leave out */
-  detail({ instance, building }: FoundServer, { groups = true }: { readonly groups?: boolean } = {}): ShownServer {
+  detail({ instance, building }: FoundServer, { groups = true }: { readonly groups?: boolean } = {}): RenderedServer {
     const { version, links } = this.#call;
     const status = serverStatus(instance);
     const ports = building ? [] : this.#portsOf(instance.uuid);
@@ -73,7 +73,7 @@ export class ServerView {
       updated: isoSeconds(instance.updatedAt ?? instance.createdAt),
       addresses: addressesOf(ports, { extended: true }),
       ...this.#securityGroups(ports),
-      ...shownWishes(instance),
+      ...toUserAttributes(instance),
       links: links.pair(`servers/${instance.uuid}`),
       ...(WITH_FAULT.includes(status) && !building ? this.#fault(instance.uuid) : {}),
       ...(WITH_PROGRESS.includes(status) ? { progress: instance.progress } : {}),
@@ -98,10 +98,10 @@ export class ServerView {
     };
   }
 
-  #securityGroups(ports: readonly Port[]): ShownServer {
+  #securityGroups(ports: readonly Port[]): RenderedServer {
     const groups = [...new Set(ports.flatMap(({ securityGroups }) => securityGroups))];
-    const shown = groups.map((uuid) => ({ name: this.#groupName(uuid) }));
-    return shown.length === 0 ? {} : { security_groups: shown };
+    const groupViews = groups.map((uuid) => ({ name: this.#groupName(uuid) }));
+    return groupViews.length === 0 ? {} : { security_groups: groupViews };
   }
 
   #groupName(uuid: string): string {
@@ -125,17 +125,17 @@ export class ServerView {
     };
   }
 
-  #fault(uuid: string): ShownServer {
+  #fault(uuid: string): RenderedServer {
     const fault = this.#deps.store.instances.fault(uuid);
     if (!fault) {
       return {};
     }
     const { code, message, createdAt, details } = fault;
-    const shown = details !== null && details !== "" && (this.#call.isAdmin || code !== 500);
-    return { fault: { code, created: isoSeconds(createdAt), message, ...(shown ? { details } : {}) } };
+    const hasVisibleDetails = details !== null && details !== "" && (this.#call.isAdmin || code !== 500);
+    return { fault: { code, created: isoSeconds(createdAt), message, ...(hasVisibleDetails ? { details } : {}) } };
   }
 
-  #extendedAttributes(instance: Instance, building: boolean): ShownServer {
+  #extendedAttributes(instance: Instance, building: boolean): RenderedServer {
     const { version, isAdmin } = this.#call;
     const hostname = { "OS-EXT-SRV-ATTR:hostname": instance.hostname };
     if (!isAdmin) {

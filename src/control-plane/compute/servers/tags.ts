@@ -9,14 +9,14 @@ import { schemas } from "../api/validate.js";
 import { findServer } from "./find-server.js";
 
 /** Tags of one server; Nova's limit. */
-const MOST = 50;
+const MAX_TAGS = 50;
 const MAX_TAG_LENGTH = 60;
 
 const ALL = schemas<{ readonly tags: readonly string[] }>([
   26,
   {
     type: "object",
-    properties: { tags: { type: "array", items: TAG, maxItems: MOST } },
+    properties: { tags: { type: "array", items: TAG, maxItems: MAX_TAGS } },
     required: ["tags"],
     additionalProperties: false,
   },
@@ -68,7 +68,7 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
     method: "GET",
     path: "/servers/:id/tags",
     from: 26,
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireReader(call, policy("index"));
       return { body: { tags: findServer(deps, call).instance.tags } };
     },
@@ -77,7 +77,7 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
     method: "PUT",
     path: "/servers/:id/tags",
     from: 26,
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       const { tags } = call.body(ALL);
       return { body: { tags: save(deps, call, "update_all", () => tags) } };
     },
@@ -86,7 +86,7 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
     method: "DELETE",
     path: "/servers/:id/tags",
     from: 26,
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       save(deps, call, "delete_all", () => []);
       return { status: 204 };
     },
@@ -95,7 +95,7 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
     method: "GET",
     path: "/servers/:id/tags/:tag",
     from: 26,
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireReader(call, policy("show"));
       if (!findServer(deps, call).instance.tags.includes(call.param("tag"))) {
         throw notFound(`Server ${call.param("id")} has no tag '${call.param("tag")}'`);
@@ -107,14 +107,14 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
     method: "PUT",
     path: "/servers/:id/tags/:tag",
     from: 26,
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       const tag = call.param("tag");
       let known = false;
       save(deps, call, "update", (tags) => {
         checkTag(tag);
         known = tags.includes(tag);
-        if (tags.length >= MOST) {
-          throw badRequest(`The number of tags exceeded the per-server limit ${MOST}`);
+        if (tags.length >= MAX_TAGS) {
+          throw badRequest(`The number of tags exceeded the per-server limit ${MAX_TAGS}`);
         }
         return [...tags, tag];
       });
@@ -126,7 +126,7 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
     method: "DELETE",
     path: "/servers/:id/tags/:tag",
     from: 26,
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       save(deps, call, "delete", (tags) => {
         if (!tags.includes(call.param("tag"))) {
           throw notFound(`Instance ${call.param("id")} has no tag '${call.param("tag")}'`);

@@ -1,7 +1,7 @@
 import { type Flavor, invalidImageProperty } from "../../../records/index.js";
 import { badRequest } from "../api/fault.js";
 import { boolFromText } from "../api/schema-parts.js";
-import { refuseCpuConflicts } from "./cpu-conflicts.js";
+import { validateCpuPolicies } from "./cpu-conflicts.js";
 
 /** Extra specs that Nova obeys and nothing here does, by what they are for. Images say the same with `_` for the colon. */
 const UNHONOURED: readonly (readonly [what: string, spec: RegExp])[] = [
@@ -29,15 +29,15 @@ const DISABLED = /^os[:_]secure_boot$/;
  * Nova does not know are the operator's own and mean nothing. Rejects image properties with values that Nova does not know, too.
  * @throws {Fault} 400, which names the spec
  */
-export function refuseUnhonoured(flavor: Flavor, imageProperties: Readonly<Record<string, string>>): void {
-  refuseInvalidProperties(imageProperties);
-  refuse("Flavor extra spec", flavor.extraSpecs);
-  refuse("Image property", imageProperties);
-  refuseCpuConflicts(flavor, imageProperties);
+export function validateRequestedSpecs(flavor: Flavor, imageProperties: Readonly<Record<string, string>>): void {
+  validateImageProperties(imageProperties);
+  assertSpecsSupported("Flavor extra spec", flavor.extraSpecs);
+  assertSpecsSupported("Image property", imageProperties);
+  validateCpuPolicies(flavor, imageProperties);
 }
 
 /** With Nova's texts. @throws {Fault} 400 */
-function refuseInvalidProperties(imageProperties: Readonly<Record<string, string>>): void {
+function validateImageProperties(imageProperties: Readonly<Record<string, string>>): void {
   const { img_config_drive: configDrive = "optional" } = imageProperties;
   if (configDrive !== "optional" && configDrive !== "mandatory") {
     throw badRequest(`Image's config drive option '${configDrive}' is invalid`);
@@ -48,7 +48,7 @@ function refuseInvalidProperties(imageProperties: Readonly<Record<string, string
   }
 }
 
-function refuse(where: string, specs: Readonly<Record<string, string>>): void {
+function assertSpecsSupported(where: string, specs: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(specs)) {
     const found = UNHONOURED.find(([, spec]) => spec.test(name));
     if (found === undefined || isOff(name, value)) {

@@ -4,13 +4,13 @@ import { boolFromText, DISK_CONFIG } from "../api/schema-parts.js";
 import type { Schema } from "../api/validate.js";
 
 /** What users say of a server in several requests, and what nobody judges: addresses, and whether partitions grow. */
-export interface UserWishes {
+export interface UserAttributes {
   readonly accessIPv4?: string;
   readonly accessIPv6?: string;
   readonly "OS-DCF:diskConfig"?: "AUTO" | "MANUAL";
 }
 
-export const USER_WISHES: Readonly<Record<keyof UserWishes, Schema>> = {
+export const USER_ATTRIBUTES: Readonly<Record<keyof UserAttributes, Schema>> = {
   accessIPv4: { type: "string", format: "ipv4" },
   accessIPv6: { type: "string", format: "ipv6" },
   "OS-DCF:diskConfig": DISK_CONFIG,
@@ -19,8 +19,8 @@ export const USER_WISHES: Readonly<Record<keyof UserWishes, Schema>> = {
 type Wished = Pick<Instance, "accessIpV4" | "accessIpV6" | "autoDiskConfig">;
 
 /** What a request that says this writes. */
-export function wishedChanges(wishes: UserWishes): Pick<InstanceChanges, keyof Wished> {
-  const { accessIPv4, accessIPv6, "OS-DCF:diskConfig": disk } = wishes;
+export function wishedChanges(attributes: UserAttributes): Pick<InstanceChanges, keyof Wished> {
+  const { accessIPv4, accessIPv6, "OS-DCF:diskConfig": disk } = attributes;
   return {
     ...(accessIPv4 === undefined ? {} : { accessIpV4: accessIPv4 }),
     ...(accessIPv6 === undefined ? {} : { accessIpV6: usualIpV6(accessIPv6) }),
@@ -28,7 +28,7 @@ export function wishedChanges(wishes: UserWishes): Pick<InstanceChanges, keyof W
   };
 }
 
-export function shownWishes({ accessIpV4, accessIpV6, autoDiskConfig }: Wished): Required<UserWishes> {
+export function toUserAttributes({ accessIpV4, accessIpV6, autoDiskConfig }: Wished): Required<UserAttributes> {
   return {
     accessIPv4: accessIpV4 ?? "",
     accessIPv6: accessIpV6 ?? "",
@@ -39,7 +39,7 @@ export function shownWishes({ accessIpV4, accessIpV6, autoDiskConfig }: Wished):
 /** A server that is made of an image does what the request says, else what the image does. @throws {Fault} 400 */
 export function diskConfigWith(
   image: Readonly<Record<string, string>>,
-  { "OS-DCF:diskConfig": disk }: UserWishes,
+  { "OS-DCF:diskConfig": disk }: UserAttributes,
   imageRef: string,
 ): Pick<Instance, "autoDiskConfig"> {
   const ofImage = image.auto_disk_config;

@@ -1,5 +1,5 @@
 import type { Service } from "../../../records/index.js";
-import { Turns } from "../../time-slices.js";
+import { EventLoopTicks } from "../../time-slices.js";
 import type { ComputeDeps } from "../api/deps.js";
 
 /** Services that are read in one go. */
@@ -10,7 +10,7 @@ export async function* allServices(
   deps: Pick<ComputeDeps, "store" | "clock" | "timers">,
   filter: { readonly host?: string; readonly binary?: string } = {},
 ): AsyncGenerator<readonly Service[]> {
-  const turns = new Turns(deps);
+  const ticks = new EventLoopTicks(deps);
   let after = 0;
   for (;;) {
     const services = deps.store.services.list({ ...filter, after, limit: ROWS });
@@ -20,8 +20,8 @@ export async function* allServices(
       return;
     }
     after = last.id;
-    if (turns.due) {
-      await turns.give();
+    if (ticks.due) {
+      await ticks.give();
     }
   }
 }

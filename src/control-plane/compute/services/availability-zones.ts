@@ -1,6 +1,6 @@
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds } from "../../http/times.js";
-import type { Answer, ComputeRoute } from "../api/call.js";
+import type { ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { requireAdmin, requireReader } from "../api/policy.js";
 import { allServices } from "./all-services.js";
@@ -13,7 +13,7 @@ export const AVAILABILITY_ZONE_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/os-availability-zone",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireReader(call, "os_compute_api:os-availability-zone:list");
       return listZones(deps, false);
     },
@@ -21,7 +21,7 @@ export const AVAILABILITY_ZONE_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/os-availability-zone/detail",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       requireAdmin(call, "os_compute_api:os-availability-zone:detail");
       return listZones(deps, true);
     },
@@ -29,7 +29,7 @@ export const AVAILABILITY_ZONE_ROUTES: readonly ComputeRoute[] = [
 ];
 
 /** A zone is available when one of its services is enabled. */
-async function listZones(deps: ComputeDeps, detail: boolean): Promise<Answer> {
+async function listZones(deps: ComputeDeps, detail: boolean): Promise<ComputeResponse> {
   const zones = deps.store.services.zones().filter(({ zone }) => detail || zone !== INTERNAL);
   const hosts = detail ? await hostsByZone(deps) : null;
   const ordered = [...zones.filter(({ available }) => available), ...zones.filter(({ available }) => !available)];

@@ -1,5 +1,5 @@
 import type { Json } from "../../http/json.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { requireAdmin } from "../api/policy.js";
 import { MULTI } from "../api/schema-parts.js";
@@ -16,13 +16,13 @@ const QUERY = schemas(
 );
 
 export const SERVICE_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-services", answer: listServices },
-  { method: "PUT", path: "/os-services/:id", answer: updateService },
-  { method: "DELETE", path: "/os-services/:id", answer: deleteService },
+  { method: "GET", path: "/os-services", handle: listServices },
+  { method: "PUT", path: "/os-services/:id", handle: updateService },
+  { method: "DELETE", path: "/os-services/:id", handle: deleteService },
 ];
 
 /** All of them: Nova has no pages here. */
-async function listServices(deps: ComputeDeps, call: Call): Promise<Answer> {
+async function listServices(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   call.checkQuery(QUERY);
   requireAdmin(call, "os_compute_api:os-services:list");
   const [host, binary] = [call.query.get("host"), call.query.get("binary")];

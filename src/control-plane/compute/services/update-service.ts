@@ -1,5 +1,5 @@
 import type { Service } from "../../../records/index.js";
-import type { Answer, Call } from "../api/call.js";
+import type { Call, ComputeResponse } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
 import { requireAdmin } from "../api/policy.js";
@@ -49,48 +49,51 @@ const UPDATE_BODY = schemas<UpdateBody>([
 ]);
 
 /** PUT /os-services/{action} before 2.53, PUT /os-services/{uuid} since. */
-export function updateService(deps: ComputeDeps, call: Call): Promise<Answer> {
+export function updateService(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   return call.version >= 53 ? updateByUuid(deps, call) : updateByAction(deps, call);
 }
 
-async function updateByUuid(deps: ComputeDeps, call: Call): Promise<Answer> {
-  const wanted = call.body(UPDATE_BODY);
+async function updateByUuid(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+  const requested = call.body(UPDATE_BODY);
   requireAdmin(call, POLICY);
   const service = findService(deps, call, (id) => `Service ${id} could not be found.`);
-  refuseOtherBinary(service.binary);
-  if (wanted.status === "enabled" && wanted.disabled_reason !== undefined) {
+  assertComputeBinary(service.binary);
+  if (requested.status === "enabled" && requested.disabled_reason !== undefined) {
     throw badRequest("Specifying 'disabled_reason' with status 'enabled' is invalid.");
   }
-  if (wanted.status === undefined && wanted.forced_down === undefined) {
+  if (requested.status === undefined && requested.forced_down === undefined) {
     throw badRequest("No updates were requested. Fields 'status' or 'forced_down' should be specified.");
   }
   const changed = await change(deps, call, service, {
-    ...(wanted.status === undefined
+    ...(requested.status === undefined
       ? {}
-      : { disabled: wanted.status === "disabled", disabledReason: wanted.disabled_reason ?? null }),
-    ...(wanted.forced_down === undefined ? {} : { forcedDown: isTrue(wanted.forced_down) }),
+      : { disabled: requested.status === "disabled", disabledReason: requested.disabled_reason ?? null }),
+    ...(requested.forced_down === undefined ? {} : { forcedDown: isTrue(requested.forced_down) }),
   });
   return { body: { service: serviceView(deps, changed, call.version) } };
 }
 
-async function updateByAction(deps: ComputeDeps, call: Call): Promise<Answer> {
-  const wanted = call.body(LEGACY_BODY);
+async function updateByAction(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+  const requested = call.body(LEGACY_BODY);
   requireAdmin(call, POLICY);
-  const { host, binary } = wanted;
-  const [changes, shown] = legacyChanges(call, wanted);
-  refuseOtherBinary(binary);
+  const { host, binary } = requested;
+  const [changes, view] = legacyChanges(call, requested);
+  assertComputeBinary(binary);
   const service = deps.store.services.getByHost(host, binary);
   if (!service) {
     throw notFound(`Could not find binary ${binary} on host ${host}.`);
   }
   await change(deps, call, service, changes);
-  return { body: { service: { host, binary, ...shown } } };
+  return { body: { service: { host, binary, ...view } } };
 }
 
 type Changes = Partial<Pick<Service, "disabled" | "disabledReason" | "forcedDown">>;
 
-function legacyChanges(call: Call, wanted: LegacyBody): readonly [Changes, Readonly<Record<string, string | boolean>>] {
-  const { disabled_reason: reason, forced_down: forced } = wanted;
+function legacyChanges(
+  call: Call,
+  requested: LegacyBody,
+): readonly [Changes, Readonly<Record<string, string | boolean>>] {
+  const { disabled_reason: reason, forced_down: forced } = requested;
   switch (call.param("id")) {
     case "enable":
       return [{ disabled: false, disabledReason: null }, { status: "enabled" }];
@@ -122,17 +125,17 @@ async function change(deps: ComputeDeps, call: Call, service: Service, changes: 
   const { store } = deps;
   const changed = store.transaction(() => {
     if (changes.forcedDown === false) {
-      refuseUnfinishedEvacuations(deps, service.host);
+      assertEvacuationsDone(deps, service.host);
     }
     return store.services.update(service.id, changes);
   });
   if (changed.disabled !== service.disabled && isUp(deps, changed)) {
-    await tellAgent(deps, call, changed);
+    await notifyAgent(deps, call, changed);
   }
   return changed;
 }
 
-async function tellAgent(
+async function notifyAgent(
   { bus, logger }: ComputeDeps,
   { requestId }: Call,
   { host, disabled }: Service,
@@ -147,7 +150,7 @@ async function tellAgent(
   }
 }
 
-function refuseUnfinishedEvacuations({ store }: ComputeDeps, host: string): void {
+function assertEvacuationsDone({ store }: ComputeDeps, host: string): void {
   const done = store.migrations.byFilters({ sourceCompute: host, migrationTypes: ["evacuation"], statuses: ["done"] });
   if (done.length > 0) {
     throw badRequest(
@@ -157,7 +160,7 @@ function refuseUnfinishedEvacuations({ store }: ComputeDeps, host: string): void
   }
 }
 
-function refuseOtherBinary(binary: string): void {
+function assertComputeBinary(binary: string): void {
   if (binary !== COMPUTE) {
     throw badRequest(`Updating a ${binary} service is not supported. Only nova-compute services can be updated.`);
   }

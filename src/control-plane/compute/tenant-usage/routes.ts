@@ -1,7 +1,7 @@
 import type { Instance } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { parseIsoTime } from "../../http/times.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
 import { type Page, readPage } from "../api/paging.js";
@@ -27,11 +27,11 @@ const SHOW_QUERY = querySchemas(period);
 const POLICY = "os_compute_api:os-simple-tenant-usage";
 
 export const TENANT_USAGE_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-simple-tenant-usage", answer: listUsages },
-  { method: "GET", path: "/os-simple-tenant-usage/:id", answer: showUsage },
+  { method: "GET", path: "/os-simple-tenant-usage", handle: listUsages },
+  { method: "GET", path: "/os-simple-tenant-usage/:id", handle: showUsage },
 ];
 
-function listUsages(deps: ComputeDeps, call: Call): Answer {
+function listUsages(deps: ComputeDeps, call: Call): ComputeResponse {
   call.checkQuery(LIST_QUERY);
   requireAdmin(call, `${POLICY}:list`);
   const detailed = call.query.get("detailed") === "1";
@@ -39,7 +39,7 @@ function listUsages(deps: ComputeDeps, call: Call): Answer {
   return { body: { tenant_usages: usages, ...(links ? { tenant_usages_links: links } : {}) } };
 }
 
-function showUsage(deps: ComputeDeps, call: Call): Answer {
+function showUsage(deps: ComputeDeps, call: Call): ComputeResponse {
   call.checkQuery(SHOW_QUERY);
   const projectId = call.param("id");
   const rule = `${POLICY}:show`;
@@ -66,10 +66,10 @@ function read(
   { detailed, projectId }: { readonly detailed: boolean; readonly projectId?: string },
 ): Read {
   const now = clock.now();
-  const asked = readPeriod(call, now);
+  const requestedPeriod = readPeriod(call, now);
   const paged = call.version >= 40;
-  const { limit, marker }: Page = paged ? readPage(call) : { limit: MOST_UNPAGED, marker: undefined };
-  const window = { begin: asked.start, end: asked.stop, limit, marker };
+  const { limit, marker }: Page = paged ? readPage(call) : { limit: MAX_UNPAGED_SERVERS, marker: undefined };
+  const window = { begin: requestedPeriod.start, end: requestedPeriod.stop, limit, marker };
   const instances = store.instances.activeWithin(projectId === undefined ? window : { ...window, projectId });
   if (instances === null) {
     throw badRequest(`Marker ${marker} could not be found.`);
@@ -77,13 +77,13 @@ function read(
   const last: Instance | undefined = instances.at(-1);
   const more = paged && last !== undefined && instances.length === limit;
   return {
-    usages: usagesOf(instances, asked, { now, detailed }),
+    usages: usagesOf(instances, requestedPeriod, { now, detailed }),
     links: more ? call.links.next(path, call.query, last.uuid) : undefined,
   };
 }
 
 /** Servers that count before there were pages; Nova's `[api] max_limit`. */
-const MOST_UNPAGED = 1000;
+const MAX_UNPAGED_SERVERS = 1000;
 
 /** Now, where the query does not say. What is to come is not counted. @throws {Fault} 400 */
 function readPeriod({ query }: Call, now: number): UsagePeriod {

@@ -1,7 +1,7 @@
 import { lastCompletedPeriod } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds, isoSeconds } from "../../http/times.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
 import { requireAdmin } from "../api/policy.js";
@@ -10,17 +10,17 @@ import { allServices } from "../services/all-services.js";
 const policy = (what: string): string => `os_compute_api:os-instance-usage-audit-log:${what}`;
 
 export const USAGE_AUDIT_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-instance_usage_audit_log", answer: showLast },
-  { method: "GET", path: "/os-instance_usage_audit_log/:before", answer: showBefore },
+  { method: "GET", path: "/os-instance_usage_audit_log", handle: showLast },
+  { method: "GET", path: "/os-instance_usage_audit_log/:before", handle: showBefore },
 ];
 
-async function showLast(deps: ComputeDeps, call: Call): Promise<Answer> {
+async function showLast(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   requireAdmin(call, policy("list"));
   const now = isoMicroseconds(deps.clock.now()).replace("T", " ");
   return { body: { instance_usage_audit_logs: await auditLog(deps, now) } };
 }
 
-async function showBefore(deps: ComputeDeps, call: Call): Promise<Answer> {
+async function showBefore(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   requireAdmin(call, policy("show"));
   return { body: { instance_usage_audit_log: await auditLog(deps, call.param("before")) } };
 }
@@ -37,13 +37,13 @@ async function auditLog(deps: ComputeDeps, text: string): Promise<Json> {
     hosts.push(...services.map(({ host }) => host));
   }
   const logs = deps.store.taskLogs.list(period);
-  const seen = new Set(logs.map(({ host }) => host));
-  const missing = hosts.filter((host) => !seen.has(host));
+  const loggedHosts = new Set(logs.map(({ host }) => host));
+  const missing = hosts.filter((host) => !loggedHosts.has(host));
   const done = logs.filter(({ state }) => state === "DONE").length;
   const errors = logs.reduce((sum, log) => sum + log.errors, 0);
   return {
-    period_beginning: shown(period.begin),
-    period_ending: shown(period.end),
+    period_beginning: formatTime(period.begin),
+    period_ending: formatTime(period.end),
     num_hosts: hosts.length,
     num_hosts_done: done,
     num_hosts_running: logs.length - done,
@@ -68,11 +68,11 @@ function timeIn(text: string): number | undefined {
   const parts = TIME.exec(text)?.slice(1);
   const [year = "", month = "", day = "", hour = "", minute = "", second = "", fraction = ""] = parts ?? [];
   const two = (part: string) => part.padStart(2, "0");
-  const whole = `${year}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}:${two(second)}`;
-  const time = Date.parse(`${whole}Z`);
+  const normalized = `${year}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}:${two(second)}`;
+  const time = Date.parse(`${normalized}Z`);
   // What rolls over, as the 30th of February, is no time; nor is the year 0.
-  const isTime = parts !== undefined && year !== "0000" && !Number.isNaN(time) && isoSeconds(time) === `${whole}Z`;
+  const isTime = parts !== undefined && year !== "0000" && !Number.isNaN(time) && isoSeconds(time) === `${normalized}Z`;
   return isTime ? time + Math.ceil(Number(fraction.padEnd(6, "0")) / 1000) : undefined;
 }
 
-const shown = (time: number): string => isoSeconds(time).slice(0, 19).replace("T", " ");
+const formatTime = (time: number): string => isoSeconds(time).slice(0, 19).replace("T", " ");

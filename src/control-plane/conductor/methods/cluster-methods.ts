@@ -6,7 +6,7 @@ import type { Store } from "../../store/store.js";
 import type { HostLeases } from "../host-leases.js";
 import type { HostSupervisor } from "../host-supervisor.js";
 import type { HandlersOf } from "./handlers.js";
-import { said } from "./messages.js";
+import { forwardErrorText } from "./messages.js";
 
 interface ClusterDeps {
   readonly store: Store;
@@ -29,14 +29,14 @@ export function clusterMethods({
 }: ClusterDeps): HandlersOf<typeof CLUSTER_METHODS> {
   return {
     stop_cluster: () =>
-      said(async () => {
+      forwardErrorText(async () => {
         if (supervisor === undefined) {
           throw new ConductorError("no compute-cluster up has started this control plane: end its process itself");
         }
         return { pid: await supervisor.stop() };
       }),
     restore_cluster: ({ snapshot, startHosts = false }) =>
-      said(async () => {
+      forwardErrorText(async () => {
         if (supervisor === undefined) {
           throw new ConductorError("no compute-cluster up has started this control plane: stop it, and restore then");
         }
@@ -44,7 +44,7 @@ export function clusterMethods({
       }),
     take_recorded: async () => recorder?.take() ?? { events: [], lost: 0, more: false },
     stand_in: ({ caller, placing }) =>
-      said(async () => {
+      forwardErrorText(async () => {
         if (standIns === undefined) {
           throw new ConductorError("this control plane has no Identity");
         }

@@ -15,7 +15,7 @@ export type HandlersOf<T extends RemoteMethods> = {
   readonly [M in keyof T]: (
     params: ParamsOf<MethodsOf<T>, M>,
     caller: Caller,
-  ) => Answer<T[M]["kind"], ResultOf<MethodsOf<T>, M>>;
+  ) => MethodResult<T[M]["kind"], ResultOf<MethodsOf<T>, M>>;
 };
 
-type Answer<K extends MethodKind, R> = K extends Lasting ? Promise<R> : R;
+type MethodResult<K extends MethodKind, R> = K extends Lasting ? Promise<R> : R;

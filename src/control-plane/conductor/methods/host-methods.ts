@@ -11,7 +11,7 @@ import type { HostLeases } from "../host-leases.js";
 import type { HostSupervisor } from "../host-supervisor.js";
 import type { Outbox } from "../outbox.js";
 import type { HandlersOf } from "./handlers.js";
-import { said } from "./messages.js";
+import { forwardErrorText } from "./messages.js";
 
 interface HostDeps {
   readonly store: Store;
@@ -59,10 +59,10 @@ export function hostMethods(deps: HostDeps): HandlersOf<typeof HOST_METHODS> {
     hosts_to_report: () => deps.toReport(),
     control_host: ({ host, action }) => {
       recorder?.note(["host", action, host]);
-      return said(() => controlHost(deps, host, action));
+      return forwardErrorText(() => controlHost(deps, host, action));
     },
     add_hosts: ({ addition }) =>
-      said(async () => {
+      forwardErrorText(async () => {
         if (supervisor === undefined) {
           throw new Error("no compute-cluster up runs here that could start agents; start one, or the agent itself");
         }
@@ -71,7 +71,7 @@ export function hostMethods(deps: HostDeps): HandlersOf<typeof HOST_METHODS> {
         return added;
       }),
     forget_host: ({ host }) =>
-      said(async () => {
+      forwardErrorText(async () => {
         await supervisor?.forget(host);
         return supervisor !== undefined;
       }),
@@ -104,7 +104,7 @@ async function controlHost(deps: HostDeps, host: string, action: HostAction): Pr
 async function listHosts(deps: HostDeps, only: string | null): Promise<HostRow[]> {
   const { store, controls } = deps;
   const processes = await processesFor(deps, only);
-  const isAsked = (host: string): boolean => only === null || host === only;
+  const isRequested = (host: string): boolean => only === null || host === only;
   const services = new Map(
     store.services
       .list({ binary: "nova-compute", ...(only === null ? {} : { host: only }) })
@@ -112,7 +112,7 @@ async function listHosts(deps: HostDeps, only: string | null): Promise<HostRow[]
   );
   const servers = only === null ? store.instances.countsByHost() : new Map([[only, store.instances.countByHost(only)]]);
   const types = store.computeNodes.typesByHost(only);
-  const known = processes.filter(({ host }) => isAsked(host));
+  const known = processes.filter(({ host }) => isRequested(host));
   const named = new Set(known.map(({ host }) => host));
   const isGone = goneFrom(processes, (host) => services.has(host));
   const offered = only === null ? controls.known() : [controls.find(only)].filter((found) => found !== undefined);

@@ -1,7 +1,7 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 
 /** Errors of the supervisor keep their text on the wire. */
-export async function said<T>(work: () => Promise<T>): Promise<T> {
+export async function forwardErrorText<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -1,6 +1,6 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import type { ParamsOf } from "../../../conductor-client/methods/method.js";
-import type { RefusedReport, SessionMethods } from "../../../conductor-client/methods/session.js";
+import type { RejectedReport, SessionMethods } from "../../../conductor-client/methods/session.js";
 import { encodeError } from "../../../conductor-client/wire/error-codec.js";
 import { serviceNotFound } from "../../store/services.js";
 import type { Store } from "../../store/store.js";
@@ -10,7 +10,7 @@ type Report = ParamsOf<SessionMethods, "hosts_report_state">["reports"][number];
 
 interface ReportDeps {
   readonly store: Pick<Store, "services">;
-  readonly leases: Pick<HostLeases, "refuseOthers">;
+  readonly leases: Pick<HostLeases, "assertHolder">;
 }
 
 /**
@@ -21,27 +21,27 @@ export function reportStates(
   { store, leases }: ReportDeps,
   reports: readonly Report[],
   bootId: string,
-): readonly RefusedReport[] {
-  const refused: RefusedReport[] = [];
+): readonly RejectedReport[] {
+  const rejected: RejectedReport[] = [];
   const passed: [at: number, service: number][] = [];
   for (const [at, { host, boot = bootId, unfenced = false, service }] of reports.entries()) {
     try {
       if (!unfenced) {
-        leases.refuseOthers(host, boot);
+        leases.assertHolder(host, boot);
       }
       passed.push([at, service]);
     } catch (error) {
       if (!(error instanceof ConductorError)) {
         throw error;
       }
-      refused.push({ at, error: encodeError(error) });
+      rejected.push({ at, error: encodeError(error) });
     }
   }
   const missing = store.services.reportStates(passed.map(([, service]) => service));
   for (const [at, service] of passed) {
     if (missing.has(service)) {
-      refused.push({ at, error: encodeError(serviceNotFound(service)) });
+      rejected.push({ at, error: encodeError(serviceNotFound(service)) });
     }
   }
-  return refused;
+  return rejected;
 }

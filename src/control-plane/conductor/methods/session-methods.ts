@@ -28,7 +28,7 @@ export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSI
   const { store, leases, outbox, messages, controls, guests, leaseTtl, introduced } = context;
   return {
     session_hello: ({ protocol, ...identity }, { session }) => {
-      refuseUnknown(protocol);
+      assertProtocolSupported(protocol);
       introduced(session, identity);
       return { protocol, leaseTtl, pingEvery: leaseTtl / 4 };
     },
@@ -101,7 +101,7 @@ function identityOf(session: Session): AgentIdentity {
 }
 
 /** Agents of an older release are understood; those of a newer one may ask what is not. @throws {UnsupportedProtocol} */
-function refuseUnknown(protocol: number): void {
+function assertProtocolSupported(protocol: number): void {
   if (protocol >= OLDEST_PROTOCOL && protocol <= PROTOCOL_VERSION) {
     return;
   }

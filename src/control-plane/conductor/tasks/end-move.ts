@@ -4,7 +4,7 @@ import type { Instance, Migration, TaskState, VmState } from "../../../records/i
 import { operatorReason } from "../../scheduler/errors.js";
 import type { TaskContext } from "../task-runner.js";
 import { endOperation } from "./faults.js";
-import { type Move, restoreSourceHalf } from "./source-allocations.js";
+import { type Move, restoreSourceAllocations } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 
 /** What the records are to be after a move that did not come about. */
@@ -57,7 +57,7 @@ export async function failMove(
 /** False: the migration may still hold the source's half; reconcile_allocations finds it (9.3). */
 async function giveBack(deps: TaskDeps, move: Move): Promise<boolean> {
   try {
-    return await restoreSourceHalf(deps, move);
+    return await restoreSourceAllocations(deps, move);
   } catch (error) {
     if (!(error instanceof PlacementError)) {
       throw error;

@@ -9,7 +9,7 @@ import {
   type Migration,
   SET_ASIDE_BY,
 } from "../../../records/index.js";
-import { restoreSourceHalf } from "./source-allocations.js";
+import { restoreSourceAllocations } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 
 /**
@@ -18,7 +18,7 @@ import type { TaskDeps } from "./task-deps.js";
  * @param evacuation has claimed nothing yet, though its destination may be known, and be that of a move
  * @throws {AllocationMoveFailed} the source's half could not be given back
  */
-export async function endOvertakenMoves(
+export async function endSupersededMoves(
   deps: TaskDeps,
   instance: Instance,
   evacuation: Migration,
@@ -123,13 +123,13 @@ async function takeSourceBack(
   deps: TaskDeps,
   instance: Instance,
   migration: Migration,
-  overtakenBy: Migration,
+  supersededBy: Migration,
   requestId: string,
 ) {
   const flavor = flavorsOf(instance, migration).after;
-  const move = { instance, migration, overtakenBy, flavor, requestId, restarted: true, held: null };
+  const move = { instance, migration, overtakenBy: supersededBy, flavor, requestId, restarted: true, held: null };
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if (await restoreSourceHalf(deps, move)) {
+    if (await restoreSourceAllocations(deps, move)) {
       return;
     }
   }

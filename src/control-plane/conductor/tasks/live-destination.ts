@@ -54,7 +54,7 @@ export async function findLiveDestination(
       if (node === null) {
         throw new MigrationPreCheckError(`node ${name} of host ${host} is gone`);
       }
-      refuseIncompatible(deps, instance, node);
+      assertCompatible(deps, instance, node);
       return { node, data: await askDestination(deps, task, move, node) };
     } catch (error) {
       if (!isPreCheckFailure(error)) {
@@ -104,7 +104,7 @@ export async function claimForcedLive(
       `Unable to migrate ${instance.uuid} to ${host}: Lack of memory(host:${available} <= instance:${instance.memoryMb})`,
     );
   }
-  refuseIncompatible(deps, instance, node);
+  assertCompatible(deps, instance, node);
   const owner = held === "replace" ? migration.uuid : instance.uuid;
   const { allocations } = await placement.getAllocationsForConsumer(owner, { requestId });
   const providers = Object.values(allocations);
@@ -129,7 +129,7 @@ export async function claimForcedLive(
   return { node, data: await askDestination(deps, task, move, node) };
 }
 
-function refuseIncompatible({ store }: TaskDeps, instance: Instance, node: ComputeNode): void {
+function assertCompatible({ store }: TaskDeps, instance: Instance, node: ComputeNode): void {
   const source = sourceNode(store, instance);
   if (source === undefined) {
     throw new ComputeServiceUnavailable(instance.host ?? "none");

@@ -11,7 +11,7 @@ import {
   type LiveTask,
 } from "./live-destination.js";
 import { ComputeServiceUnavailable, InstanceInvalidState, UNSUITABLE_HOST_ERRORS } from "./live-errors.js";
-import { type Move, restoreSourceHalf, secureSourceHalf } from "./source-allocations.js";
+import { type Move, restoreSourceAllocations, secureSourceAllocations } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 
 /** Errors that leave the instance as it was (spec 6.5 row 2); any other sets it to error. */
@@ -56,8 +56,8 @@ async function liveMigrate(deps: TaskDeps, task: LiveTask, taskContext: TaskCont
   };
   await events.during(taskContext, async (context) => {
     try {
-      refuseUnfit(deps, instance);
-      const held = await secureSourceHalf(deps, move);
+      assertMigratable(deps, instance);
+      const held = await secureSourceAllocations(deps, move);
       const destination =
         task.forced && task.host !== null
           ? await claimForcedLive(deps, task, move, task.host, held)
@@ -65,7 +65,7 @@ async function liveMigrate(deps: TaskDeps, task: LiveTask, taskContext: TaskCont
       if (handOver(deps, task, move, destination, context)) {
         return;
       }
-      await restoreSourceHalf(deps, move);
+      await restoreSourceAllocations(deps, move);
       await releaseDeleted(deps, task, UNFINISHED);
       store.migrations.save(migration.id, { status: "error" });
     } catch (error) {
@@ -78,7 +78,7 @@ async function liveMigrate(deps: TaskDeps, task: LiveTask, taskContext: TaskCont
   });
 }
 
-function refuseUnfit(deps: TaskDeps, instance: Instance): void {
+function assertMigratable(deps: TaskDeps, instance: Instance): void {
   const { powerState, uuid, host } = instance;
   if (powerState !== POWER_STATES.running && powerState !== POWER_STATES.paused) {
     throw new InstanceInvalidState(uuid, powerState);

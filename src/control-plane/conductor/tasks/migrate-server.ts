@@ -16,9 +16,9 @@ import { ActionEvents } from "./action-event.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
 import { endOperation, RecordMissing, retriesExceeded } from "./faults.js";
 import { firstRetry } from "./first-retry.js";
-import { endGivenBack, lastDestination, passOn } from "./returned-tasks.js";
+import { failReturnedMove, lastDestination, passOn } from "./returned-tasks.js";
 import { serverGroupOf } from "./server-group.js";
-import { type Move, restoreSourceHalf, secureSourceHalf, sourceNode } from "./source-allocations.js";
+import { type Move, restoreSourceAllocations, secureSourceAllocations, sourceNode } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 
 type MigrateTask = Extract<Task, { kind: "migrate_server" }>;
@@ -43,7 +43,7 @@ export function createMigrateServer(deps: TaskDeps) {
       }
       const own = instance !== null && holdsTask(instance, task.requestId, ["resize_prep"]);
       if (failure) {
-        endGivenBack(store, own ? instance : null, failure);
+        failReturnedMove(store, own ? instance : null, failure);
       }
     },
   };
@@ -55,7 +55,7 @@ async function migrate(deps: TaskDeps, task: MigrateTask, taskContext: TaskConte
   if (instance === null) {
     await releaseDeleted(deps, task, PRE_MIGRATING);
     if (task.failure) {
-      endGivenBack(store, null, task.failure);
+      failReturnedMove(store, null, task.failure);
     }
     return;
   }
@@ -105,7 +105,7 @@ async function giveWay(
     request_id: requestId,
   });
   if (migration !== null) {
-    await restoreSourceHalf(deps, { instance, migration, flavor, requestId, restarted: true, held: null });
+    await restoreSourceAllocations(deps, { instance, migration, flavor, requestId, restarted: true, held: null });
     await releaseDeleted(deps, task, PRE_MIGRATING);
   }
   store.transaction(() => {
@@ -113,7 +113,7 @@ async function giveWay(
       store.migrations.save(migration.id, { status: "error" });
     }
     if (failure) {
-      endGivenBack(store, null, failure);
+      failReturnedMove(store, null, failure);
     }
     context.finish();
   });
@@ -125,7 +125,7 @@ interface Chosen extends Destination {
 }
 
 async function findDestination(deps: TaskDeps, task: MigrateTask, move: Move): Promise<Chosen> {
-  const held = await secureSourceHalf(deps, move);
+  const held = await secureSourceAllocations(deps, move);
   return task.alternates === undefined
     ? schedule(deps, task, move, held)
     : claimAlternate(deps, task, task.alternates, move, held);
@@ -257,7 +257,11 @@ function endFailed(deps: TaskDeps, task: MigrateTask, move: Move, error: unknown
     if (instance !== null) {
       store.migrations.save(move.migration.id, lastDestination(store, failure));
     }
-    endGivenBack(store, instance && holdsTask(instance, task.requestId, ["resize_prep"]) ? instance : null, failure);
+    failReturnedMove(
+      store,
+      instance && holdsTask(instance, task.requestId, ["resize_prep"]) ? instance : null,
+      failure,
+    );
   });
 }
 
@@ -275,9 +279,9 @@ function typeOf(task: MigrateTask, instance: Instance): MigrationType {
 /** The migration of a reschedule, or of a run that was killed. */
 function findMigration({ store }: TaskDeps, task: MigrateTask, instance: Instance): Migration | null {
   if (task.migrationId !== undefined) {
-    const given = store.migrations.get(task.migrationId);
-    if (given !== null && !FINAL_MIGRATION_STATUSES.includes(given.status)) {
-      return given;
+    const requestedMigration = store.migrations.get(task.migrationId);
+    if (requestedMigration !== null && !FINAL_MIGRATION_STATUSES.includes(requestedMigration.status)) {
+      return requestedMigration;
     }
   }
   const [unfinished = null] = store.migrations.byFilters({

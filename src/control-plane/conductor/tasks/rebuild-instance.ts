@@ -13,7 +13,7 @@ import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./acknowledged-delete.js";
 import { ActionEvents } from "./action-event.js";
-import { endOvertakenMoves } from "./end-superseded-moves.js";
+import { endSupersededMoves } from "./end-superseded-moves.js";
 import { endOperation, RecordMissing } from "./faults.js";
 import { releaseUnfinishedClaims } from "./release-unfinished-claims.js";
 import { serverGroupOf } from "./server-group.js";
@@ -42,14 +42,14 @@ async function evacuate(deps: TaskDeps, task: RebuildTask, taskContext: TaskCont
   if (migration === null) {
     return;
   }
-  if (instance === null || !isWanted(instance, task)) {
+  if (instance === null || !isStillRequested(instance, task)) {
     return giveWay(deps, task, taskContext);
   }
   const names = { instanceUuid: instance.uuid, events: ["rebuild_server"], requestId: task.requestId };
   const events = new ActionEvents(store, names);
   await events.during(taskContext, async (context) => {
     try {
-      await endOvertakenMoves(deps, instance, migration, task.requestId);
+      await endSupersededMoves(deps, instance, migration, task.requestId);
       if (context.restarted) {
         await releaseUnfinishedClaims(deps, instance, task.requestId, [migration]);
       }
@@ -75,7 +75,7 @@ async function evacuate(deps: TaskDeps, task: RebuildTask, taskContext: TaskCont
 }
 
 /** A delete that was acknowledged before the evacuation took its task_state is to be carried out, not the evacuation. */
-function isWanted(instance: Instance, { requestId }: RebuildTask): boolean {
+function isStillRequested(instance: Instance, { requestId }: RebuildTask): boolean {
   return instance.deleteRequestId === null && holdsTask(instance, requestId, ["rebuilding"]);
 }
 
@@ -179,7 +179,7 @@ function handOver(
   const { store, bus } = deps;
   return store.transaction(() => {
     const instance = store.instances.get(task.instanceUuid);
-    if (instance === null || !isWanted(instance, task)) {
+    if (instance === null || !isStillRequested(instance, task)) {
       return false;
     }
     const params = {

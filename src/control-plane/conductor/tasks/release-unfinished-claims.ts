@@ -40,9 +40,9 @@ function accountedHosts(
     host,
     ...migrations.flatMap(({ id, migrationType, status, sourceCompute, destCompute }) => {
       // A source that has come back leaves its own to a claim that was made there meanwhile (spec 3.1).
-      const keepsSource = migrationType === "evacuation" && status !== "completed";
+      const retainsSource = migrationType === "evacuation" && status !== "completed";
       const underWay = !ids.has(id) && !FINAL_MIGRATION_STATUSES.includes(status);
-      return [...(underWay || keepsSource || ids.has(id) ? [sourceCompute] : []), ...(underWay ? [destCompute] : [])];
+      return [...(underWay || retainsSource || ids.has(id) ? [sourceCompute] : []), ...(underWay ? [destCompute] : [])];
     }),
   ]);
 }

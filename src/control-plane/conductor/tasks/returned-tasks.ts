@@ -14,7 +14,7 @@ export function passOn(store: Store, instance: Instance, failure: DestinationFai
  * instance's fault, after the conductor's own.
  * @param instance null: it was deleted, or another operation has it
  */
-export function endGivenBack(store: Store, instance: Instance | null, failure: DestinationFailure): void {
+export function failReturnedMove(store: Store, instance: Instance | null, failure: DestinationFailure): void {
   if (instance !== null) {
     addFault(store, instance, failure);
     store.instances.save(instance.uuid, { newFlavor: null });

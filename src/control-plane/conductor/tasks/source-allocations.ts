@@ -16,10 +16,10 @@ export interface Move {
   readonly flavor: Flavor;
   readonly requestId: string;
   /** What ends it, and has claimed nothing yet; default: it ends by itself. */
-  readonly overtakenBy?: Migration;
+  readonly supersededBy?: Migration;
   /** An earlier run of the flow may have claimed a destination. */
   readonly restarted: boolean;
-  /** What {@link secureSourceHalf} answered; null before that. With `sum` alone the source's half is not the migration's. */
+  /** What {@link secureSourceAllocations} answered; null before that. With `sum` alone the source's half is not the migration's. */
   held: ScheduleRequest["held"] | null;
 }
 
@@ -29,7 +29,7 @@ export interface Move {
  * @throws {AllocationMoveFailed} somebody else wrote the allocations of the instance
  * @throws {NoValidHost} Placement refused
  */
-export async function secureSourceHalf(deps: TaskDeps, move: Move): Promise<ScheduleRequest["held"]> {
+export async function secureSourceAllocations(deps: TaskDeps, move: Move): Promise<ScheduleRequest["held"]> {
   move.held = await secure(deps, move);
   return move.held;
 }
@@ -88,7 +88,7 @@ function residues(store: TaskDeps["store"], { uuid, host }: Instance, held: Allo
  * either strategy (V27: before anybody can use it). Safe to repeat.
  * @returns false: Placement refused it, and both halves stand
  */
-export async function restoreSourceHalf(deps: TaskDeps, move: Move): Promise<boolean> {
+export async function restoreSourceAllocations(deps: TaskDeps, move: Move): Promise<boolean> {
   const { store, placement } = deps;
   const { instance, migration, requestId } = move;
   const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
@@ -133,9 +133,9 @@ async function moveBack(
 
 /** Gives back what an earlier run claimed, so that the instance itself holds the source's half only. */
 async function dropDestinations(deps: TaskDeps, move: Move): Promise<void> {
-  const { instance, migration, overtakenBy, flavor, requestId } = move;
+  const { instance, migration, supersededBy, flavor, requestId } = move;
   await subtractSameHostClaim(deps, instance, flavor, requestId);
-  await releaseUnfinishedClaims(deps, instance, requestId, [migration, ...(overtakenBy ? [overtakenBy] : [])]);
+  await releaseUnfinishedClaims(deps, instance, requestId, [migration, ...(supersededBy ? [supersededBy] : [])]);
 }
 
 /** `doubled` on one host: a single allocation has the amounts of both flavors (spec 6.0). */
@@ -150,11 +150,15 @@ async function subtractSameHostClaim(
     return;
   }
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
-  const wanted = instanceResources(instance, flavor);
-  const both = sum(instanceResources(instance), wanted);
+  const flavorResources = instanceResources(instance, flavor);
+  const both = sum(instanceResources(instance), flavorResources);
   const whileHeld = (held: Allocations) => equals(held[source.uuid]?.resources ?? {}, both);
   if (whileHeld(allocations)) {
-    await placement.removeResources(instance.uuid, { [source.uuid]: { resources: wanted } }, { requestId, whileHeld });
+    await placement.removeResources(
+      instance.uuid,
+      { [source.uuid]: { resources: flavorResources } },
+      { requestId, whileHeld },
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Check, type PolicyFacts, parseRule } from "../../policy/rule-parser.js";
+import { type Check, type PolicyAttributes, parseRule } from "../../policy/rule-parser.js";
 import type { LiveToken } from "../tokens/live-tokens.js";
 import { DEFAULT_RULES } from "./default-rules.js";
 
@@ -15,7 +15,7 @@ export function allows(
   { record, user, roles, targetDomain }: LiveToken,
   target: PolicyTarget,
 ): boolean {
-  const facts: PolicyFacts = {
+  const attributes: PolicyAttributes = {
     // A token has no such attribute rather than an empty one: nothing equals it.
     credentials: defined({
       user_id: user.id,
@@ -26,9 +26,9 @@ export function allows(
     }),
     roles: new Set(roles.map(({ name }) => name.toLowerCase())),
     target: Object.fromEntries(Object.entries(target).filter(([, value]) => value !== undefined)),
-    rule: (name) => (CHECKS.get(name) ?? CHECKS.get("admin_required"))?.(facts) ?? false,
+    rule: (name) => (CHECKS.get(name) ?? CHECKS.get("admin_required"))?.(attributes) ?? false,
   };
-  return facts.rule(action);
+  return attributes.rule(action);
 }
 
 function defined(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

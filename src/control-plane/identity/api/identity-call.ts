@@ -22,10 +22,10 @@ export interface IdentityServices extends Authenticator {
 export interface IdentityRoute {
   readonly method: string;
   readonly path: string;
-  readonly answer: (call: IdentityCall) => IdentityAnswer | Promise<IdentityAnswer>;
+  readonly handle: (call: IdentityCall) => IdentityResponse | Promise<IdentityResponse>;
 }
 
-export interface IdentityAnswer {
+export interface IdentityResponse {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Json;

@@ -5,13 +5,13 @@ import type { IdentityCall } from "./identity-call.js";
 type Members = Readonly<Record<string, unknown>>;
 
 /** Ways to compare texts that a parameter's name ends in: `name__contains`. */
-const COMPARISONS: Readonly<Record<string, (found: string, wanted: string) => boolean>> = {
-  contains: (found, wanted) => found.includes(wanted),
-  icontains: (found, wanted) => found.toLowerCase().includes(wanted.toLowerCase()),
-  startswith: (found, wanted) => found.startsWith(wanted),
-  istartswith: (found, wanted) => found.toLowerCase().startsWith(wanted.toLowerCase()),
-  endswith: (found, wanted) => found.endsWith(wanted),
-  iendswith: (found, wanted) => found.toLowerCase().endsWith(wanted.toLowerCase()),
+const COMPARISONS: Readonly<Record<string, (found: string, value: string) => boolean>> = {
+  contains: (found, value) => found.includes(value),
+  icontains: (found, value) => found.toLowerCase().includes(value.toLowerCase()),
+  startswith: (found, value) => found.startsWith(value),
+  istartswith: (found, value) => found.toLowerCase().startsWith(value.toLowerCase()),
+  endswith: (found, value) => found.endsWith(value),
+  iendswith: (found, value) => found.toLowerCase().endsWith(value.toLowerCase()),
 };
 
 /** The body of a list: what the query's filters let through, no more than its `limit`, from after its `marker` on. */
@@ -32,23 +32,23 @@ export function listBody(
 }
 
 function passes(call: IdentityCall, record: Members, filters: readonly string[]): boolean {
-  return call.query.entries.every(([parameter, wanted]) => {
+  return call.query.entries.every(([parameter, filterValue]) => {
     const [name = "", comparison] = parameter.split("__");
     if (!filters.includes(name)) {
       return true;
     }
     const found = record[name];
     if (comparison !== undefined) {
-      return COMPARISONS[comparison]?.(String(found ?? ""), wanted) ?? true;
+      return COMPARISONS[comparison]?.(String(found ?? ""), filterValue) ?? true;
     }
     if (typeof found === "boolean") {
-      return found === !["0", "false", "no", "off", "f", "n"].includes(wanted.toLowerCase());
+      return found === !["0", "false", "no", "off", "f", "n"].includes(filterValue.toLowerCase());
     }
     if (found === undefined || found === null) {
-      return wanted === "";
+      return filterValue === "";
     }
     // Keystone keeps a service's name outside of the columns that its database compares.
-    return "type" in record && name === "name" ? found === wanted : isSameName(String(found), wanted);
+    return "type" in record && name === "name" ? found === filterValue : isSameName(String(found), filterValue);
   });
 }
 

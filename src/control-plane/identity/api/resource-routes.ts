@@ -38,12 +38,12 @@ export interface Resource<T extends StoredRecord> {
 export function resourceRoutes<T extends StoredRecord>(resource: Resource<T>): readonly IdentityRoute[] {
   const { plural, singular, path = `/v3/${plural}`, names = {}, filters, create } = resource;
   const rule = names.rule ?? singular;
-  const shown = (call: IdentityCall, record: T): Json => ({ [singular]: viewOf(resource, call, record) as Json });
+  const render = (call: IdentityCall, record: T): Json => ({ [singular]: viewOf(resource, call, record) as Json });
   return [
     {
       method: "GET",
       path,
-      answer: (call) => {
+      handle: (call) => {
         call.enforce(`identity:list_${names.rules ?? plural}`, (resource.listedBy ?? ownDomain)(call, singular));
         const records = inOwnDomain(call, [...(resource.own?.(call) ?? []), ...resource.list(call)]).map((record) =>
           viewOf(resource, call, record),
@@ -57,35 +57,35 @@ export function resourceRoutes<T extends StoredRecord>(resource: Resource<T>): r
           {
             method: "POST",
             path,
-            answer: async (call: IdentityCall) => {
+            handle: async (call: IdentityCall) => {
               const body = call.body(singular);
               call.enforce(`identity:create_${rule}`, targetOf(singular, body));
-              return { status: 201, body: shown(call, await create(call, body)) };
+              return { status: 201, body: render(call, await create(call, body)) };
             },
           },
         ]),
     {
       method: "GET",
       path: `${path}/:id`,
-      answer: (call) => ({ body: shown(call, found(resource, call, `identity:get_${rule}`)) }),
+      handle: (call) => ({ body: render(call, found(resource, call, `identity:get_${rule}`)) }),
     },
     {
       method: "PATCH",
       path: `${path}/:id`,
-      answer: async (call) => {
+      handle: async (call) => {
         const record = found(resource, call, `identity:update_${rule}`);
-        refuseOwn(resource, call, record);
+        assertNotBuiltIn(resource, call, record);
         const body = call.body(singular);
-        refuseForbiddenChanges(singular, record, body);
-        return { body: shown(call, await resource.update(call, record, body)) };
+        assertAllowedChanges(singular, record, body);
+        return { body: render(call, await resource.update(call, record, body)) };
       },
     },
     {
       method: "DELETE",
       path: `${path}/:id`,
-      answer: (call) => {
+      handle: (call) => {
         const record = found(resource, call, `identity:delete_${rule}`);
-        refuseOwn(resource, call, record);
+        assertNotBuiltIn(resource, call, record);
         if (isImmutable(record)) {
           throw immutable("delete", singular, record.id);
         }
@@ -125,8 +125,8 @@ function found<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall
 
 function viewOf<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, record: T) {
   const { view, path = `/v3/${resource.plural}` } = resource;
-  const shown = view ? view(call, record) : record;
-  return { ...shown, links: { self: `${call.request.baseUrl}${path}/${record.id}` } } as Readonly<
+  const rendered = view ? view(call, record) : record;
+  return { ...rendered, links: { self: `${call.request.baseUrl}${path}/${record.id}` } } as Readonly<
     Record<string, unknown>
   >;
 }
@@ -146,7 +146,7 @@ function ownDomain(call: IdentityCall, singular: string): PolicyTarget {
     : { "target.domain_id": domainId, [`target.${singular}.domain_id`]: domainId, "target.domain.id": domainId };
 }
 
-function refuseOwn<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, { id }: T): void {
+function assertNotBuiltIn<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, { id }: T): void {
   if (resource.own?.(call).some((one) => one.id === id)) {
     throw new IdentityError(
       403,
@@ -155,15 +155,15 @@ function refuseOwn<T extends StoredRecord>(resource: Resource<T>, call: Identity
   }
 }
 
-function refuseForbiddenChanges(singular: string, record: StoredRecord, body: unknown): void {
-  const wanted = typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
-  if (wanted.id !== undefined && wanted.id !== record.id) {
+function assertAllowedChanges(singular: string, record: StoredRecord, body: unknown): void {
+  const requested = typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
+  if (requested.id !== undefined && requested.id !== record.id) {
     throw new IdentityError(400, "Cannot change ID");
   }
-  if (wanted.domain_id !== undefined && "domain_id" in record && wanted.domain_id !== record.domain_id) {
+  if (requested.domain_id !== undefined && "domain_id" in record && requested.domain_id !== record.domain_id) {
     throw new IdentityError(400, "Cannot change Domain ID");
   }
-  const options = wanted.options as { readonly immutable?: unknown } | undefined;
+  const options = requested.options as { readonly immutable?: unknown } | undefined;
   if (isImmutable(record) && options?.immutable !== false) {
     throw immutable("update", singular, record.id);
   }

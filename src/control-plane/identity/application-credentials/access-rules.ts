@@ -10,22 +10,22 @@ export const ACCESS_RULE_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: PATH,
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:list_access_rules", { "target.user.id": call.param("user") });
       const rules = call.store.accessRules.where("user_id", call.param("user"));
-      const shown = rules.map((rule) => withLink(call, rule));
-      return { body: listBody(call, "access_rules", shown, ["service", "path", "method"]) };
+      const views = rules.map((rule) => withLink(call, rule));
+      return { body: listBody(call, "access_rules", views, ["service", "path", "method"]) };
     },
   },
   {
     method: "GET",
     path: `${PATH}/:id`,
-    answer: (call) => ({ body: { access_rule: withLink(call, ruleOf(call, "get")) } }),
+    handle: (call) => ({ body: { access_rule: withLink(call, ruleOf(call, "get")) } }),
   },
   {
     method: "DELETE",
     path: `${PATH}/:id`,
-    answer: (call) => {
+    handle: (call) => {
       const { id, user_id: userId } = ruleOf(call, "delete");
       const credentials = call.store.applicationCredentials.where("user_id", userId);
       if (credentials.some(({ access_rules: rules }) => rules.some((rule) => rule.id === id))) {

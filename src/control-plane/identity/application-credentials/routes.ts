@@ -44,7 +44,7 @@ export const APPLICATION_CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: PATH,
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:list_application_credentials", { "target.user.id": call.param("user") });
       const all = call.store.applicationCredentials.where("user_id", call.param("user"));
       return {
@@ -57,18 +57,18 @@ export const APPLICATION_CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
       };
     },
   },
-  { method: "POST", path: PATH, answer: create },
+  { method: "POST", path: PATH, handle: create },
   {
     method: "GET",
     path: `${PATH}/:id`,
-    answer: (call) => ({ body: { application_credential: viewOf(call, credentialOf(call, "get")) as never } }),
+    handle: (call) => ({ body: { application_credential: viewOf(call, credentialOf(call, "get")) as never } }),
   },
   {
     method: "DELETE",
     path: `${PATH}/:id`,
-    answer: (call) => {
+    handle: (call) => {
       const { id } = credentialOf(call, "delete");
-      refuseDelegation(call);
+      assertMayDelegate(call);
       call.store.sql.transaction(() => removeApplicationCredential(call.store, id));
       return { status: 204 };
     },
@@ -80,31 +80,31 @@ async function create(call: IdentityCall) {
   const { store, services, token } = call;
   const userId = call.param("user");
   call.enforce("identity:create_application_credential", { "target.user.id": userId });
-  const wanted = checkBody(CREATE, call.body("application_credential"));
-  refuseDelegation(call);
+  const requested = checkBody(CREATE, call.body("application_credential"));
+  assertMayDelegate(call);
   const projectId = token.record.projectId;
   if (projectId === null) {
     throw forbidden("identity:create_application_credential");
   }
-  const roles = rolesFor(call, wanted.roles);
-  const expires = expiry(call, wanted.expires_at);
-  const secret = wanted.secret || services.random.hex(43);
+  const roles = rolesFor(call, requested.roles);
+  const expires = expiry(call, requested.expires_at);
+  const secret = requested.secret || services.random.hex(43);
   const setSecret = await services.passwords.prepare(secret);
   const credential = store.sql.transaction(() => {
     call.requireToken();
-    if (store.applicationCredentials.where("user_id", userId).some(({ name }) => isSameName(name, wanted.name))) {
-      throw conflict("application_credential", `Duplicate entry found with name ${wanted.name}`);
+    if (store.applicationCredentials.where("user_id", userId).some(({ name }) => isSameName(name, requested.name))) {
+      throw conflict("application_credential", `Duplicate entry found with name ${requested.name}`);
     }
     const record = store.applicationCredentials.insert({
       id: call.newId(),
-      name: wanted.name,
+      name: requested.name,
       user_id: userId,
-      description: wanted.description ?? null,
+      description: requested.description ?? null,
       project_id: projectId,
       roles,
-      unrestricted: wanted.unrestricted ?? false,
+      unrestricted: requested.unrestricted ?? false,
       ...expires,
-      access_rules: (wanted.access_rules ?? []).map((rule) => accessRule(call, userId, rule)),
+      access_rules: (requested.access_rules ?? []).map((rule) => accessRule(call, userId, rule)),
     });
     setSecret(record.id);
     return record;
@@ -113,7 +113,7 @@ async function create(call: IdentityCall) {
 }
 
 /** A program that came in by an application credential manages others only when it was trusted with that. */
-function refuseDelegation({ token, store }: IdentityCall): void {
+function assertMayDelegate({ token, store }: IdentityCall): void {
   const { applicationCredentialId: id } = token.record;
   if (id !== null && store.applicationCredentials.get(id)?.unrestricted !== true) {
     throw forbidden(
@@ -125,12 +125,12 @@ function refuseDelegation({ token, store }: IdentityCall): void {
 /** Roles that the token has; all of them when none is named. */
 function rolesFor(
   { token }: IdentityCall,
-  wanted: readonly { readonly id?: string; readonly name?: string }[] | undefined,
+  requestedRoles: readonly { readonly id?: string; readonly name?: string }[] | undefined,
 ): readonly string[] {
-  if (wanted === undefined || wanted.length === 0) {
+  if (requestedRoles === undefined || requestedRoles.length === 0) {
     return token.roles.map(({ id }) => id);
   }
-  return wanted.map((ref) => {
+  return requestedRoles.map((ref) => {
     const role = token.roles.find(({ id, name }) =>
       ref.id === undefined ? isSameName(name, ref.name) : isSameName(id, ref.id),
     );

@@ -78,14 +78,14 @@ export function ownEndpoints(call: IdentityCall): readonly Endpoint[] {
 const CATALOGS = new PerToken<Map<string, readonly CatalogService[]>>();
 
 /** Clients reach a control plane by one address or two; one who makes them up gets no more than these remembered. */
-const MOST_ROOTS = 4;
+const MAX_ROOTS = 4;
 
 /** Where the services are, those that clients have added included. */
 export function catalogOf(call: IdentityCall, live: LiveToken): readonly CatalogService[] {
   const root = rootOf(call);
   const known = CATALOGS.of(live, () => new Map());
   const services = known.get(root) ?? workedOut(call, live);
-  if (known.size < MOST_ROOTS) {
+  if (known.size < MAX_ROOTS) {
     known.set(root, services);
   }
   return services;

@@ -61,15 +61,15 @@ export const CATALOG_ROUTES: readonly IdentityRoute[] = [
     own: ownEndpoints,
     list: ({ store }) => store.endpoints.list(),
     create: (call, body) => {
-      const wanted = checkBody(CREATE_ENDPOINT, body);
-      const endpoint = { enabled: true, ...wanted, ...inRegion(call.store, wanted), id: call.newId() };
+      const requested = checkBody(CREATE_ENDPOINT, body);
+      const endpoint = { enabled: true, ...requested, ...inRegion(call.store, requested), id: call.newId() };
       requireService(call, endpoint);
       return call.store.endpoints.insert(endpoint);
     },
     update: (call, endpoint, body) => {
-      const wanted = checkBody(UPDATE_ENDPOINT, body);
-      const moved = wanted.region !== undefined || wanted.region_id !== undefined;
-      const after = { ...endpoint, ...wanted, ...(moved ? inRegion(call.store, wanted) : {}) };
+      const requested = checkBody(UPDATE_ENDPOINT, body);
+      const moved = requested.region !== undefined || requested.region_id !== undefined;
+      const after = { ...endpoint, ...requested, ...(moved ? inRegion(call.store, requested) : {}) };
       requireService(call, after);
       return call.store.endpoints.update(after);
     },
@@ -83,8 +83,8 @@ export const CATALOG_ROUTES: readonly IdentityRoute[] = [
     list: ({ store }) => store.regions.list(),
     create: (call, body) => createRegion(call, checkBody(CREATE_REGION, body)),
     update: ({ store }, region, body) => {
-      const wanted = checkBody(UPDATE_REGION, body);
-      const after = { ...region, ...wanted, description: wanted.description ?? region.description };
+      const requested = checkBody(UPDATE_REGION, body);
+      const after = { ...region, ...requested, description: requested.description ?? region.description };
       requireParent(store, after);
       return store.regions.update(after);
     },
@@ -96,10 +96,10 @@ export const CATALOG_ROUTES: readonly IdentityRoute[] = [
   {
     method: "PUT",
     path: "/v3/regions/:id",
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:create_region");
-      const wanted = checkBody(CREATE_REGION, call.body("region"));
-      const region = createRegion(call, { ...wanted, id: call.param("id") });
+      const requested = checkBody(CREATE_REGION, call.body("region"));
+      const region = createRegion(call, { ...requested, id: call.param("id") });
       return { status: 201, body: { region: { ...region, links: { self: `${call.root}/regions/${region.id}` } } } };
     },
   },
@@ -112,12 +112,12 @@ export const CATALOG_ROUTES: readonly IdentityRoute[] = [
     list: ({ store }) => store.endpointGroups.list(),
     create: (call, body) => {
       const group = { description: null, ...checkBody(CREATE_ENDPOINT_GROUP, body), id: call.newId() };
-      refuseTakenGroup(call, group);
+      assertGroupNameFree(call, group);
       return call.store.endpointGroups.insert(group);
     },
     update: (call, group, body) => {
       const after = { ...group, ...checkBody(UPDATE_ENDPOINT_GROUP, body) };
-      refuseTakenGroup(call, after);
+      assertGroupNameFree(call, after);
       return call.store.endpointGroups.update(after);
     },
     remove: ({ store }, group) => store.endpointGroups.delete(group.id),
@@ -134,11 +134,11 @@ function requireService(call: IdentityCall, { service_id: id }: Endpoint): void 
 /** An old client names a region that need not be there yet; a new one gives the id of one that is. */
 function inRegion(
   store: IdentityStore,
-  wanted: { readonly region?: string | null; readonly region_id?: string | null },
+  requested: { readonly region?: string | null; readonly region_id?: string | null },
 ): { readonly region: string | null; readonly region_id: string | null } {
-  const id = wanted.region_id ?? wanted.region ?? null;
+  const id = requested.region_id ?? requested.region ?? null;
   if (id !== null && !store.regions.get(id)) {
-    if (wanted.region_id != null) {
+    if (requested.region_id != null) {
       throw new IdentityError(400, `Could not find region: ${id}.`);
     }
     store.regions.insert({ id, description: "", parent_region_id: null });
@@ -152,13 +152,13 @@ interface NewRegion {
   readonly parent_region_id?: string | null;
 }
 
-function createRegion(call: IdentityCall, wanted: NewRegion): Region {
+function createRegion(call: IdentityCall, requested: NewRegion): Region {
   const { store } = call;
   const region = {
-    ...wanted,
-    id: wanted.id || call.newId(),
-    description: wanted.description ?? "",
-    parent_region_id: wanted.parent_region_id ?? null,
+    ...requested,
+    id: requested.id || call.newId(),
+    description: requested.description ?? "",
+    parent_region_id: requested.parent_region_id ?? null,
   };
   if (store.regions.get(region.id)) {
     throw conflict("region", `Duplicate ID, ${region.id}.`);
@@ -199,7 +199,7 @@ function removeRegion(call: IdentityCall, id: string): void {
   }
 }
 
-function refuseTakenGroup({ store }: IdentityCall, { id, name }: EndpointGroup): void {
+function assertGroupNameFree({ store }: IdentityCall, { id, name }: EndpointGroup): void {
   const other = store.endpointGroups.list().find((group) => isSameName(group.name, name));
   if (other && other.id !== id) {
     throw conflict("endpoint_group", `Duplicate entry found with name ${name}`);

@@ -13,17 +13,17 @@ export const EC2_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: PATH,
-    answer: (call) => {
+    handle: (call) => {
       const userId = ownerOf(call, "identity:ec2_list_credentials");
       const keys = call.store.credentials.where("user_id", userId).filter(({ type }) => type === "ec2");
-      const shown = keys.map((key) => ec2View(call, key));
-      return { body: listBody(call, "credentials", shown) };
+      const views = keys.map((key) => ec2View(call, key));
+      return { body: listBody(call, "credentials", views) };
     },
   },
   {
     method: "POST",
     path: PATH,
-    answer: (call) => {
+    handle: (call) => {
       const userId = ownerOf(call, "identity:ec2_create_credential");
       const projectId = String(call.json().tenant_id ?? "");
       if (!call.store.projects.get(projectId)) {
@@ -43,12 +43,12 @@ export const EC2_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: `${PATH}/:access`,
-    answer: (call) => ({ body: { credential: ec2View(call, keyOf(call, "identity:ec2_get_credential")) } }),
+    handle: (call) => ({ body: { credential: ec2View(call, keyOf(call, "identity:ec2_get_credential")) } }),
   },
   {
     method: "DELETE",
     path: `${PATH}/:access`,
-    answer: (call) => {
+    handle: (call) => {
       call.store.credentials.delete(keyOf(call, "identity:ec2_delete_credential").id);
       return { status: 204 };
     },

@@ -33,21 +33,21 @@ export const CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
 
 /** The id of an EC2 key is the digest of its access key: there is one of each. */
 function create(call: IdentityCall, body: unknown): Credential {
-  const wanted = checkBody(CREATE, body);
+  const attributes = checkBody(CREATE, body);
   const { store, services } = call;
-  if (wanted.type === "ec2" && wanted.project_id == null) {
+  if (attributes.type === "ec2" && attributes.project_id == null) {
     throw new IdentityError(400, "'project_id' is a required property");
   }
-  if (!store.users.get(wanted.user_id)) {
-    throw notFound("user", wanted.user_id);
+  if (!store.users.get(attributes.user_id)) {
+    throw notFound("user", attributes.user_id);
   }
-  const access = wanted.type === "ec2" ? parsedBlob(wanted.blob).access : undefined;
-  if (wanted.type === "ec2" && access === undefined) {
+  const access = attributes.type === "ec2" ? parsedBlob(attributes.blob).access : undefined;
+  if (attributes.type === "ec2" && access === undefined) {
     throw new IdentityError(400, "Invalid blob in credential");
   }
   const id = access === undefined ? call.newId() : services.digests.sha256(access);
   if (store.credentials.get(id)) {
     throw conflict("credential", `Duplicate entry found with ID ${id}`);
   }
-  return store.credentials.insert({ ...wanted, id, project_id: wanted.project_id ?? null });
+  return store.credentials.insert({ ...attributes, id, project_id: attributes.project_id ?? null });
 }

@@ -39,7 +39,7 @@ export const DOMAIN_CONFIG_ROUTES: readonly IdentityRoute[] = LEVELS.flatMap((le
   {
     method: "GET",
     path: `/v3/domains/config${level}/default`,
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:get_domain_config_default");
       return { body: { config: part(call, DEFAULTS) } };
     },
@@ -47,7 +47,7 @@ export const DOMAIN_CONFIG_ROUTES: readonly IdentityRoute[] = LEVELS.flatMap((le
   {
     method: "GET",
     path: `/v3/domains/:id/config${level}`,
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:get_domain_config");
       return { body: { config: part(call, configOf(call)) } };
     },
@@ -55,17 +55,17 @@ export const DOMAIN_CONFIG_ROUTES: readonly IdentityRoute[] = LEVELS.flatMap((le
   {
     method: "PATCH",
     path: `/v3/domains/:id/config${level}`,
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:update_domain_config");
       const before = configOf(call);
       part(call, before);
-      return { body: { config: store(call, merged(before, wanted(call))) } };
+      return { body: { config: store(call, merged(before, requestedConfig(call))) } };
     },
   },
   {
     method: "DELETE",
     path: `/v3/domains/:id/config${level}`,
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:delete_domain_config");
       const before = configOf(call);
       part(call, before);
@@ -78,11 +78,11 @@ export const DOMAIN_CONFIG_ROUTES: readonly IdentityRoute[] = LEVELS.flatMap((le
         {
           method: "PUT",
           path: "/v3/domains/:id/config",
-          answer: (call: IdentityCall) => {
+          handle: (call: IdentityCall) => {
             call.enforce("identity:create_domain_config");
             requireDomain(call);
             const status = call.store.domainConfigs.get(call.param("id")) ? 200 : 201;
-            return { status, body: { config: store(call, wanted(call)) } };
+            return { status, body: { config: store(call, requestedConfig(call)) } };
           },
         },
       ]
@@ -110,7 +110,7 @@ function part(call: IdentityCall, config: Config): Json {
   if (group === "") {
     return config;
   }
-  refuseUnknown(group, option);
+  assertKnownOption(group, option);
   const options = config[group];
   if (options === undefined) {
     throw missing(call, `group ${group}`);
@@ -126,7 +126,7 @@ function part(call: IdentityCall, config: Config): Json {
 }
 
 /** @throws {IdentityError} 400, 403 */
-function wanted(call: IdentityCall): Config {
+function requestedConfig(call: IdentityCall): Config {
   const body = call.body("config");
   const [group, option] = [call.param("group"), call.param("option")];
   const config = option === "" ? body : { [group]: body };
@@ -137,9 +137,9 @@ function wanted(call: IdentityCall): Config {
     if (!isObject(options)) {
       throw invalid(`The value of group ${name} specified in the config should be a dictionary of options`);
     }
-    refuseUnknown(name, "");
+    assertKnownOption(name, "");
     for (const key of Object.keys(options)) {
-      refuseUnknown(name, key);
+      assertKnownOption(name, key);
     }
   }
   return config as Config;
@@ -165,7 +165,7 @@ function store(call: IdentityCall, config: Config): Json {
   return (table.get(record.id) ? table.update(record) : table.insert(record)).config;
 }
 
-function refuseUnknown(group: string, option: string): void {
+function assertKnownOption(group: string, option: string): void {
   const options = Object.hasOwn(DEFAULTS, group) ? DEFAULTS[group] : undefined;
   if (options === undefined) {
     throw invalid(`Group ${group} is not supported for domain specific configurations`);

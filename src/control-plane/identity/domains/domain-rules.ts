@@ -1,21 +1,21 @@
 import type { IdentityCall } from "../api/identity-call.js";
 import { IdentityError } from "../api/identity-error.js";
-import { refuseTakenName } from "../projects/project-rules.js";
+import { assertUniqueName } from "../projects/project-rules.js";
 import { removeDomain } from "../store/cascades.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import { newProject } from "../store/new-project.js";
 import type { Project } from "../store/records.js";
 
 /** A domain is a project that no other is above. @throws {IdentityError} 409 */
-export function createDomain(call: IdentityCall, wanted: Partial<Project> & Pick<Project, "name">): Project {
-  const domain = newProject(call.newId(), wanted.name, {
-    ...wanted,
+export function createDomain(call: IdentityCall, attributes: Partial<Project> & Pick<Project, "name">): Project {
+  const domain = newProject(call.newId(), attributes.name, {
+    ...attributes,
     domain_id: null,
     parent_id: null,
     is_domain: true,
-    description: wanted.description ?? "",
+    description: attributes.description ?? "",
   });
-  refuseTakenName(call.store, domain);
+  assertUniqueName(call.store, domain);
   return call.store.projects.insert(domain);
 }
 

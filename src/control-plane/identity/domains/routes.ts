@@ -16,8 +16,8 @@ export const DOMAIN_ROUTES: readonly IdentityRoute[] = [
     list: ({ store }) => store.projects.list().filter(({ is_domain }) => is_domain),
     create: (call, body) => createDomain(call, checkBody(CREATE_DOMAIN, body)),
     update: ({ store }, domain, body) => {
-      const wanted = checkBody(UPDATE_DOMAIN, body);
-      return store.sql.transaction(() => changeProject(store, domain, { ...domain, ...wanted }));
+      const changes = checkBody(UPDATE_DOMAIN, body);
+      return store.sql.transaction(() => changeProject(store, domain, { ...domain, ...changes }));
     },
     remove: ({ store }, domain) => removeDomainRecord(store, domain),
     view: (_, domain) => domainView(domain),
@@ -26,6 +26,6 @@ export const DOMAIN_ROUTES: readonly IdentityRoute[] = [
 ];
 
 export function domainView(domain: Project) {
-  const { domain_id: _, parent_id: __, is_domain: ___, ...shown } = domain;
-  return shown;
+  const { domain_id: _, parent_id: __, is_domain: ___, ...view } = domain;
+  return view;
 }

@@ -9,10 +9,10 @@ export const SYSTEM: GrantScope = { target: "system", targetId: "system" };
 
 /** The roles that a user has somewhere: given to them or to a group of theirs, inherited, and implied by these. */
 export function effectiveRoles(store: IdentityStore, userId: string, scope: GrantScope): readonly Role[] {
-  const given = grantsOfUser(store, userId).filter((grant) => holdsAt(store, grant, scope));
+  const grants = grantsOfUser(store, userId).filter((grant) => holdsAt(store, grant, scope));
   const ids = withImplied(
     store,
-    given.map(({ roleId }) => roleId),
+    grants.map(({ roleId }) => roleId),
   );
   // Roles of a domain count only for what they imply.
   return store.roles.list().filter(({ id, domain_id: domain }) => domain === null && ids.has(id));

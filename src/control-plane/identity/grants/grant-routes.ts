@@ -33,11 +33,11 @@ function routesOf(place: Place): readonly IdentityRoute[] {
     {
       method: "GET",
       path: `${list}${suffix}`,
-      answer: (call) => {
-        const wanted = grantOf(call, place, "list");
+      handle: (call) => {
+        const grantKey = grantOf(call, place, "list");
         const roles = call.store.grants
-          .of(actor, wanted.actorId)
-          .filter((grant) => sameTarget(grant, wanted))
+          .of(actor, grantKey.actorId)
+          .filter((grant) => sameTarget(grant, grantKey))
           .flatMap(({ roleId }) => call.store.roles.get(roleId) ?? [])
           .map((role) => withLinks(call, "roles", role));
         return { body: listBody(call, "roles", roles) };
@@ -46,7 +46,7 @@ function routesOf(place: Place): readonly IdentityRoute[] {
     {
       method: "GET",
       path: one,
-      answer: (call) => {
+      handle: (call) => {
         requireGrant(call, withRole(call, grantOf(call, place, "check")));
         return { status: 204 };
       },
@@ -54,7 +54,7 @@ function routesOf(place: Place): readonly IdentityRoute[] {
     {
       method: "PUT",
       path: one,
-      answer: (call) => {
+      handle: (call) => {
         call.store.grants.add(withRole(call, grantOf(call, place, "create")));
         return { status: 204 };
       },
@@ -62,7 +62,7 @@ function routesOf(place: Place): readonly IdentityRoute[] {
     {
       method: "DELETE",
       path: one,
-      answer: (call) => {
+      handle: (call) => {
         const grant = withRole(call, grantOf(call, place, "revoke"));
         requireGrant(call, grant);
         call.store.sql.transaction(() => {

@@ -21,27 +21,32 @@ export const GROUP_ROUTES: readonly IdentityRoute[] = [
     table: (store) => store.groups,
     list: ({ store }) => store.groups.list(),
     create: (call, body) => {
-      const wanted = checkBody(CREATE, body);
-      const domainId = wanted.domain_id ?? call.ownDomain;
+      const attributes = checkBody(CREATE, body);
+      const domainId = attributes.domain_id ?? call.ownDomain;
       const domain = call.store.domain(domainId);
       if (!domain) {
         throw notFound("domain", domainId);
       }
       const group = {
-        ...wanted,
-        name: wanted.name.trim(),
+        ...attributes,
+        name: attributes.name.trim(),
         id: call.newId(),
         domain_id: domain.id,
-        description: wanted.description ?? "",
+        description: attributes.description ?? "",
       };
-      refuseTakenName(call, group);
+      assertUniqueName(call, group);
       return call.store.groups.insert(group);
     },
     update: (call, group, body) => {
-      const wanted = checkBody(UPDATE, body);
-      const name = (wanted.name ?? group.name).trim();
-      const after = { ...group, ...wanted, name, description: wanted.description ?? group.description };
-      refuseTakenName(call, after);
+      const requestedChanges = checkBody(UPDATE, body);
+      const name = (requestedChanges.name ?? group.name).trim();
+      const after = {
+        ...group,
+        ...requestedChanges,
+        name,
+        description: requestedChanges.description ?? group.description,
+      };
+      assertUniqueName(call, after);
       return call.store.groups.update(after);
     },
     remove: ({ store }, group) => removeGroup(store, group.id),
@@ -49,7 +54,7 @@ export const GROUP_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: "/v3/groups/:id/users",
-    answer: (call) => {
+    handle: (call) => {
       const id = call.param("id");
       const group = call.store.groups.get(id);
       call.enforce("identity:list_users_in_group", targetOf("group", group));
@@ -66,7 +71,7 @@ export const GROUP_ROUTES: readonly IdentityRoute[] = [
   {
     method: "PUT",
     path: MEMBER,
-    answer: (call) => {
+    handle: (call) => {
       const { group, user } = pair(call, "add_user_to_group");
       call.store.members.add(group, user);
       return { status: 204 };
@@ -75,7 +80,7 @@ export const GROUP_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: MEMBER,
-    answer: (call) => {
+    handle: (call) => {
       requireMember(call, pair(call, "check_user_in_group"));
       return { status: 204 };
     },
@@ -83,7 +88,7 @@ export const GROUP_ROUTES: readonly IdentityRoute[] = [
   {
     method: "DELETE",
     path: MEMBER,
-    answer: (call) => {
+    handle: (call) => {
       const { group, user } = pair(call, "remove_user_from_group");
       requireMember(call, { group, user });
       call.store.members.remove(group, user);
@@ -117,7 +122,7 @@ function requireMember({ store }: IdentityCall, { group, user }: Pair): void {
   }
 }
 
-function refuseTakenName({ store }: IdentityCall, { id, name, domain_id: domainId }: Group): void {
+function assertUniqueName({ store }: IdentityCall, { id, name, domain_id: domainId }: Group): void {
   const other = store.groups.named(name, domainId);
   if (other && other.id !== id) {
     throw conflict("group", `Duplicate entry found with name ${name} at domain ID ${domainId}`);

@@ -43,7 +43,7 @@ export function bodies(call: IdentityCall, member: string): unknown {
   return call.json()[member] ?? {};
 }
 
-export function shown(call: IdentityCall, plural: string, records: readonly { readonly id: string }[]): Json {
+export function collectionBody(call: IdentityCall, plural: string, records: readonly { readonly id: string }[]): Json {
   const withLinks = records.map((record) => ({ ...record, links: { self: `${call.root}/${plural}/${record.id}` } }));
   return { [plural]: withLinks as unknown as Json };
 }

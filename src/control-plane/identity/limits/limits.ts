@@ -7,7 +7,7 @@ import { listBody } from "../api/listing.js";
 import { targetOf } from "../api/resource-routes.js";
 import { ID, orNull, TEXT } from "../api/schema-parts.js";
 import type { Limit } from "../store/records.js";
-import { bodies, limitNotFound, registeredLimit, requirePlace, shown } from "./limit-rules.js";
+import { bodies, collectionBody, limitNotFound, registeredLimit, requirePlace } from "./limit-rules.js";
 import { AMOUNT, RESOURCE } from "./registered-limits.js";
 
 const MEMBERS = {
@@ -37,7 +37,7 @@ export const LIMIT_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: "/v3/limits/model",
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:get_limit_model");
       const description = "Limit enforcement and validation does not take project hierarchy into consideration.";
       return { body: { model: { name: "flat", description } } };
@@ -46,7 +46,7 @@ export const LIMIT_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: "/v3/limits",
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:list_limits");
       const limits = listed(call).map((limit) => withLink(call, limit));
       return { body: listBody(call, "limits", limits, FILTERS) };
@@ -55,46 +55,46 @@ export const LIMIT_ROUTES: readonly IdentityRoute[] = [
   {
     method: "POST",
     path: "/v3/limits",
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:create_limits");
-      const wanted = checkBody(CREATE, bodies(call, "limits"));
-      const made = call.store.sql.transaction(() => wanted.map((each) => view(call, create(call, each))));
-      return { status: 201, body: shown(call, "limits", made) };
+      const requestedLimits = checkBody(CREATE, bodies(call, "limits"));
+      const made = call.store.sql.transaction(() => requestedLimits.map((each) => view(call, create(call, each))));
+      return { status: 201, body: collectionBody(call, "limits", made) };
     },
   },
   {
     method: "GET",
     path: PATH,
-    answer: (call) => ({ body: { limit: withLink(call, found(call, "get")) as Json } }),
+    handle: (call) => ({ body: { limit: withLink(call, found(call, "get")) as Json } }),
   },
   {
     method: "PATCH",
     path: PATH,
-    answer: (call) => {
+    handle: (call) => {
       const limit = found(call, "update");
-      const { id, ...wanted } = checkBody(UPDATE, call.body("limit"));
+      const { id, ...changes } = checkBody(UPDATE, call.body("limit"));
       if (id !== undefined && id !== limit.id) {
         throw new IdentityError(400, "Cannot change ID");
       }
-      return { body: { limit: withLink(call, call.store.limits.update({ ...limit, ...wanted })) as Json } };
+      return { body: { limit: withLink(call, call.store.limits.update({ ...limit, ...changes })) as Json } };
     },
   },
   {
     method: "DELETE",
     path: PATH,
-    answer: (call) => {
+    handle: (call) => {
       call.store.limits.delete(found(call, "delete").id);
       return { status: 204 };
     },
   },
 ];
 
-function create(call: IdentityCall, wanted: Type.Static<typeof CREATE>[number]): Limit {
+function create(call: IdentityCall, attributes: Type.Static<typeof CREATE>[number]): Limit {
   const { store } = call;
-  const { service_id, region_id = null, resource_name, resource_limit, description = null } = wanted;
+  const { service_id, region_id = null, resource_name, resource_limit, description = null } = attributes;
   const key = { service_id, region_id, resource_name };
   requirePlace(call, "limit", key);
-  const owner = ownerOf(call, wanted);
+  const owner = ownerOf(call, attributes);
   const registered = registeredLimit(store, key);
   if (!registered) {
     throw new IdentityError(403, "Unable to create a limit that has no corresponding registered limit.");
@@ -117,9 +117,9 @@ function create(call: IdentityCall, wanted: Type.Static<typeof CREATE>[number]):
 /** A project that is a domain counts as that. @throws {IdentityError} 400 */
 function ownerOf(
   { store }: IdentityCall,
-  wanted: Type.Static<typeof CREATE>[number],
+  attributes: Type.Static<typeof CREATE>[number],
 ): Pick<Limit, "project_id" | "domain_id"> {
-  const { project_id: project, domain_id: domain } = { project_id: null, domain_id: null, ...wanted };
+  const { project_id: project, domain_id: domain } = { project_id: null, domain_id: null, ...attributes };
   if ((project === null) === (domain === null)) {
     throw new IdentityError(400, "A limit is of a project or of a domain: give project_id or domain_id.");
   }

@@ -5,7 +5,7 @@ import { conflict, IdentityError } from "../api/identity-error.js";
 import { resourceRoutes } from "../api/resource-routes.js";
 import { ID, orNull, TEXT } from "../api/schema-parts.js";
 import type { RegisteredLimit } from "../store/records.js";
-import { bodies, type LimitKey, limitNotFound, registeredLimit, requirePlace, shown } from "./limit-rules.js";
+import { bodies, collectionBody, type LimitKey, limitNotFound, registeredLimit, requirePlace } from "./limit-rules.js";
 
 export const AMOUNT = Type.Integer({ minimum: -1, maximum: 0x7fffffff });
 export const RESOURCE = Type.String({ minLength: 1, maxLength: 255 });
@@ -27,19 +27,19 @@ export const REGISTERED_LIMIT_ROUTES: readonly IdentityRoute[] = [
   {
     method: "POST",
     path: "/v3/registered_limits",
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:create_registered_limits");
-      const wanted = checkBody(CREATE, bodies(call, "registered_limits"));
+      const requestedLimits = checkBody(CREATE, bodies(call, "registered_limits"));
       const { store } = call;
       const made = store.sql.transaction(() =>
-        wanted.map(({ region_id = null, description = null, ...rest }) => {
+        requestedLimits.map(({ region_id = null, description = null, ...rest }) => {
           const limit = { region_id, description, ...rest, id: call.newId() };
           requirePlace(call, KIND, limit);
-          refuseTaken(call, limit);
+          assertUniqueKey(call, limit);
           return store.registeredLimits.insert(limit);
         }),
       );
-      return { status: 201, body: shown(call, "registered_limits", made) };
+      return { status: 201, body: collectionBody(call, "registered_limits", made) };
     },
   },
   ...resourceRoutes<RegisteredLimit>({
@@ -50,25 +50,25 @@ export const REGISTERED_LIMIT_ROUTES: readonly IdentityRoute[] = [
     table: (store) => store.registeredLimits,
     list: ({ store }) => store.registeredLimits.list(),
     update: (call, before, body) => {
-      const { id: _id, ...wanted } = checkBody(UPDATE, body);
+      const { id: _id, ...changes } = checkBody(UPDATE, body);
       return call.store.sql.transaction(() => {
-        refuseUsed(call, before.id);
-        const after = { ...before, ...wanted };
+        assertUnused(call, before.id);
+        const after = { ...before, ...changes };
         // The service may have been deleted since.
-        requirePlace(call, KIND, wanted);
-        refuseTaken(call, after, before.id);
+        requirePlace(call, KIND, changes);
+        assertUniqueKey(call, after, before.id);
         return call.store.registeredLimits.update(after);
       });
     },
     remove: (call, { id }) => {
-      refuseUsed(call, id);
+      assertUnused(call, id);
       call.store.registeredLimits.delete(id);
     },
   }),
 ];
 
 /** @throws {IdentityError} 409 */
-function refuseTaken({ store }: IdentityCall, key: LimitKey, own?: string): void {
+function assertUniqueKey({ store }: IdentityCall, key: LimitKey, own?: string): void {
   const other = registeredLimit(store, key);
   if (other && other.id !== own) {
     throw conflict(KIND, "Duplicate entry");
@@ -76,7 +76,7 @@ function refuseTaken({ store }: IdentityCall, key: LimitKey, own?: string): void
 }
 
 /** @throws {IdentityError} 403 */
-function refuseUsed({ store }: IdentityCall, id: string): void {
+function assertUnused({ store }: IdentityCall, id: string): void {
   if (store.limits.list().some(({ registered_limit_id: registered }) => registered === id)) {
     throw new IdentityError(
       403,

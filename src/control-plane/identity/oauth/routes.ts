@@ -22,11 +22,11 @@ export const CONSUMER_ROUTES: readonly IdentityRoute[] = resourceRoutes<PlainRec
     return { ...call.store.consumers.insert(consumer), secret };
   },
   update: ({ store }, consumer, body) => {
-    const wanted = checkBody(UPDATE, body);
-    if ("secret" in wanted) {
+    const requestedChanges = checkBody(UPDATE, body);
+    if ("secret" in requestedChanges) {
       throw new IdentityError(400, "Cannot change consumer secret");
     }
-    return store.consumers.update({ ...consumer, ...wanted });
+    return store.consumers.update({ ...consumer, ...requestedChanges });
   },
   remove: ({ store }, consumer) => store.consumers.delete(consumer.id),
 });

@@ -7,7 +7,7 @@ import type { Project } from "../store/records.js";
 const DEEPEST = 5;
 
 /** @throws {IdentityError} 409 the name is taken in the domain */
-export function refuseTakenName(store: IdentityStore, { id, name, domain_id: domain, is_domain }: Project): void {
+export function assertUniqueName(store: IdentityStore, { id, name, domain_id: domain, is_domain }: Project): void {
   const other = store.projects.named(name, domain);
   if (!other || other.id === id) {
     return;
@@ -21,7 +21,7 @@ export function refuseTakenName(store: IdentityStore, { id, name, domain_id: dom
 }
 
 /** @throws {IdentityError} 400, 403: where the new project would be is no place for it */
-export function refusePlace(store: IdentityStore, { domain_id: domainId, parent_id: parentId }: Project): void {
+export function assertValidParent(store: IdentityStore, { domain_id: domainId, parent_id: parentId }: Project): void {
   const domain = domainId === null ? undefined : store.domain(domainId);
   if (!domain) {
     throw new IdentityError(400, `Could not find domain: ${domainId}.`);
@@ -59,7 +59,7 @@ export function childrenOf(store: IdentityStore, id: string): readonly Project[]
 
 /** Stores a changed project or domain; ends its tokens when it is disabled. @throws {IdentityError} 403, 409 */
 export function changeProject(store: IdentityStore, before: Project, after: Project): Project {
-  refuseTakenName(store, after);
+  assertUniqueName(store, after);
   const disabled = before.enabled && !after.enabled;
   const alive = (id: string): boolean => childrenOf(store, id).some((child) => child.enabled || alive(child.id));
   if (disabled && !after.is_domain && alive(after.id)) {

@@ -1,5 +1,5 @@
 import { checkBody } from "../api/check-body.js";
-import type { IdentityAnswer, IdentityCall, IdentityRoute } from "../api/identity-call.js";
+import type { IdentityCall, IdentityResponse, IdentityRoute } from "../api/identity-call.js";
 import { notFound } from "../api/identity-error.js";
 import { targetOf } from "../api/resource-routes.js";
 import type { Project } from "../store/records.js";
@@ -9,19 +9,19 @@ const PATH = "/v3/projects/:id/tags";
 
 /** Words that a project is found by. */
 export const TAG_ROUTES: readonly IdentityRoute[] = [
-  { method: "GET", path: PATH, answer: (call) => shown(call, projectFor(call, "list_project_tags").tags) },
+  { method: "GET", path: PATH, handle: (call) => tagsResponse(call, projectFor(call, "list_project_tags").tags) },
   {
     method: "PUT",
     path: PATH,
-    answer: (call) => {
+    handle: (call) => {
       const project = projectFor(call, "update_project_tags");
-      return shown(call, setTags(call, project, call.body("tags")).tags);
+      return tagsResponse(call, setTags(call, project, call.body("tags")).tags);
     },
   },
   {
     method: "DELETE",
     path: PATH,
-    answer: (call) => {
+    handle: (call) => {
       setTags(call, projectFor(call, "delete_project_tags"), []);
       return { status: 204 };
     },
@@ -29,7 +29,7 @@ export const TAG_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: `${PATH}/:tag`,
-    answer: (call) => {
+    handle: (call) => {
       requireTag(call, projectFor(call, "get_project_tag"));
       return { status: 204 };
     },
@@ -37,7 +37,7 @@ export const TAG_ROUTES: readonly IdentityRoute[] = [
   {
     method: "PUT",
     path: `${PATH}/:tag`,
-    answer: (call) => {
+    handle: (call) => {
       const project = projectFor(call, "create_project_tag");
       const tag = checkBody(TAG, call.param("tag"));
       setTags(call, project, [...new Set([...project.tags, tag])]);
@@ -47,7 +47,7 @@ export const TAG_ROUTES: readonly IdentityRoute[] = [
   {
     method: "DELETE",
     path: `${PATH}/:tag`,
-    answer: (call) => {
+    handle: (call) => {
       const project = projectFor(call, "delete_project_tag");
       requireTag(call, project);
       const tags = project.tags.filter((tag) => tag !== call.param("tag"));
@@ -59,13 +59,13 @@ export const TAG_ROUTES: readonly IdentityRoute[] = [
 
 /** Whether a project has all, any, not all or none of the tags that a query names. */
 export function tagsPass({ query }: IdentityCall, { tags }: Project): boolean {
-  const wanted = (name: string) => query.get(name)?.split(",");
+  const requestedTags = (name: string) => query.get(name)?.split(",");
   const has = (tag: string) => tags.includes(tag);
   return (
-    (wanted("tags")?.every(has) ?? true) &&
-    (wanted("tags-any")?.some(has) ?? true) &&
-    !(wanted("not-tags")?.every(has) ?? false) &&
-    !(wanted("not-tags-any")?.some(has) ?? false)
+    (requestedTags("tags")?.every(has) ?? true) &&
+    (requestedTags("tags-any")?.some(has) ?? true) &&
+    !(requestedTags("not-tags")?.every(has) ?? false) &&
+    !(requestedTags("not-tags-any")?.some(has) ?? false)
   );
 }
 
@@ -89,6 +89,6 @@ function setTags(call: IdentityCall, project: Project, tags: unknown): Project {
   return call.store.projects.update({ ...project, tags: checkBody(TAGS, tags) });
 }
 
-function shown(call: IdentityCall, tags: readonly string[]): IdentityAnswer {
+function tagsResponse(call: IdentityCall, tags: readonly string[]): IdentityResponse {
   return { body: { tags, links: { self: call.url } } };
 }

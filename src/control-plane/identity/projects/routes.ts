@@ -8,7 +8,7 @@ import type { IdentityStore } from "../store/identity-store.js";
 import { newProject } from "../store/new-project.js";
 import type { Project } from "../store/records.js";
 import { relatives } from "./hierarchy.js";
-import { changeProject, childrenOf, refusePlace, refuseTakenName } from "./project-rules.js";
+import { assertUniqueName, assertValidParent, changeProject, childrenOf } from "./project-rules.js";
 import { TAG_ROUTES, tagsPass } from "./project-tags.js";
 import { CREATE_PROJECT, UPDATE_PROJECT } from "./schemas.js";
 
@@ -26,13 +26,13 @@ export const PROJECT_ROUTES: readonly IdentityRoute[] = [
         ),
     create,
     update: ({ store }, project, body) => {
-      const wanted = checkBody(UPDATE_PROJECT, body);
+      const changes = checkBody(UPDATE_PROJECT, body);
       for (const member of ["parent_id", "is_domain"] as const) {
-        if (wanted[member] !== undefined && wanted[member] !== project[member]) {
+        if (changes[member] !== undefined && changes[member] !== project[member]) {
           throw new IdentityError(403, `Update of \`${member}\` is not allowed.`);
         }
       }
-      return store.sql.transaction(() => changeProject(store, project, { ...project, ...wanted }));
+      return store.sql.transaction(() => changeProject(store, project, { ...project, ...changes }));
     },
     remove,
     view: (call, project) => (call.param("id") === "" ? project : { ...project, ...relatives(call, project) }),
@@ -42,22 +42,22 @@ export const PROJECT_ROUTES: readonly IdentityRoute[] = [
 
 function create(call: IdentityCall, body: unknown): Project {
   const { store } = call;
-  const wanted = checkBody(CREATE_PROJECT, body);
-  if (wanted.is_domain === true) {
-    if (wanted.domain_id != null || wanted.parent_id != null) {
+  const attributes = checkBody(CREATE_PROJECT, body);
+  if (attributes.is_domain === true) {
+    if (attributes.domain_id != null || attributes.parent_id != null) {
       throw new IdentityError(400, "only root projects are allowed to act as domains.");
     }
-    return createDomain(call, wanted);
+    return createDomain(call, attributes);
   }
-  const domainId = canonicalId(store, wanted.domain_id) ?? call.ownDomain;
-  const project = newProject(call.newId(), wanted.name, {
-    ...wanted,
+  const domainId = canonicalId(store, attributes.domain_id) ?? call.ownDomain;
+  const project = newProject(call.newId(), attributes.name, {
+    ...attributes,
     domain_id: domainId,
-    parent_id: canonicalId(store, wanted.parent_id) ?? domainId,
-    description: wanted.description ?? "",
+    parent_id: canonicalId(store, attributes.parent_id) ?? domainId,
+    description: attributes.description ?? "",
   });
-  refusePlace(store, project);
-  refuseTakenName(store, project);
+  assertValidParent(store, project);
+  assertUniqueName(store, project);
   return store.projects.insert(project);
 }
 

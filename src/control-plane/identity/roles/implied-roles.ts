@@ -12,7 +12,7 @@ export const IMPLIED_ROLE_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: "/v3/role_inferences",
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:list_role_inference_rules");
       const priors = [...new Set(call.store.impliedRoles.all().map(([prior]) => prior))];
       const inferences = priors.map((id) => inference(call, roleOf(call, id)));
@@ -22,7 +22,7 @@ export const IMPLIED_ROLE_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: RULES,
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:list_implied_roles");
       const prior = roleOf(call, call.param("id"));
       return { body: { role_inference: inference(call, prior), links: { self: call.url } } };
@@ -31,7 +31,7 @@ export const IMPLIED_ROLE_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: RULE,
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:get_implied_role");
       return { body: ruleBody(call, knownRule(call)) };
     },
@@ -39,7 +39,7 @@ export const IMPLIED_ROLE_ROUTES: readonly IdentityRoute[] = [
   {
     method: "HEAD",
     path: RULE,
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:check_implied_role");
       knownRule(call);
       return { status: 204 };
@@ -48,10 +48,10 @@ export const IMPLIED_ROLE_ROUTES: readonly IdentityRoute[] = [
   {
     method: "PUT",
     path: RULE,
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:create_implied_role");
       const rule = bothRoles(call);
-      refuseRule(call, rule);
+      assertValidRule(call, rule);
       call.store.impliedRoles.add(rule.prior.id, rule.implied.id);
       return { status: 201, body: ruleBody(call, rule) };
     },
@@ -59,7 +59,7 @@ export const IMPLIED_ROLE_ROUTES: readonly IdentityRoute[] = [
   {
     method: "DELETE",
     path: RULE,
-    answer: (call) => {
+    handle: (call) => {
       call.enforce("identity:delete_implied_role");
       const { prior, implied } = knownRule(call);
       call.store.impliedRoles.remove(prior.id, implied.id);
@@ -94,7 +94,7 @@ function knownRule(call: IdentityCall): Rule {
 }
 
 /** No rule leads to `admin`, back to itself, or from a role of everybody to one of a domain. */
-function refuseRule({ store }: IdentityCall, { prior, implied }: Rule): void {
+function assertValidRule({ store }: IdentityCall, { prior, implied }: Rule): void {
   if (implied.name === "admin") {
     throw new IdentityError(403, `${implied.id} cannot be an implied roles.`);
   }
@@ -106,16 +106,16 @@ function refuseRule({ store }: IdentityCall, { prior, implied }: Rule): void {
   }
 }
 
-function shown(call: IdentityCall, { id, name }: Role): Json {
+function roleView(call: IdentityCall, { id, name }: Role): Json {
   return { id, name, links: { self: `${call.root}/roles/${id}` } };
 }
 
 function inference(call: IdentityCall, prior: Role): Json {
-  const implies = call.store.impliedRoles.rightOf(prior.id).map((id) => shown(call, roleOf(call, id)));
-  return { prior_role: shown(call, prior), implies };
+  const implies = call.store.impliedRoles.rightOf(prior.id).map((id) => roleView(call, roleOf(call, id)));
+  return { prior_role: roleView(call, prior), implies };
 }
 
 function ruleBody(call: IdentityCall, { prior, implied }: Rule): Json {
-  const rule = { prior_role: shown(call, prior), implies: shown(call, implied) };
+  const rule = { prior_role: roleView(call, prior), implies: roleView(call, implied) };
   return { role_inference: rule, links: { self: call.url } };
 }

@@ -20,20 +20,20 @@ export const ROLE_ROUTES: readonly IdentityRoute[] = [
     list: ({ store, query }) =>
       store.roles.list().filter((role) => query.get("domain_id") !== undefined || role.domain_id === null),
     create: (call, body) => {
-      const wanted = checkBody(CREATE, body);
-      const domain = wanted.domain_id == null ? null : call.store.domain(wanted.domain_id);
+      const attributes = checkBody(CREATE, body);
+      const domain = attributes.domain_id == null ? null : call.store.domain(attributes.domain_id);
       if (domain === undefined) {
-        throw notFound("domain", String(wanted.domain_id));
+        throw notFound("domain", String(attributes.domain_id));
       }
-      const more = { description: wanted.description ?? null, options: wanted.options ?? {} };
-      const role = { ...wanted, ...more, id: call.newId(), domain_id: domain?.id ?? null };
-      refuseTakenName(call, role);
+      const more = { description: attributes.description ?? null, options: attributes.options ?? {} };
+      const role = { ...attributes, ...more, id: call.newId(), domain_id: domain?.id ?? null };
+      assertUniqueName(call, role);
       return call.store.roles.insert(role);
     },
     update: (call, role, body) => {
-      const wanted = checkBody(UPDATE, body);
-      const after = { ...role, ...wanted, options: { ...role.options, ...wanted.options } };
-      refuseTakenName(call, after);
+      const requestedChanges = checkBody(UPDATE, body);
+      const after = { ...role, ...requestedChanges, options: { ...role.options, ...requestedChanges.options } };
+      assertUniqueName(call, after);
       return call.store.roles.update(after);
     },
     remove: ({ store }, role) => removeRole(store, role.id),
@@ -41,7 +41,7 @@ export const ROLE_ROUTES: readonly IdentityRoute[] = [
   ...IMPLIED_ROLE_ROUTES,
 ];
 
-function refuseTakenName({ store }: IdentityCall, { id, name, domain_id: domainId }: Role): void {
+function assertUniqueName({ store }: IdentityCall, { id, name, domain_id: domainId }: Role): void {
   const other = store.roles.named(name, domainId);
   if (other && other.id !== id) {
     throw conflict(

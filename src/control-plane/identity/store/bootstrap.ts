@@ -6,7 +6,7 @@ import { IDENTITY_SCHEMA } from "./identity-schema.js";
 import { IdentityStore } from "./identity-store.js";
 import { DEFAULT_DOMAIN, newProject } from "./new-project.js";
 import type { NamedTable, StoredRecord } from "./record-table.js";
-import { PeopleStore } from "./user-store.js";
+import { SeededIdentityStore } from "./user-store.js";
 
 export const REGION = "RegionOne";
 
@@ -40,7 +40,7 @@ export function openIdentityStore(sql: Sql, digests: Pick<Digests, "sha256">, no
       table.fillNameKeys();
     }
     ensureOwn(store, digests);
-    moveOldPeople(store, digests);
+    migrateSeededIdentities(store, digests);
   });
   return store;
 }
@@ -112,14 +112,14 @@ export function ownId<T extends StoredRecord & { readonly name: string }>(
 }
 
 /** Takes over what an earlier release knew of a cluster file. */
-function moveOldPeople(store: IdentityStore, digests: Pick<Digests, "sha256">): void {
+function migrateSeededIdentities(store: IdentityStore, digests: Pick<Digests, "sha256">): void {
   const { sql } = store;
-  const people = new PeopleStore(store, digests);
+  const identities = new SeededIdentityStore(store, digests);
   for (const [name, description] of sql.all("SELECT name, description FROM identity_projects_to_move ORDER BY rowid")) {
-    people.putProject({ name: String(name), description: String(description) });
+    identities.putProject({ name: String(name), description: String(description) });
   }
   for (const [name, roles] of sql.all("SELECT name, roles FROM identity_users_to_move ORDER BY rowid")) {
-    people.putUser({ name: String(name), roles: JSON.parse(String(roles)) });
+    identities.putUser({ name: String(name), roles: JSON.parse(String(roles)) });
   }
   sql.run("DELETE FROM identity_projects_to_move");
   sql.run("DELETE FROM identity_users_to_move");

@@ -6,14 +6,14 @@ import { DEFAULT_DOMAIN, newProject } from "./new-project.js";
 import type { Project, User } from "./records.js";
 
 /** Projects and users of a cluster file: besides those that every cluster has, and those that were made by the API. */
-export interface People {
+export interface SeededIdentities {
   readonly projects: readonly { readonly name: string; readonly description: string }[];
   /** Roles by project. */
   readonly users: readonly { readonly name: string; readonly roles: Readonly<Record<string, readonly string[]>> }[];
 }
 
 /** Reads and writes the records that a cluster file answers for. They are records as any other, all of the default domain. */
-export class PeopleStore {
+export class SeededIdentityStore {
   readonly #store: IdentityStore;
   readonly #digests: Pick<Digests, "sha256">;
 
@@ -22,7 +22,7 @@ export class PeopleStore {
     this.#digests = digests;
   }
 
-  read(): People {
+  read(): SeededIdentities {
     const ours = new Set(this.#store.sql.all("SELECT id FROM identity_from_file").map(([id]) => String(id)));
     const projects = this.#store.projects.list().filter(({ id }) => ours.has(id));
     const users = this.#store.users.list().filter(({ id }) => ours.has(id));
@@ -38,7 +38,7 @@ export class PeopleStore {
     return new Map(inDomain.map(({ id, name }) => [name, id]));
   }
 
-  putProject({ name, description }: People["projects"][number]): void {
+  putProject({ name, description }: SeededIdentities["projects"][number]): void {
     const found = this.#project(name);
     if (found) {
       this.#store.projects.update({ ...found, name, description });
@@ -46,7 +46,7 @@ export class PeopleStore {
       const id = this.#freeId(`project/${name}`, (taken) => this.#store.projects.get(taken) !== undefined);
       this.#store.projects.insert(newProject(id, name, { description }));
     }
-    this.#answerFor(this.#project(name));
+    this.#markAsSeeded(this.#project(name));
   }
 
   removeProject(name: string): void {
@@ -57,7 +57,7 @@ export class PeopleStore {
   }
 
   /** Gives the user these roles in projects, and no others. */
-  putUser({ name, roles }: People["users"][number]): void {
+  putUser({ name, roles }: SeededIdentities["users"][number]): void {
     const found = this.#user(name);
     if (found) {
       this.#store.users.update({ ...found, name });
@@ -78,7 +78,7 @@ export class PeopleStore {
         }
       }
     }
-    this.#answerFor(this.#user(name));
+    this.#markAsSeeded(this.#user(name));
   }
 
   /** With what lets it in. */
@@ -125,7 +125,7 @@ export class PeopleStore {
     }
   }
 
-  #answerFor(record: Project | User | undefined): void {
+  #markAsSeeded(record: Project | User | undefined): void {
     if (record) {
       this.#store.sql.run("INSERT OR IGNORE INTO identity_from_file VALUES (?)", record.id);
     }

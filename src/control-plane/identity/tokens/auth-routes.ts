@@ -14,14 +14,14 @@ const PROJECTS = new PerToken<readonly Project[]>();
 function ownProjects(call: IdentityCall) {
   const live = call.token;
   const projects = PROJECTS.of(live, () => projectsOf(call.store, live.user.id).filter(({ enabled }) => enabled));
-  const shown = projects.map((project) => withLinks(call, "projects", project));
-  return { body: listBody(call, "projects", shown) };
+  const views = projects.map((project) => withLinks(call, "projects", project));
+  return { body: listBody(call, "projects", views) };
 }
 
 function ownDomains(call: IdentityCall) {
   const domains = domainsOf(call.store, call.token.user.id).filter(({ enabled }) => enabled);
-  const shown = domains.map((domain) => withLinks(call, "domains", domainView(domain)));
-  return { body: listBody(call, "domains", shown) };
+  const views = domains.map((domain) => withLinks(call, "domains", domainView(domain)));
+  return { body: listBody(call, "domains", views) };
 }
 
 /** What the holder of a token may have tokens for. */
@@ -29,21 +29,21 @@ export const AUTH_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: "/v3/auth/catalog",
-    answer: (call) => {
+    handle: (call) => {
       if (!call.token.scope) {
         throw forbidden("get the catalog with a token that has no scope");
       }
       return { body: listBody(call, "catalog", catalogOf(call, call.token) as never) };
     },
   },
-  { method: "GET", path: "/v3/auth/projects", answer: ownProjects },
-  { method: "GET", path: "/v3/auth/domains", answer: ownDomains },
-  { method: "GET", path: "/v3/OS-FEDERATION/projects", answer: ownProjects },
-  { method: "GET", path: "/v3/OS-FEDERATION/domains", answer: ownDomains },
+  { method: "GET", path: "/v3/auth/projects", handle: ownProjects },
+  { method: "GET", path: "/v3/auth/domains", handle: ownDomains },
+  { method: "GET", path: "/v3/OS-FEDERATION/projects", handle: ownProjects },
+  { method: "GET", path: "/v3/OS-FEDERATION/domains", handle: ownDomains },
   {
     method: "GET",
     path: "/v3/auth/system",
-    answer: (call) => {
+    handle: (call) => {
       const all = effectiveRoles(call.store, call.token.user.id, SYSTEM).length > 0;
       return { body: listBody(call, "system", all ? [{ all: true }] : []) };
     },

@@ -128,7 +128,7 @@ function findDomain(store: IdentityStore, ref: DomainRef | undefined): Project |
 
 /** @throws {IdentityError} 401 without a role there */
 function grantScope(store: IdentityStore, userId: string, ref: ScopeRef, parent: TokenRecord | undefined): TokenScope {
-  const scope = wantedScope(store, userId, ref, parent);
+  const scope = requestedScope(store, userId, ref, parent);
   const at = scopeOf(scope);
   if (at && effectiveRoles(store, userId, at).length === 0) {
     throw unauthorized();
@@ -136,7 +136,12 @@ function grantScope(store: IdentityStore, userId: string, ref: ScopeRef, parent:
   return scope;
 }
 
-function wantedScope(store: IdentityStore, userId: string, ref: ScopeRef, parent: TokenRecord | undefined): TokenScope {
+function requestedScope(
+  store: IdentityStore,
+  userId: string,
+  ref: ScopeRef,
+  parent: TokenRecord | undefined,
+): TokenScope {
   switch (ref.kind) {
     case "none":
       return parent ?? defaultScope(store, userId);

@@ -26,7 +26,7 @@ export interface LiveToken {
 }
 
 /** Tokens that were worked out and are remembered until something changes. */
-const MOST_FOUND = 1000;
+const MAX_CACHED_TOKENS = 1000;
 
 /** Says what a token is good for now: a token outlives no user, project, domain or last role. */
 export class LiveTokens {
@@ -40,18 +40,18 @@ export class LiveTokens {
   constructor(
     store: IdentityStore,
     tokens: TokenStore,
-    doors: { readonly clock: Clock; readonly digests: Pick<Digests, "sha256"> },
+    deps: { readonly clock: Clock; readonly digests: Pick<Digests, "sha256"> },
   ) {
     this.#store = store;
     this.#tokens = tokens;
-    this.#clock = doors.clock;
-    this.#digests = doors.digests;
+    this.#clock = deps.clock;
+    this.#digests = deps.digests;
   }
 
   /** Undefined: unknown, revoked, expired, or of somebody who has nothing any more. */
   find(token: string): LiveToken | undefined {
     const changes = this.#store.changes + this.#tokens.ended;
-    if (changes !== this.#changes || this.#found.size >= MOST_FOUND) {
+    if (changes !== this.#changes || this.#found.size >= MAX_CACHED_TOKENS) {
       this.#found.clear();
       this.#changes = changes;
     }

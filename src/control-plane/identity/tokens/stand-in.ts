@@ -50,8 +50,9 @@ export class StandIns {
       const domain = caller.domain && this.#domain(caller.domain, made);
       const scope = scopeOf(caller, project, domain);
       const roles = scope === undefined ? [] : this.#roles(user, scope, caller.roles, made);
-      const asked = caller.applicationCredential;
-      const credential = asked && project && this.#credential(asked, user, project, roles, made);
+      const recordedCredential = caller.applicationCredential;
+      const credential =
+        recordedCredential && project && this.#credential(recordedCredential, user, project, roles, made);
       const { token, record } = this.#tokens.issue(
         user.id,
         { projectId: project?.id ?? null, domainId: domain?.id ?? null, system: caller.system },
@@ -73,7 +74,7 @@ export class StandIns {
           user: { ...caller.user, id: user.id },
           project: caller.project && project && { ...caller.project, id: project.id },
           domain: caller.domain && domain && { ...caller.domain, id: domain.id },
-          applicationCredential: asked && credential && { ...asked, id: credential.id },
+          applicationCredential: recordedCredential && credential && { ...recordedCredential, id: credential.id },
         },
       };
     });

@@ -53,7 +53,7 @@ export function readTokenRequest(body: unknown): TokenRequest {
   }
   const password = methods.includes("password") ? object(identity.password, "password", "identity") : undefined;
   const user = password ? object(password.user, "user", "password") : undefined;
-  const shown = methods.includes("token") ? object(identity.token, "token", "identity") : undefined;
+  const tokenMethod = methods.includes("token") ? object(identity.token, "token", "identity") : undefined;
   const delegated = methods.includes("application_credential")
     ? object(identity.application_credential, "application_credential", "identity")
     : undefined;
@@ -61,7 +61,7 @@ export function readTokenRequest(body: unknown): TokenRequest {
     methods,
     user: user ? reference(user, "identity/password/user") : undefined,
     password: user ? text(user, "password", "identity/password/user") : undefined,
-    token: shown ? text(shown, "id", "identity/token") : undefined,
+    token: tokenMethod ? text(tokenMethod, "id", "identity/token") : undefined,
     applicationCredential: delegated ? applicationCredential(delegated) : undefined,
     scope: scope(auth.scope),
   };

@@ -1,4 +1,4 @@
-import type { IdentityAnswer, IdentityCall, IdentityRoute } from "../api/identity-call.js";
+import type { IdentityCall, IdentityResponse, IdentityRoute } from "../api/identity-call.js";
 import { expecting, IdentityError } from "../api/identity-error.js";
 import { catalogOf } from "../catalog/catalog.js";
 import { authenticate } from "./authenticate.js";
@@ -6,16 +6,16 @@ import type { LiveToken } from "./live-tokens.js";
 import { readTokenRequest } from "./token-request.js";
 import { tokenView } from "./token-view.js";
 
-async function issueToken(call: IdentityCall): Promise<IdentityAnswer> {
+async function issueToken(call: IdentityCall): Promise<IdentityResponse> {
   if (call.request.body === "") {
     throw expecting("auth", "request body");
   }
   const { services } = call;
   const { token, live } = await authenticate(services, readTokenRequest(call.json()), services.clock.now());
-  return tokenAnswer(call, token, live, 201);
+  return tokenResponse(call, token, live, 201);
 }
 
-function tokenAnswer(call: IdentityCall, token: string, live: LiveToken, status: number): IdentityAnswer {
+function tokenResponse(call: IdentityCall, token: string, live: LiveToken, status: number): IdentityResponse {
   const catalog = call.query.get("nocatalog") === undefined ? catalogOf(call, live) : undefined;
   return { status, headers: { "x-subject-token": token }, body: tokenView(call.store, live, catalog) };
 }
@@ -32,18 +32,18 @@ function subject(call: IdentityCall, rule: string): { readonly token: string; re
   return { token, live };
 }
 
-function showToken(call: IdentityCall): IdentityAnswer {
+function showToken(call: IdentityCall): IdentityResponse {
   const { token, live } = subject(call, "identity:validate_token");
-  return tokenAnswer(call, token, live, 200);
+  return tokenResponse(call, token, live, 200);
 }
 
-function revokeToken(call: IdentityCall): IdentityAnswer {
+function revokeToken(call: IdentityCall): IdentityResponse {
   call.services.tokens.revoke(subject(call, "identity:revoke_token").token);
   return { status: 204 };
 }
 
 export const TOKEN_ROUTES: readonly IdentityRoute[] = [
-  { method: "POST", path: "/v3/auth/tokens", answer: issueToken },
-  { method: "GET", path: "/v3/auth/tokens", answer: showToken },
-  { method: "DELETE", path: "/v3/auth/tokens", answer: revokeToken },
+  { method: "POST", path: "/v3/auth/tokens", handle: issueToken },
+  { method: "GET", path: "/v3/auth/tokens", handle: showToken },
+  { method: "DELETE", path: "/v3/auth/tokens", handle: revokeToken },
 ];

@@ -57,11 +57,11 @@ export class TokenStore {
   readonly #digests: Digests;
   #ended = 0;
 
-  constructor(sql: Sql, doors: { readonly clock: Clock; readonly random: Random; readonly digests: Digests }) {
+  constructor(sql: Sql, deps: { readonly clock: Clock; readonly random: Random; readonly digests: Digests }) {
     this.#sql = sql;
-    this.#clock = doors.clock;
-    this.#random = doors.random;
-    this.#digests = doors.digests;
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+    this.#digests = deps.digests;
   }
 
   /** How often tokens were ended here before their time. */

@@ -9,7 +9,7 @@ type Scheme = "sha256" | "scrypt";
 
 /** Milliseconds for which a password that was right need not be hashed again. */
 const REMEMBERED = 300_000;
-const MOST_REMEMBERED = 1000;
+const MAX_REMEMBERED_PASSWORDS = 1000;
 
 /** Passwords of users and secrets of application credentials, as salted digests by the id of whose they are. */
 export class PasswordStore {
@@ -21,12 +21,12 @@ export class PasswordStore {
   readonly #right = new Map<string, number>();
   readonly #key: string;
 
-  constructor(sql: Sql, doors: { readonly clock: Clock; readonly random: Random; readonly digests: Digests }) {
+  constructor(sql: Sql, deps: { readonly clock: Clock; readonly random: Random; readonly digests: Digests }) {
     this.#sql = sql;
-    this.#clock = doors.clock;
-    this.#random = doors.random;
-    this.#digests = doors.digests;
-    this.#key = doors.random.hex(32);
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+    this.#digests = deps.digests;
+    this.#key = deps.random.hex(32);
   }
 
   /** Whether it is the password when this resolves. Takes as long for nobody as for a user who chose a password. */
@@ -71,7 +71,7 @@ export class PasswordStore {
   }
 
   #remember(proof: string): void {
-    if (this.#right.size >= MOST_REMEMBERED) {
+    if (this.#right.size >= MAX_REMEMBERED_PASSWORDS) {
       this.#right.clear();
     }
     this.#right.set(proof, this.#clock.now() + REMEMBERED);

@@ -23,11 +23,11 @@ export const USER_ROUTES: readonly IdentityRoute[] = [
     remove: ({ store }, user) => removeUser(store, user.id),
     view: (_, user) => ({ ...user, password_expires_at: null }),
   }),
-  { method: "POST", path: "/v3/users/:id/password", answer: changePassword },
+  { method: "POST", path: "/v3/users/:id/password", handle: changePassword },
   {
     method: "GET",
     path: "/v3/users/:id/projects",
-    answer: (call) => {
+    handle: (call) => {
       const user = userFor(call, "list_user_projects");
       const projects = projectsOf(call.store, user.id).map((project) => withLinks(call, "projects", project));
       return { body: listBody(call, "projects", projects, ["domain_id", "enabled", "name"]) };
@@ -36,7 +36,7 @@ export const USER_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
     path: "/v3/users/:id/groups",
-    answer: (call) => {
+    handle: (call) => {
       const user = userFor(call, "list_groups_for_user");
       const { domainId } = call.token.record;
       const groups = call.store.members
@@ -51,8 +51,8 @@ export const USER_ROUTES: readonly IdentityRoute[] = [
 
 async function create(call: IdentityCall, body: unknown): Promise<User> {
   const { store, services } = call;
-  const { password, ...wanted } = checkBody(CREATE_USER, body);
-  const domainId = wanted.domain_id ?? call.ownDomain;
+  const { password, ...attributes } = checkBody(CREATE_USER, body);
+  const domainId = attributes.domain_id ?? call.ownDomain;
   const id = call.newId();
   const setPassword = await preparePassword(call, password);
   return store.sql.transaction(() => {
@@ -61,9 +61,9 @@ async function create(call: IdentityCall, body: unknown): Promise<User> {
     if (!domain) {
       throw notFound("domain", domainId);
     }
-    const name = wanted.name.trim();
-    const user: User = { enabled: true, options: {}, ...wanted, name, id, domain_id: domain.id };
-    refuseTakenName(call, user);
+    const name = attributes.name.trim();
+    const user: User = { enabled: true, options: {}, ...attributes, name, id, domain_id: domain.id };
+    assertUniqueName(call, user);
     setPassword?.(user.id);
     services.tokens.revokeAll(user.id);
     return store.users.insert(user);
@@ -72,7 +72,7 @@ async function create(call: IdentityCall, body: unknown): Promise<User> {
 
 async function update(call: IdentityCall, { id }: User, body: unknown): Promise<User> {
   const { store, services } = call;
-  const { password, ...wanted } = checkBody(UPDATE_USER, body);
+  const { password, ...changes } = checkBody(UPDATE_USER, body);
   const setPassword = await preparePassword(call, password);
   return store.sql.transaction(() => {
     // Somebody else may have changed it, or ended the token, while the password was hashed.
@@ -81,8 +81,8 @@ async function update(call: IdentityCall, { id }: User, body: unknown): Promise<
     if (!before) {
       throw notFound("user", id);
     }
-    const after: User = { ...before, ...wanted, name: (wanted.name ?? before.name).trim() };
-    refuseTakenName(call, after);
+    const after: User = { ...before, ...changes, name: (changes.name ?? before.name).trim() };
+    assertUniqueName(call, after);
     if (password !== undefined) {
       setPassword ? setPassword(id) : services.passwords.remove(id);
       services.tokens.revokeAll(id);
@@ -97,11 +97,11 @@ async function update(call: IdentityCall, { id }: User, body: unknown): Promise<
 /** Sets a new password for a caller who knows the old one; no token is needed. */
 async function changePassword(call: IdentityCall) {
   const { services, store } = call;
-  const wanted = checkBody(CHANGE_PASSWORD, call.body("user"));
+  const passwordChange = checkBody(CHANGE_PASSWORD, call.body("user"));
   const id = call.param("id");
-  const setPassword = await preparePassword(call, wanted.password);
+  const setPassword = await preparePassword(call, passwordChange.password);
   // Last, so that what was right then still is.
-  const right = await services.passwords.matches(store.users.get(id)?.id, wanted.original_password);
+  const right = await services.passwords.matches(store.users.get(id)?.id, passwordChange.original_password);
   if (!store.users.get(id)?.enabled || !right) {
     throw unauthorized();
   }
@@ -126,7 +126,7 @@ async function preparePassword({ services }: IdentityCall, password: string | nu
   return await services.passwords.prepare(password);
 }
 
-function refuseTakenName({ store }: IdentityCall, { id, name, domain_id: domainId }: User): void {
+function assertUniqueName({ store }: IdentityCall, { id, name, domain_id: domainId }: User): void {
   const other = store.users.named(name, domainId);
   if (other && other.id !== id) {
     throw conflict("user", `Duplicate entry found with name ${name} at domain ID ${domainId}`);

@@ -2,7 +2,7 @@ import { isObject } from "../../../runtime/is-object.js";
 import type { Random } from "../../../runtime/random.js";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
 import type { Credentials } from "../../credentials.js";
-import { DOOR_LIMITS, excessOf, excessText, MOST_PARAMETERS } from "../../http/listener-limits.js";
+import { excessOf, excessText, MAX_QUERY_PARAMETERS, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import type { Query } from "../../http/query.js";
 import type { ImageStore } from "../image-store.js";
 import { badRequest, tooLarge } from "./fault.js";
@@ -48,12 +48,12 @@ export class ImageCall {
   /** The body as JSON, whatever it says. @throws {ImageFault} 400, 413 */
   json(): unknown {
     const { body } = this.request;
-    const excess = excessOf(body, DOOR_LIMITS.nova);
+    const excess = excessOf(body, MESSAGE_LIMITS.nova);
     if (excess === "bytes") {
-      throw tooLarge(`Request is too large: ${excessText(excess, DOOR_LIMITS.nova)}.`);
+      throw tooLarge(`Request is too large: ${excessText(excess, MESSAGE_LIMITS.nova)}.`);
     }
     if (excess) {
-      throw badRequest(`Malformed JSON in request body: ${excessText(excess, DOOR_LIMITS.nova)}.`);
+      throw badRequest(`Malformed JSON in request body: ${excessText(excess, MESSAGE_LIMITS.nova)}.`);
     }
     if (body === "") {
       throw badRequest("Body expected in request.");
@@ -77,8 +77,8 @@ export class ImageCall {
   /** @throws {ImageFault} 400 */
   boundQuery(): Query {
     const { length } = this.query.entries;
-    if (length > MOST_PARAMETERS) {
-      throw badRequest(`The query has ${length} parameters; there may be ${MOST_PARAMETERS}.`);
+    if (length > MAX_QUERY_PARAMETERS) {
+      throw badRequest(`The query has ${length} parameters; there may be ${MAX_QUERY_PARAMETERS}.`);
     }
     return this.query;
   }
@@ -87,7 +87,7 @@ export class ImageCall {
 export interface ImageRoute {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   readonly path: string;
-  readonly answer: (call: ImageCall) => ServiceResponse | Promise<ServiceResponse>;
+  readonly handle: (call: ImageCall) => ServiceResponse | Promise<ServiceResponse>;
 }
 
 export const NO_CONTENT: ServiceResponse = { status: 204, headers: {}, body: "" };

@@ -6,7 +6,7 @@ import { may, requirePolicy } from "../api/policy.js";
 import { ImageStatusConflict } from "../image-store.js";
 import { findImage, findOwnImage, sees } from "../images/find-image.js";
 import type { Image } from "../images.js";
-import { refuseOver } from "../quotas.js";
+import { assertWithinQuota } from "../quotas.js";
 import { importStores, ordered, storesOf } from "../stores.js";
 import { type ImportRequest, readImport } from "./import-request.js";
 
@@ -24,17 +24,17 @@ const INHERITED = ["hw_", "trait:", "os_distro", "os_secure_boot", "os_type"];
  */
 export async function importImage(call: ImageCall): Promise<ServiceResponse> {
   const body = call.object();
-  const wanted = readImport(body);
+  const importRequest = readImport(body);
   const { image } = findImage(call);
-  refuseStatus(image, wanted.method);
-  if (wanted.method === "copy-image") {
+  assertImportableStatus(image, importRequest.method);
+  if (importRequest.method === "copy-image") {
     requirePolicy(call.caller, "copy_image");
   }
   findOwnImage(call, "modify_image");
-  refuseOver(call, "image_size_total", image.owner, 0);
+  assertWithinQuota(call, "image_size_total", image.owner, 0);
   const stores = importStores(body, call.request.headers["x-image-meta-store"]);
   const missing = stores.filter((store) => !storesOf(image).includes(store));
-  if (wanted.method === "copy-image" && body.all_stores !== true && missing.length < stores.length) {
+  if (importRequest.method === "copy-image" && body.all_stores !== true && missing.length < stores.length) {
     const present = stores.find((store) => !missing.includes(store));
     throw badRequest(`Image is already present at store '${present}'`);
   }
@@ -49,7 +49,7 @@ export async function importImage(call: ImageCall): Promise<ServiceResponse> {
     input: { image_id: image.id, import_req: body, backend: stores },
   });
   try {
-    await bring(call, image, wanted, stores);
+    await bring(call, image, importRequest, stores);
     store.tasks.end(id, "success");
   } catch (error) {
     store.tasks.end(id, "failure", error instanceof Error ? error.message : String(error));
@@ -61,7 +61,7 @@ export async function importImage(call: ImageCall): Promise<ServiceResponse> {
 }
 
 /** @throws {ImageFault} 409 */
-function refuseStatus({ status, containerFormat, diskFormat }: Image, method: ImportRequest["method"]): void {
+function assertImportableStatus({ status, containerFormat, diskFormat }: Image, method: ImportRequest["method"]): void {
   if (method === "copy-image") {
     if (status !== "active") {
       throw conflict("Only images with status active can be targeted for copying");
@@ -85,18 +85,23 @@ function refuseStatus({ status, containerFormat, diskFormat }: Image, method: Im
   }
 }
 
-async function bring(call: ImageCall, image: Image, wanted: ImportRequest, stores: readonly string[]): Promise<void> {
+async function bring(
+  call: ImageCall,
+  image: Image,
+  importRequest: ImportRequest,
+  stores: readonly string[],
+): Promise<void> {
   const notes = { internal: IMPORTED, stores };
-  if (wanted.method === "glance-direct") {
+  if (importRequest.method === "glance-direct") {
     await call.store.importStaged(image.id, notes);
     return;
   }
-  if (wanted.method === "copy-image") {
+  if (importRequest.method === "copy-image") {
     const all = ordered([...storesOf(image), ...stores]);
     call.store.table.change(image.id, ["active"], { ...notes, stores: all });
     return;
   }
-  const source = sourceOf(call, wanted);
+  const source = sourceOf(call, importRequest);
   const bytes = await call.store.read(source.id);
   if (bytes === undefined) {
     throw new Error(`Image ${source.id} has no bytes to import.`);

@@ -8,14 +8,14 @@ import { download, stage, upload } from "./transfer.js";
 
 /** Bytes of images, and the tasks that bring them. */
 export const DATA_ROUTES: readonly ImageRoute[] = [
-  { method: "GET", path: "/v2/images/:id/file", answer: download },
-  { method: "PUT", path: "/v2/images/:id/file", answer: upload },
-  { method: "PUT", path: "/v2/images/:id/stage", answer: stage },
-  { method: "POST", path: "/v2/images/:id/import", answer: importImage },
+  { method: "GET", path: "/v2/images/:id/file", handle: download },
+  { method: "PUT", path: "/v2/images/:id/file", handle: upload },
+  { method: "PUT", path: "/v2/images/:id/stage", handle: stage },
+  { method: "POST", path: "/v2/images/:id/import", handle: importImage },
   {
     method: "GET",
     path: "/v2/images/:id/tasks",
-    answer: (call) => {
+    handle: (call) => {
       const { image } = findImage(call);
       return json(200, { tasks: call.store.tasks.list(image.id).map(taskView) });
     },

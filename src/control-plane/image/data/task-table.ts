@@ -7,7 +7,7 @@ type TaskStatus = "pending" | "processing" | "success" | "failure";
 const TIME_TO_LIVE = 48 * 3_600_000;
 
 /** Tasks that are kept of one image; the oldest go. */
-const MOST_OF_AN_IMAGE = 100;
+const MAX_TASKS_PER_IMAGE = 100;
 
 export interface NewTask {
   readonly id: string;
@@ -77,7 +77,7 @@ export class TaskTable {
     this.#sql.run("DELETE FROM image_tasks WHERE json_extract(content, '$.expiresAt') < ?", now);
     this.#sql.run(
       `DELETE FROM image_tasks WHERE image_id = ? AND number NOT IN
-         (SELECT number FROM image_tasks WHERE image_id = ? ORDER BY number DESC LIMIT ${MOST_OF_AN_IMAGE - 1})`,
+         (SELECT number FROM image_tasks WHERE image_id = ? ORDER BY number DESC LIMIT ${MAX_TASKS_PER_IMAGE - 1})`,
       imageId,
       imageId,
     );

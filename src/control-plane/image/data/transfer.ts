@@ -6,7 +6,7 @@ import { requirePolicy } from "../api/policy.js";
 import { ImageGone, ImageStatusConflict, ImageTooLarge } from "../image-store.js";
 import { findImage, findOwnImage } from "../images/find-image.js";
 import type { Image } from "../images.js";
-import { refuseOver } from "../quotas.js";
+import { assertWithinQuota } from "../quotas.js";
 import { uploadStore } from "../stores.js";
 
 /** GET /v2/images/{id}/file: 204 without bytes. @throws {ImageFault} 403, 404 */
@@ -16,8 +16,8 @@ export async function download(call: ImageCall): Promise<ServiceResponse> {
   if (image.status === "deactivated" && !call.isAdmin) {
     throw forbidden("The requested image has been deactivated. Image data download is forbidden.");
   }
-  const isWhole = image.status === "active" || image.status === "deactivated";
-  const bytes = isWhole ? await call.store.read(image.id) : undefined;
+  const isComplete = image.status === "active" || image.status === "deactivated";
+  const bytes = isComplete ? await call.store.read(image.id) : undefined;
   if (bytes === undefined) {
     return NO_CONTENT;
   }
@@ -38,10 +38,10 @@ export async function upload(call: ImageCall): Promise<ServiceResponse> {
   const image = findOwnImage(call, "upload_image");
   const bytes = bytesOf(call.request);
   if (image.status === "queued") {
-    refuseUnformatted(image);
+    assertHasFormats(image);
   }
-  refuseOver(call, "image_size_total", image.owner, 0);
-  refuseOneMore(call, image);
+  assertWithinQuota(call, "image_size_total", image.owner, 0);
+  assertUploadQuota(call, image);
   const stores = uploadStore(call.request.headers["x-image-meta-store"]);
   await orFault(call.store.write(image.id, bytes, stores));
   return NO_CONTENT;
@@ -51,16 +51,16 @@ export async function upload(call: ImageCall): Promise<ServiceResponse> {
 export async function stage(call: ImageCall): Promise<ServiceResponse> {
   const image = findOwnImage(call, "modify_image");
   const bytes = bytesOf(call.request);
-  refuseOver(call, "image_stage_total", image.owner, 0);
-  refuseOneMore(call, image);
+  assertWithinQuota(call, "image_stage_total", image.owner, 0);
+  assertUploadQuota(call, image);
   await orFault(call.store.stage(image.id, bytes));
   return NO_CONTENT;
 }
 
 /** One whose bytes come already is refused for that. @throws {ImageFault} 413 */
-function refuseOneMore(call: ImageCall, { status, owner }: Image): void {
+function assertUploadQuota(call: ImageCall, { status, owner }: Image): void {
   if (status === "queued") {
-    refuseOver(call, "image_count_uploading", owner, 1);
+    assertWithinQuota(call, "image_count_uploading", owner, 1);
   }
 }
 
@@ -73,7 +73,7 @@ function bytesOf({ bytes, headers }: ServiceRequest): Bytes {
   return bytes ?? nothing();
 }
 
-function refuseUnformatted({ diskFormat, containerFormat }: Image): void {
+function assertHasFormats({ diskFormat, containerFormat }: Image): void {
   const missing = [
     ...(diskFormat === null ? ["disk_format"] : []),
     ...(containerFormat === null ? ["container_format"] : []),

@@ -11,9 +11,9 @@ export class VirtualSize {
 
   update(part: Uint8Array): void {
     if (this.#length < HEADER) {
-      const wanted = part.subarray(0, HEADER - this.#length);
-      this.#head.set(wanted, this.#length);
-      this.#length += wanted.length;
+      const headerPart = part.subarray(0, HEADER - this.#length);
+      this.#head.set(headerPart, this.#length);
+      this.#length += headerPart.length;
     }
   }
 

@@ -1,11 +1,11 @@
 import { badRequest, forbidden, tooLarge } from "../api/fault.js";
 import { checkObject } from "../api/validate.js";
-import type { ImageFacts } from "../images.js";
+import type { ImageAttributes } from "../images.js";
 import { IMAGE_SCHEMA } from "./image-schema.js";
 
 /** Glance's `image_property_quota` and `image_tag_quota`. */
-const MOST_PROPERTIES = 128;
-const MOST_TAGS = 128;
+const MAX_PROPERTIES = 128;
+const MAX_TAGS = 128;
 
 /** Characters of a property's name, and bytes of its value: a column of type TEXT. */
 const LONGEST_NAME = 255;
@@ -23,7 +23,7 @@ const ATTRIBUTES = {
   container_format: "containerFormat",
   disk_format: "diskFormat",
   tags: "tags",
-} as const satisfies Readonly<Record<string, keyof ImageFacts>>;
+} as const satisfies Readonly<Record<string, keyof ImageAttributes>>;
 
 const READ_ONLY: ReadonlySet<string> = new Set([
   ...["created_at", "updated_at", "status", "checksum", "size", "virtual_size", "direct_url", "self", "file"],
@@ -40,7 +40,7 @@ export function isAttribute(name: string): boolean {
 }
 
 /** @throws {ImageFault} 403 */
-export function refuseReserved(name: string): void {
+export function assertNotReserved(name: string): void {
   if (READ_ONLY.has(name)) {
     throw forbidden(`Attribute '${name}' is read-only.`);
   }
@@ -50,36 +50,36 @@ export function refuseReserved(name: string): void {
 }
 
 /** An image's facts with one attribute or property set, or without one that is null; the value is valid by the schema. @throws {ImageFault} 400, 413 */
-export function withValue(facts: ImageFacts, name: string, value: unknown): ImageFacts {
+export function withValue(attributes: ImageAttributes, name: string, value: unknown): ImageAttributes {
   if (!isAttribute(name) && value === null) {
-    const { [name]: _none, ...properties } = facts.properties;
-    return { ...facts, properties };
+    const { [name]: _none, ...properties } = attributes.properties;
+    return { ...attributes, properties };
   }
   if (!isAttribute(name)) {
-    return { ...facts, properties: { ...facts.properties, [checkedName(name)]: checkedValue(name, value) } };
+    return { ...attributes, properties: { ...attributes.properties, [checkedName(name)]: checkedValue(name, value) } };
   }
   if ((name === "min_disk" || name === "min_ram") && !isAmount(value)) {
     const reason = Number(value) < 0 ? "Cannot be a negative value" : "Must be less than 2147483648";
     throw badRequest(`Invalid value '${String(value)}' for parameter '${name}': ${reason}`);
   }
   const key = ATTRIBUTES[name as keyof typeof ATTRIBUTES];
-  return { ...facts, [key]: key === "tags" ? [...new Set(value as readonly string[])].sort() : value };
+  return { ...attributes, [key]: key === "tags" ? [...new Set(value as readonly string[])].sort() : value };
 }
 
 const isAmount = (value: unknown): boolean => typeof value === "number" && value >= 0 && value < 2 ** 31;
 
 /** @throws {ImageFault} 413 */
-export function checkQuotas({ properties, tags }: ImageFacts): void {
-  refuseMore("properties", Object.keys(properties).length, MOST_PROPERTIES);
+export function checkQuotas({ properties, tags }: ImageAttributes): void {
+  assertWithinLimit("properties", Object.keys(properties).length, MAX_PROPERTIES);
   checkTags(tags);
 }
 
 /** @throws {ImageFault} 413 */
 export function checkTags(tags: readonly string[]): void {
-  refuseMore("tags", tags.length, MOST_TAGS);
+  assertWithinLimit("tags", tags.length, MAX_TAGS);
 }
 
-function refuseMore(what: string, attempted: number, maximum: number): void {
+function assertWithinLimit(what: string, attempted: number, maximum: number): void {
   if (attempted > maximum) {
     const limit = `The limit has been exceeded on the number of allowed image ${what}.`;
     throw tooLarge(`${limit} Attempted: ${attempted}, Maximum: ${maximum}`);

@@ -5,10 +5,10 @@ import type { ImageCall } from "../api/call.js";
 import { conflict, forbidden } from "../api/fault.js";
 import { may, requirePolicy, type Target } from "../api/policy.js";
 import { IMPORT_METHODS } from "../data/import-methods.js";
-import { type ImageFacts, PLAIN } from "../images.js";
-import { refuseOver } from "../quotas.js";
+import { type ImageAttributes, PLAIN } from "../images.js";
+import { assertWithinQuota } from "../quotas.js";
 import { STORE_IDS } from "../stores.js";
-import { checkMembers, checkQuotas, refuseReserved, withValue } from "./attributes.js";
+import { assertNotReserved, checkMembers, checkQuotas, withValue } from "./attributes.js";
 import { imageView } from "./image-view.js";
 
 /** POST /v2/images. @throws {ImageFault} 400, 403, 409, 413 */
@@ -16,14 +16,14 @@ export function createImage(call: ImageCall): ServiceResponse {
   const { store, random, caller, request } = call;
   const body = call.object();
   checkMembers(body);
-  const { id: wanted, ...members } = body;
-  const facts = newFacts(members, { ...PLAIN, owner: caller.projectId });
-  mayCreate(call, facts);
-  checkQuotas(facts);
-  refuseOver(call, "image_count_total", caller.projectId, 1);
-  const id = wanted === undefined ? random.uuid() : String(wanted).toLowerCase();
+  const { id: requestedId, ...members } = body;
+  const attributes = newImageAttributes(members, { ...PLAIN, owner: caller.projectId });
+  mayCreate(call, attributes);
+  checkQuotas(attributes);
+  assertWithinQuota(call, "image_count_total", caller.projectId, 1);
+  const id = requestedId === undefined ? random.uuid() : String(requestedId).toLowerCase();
   try {
-    const image = store.table.add(id, facts);
+    const image = store.table.add(id, attributes);
     return withHeaders(json(201, imageView(image)), {
       location: `${request.baseUrl}/v2/images/${id}`,
       "openstack-image-import-methods": IMPORT_METHODS.join(","),
@@ -34,19 +34,19 @@ export function createImage(call: ImageCall): ServiceResponse {
   }
 }
 
-function newFacts(members: Readonly<Record<string, unknown>>, plain: ImageFacts): ImageFacts {
-  let facts = plain;
+function newImageAttributes(members: Readonly<Record<string, unknown>>, plain: ImageAttributes): ImageAttributes {
+  let attributes = plain;
   for (const [name, value] of Object.entries(members)) {
-    refuseReserved(name);
+    assertNotReserved(name);
     if (name === "locations") {
       throw forbidden(`Attribute '${name}' is reserved.`);
     }
-    facts = withValue(facts, name, value);
+    attributes = withValue(attributes, name, value);
   }
-  return facts;
+  return attributes;
 }
 
-function mayCreate({ caller }: ImageCall, { owner, visibility }: ImageFacts): void {
+function mayCreate({ caller }: ImageCall, { owner, visibility }: ImageAttributes): void {
   const target: Target = { owner, visibility };
   if (!may(caller, "add_image", target) && owner !== caller.projectId) {
     throw forbidden(`You are not permitted to create images owned by '${owner}'.`);

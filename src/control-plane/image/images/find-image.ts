@@ -38,11 +38,11 @@ export function findImage(call: ImageCall, missing?: (id: string) => string): Fo
 export function findOwnImage(
   call: ImageCall,
   rule: RuleName,
-  words: { readonly missing?: (id: string) => string; readonly refusal?: (id: string) => string } = {},
+  words: { readonly missing?: (id: string) => string; readonly rejection?: (id: string) => string } = {},
 ): Image {
   const { image, target } = findImage(call, words.missing);
-  if (words.refusal && !may(call.caller, rule, target)) {
-    throw forbidden(words.refusal(image.id));
+  if (words.rejection && !may(call.caller, rule, target)) {
+    throw forbidden(words.rejection(image.id));
   }
   requirePolicy(call.caller, rule, target);
   return image;

@@ -1,6 +1,6 @@
 import { isObject } from "../../../runtime/is-object.js";
 import { badRequest, ImageFault } from "../api/fault.js";
-import { checkMembers, refuseReserved } from "./attributes.js";
+import { assertNotReserved, checkMembers } from "./attributes.js";
 
 const OPERATIONS = ["add", "remove", "replace"] as const;
 
@@ -16,7 +16,7 @@ export interface Change {
 }
 
 /** Changes that one request may bring. */
-const MOST_CHANGES = 1000;
+const MAX_CHANGES = 1000;
 
 /** Content types, and whether each is the older draft, which names the operation as a member. */
 const DRAFTS: ReadonlyMap<string, boolean> = new Map([
@@ -40,8 +40,8 @@ export function readChanges(body: unknown, isOld: boolean): readonly Change[] {
   if (!Array.isArray(body)) {
     throw badRequest("Request body must be a JSON array of operation objects.");
   }
-  if (body.length > MOST_CHANGES) {
-    throw badRequest(`The request has ${body.length} operations; there may be ${MOST_CHANGES}.`);
+  if (body.length > MAX_CHANGES) {
+    throw badRequest(`The request has ${body.length} operations; there may be ${MAX_CHANGES}.`);
   }
   return body.map((raw) => {
     if (!isObject(raw)) {
@@ -57,7 +57,7 @@ function readChange(raw: Readonly<Record<string, unknown>>, isOld: boolean): Cha
   if (op !== "remove" && !("value" in raw)) {
     throw badRequest(`Operation "${op}" requires a member named "value".`);
   }
-  refuseReserved(name);
+  assertNotReserved(name);
   if (op === "remove") {
     return { op, name, onlyNew: false };
   }

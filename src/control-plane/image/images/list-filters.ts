@@ -11,7 +11,7 @@ const OTHERS: ReadonlySet<string> = new Set([
 ]);
 
 /** Attributes of which one value is asked for, or one of several: `name=in:a,b`. */
-const TEXTS: Readonly<Record<string, (image: Image) => string | null>> = {
+const STRING_ATTRIBUTES: Readonly<Record<string, (image: Image) => string | null>> = {
   name: ({ name }) => name,
   id: ({ id }) => id,
   status: ({ status }) => status,
@@ -67,18 +67,18 @@ export function readFilters(query: Query): Matches {
 
 function filterOf(name: string, value: string): Matches {
   const own = <T>(of: Readonly<Record<string, T>>): T | undefined => (Object.hasOwn(of, name) ? of[name] : undefined);
-  const text = own(TEXTS);
+  const text = own(STRING_ATTRIBUTES);
   if (text) {
-    const wanted = wantedTexts(value);
-    return (image) => wanted.has(text(image) ?? "") && text(image) !== null;
+    const requestedValues = parseTextFilter(value);
+    return (image) => requestedValues.has(text(image) ?? "") && text(image) !== null;
   }
   const time = own(TIMES);
   if (time) {
     return timeFilter(name, value, time);
   }
   if (name === "protected") {
-    const wanted = flag(name, value);
-    return (image) => image.protected === wanted;
+    const expected = flag(name, value);
+    return (image) => image.protected === expected;
   }
   if (name.endsWith("_min") || name.endsWith("_max")) {
     return rangeFilter(name, value);
@@ -119,7 +119,7 @@ function timeFilter(name: string, value: string, time: (image: Image) => number)
   return (image) => compare(toSeconds(time(image)), threshold);
 }
 
-function wantedTexts(value: string): ReadonlySet<string> {
+function parseTextFilter(value: string): ReadonlySet<string> {
   const [operator, text] = operatorIn(value);
   if (operator === "eq") {
     return new Set([text]);

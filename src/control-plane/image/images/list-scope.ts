@@ -22,13 +22,13 @@ export function listedImages({ store, caller, query, isAdmin }: ImageCall): Imag
   const { projectId } = caller;
   const shared = isAdmin || projectId === null ? new Map<string, string>() : store.members.of(projectId);
   return store.table.list().filter((image) => {
-    const says = shared.get(image.id);
-    const isMember = says !== undefined && (memberStatus === "all" || says === memberStatus);
-    return sees(caller, image, isMember) && isWanted(image, visibility, projectId);
+    const memberAcceptance = shared.get(image.id);
+    const isMember = memberAcceptance !== undefined && (memberStatus === "all" || memberAcceptance === memberStatus);
+    return sees(caller, image, isMember) && matchesVisibility(image, visibility, projectId);
   });
 }
 
-function isWanted(image: Image, visibility: string | undefined, projectId: string | null): boolean {
+function matchesVisibility(image: Image, visibility: string | undefined, projectId: string | null): boolean {
   if (visibility === undefined || visibility === "") {
     return image.visibility !== "community" || (projectId !== null && image.owner === projectId);
   }

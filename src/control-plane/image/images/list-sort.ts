@@ -49,12 +49,12 @@ function combined(query: Query): Order {
 
 /** `sort_key=name&sort_dir=asc&sort_key=size&sort_dir=desc` */
 function classic(query: Query): Order {
-  const given = query.all("sort_key").map(keyOf);
+  const requestedKeys = query.all("sort_key").map(keyOf);
   const directions = query.all("sort_dir").map(directionOf);
-  if (directions.length > 1 && directions.length !== given.length) {
+  if (directions.length > 1 && directions.length !== requestedKeys.length) {
     throw badRequest("Number of sort dirs does not match the number of sort keys");
   }
-  const keys: readonly Key[] = given.length === 0 ? ["created_at"] : given;
+  const keys: readonly Key[] = requestedKeys.length === 0 ? ["created_at"] : requestedKeys;
   const common = directions.length === 1 ? (directions[0] ?? "desc") : "desc";
   return complete(
     keys.map((key, index) => [key, directions.length > 1 ? (directions[index] ?? common) : common]),
@@ -64,7 +64,7 @@ function classic(query: Query): Order {
 
 /** No two images are equal in an order. */
 function complete(order: Order, direction: Direction): Order {
-  const missing = (["created_at", "id"] as const).filter((key) => !order.some(([given]) => given === key));
+  const missing = (["created_at", "id"] as const).filter((key) => !order.some(([orderedKey]) => orderedKey === key));
   return [...order, ...missing.map((key) => [key, direction] as const)];
 }
 

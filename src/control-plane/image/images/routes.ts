@@ -11,13 +11,13 @@ import { updateImage } from "./update-image.js";
 
 /** What is said of images. */
 export const IMAGE_ROUTES: readonly ImageRoute[] = [
-  { method: "GET", path: "/v2/images", answer: listImages },
-  { method: "POST", path: "/v2/images", answer: createImage },
-  { method: "GET", path: "/v2/images/:id", answer: (call) => json(200, imageView(findImage(call).image)) },
-  { method: "PATCH", path: "/v2/images/:id", answer: updateImage },
-  { method: "DELETE", path: "/v2/images/:id", answer: deleteImage },
-  { method: "POST", path: "/v2/images/:id/actions/deactivate", answer: deactivate },
-  { method: "POST", path: "/v2/images/:id/actions/reactivate", answer: reactivate },
-  { method: "PUT", path: "/v2/images/:id/tags/:tag", answer: addTag },
-  { method: "DELETE", path: "/v2/images/:id/tags/:tag", answer: removeTag },
+  { method: "GET", path: "/v2/images", handle: listImages },
+  { method: "POST", path: "/v2/images", handle: createImage },
+  { method: "GET", path: "/v2/images/:id", handle: (call) => json(200, imageView(findImage(call).image)) },
+  { method: "PATCH", path: "/v2/images/:id", handle: updateImage },
+  { method: "DELETE", path: "/v2/images/:id", handle: deleteImage },
+  { method: "POST", path: "/v2/images/:id/actions/deactivate", handle: deactivate },
+  { method: "POST", path: "/v2/images/:id/actions/reactivate", handle: reactivate },
+  { method: "PUT", path: "/v2/images/:id/tags/:tag", handle: addTag },
+  { method: "DELETE", path: "/v2/images/:id/tags/:tag", handle: removeTag },
 ];

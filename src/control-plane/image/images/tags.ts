@@ -30,6 +30,6 @@ export function removeTag(call: ImageCall): ServiceResponse {
 function find(call: ImageCall, what: "update" | "delete"): Image {
   return findOwnImage(call, "modify_image", {
     missing: (id) => `Image ${id} not found.`,
-    refusal: (id) => `Not allowed to ${what} tags for image ${id}.`,
+    rejection: (id) => `Not allowed to ${what} tags for image ${id}.`,
   });
 }

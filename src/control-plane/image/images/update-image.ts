@@ -2,7 +2,7 @@ import type { ServiceResponse } from "../../../runtime/service.js";
 import { json } from "../../http/responses.js";
 import type { ImageCall } from "../api/call.js";
 import { conflict, forbidden } from "../api/fault.js";
-import type { Image, ImageFacts } from "../images.js";
+import type { Image, ImageAttributes } from "../images.js";
 import { checkQuotas, checkTags, isAttribute, withValue } from "./attributes.js";
 import { checkVisibility } from "./create-image.js";
 import { findOwnImage } from "./find-image.js";
@@ -14,22 +14,22 @@ export function updateImage(call: ImageCall): ServiceResponse {
   const image = findOwnImage(call, "modify_image");
   const { isOld } = draftOf(call.request.headers["content-type"]);
   const changes = readChanges(call.json(), isOld);
-  let facts = factsOf(image);
+  let attributes = attributesOf(image);
   for (const change of changes) {
-    facts = changed(call, image, facts, change);
+    attributes = changed(call, image, attributes, change);
   }
-  const hasNew = Object.keys(facts.properties).some((name) => !Object.hasOwn(image.properties, name));
+  const hasNew = Object.keys(attributes.properties).some((name) => !Object.hasOwn(image.properties, name));
   if (hasNew) {
-    checkQuotas(facts);
+    checkQuotas(attributes);
   } else {
-    checkTags(facts.tags);
+    checkTags(attributes.tags);
   }
   const { table } = call.store;
-  table.change(image.id, [image.status], facts);
+  table.change(image.id, [image.status], attributes);
   return json(200, imageView(table.get(image.id) ?? image));
 }
 
-function factsOf(image: Image): ImageFacts {
+function attributesOf(image: Image): ImageAttributes {
   const { name, visibility, protected: isProtected, hidden, diskFormat, containerFormat } = image;
   const { minDisk, minRam, owner, tags, properties } = image;
   return {
@@ -38,16 +38,16 @@ function factsOf(image: Image): ImageFacts {
   };
 }
 
-function changed(call: ImageCall, image: Image, facts: ImageFacts, change: Change): ImageFacts {
+function changed(call: ImageCall, image: Image, attributes: ImageAttributes, change: Change): ImageAttributes {
   const { op, name, value } = change;
   if (name === "locations") {
     const verb = { add: "add", remove: "remove", replace: "update" }[op];
     throw forbidden(`It's not allowed to ${verb} locations if locations are invisible.`);
   }
   if (op === "remove") {
-    return removed(facts, name);
+    return removed(attributes, name);
   }
-  const isThere = isAttribute(name) || Object.hasOwn(facts.properties, name);
+  const isThere = isAttribute(name) || Object.hasOwn(attributes.properties, name);
   if (op === "replace" && !isThere) {
     throw conflict(`Property ${name} does not exist.`);
   }
@@ -55,18 +55,18 @@ function changed(call: ImageCall, image: Image, facts: ImageFacts, change: Chang
     throw conflict(`Property ${name} already present.`);
   }
   checkAttribute(call, image, name, value);
-  return withValue(facts, name, value);
+  return withValue(attributes, name, value);
 }
 
-function removed(facts: ImageFacts, name: string): ImageFacts {
+function removed(attributes: ImageAttributes, name: string): ImageAttributes {
   if (isAttribute(name)) {
     throw forbidden(`Property ${name} may not be removed.`);
   }
-  if (!Object.hasOwn(facts.properties, name)) {
+  if (!Object.hasOwn(attributes.properties, name)) {
     throw conflict(`Property ${name} does not exist.`);
   }
-  const { [name]: _removed, ...properties } = facts.properties;
-  return { ...facts, properties };
+  const { [name]: _removed, ...properties } = attributes.properties;
+  return { ...attributes, properties };
 }
 
 function checkAttribute(call: ImageCall, image: Image, name: string, value: unknown): void {

@@ -13,22 +13,22 @@ export const INFO_ROUTES: readonly ImageRoute[] = [
   {
     method: "GET",
     path: "/v2/info/import",
-    answer: () =>
+    handle: () =>
       json(200, {
         "import-methods": { description: "Import methods available.", type: "array", value: IMPORT_METHODS },
       }),
   },
-  { method: "GET", path: "/v2/info/stores", answer: () => json(200, { stores: STORES.map(storeView) }) },
+  { method: "GET", path: "/v2/info/stores", handle: () => json(200, { stores: STORES.map(storeView) }) },
   {
     method: "GET",
     path: "/v2/info/stores/detail",
-    answer: ({ caller }) => {
+    handle: ({ caller }) => {
       requirePolicy(caller, "stores_info_detail");
       return json(200, { stores: STORES.map((store) => ({ ...storeView(store), type: "file", properties: {} })) });
     },
   },
-  { method: "GET", path: "/v2/info/usage", answer: (call) => json(200, { usage: imageUsage(call) }) },
-  { method: "DELETE", path: "/v2/stores/:store/:id", answer: removeFromStore },
+  { method: "GET", path: "/v2/info/usage", handle: (call) => json(200, { usage: imageUsage(call) }) },
+  { method: "DELETE", path: "/v2/stores/:store/:id", handle: removeFromStore },
 ];
 
 function storeView({ id, description }: (typeof STORES)[number]): Readonly<Record<string, string>> {

@@ -10,29 +10,29 @@ import { type FoundImage, findImage } from "../images/find-image.js";
 import { MEMBER_STATUSES, type Member } from "./member-table.js";
 
 /** Glance's `image_member_quota`. */
-const MOST_MEMBERS = 128;
+const MAX_MEMBERS = 128;
 
 /** Characters of a project's id. */
 const LONGEST_ID = 255;
 
 /** The projects that an image of visibility `shared` is shared with. */
 export const MEMBER_ROUTES: readonly ImageRoute[] = [
-  { method: "GET", path: "/v2/images/:id/members", answer: list },
-  { method: "POST", path: "/v2/images/:id/members", answer: add },
-  { method: "GET", path: "/v2/images/:id/members/:member", answer: show },
-  { method: "PUT", path: "/v2/images/:id/members/:member", answer: update },
-  { method: "DELETE", path: "/v2/images/:id/members/:member", answer: remove },
+  { method: "GET", path: "/v2/images/:id/members", handle: list },
+  { method: "POST", path: "/v2/images/:id/members", handle: add },
+  { method: "GET", path: "/v2/images/:id/members/:member", handle: show },
+  { method: "PUT", path: "/v2/images/:id/members/:member", handle: update },
+  { method: "DELETE", path: "/v2/images/:id/members/:member", handle: remove },
 ];
 
 function list(call: ImageCall): ServiceResponse {
   const found = find(call);
   const { id } = found.image;
-  const refusal = (why: string) => forbidden(`Not allowed to list members for image ${id}: ${why}`);
+  const listForbidden = (why: string) => forbidden(`Not allowed to list members for image ${id}: ${why}`);
   if (found.image.visibility !== "shared") {
-    throw refusal("Only shared images have members.");
+    throw listForbidden("Only shared images have members.");
   }
   if (!may(call.caller, "get_members", found.target)) {
-    throw refusal("You are not authorized to complete get_members action.");
+    throw listForbidden("You are not authorized to complete get_members action.");
   }
   const { projectId } = call.caller;
   const mine = call.isAdmin || found.image.owner === projectId;
@@ -45,9 +45,9 @@ function add(call: ImageCall): ServiceResponse {
   const { store } = call;
   const { id } = checked(call, "add_member", "create").image;
   const attempted = store.members.count(id) + 1;
-  if (attempted > MOST_MEMBERS) {
+  if (attempted > MAX_MEMBERS) {
     const limit = "The limit has been exceeded on the number of allowed image members for this image.";
-    const counts = `Attempted: ${attempted}, Maximum: ${MOST_MEMBERS}`;
+    const counts = `Attempted: ${attempted}, Maximum: ${MAX_MEMBERS}`;
     throw tooLarge(`Image member limit exceeded for image ${id}: ${limit} ${counts}:`);
   }
   try {
@@ -74,7 +74,7 @@ function update(call: ImageCall): ServiceResponse {
   const found = checked(call, "modify_member", "update");
   const { memberId } = findMember(call, found);
   if (!call.isAdmin && memberId !== call.caller.projectId) {
-    throw refused(found.image.id, "update");
+    throw changeForbidden(found.image.id, "update");
   }
   const known = MEMBER_STATUSES.find((each) => each === status);
   if (!known) {
@@ -97,12 +97,12 @@ function find(call: ImageCall): FoundImage {
 function checked(call: ImageCall, rule: RuleName, verb: string): FoundImage {
   const found = find(call);
   if (found.image.visibility !== "shared" || !may(call.caller, rule, found.target)) {
-    throw refused(found.image.id, verb);
+    throw changeForbidden(found.image.id, verb);
   }
   return found;
 }
 
-const refused = (id: string, verb: string) => forbidden(`Not allowed to ${verb} members for image ${id}.`);
+const changeForbidden = (id: string, verb: string) => forbidden(`Not allowed to ${verb} members for image ${id}.`);
 
 function findMember(call: ImageCall, { image }: FoundImage): Member {
   const id = call.param("member");

@@ -5,7 +5,7 @@ import { notFound } from "../api/fault.js";
 import type { KindOfEntry } from "./entry-kinds.js";
 import { findNamespace, requireWriter } from "./find-namespace.js";
 import type { Entry, Namespace } from "./metadef-store.js";
-import { addEntry, orConflict, readEntry, refuseProtected } from "./write-entry.js";
+import { addEntry, assertUnprotected, orConflict, readEntry } from "./write-entry.js";
 
 const NAMESPACE = "/v2/metadefs/namespaces/:namespace";
 
@@ -16,14 +16,14 @@ export function entryRoutes(of: KindOfEntry): readonly ImageRoute[] {
     {
       method: "GET",
       path: one,
-      answer: (call) => {
+      handle: (call) => {
         const namespace = findNamespace(call);
         return json(200, of.view(find(call, of, namespace), namespace.name));
       },
     },
-    { method: "PUT", path: one, answer: (call) => update(call, of) },
-    { method: "DELETE", path: one, answer: (call) => remove(call, of) },
-    { method: "DELETE", path: `${NAMESPACE}/${of.collection}`, answer: (call) => removeAll(call, of) },
+    { method: "PUT", path: one, handle: (call) => update(call, of) },
+    { method: "DELETE", path: one, handle: (call) => remove(call, of) },
+    { method: "DELETE", path: `${NAMESPACE}/${of.collection}`, handle: (call) => removeAll(call, of) },
   ];
 }
 
@@ -32,7 +32,7 @@ export function createRoute(of: KindOfEntry): ImageRoute {
   return {
     method: "POST",
     path: `${NAMESPACE}/${of.collection}`,
-    answer: (call) => {
+    handle: (call) => {
       const text = readEntry(of, call.object());
       const namespace = findNamespace(call);
       requireWriter(call, `add_${of.policy}`);
@@ -59,7 +59,7 @@ export function remove(call: ImageCall, of: KindOfEntry): ServiceResponse {
   const namespace = findNamespace(call);
   requireWriter(call, `delete_${of.policy}`);
   const { name } = find(call, of, namespace);
-  refuseProtected(namespace, `${of.words} ${name}`);
+  assertUnprotected(namespace, `${of.words} ${name}`);
   call.store.metadefs.removeEntries(namespace.number, of.kind, name);
   return NO_CONTENT;
 }
@@ -67,7 +67,7 @@ export function remove(call: ImageCall, of: KindOfEntry): ServiceResponse {
 function removeAll(call: ImageCall, of: KindOfEntry): ServiceResponse {
   const namespace = findNamespace(call);
   requireWriter(call, "delete_metadef_namespace");
-  refuseProtected(namespace, `namespace ${namespace.name}`);
+  assertUnprotected(namespace, `namespace ${namespace.name}`);
   call.store.metadefs.removeEntries(namespace.number, of.kind);
   return NO_CONTENT;
 }

@@ -18,7 +18,7 @@ export function listNamespaces(call: ImageCall): ServiceResponse {
   if (!/^\d{1,9}$/.test(limit)) {
     throw badRequest(/^-\d+$/.test(limit) ? "limit param must be positive" : "limit param must be an integer");
   }
-  const found = wanted(call);
+  const found = visibleNamespaces(call);
   const marker = query.get("marker");
   const start = marker === undefined ? 0 : found.findIndex(({ name }) => name === marker) + 1;
   if (marker !== undefined && start === 0) {
@@ -39,7 +39,7 @@ export function listNamespaces(call: ImageCall): ServiceResponse {
   });
 }
 
-function wanted(call: ImageCall): readonly Namespace[] {
+function visibleNamespaces(call: ImageCall): readonly Namespace[] {
   const visibility = call.query.get("visibility");
   if (visibility !== undefined && visibility !== "public" && visibility !== "private") {
     throw badRequest(`Invalid visibility value: ${visibility}`);

@@ -13,7 +13,7 @@ const TYPE = {
 
 const AMOUNT = { $ref: "#/definitions/positiveInteger" } as const;
 const AMOUNT_OR_NONE = { $ref: "#/definitions/positiveIntegerDefault0" } as const;
-const TEXTS = { $ref: "#/definitions/stringArray" } as const;
+const STRING_ARRAY = { $ref: "#/definitions/stringArray" } as const;
 const PROPERTIES = { $ref: "#/definitions/property" } as const;
 
 /** What a property's definition says: a JSON schema of the value that it may have. */
@@ -23,7 +23,7 @@ const PROPERTY = {
   description: { type: "string" },
   operators: { type: "array", items: { type: "string" } },
   type: TYPE,
-  required: TEXTS,
+  required: STRING_ARRAY,
   minimum: { type: "number" },
   maximum: { type: "number" },
   maxLength: AMOUNT,
@@ -77,7 +77,7 @@ export const OBJECT_SCHEMA = {
   properties: {
     name: text(80),
     description: { type: "string" },
-    required: TEXTS,
+    required: STRING_ARRAY,
     properties: PROPERTIES,
     schema: READ_ONLY,
     self: READ_ONLY,
@@ -154,7 +154,7 @@ export const NAMESPACE_SCHEMA = {
         properties: {
           name: { type: "string" },
           description: { type: "string" },
-          required: TEXTS,
+          required: STRING_ARRAY,
           properties: PROPERTIES,
         },
       },

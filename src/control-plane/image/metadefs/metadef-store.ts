@@ -2,7 +2,7 @@ import type { Clock } from "../../../runtime/clock.js";
 import type { Sql, SqlRow } from "../../store/sql.js";
 
 /** What a namespace's maker says of it. */
-export interface NamespaceFacts {
+export interface NamespaceAttributes {
   readonly displayName: string | null;
   readonly description: string | null;
   readonly visibility: "public" | "private";
@@ -11,7 +11,7 @@ export interface NamespaceFacts {
 }
 
 /** Definitions of metadata that belong together. */
-export interface Namespace extends NamespaceFacts {
+export interface Namespace extends NamespaceAttributes {
   readonly number: number;
   readonly name: string;
   /** Milliseconds since the epoch. */
@@ -64,20 +64,20 @@ export class MetadefStore {
   }
 
   /** @throws {DuplicateRecord} */
-  addNamespace(name: string, facts: NamespaceFacts): Namespace {
+  addNamespace(name: string, attributes: NamespaceAttributes): Namespace {
     const now = this.#clock.now();
     const { id } = this.#sql.run(
       "INSERT INTO metadef_namespaces (name, content, created_at, updated_at) VALUES (?, ?, ?, ?)",
-      ...[name, JSON.stringify(facts), now, now],
+      ...[name, JSON.stringify(attributes), now, now],
     );
-    return { number: id, name, ...facts, createdAt: now, updatedAt: now };
+    return { number: id, name, ...attributes, createdAt: now, updatedAt: now };
   }
 
   /** @throws {DuplicateRecord} */
-  changeNamespace(number: number, name: string, facts: NamespaceFacts): void {
+  changeNamespace(number: number, name: string, attributes: NamespaceAttributes): void {
     this.#sql.run(
       "UPDATE metadef_namespaces SET name = ?, content = ?, updated_at = ? WHERE number = ?",
-      ...[name, JSON.stringify(facts), this.#clock.now(), number],
+      ...[name, JSON.stringify(attributes), this.#clock.now(), number],
     );
   }
 
@@ -146,7 +146,7 @@ export class MetadefStore {
 
 function namespaceOf([number, name, content, createdAt, updatedAt]: SqlRow): Namespace {
   return {
-    ...(JSON.parse(String(content)) as NamespaceFacts),
+    ...(JSON.parse(String(content)) as NamespaceAttributes),
     number: Number(number),
     name: String(name),
     createdAt: Number(createdAt),

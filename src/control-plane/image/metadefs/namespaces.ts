@@ -9,8 +9,8 @@ import { ASSOCIATION, type KindOfEntry, OBJECT, PROPERTY, TAG } from "./entry-ki
 import { findNamespace, isOpen, requireWriter } from "./find-namespace.js";
 import { associationsOf, objectsOf, propertiesOf, tagsOf } from "./list-entries.js";
 import { NAMESPACE_SCHEMA } from "./metadef-schemas.js";
-import type { Namespace, NamespaceFacts } from "./metadef-store.js";
-import { addEntry, orConflict, readEntry, refuseProtected, refuseReadOnly } from "./write-entry.js";
+import type { Namespace, NamespaceAttributes } from "./metadef-store.js";
+import { addEntry, assertNoReadOnlyMembers, assertUnprotected, orConflict, readEntry } from "./write-entry.js";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -21,16 +21,16 @@ export function createNamespace(call: ImageCall): ServiceResponse {
   const { metadefs } = call.store;
   const namespace = metadefs.transaction(() => {
     const made = addNamespace(call, body);
-    for (const [of, texts] of contentsOf(body)) {
-      for (const text of texts) {
+    for (const [of, entries] of contentsOf(body)) {
+      for (const text of entries) {
         addEntry(call, of, made, readEntry(of, text));
       }
     }
     return made;
   });
   const { resource_type_associations, properties, objects, tags } = body;
-  const said = { resource_type_associations, properties, objects, tags };
-  return withHeaders(json(201, { ...namespaceView(namespace), ...said }), {
+  const contents = { resource_type_associations, properties, objects, tags };
+  return withHeaders(json(201, { ...namespaceView(namespace), ...contents }), {
     location: `${call.request.baseUrl}/v2/metadefs/namespaces/${encodeURIComponent(namespace.name)}`,
   });
 }
@@ -63,7 +63,7 @@ export function updateNamespace(call: ImageCall): ServiceResponse {
   const { metadefs } = call.store;
   const name = String(body.namespace);
   const duplicate = `Invalid update. It would result in a duplicate namespace with the same name of ${name}`;
-  orConflict(duplicate, () => metadefs.changeNamespace(namespace.number, name, factsOf(call, body)));
+  orConflict(duplicate, () => metadefs.changeNamespace(namespace.number, name, attributesOf(call, body)));
   return json(200, namespaceView(metadefs.namespace(name) ?? namespace));
 }
 
@@ -71,7 +71,7 @@ export function updateNamespace(call: ImageCall): ServiceResponse {
 export function deleteNamespace(call: ImageCall): ServiceResponse {
   const namespace = findNamespace(call);
   requireWriter(call, "delete_metadef_namespace");
-  refuseProtected(namespace, `namespace ${namespace.name}`);
+  assertUnprotected(namespace, `namespace ${namespace.name}`);
   call.store.metadefs.removeNamespace(namespace.number);
   return NO_CONTENT;
 }
@@ -94,7 +94,7 @@ export function namespaceView(namespace: Namespace): Body {
 
 function readBody(call: ImageCall): Body {
   const body = call.object();
-  refuseReadOnly(body);
+  assertNoReadOnlyMembers(body);
   checkObject(body, NAMESPACE_SCHEMA);
   return body;
 }
@@ -102,12 +102,12 @@ function readBody(call: ImageCall): Body {
 function addNamespace(call: ImageCall, body: Body): Namespace {
   const name = String(body.namespace);
   return orConflict(`The metadata definition namespace=${name} already exists.`, () =>
-    call.store.metadefs.addNamespace(name, factsOf(call, body)),
+    call.store.metadefs.addNamespace(name, attributesOf(call, body)),
   );
 }
 
 /** The body is valid by the schema. */
-function factsOf({ caller }: ImageCall, body: Body): NamespaceFacts {
+function attributesOf({ caller }: ImageCall, body: Body): NamespaceAttributes {
   const text = (value: unknown) => (typeof value === "string" ? value : null);
   return {
     displayName: text(body.display_name),

@@ -17,25 +17,25 @@ const ONE = `${ALL}/:namespace`;
 
 /** Definitions of the metadata that images, flavors and so on may have. */
 export const METADEF_ROUTES: readonly ImageRoute[] = [
-  { method: "GET", path: "/v2/metadefs/resource_types", answer: listResourceTypes },
-  { method: "GET", path: ALL, answer: listNamespaces },
-  { method: "POST", path: ALL, answer: createNamespace },
-  { method: "GET", path: ONE, answer: showNamespace },
-  { method: "PUT", path: ONE, answer: updateNamespace },
-  { method: "DELETE", path: ONE, answer: deleteNamespace },
-  { method: "GET", path: `${ONE}/objects`, answer: listObjects },
+  { method: "GET", path: "/v2/metadefs/resource_types", handle: listResourceTypes },
+  { method: "GET", path: ALL, handle: listNamespaces },
+  { method: "POST", path: ALL, handle: createNamespace },
+  { method: "GET", path: ONE, handle: showNamespace },
+  { method: "PUT", path: ONE, handle: updateNamespace },
+  { method: "DELETE", path: ONE, handle: deleteNamespace },
+  { method: "GET", path: `${ONE}/objects`, handle: listObjects },
   createRoute(OBJECT),
   ...entryRoutes(OBJECT),
-  { method: "GET", path: `${ONE}/properties`, answer: listProperties },
+  { method: "GET", path: `${ONE}/properties`, handle: listProperties },
   createRoute(PROPERTY),
   ...entryRoutes(PROPERTY),
-  { method: "GET", path: `${ONE}/tags`, answer: listTags },
-  { method: "POST", path: `${ONE}/tags`, answer: createTags },
-  { method: "POST", path: `${ONE}/tags/:name`, answer: createTag },
+  { method: "GET", path: `${ONE}/tags`, handle: listTags },
+  { method: "POST", path: `${ONE}/tags`, handle: createTags },
+  { method: "POST", path: `${ONE}/tags/:name`, handle: createTag },
   ...entryRoutes(TAG),
-  { method: "GET", path: `${ONE}/resource_types`, answer: listAssociations },
+  { method: "GET", path: `${ONE}/resource_types`, handle: listAssociations },
   createRoute(ASSOCIATION),
-  { method: "DELETE", path: `${ONE}/resource_types/:name`, answer: (call) => remove(call, ASSOCIATION) },
+  { method: "DELETE", path: `${ONE}/resource_types/:name`, handle: (call) => remove(call, ASSOCIATION) },
 ];
 
 /** What metadata can be of in any cloud. */

@@ -6,7 +6,7 @@ import type { KindOfEntry } from "./entry-kinds.js";
 import type { Entry, Namespace } from "./metadef-store.js";
 
 /** Definitions of one kind that a namespace may have. */
-const MOST_ENTRIES = 1000;
+const MAX_ENTRIES = 1000;
 
 /** Members that the service sets. */
 const READ_ONLY = ["self", "schema", "created_at", "updated_at"];
@@ -18,14 +18,14 @@ export interface EntryText {
 
 /** What a body says of a definition. @throws {ImageFault} 400, 403 */
 export function readEntry({ schema }: KindOfEntry, body: Readonly<Record<string, unknown>>): EntryText {
-  refuseReadOnly(body);
+  assertNoReadOnlyMembers(body);
   checkObject(body, schema);
   const { name, ...content } = body;
   return { name: String(name), content };
 }
 
 /** @throws {ImageFault} 403 */
-export function refuseReadOnly(body: Readonly<Record<string, unknown>>): void {
+export function assertNoReadOnlyMembers(body: Readonly<Record<string, unknown>>): void {
   const found = READ_ONLY.find((name) => name in body);
   if (found) {
     throw forbidden(`Attribute '${found}' is read-only.`);
@@ -36,8 +36,8 @@ export function refuseReadOnly(body: Readonly<Record<string, unknown>>): void {
 export function addEntry(call: ImageCall, of: KindOfEntry, namespace: Namespace, { name, content }: EntryText): Entry {
   const { metadefs } = call.store;
   const count = metadefs.countEntries(namespace.number, of.kind);
-  if (count >= MOST_ENTRIES) {
-    throw tooLarge(`Namespace ${namespace.name} has ${count} ${of.collection}; it may have ${MOST_ENTRIES}.`);
+  if (count >= MAX_ENTRIES) {
+    throw tooLarge(`Namespace ${namespace.name} has ${count} ${of.collection}; it may have ${MAX_ENTRIES}.`);
   }
   return orConflict(of.duplicate(name, namespace.name), () =>
     metadefs.addEntry(namespace.number, of.kind, name, content),
@@ -54,7 +54,7 @@ export function orConflict<T>(message: string, work: () => T): T {
 }
 
 /** @param what `namespace n1`, `object o1` @throws {ImageFault} 403 */
-export function refuseProtected(namespace: Namespace, what: string): void {
+export function assertUnprotected(namespace: Namespace, what: string): void {
   if (namespace.protected) {
     throw forbidden(`Metadata definition ${what} is protected and cannot be deleted.`);
   }

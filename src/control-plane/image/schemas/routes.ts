@@ -23,9 +23,9 @@ const SCHEMAS: Readonly<Record<string, NamedSchema>> = {
   image: IMAGE_SCHEMA,
   images: paged("images", arrayOf(IMAGE_SCHEMA)),
   member: MEMBER_SCHEMA,
-  members: whole("members", arrayOf(MEMBER_SCHEMA)),
+  members: unpaged("members", arrayOf(MEMBER_SCHEMA)),
   task: TASK_SCHEMA,
-  tasks: whole("tasks", arrayOf(TASK_SUMMARY_SCHEMA)),
+  tasks: unpaged("tasks", arrayOf(TASK_SUMMARY_SCHEMA)),
   "metadefs/namespace": NAMESPACE_SCHEMA,
   "metadefs/namespaces": pagedWith(NAMESPACE_SCHEMA, "namespaces", arrayOf),
   "metadefs/resource_type": ASSOCIATION_SCHEMA,
@@ -44,7 +44,7 @@ const SCHEMAS: Readonly<Record<string, NamedSchema>> = {
 export const SCHEMA_ROUTES: readonly ImageRoute[] = Object.entries(SCHEMAS).map(([path, schema]) => ({
   method: "GET",
   path: `/v2/schemas/${path}`,
-  answer: () => json(200, schema),
+  handle: () => json(200, schema),
 }));
 
 /** A list that comes in pages. */
@@ -66,7 +66,7 @@ function pagedWith(
 }
 
 /** A list that comes as a whole. */
-function whole(name: string, list: object): NamedSchema {
+function unpaged(name: string, list: object): NamedSchema {
   return {
     name,
     properties: { [name]: list, schema: TEXT },

@@ -2,14 +2,14 @@ import { isObject } from "../../../runtime/is-object.js";
 import type { ServiceRequest } from "../../../runtime/service.js";
 import type { Credentials } from "../../credentials.js";
 import type { Json } from "../../http/json.js";
-import { MOST_PARAMETERS } from "../../http/listener-limits.js";
+import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";
 import type { Query } from "../../http/query.js";
 import { readJson } from "../../http/read-json.js";
 import type { Store } from "../../store/store.js";
-import type { Turns } from "../../time-slices.js";
+import type { EventLoopTicks } from "../../time-slices.js";
 import { badRequest, NetworkFault } from "./fault.js";
 
-export type NetworkCallOptions = Pick<NetworkCall, "request" | "caller" | "params" | "query" | "store" | "turns">;
+export type NetworkCallOptions = Pick<NetworkCall, "request" | "caller" | "params" | "query" | "store" | "ticks">;
 
 /** One request to the Network API, after authentication. */
 export class NetworkCall {
@@ -19,7 +19,7 @@ export class NetworkCall {
   readonly query: Query;
   readonly store: Store;
   /** Lets others go first in what takes long. */
-  readonly turns: Turns;
+  readonly ticks: EventLoopTicks;
 
   constructor(options: NetworkCallOptions) {
     this.request = options.request;
@@ -27,9 +27,9 @@ export class NetworkCall {
     this.params = options.params;
     this.query = options.query;
     this.store = options.store;
-    this.turns = options.turns;
-    if (this.query.entries.length > MOST_PARAMETERS) {
-      throw badRequest(`The query has ${this.query.entries.length} parameters; there may be ${MOST_PARAMETERS}.`);
+    this.ticks = options.ticks;
+    if (this.query.entries.length > MAX_QUERY_PARAMETERS) {
+      throw badRequest(`The query has ${this.query.entries.length} parameters; there may be ${MAX_QUERY_PARAMETERS}.`);
     }
   }
 
@@ -59,7 +59,7 @@ export class NetworkCall {
   }
 }
 
-export interface NetworkAnswer {
+export interface NetworkResponse {
   /** Default 200. */
   readonly status?: number;
   readonly body?: Json;
@@ -68,5 +68,5 @@ export interface NetworkAnswer {
 export interface NetworkRoute {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
-  readonly answer: (call: NetworkCall) => NetworkAnswer | Promise<NetworkAnswer>;
+  readonly handle: (call: NetworkCall) => NetworkResponse | Promise<NetworkResponse>;
 }

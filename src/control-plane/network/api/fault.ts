@@ -31,7 +31,7 @@ export function invalidInput(name: string, reason: string): NetworkFault {
 }
 
 /** Statuses of what the state of record refuses, by the names that Neutron has for it. */
-const REFUSED: Readonly<Record<string, number>> = {
+const REJECTION_STATUSES: Readonly<Record<string, number>> = {
   SecurityGroupDefaultAlreadyExists: 409,
   SecurityGroupInUse: 409,
   PortNotFound: 404,
@@ -46,7 +46,7 @@ export function networkFault(error: unknown): NetworkFault | undefined {
   if (error instanceof NetworkFault) {
     return error;
   }
-  const status = error instanceof ConductorError ? REFUSED[error.name] : undefined;
+  const status = error instanceof ConductorError ? REJECTION_STATUSES[error.name] : undefined;
   return error instanceof Error && status !== undefined
     ? new NetworkFault(status, error.name, error.message)
     : undefined;

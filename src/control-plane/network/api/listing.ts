@@ -24,13 +24,13 @@ export function view<T>(
   call: NetworkCall,
   attributes: Attributes<T>,
   record: T,
-  fields = askedFields(call),
+  fields = requestedFields(call),
 ): Readonly<Record<string, Json>> {
-  const shown = Object.entries(attributes).filter(([name]) => fields.size === 0 || fields.has(name));
-  return Object.fromEntries(shown.map(([name, read]) => [name, read(record, call)]));
+  const selected = Object.entries(attributes).filter(([name]) => fields.size === 0 || fields.has(name));
+  return Object.fromEntries(selected.map(([name, read]) => [name, read(record, call)]));
 }
 
-function askedFields({ query }: NetworkCall): ReadonlySet<string> {
+function requestedFields({ query }: NetworkCall): ReadonlySet<string> {
   return new Set(query.all("fields").flatMap((field) => field.split(",")));
 }
 
@@ -74,28 +74,28 @@ export async function listPage<T>(
   return { [plural]: views, ...(limit !== undefined && links.length > 0 ? { [`${plural}_links`]: links } : {}) };
 }
 
-async function giveTurn({ turns }: NetworkCall): Promise<void> {
-  if (turns.due) {
-    await turns.give();
+async function giveTurn({ ticks }: NetworkCall): Promise<void> {
+  if (ticks.due) {
+    await ticks.give();
   }
 }
 
 function readFilters<T>(call: NetworkCall, attributes: Attributes<T>): readonly ((record: T) => boolean)[] {
-  const wanted = [...call.query.lists()].filter(([name]) => !OTHERS.includes(name));
-  const unknown = wanted
+  const filters = [...call.query.lists()].filter(([name]) => !OTHERS.includes(name));
+  const unknown = filters
     .map(([name]) => name)
     .filter((name) => !Object.hasOwn(attributes, name) && !Object.hasOwn(TAG_FILTERS, name));
   if (unknown.length > 0) {
     throw badRequest(`${pythonRepr(unknown)} is invalid attribute for filtering`);
   }
-  return wanted.map(([name, values]) => {
+  return filters.map(([name, values]) => {
     const passes = TAG_FILTERS[name];
     if (passes) {
-      const asked = values.flatMap((value) => value.split(","));
+      const requestedTags = values.flatMap((value) => value.split(","));
       return (record: T) => {
         const tags = attributes.tags?.(record, call);
         const has = (tag: string) => Array.isArray(tags) && tags.includes(tag);
-        return passes(asked.every(has), asked.some(has));
+        return passes(requestedTags.every(has), requestedTags.some(has));
       };
     }
     const read = attributes[name];
@@ -104,19 +104,19 @@ function readFilters<T>(call: NetworkCall, attributes: Attributes<T>): readonly 
 }
 
 /** A list matches where one of its members does; of an object one member is named: `ip_address=10.0.0.7`. */
-function matches(found: Json, wanted: string): boolean {
+function matches(found: Json, expected: string): boolean {
   if (Array.isArray(found)) {
-    return found.some((item: Json) => matches(item, wanted));
+    return found.some((item: Json) => matches(item, expected));
   }
   if (typeof found === "object" && found !== null) {
-    const at = wanted.indexOf("=");
-    const [name, value] = [wanted.slice(0, at), wanted.slice(at + 1)];
+    const at = expected.indexOf("=");
+    const [name, value] = [expected.slice(0, at), expected.slice(at + 1)];
     return at > 0 && Object.entries(found).some(([key, one]) => key === name && matches(one, value));
   }
   if (typeof found === "boolean") {
-    return found === ["true", "1", "t", "yes"].includes(wanted.toLowerCase());
+    return found === ["true", "1", "t", "yes"].includes(expected.toLowerCase());
   }
-  return String(found ?? "") === wanted || (found === null && wanted === "None");
+  return String(found ?? "") === expected || (found === null && expected === "None");
 }
 
 function sorted<T>(call: NetworkCall, attributes: Attributes<T>, records: T[]): T[] {

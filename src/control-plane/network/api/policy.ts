@@ -48,13 +48,13 @@ const CHECKS: ReadonlyMap<string, Check> = new Map(
 
 /** @param projectId the project that the thing belongs to */
 export function may({ projectId: own, roles }: Credentials, name: RuleName, projectId?: string): boolean {
-  const facts = {
+  const attributes = {
     credentials: own === null ? {} : { project_id: own },
     roles: new Set(roles),
     target: projectId === undefined ? {} : { project_id: projectId },
-    rule: (other: string): boolean => CHECKS.get(other)?.(facts) ?? false,
+    rule: (other: string): boolean => CHECKS.get(other)?.(attributes) ?? false,
   };
-  return facts.rule(name);
+  return attributes.rule(name);
 }
 
 /** @throws {NetworkFault} 403 */

@@ -32,20 +32,20 @@ export function routesOf<T>(resource: Resource<T>): readonly NetworkRoute[] {
     {
       method: "GET",
       path,
-      answer: async (call) => ({ body: await listPage(call, plural, attributes(call), resource.list(call)) }),
+      handle: async (call) => ({ body: await listPage(call, plural, attributes(call), resource.list(call)) }),
     },
     {
       method: "GET",
       path: `${path}/:id`,
-      answer: (call) => ({ body: { [singular]: show(call, found(resource, call)) } }),
+      handle: (call) => ({ body: { [singular]: show(call, found(resource, call)) } }),
     },
-    { method: "POST", path, answer: (call) => create(resource, call) },
+    { method: "POST", path, handle: (call) => create(resource, call) },
     ...(update
       ? [
           {
             method: "PUT" as const,
             path: `${path}/:id`,
-            answer: (call: NetworkCall) => {
+            handle: (call: NetworkCall) => {
               const record = found(resource, call, update.rule);
               const input = new Input(call.body()[singular]);
               return { body: { [singular]: show(call, update.change(call, record, input)) } };
@@ -56,7 +56,7 @@ export function routesOf<T>(resource: Resource<T>): readonly NetworkRoute[] {
     {
       method: "DELETE",
       path: `${path}/:id`,
-      answer: (call) => {
+      handle: (call) => {
         resource.remove(call, found(resource, call, `delete_${singular}`));
         return { status: 204 };
       },

@@ -28,12 +28,12 @@ export function tagRoutes<T>(kind: Tagged<T>): readonly NetworkRoute[] {
     {
       method: "GET",
       path,
-      answer: (call) => ({ body: { tags: [...call.store.networkTags.of(tagged(kind, call).id)] } }),
+      handle: (call) => ({ body: { tags: [...call.store.networkTags.of(tagged(kind, call).id)] } }),
     },
     {
       method: "PUT",
       path,
-      answer: (call) => {
+      handle: (call) => {
         const body = call.body();
         if (!isObject(body) || body.tags === undefined) {
           throw invalidTags("Invalid tags body");
@@ -46,7 +46,7 @@ export function tagRoutes<T>(kind: Tagged<T>): readonly NetworkRoute[] {
     {
       method: "DELETE",
       path,
-      answer: (call) => {
+      handle: (call) => {
         change(call, (id) => call.store.networkTags.replace(id, []));
         return { status: 204 };
       },
@@ -54,7 +54,7 @@ export function tagRoutes<T>(kind: Tagged<T>): readonly NetworkRoute[] {
     {
       method: "GET",
       path: `${path}/:tag`,
-      answer: (call) => {
+      handle: (call) => {
         requireTag(call, tagged(kind, call).id);
         return { status: 204 };
       },
@@ -62,7 +62,7 @@ export function tagRoutes<T>(kind: Tagged<T>): readonly NetworkRoute[] {
     {
       method: "PUT",
       path: `${path}/:tag`,
-      answer: (call) => {
+      handle: (call) => {
         const [tag = ""] = checkTags([call.param("tag")], invalidTags);
         change(call, (id) => call.store.networkTags.add(id, tag));
         return { status: 201 };
@@ -71,7 +71,7 @@ export function tagRoutes<T>(kind: Tagged<T>): readonly NetworkRoute[] {
     {
       method: "DELETE",
       path: `${path}/:tag`,
-      answer: (call) => {
+      handle: (call) => {
         change(call, (id) => {
           requireTag(call, id);
           call.store.networkTags.remove(id, call.param("tag"));

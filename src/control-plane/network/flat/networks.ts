@@ -6,7 +6,7 @@ import { enforce, may } from "../api/policy.js";
 import { type Resource, routesOf } from "../api/resource-routes.js";
 import { tagRoutes } from "../api/tags.js";
 import { FLAT_NETWORK, NETWORK_ZONE } from "./flat-network.js";
-import { refuseChange } from "./reject-change.js";
+import { rejectChange } from "./reject-change.js";
 
 type Flat = typeof FLAT_NETWORK;
 
@@ -75,9 +75,9 @@ const NETWORKS: Resource<Flat> = {
   owner: () => NOBODY,
   list: () => [FLAT_NETWORK],
   find: (_call, id) => (id === FLAT_NETWORK.id ? FLAT_NETWORK : undefined),
-  create: (call) => refuseNew(call, "create_network", "no other is created"),
-  update: { rule: "update_network", change: () => refuseChange("it is not changed") },
-  remove: () => refuseChange("it is not deleted"),
+  create: (call) => rejectCreate(call, "create_network", "no other is created"),
+  update: { rule: "update_network", change: () => rejectChange("it is not changed") },
+  remove: () => rejectChange("it is not deleted"),
 };
 
 const SUBNETS: Resource<Flat> = {
@@ -88,15 +88,15 @@ const SUBNETS: Resource<Flat> = {
   owner: () => NOBODY,
   list: () => [FLAT_NETWORK],
   find: (_call, id) => (id === FLAT_NETWORK.subnetId ? FLAT_NETWORK : undefined),
-  create: (call) => refuseNew(call, "create_subnet", "it has one subnet, and no other is created"),
-  update: { rule: "update_subnet", change: () => refuseChange("its subnet is not changed") },
-  remove: () => refuseChange("its subnet is not deleted"),
+  create: (call) => rejectCreate(call, "create_subnet", "it has one subnet, and no other is created"),
+  update: { rule: "update_subnet", change: () => rejectChange("its subnet is not changed") },
+  remove: () => rejectChange("its subnet is not deleted"),
 };
 
 /** Only to those who could create one elsewhere: others hear that they may not. */
-function refuseNew({ caller }: NetworkCall, rule: "create_network" | "create_subnet", what: string): never {
+function rejectCreate({ caller }: NetworkCall, rule: "create_network" | "create_subnet", what: string): never {
   enforce(caller, rule, caller.projectId ?? undefined);
-  return refuseChange(what);
+  return rejectChange(what);
 }
 
 export const NETWORK_ROUTES = [

@@ -45,12 +45,12 @@ export const EXTENSION_ROUTES: readonly NetworkRoute[] = [
   {
     method: "GET",
     path: "/v2.0/extensions",
-    answer: () => ({ body: { extensions: Object.keys(EXTENSIONS).map(extension) } }),
+    handle: () => ({ body: { extensions: Object.keys(EXTENSIONS).map(extension) } }),
   },
   {
     method: "GET",
     path: "/v2.0/extensions/:alias",
-    answer: (call) => {
+    handle: (call) => {
       const alias = call.param("alias");
       if (!Object.hasOwn(EXTENSIONS, alias)) {
         throw new NetworkFault(404, "HTTPNotFound", `Extension with alias ${alias} does not exist`);

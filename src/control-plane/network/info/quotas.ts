@@ -1,5 +1,5 @@
 import type { Store } from "../../store/store.js";
-import type { NetworkAnswer, NetworkCall, NetworkRoute } from "../api/call.js";
+import type { NetworkCall, NetworkResponse, NetworkRoute } from "../api/call.js";
 import { badRequest, invalidInput, NetworkFault } from "../api/fault.js";
 import { Input } from "../api/input.js";
 import { enforce } from "../api/policy.js";
@@ -25,7 +25,7 @@ const NAMES = Object.keys(DEFAULTS) as readonly QuotaName[];
 const MAX_LIMIT = 0x7fffffff;
 
 /** @throws {NetworkFault} 409 */
-export function refuseOverQuota(store: Store, resource: QuotaName, projectId: string): void {
+export function assertWithinQuota(store: Store, resource: QuotaName, projectId: string): void {
   const limit = limitsOf(store, projectId)[resource];
   if (limit >= 0 && usedBy(store, projectId, resource) + reservedBy(store, projectId, resource) >= limit) {
     throw new NetworkFault(409, "OverQuota", `Quota exceeded for resources: ['${resource}'].`);
@@ -47,7 +47,7 @@ export const QUOTA_ROUTES: readonly NetworkRoute[] = [
   {
     method: "GET",
     path: "/v2.0/quotas",
-    answer: ({ caller, store }) => {
+    handle: ({ caller, store }) => {
       enforce(caller, "get_quota");
       const quotas = store.networkQuotas
         .projects()
@@ -58,22 +58,22 @@ export const QUOTA_ROUTES: readonly NetworkRoute[] = [
   {
     method: "GET",
     path: "/v2.0/quotas/:project",
-    answer: (call) => ({ body: { quota: limitsOf(call.store, readableProject(call)) } }),
+    handle: (call) => ({ body: { quota: limitsOf(call.store, readableProject(call)) } }),
   },
   {
     method: "GET",
     path: "/v2.0/quotas/:project/default",
-    answer: (call) => {
+    handle: (call) => {
       readableProject(call);
       return { body: { quota: DEFAULTS } };
     },
   },
-  { method: "GET", path: "/v2.0/quotas/:project/details", answer: showUsage },
-  { method: "PUT", path: "/v2.0/quotas/:project", answer: updateQuota },
+  { method: "GET", path: "/v2.0/quotas/:project/details", handle: showUsage },
+  { method: "PUT", path: "/v2.0/quotas/:project", handle: updateQuota },
   {
     method: "DELETE",
     path: "/v2.0/quotas/:project",
-    answer: (call) => {
+    handle: (call) => {
       enforce(call.caller, "delete_quota");
       const { store } = call;
       const project = call.param("project");
@@ -114,7 +114,7 @@ function reservedBy({ ports }: Store, projectId: string, resource: QuotaName): n
   return resource === "port" ? ports.countReserved(projectId) : 0;
 }
 
-function showUsage(call: NetworkCall): NetworkAnswer {
+function showUsage(call: NetworkCall): NetworkResponse {
   const project = readableProject(call);
   const limits = limitsOf(call.store, project);
   const details = NAMES.map((name) => {
@@ -125,7 +125,7 @@ function showUsage(call: NetworkCall): NetworkAnswer {
 }
 
 /** All limits of a body, or none. @throws {NetworkFault} 400, 403 */
-function updateQuota(call: NetworkCall): NetworkAnswer {
+function updateQuota(call: NetworkCall): NetworkResponse {
   const { store, caller } = call;
   enforce(caller, "update_quota");
   const project = call.param("project");
@@ -157,12 +157,12 @@ function limitArgument(name: string, value: unknown): number {
   if (typeof limit !== "number" || !Number.isFinite(limit)) {
     throw invalidInput(name, `'${value}' is not an integer.`);
   }
-  const whole = Math.trunc(limit);
-  if (whole < -1) {
-    throw invalidInput(name, `'${whole}' is too small - must be at least '-1'.`);
+  const truncated = Math.trunc(limit);
+  if (truncated < -1) {
+    throw invalidInput(name, `'${truncated}' is too small - must be at least '-1'.`);
   }
-  if (whole > MAX_LIMIT) {
-    throw invalidInput(name, `'${whole}' is too large - must be no larger than '${MAX_LIMIT}'.`);
+  if (truncated > MAX_LIMIT) {
+    throw invalidInput(name, `'${truncated}' is too large - must be no larger than '${MAX_LIMIT}'.`);
   }
-  return whole;
+  return truncated;
 }

@@ -1,10 +1,10 @@
 import { FLAT_SUBNET, POOL } from "../../store/flat-subnet.js";
-import type { NetworkAnswer, NetworkCall, NetworkRoute } from "../api/call.js";
+import type { NetworkCall, NetworkResponse, NetworkRoute } from "../api/call.js";
 import { NetworkFault, notFound } from "../api/fault.js";
 import { type Attributes, listPage, view } from "../api/listing.js";
 import { enforce, may } from "../api/policy.js";
 import { FLAT_NETWORK, NETWORK_ZONE } from "../flat/flat-network.js";
-import { refuseChange } from "../flat/reject-change.js";
+import { rejectChange } from "../flat/reject-change.js";
 import { EXTENSION_ROUTES } from "./extensions.js";
 import { QUOTA_ROUTES } from "./quotas.js";
 
@@ -20,15 +20,15 @@ const ABSENT = [
 ] as const;
 
 const ABSENT_ROUTES: readonly NetworkRoute[] = ABSENT.flatMap(([name, words]) => [
-  { method: "GET", path: `/v2.0/${name}`, answer: () => ({ body: { [name.replaceAll("-", "_")]: [] } }) },
+  { method: "GET", path: `/v2.0/${name}`, handle: () => ({ body: { [name.replaceAll("-", "_")]: [] } }) },
   {
     method: "GET",
     path: `/v2.0/${name}/:id`,
-    answer: () => {
+    handle: () => {
       throw notFound();
     },
   },
-  { method: "POST", path: `/v2.0/${name}`, answer: () => refuseChange(words) },
+  { method: "POST", path: `/v2.0/${name}`, handle: () => rejectChange(words) },
 ]);
 
 const ZONES = [{ name: NETWORK_ZONE, resource: "network", state: "available" }];
@@ -65,14 +65,14 @@ export const INFO_ROUTES: readonly NetworkRoute[] = [
   {
     method: "GET",
     path: "/v2.0/agents",
-    answer: () => ({ body: { agents: [] } }),
+    handle: () => ({ body: { agents: [] } }),
   },
-  { method: "GET", path: "/v2.0/availability_zones", answer: () => ({ body: { availability_zones: ZONES } }) },
-  { method: "GET", path: "/v2.0/auto-allocated-topology/:project", answer: showTopology },
+  { method: "GET", path: "/v2.0/availability_zones", handle: () => ({ body: { availability_zones: ZONES } }) },
+  { method: "GET", path: "/v2.0/auto-allocated-topology/:project", handle: showTopology },
   {
     method: "DELETE",
     path: "/v2.0/auto-allocated-topology/:project",
-    answer: (call) => {
+    handle: (call) => {
       // The network of all projects stays.
       enforce(call.caller, "delete_auto_allocated_topology", topologyProject(call));
       return { status: 204 };
@@ -81,7 +81,7 @@ export const INFO_ROUTES: readonly NetworkRoute[] = [
   {
     method: "GET",
     path: AVAILABILITIES,
-    answer: async (call) => {
+    handle: async (call) => {
       const records = may(call.caller, "get_network_ip_availability") ? [FLAT_NETWORK] : [];
       return { body: await listPage(call, "network_ip_availabilities", AVAILABILITY, records) };
     },
@@ -89,7 +89,7 @@ export const INFO_ROUTES: readonly NetworkRoute[] = [
   {
     method: "GET",
     path: `${AVAILABILITIES}/:id`,
-    answer: (call) => {
+    handle: (call) => {
       if (call.param("id").toLowerCase() !== FLAT_NETWORK.id || !may(call.caller, "get_network_ip_availability")) {
         throw notFound();
       }
@@ -109,7 +109,7 @@ function topologyProject(call: NetworkCall): string {
 }
 
 /** @throws {NetworkFault} 400, 403, 404 */
-function showTopology(call: NetworkCall): NetworkAnswer {
+function showTopology(call: NetworkCall): NetworkResponse {
   const project = topologyProject(call);
   enforce(call.caller, "get_auto_allocated_topology", project);
   const fields = call.query.all("fields");

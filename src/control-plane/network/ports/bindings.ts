@@ -1,16 +1,16 @@
 import { hostsOf } from "../../conductor/instance-events.js";
 import type { Port } from "../../store/ports.js";
-import type { NetworkAnswer, NetworkCall, NetworkRoute } from "../api/call.js";
+import type { NetworkCall, NetworkResponse, NetworkRoute } from "../api/call.js";
 import { notFound } from "../api/fault.js";
 import { enforce } from "../api/policy.js";
 import { bindingAt } from "./port-view.js";
 
 /** Where a port is bound: where its server is, and, not active, where its server moves to. */
 export const BINDING_ROUTES: readonly NetworkRoute[] = [
-  { method: "GET", path: "/v2.0/ports/:id/bindings", answer: listBindings },
+  { method: "GET", path: "/v2.0/ports/:id/bindings", handle: listBindings },
 ];
 
-function listBindings(call: NetworkCall): NetworkAnswer {
+function listBindings(call: NetworkCall): NetworkResponse {
   enforce(call.caller, "get_port:binding");
   const port = call.store.ports.get(call.param("id").toLowerCase());
   if (!port) {

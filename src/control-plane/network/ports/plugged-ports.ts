@@ -1,6 +1,6 @@
 import type { NetworkPort } from "../../../conductor-client/methods/work.js";
 import type { AgentBus } from "../../conductor/agent-messages.js";
-import { hostsOf, tellOfInstance } from "../../conductor/instance-events.js";
+import { hostsOf, sendInstanceEvents } from "../../conductor/instance-events.js";
 import type { Store } from "../../store/store.js";
 import { FLAT_NETWORK } from "../flat/flat-network.js";
 
@@ -41,6 +41,6 @@ export function plugPorts(
   }
   if (news.length > 0) {
     const events = news.map(({ uuid }) => ({ name: "network-vif-plugged", tag: uuid, status: "completed" }));
-    tellOfInstance(deps, instance, events, requestId);
+    sendInstanceEvents(deps, instance, events, requestId);
   }
 }

@@ -9,7 +9,7 @@ import { enforce, may } from "../api/policy.js";
 import type { Resource } from "../api/resource-routes.js";
 import { readTags, tagRoutes } from "../api/tags.js";
 import { FLAT_NETWORK } from "../flat/flat-network.js";
-import { refuseOverQuota } from "../info/quotas.js";
+import { assertWithinQuota } from "../info/quotas.js";
 import { BINDING, bindingAt, PORT } from "./port-view.js";
 
 export const PORTS: Resource<Port> = {
@@ -45,12 +45,12 @@ function createPort(call: NetworkCall, input: Input): Port {
   const projectId = input.project(call);
   const network = input.require("network_id", input.uuid("network_id"));
   const groups = readGroups(call, input);
-  const facts = { projectId, ...DEFAULTS, ...readFacts(input), madeForDevice: false, tag: null };
+  const attributes = { projectId, ...DEFAULTS, ...readAttributes(input), madeForDevice: false, tag: null };
   keepDevice(input, { deviceId: "", deviceOwner: "" });
   const address = readAddress(input);
   const mac = readMac(input);
   const tags = readTags(input);
-  refuseOthers(input);
+  assertSupportedValues(input);
   enforce(caller, "create_port", projectId);
   if (mac !== undefined && !may(caller, "create_port:mac_address")) {
     throw new NetworkFault(
@@ -63,10 +63,10 @@ function createPort(call: NetworkCall, input: Input): Port {
     throw new NetworkFault(404, "NetworkNotFound", `Network ${network} could not be found.`);
   }
   return store.transaction(() => {
-    refuseOverQuota(store, "port", projectId);
-    refuseTakenMac(call, mac);
+    assertWithinQuota(store, "port", projectId);
+    assertMacNotInUse(call, mac);
     const securityGroups = groups ?? [store.securityGroups.ensureDefault(projectId).uuid];
-    const port = store.ports.create({ ...facts, securityGroups }, address, mac);
+    const port = store.ports.create({ ...attributes, securityGroups }, address, mac);
     store.networkTags.replace(port.uuid, tags);
     return port;
   });
@@ -74,14 +74,14 @@ function createPort(call: NetworkCall, input: Input): Port {
 
 function updatePort(call: NetworkCall, port: Port, input: Input): Port {
   const securityGroups = readGroups(call, input);
-  const facts = readFacts(input);
+  const attributes = readAttributes(input);
   keepDevice(input, port);
   const address = readAddress(input);
   const mac = readMac(input);
-  refuseTags(input);
-  refuseOthers(input);
+  assertNoTags(input);
+  assertSupportedValues(input);
   if (mac !== undefined && mac !== port.mac) {
-    refuseMacChange(call, port, mac);
+    assertMacChangeable(call, port, mac);
   }
   if (address !== undefined && address !== addressText(port.address)) {
     throw invalidInput(
@@ -90,7 +90,7 @@ function updatePort(call: NetworkCall, port: Port, input: Input): Port {
     );
   }
   return call.store.ports.update(port.uuid, {
-    ...facts,
+    ...attributes,
     ...(securityGroups === undefined ? {} : { securityGroups }),
     ...(mac === undefined ? {} : { mac }),
   });
@@ -115,7 +115,7 @@ function readMac(input: Input): string | undefined {
 }
 
 /** @throws {NetworkFault} 409 */
-function refuseTakenMac({ store }: NetworkCall, mac: string | undefined): void {
+function assertMacNotInUse({ store }: NetworkCall, mac: string | undefined): void {
   if (mac !== undefined && store.ports.withMac(mac)) {
     throw new NetworkFault(
       409,
@@ -126,7 +126,7 @@ function refuseTakenMac({ store }: NetworkCall, mac: string | undefined): void {
 }
 
 /** A guest that runs would keep the old address. @throws {NetworkFault} 403, 409 */
-function refuseMacChange(call: NetworkCall, port: Port, mac: string): void {
+function assertMacChangeable(call: NetworkCall, port: Port, mac: string): void {
   if (!may(call.caller, "update_port:mac_address")) {
     throw new NetworkFault(
       403,
@@ -142,11 +142,11 @@ function refuseMacChange(call: NetworkCall, port: Port, mac: string): void {
         `${bindingAt(port.host).vif_type}, old_mac ${port.mac}, new_mac ${mac}.`,
     );
   }
-  refuseTakenMac(call, mac);
+  assertMacNotInUse(call, mac);
 }
 
 /** Tags of a port that exists have routes of their own. @throws {NetworkFault} 400 */
-function refuseTags(input: Input): void {
+function assertNoTags(input: Input): void {
   if (input.any("tags") !== undefined) {
     throw badRequest("Cannot update read-only attribute tags");
   }
@@ -160,14 +160,14 @@ function keepDevice(input: Input, port: Pick<Port, "deviceId" | "deviceOwner">):
     ["device_id", port.deviceId],
     ["device_owner", port.deviceOwner],
   ] as const) {
-    const wanted = input.text(name) ?? found;
-    if (wanted !== found) {
-      throw invalidInput(name, `'${wanted}': Compute sets it; add the port to a server there, or remove it.`);
+    const requested = input.text(name) ?? found;
+    if (requested !== found) {
+      throw invalidInput(name, `'${requested}': Compute sets it; add the port to a server there, or remove it.`);
     }
   }
 }
 
-function readFacts(input: Input): Partial<Pick<Port, "name" | "description" | "adminStateUp">> {
+function readAttributes(input: Input): Partial<Pick<Port, "name" | "description" | "adminStateUp">> {
   const read = {
     name: input.text("name"),
     description: input.text("description"),
@@ -194,11 +194,11 @@ function readAddress(input: Input): string | undefined {
   if (value === undefined || value === null) {
     return undefined;
   }
-  const [wanted, second] = Array.isArray(value) ? value : [];
-  if (!isObject(wanted) || second !== undefined) {
+  const [fixedIp, second] = Array.isArray(value) ? value : [];
+  if (!isObject(fixedIp) || second !== undefined) {
     throw invalidInput("fixed_ips", `${pythonRepr(value)}: a port has exactly one address here.`);
   }
-  const { subnet_id: subnet = FLAT_NETWORK.subnetId, ip_address: address, ...others } = wanted;
+  const { subnet_id: subnet = FLAT_NETWORK.subnetId, ip_address: address, ...others } = fixedIp;
   const known = subnet === FLAT_NETWORK.subnetId && (address === undefined || typeof address === "string");
   if (!known || Object.keys(others).length > 0) {
     throw invalidInput("fixed_ips", `${pythonRepr(value)} names no address of the subnet ${FLAT_NETWORK.subnetId}.`);
@@ -207,7 +207,7 @@ function readAddress(input: Input): string | undefined {
 }
 
 /** What each client may send, as long as it asks for what every port has. @throws {NetworkFault} 400 */
-function refuseOthers(input: Input): void {
+function assertSupportedValues(input: Input): void {
   for (const [name, allowed] of [
     ["binding:vnic_type", ["normal"]],
     ["port_security_enabled", [true]],

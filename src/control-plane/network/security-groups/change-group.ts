@@ -1,18 +1,18 @@
 import { DEFAULT_GROUP, type SecurityGroup } from "../../store/security-groups.js";
 import type { Store } from "../../store/store.js";
 import { NetworkFault } from "../api/fault.js";
-import { refuseOverQuota } from "../info/quotas.js";
+import { assertWithinQuota } from "../info/quotas.js";
 
 /** @throws {NetworkFault} 409 {@link SecurityGroupDefaultExists} */
 export function newGroup(
   store: Store,
-  facts: Pick<SecurityGroup, "projectId" | "name" | "description"> & { readonly stateful?: boolean },
+  attributes: Pick<SecurityGroup, "projectId" | "name" | "description"> & { readonly stateful?: boolean },
 ): SecurityGroup {
   const { securityGroups } = store;
   return store.transaction(() => {
-    securityGroups.ensureDefault(facts.projectId);
-    refuseOverQuota(store, "security_group", facts.projectId);
-    return securityGroups.create(facts);
+    securityGroups.ensureDefault(attributes.projectId);
+    assertWithinQuota(store, "security_group", attributes.projectId);
+    return securityGroups.create(attributes);
   });
 }
 

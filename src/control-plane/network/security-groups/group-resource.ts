@@ -48,8 +48,8 @@ export const SECURITY_GROUP_TAGS = tagRoutes<SecurityGroup>({
 
 /** A list of groups has the default one of the caller's project; as in Neutron, administrators' lists make no other's. */
 export function ensureOwnDefault({ store, caller, query }: Pick<NetworkCall, "store" | "caller" | "query">): void {
-  const asked = query.get("project_id") ?? query.get("tenant_id");
-  if (caller.projectId !== null && (asked === undefined || asked === caller.projectId)) {
+  const requestedProject = query.get("project_id") ?? query.get("tenant_id");
+  if (caller.projectId !== null && (requestedProject === undefined || requestedProject === caller.projectId)) {
     store.securityGroups.ensureDefault(caller.projectId);
   }
 }
@@ -57,7 +57,7 @@ export function ensureOwnDefault({ store, caller, query }: Pick<NetworkCall, "st
 function createGroup(call: NetworkCall, input: Input): SecurityGroup {
   const { store, caller } = call;
   const projectId = input.project(call);
-  const facts = {
+  const attributes = {
     projectId,
     name: input.text("name") ?? "",
     description: input.text("description") ?? "",
@@ -65,7 +65,7 @@ function createGroup(call: NetworkCall, input: Input): SecurityGroup {
   };
   input.end();
   enforce(caller, "create_security_group", projectId);
-  return newGroup(store, facts);
+  return newGroup(store, attributes);
 }
 
 function updateGroup({ store }: NetworkCall, group: SecurityGroup, input: Input): SecurityGroup {

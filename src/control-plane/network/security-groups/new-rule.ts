@@ -4,12 +4,12 @@ import type { NewRule, SecurityGroupRule } from "../../store/security-groups.js"
 import type { Store } from "../../store/store.js";
 import { invalidInput, NetworkFault } from "../api/fault.js";
 import { may } from "../api/policy.js";
-import { refuseOverQuota } from "../info/quotas.js";
+import { assertWithinQuota } from "../info/quotas.js";
 import { remotePrefixOf } from "./remote-prefix.js";
 import { checkPorts, protocolOf } from "./rule-protocol.js";
 
 /** A rule as it is asked for; nothing of it has been judged. */
-export interface WantedRule {
+export interface RequestedRule {
   readonly projectId: string;
   readonly groupUuid: string;
   readonly direction: string;
@@ -22,18 +22,18 @@ export interface WantedRule {
   readonly description: string;
 }
 
-interface Asker {
+interface RuleContext {
   readonly store: Store;
   readonly caller: Credentials;
 }
 
 /** @throws {NetworkFault} 400, 404, 409 */
-export function addRule(asker: Asker, wanted: WantedRule): SecurityGroupRule {
-  const { store } = asker;
-  const rule = checkedRule(wanted);
-  const group = requireGroup(asker, rule.groupUuid);
+export function addRule(context: RuleContext, requested: RequestedRule): SecurityGroupRule {
+  const { store } = context;
+  const rule = checkedRule(requested);
+  const group = requireGroup(context, rule.groupUuid);
   if (rule.remoteGroup !== null) {
-    requireGroup(asker, rule.remoteGroup);
+    requireGroup(context, rule.remoteGroup);
   }
   return store.transaction(() => {
     const same = store.securityGroups.rulesOf(group.uuid).find((one) => SAME.every((key) => one[key] === rule[key]));
@@ -41,7 +41,7 @@ export function addRule(asker: Asker, wanted: WantedRule): SecurityGroupRule {
       const text = `Security group rule already exists. Rule id is ${same.uuid}.`;
       throw new NetworkFault(409, "SecurityGroupRuleExists", text);
     }
-    refuseOverQuota(store, "security_group_rule", rule.projectId);
+    assertWithinQuota(store, "security_group_rule", rule.projectId);
     store.securityGroups.update(group, {});
     return store.securityGroups.addRule(rule);
   });
@@ -52,7 +52,7 @@ const SAME = [
   ...(["direction", "ethertype", "protocol", "portMin", "portMax", "remotePrefix", "remoteGroup"] as const),
 ];
 
-function requireGroup({ store, caller }: Asker, uuid: string) {
+function requireGroup({ store, caller }: RuleContext, uuid: string) {
   const group = store.securityGroups.get(uuid);
   if (!group || !may(caller, "get_security_group", group.projectId)) {
     throw new NetworkFault(404, "SecurityGroupNotFound", `Security group ${uuid} does not exist`);
@@ -60,20 +60,20 @@ function requireGroup({ store, caller }: Asker, uuid: string) {
   return group;
 }
 
-function checkedRule(wanted: WantedRule): NewRule {
-  const { groupUuid, projectId, remoteGroup, description } = wanted;
-  const direction = wanted.direction.toLowerCase();
+function checkedRule(requested: RequestedRule): NewRule {
+  const { groupUuid, projectId, remoteGroup, description } = requested;
+  const direction = requested.direction.toLowerCase();
   if (direction !== "ingress" && direction !== "egress") {
-    throw invalidInput("direction", `'${wanted.direction}' is not in ['ingress', 'egress'].`);
+    throw invalidInput("direction", `'${requested.direction}' is not in ['ingress', 'egress'].`);
   }
-  const ethertype = ethertypeOf(wanted.ethertype);
-  const protocol = protocolOf(wanted.protocol, ethertype);
+  const ethertype = ethertypeOf(requested.ethertype);
+  const protocol = protocolOf(requested.protocol, ethertype);
   const ports = {
-    portMin: portOf("port_range_min", wanted.portMin),
-    portMax: portOf("port_range_max", wanted.portMax),
+    portMin: portOf("port_range_min", requested.portMin),
+    portMax: portOf("port_range_max", requested.portMax),
   };
   checkPorts(protocol, ports.portMin, ports.portMax);
-  const remotePrefix = remotePrefixOf(wanted.remotePrefix, ethertype);
+  const remotePrefix = remotePrefixOf(requested.remotePrefix, ethertype);
   if (remotePrefix !== null && remoteGroup !== null) {
     const text = "Only remote_ip_prefix or remote_group_id may be provided.";
     throw new NetworkFault(400, "SecurityGroupMultipleRemoteEntites", text);

@@ -69,7 +69,7 @@ export function checkPorts(protocol: string | null, min: number | null, max: num
   }
   const number = protocol === null ? undefined : numberOf(protocol);
   if (number === undefined) {
-    refuse("SecurityGroupProtocolRequiredWithPorts", "Must also specify protocol if port range is given.");
+    reject("SecurityGroupProtocolRequiredWithPorts", "Must also specify protocol if port range is given.");
   }
   if (ICMP.includes(number)) {
     checkIcmp(min, max);
@@ -77,13 +77,13 @@ export function checkPorts(protocol: string | null, min: number | null, max: num
   }
   if (!WITH_PORTS.some((name) => PROTOCOLS[name] === number)) {
     const text = `Invalid protocol ${protocol} for port range, only supported for ${WITH_PORTS.map((name) => name.toUpperCase()).join(", ")}.`;
-    refuse("SecurityGroupInvalidProtocolForPort", text);
+    reject("SecurityGroupInvalidProtocolForPort", text);
   }
   if (min === 0 || max === 0) {
-    refuse("SecurityGroupInvalidPortValue", "Invalid value for port 0");
+    reject("SecurityGroupInvalidPortValue", "Invalid value for port 0");
   }
   if (min === null || max === null || min > max) {
-    refuse("SecurityGroupInvalidPortRange", "For TCP/UDP protocols, port_range_min must be <= port_range_max");
+    reject("SecurityGroupInvalidPortRange", "For TCP/UDP protocols, port_range_min must be <= port_range_max");
   }
 }
 
@@ -94,15 +94,15 @@ function checkIcmp(type: number | null, code: number | null): void {
   ] as const) {
     if (value !== null && value > 255) {
       const text = `Invalid value for ICMP ${attribute} (${field}) ${value}. It must be 0 to 255.`;
-      refuse("SecurityGroupInvalidIcmpValue", text);
+      reject("SecurityGroupInvalidIcmpValue", text);
     }
   }
   if (type === null && code !== null) {
     const text = `ICMP code (port-range-max) ${code} is provided but ICMP type (port-range-min) is missing.`;
-    refuse("SecurityGroupMissingIcmpType", text);
+    reject("SecurityGroupMissingIcmpType", text);
   }
 }
 
-function refuse(type: string, message: string): never {
+function reject(type: string, message: string): never {
   throw new NetworkFault(400, type, message);
 }

@@ -32,7 +32,7 @@ export const SECURITY_GROUP_RULES: Resource<SecurityGroupRule> = {
 
 function createRule(call: NetworkCall, input: Input): SecurityGroupRule {
   const projectId = input.project(call);
-  const wanted = {
+  const requestedRule = {
     projectId,
     groupUuid: input.require("security_group_id", groupId(input, "security_group_id")),
     direction: input.require("direction", input.text("direction")),
@@ -47,7 +47,7 @@ function createRule(call: NetworkCall, input: Input): SecurityGroupRule {
   input.uuid("remote_address_group_id");
   input.end();
   enforce(call.caller, "create_security_group_rule", projectId);
-  return addRule(call, wanted);
+  return addRule(call, requestedRule);
 }
 
 /** Null counts as absent. Neutron looks for a group by whatever text it is given: what is not a UUID is not found. */

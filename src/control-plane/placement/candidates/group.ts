@@ -75,8 +75,8 @@ export function isForbidden({ aggregates }: Provider, group: Group): boolean {
 }
 
 // Plain loops: these run for every provider of a search.
-function hasOneOfEach<T>(set: ReadonlySet<T>, wanted: readonly (readonly T[])[]): boolean {
-  for (const any of wanted) {
+function hasOneOfEach<T>(set: ReadonlySet<T>, required: readonly (readonly T[])[]): boolean {
+  for (const any of required) {
     if (!hasAny(set, any)) {
       return false;
     }

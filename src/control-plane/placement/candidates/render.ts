@@ -86,14 +86,14 @@ class RequestRenderer {
 }
 
 /** All providers of the trees that candidates take from; before 1.29, in a world with trees, just those taken from. */
-export function summarizedProviders(candidates: readonly Candidate[], wholeTrees: boolean): readonly Provider[] {
+export function summarizedProviders(candidates: readonly Candidate[], includeFullTrees: boolean): readonly Provider[] {
   const taken = new Set<Provider>();
   for (const { parts } of candidates) {
     for (const { provider } of parts) {
-      taken.add(wholeTrees ? provider.root : provider);
+      taken.add(includeFullTrees ? provider.root : provider);
     }
   }
-  if (!wholeTrees) {
+  if (!includeFullTrees) {
     return [...taken];
   }
   const found: Provider[] = [];
@@ -109,17 +109,18 @@ export function summarizedProviders(candidates: readonly Candidate[], wholeTrees
 
 /** A provider's member of `provider_summaries`, with a comma before it. */
 function summary(provider: Provider, minor: number, requested: ReadonlySet<string>): string {
-  const make = (shown: (className: string) => boolean) => `,"${provider.uuid}":${summaryJson(provider, minor, shown)}`;
+  const make = (isIncluded: (className: string) => boolean) =>
+    `,"${provider.uuid}":${summaryJson(provider, minor, isIncluded)}`;
   if (minor < 27) {
     return make((name) => requested.has(name));
   }
   return fragment(provider, minor < 29 ? "summary 1.27" : "summary", () => make(() => true));
 }
 
-function summaryJson(provider: Provider, minor: number, shown: (className: string) => boolean): string {
+function summaryJson(provider: Provider, minor: number, isIncluded: (className: string) => boolean): string {
   const resources: string[] = [];
   for (const { resourceClass, amounts, used } of provider.inventories.values()) {
-    if (!shown(resourceClass.name)) {
+    if (!isIncluded(resourceClass.name)) {
       continue;
     }
     resources.push(`"${resourceClass.name}":{"capacity":${Math.trunc(capacityOf(amounts))},"used":${used}}`);

@@ -1,4 +1,4 @@
-import { MOST_GROUPS } from "../../http/listener-limits.js";
+import { MAX_REQUEST_GROUPS } from "../../http/listener-limits.js";
 import { compareText, repr } from "../../python/repr.js";
 import {
   type AggregateFilter,
@@ -114,8 +114,8 @@ function parseGroups(call: Call): RequestGroup[] {
     }
     const suffix = match[2] ?? "";
     const group = groups.get(suffix) ?? { suffix, ...NOTHING };
-    if (!groups.has(suffix) && groups.size === MOST_GROUPS) {
-      throw badRequest(`A request has at most ${MOST_GROUPS} groups.`, ErrorCode.badQueryValue);
+    if (!groups.has(suffix) && groups.size === MAX_REQUEST_GROUPS) {
+      throw badRequest(`A request has at most ${MAX_REQUEST_GROUPS} groups.`, ErrorCode.badQueryValue);
     }
     groups.set(suffix, { ...group, ...parsePart(call, match[1] ?? "", suffix, value) });
   }

@@ -96,19 +96,19 @@ function* search(
   }
 
   const [only] = found;
-  const combined = found.length === 1 && only !== undefined ? alone(only) : together(found, request, options);
-  const seen = around.sharing.size > 0 ? new Set<string>() : null;
+  const combined = found.length === 1 && only !== undefined ? alone(only) : combineGroups(found, request, options);
+  const yieldedKeys = around.sharing.size > 0 ? new Set<string>() : null;
   let count = 0;
   for (const candidate of combined) {
     if (!options.nestedAware && state.nested > 0 && !oneOfEachTree(candidate)) {
       continue;
     }
-    if (seen !== null) {
+    if (yieldedKeys !== null) {
       const key = candidateKey(candidate);
-      if (seen.has(key)) {
+      if (yieldedKeys.has(key)) {
         continue;
       }
-      seen.add(key);
+      yieldedKeys.add(key);
     }
     yield candidate;
     count += 1;
@@ -124,15 +124,15 @@ function* search(
  * Upstream leaves the tree to the order of a hash table; here it is the one whose root is the oldest.
  */
 function oncePerContent(requests: Iterable<GroupRequest>): GroupRequest[] {
-  const kept = new Map<string, GroupRequest>();
+  const byContent = new Map<string, GroupRequest>();
   for (const request of requests) {
     const key = candidateKey({ parts: request.parts, served: [request] });
-    const known = kept.get(key);
+    const known = byContent.get(key);
     if (known === undefined || request.anchor.id < known.anchor.id) {
-      kept.set(key, request);
+      byContent.set(key, request);
     }
   }
-  return [...kept.values()];
+  return [...byContent.values()];
 }
 
 /** Null when the request asks nothing of the root; `none`: nothing that it asks for is there. */
@@ -154,8 +154,8 @@ function rootsWithTraits(state: State, { root }: CandidatesRequest): Anchors | "
   return "none";
 }
 
-function hasAll(traits: ReadonlySet<Trait>, wanted: readonly Trait[]): boolean {
-  for (const trait of wanted) {
+function hasAll(traits: ReadonlySet<Trait>, required: readonly Trait[]): boolean {
+  for (const trait of required) {
     if (!traits.has(trait)) {
       return false;
     }
@@ -170,7 +170,7 @@ function* alone(requests: Iterable<GroupRequest>): Generator<Candidate> {
 }
 
 /** The combinations of one request of each group that have the same anchor. */
-function* together(
+function* combineGroups(
   found: readonly Iterable<GroupRequest>[],
   request: CandidatesRequest,
   options: SearchOptions,

@@ -1,4 +1,4 @@
-import { type Answer, type Call, provider, readJson } from "../http/call.js";
+import { type Call, type HandlerResponse, provider, readJson } from "../http/call.js";
 import { conflict, ErrorCode } from "../http/http-error.js";
 import type { Provider } from "../model/records.js";
 import { PUT_AGGREGATES_1_1, PUT_AGGREGATES_1_19 } from "../schemas/membership.js";
@@ -7,28 +7,28 @@ import { setAggregates } from "../store/membership-changes.js";
 /** From here on changes are guarded by the provider's generation. */
 const GENERATION_SINCE = 19;
 
-function answer(call: Call, owner: Provider, uuids: readonly string[]): Answer {
+function aggregatesResponse(call: Call, owner: Provider, uuids: readonly string[]): HandlerResponse {
   const generation = call.minor >= GENERATION_SINCE ? `,"resource_provider_generation":${owner.generation}` : "";
   return { body: `{"aggregates":${JSON.stringify(uuids)}${generation}}`, modified: call.unit.now };
 }
 
-export function getAggregates(call: Call): Answer {
+export function getAggregates(call: Call): HandlerResponse {
   call.can("placement:resource_providers:aggregates:list");
   const owner = provider(call, call.params[0] ?? "");
-  return answer(
+  return aggregatesResponse(
     call,
     owner,
     [...owner.aggregates].map(({ uuid }) => uuid),
   );
 }
 
-export function putAggregates(call: Call): Answer {
+export function putAggregates(call: Call): HandlerResponse {
   call.can("placement:resource_providers:aggregates:update");
   const owner = provider(call, call.params[0] ?? "");
   if (call.minor < GENERATION_SINCE) {
     const uuids = readJson(call, PUT_AGGREGATES_1_1) as string[];
     setAggregates(call, owner, uuids, false);
-    return answer(call, owner, uuids);
+    return aggregatesResponse(call, owner, uuids);
   }
   const body = readJson(call, PUT_AGGREGATES_1_19) as {
     readonly aggregates: readonly string[];
@@ -41,5 +41,5 @@ export function putAggregates(call: Call): Answer {
     );
   }
   setAggregates(call, owner, body.aggregates, true);
-  return answer(call, owner, body.aggregates);
+  return aggregatesResponse(call, owner, body.aggregates);
 }

@@ -1,4 +1,4 @@
-import { type Answer, type Call, jsonObject, latest, NO_CONTENT, readJson } from "../http/call.js";
+import { type Call, type HandlerResponse, jsonObject, latest, NO_CONTENT, readJson } from "../http/call.js";
 import { badRequest, notFound } from "../http/http-error.js";
 import { isUuidLike, normalizeUuid } from "../json/uuid.js";
 import type { Allocation, Consumer, Provider } from "../model/records.js";
@@ -10,10 +10,10 @@ import {
   type ConsumerBody,
   type EnsuredConsumer,
   ensureConsumer,
-  wantedAllocations,
+  requestedAllocations,
 } from "./consumers.js";
 
-export function listConsumerAllocations(call: Call): Answer {
+export function listConsumerAllocations(call: Call): HandlerResponse {
   call.can("placement:allocations:list");
   const consumer = call.state.consumers.get(call.params[0] ?? "");
   const allocations = consumer?.allocations ?? [];
@@ -44,7 +44,7 @@ function ownerJson(minor: number, consumer: Consumer): string {
   return json;
 }
 
-export function listProviderAllocations(call: Call): Answer {
+export function listProviderAllocations(call: Call): HandlerResponse {
   call.can("placement:resource_providers:allocations:list");
   const [uuid = ""] = call.params;
   const owner = call.state.providers.get(uuid);
@@ -72,13 +72,13 @@ function append<K, V>(groups: Map<K, V[]>, key: K, value: V): void {
   }
 }
 
-export function putAllocations(call: Call): Answer {
+export function putAllocations(call: Call): HandlerResponse {
   call.can("placement:allocations:update");
-  const [given = ""] = call.params;
-  if (!isUuidLike(given)) {
-    throw badRequest(`Malformed consumer_uuid: ${given}`);
+  const [consumerUuid = ""] = call.params;
+  if (!isUuidLike(consumerUuid)) {
+    throw badRequest(`Malformed consumer_uuid: ${consumerUuid}`);
   }
-  const uuid = normalizeUuid(given);
+  const uuid = normalizeUuid(consumerUuid);
   const data = readJson(call, putAllocationsSchema(call.minor));
   const body = call.minor < 12 ? fromList(data as ListBody) : (data as ConsumerBody);
   const ensured = ensureConsumer(call, uuid, body);
@@ -86,7 +86,7 @@ export function putAllocations(call: Call): Answer {
   return NO_CONTENT;
 }
 
-export function postAllocations(call: Call): Answer {
+export function postAllocations(call: Call): HandlerResponse {
   call.can("placement:allocations:manage");
   const data = readJson(call, postAllocationsSchema(call.minor)) as Readonly<Record<string, ConsumerBody>>;
   write(call, ensureAll(call, data), "");
@@ -102,14 +102,14 @@ export function ensureAll(
 }
 
 function write(call: Call, consumers: readonly (readonly [EnsuredConsumer, ConsumerBody])[], subject: string): void {
-  const wanted = keepingConsumers(call, () =>
-    consumers.flatMap(([{ consumer }, body]) => wantedAllocations(call, consumer, body)),
+  const requested = keepingConsumers(call, () =>
+    consumers.flatMap(([{ consumer }, body]) => requestedAllocations(call, consumer, body)),
   );
   try {
     for (const [{ consumer, owner }] of consumers) {
       updateConsumer(call, consumer, owner);
     }
-    replaceAllocations(call, wanted);
+    replaceAllocations(call, requested);
   } catch (error) {
     throw allocationProblem(error, subject);
   }
@@ -141,7 +141,7 @@ function fromList(body: ListBody): ConsumerBody {
   return { ...body, allocations: Object.fromEntries(entries) };
 }
 
-export function removeAllocations(call: Call): Answer {
+export function removeAllocations(call: Call): HandlerResponse {
   call.can("placement:allocations:delete");
   const [uuid = ""] = call.params;
   const consumer = call.state.consumers.get(uuid);

@@ -2,7 +2,7 @@ import { candidateRecords, rootRecords } from "../candidates/records.js";
 import { candidatesJson } from "../candidates/render.js";
 import { parseCandidatesRequest } from "../candidates/request.js";
 import { searchCandidates, searchRoots } from "../candidates/search.js";
-import { type Answer, type Call, checkQuery } from "../http/call.js";
+import { type Call, checkQuery, type HandlerResponse } from "../http/call.js";
 import { badRequest } from "../http/http-error.js";
 import { ResourceClassNotFound, TraitNotFound } from "../model/errors.js";
 import { candidatesSchema } from "../schemas/candidates.js";
@@ -10,7 +10,7 @@ import { candidatesSchema } from "../schemas/candidates.js";
 /** Records have no older forms: from here on, summaries are of whole trees, with everything that a scheduler reads. */
 const RECORDS_SINCE = 29;
 
-export function listCandidates(call: Call): Answer {
+export function listCandidates(call: Call): HandlerResponse {
   call.can("placement:allocation_candidates:list");
   checkQuery(call, candidatesSchema(call.minor));
   const request = parseCandidatesRequest(call);

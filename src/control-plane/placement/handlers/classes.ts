@@ -1,5 +1,5 @@
 import { dictOf } from "../../python/value.js";
-import { type Answer, type Call, latest, NO_CONTENT, readJson } from "../http/call.js";
+import { type Call, type HandlerResponse, latest, NO_CONTENT, readJson } from "../http/call.js";
 import { badRequest, conflict } from "../http/http-error.js";
 import { explain } from "../json/explain.js";
 import { isUuidLike } from "../json/uuid.js";
@@ -18,20 +18,20 @@ function classJson(call: Call, { name }: ResourceClass): string {
   return JSON.stringify({ name, links: [{ rel: "self", href: `${call.prefix}/resource_classes/${name}` }] });
 }
 
-export function listClasses(call: Call): Answer {
+export function listClasses(call: Call): HandlerResponse {
   call.can("placement:resource_classes:list");
   const classes = [...call.state.classes.values()];
   const body = classes.map((each) => classJson(call, each)).join(",");
   return { body: `{"resource_classes":[${body}]}`, modified: latest(classes, call.unit.now) };
 }
 
-export function showClass(call: Call): Answer {
+export function showClass(call: Call): HandlerResponse {
   call.can("placement:resource_classes:show");
   const found = call.state.resourceClass(call.params[0] ?? "");
   return { body: classJson(call, found), modified: latest([found], call.unit.now) };
 }
 
-export function postClass(call: Call): Answer {
+export function postClass(call: Call): HandlerResponse {
   call.can("placement:resource_classes:create");
   const { name } = readJson(call, RESOURCE_CLASS) as { readonly name: string };
   try {
@@ -45,12 +45,12 @@ export function postClass(call: Call): Answer {
   return { status: 201, location: `/resource_classes/${name}` };
 }
 
-export function putClass(call: Call): Answer {
+export function putClass(call: Call): HandlerResponse {
   return call.minor < 7 ? rename(call) : ensure(call);
 }
 
 /** Until microversion 1.6: gives the class another name. */
-function rename(call: Call): Answer {
+function rename(call: Call): HandlerResponse {
   call.can("placement:resource_classes:update");
   const { name } = readJson(call, RESOURCE_CLASS) as { readonly name: string };
   const [former = ""] = call.params;
@@ -70,7 +70,7 @@ function rename(call: Call): Answer {
 }
 
 /** From microversion 1.7 on: makes sure that the class is there. */
-function ensure(call: Call): Answer {
+function ensure(call: Call): HandlerResponse {
   call.can("placement:resource_classes:update");
   const [name = ""] = call.params;
   const problem = explain(RESOURCE_CLASS, dictOf([["name", name]]), isUuidLike);
@@ -84,7 +84,7 @@ function ensure(call: Call): Answer {
   return { status: known ? 204 : 201, location: `/resource_classes/${name}` };
 }
 
-export function removeClass(call: Call): Answer {
+export function removeClass(call: Call): HandlerResponse {
   call.can("placement:resource_classes:delete");
   const found = call.state.resourceClass(call.params[0] ?? "");
   try {

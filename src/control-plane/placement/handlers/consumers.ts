@@ -2,7 +2,7 @@ import type { Call } from "../http/call.js";
 import { badRequest, conflict, ErrorCode, type HttpError } from "../http/http-error.js";
 import { InvalidInventory, NotFound } from "../model/errors.js";
 import type { Consumer } from "../model/records.js";
-import type { WantedAllocation } from "../store/allocation-changes.js";
+import type { RequestedAllocation } from "../store/allocation-changes.js";
 import {
   createConsumer,
   ensureConsumerType,
@@ -61,8 +61,8 @@ function checkGeneration(known: Consumer | undefined, generation: number | null)
  * What a body wants for a consumer. An empty one takes everything away.
  * @throws {HttpError} 400 when a provider does not exist.
  */
-export function wantedAllocations(call: Call, consumer: Consumer, body: ConsumerBody): WantedAllocation[] {
-  const wanted: WantedAllocation[] = [];
+export function requestedAllocations(call: Call, consumer: Consumer, body: ConsumerBody): RequestedAllocation[] {
+  const requested: RequestedAllocation[] = [];
   const uuids = Object.keys(body.allocations);
   if (uuids.length === 0) {
     return consumer.allocations.map(({ inventory }) => ({
@@ -79,10 +79,10 @@ export function wantedAllocations(call: Call, consumer: Consumer, body: Consumer
     }
     const resources = body.allocations[uuid]?.resources ?? {};
     for (const className in resources) {
-      wanted.push({ consumer, provider, className, used: resources[className] ?? 0 });
+      requested.push({ consumer, provider, className, used: resources[className] ?? 0 });
     }
   }
-  return wanted;
+  return requested;
 }
 
 /** The answer to allocations that cannot be made; `subject` is worded differently for one consumer and for several. */

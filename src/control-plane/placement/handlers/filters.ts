@@ -62,19 +62,19 @@ export function traits(call: Call, suffix: string): TraitFilter {
 
 /** @throws {HttpError} 400 */
 export function parseTraits(text: string, allowForbidden: boolean, allowAny: boolean): TraitFilter {
-  const refuse = (reason: string): HttpError => badRequest(`Invalid query string parameters: ${reason}`);
+  const invalidQuery = (reason: string): HttpError => badRequest(`Invalid query string parameters: ${reason}`);
   if (text.startsWith("in:")) {
     const form = "The format 'in:HW_CPU_X86_VMX,CUSTOM_MAGIC'";
     if (!allowAny) {
-      throw refuse(`${form} only supported since microversion 1.39. Got: ${text}`);
+      throw invalidQuery(`${form} only supported since microversion 1.39. Got: ${text}`);
     }
     const any = new Set(split(text.slice(3)));
     if (any.has("")) {
       const expected = "Expected 'required' parameter value of the form: in:HW_CPU_X86_VMX,CUSTOM_MAGIC.";
-      throw refuse(`${expected} Got an empty trait in: ${text}`);
+      throw invalidQuery(`${expected} Got an empty trait in: ${text}`);
     }
     if ([...any].some((trait) => trait.startsWith("!"))) {
-      throw refuse(`${form} does not support forbidden traits. Got: ${text}`);
+      throw invalidQuery(`${form} does not support forbidden traits. Got: ${text}`);
     }
     return { required: [any], forbidden: new Set() };
   }
@@ -82,11 +82,11 @@ export function parseTraits(text: string, allowForbidden: boolean, allowAny: boo
   const forbidden = new Set(all.filter((trait) => trait.startsWith("!")).map((trait) => trait.replace(/^!+/, "")));
   if (forbidden.has("") || all.includes("")) {
     const form = allowForbidden ? "HW_CPU_X86_VMX,!CUSTOM_MAGIC" : "HW_CPU_X86_VMX,CUSTOM_MAGIC";
-    throw refuse(`Expected 'required' parameter value of the form: ${form}. Got an empty trait in: ${text}`);
+    throw invalidQuery(`Expected 'required' parameter value of the form: ${form}. Got an empty trait in: ${text}`);
   }
   if (forbidden.size > 0 && !allowForbidden) {
     const expected = "Expected 'required' parameter value of the form: HW_CPU_X86_VMX,CUSTOM_MAGIC.";
-    throw refuse(`${expected} Got: ${text}`);
+    throw invalidQuery(`${expected} Got: ${text}`);
   }
   return { required: all.filter((trait) => !trait.startsWith("!")).map((trait) => new Set([trait])), forbidden };
 }

@@ -1,5 +1,5 @@
 import { reprFloat } from "../../python/repr.js";
-import { type Answer, type Call, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
+import { type Call, type HandlerResponse, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
 import { badRequest, conflict, ErrorCode, notFound } from "../http/http-error.js";
 import { validatorFor } from "../json/validator.js";
 import {
@@ -105,7 +105,7 @@ function found(call: Call): Provider {
   }
 }
 
-export function listInventories(call: Call): Answer {
+export function listInventories(call: Call): HandlerResponse {
   call.can("placement:resource_providers:inventories:list");
   const owner = found(call);
   const body = fragment(owner, "inventories", () => inventoriesJson(owner));
@@ -113,7 +113,7 @@ export function listInventories(call: Call): Answer {
   return { body, modified };
 }
 
-export function showInventory(call: Call): Answer {
+export function showInventory(call: Call): HandlerResponse {
   call.can("placement:resource_providers:inventories:show");
   const owner = found(call);
   const [uuid = "", name = ""] = call.params;
@@ -125,7 +125,7 @@ export function showInventory(call: Call): Answer {
   return { body: inventoryJson(inventory.amounts, owner.generation), modified: latest([inventory], call.unit.now) };
 }
 
-export function postInventory(call: Call): Answer {
+export function postInventory(call: Call): HandlerResponse {
   call.can("placement:resource_providers:inventories:create");
   const owner = provider(call, call.params[0] ?? "");
   const body = readJson(call, POST_INVENTORY) as OneInventoryBody;
@@ -151,7 +151,7 @@ export function postInventory(call: Call): Answer {
   };
 }
 
-export function putInventory(call: Call): Answer {
+export function putInventory(call: Call): HandlerResponse {
   call.can("placement:resource_providers:inventories:update");
   const [uuid = "", name = ""] = call.params;
   const owner = provider(call, uuid);
@@ -170,18 +170,18 @@ export function putInventory(call: Call): Answer {
   return { body: inventoryJson(amounts, owner.generation), modified: call.unit.now };
 }
 
-export function putInventories(call: Call): Answer {
+export function putInventories(call: Call): HandlerResponse {
   call.can("placement:resource_providers:inventories:update");
   const owner = provider(call, call.params[0] ?? "");
   const body = readJson(call, PUT_INVENTORIES) as InventoriesBody;
   checkGeneration(owner, body.resource_provider_generation);
-  let wanted: ReadonlyMap<string, InventoryAmounts>;
+  let requestedInventories: ReadonlyMap<string, InventoryAmounts>;
   try {
-    wanted = amountsByClass(call, body.inventories);
-    for (const [name, amounts] of wanted) {
+    requestedInventories = amountsByClass(call, body.inventories);
+    for (const [name, amounts] of requestedInventories) {
       checkCapacity(call, owner, name, amounts);
     }
-    setInventories(call, owner, wanted);
+    setInventories(call, owner, requestedInventories);
   } catch (error) {
     if (error instanceof ResourceClassNotFound) {
       throw badRequest(`Unknown resource class in inventory for resource provider ${owner.uuid}: ${error.message}`);
@@ -191,7 +191,7 @@ export function putInventories(call: Call): Answer {
     }
     throw capacityProblem(owner, error);
   }
-  return { body: inventoriesJson(owner), modified: wanted.size === 0 ? null : call.unit.now };
+  return { body: inventoriesJson(owner), modified: requestedInventories.size === 0 ? null : call.unit.now };
 }
 
 function checkGeneration(owner: Provider, generation: number): void {
@@ -206,7 +206,7 @@ function capacityProblem(owner: Provider, error: unknown): unknown {
     : error;
 }
 
-export function removeInventories(call: Call): Answer {
+export function removeInventories(call: Call): HandlerResponse {
   call.can("placement:resource_providers:inventories:delete");
   const owner = provider(call, call.params[0] ?? "");
   try {
@@ -220,7 +220,7 @@ export function removeInventories(call: Call): Answer {
   return NO_CONTENT;
 }
 
-export function removeInventory(call: Call): Answer {
+export function removeInventory(call: Call): HandlerResponse {
   call.can("placement:resource_providers:inventories:delete");
   const [uuid = "", name = ""] = call.params;
   const owner = provider(call, uuid);

@@ -5,22 +5,22 @@
  */
 export function beginsLike(text: string, prefix: string): boolean {
   const characters = text.toLowerCase();
-  const wanted = prefix.toLowerCase();
+  const pattern = prefix.toLowerCase();
   let at = 0;
   let retryAt = 0;
-  let retryWanted = -1;
-  for (let next = 0; next < wanted.length; ) {
-    if (wanted[next] === "%") {
+  let retryNext = -1;
+  for (let next = 0; next < pattern.length; ) {
+    if (pattern[next] === "%") {
       next += 1;
-      retryWanted = next;
+      retryNext = next;
       retryAt = at;
-    } else if (at < characters.length && (wanted[next] === "_" || wanted[next] === characters[at])) {
+    } else if (at < characters.length && (pattern[next] === "_" || pattern[next] === characters[at])) {
       next += 1;
       at += 1;
-    } else if (retryWanted >= 0 && retryAt < characters.length) {
+    } else if (retryNext >= 0 && retryAt < characters.length) {
       retryAt += 1;
       at = retryAt;
-      next = retryWanted;
+      next = retryNext;
     } else {
       return false;
     }

@@ -21,7 +21,7 @@ export function findProviders(call: Call): Provider[] {
     return preselect(call);
   }
   const aggregates = memberOf(call, "");
-  const wanted = traits(call, "");
+  const traitFilter = traits(call, "");
   const amounts = query.has("resources") ? resources(query.get("resources") ?? "") : new Map<string, number>();
   try {
     const inTree = query.get("in_tree");
@@ -35,12 +35,12 @@ export function findProviders(call: Call): Provider[] {
     if (root !== null) {
       found = found.filter((each) => each.root === root);
     }
-    const required = wanted.required.map((any) => [...any].map((name) => state.trait(name)));
+    const required = traitFilter.required.map((any) => [...any].map((name) => state.trait(name)));
     found = found.filter((each) => required.every((any) => any.some((trait) => each.traits.has(trait))));
     if (required.length > 0 && !someProviderHas(required)) {
       return [];
     }
-    const forbidden = [...wanted.forbidden].map((name) => state.trait(name));
+    const forbidden = [...traitFilter.forbidden].map((name) => state.trait(name));
     found = found.filter((each) => !forbidden.some((trait) => each.traits.has(trait)));
     if (aggregates.required.length > 0) {
       const sets = aggregates.required.map((any) => known(state, any));

@@ -33,22 +33,22 @@ const MAX_FRAGMENTS = 16;
 
 /** A piece of JSON kept with the provider until it changes. */
 export function fragment(provider: Provider, key: string, make: () => string): string {
-  const { texts } = fragmentsOf(provider);
-  const known = texts.get(key);
+  const { pieces } = fragmentsOf(provider);
+  const known = pieces.get(key);
   if (known !== undefined) {
     return known;
   }
   const made = flat(make());
-  if (texts.size >= MAX_FRAGMENTS) {
-    texts.clear();
+  if (pieces.size >= MAX_FRAGMENTS) {
+    pieces.clear();
   }
-  texts.set(key, made);
+  pieces.set(key, made);
   return made;
 }
 
 /** To be filled, until the provider changes. */
 export function fragmentsOf(provider: Provider): Fragments {
-  provider.fragments ??= { texts: new Map(), summary: null, offer: null };
+  provider.fragments ??= { pieces: new Map(), summary: null, offer: null };
   return provider.fragments;
 }
 

@@ -1,4 +1,4 @@
-import { type Answer, type Call, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
+import { type Call, type HandlerResponse, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
 import { badRequest, conflict, ErrorCode, notFound } from "../http/http-error.js";
 import { normalizeUuid } from "../json/uuid.js";
 import { NotFound, ObjectActionError } from "../model/errors.js";
@@ -20,7 +20,7 @@ interface ProviderBody {
   readonly parent_provider_uuid?: string | null;
 }
 
-export function listProviders(call: Call): Answer {
+export function listProviders(call: Call): HandlerResponse {
   call.can("placement:resource_providers:list");
   const found = findProviders(call);
   const body = ['{"resource_providers":['];
@@ -34,7 +34,7 @@ export function listProviders(call: Call): Answer {
   return { body, modified: latest(found, call.unit.now) };
 }
 
-export function showProvider(call: Call): Answer {
+export function showProvider(call: Call): HandlerResponse {
   call.can("placement:resource_providers:show");
   const found = provider(call, call.params[0] ?? "");
   return { body: cachedJson(call, found), modified: latest([found], call.unit.now) };
@@ -44,7 +44,7 @@ function cachedJson(call: Call, found: Parameters<typeof providerJson>[0]): stri
   return fragment(found, `p${call.minor}${call.prefix}`, () => providerJson(found, call.prefix, call.minor));
 }
 
-export function postProvider(call: Call): Answer {
+export function postProvider(call: Call): HandlerResponse {
   call.can("placement:resource_providers:create");
   const body = readJson(call, postProviderSchema(call.minor)) as ProviderBody;
   const uuid = body.uuid ? normalizeUuid(body.uuid) : call.random.uuid();
@@ -69,7 +69,7 @@ export function postProvider(call: Call): Answer {
   }
 }
 
-export function putProvider(call: Call): Answer {
+export function putProvider(call: Call): HandlerResponse {
   call.can("placement:resource_providers:update");
   const [uuid = ""] = call.params;
   const found = provider(call, uuid);
@@ -90,7 +90,7 @@ export function putProvider(call: Call): Answer {
   return { body: providerJson(found, call.prefix, call.minor), modified: updatedAt };
 }
 
-export function removeProvider(call: Call): Answer {
+export function removeProvider(call: Call): HandlerResponse {
   call.can("placement:resource_providers:delete");
   const [uuid = ""] = call.params;
   try {

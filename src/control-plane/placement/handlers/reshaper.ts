@@ -1,4 +1,4 @@
-import { type Answer, type Call, NO_CONTENT, readJson } from "../http/call.js";
+import { type Call, type HandlerResponse, NO_CONTENT, readJson } from "../http/call.js";
 import { badRequest, conflict, ErrorCode } from "../http/http-error.js";
 import { InventoryInUse, NotFound } from "../model/errors.js";
 import type { InventoryAmounts, Provider } from "../model/records.js";
@@ -7,7 +7,7 @@ import { replaceAllocations } from "../store/allocation-changes.js";
 import { updateConsumer } from "../store/consumer-changes.js";
 import { setInventories } from "../store/inventory-changes.js";
 import { ensureAll, keepingConsumers } from "./allocations.js";
-import { allocationProblem, type ConsumerBody, wantedAllocations } from "./consumers.js";
+import { allocationProblem, type ConsumerBody, requestedAllocations } from "./consumers.js";
 import { amountsByClass } from "./inventories.js";
 
 interface ReshaperBody {
@@ -26,13 +26,13 @@ interface ReshaperBody {
 type NewInventories = ReadonlyMap<Provider, ReadonlyMap<string, InventoryAmounts>>;
 
 /** Moves inventories and the allocations on them between providers, all or nothing. */
-export function reshape(call: Call): Answer {
+export function reshape(call: Call): HandlerResponse {
   call.can("placement:reshaper:reshape");
   const body = readJson(call, reshaperSchema(call.minor)) as ReshaperBody;
   const inventories = newInventories(call, body);
   const consumers = ensureAll(call, body.allocations);
-  const wanted = keepingConsumers(call, () =>
-    consumers.flatMap(([{ consumer }, each]) => wantedAllocations(call, consumer, each)),
+  const requested = keepingConsumers(call, () =>
+    consumers.flatMap(([{ consumer }, each]) => requestedAllocations(call, consumer, each)),
   );
   try {
     for (const [{ consumer, owner }] of consumers) {
@@ -45,7 +45,7 @@ export function reshape(call: Call): Answer {
         setInventories(call, provider, new Map([...current(provider), ...amounts]));
       }
     }
-    replaceAllocations(call, wanted);
+    replaceAllocations(call, requested);
     for (const [provider, amounts] of inventories) {
       setInventories(call, provider, amounts);
     }
@@ -67,7 +67,9 @@ function current(provider: Provider): [string, InventoryAmounts][] {
 
 function newInventories(call: Call, body: ReshaperBody): NewInventories {
   const found = new Map<Provider, ReadonlyMap<string, InventoryAmounts>>();
-  for (const [uuid, { resource_provider_generation: given, inventories }] of Object.entries(body.inventories)) {
+  for (const [uuid, { resource_provider_generation: expectedGeneration, inventories }] of Object.entries(
+    body.inventories,
+  )) {
     const provider = call.state.providers.get(uuid);
     if (provider === undefined) {
       throw badRequest(
@@ -75,9 +77,9 @@ function newInventories(call: Call, body: ReshaperBody): NewInventories {
         ErrorCode.providerNotFound,
       );
     }
-    if (given !== provider.generation) {
+    if (expectedGeneration !== provider.generation) {
       throw conflict(
-        `resource provider generation conflict for provider ${uuid}: actual: ${provider.generation}, given: ${given}`,
+        `resource provider generation conflict for provider ${uuid}: actual: ${provider.generation}, given: ${expectedGeneration}`,
         ErrorCode.concurrentUpdate,
       );
     }

@@ -1,4 +1,4 @@
-import type { Answer, Call } from "../http/call.js";
+import type { Call, HandlerResponse } from "../http/call.js";
 import { MAX_MINOR } from "../http/microversion.js";
 
 const DOCUMENT = JSON.stringify({
@@ -14,6 +14,6 @@ const DOCUMENT = JSON.stringify({
 });
 
 /** The version document. */
-export function home(call: Call): Answer {
+export function home(call: Call): HandlerResponse {
   return { body: DOCUMENT, modified: call.unit.now };
 }

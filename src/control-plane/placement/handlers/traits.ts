@@ -1,4 +1,4 @@
-import { type Answer, type Call, checkQuery, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
+import { type Call, checkQuery, type HandlerResponse, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
 import { badRequest, conflict, ErrorCode, notFound } from "../http/http-error.js";
 import { validatorFor } from "../json/validator.js";
 import { NotFound } from "../model/errors.js";
@@ -8,7 +8,7 @@ import { CannotChangeStandard, createTrait, deleteTrait, InUse } from "../store/
 import { setTraits } from "../store/membership-changes.js";
 import { beginsLike } from "./like-prefix.js";
 
-export function putTrait(call: Call): Answer {
+export function putTrait(call: Call): HandlerResponse {
   call.can("placement:traits:update");
   const [name = ""] = call.params;
   if (!validatorFor(CUSTOM_TRAIT)(name)) {
@@ -21,7 +21,7 @@ export function putTrait(call: Call): Answer {
   return { status: known === undefined ? 201 : 204, location: `/traits/${name}`, modified: trait.createdAt };
 }
 
-export function showTrait(call: Call): Answer {
+export function showTrait(call: Call): HandlerResponse {
   call.can("placement:traits:show");
   return { status: 204, modified: findTrait(call).createdAt };
 }
@@ -34,7 +34,7 @@ function findTrait(call: Call): Trait {
   }
 }
 
-export function removeTrait(call: Call): Answer {
+export function removeTrait(call: Call): HandlerResponse {
   call.can("placement:traits:delete");
   try {
     deleteTrait(call, findTrait(call).name);
@@ -50,7 +50,7 @@ export function removeTrait(call: Call): Answer {
   return NO_CONTENT;
 }
 
-export function listTraits(call: Call): Answer {
+export function listTraits(call: Call): HandlerResponse {
   call.can("placement:traits:list");
   checkQuery(call, LIST_TRAITS);
   let found = [...call.state.traits.values()];
@@ -92,7 +92,7 @@ function traitsJson(traits: Iterable<Trait>, generation?: number): string {
   return `{"traits":${names}${generation === undefined ? "" : `,"resource_provider_generation":${generation}`}}`;
 }
 
-export function listProviderTraits(call: Call): Answer {
+export function listProviderTraits(call: Call): HandlerResponse {
   call.can("placement:resource_providers:traits:list");
   const [uuid = ""] = call.params;
   const owner = call.state.providers.get(uuid);
@@ -102,7 +102,7 @@ export function listProviderTraits(call: Call): Answer {
   return { body: traitsJson(owner.traits, owner.generation), modified: latest(owner.traits, call.unit.now) };
 }
 
-export function putProviderTraits(call: Call): Answer {
+export function putProviderTraits(call: Call): HandlerResponse {
   call.can("placement:resource_providers:traits:update");
   const body = readJson(call, PUT_TRAITS) as {
     readonly traits: readonly string[];
@@ -132,7 +132,7 @@ export function putProviderTraits(call: Call): Answer {
   return { body: traitsJson(traits, owner.generation), modified: latest(traits, call.unit.now) };
 }
 
-export function removeProviderTraits(call: Call): Answer {
+export function removeProviderTraits(call: Call): HandlerResponse {
   call.can("placement:resource_providers:traits:delete");
   setTraits(call, provider(call, call.params[0] ?? ""), new Set());
   return NO_CONTENT;

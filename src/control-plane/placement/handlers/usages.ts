@@ -1,9 +1,9 @@
-import { type Answer, type Call, checkQuery, jsonObject } from "../http/call.js";
+import { type Call, checkQuery, type HandlerResponse, jsonObject } from "../http/call.js";
 import { notFound } from "../http/http-error.js";
 import type { Consumer } from "../model/records.js";
 import { USAGES_1_9, USAGES_1_38 } from "../schemas/usage.js";
 
-export function listProviderUsages(call: Call): Answer {
+export function listProviderUsages(call: Call): HandlerResponse {
   call.can("placement:resource_providers:usages");
   const [uuid = ""] = call.params;
   const owner = call.state.providers.get(uuid);
@@ -17,7 +17,7 @@ export function listProviderUsages(call: Call): Answer {
   return { body, modified: call.unit.now };
 }
 
-export function listTotalUsages(call: Call): Answer {
+export function listTotalUsages(call: Call): HandlerResponse {
   const { query } = call;
   const projectId = query.get("project_id") ?? null;
   call.can("placement:usages", { project_id: projectId });
@@ -31,17 +31,17 @@ export function listTotalUsages(call: Call): Answer {
   return { body: `{"usages":${usages}}`, modified: call.unit.now };
 }
 
-function usagesByType(consumers: readonly Consumer[], wanted: string | undefined): string {
+function usagesByType(consumers: readonly Consumer[], requestedType: string | undefined): string {
   const groups = new Map<string, Consumer[]>();
   for (const consumer of consumers) {
     if (consumer.allocations.length === 0) {
       continue;
     }
     const type = consumer.type?.name ?? "unknown";
-    if (wanted !== undefined && wanted !== "all" && wanted !== type) {
+    if (requestedType !== undefined && requestedType !== "all" && requestedType !== type) {
       continue;
     }
-    const key = wanted === "all" ? "all" : type;
+    const key = requestedType === "all" ? "all" : type;
     const group = groups.get(key);
     if (group === undefined) {
       groups.set(key, [consumer]);

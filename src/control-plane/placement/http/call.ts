@@ -1,6 +1,6 @@
 import type { Random } from "../../../runtime/random.js";
 import type { ServiceRequest } from "../../../runtime/service.js";
-import { DOOR_LIMITS, excessOf, excessText } from "../../http/listener-limits.js";
+import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { JsonDecodeError, parsePythonJson } from "../../python/json.js";
 import { dictOf, toPlain } from "../../python/value.js";
 import { explain } from "../json/explain.js";
@@ -37,7 +37,7 @@ export class PolicyNotAuthorized extends Error {
 }
 
 /** What a handler answers; the service adds the headers that all answers have. */
-export interface Answer {
+export interface HandlerResponse {
   /** Default 200. */
   readonly status?: number;
   /** JSON; absent: no body. What may be long comes in pieces, which are what was so when it was answered. */
@@ -53,7 +53,7 @@ export interface Answer {
   readonly location?: string;
 }
 
-export const NO_CONTENT: Answer = { status: 204 };
+export const NO_CONTENT: HandlerResponse = { status: 204 };
 
 /** Characters of a body from which on it is no longer said what is wrong with it: that would repeat all of it twice. */
 const EXPLAINED = 65_536;
@@ -64,12 +64,12 @@ const EXPLAINED = 65_536;
  */
 export function readJson(call: Call, schema: Schema): unknown {
   const text = call.request.body;
-  const excess = excessOf(text, DOOR_LIMITS.placement);
+  const excess = excessOf(text, MESSAGE_LIMITS.placement);
   if (excess === "depth") {
-    throw badRequest(`Malformed JSON: ${excessText(excess, DOOR_LIMITS.placement)}`);
+    throw badRequest(`Malformed JSON: ${excessText(excess, MESSAGE_LIMITS.placement)}`);
   }
   if (excess) {
-    throw new HttpError(413, excessText(excess, DOOR_LIMITS.placement));
+    throw new HttpError(413, excessText(excess, MESSAGE_LIMITS.placement));
   }
   const quick = parseQuickly(text);
   if (quick !== undefined && validatorFor(schema)(quick)) {

@@ -31,12 +31,12 @@ function preflight(cors: CorsOptions, request: ServiceRequest, response: Service
   if (request.headers.origin === undefined || origin === undefined || method === undefined) {
     return base;
   }
-  const asked = (request.headers["access-control-request-headers"] ?? "")
+  const requestedHeaders = (request.headers["access-control-request-headers"] ?? "")
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
   const permitted = new Set([...cors.allowHeaders, ...SIMPLE_HEADERS].map((name) => name.toUpperCase()));
-  if (!cors.allowMethods.includes(method) || !asked.every((name) => permitted.has(name.toUpperCase()))) {
+  if (!cors.allowMethods.includes(method) || !requestedHeaders.every((name) => permitted.has(name.toUpperCase()))) {
     return base;
   }
   return {
@@ -48,7 +48,7 @@ function preflight(cors: CorsOptions, request: ServiceRequest, response: Service
       ...(cors.allowCredentials ? { "access-control-allow-credentials": "true" } : {}),
       ...(cors.maxAge > 0 ? { "access-control-max-age": String(cors.maxAge) } : {}),
       "access-control-allow-methods": method,
-      ...(asked.length > 0 ? { "access-control-allow-headers": asked.join(",") } : {}),
+      ...(requestedHeaders.length > 0 ? { "access-control-allow-headers": requestedHeaders.join(",") } : {}),
     },
   };
 }

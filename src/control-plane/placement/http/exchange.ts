@@ -10,7 +10,7 @@ import type { Sink } from "../store/journal.js";
 import type { State } from "../store/state.js";
 import { UnitOfWork } from "../store/unit-of-work.js";
 import { acceptable } from "./accept.js";
-import { type Answer, type Call, PolicyNotAuthorized } from "./call.js";
+import { type Call, type HandlerResponse, PolicyNotAuthorized } from "./call.js";
 import { renderError } from "./error-body.js";
 import { httpDate } from "./http-date.js";
 import { HttpError } from "./http-error.js";
@@ -57,7 +57,7 @@ export class Exchange {
     this.#path = decodePath(request.path);
   }
 
-  answer(): ServiceResponse {
+  handle(): ServiceResponse {
     const credentials = this.#authenticate();
     if (credentials === undefined) {
       return this.#unauthorized();
@@ -163,7 +163,7 @@ export class Exchange {
     return this.#accept === "application/json" || acceptable(this.#accept, ["application/json"]).length > 0;
   }
 
-  #run(endpoint: Endpoint, match: Match, credentials: PlacementCredentials, minor: number): Answer {
+  #run(endpoint: Endpoint, match: Match, credentials: PlacementCredentials, minor: number): HandlerResponse {
     const { clock, state, tuning, random, enforcer } = this.#surface;
     const unit = new UnitOfWork(clock, this.#sink);
     const call: Call = {
@@ -177,37 +177,37 @@ export class Exchange {
       state,
       unit,
       can: (action: Action, target) => {
-        const refusal = enforcer.refusal(credentials, action, target);
-        if (refusal !== undefined) {
-          throw new PolicyNotAuthorized(refusal);
+        const reason = enforcer.rejectionReason(credentials, action, target);
+        if (reason !== undefined) {
+          throw new PolicyNotAuthorized(reason);
         }
       },
     };
     try {
-      const answer = endpoint.handler(call);
+      const response = endpoint.handler(call);
       unit.commit();
-      return answer;
+      return response;
     } catch (error) {
       unit.rollback();
       throw error;
     }
   }
 
-  #respond(answer: Answer, minor: number, headers: Headers): ServiceResponse {
+  #respond(response: HandlerResponse, minor: number, headers: Headers): ServiceResponse {
     headers["x-openstack-request-id"] = this.#requestId;
-    if (answer.body !== undefined) {
+    if (response.body !== undefined) {
       headers["content-type"] = "application/json";
     }
-    if (answer.location !== undefined) {
-      headers.location = this.#request.baseUrl + answer.location;
+    if (response.location !== undefined) {
+      headers.location = this.#request.baseUrl + response.location;
     }
-    if (answer.modified !== undefined && minor >= MODIFIED_SINCE) {
+    if (response.modified !== undefined && minor >= MODIFIED_SINCE) {
       headers["cache-control"] = "no-cache";
-      if (answer.modified !== null) {
-        headers["last-modified"] = httpDate(answer.modified);
+      if (response.modified !== null) {
+        headers["last-modified"] = httpDate(response.modified);
       }
     }
-    const { status = 200, body = "", records } = answer;
+    const { status = 200, body = "", records } = response;
     if (records !== undefined) {
       return { status, headers, body: "", records };
     }

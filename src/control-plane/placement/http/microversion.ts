@@ -17,25 +17,25 @@ export function negotiate(header: string | undefined): number {
   if (known !== undefined) {
     return known;
   }
-  const asked = askedFor(header);
-  if (asked === undefined) {
+  const requestedVersion = findServiceVersion(header);
+  if (requestedVersion === undefined) {
     return 0;
   }
-  if (asked === "latest") {
+  if (requestedVersion === "latest") {
     return MAX_MINOR;
   }
-  const [major, minor] = parse(asked);
+  const [major, minor] = parse(requestedVersion);
   if (major === 1 && minor >= 0 && minor <= MAX_MINOR) {
     return minor;
   }
-  throw new HttpError(406, `Invalid microversion: Unacceptable version header: ${asked}`);
+  throw new HttpError(406, `Invalid microversion: Unacceptable version header: ${requestedVersion}`);
 }
 
 const KNOWN: ReadonlyMap<string, number> = new Map(
   Array.from({ length: MAX_MINOR + 1 }, (_, minor) => [`${SERVICE} 1.${minor}`, minor] as const),
 );
 
-function askedFor(header: string): string | undefined {
+function findServiceVersion(header: string): string | undefined {
   for (const value of header.split(",").reverse()) {
     const match = /^(\S+)\s+(\S[\s\S]*)$/.exec(value.trim());
     if (match?.[1]?.toLowerCase() === SERVICE) {

@@ -45,11 +45,11 @@ function decode(text: string): string {
     return spaced;
   }
   // A percent sign that starts no escape stands for itself.
-  const whole = spaced.replace(/%(?![0-9a-fA-F]{2})/g, "%25");
+  const escaped = spaced.replace(/%(?![0-9a-fA-F]{2})/g, "%25");
   try {
-    return decodeURIComponent(whole);
+    return decodeURIComponent(escaped);
   } catch {
-    throw badRequest(`Invalid query string parameters: ${decodeProblem(whole)}`);
+    throw badRequest(`Invalid query string parameters: ${decodeProblem(escaped)}`);
   }
 }
 

@@ -30,10 +30,10 @@ import {
   showTrait,
 } from "../handlers/traits.js";
 import { listProviderUsages, listTotalUsages } from "../handlers/usages.js";
-import type { Answer, Call } from "./call.js";
+import type { Call, HandlerResponse } from "./call.js";
 
 export interface Endpoint {
-  readonly handler: (call: Call) => Answer;
+  readonly handler: (call: Call) => HandlerResponse;
   /** The first microversion that has it. */
   readonly since: number;
   /** What earlier ones answer. */

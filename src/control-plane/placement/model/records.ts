@@ -61,7 +61,7 @@ export interface Provider {
 
 export interface Fragments {
   /** Pieces of JSON. */
-  readonly texts: Map<string, string>;
+  readonly pieces: Map<string, string>;
   /** For who takes records; of the ways to take all from this provider, the last one. */
   summary: ProviderSummary | null;
   offer: { readonly amounts: string; readonly made: RootOffer } | null;

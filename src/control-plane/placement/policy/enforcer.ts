@@ -1,4 +1,4 @@
-import { type Check, type PolicyFacts, parseRule } from "../../policy/rule-parser.js";
+import { type Check, type PolicyAttributes, parseRule } from "../../policy/rule-parser.js";
 import type { PlacementCredentials, PolicyOptions } from "../options.js";
 import { type Action, DEFAULT_RULES } from "./default-rules.js";
 
@@ -15,7 +15,7 @@ export class Enforcer {
       const deprecated = options.enforceNewDefaults === true ? undefined : rule.deprecated;
       const checks = override === undefined ? [rule.check, ...(deprecated ? [deprecated] : [])] : [override];
       const parsed = checks.map(parseRule);
-      this.#checks.set(name, (facts) => parsed.some((check) => check(facts)));
+      this.#checks.set(name, (attributes) => parsed.some((check) => check(attributes)));
     }
     for (const [name, rule] of Object.entries(rules)) {
       if (!this.#checks.has(name)) {
@@ -25,16 +25,16 @@ export class Enforcer {
   }
 
   /** Why it is refused, as Placement tells it; undefined when it is allowed. */
-  refusal(
+  rejectionReason(
     credentials: PlacementCredentials,
     action: Action,
-    target: PolicyFacts["target"] = { project_id: credentials.projectId, user_id: credentials.userId },
+    target: PolicyAttributes["target"] = { project_id: credentials.projectId, user_id: credentials.userId },
   ): string | undefined {
     const scopes = DEFAULT_RULES.get(action)?.scopes;
     if (this.#enforceScope && scopes !== undefined && !scopes.includes(scopeOf(credentials))) {
       return action;
     }
-    const facts: PolicyFacts = {
+    const attributes: PolicyAttributes = {
       credentials: {
         user_id: credentials.userId,
         project_id: credentials.projectId,
@@ -45,9 +45,9 @@ export class Enforcer {
       },
       roles: new Set(credentials.roles.map((role) => role.toLowerCase())),
       target,
-      rule: (name) => this.#checks.get(name)?.(facts) ?? false,
+      rule: (name) => this.#checks.get(name)?.(attributes) ?? false,
     };
-    return facts.rule(action) ? undefined : `Policy does not allow ${action} to be performed.`;
+    return attributes.rule(action) ? undefined : `Policy does not allow ${action} to be performed.`;
   }
 }
 

@@ -9,7 +9,7 @@ import type { Changing } from "./context.js";
 import { incrementGeneration } from "./provider-changes.js";
 
 /** An amount that a consumer shall have of a provider; 0 takes it away. */
-export interface WantedAllocation {
+export interface RequestedAllocation {
   readonly consumer: Consumer;
   readonly provider: Provider;
   readonly className: string;
@@ -22,20 +22,20 @@ export interface WantedAllocation {
  * @throws {ResourceClassNotFound | InvalidInventory} a class is unknown, a provider has no such inventory, an amount does
  * not fit into it.
  */
-export function replaceAllocations(changing: Changing, wanted: readonly WantedAllocation[]): void {
+export function replaceAllocations(changing: Changing, requested: readonly RequestedAllocation[]): void {
   const { state, unit } = changing;
-  for (const { className } of wanted) {
+  for (const { className } of requested) {
     state.resourceClass(className);
   }
-  const before = usageBefore(changing, wanted);
-  const consumers = new Set(wanted.map(({ consumer }) => consumer));
+  const before = usageBefore(changing, requested);
+  const consumers = new Set(requested.map(({ consumer }) => consumer));
   for (const consumer of consumers) {
     setAllocations(changing, consumer, []);
   }
-  const inventories = checkCapacity(changing, wanted, before);
+  const inventories = checkCapacity(changing, requested, before);
 
   const held = new Map<Consumer, Allocation[]>();
-  wanted.forEach(({ consumer, used }, index) => {
+  requested.forEach(({ consumer, used }, index) => {
     const inventory = inventories[index];
     if (used === 0 || inventory === undefined) {
       return;
@@ -51,7 +51,7 @@ export function replaceAllocations(changing: Changing, wanted: readonly WantedAl
   for (const [consumer, allocations] of held) {
     setAllocations(changing, consumer, allocations);
   }
-  for (const provider of new Set(wanted.map((each) => each.provider))) {
+  for (const provider of new Set(requested.map((each) => each.provider))) {
     incrementGeneration(unit, provider);
   }
   for (const consumer of consumers) {
@@ -74,9 +74,9 @@ export function deleteAllocations(changing: Changing, consumer: Consumer): void 
   deleteConsumer(changing, consumer);
 }
 
-function usageBefore({ state }: Changing, wanted: readonly WantedAllocation[]): ReadonlyMap<Inventory, number> {
+function usageBefore({ state }: Changing, requested: readonly RequestedAllocation[]): ReadonlyMap<Inventory, number> {
   const before = new Map<Inventory, number>();
-  for (const { provider, className } of wanted) {
+  for (const { provider, className } of requested) {
     const inventory = provider.inventories.get(state.resourceClass(className));
     if (inventory !== undefined) {
       before.set(inventory, inventory.used);
@@ -88,12 +88,12 @@ function usageBefore({ state }: Changing, wanted: readonly WantedAllocation[]): 
 /** The inventory of each wanted allocation; undefined for an allocation that is only removed. */
 function checkCapacity(
   { state }: Changing,
-  wanted: readonly WantedAllocation[],
+  requested: readonly RequestedAllocation[],
   before: ReadonlyMap<Inventory, number>,
 ): (Inventory | undefined)[] {
-  checkProviders({ state }, wanted);
+  checkProviders({ state }, requested);
   const sums = new Map<Inventory, number>();
-  return wanted.map(({ provider, className, used: amount }) => {
+  return requested.map(({ provider, className, used: amount }) => {
     if (amount === 0) {
       return undefined;
     }
@@ -117,10 +117,10 @@ function checkCapacity(
 }
 
 /** Each provider must have an inventory of one of the classes at least. */
-function checkProviders({ state }: Pick<Changing, "state">, wanted: readonly WantedAllocation[]): void {
-  const classes = new Set(wanted.map(({ className }) => state.resourceClass(className)));
+function checkProviders({ state }: Pick<Changing, "state">, requested: readonly RequestedAllocation[]): void {
+  const classes = new Set(requested.map(({ className }) => state.resourceClass(className)));
   const without = new Set<Provider>();
-  for (const { provider } of wanted) {
+  for (const { provider } of requested) {
     let found = false;
     for (const resourceClass of classes) {
       found ||= provider.inventories.has(resourceClass);

@@ -5,7 +5,7 @@ import { ChangedRows } from "./changed-rows.js";
 import type { Journal, Sink } from "./journal.js";
 
 /** Requests that are committed together at most. */
-const MOST = 128;
+const MAX_GROUP_SIZE = 128;
 
 /** Milliseconds that a request waits for others at most; what is under way goes on to its end. */
 const LONGEST = 5;
@@ -15,8 +15,8 @@ type Handle = (sink: Sink) => ServiceResponse;
 
 interface Member {
   readonly handle: Handle;
-  readonly settle: (answer: ServiceResponse | Promise<never>) => void;
-  readonly answer: ServiceResponse;
+  readonly settle: (response: ServiceResponse | Promise<never>) => void;
+  readonly response: ServiceResponse;
 }
 
 /**
@@ -46,7 +46,7 @@ export class GroupCommit implements Sink {
   }
 
   /** Answers when what the request has changed, or has seen changed, is in the database. */
-  answer(handle: Handle): ServiceResponse | Promise<ServiceResponse> {
+  handle(handle: Handle): ServiceResponse | Promise<ServiceResponse> {
     this.#arrived += 1;
     if (this.#arrived === 1) {
       const alone = !this.#crowded;
@@ -58,13 +58,13 @@ export class GroupCommit implements Sink {
     if (this.#members.length === 0) {
       this.#since = this.#clock.monotonic();
     }
-    const answer = this.#within(handle);
+    const response = this.#within(handle);
     if (!this.#changed) {
-      return answer;
+      return response;
     }
     return new Promise((settle) => {
-      this.#members.push({ handle, settle, answer });
-      if (this.#members.length >= MOST || this.#clock.monotonic() - this.#since >= LONGEST) {
+      this.#members.push({ handle, settle, response });
+      if (this.#members.length >= MAX_GROUP_SIZE || this.#clock.monotonic() - this.#since >= LONGEST) {
         this.flush();
       }
     });
@@ -92,8 +92,8 @@ export class GroupCommit implements Sink {
     this.#undo = [];
     this.#changed = false;
     if (this.#written(rows)) {
-      for (const { settle, answer } of members) {
-        settle(answer);
+      for (const { settle, response } of members) {
+        settle(response);
       }
       return;
     }

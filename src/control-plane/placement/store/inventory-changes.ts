@@ -69,11 +69,11 @@ export function setInventories(
   provider: Provider,
   inventories: ReadonlyMap<string, InventoryAmounts>,
 ): void {
-  const wanted = new Map<ResourceClass, InventoryAmounts>();
+  const requested = new Map<ResourceClass, InventoryAmounts>();
   for (const [name, amounts] of inventories) {
-    wanted.set(changing.state.resourceClass(name), amounts);
+    requested.set(changing.state.resourceClass(name), amounts);
   }
-  const unwanted = [...provider.inventories.values()].filter(({ resourceClass }) => !wanted.has(resourceClass));
+  const unwanted = [...provider.inventories.values()].filter(({ resourceClass }) => !requested.has(resourceClass));
   const used = unwanted.filter((inventory) => inventory.used > 0);
   if (used.length > 0) {
     const classes = used.map(({ resourceClass }) => resourceClass).sort((a, b) => a.id - b.id);
@@ -83,7 +83,7 @@ export function setInventories(
     remove(changing, inventory);
   }
   const written: Inventory[] = [];
-  for (const [resourceClass, amounts] of wanted) {
+  for (const [resourceClass, amounts] of requested) {
     const present = provider.inventories.get(resourceClass);
     if (present === undefined) {
       written.push(insert(changing, provider, resourceClass, amounts));
@@ -94,7 +94,7 @@ export function setInventories(
       change(changing, present, amounts);
     }
   }
-  if (written.length < wanted.size) {
+  if (written.length < requested.size) {
     // A row whose amounts stay was given again, too: only its time of update changes.
     changing.unit.write(
       "UPDATE placement_inventories SET updated_at = ? WHERE provider_id = ?",
@@ -108,14 +108,14 @@ export function setInventories(
   incrementGeneration(changing.unit, provider);
 }
 
-function hasAmounts({ amounts }: Inventory, wanted: InventoryAmounts): boolean {
+function hasAmounts({ amounts }: Inventory, expected: InventoryAmounts): boolean {
   return (
-    amounts.total === wanted.total &&
-    amounts.reserved === wanted.reserved &&
-    amounts.min_unit === wanted.min_unit &&
-    amounts.max_unit === wanted.max_unit &&
-    amounts.step_size === wanted.step_size &&
-    amounts.allocation_ratio === wanted.allocation_ratio
+    amounts.total === expected.total &&
+    amounts.reserved === expected.reserved &&
+    amounts.min_unit === expected.min_unit &&
+    amounts.max_unit === expected.max_unit &&
+    amounts.step_size === expected.step_size &&
+    amounts.allocation_ratio === expected.allocation_ratio
   );
 }
 

@@ -24,7 +24,7 @@ export class Journal implements Sink {
   take(rows: ChangedRows): void {
     if (!rows.empty) {
       this.write(rows.statements());
-      this.#tell(rows);
+      this.#notify(rows);
     }
   }
 
@@ -50,7 +50,7 @@ export class Journal implements Sink {
     }
   }
 
-  #tell(rows: ChangedRows): void {
+  #notify(rows: ChangedRows): void {
     if (this.#listeners.size > 0) {
       const { touched } = rows;
       for (const listener of this.#listeners) {

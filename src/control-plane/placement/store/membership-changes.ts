@@ -46,8 +46,8 @@ export function setAggregates(
   raiseGeneration: boolean,
 ): void {
   const { unit } = changing;
-  const wanted = new Set(uuids.map((uuid) => ensureAggregate(changing, uuid)));
-  for (const aggregate of [...provider.aggregates].filter((each) => !wanted.has(each))) {
+  const requested = new Set(uuids.map((uuid) => ensureAggregate(changing, uuid)));
+  for (const aggregate of [...provider.aggregates].filter((each) => !requested.has(each))) {
     unit.apply(
       () => leave(provider, provider.aggregates, aggregate),
       () => join(provider, provider.aggregates, aggregate),
@@ -55,7 +55,7 @@ export function setAggregates(
     const sql = "DELETE FROM placement_provider_aggregates WHERE provider_id = ? AND aggregate_id = ?";
     unit.write(sql, provider.id, aggregate.id);
   }
-  for (const aggregate of [...wanted].filter((each) => !provider.aggregates.has(each))) {
+  for (const aggregate of [...requested].filter((each) => !provider.aggregates.has(each))) {
     unit.apply(
       () => join(provider, provider.aggregates, aggregate),
       () => leave(provider, provider.aggregates, aggregate),

@@ -15,7 +15,7 @@ import { schedulerHints } from "./scheduler-hints.js";
 import { serverGroups } from "./server-groups.js";
 import { taskLog } from "./task-log.js";
 import { taskRequests } from "./task-requests.js";
-import { userWishes } from "./user-requests.js";
+import { userResources } from "./user-requests.js";
 
 /** The tables of the state of record (spec 1). */
 export const STORE_SCHEMA: readonly SchemaStep[] = [
@@ -27,7 +27,7 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 6, name: "epochs of hosts", sql: hostEpochs },
   { version: 7, name: "the oldest service of a kind", sql: hotLookups },
   { version: 8, name: "indexes of lists", sql: listIndexes },
-  { version: 9, name: "key pairs, and what else users bring along", sql: userWishes },
+  { version: 9, name: "key pairs, and what else users bring along", sql: userResources },
   { version: 10, name: "ports and security groups", sql: networkTables },
   { version: 11, name: "server groups and their members", sql: serverGroups },
   { version: 12, name: "quotas", sql: quotas },

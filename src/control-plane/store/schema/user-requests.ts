@@ -1,5 +1,5 @@
 /** Version 9: what users bring along for their servers: key pairs, addresses, disks that grow. */
-export const userWishes = `
+export const userResources = `
 CREATE TABLE key_pairs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   user_id TEXT NOT NULL,

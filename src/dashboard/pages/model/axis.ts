@@ -1,6 +1,6 @@
 /** Milliseconds that a gap of no length would still take, so that what follows at once can be told apart. */
 const SHORTEST = 40;
-const MOST_TICKS = 7;
+const MAX_TICKS = 7;
 
 /** An axis on which hours between two moves do not hide the milliseconds within one: each gap counts by its logarithm. */
 export interface Axis {
@@ -17,7 +17,7 @@ export function axisOf(times: readonly number[]): Axis {
   for (let index = 1; index < moments.length; index++) {
     places.push((places[index - 1] ?? 0) + lengthOf((moments[index] ?? 0) - (moments[index - 1] ?? 0)));
   }
-  const whole = places.at(-1) || 1;
+  const total = places.at(-1) || 1;
   const place = (at: number): number => {
     const after = moments.findIndex((moment) => moment >= at);
     if (after === -1) {
@@ -26,7 +26,7 @@ export function axisOf(times: readonly number[]): Axis {
     const [from, to] = [places[after - 1] ?? 0, places[after] ?? 0];
     const [start, end] = [moments[after - 1] ?? at, moments[after] ?? at];
     const share = end === start ? 1 : (at - start) / (end - start);
-    return ((from + (to - from) * share) / whole) * 100;
+    return ((from + (to - from) * share) / total) * 100;
   };
   return { place, ticks: ticksOf(moments, place) };
 }
@@ -36,7 +36,7 @@ function ticksOf(moments: readonly number[], place: (at: number) => number): Axi
   const ticks: { at: number; place: number }[] = [];
   for (const at of moments) {
     const here = place(at);
-    if (here - (ticks.at(-1)?.place ?? -Infinity) >= 100 / MOST_TICKS) {
+    if (here - (ticks.at(-1)?.place ?? -Infinity) >= 100 / MAX_TICKS) {
       ticks.push({ at, place: here });
     }
   }

@@ -28,12 +28,12 @@ export function barOf(resourceClass: string, rows: readonly InventoryRow[]): Bar
     amount: rows.reduce((sum, { used }) => sum + (used[type] ?? 0), 0),
   }));
   const used = amounts.reduce((sum, { amount }) => sum + amount, 0);
-  const whole = Math.max(capacity, used);
+  const total = Math.max(capacity, used);
   let from = 0;
   const parts = amounts
     .filter(({ amount }) => amount > 0)
     .map(({ type, amount }) => {
-      const width = (amount / whole) * 100;
+      const width = (amount / total) * 100;
       const part = { type, amount, from, width };
       from += width;
       return part;
@@ -44,7 +44,7 @@ export function barOf(resourceClass: string, rows: readonly InventoryRow[]): Bar
 /** What every host has, in the order in which people name it. */
 const USUAL = ["VCPU", "PCPU", "MEMORY_MB", "DISK_GB"];
 /** Bare metal has a class for each kind of node: more than three say nothing at a glance. */
-const MOST_UNUSUAL = 3;
+const MAX_UNUSUAL_CLASSES = 3;
 
 /** Amounts by resource class, in the order of the bars. */
 export function inOrder(
@@ -64,7 +64,7 @@ export function barsOf(providers: readonly Pick<ProviderRow, "inventory">[]): Ba
   }
   const usual = USUAL.filter((name) => byClass.has(name));
   const unusual = [...byClass.keys()].filter((name) => !USUAL.includes(name)).sort();
-  return [...usual, ...unusual.slice(0, usual.length === 0 ? MOST_UNUSUAL : 1)].map((name) =>
+  return [...usual, ...unusual.slice(0, usual.length === 0 ? MAX_UNUSUAL_CLASSES : 1)].map((name) =>
     barOf(name, byClass.get(name) ?? []),
   );
 }

@@ -4,7 +4,7 @@ import type { DashboardHello, DashboardMessage, Kind, Rows } from "../../wire/st
 import { Table } from "./table.js";
 
 /** Requests that are kept for looking back. */
-const MOST_REQUESTS = 2_000;
+const MAX_REQUESTS = 2_000;
 
 const listed = (value: string | null): readonly string[] => (value === null ? [] : [value]);
 
@@ -95,7 +95,7 @@ export class Cluster {
       for (const request of requests) {
         known.set(request.id, request);
       }
-      this.requests.value = [...known.values()].sort((a, b) => b.at - a.at).slice(0, MOST_REQUESTS);
+      this.requests.value = [...known.values()].sort((a, b) => b.at - a.at).slice(0, MAX_REQUESTS);
     }
   }
 }

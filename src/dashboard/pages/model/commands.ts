@@ -11,9 +11,9 @@ export function commandsOf({ commands }: DashboardAction, body: ActionBody): rea
       .replace(PART, (_, part: string) =>
         [...part.matchAll(FIELD)].some(([, name = ""]) => isEmpty(body[name])) ? "" : part,
       )
-      .replace(FIELD, (whole, name: string) => {
+      .replace(FIELD, (match, name: string) => {
         const value = body[name];
-        return value === true ? "" : isEmpty(value) ? whole : quoted(String(value));
+        return value === true ? "" : isEmpty(value) ? match : quoted(String(value));
       })
       .replace(/ {2,}/g, " ")
       .trim(),

@@ -37,6 +37,6 @@ export function pairsOf(
 
 /** Findings of the host that no line of servers or guests shows: allocations, providers, the host itself. */
 export function othersOf(findings: readonly FindingRow[], pairs: readonly Pair[]): readonly FindingRow[] {
-  const shown = new Set(pairs.flatMap(({ wrong }) => wrong));
-  return findings.filter((finding) => !shown.has(finding));
+  const pairFindings = new Set(pairs.flatMap(({ wrong }) => wrong));
+  return findings.filter((finding) => !pairFindings.has(finding));
 }

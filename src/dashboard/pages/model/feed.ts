@@ -2,27 +2,27 @@ import type { DashboardHello, DashboardMessage } from "../../wire/stream.js";
 import type { Cluster } from "./cluster.js";
 
 /** Milliseconds of a frame that changes may take: the rest is for drawing and for whoever types. */
-const MOST_MS = 8;
+const FRAME_BUDGET_MS = 8;
 
-export interface FrameDoors {
+export interface FrameDeps {
   /** Calls back once, before the next drawing. */
   readonly nextFrame: (call: () => void) => void;
   /** Milliseconds, of a clock that only goes forward. */
   readonly clock: () => number;
 }
 
-type Said = (cluster: Cluster) => void;
+type ClusterUpdate = (cluster: Cluster) => void;
 
 /** Takes what the server says as fast as it comes, and passes it on once a frame, in order. */
 export class Feed {
   readonly #cluster: Cluster;
-  readonly #doors: FrameDoors;
-  #queue: (DashboardMessage | Said)[] = [];
-  #asked = false;
+  readonly #deps: FrameDeps;
+  #queue: (DashboardMessage | ClusterUpdate)[] = [];
+  #isScheduled = false;
 
-  constructor(cluster: Cluster, doors: FrameDoors) {
+  constructor(cluster: Cluster, deps: FrameDeps) {
     this.#cluster = cluster;
-    this.#doors = doors;
+    this.#deps = deps;
   }
 
   hello(hello: DashboardHello): void {
@@ -37,16 +37,16 @@ export class Feed {
     this.#add((cluster) => cluster.settle());
   }
 
-  #add(entry: DashboardMessage | Said): void {
+  #add(entry: DashboardMessage | ClusterUpdate): void {
     this.#queue.push(entry);
     this.#ask();
   }
 
   #ask(): void {
-    if (!this.#asked && this.#queue.length > 0) {
-      this.#asked = true;
-      this.#doors.nextFrame(() => {
-        this.#asked = false;
+    if (!this.#isScheduled && this.#queue.length > 0) {
+      this.#isScheduled = true;
+      this.#deps.nextFrame(() => {
+        this.#isScheduled = false;
         this.#pass();
         this.#ask();
       });
@@ -54,9 +54,9 @@ export class Feed {
   }
 
   #pass(): void {
-    const until = this.#doors.clock() + MOST_MS;
+    const until = this.#deps.clock() + FRAME_BUDGET_MS;
     let taken = 0;
-    while (taken < this.#queue.length && (taken === 0 || this.#doors.clock() < until)) {
+    while (taken < this.#queue.length && (taken === 0 || this.#deps.clock() < until)) {
       taken = this.#passRun(taken);
     }
     this.#queue = this.#queue.slice(taken);

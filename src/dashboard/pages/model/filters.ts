@@ -15,8 +15,8 @@ export interface HostFilter {
 export const isHostState = (text: string | undefined): text is HostState => HOST_STATES.some((state) => state === text);
 
 /** Every word is somewhere in what is searched. */
-export function hasWords(text: string, ...texts: readonly (string | null)[]): boolean {
-  const all = texts.join("\n").toLowerCase();
+export function hasWords(text: string, ...fields: readonly (string | null)[]): boolean {
+  const all = fields.join("\n").toLowerCase();
   return wordsOf(text).every((word) => all.includes(word));
 }
 
@@ -37,7 +37,7 @@ export function isInState(host: HostRow, state: HostState | "", differs: boolean
   }
 }
 
-export function isHostWanted(host: HostRow, differs: boolean, filter: HostFilter): boolean {
+export function isHostMatch(host: HostRow, differs: boolean, filter: HostFilter): boolean {
   return (
     isInState(host, filter.state, differs) &&
     (filter.aggregate === "" || host.aggregates.includes(filter.aggregate)) &&
@@ -46,7 +46,7 @@ export function isHostWanted(host: HostRow, differs: boolean, filter: HostFilter
   );
 }
 
-export function isServerWanted(server: ServerRow, text: string, status: string): boolean {
+export function isServerMatch(server: ServerRow, text: string, status: string): boolean {
   return (
     (status === "" || server.status === status) &&
     hasWords(text, server.name, server.uuid, server.host, server.taskState, server.flavor)
@@ -71,7 +71,7 @@ export function requestWords(text: string, servers: Iterable<ServerRow>): Reques
   ]);
 }
 
-export function isRequestWanted(request: RequestRow, filter: RequestFilter): boolean {
+export function isRequestMatch(request: RequestRow, filter: RequestFilter): boolean {
   const { path, method, status, requestId, globalRequestId, user, about } = request;
   const all = [path, method, status, requestId, globalRequestId, user, ...about].join("\n").toLowerCase();
   return (

@@ -35,19 +35,21 @@ export function dateTime(at: number): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clockTime(at)}`;
 }
 
-const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const numberFormat = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
-export const count = (value: number): string => whole.format(value);
+export const count = (value: number): string => numberFormat.format(value);
 
 /** An amount of a resource class, with its unit: `MEMORY_MB` 2048 is `2 GiB`. */
 export function amount(resourceClass: string, value: number): string {
   if (resourceClass === "MEMORY_MB") {
-    return Math.abs(value) >= 1_024 ? `${whole.format(value / 1_024)} GiB` : `${whole.format(value)} MiB`;
+    return Math.abs(value) >= 1_024 ? `${numberFormat.format(value / 1_024)} GiB` : `${numberFormat.format(value)} MiB`;
   }
   if (resourceClass === "DISK_GB") {
-    return Math.abs(value) >= 10_240 ? `${whole.format(value / 1_024)} TiB` : `${whole.format(value)} GiB`;
+    return Math.abs(value) >= 10_240
+      ? `${numberFormat.format(value / 1_024)} TiB`
+      : `${numberFormat.format(value)} GiB`;
   }
-  return whole.format(value);
+  return numberFormat.format(value);
 }
 
 export function bytes(value: number): string {
@@ -58,7 +60,7 @@ export function bytes(value: number): string {
     left /= 1_024;
     unit++;
   }
-  return `${whole.format(left)} ${units[unit]}`;
+  return `${numberFormat.format(left)} ${units[unit]}`;
 }
 
 const CLASSES: Readonly<Record<string, string>> = { MEMORY_MB: "RAM", DISK_GB: "Disk" };

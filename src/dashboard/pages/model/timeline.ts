@@ -162,9 +162,9 @@ function heldOf(life: ServerLife, providers: (uuid: string) => string | null, no
  * migration was created at the earliest.
  */
 function unobservedOf(life: ServerLife, providers: (uuid: string) => string | null): Bit[] {
-  const seen = new Set<string>();
+  const visited = new Set<string>();
   const first = [...life.history, ...life.consumers.map((consumer) => ({ at: startOf(life), consumer }))].filter(
-    ({ consumer: { uuid } }) => !seen.has(uuid) && seen.add(uuid),
+    ({ consumer: { uuid } }) => !visited.has(uuid) && visited.add(uuid),
   );
   return first.flatMap(({ at, consumer }) => {
     const from = createdOf(life, consumer);

@@ -15,17 +15,17 @@ interface LinesProps {
   readonly label: string;
   readonly text: string;
   /** They are commands: options and paths stay whole where they fit into a line. */
-  readonly wholeWords?: boolean;
+  readonly unbrokenWords?: boolean;
 }
 
 /** Lines of a program: commands, bodies, what was answered. */
-export function Lines({ label, text, wholeWords = false }: LinesProps) {
+export function Lines({ label, text, unbrokenWords = false }: LinesProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus can be scrolled with keys
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
     <div class="lines" role="group" tabIndex={0} aria-label={label}>
       <pre>
-        {wholeWords
+        {unbrokenWords
           ? text.split(/(\s+)/).map((word, index) =>
               index % 2 === 0 ? (
                 <span key={`${index}${word}`} class="word">

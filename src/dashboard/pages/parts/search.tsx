@@ -5,7 +5,7 @@ import type { Cluster } from "../model/cluster.js";
 import { hashOf } from "../model/routes.js";
 import { type Found, search } from "../model/search.js";
 
-const MOST = 12;
+const MAX_RESULTS = 12;
 
 /** Finds hosts, servers, providers and consumers by name or id, from anywhere, with `/`. */
 export function Search() {
@@ -27,7 +27,7 @@ export function Search() {
     return () => removeEventListener("keydown", onKey);
   }, []);
   const found = open.value ? foundIn(cluster, text.value) : [];
-  const shown = open.value && text.value.trim() !== "";
+  const isVisible = open.value && text.value.trim() !== "";
   const go = (one: Found | undefined) => {
     if (one !== undefined) {
       location.hash = hashOf(one.view, one.of, one.filter);
@@ -57,10 +57,10 @@ export function Search() {
         role="combobox"
         list={undefined}
         aria-label="Search hosts, servers, providers and ids"
-        aria-expanded={shown}
+        aria-expanded={isVisible}
         aria-controls="found"
         aria-autocomplete="list"
-        aria-activedescendant={shown && found.length > 0 ? `found-${at.value}` : undefined}
+        aria-activedescendant={isVisible && found.length > 0 ? `found-${at.value}` : undefined}
         placeholder="Search, or press /"
         value={text.value}
         onInput={(event) => {
@@ -76,7 +76,7 @@ export function Search() {
         }}
         onKeyDown={onKeyDown}
       />
-      <div id="found" class="found" role="listbox" aria-label="Found" hidden={!shown || found.length === 0}>
+      <div id="found" class="found" role="listbox" aria-label="Found" hidden={!isVisible || found.length === 0}>
         {found.map((one, index) => (
           <div
             key={`${one.view}${one.of}`}
@@ -95,11 +95,11 @@ export function Search() {
           </div>
         ))}
       </div>
-      {shown && found.length === 0 && <p class="found-none">Nothing is called so.</p>}
+      {isVisible && found.length === 0 && <p class="found-none">Nothing is called so.</p>}
     </search>
   );
 }
 
 function foundIn(cluster: Cluster, text: string): readonly Found[] {
-  return text.trim() === "" ? [] : search(cluster, text, MOST);
+  return text.trim() === "" ? [] : search(cluster, text, MAX_RESULTS);
 }

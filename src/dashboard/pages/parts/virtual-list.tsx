@@ -18,12 +18,12 @@ interface Props<T> {
 export function VirtualList<T>({ label, items, height, keyOf, draw }: Props<T>) {
   const list = useRef<HTMLUListElement>(null);
   const first = useSignal(0);
-  const shown = useSignal(40);
+  const visibleCount = useSignal(40);
   useLayoutEffect(() => {
     const look = () => {
       const top = list.current?.getBoundingClientRect().top ?? 0;
       first.value = Math.max(0, Math.floor(-top / height) - MARGIN);
-      shown.value = Math.ceil(innerHeight / height) + 2 * MARGIN;
+      visibleCount.value = Math.ceil(innerHeight / height) + 2 * MARGIN;
     };
     look();
     addEventListener("scroll", look, { passive: true });
@@ -33,10 +33,10 @@ export function VirtualList<T>({ label, items, height, keyOf, draw }: Props<T>) 
       removeEventListener("resize", look);
     };
   }, [height]);
-  const from = Math.min(first.value, Math.max(0, items.length - shown.value));
+  const from = Math.min(first.value, Math.max(0, items.length - visibleCount.value));
   return (
     <ul class="virtual" aria-label={label} ref={list} style={{ height: `${items.length * height}px` }}>
-      {items.slice(from, from + shown.value).map((item, index) => (
+      {items.slice(from, from + visibleCount.value).map((item, index) => (
         <li
           key={keyOf(item)}
           aria-setsize={items.length}

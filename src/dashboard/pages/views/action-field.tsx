@@ -5,7 +5,7 @@ import { byName } from "../model/filters.js";
 import { shortId } from "../model/format.js";
 
 /** Beyond as many names the browser is not asked to offer them all. */
-const MOST_CHOICES = 500;
+const MAX_CHOICES = 500;
 
 interface Props {
   readonly field: ActionField;
@@ -94,7 +94,7 @@ function choicesOf(field: ActionField, cluster: Cluster): readonly Choice[] {
     case "server":
       return [...server.rows.values()]
         .sort((a, b) => byName(a.name, b.name))
-        .slice(0, MOST_CHOICES)
+        .slice(0, MAX_CHOICES)
         .map(({ uuid, name, status, host: on }) => ({
           value: uuid,
           text: `${name} (${status}${on === null ? "" : ` on ${on}`}, ${shortId(uuid)})`,
@@ -116,6 +116,6 @@ function choicesOf(field: ActionField, cluster: Cluster): readonly Choice[] {
 function named(names: readonly string[]): readonly Choice[] {
   return [...names]
     .sort(byName)
-    .slice(0, MOST_CHOICES)
+    .slice(0, MAX_CHOICES)
     .map((value) => ({ value, text: value }));
 }

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import type { ActionAnswer, ActionBody, DashboardAction } from "../../wire/actions.js";
+import type { ActionBody, ActionResponse, DashboardAction } from "../../wire/actions.js";
 import { act } from "../api.js";
 import { useDashboard } from "../context.js";
 import { commandsOf, missingOf } from "../model/commands.js";
@@ -13,15 +13,15 @@ import { ActionFieldInput } from "./action-field.js";
 /** The fields of an action, the commands that do the same, and what came of it. */
 export function ActionForm({ action }: { readonly action: DashboardAction }) {
   const { cluster, route } = useDashboard();
-  const answer = useSignal<ActionAnswer | null>(null);
+  const response = useSignal<ActionResponse | null>(null);
   const busy = useSignal(false);
   const sure = useRef<HTMLDialogElement>(null);
   const body = bodyOf(action, route.value.filter);
   const missing = missingOf(action, body);
   const send = async () => {
     busy.value = true;
-    answer.value = null;
-    answer.value = await act(action.name, body, cluster.hello.peek()?.secret ?? "");
+    response.value = null;
+    response.value = await act(action.name, body, cluster.hello.peek()?.secret ?? "");
     busy.value = false;
   };
   return (
@@ -75,7 +75,7 @@ export function ActionForm({ action }: { readonly action: DashboardAction }) {
           <button type="submit">Leave it</button>
         </form>
       </dialog>
-      <div aria-live="polite">{answer.value !== null && <Answer answer={answer.value} />}</div>
+      <div aria-live="polite">{response.value !== null && <ActionResult response={response.value} />}</div>
     </section>
   );
 }
@@ -92,20 +92,23 @@ function Commands({ commands }: { readonly commands: readonly string[] }) {
   return commands.length === 0 ? null : (
     <div class="commands">
       <h3>The same by hand</h3>
-      <Lines label="Commands" text={commands.join("\n")} wholeWords />
+      <Lines label="Commands" text={commands.join("\n")} unbrokenWords />
     </div>
   );
 }
 
-function Answer({ answer }: { readonly answer: ActionAnswer }) {
+function ActionResult({ response }: { readonly response: ActionResponse }) {
   return (
-    <div class={`answer${answer.ok ? "" : " answer-wrong"}`}>
+    <div class={`answer${response.ok ? "" : " answer-wrong"}`}>
       <p>
-        <State shape={answer.ok ? "up" : "wrong"} word={answer.ok ? "Done" : (answer.error ?? "It was not done")} />{" "}
-        {answer.made !== null && <ServerOrName made={answer.made} />}{" "}
-        {answer.requestId !== null && <RequestLink id={answer.requestId} />}
+        <State
+          shape={response.ok ? "up" : "wrong"}
+          word={response.ok ? "Done" : (response.error ?? "It was not done")}
+        />{" "}
+        {response.made !== null && <ServerOrName made={response.made} />}{" "}
+        {response.requestId !== null && <RequestLink id={response.requestId} />}
       </p>
-      {answer.lines.length > 0 && <Lines label="What it said" text={answer.lines.join("\n")} />}
+      {response.lines.length > 0 && <Lines label="What it said" text={response.lines.join("\n")} />}
     </div>
   );
 }

@@ -10,7 +10,7 @@ import { ActionLinks, HostLink, ServerLink } from "../parts/links.js";
 import { HostState, ServerState, State } from "../parts/state.js";
 
 /** Servers of a card among others; the host's own page shows all of them. */
-const MOST_PAIRS = 6;
+const MAX_PAIRS = 6;
 
 export function HostCard({ name, brief = false }: { readonly name: string; readonly brief?: boolean }) {
   const { cluster } = useDashboard();
@@ -21,11 +21,11 @@ export function HostCard({ name, brief = false }: { readonly name: string; reado
   const findings = cluster.findingsOfHost.get(name);
   const guests = cluster.tables.guests.get(name);
   const pairs = pairsOf(cluster.serversOfHost.get(name), guests?.guests ?? [], findings);
-  const shown = brief ? pairs.slice(0, MOST_PAIRS) : pairs;
+  const visiblePairs = brief ? pairs.slice(0, MAX_PAIRS) : pairs;
   const bars = barsOf(cluster.providersOfHost.get(name));
   const isServed = host.agent === null ? host.state === "up" : host.agent === "serving";
   const isWell = host.state === "up" && host.enabled;
-  const facts = [
+  const attributes = [
     host.zone,
     ...host.aggregates.filter((aggregate) => aggregate !== host.zone),
     host.release,
@@ -40,7 +40,7 @@ export function HostCard({ name, brief = false }: { readonly name: string; reado
         <HostState host={host} />
         <Heartbeat host={name} />
       </header>
-      {facts.length > 0 && <p class="card-facts">{facts.join(" · ")}</p>}
+      {attributes.length > 0 && <p class="card-facts">{attributes.join(" · ")}</p>}
       {!isWell && host.reason !== "" && <p class="reason">{host.reason}</p>}
       {host.faults.length > 0 && (
         <ul class="tags" aria-label="Faults that are set">
@@ -61,10 +61,10 @@ export function HostCard({ name, brief = false }: { readonly name: string; reado
           </p>
         )}
       </div>
-      <Pairs pairs={shown} guestsAt={guests?.at ?? null} isLast={guests?.from === "agent" && !isServed} />
-      {pairs.length > shown.length && (
+      <Pairs pairs={visiblePairs} guestsAt={guests?.at ?? null} isLast={guests?.from === "agent" && !isServed} />
+      {pairs.length > visiblePairs.length && (
         <p class="quiet more">
-          <a href={hashOf("hosts", name)}>{pairs.length - shown.length} more</a>
+          <a href={hashOf("hosts", name)}>{pairs.length - visiblePairs.length} more</a>
         </p>
       )}
       <Findings findings={othersOf(findings, pairs)} />

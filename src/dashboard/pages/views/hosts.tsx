@@ -1,6 +1,6 @@
 import { useComputed } from "@preact/signals";
 import { useDashboard } from "../context.js";
-import { byName, HOST_STATES, type HostFilter, isHostState, isHostWanted, isInState } from "../model/filters.js";
+import { byName, HOST_STATES, type HostFilter, isHostMatch, isHostState, isInState } from "../model/filters.js";
 import { count } from "../model/format.js";
 import { hashOf } from "../model/routes.js";
 import { BarLegend } from "../parts/bar.js";
@@ -11,7 +11,7 @@ import { HostCard } from "./host-card.js";
 import { HostLine } from "./host-line.js";
 
 /** As many cards are drawn whole; of more hosts each has a line. */
-const MOST_CARDS = 48;
+const MAX_CARDS = 48;
 const STATE_NAMES = { up: "Up", down: "Down", disabled: "Disabled", differs: "Differs", faults: "Faults set" } as const;
 
 export function Hosts() {
@@ -24,8 +24,8 @@ export function Hosts() {
     const { q = "", state, aggregate = "", fault = "" } = route.value.filter;
     return { text: q, state: isHostState(state) ? state : "", aggregate, fault };
   });
-  const shown = useComputed(() =>
-    hosts.value.filter((host) => isHostWanted(host, differing.value.has(host.host), filter.value)),
+  const visibleHosts = useComputed(() =>
+    hosts.value.filter((host) => isHostMatch(host, differing.value.has(host.host), filter.value)),
   );
   const aggregates = useComputed(() => [...new Set(hosts.value.flatMap((host) => host.aggregates))].sort(byName));
   const faults = useComputed(() =>
@@ -78,7 +78,7 @@ export function Hosts() {
           No host has joined yet. <code>compute-cluster host add devstack1</code> adds one.
         </Empty>
       )}
-      {hosts.value.length > 0 && shown.value.length === 0 && (
+      {hosts.value.length > 0 && visibleHosts.value.length === 0 && (
         <Empty>
           No host is so.{" "}
           <button type="button" class="plain" onClick={() => setFilter({ q: "", state: "", aggregate: "", fault: "" })}>
@@ -86,16 +86,16 @@ export function Hosts() {
           </button>
         </Empty>
       )}
-      {shown.value.length <= MOST_CARDS ? (
+      {visibleHosts.value.length <= MAX_CARDS ? (
         <div class="cards">
-          {shown.value.map((host) => (
+          {visibleHosts.value.map((host) => (
             <HostCard key={host.host} name={host.host} brief />
           ))}
         </div>
       ) : (
         <VirtualList
           label="Hosts"
-          items={shown.value}
+          items={visibleHosts.value}
           height={narrow.value ? 96 : 44}
           keyOf={(host) => host.host}
           draw={(host) => <HostLine name={host.host} />}

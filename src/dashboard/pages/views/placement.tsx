@@ -18,7 +18,7 @@ export function Placement() {
       .filter(({ parent }) => parent === null)
       .sort((a, b) => byName(a.name, b.name)),
   );
-  const shown = useComputed(() => {
+  const visibleRoots = useComputed(() => {
     const { q = "", orphans } = route.value.filter;
     return roots.value
       .filter((root) => orphans !== "1" || root.host === null)
@@ -38,7 +38,7 @@ export function Placement() {
         <FilterField label="Filter trees by name, id, host …" value={route.value.filter.q ?? ""} />
         <CheckField label="Without a compute node" name="orphans" />
       </div>
-      {cluster.ready.value && shown.value.length === 0 && (
+      {cluster.ready.value && visibleRoots.value.length === 0 && (
         <Empty>
           {roots.value.length === 0
             ? "There is no provider: the first host that starts makes one."
@@ -47,7 +47,7 @@ export function Placement() {
       )}
       <VirtualList
         label="Provider trees"
-        items={shown.value}
+        items={visibleRoots.value}
         height={narrow.value ? 76 : 44}
         keyOf={(uuid) => uuid}
         draw={(uuid) => <RootLine uuid={uuid} />}

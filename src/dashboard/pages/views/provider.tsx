@@ -12,7 +12,7 @@ import { ProviderTree } from "./provider-tree.js";
 import { Fact } from "./server.js";
 
 /** Consumers that are drawn; bare metal has one a node, but a hypervisor may have thousands. */
-const MOST_CONSUMERS = 200;
+const MAX_CONSUMERS = 200;
 
 export function ProviderView({ uuid }: { readonly uuid: string }) {
   const { cluster } = useDashboard();
@@ -158,7 +158,7 @@ function Consumers({ provider }: { readonly provider: string }) {
               </tr>
             </thead>
             <tbody>
-              {consumers.slice(0, MOST_CONSUMERS).map((consumer) => (
+              {consumers.slice(0, MAX_CONSUMERS).map((consumer) => (
                 <tr key={consumer.uuid} class={consumer.type === "stale" ? "wrong" : undefined}>
                   <th scope="row">
                     <HolderType type={consumer.type} /> <ConsumerLink uuid={consumer.uuid} />
@@ -173,10 +173,8 @@ function Consumers({ provider }: { readonly provider: string }) {
               ))}
             </tbody>
           </table>
-          {consumers.length > MOST_CONSUMERS && (
-            <p class="quiet">
-              {count(consumers.length - MOST_CONSUMERS)} more are not shown: search for one by its id.
-            </p>
+          {consumers.length > MAX_CONSUMERS && (
+            <p class="quiet">{count(consumers.length - MAX_CONSUMERS)} more are not shown: search for one by its id.</p>
           )}
         </Scroll>
       )}

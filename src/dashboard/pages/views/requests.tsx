@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { RequestBodies, RequestRow } from "../../wire/request-rows.js";
 import { requestBodies } from "../api.js";
 import { useDashboard } from "../context.js";
-import { isRequestWanted, requestWords } from "../model/filters.js";
+import { isRequestMatch, requestWords } from "../model/filters.js";
 import { count, fineTime } from "../model/format.js";
 import { CheckField, FilterField, PickField } from "../parts/filter.js";
 import { Empty } from "../parts/findings.js";
@@ -23,16 +23,16 @@ export function Requests() {
     // Without a filter the servers are nothing to it, of which others change all the time.
     return q.trim() === "" ? NO_WORDS : requestWords(q, cluster.tables.server.rows.values());
   });
-  const shown = useComputed(() => {
+  const visibleRequests = useComputed(() => {
     const { service = "", changes, failed } = route.value.filter;
     const filter = { words: words.value, service, changes: changes === "1", failed: failed === "1" };
-    return requests.value.filter((request) => isRequestWanted(request, filter));
+    return requests.value.filter((request) => isRequestMatch(request, filter));
   });
   return (
     <>
       <div class="view-head">
         <h1>
-          Requests <span class="figure">{count(shown.value.length)}</span>
+          Requests <span class="figure">{count(visibleRequests.value.length)}</span>
         </h1>
         <button
           type="button"
@@ -52,7 +52,7 @@ export function Requests() {
         <CheckField label="Only changes" name="changes" />
         <CheckField label="Only failed" name="failed" />
       </div>
-      {shown.value.length === 0 && (
+      {visibleRequests.value.length === 0 && (
         <Empty>
           {cluster.requests.value.length === 0
             ? "Nothing was asked since this view is open. Whatever clients and agents ask appears here."
@@ -61,7 +61,7 @@ export function Requests() {
       )}
       <VirtualList
         label="Requests, newest first"
-        items={shown.value}
+        items={visibleRequests.value}
         height={narrow.value ? 60 : 32}
         keyOf={({ id }) => id}
         draw={(request) => (
@@ -114,7 +114,7 @@ function Bodies({ request, onClose }: { readonly request: RequestRow; readonly o
         bodies.value = known;
       });
   });
-  const facts = [
+  const attributes = [
     ["Request", request.requestId],
     ["For", request.globalRequestId],
     ["User", request.user],
@@ -135,7 +135,7 @@ function Bodies({ request, onClose }: { readonly request: RequestRow; readonly o
         {request.ms === null ? "" : `, ${count(request.ms)} ms`}
       </p>
       <dl class="facts">
-        {facts.map(([name, value]) => (
+        {attributes.map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd class="mono">{value}</dd>

@@ -1,6 +1,6 @@
 import { useComputed } from "@preact/signals";
 import { useDashboard } from "../context.js";
-import { byName, isServerWanted } from "../model/filters.js";
+import { byName, isServerMatch } from "../model/filters.js";
 import { count, shortId } from "../model/format.js";
 import { FilterField, PickField } from "../parts/filter.js";
 import { Empty } from "../parts/findings.js";
@@ -11,10 +11,10 @@ import { VirtualList } from "../parts/virtual-list.js";
 export function Servers() {
   const { cluster, route, narrow } = useDashboard();
   const servers = useComputed(() => [...cluster.tables.server.rows.values()]);
-  const shown = useComputed(() => {
+  const visibleServers = useComputed(() => {
     const { q = "", status = "" } = route.value.filter;
     return servers.value
-      .filter((server) => isServerWanted(server, q, status))
+      .filter((server) => isServerMatch(server, q, status))
       .sort((a, b) => byName(a.name, b.name))
       .map(({ uuid }) => uuid);
   });
@@ -33,7 +33,7 @@ export function Servers() {
           <PickField label="Status" name="status" value={status} choices={statuses.value} />
         )}
       </div>
-      {cluster.ready.value && shown.value.length === 0 && (
+      {cluster.ready.value && visibleServers.value.length === 0 && (
         <Empty>
           {servers.value.length === 0 ? (
             <>
@@ -51,7 +51,7 @@ export function Servers() {
       )}
       <VirtualList
         label="Servers"
-        items={shown.value}
+        items={visibleServers.value}
         height={narrow.value ? 64 : 40}
         keyOf={(uuid) => uuid}
         draw={(uuid) => <ServerLine uuid={uuid} />}

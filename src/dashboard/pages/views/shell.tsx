@@ -69,7 +69,7 @@ export function Shell() {
 function Nav() {
   const { cluster, route } = useDashboard();
   const hello = cluster.hello.value;
-  const kept = cluster.tables.snapshot.rows.size + cluster.tables.scenario.rows.size > 0;
+  const hasSavedItems = cluster.tables.snapshot.rows.size + cluster.tables.scenario.rows.size > 0;
   const views: View[] = ["hosts", "servers"];
   if (hello?.placementElsewhere !== true) {
     views.push("placement");
@@ -78,7 +78,7 @@ function Nav() {
   if (hello !== null && hello.actions.length > 0) {
     views.push("try");
   }
-  if (kept) {
+  if (hasSavedItems) {
     views.push("snapshots");
   }
   return (
@@ -105,8 +105,8 @@ function Liveness() {
     );
   }
   // Read here alone: each message changes it, and while they come nothing of it is shown.
-  const heard = live.heardAt.value;
-  const old = heard === null ? "" : `, data of ${clockTime(heard)}, ${age(live.now.value - heard)} old`;
+  const receivedAt = live.lastReceivedAt.value;
+  const old = receivedAt === null ? "" : `, data of ${clockTime(receivedAt)}, ${age(live.now.value - receivedAt)} old`;
   return (
     <span class={`liveness ${state === "away" ? "liveness-away" : ""}`}>
       <Icon shape={state === "away" ? "down" : "work"} />

@@ -60,7 +60,7 @@ export function Try() {
 }
 
 /** Findings that are written out. */
-const MOST = 100;
+const MAX_FINDINGS = 100;
 
 function AllFindings() {
   const { cluster } = useDashboard();
@@ -72,8 +72,8 @@ function AllFindings() {
         What is wrong now <span class="figure">{count(findings.length)}</span>
       </h2>
       {findings.length === 0 && <p class="quiet">Nothing that this window knows of.</p>}
-      <Findings findings={findings.slice(0, MOST)} />
-      {findings.length > MOST && <p class="quiet">And {count(findings.length - MOST)} more.</p>}
+      <Findings findings={findings.slice(0, MAX_FINDINGS)} />
+      {findings.length > MAX_FINDINGS && <p class="quiet">And {count(findings.length - MAX_FINDINGS)} more.</p>}
       {findings.length > 0 && audit !== undefined && (
         <p>
           <a href={hashOf("try", audit.name)}>An audit</a> finds what can be done about allocations, providers and
@@ -95,7 +95,7 @@ function Planned() {
         The plan of the last audit <span class="figure">{count(edits.length)}</span>
       </h2>
       <ul class="edits">
-        {edits.slice(0, MOST).map(([key, { findings, reason, does, subject }]) => (
+        {edits.slice(0, MAX_FINDINGS).map(([key, { findings, reason, does, subject }]) => (
           <li key={key}>
             <p>
               <b>{findings.join(", ").replaceAll("-", " ")}</b> {reason}
@@ -113,7 +113,7 @@ function Planned() {
           </li>
         ))}
       </ul>
-      {edits.length > MOST && <p class="quiet">And {count(edits.length - MOST)} more.</p>}
+      {edits.length > MAX_FINDINGS && <p class="quiet">And {count(edits.length - MAX_FINDINGS)} more.</p>}
     </section>
   );
 }

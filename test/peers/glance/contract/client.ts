@@ -70,7 +70,7 @@ export async function newImage(client: GlanceService, who: Who, more: Body = {})
 }
 
 /** A new image with bytes; its id. */
-export async function wholeImage(client: GlanceService, who: Who, more: Body = {}): Promise<string> {
+export async function createImageWithData(client: GlanceService, who: Who, more: Body = {}): Promise<string> {
   const id = await newImage(client, who, more);
   await expectStatus(client, 204, [who, "PUT", `/v2/images/${id}/file`], { bytes: "some bytes" });
   return id;

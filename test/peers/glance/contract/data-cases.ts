@@ -2,19 +2,19 @@ import { createHash } from "node:crypto";
 import { expect } from "vitest";
 import {
   type ContractCase,
+  createImageWithData,
   expectFault,
   expectStatus,
   type GlanceService,
   newImage,
   patchOf,
-  wholeImage,
 } from "./client.js";
 
 const DIRECT = { body: { method: { name: "glance-direct" } } };
 
 /** What an image's facts are once they are so. */
 async function until(client: GlanceService, id: string, status: string) {
-  for (let asked = 0; asked < 200; asked += 1) {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
     const image = await expectStatus(client, 200, ["demo", "GET", `/v2/images/${id}`]);
     if (image.status === status) {
       return image;
@@ -43,8 +43,8 @@ export const DATA_CASES: readonly ContractCase[] = [
       const words = "Image status transition from active to saving is not allowed";
       await expectFault(client, 409, words, ["demo", "PUT", path], { bytes: "other" });
       const change = patchOf([{ op: "replace", path: "/disk_format", value: "qcow2" }]);
-      const refusal = "Attribute disk_format can be only replaced for a queued image.";
-      await expectFault(client, 403, refusal, ["demo", "PATCH", `/v2/images/${id}`], change);
+      const rejection = "Attribute disk_format can be only replaced for a queued image.";
+      await expectFault(client, 403, rejection, ["demo", "PATCH", `/v2/images/${id}`], change);
     },
   },
   {
@@ -60,7 +60,7 @@ export const DATA_CASES: readonly ContractCase[] = [
   {
     name: "a deactivated image keeps its bytes to administrators",
     run: async (client) => {
-      const id = await wholeImage(client, "demo");
+      const id = await createImageWithData(client, "demo");
       const path = `/v2/images/${id}`;
       await expectStatus(client, 204, ["demo", "POST", `${path}/actions/deactivate`]);
       await expectStatus(client, 204, ["demo", "POST", `${path}/actions/deactivate`]);
@@ -106,13 +106,13 @@ export const DATA_CASES: readonly ContractCase[] = [
     name: "an import that cannot be is refused, with words that say why",
     run: async (client) => {
       const request = ["demo", "POST", `/v2/images/${await newImage(client, "demo")}/import`] as const;
-      const refused = (status: number, words: string, body: unknown) =>
+      const expectRejection = (status: number, words: string, body: unknown) =>
         expectFault(client, status, words, request, { body });
-      await refused(400, "Import request requires a 'method' field.", {});
-      await refused(400, "Import request requires a 'name' field.", { method: {} });
-      await refused(400, "Unknown import method name 'bad'.", { method: { name: "bad" } });
-      await refused(400, "'all_stores' must be boolean value only", { ...DIRECT.body, all_stores: 1 });
-      await refused(409, "Only images with status active can be targeted for copying", {
+      await expectRejection(400, "Import request requires a 'method' field.", {});
+      await expectRejection(400, "Import request requires a 'name' field.", { method: {} });
+      await expectRejection(400, "Unknown import method name 'bad'.", { method: { name: "bad" } });
+      await expectRejection(400, "'all_stores' must be boolean value only", { ...DIRECT.body, all_stores: 1 });
+      await expectRejection(409, "Only images with status active can be targeted for copying", {
         method: { name: "copy-image" },
       });
     },

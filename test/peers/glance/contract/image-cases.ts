@@ -1,5 +1,13 @@
 import { expect } from "vitest";
-import { type ContractCase, expectFault, expectStatus, newImage, patchOf, type Who, wholeImage } from "./client.js";
+import {
+  type ContractCase,
+  createImageWithData,
+  expectFault,
+  expectStatus,
+  newImage,
+  patchOf,
+  type Who,
+} from "./client.js";
 
 const many = (count: number) => Array.from({ length: count }, (_, at) => `x${at}`);
 
@@ -170,7 +178,7 @@ export const IMAGE_CASES: readonly ContractCase[] = [
   {
     name: "what is protected stays, and what is not there is not found",
     run: async (client) => {
-      const id = await wholeImage(client, "demo", { protected: true });
+      const id = await createImageWithData(client, "demo", { protected: true });
       const path = `/v2/images/${id}`;
       await expectFault(client, 403, `Image ${id} is protected and cannot be deleted.`, ["demo", "DELETE", path]);
       await expectStatus(

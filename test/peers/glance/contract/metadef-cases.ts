@@ -21,8 +21,8 @@ export const METADEF_CASES: readonly ContractCase[] = [
       await expectFault(client, 403, "add_metadef_namespace", ["demo", "POST", ALL], { body });
       expect(await expectStatus(client, 201, ["admin", "POST", ALL], { body })).toMatchObject(body);
       await expectFault(client, 409, "already exists", ["admin", "POST", ALL], { body });
-      const shown = await expectStatus(client, 200, ["demo", "GET", one]);
-      expect(shown).toMatchObject({ ...body, protected: false, owner: client.projects.admin, self: one });
+      const fetched = await expectStatus(client, 200, ["demo", "GET", one]);
+      expect(fetched).toMatchObject({ ...body, protected: false, owner: client.projects.admin, self: one });
       const objects = await expectStatus(client, 200, ["demo", "GET", `${one}/objects`]);
       expect(objects).toMatchObject({ objects: [{ name: "o", required: [] }], schema: "v2/schemas/metadefs/objects" });
       const properties = await expectStatus(client, 200, ["demo", "GET", `${one}/properties`]);

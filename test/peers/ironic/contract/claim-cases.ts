@@ -37,7 +37,7 @@ export const CLAIM_CASES: readonly ContractCase[] = [
     run: async (client) => {
       const node = await available(client);
       const instances = Array.from({ length: 10 }, () => randomUUID());
-      const replies = await client.together(
+      const replies = await client.sendAll(
         instances.map((instance) => ({ method: "PATCH", path: node.path, body: claim(instance) })),
       );
       const winners = instances.filter((_, index) => replies[index]?.status === 200);
@@ -49,11 +49,11 @@ export const CLAIM_CASES: readonly ContractCase[] = [
       const locked = ["localhost", "None"].map(
         (host) => `Node ${node.uuid} is locked by host ${host}, please retry after the current operation is completed.`,
       );
-      const told = new Set(lost.map(({ status, fault }) => `${status} ${fault}`));
+      const faults = new Set(lost.map(({ status, fault }) => `${status} ${fault}`));
       expect(
-        [...told].filter((text) => ![associated, ...locked].map((fault) => `409 ${fault}`).includes(text)),
+        [...faults].filter((text) => ![associated, ...locked].map((fault) => `409 ${fault}`).includes(text)),
       ).toEqual([]);
-      expect(told).toContain(`409 ${associated}`);
+      expect(faults).toContain(`409 ${associated}`);
     },
   },
   {
@@ -65,7 +65,7 @@ export const CLAIM_CASES: readonly ContractCase[] = [
         path: `${node.path}/states/provision`,
         body: { target: "active" },
       } as const;
-      const replies = await client.together([request, request]);
+      const replies = await client.sendAll([request, request]);
       expect(replies.map(({ status }) => status).filter((status) => status === 202)).toHaveLength(1);
       expect([400, 409]).toContain(replies.find(({ status }) => status !== 202)?.status);
       await until(client, node, settled("active"));
@@ -81,10 +81,10 @@ export const CLAIM_CASES: readonly ContractCase[] = [
         nodes.push(await enrolled(client, { shard }));
       }
       const reach = async (target: string, state: string) => {
-        const asked = nodes.map(
+        const requests = nodes.map(
           ({ path }) => ({ method: "PUT", path: `${path}/states/provision`, body: { target } }) as const,
         );
-        expect((await client.together(asked)).map(({ status }) => status)).toEqual(nodes.map(() => 202));
+        expect((await client.sendAll(requests)).map(({ status }) => status)).toEqual(nodes.map(() => 202));
         const path = `/v1/nodes?shard=${shard}&fields=provision_state,reservation`;
         for (;;) {
           const found = (await get(client, path)).body.nodes as Readonly<Record<string, unknown>>[];
@@ -101,7 +101,7 @@ export const CLAIM_CASES: readonly ContractCase[] = [
       const claims = nodes.map(
         ({ path }, index) => ({ method: "PATCH", path, body: claim(instances[index] ?? null) }) as const,
       );
-      expect((await client.together(claims)).map(({ status }) => status)).toEqual(nodes.map(() => 200));
+      expect((await client.sendAll(claims)).map(({ status }) => status)).toEqual(nodes.map(() => 200));
       await reach("active", "active");
       const list = (await get(client, `/v1/nodes?shard=${shard}&fields=instance_uuid`)).body.nodes;
       expect(list).toMatchObject(instances.map((instance) => ({ instance_uuid: instance })));

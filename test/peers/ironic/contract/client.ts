@@ -24,7 +24,7 @@ export interface IronicClient {
   /** The service's URL, without a slash at its end. */
   readonly root: string;
   /** All at once. */
-  together(requests: readonly IronicRequest[]): Promise<readonly IronicReply[]>;
+  sendAll(requests: readonly IronicRequest[]): Promise<readonly IronicReply[]>;
   /** Lets a part of a second pass. */
   wait(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export function replyOf(status: number, headers: Readonly<Record<string, string>
 }
 
 async function ask(client: IronicClient, request: IronicRequest): Promise<IronicReply> {
-  const [reply] = await client.together([request]);
+  const [reply] = await client.sendAll([request]);
   if (!reply) {
     throw new Error("no answer");
   }
@@ -78,7 +78,10 @@ export interface TestNode {
 }
 
 /** A node of its own for a case, enrolled. */
-export async function enrolled(client: IronicClient, given: Readonly<Record<string, unknown>> = {}): Promise<TestNode> {
+export async function enrolled(
+  client: IronicClient,
+  attributes: Readonly<Record<string, unknown>> = {},
+): Promise<TestNode> {
   const uuid = randomUUID();
   const name = `case-${uuid.slice(0, 13)}`;
   const reply = await post(client, "/v1/nodes", {
@@ -87,7 +90,7 @@ export async function enrolled(client: IronicClient, given: Readonly<Record<stri
     driver: "fake-hardware",
     resource_class: "baremetal",
     properties: { cpus: 48, memory_mb: 196_608, local_gb: 960, cpu_arch: "x86_64" },
-    ...given,
+    ...attributes,
   });
   expect(reply.status, reply.fault).toBe(201);
   const address = `52:54:${uuid.slice(0, 8).replace(/..(?!$)/g, "$&:")}`;
@@ -97,16 +100,16 @@ export async function enrolled(client: IronicClient, given: Readonly<Record<stri
 }
 
 /** Waits until a node's fields are so. */
-export async function until(client: IronicClient, node: TestNode, wanted: Readonly<Record<string, unknown>>) {
-  const path = `${node.path}?fields=${Object.keys(wanted).join(",")}`;
-  for (let asked = 0; asked < 600; asked += 1) {
+export async function until(client: IronicClient, node: TestNode, expected: Readonly<Record<string, unknown>>) {
+  const path = `${node.path}?fields=${Object.keys(expected).join(",")}`;
+  for (let attempt = 0; attempt < 600; attempt += 1) {
     const { body } = await get(client, path);
-    if (Object.entries(wanted).every(([name, value]) => body[name] === value)) {
+    if (Object.entries(expected).every(([name, value]) => body[name] === value)) {
       return;
     }
     await client.wait();
   }
-  expect((await get(client, path)).body).toMatchObject(wanted);
+  expect((await get(client, path)).body).toMatchObject(expected);
 }
 
 export async function provision(client: IronicClient, node: TestNode, body: Readonly<Record<string, unknown>>) {
@@ -117,8 +120,8 @@ export async function provision(client: IronicClient, node: TestNode, body: Read
 const FREE = { target_provision_state: null, reservation: null };
 
 /** Available, with its power off. */
-export async function available(client: IronicClient, given: Readonly<Record<string, unknown>> = {}) {
-  const node = await enrolled(client, given);
+export async function available(client: IronicClient, attributes: Readonly<Record<string, unknown>> = {}) {
+  const node = await enrolled(client, attributes);
   await provision(client, node, { target: "manage" });
   await until(client, node, { provision_state: "manageable", ...FREE });
   await provision(client, node, { target: "provide" });

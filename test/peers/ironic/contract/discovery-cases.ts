@@ -90,8 +90,8 @@ export const DISCOVERY_CASES: readonly ContractCase[] = [
         if (minor <= 8) {
           continue;
         }
-        const refused = await get(client, `${node.path}?fields=uuid,${field}`, before);
-        expect([field, refused.status, refused.fault]).toEqual([field, 406, "Request not acceptable."]);
+        const rejected = await get(client, `${node.path}?fields=uuid,${field}`, before);
+        expect([field, rejected.status, rejected.fault]).toEqual([field, 406, "Request not acceptable."]);
       }
       expect((await get(client, `${node.path}?fields=uuid`, "1.7")).status).toBe(406);
     },
@@ -101,8 +101,8 @@ export const DISCOVERY_CASES: readonly ContractCase[] = [
     run: async (client) => {
       const node = await enrolled(client);
       const change = [{ op: "add", path: "/shard", value: "s1" }];
-      const refused = await patch(client, node.path, change, "1.81");
-      expect([refused.status, refused.fault]).toEqual([406, "Request not acceptable."]);
+      const rejected = await patch(client, node.path, change, "1.81");
+      expect([rejected.status, rejected.fault]).toEqual([406, "Request not acceptable."]);
       expect((await patch(client, node.path, change)).body.shard).toBe("s1");
       const created = await post(client, "/v1/nodes", { driver: "fake-hardware", shard: "a" }, "1.81");
       expect([created.status, created.fault]).toEqual([406, "Request not acceptable."]);
@@ -113,8 +113,8 @@ export const DISCOVERY_CASES: readonly ContractCase[] = [
     run: async (client) => {
       const node = await enrolled(client);
       expect((await get(client, `/v1/nodes/${node.name}`, "1.5")).body.uuid).toBe(node.uuid);
-      const refused = await get(client, `/v1/nodes/${node.name}`, "1.4");
-      expect([refused.status, refused.fault]).toEqual([404, `Node ${node.name} could not be found.`]);
+      const rejected = await get(client, `/v1/nodes/${node.name}`, "1.4");
+      expect([rejected.status, rejected.fault]).toEqual([404, `Node ${node.name} could not be found.`]);
     },
   },
 ];

@@ -82,8 +82,8 @@ export const LIST_CASES: readonly ContractCase[] = [
       );
       await put(client, `/v1/nodes/${uuid}/maintenance`, {});
       await patch(client, `/v1/nodes/${uuid}`, claim(randomUUID()));
-      const kept = `shard=${shard}&associated=true&maintenance=true&fields=uuid,name&limit=1&sort_key=uuid`;
-      expect((await list(client, kept)).next).toBe(
+      const filterQuery = `shard=${shard}&associated=true&maintenance=true&fields=uuid,name&limit=1&sort_key=uuid`;
+      expect((await list(client, filterQuery)).next).toBe(
         `${client.root}/v1/nodes?sort_key=uuid&sort_dir=asc&associated=True&maintenance=True&fields=uuid,name&limit=1&marker=${uuid}`,
       );
     },
@@ -141,30 +141,30 @@ export const LIST_CASES: readonly ContractCase[] = [
   {
     name: "questions that make no sense are 400",
     run: async (client) => {
-      const refused = async (query: string) => {
+      const rejectionOf = async (query: string) => {
         const { status, fault } = await get(client, `/v1/nodes?${query}`);
         return [status, fault];
       };
-      expect(await refused("limit=0")).toEqual([400, "Limit must be positive"]);
-      expect(await refused("limit=-1")).toEqual([400, "Limit must be positive"]);
-      expect(await refused("limit=x")).toEqual([400, "Expected an integer for limit: x"]);
-      expect(await refused("marker=x")).toEqual([400, "Expected UUID for marker: x"]);
-      expect(await refused("instance_uuid=x")).toEqual([400, "Expected UUID for instance_uuid: x"]);
-      expect(await refused("bogus=1")).toEqual([400, "Unexpected arguments: bogus"]);
-      expect(await refused("sort_key=bogus")).toEqual([
+      expect(await rejectionOf("limit=0")).toEqual([400, "Limit must be positive"]);
+      expect(await rejectionOf("limit=-1")).toEqual([400, "Limit must be positive"]);
+      expect(await rejectionOf("limit=x")).toEqual([400, "Expected an integer for limit: x"]);
+      expect(await rejectionOf("marker=x")).toEqual([400, "Expected UUID for marker: x"]);
+      expect(await rejectionOf("instance_uuid=x")).toEqual([400, "Expected UUID for instance_uuid: x"]);
+      expect(await rejectionOf("bogus=1")).toEqual([400, "Unexpected arguments: bogus"]);
+      expect(await rejectionOf("sort_key=bogus")).toEqual([
         400,
         'The sort_key value "bogus" is an invalid field for sorting',
       ]);
-      expect(await refused("sort_key=properties")).toEqual([
+      expect(await rejectionOf("sort_key=properties")).toEqual([
         400,
         "The sort_key value properties is an invalid field for sorting",
       ]);
-      expect(await refused("sort_dir=up")).toEqual([
+      expect(await rejectionOf("sort_dir=up")).toEqual([
         400,
         "Invalid sort direction: up. Acceptable values are 'asc' or 'desc'",
       ]);
-      expect(await refused("provision_state=bogus")).toEqual([400, 'Provision state "bogus" is not valid']);
-      expect(await refused("detail=true&fields=uuid")).toEqual([
+      expect(await rejectionOf("provision_state=bogus")).toEqual([400, 'Provision state "bogus" is not valid']);
+      expect(await rejectionOf("detail=true&fields=uuid")).toEqual([
         400,
         "Can not specify ?detail=True and fields in the same request.",
       ]);

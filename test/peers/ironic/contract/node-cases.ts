@@ -39,8 +39,9 @@ export const NODE_CASES: readonly ContractCase[] = [
       const { body } = await get(client, node.path);
       const golden = JSON.parse(await readFile(GOLDEN, "utf8")) as Record<string, unknown>;
       // What the hardware type keeps for itself is its own.
-      const shown = (value: Readonly<Record<string, unknown>>) => shape({ ...value, driver_internal_info: {} });
-      expect(shown(body)).toEqual(shown(golden));
+      const comparableShape = (value: Readonly<Record<string, unknown>>) =>
+        shape({ ...value, driver_internal_info: {} });
+      expect(comparableShape(body)).toEqual(comparableShape(golden));
     },
   },
   {
@@ -81,22 +82,22 @@ export const NODE_CASES: readonly ContractCase[] = [
   {
     name: "what is no node is refused",
     run: async (client) => {
-      const refused = async (body: unknown) => {
+      const rejectionOf = async (body: unknown) => {
         const { status, fault } = await post(client, "/v1/nodes", body);
         expect(status).toBe(400);
         return fault;
       };
-      expect(await refused({ name: "x" })).toBe("Schema error for node: 'driver' is a required property");
-      expect(await refused({ driver: "fake-hardware", bogus: 1 })).toBe(
+      expect(await rejectionOf({ name: "x" })).toBe("Schema error for node: 'driver' is a required property");
+      expect(await rejectionOf({ driver: "fake-hardware", bogus: 1 })).toBe(
         "Schema error for node: Additional properties are not allowed ('bogus' was unexpected)",
       );
-      expect(await refused({ driver: "nope" })).toBe(
+      expect(await rejectionOf({ driver: "nope" })).toBe(
         'No valid host was found. Reason: No conductor service registered which supports driver nope for conductor group "".',
       );
-      expect(await refused({ driver: "fake-hardware", name: "a b" })).toBe(
+      expect(await rejectionOf({ driver: "fake-hardware", name: "a b" })).toBe(
         "Cannot create node with invalid name 'a b'",
       );
-      expect(await refused({ driver: "fake-hardware", uuid: "zzz" })).toBe("Expected UUID for uuid: zzz");
+      expect(await rejectionOf({ driver: "fake-hardware", uuid: "zzz" })).toBe("Expected UUID for uuid: zzz");
     },
   },
   {
@@ -142,27 +143,29 @@ export const NODE_CASES: readonly ContractCase[] = [
     name: "patches that cannot be are refused, and say why",
     run: async (client) => {
       const { path } = await enrolled(client);
-      const refused = async (body: unknown) => {
+      const rejectionOf = async (body: unknown) => {
         const { status, fault } = await patch(client, path, body);
         expect(status).toBe(400);
         return fault;
       };
-      expect(await refused({ op: "move" })).toBe("Schema error for patch: {'op': 'move'} is not of type 'array'");
-      expect(await refused([{ op: "move", path: "/extra" }])).toBe(
+      expect(await rejectionOf({ op: "move" })).toBe("Schema error for patch: {'op': 'move'} is not of type 'array'");
+      expect(await rejectionOf([{ op: "move", path: "/extra" }])).toBe(
         "Schema error for patch: 'move' is not one of ['add', 'replace', 'remove']",
       );
-      expect(await refused([{ op: "add", path: "/bogus", value: 1 }])).toMatch(
+      expect(await rejectionOf([{ op: "add", path: "/bogus", value: 1 }])).toMatch(
         /^Cannot patch \/bogus\. Only the following can be updated: automated_clean, .*, vendor_interface$/,
       );
-      expect(await refused([{ op: "replace", path: "/provision_state", value: "active" }])).toMatch(/^Cannot patch/);
-      expect(await refused([{ op: "add", path: "/extra", value: "x" }])).toBe(
+      expect(await rejectionOf([{ op: "replace", path: "/provision_state", value: "active" }])).toMatch(
+        /^Cannot patch/,
+      );
+      expect(await rejectionOf([{ op: "add", path: "/extra", value: "x" }])).toBe(
         "Schema error for patch: 'x' is not of type 'object', 'null'",
       );
-      expect(await refused([{ op: "remove", path: "/driver" }])).toBe(
+      expect(await rejectionOf([{ op: "remove", path: "/driver" }])).toBe(
         "Schema error for patch: 'driver' is a required property",
       );
-      expect(await refused(claim("x"))).toBe("Expected UUID for instance_uuid: x");
-      expect(await refused([{ op: "replace", path: "/maintenance", value: "perhaps" }])).toBe(
+      expect(await rejectionOf(claim("x"))).toBe("Expected UUID for instance_uuid: x");
+      expect(await rejectionOf([{ op: "replace", path: "/maintenance", value: "perhaps" }])).toBe(
         "Invalid maintenance: Unrecognized value 'perhaps', acceptable values are: " +
           "'0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'",
       );
@@ -195,8 +198,8 @@ export const NODE_CASES: readonly ContractCase[] = [
       const { path, uuid, name, address } = await enrolled(client);
       const instance = randomUUID();
       await patch(client, path, claim(instance));
-      const refused = await remove(client, path);
-      expect([refused.status, refused.fault]).toEqual([409, `Node ${uuid} is associated with instance ${instance}.`]);
+      const rejected = await remove(client, path);
+      expect([rejected.status, rejected.fault]).toEqual([409, `Node ${uuid} is associated with instance ${instance}.`]);
       expect((await put(client, `${path}/maintenance`, { reason: "gone" })).status).toBe(202);
       expect((await remove(client, path)).status).toBe(204);
       expect((await get(client, path)).status).toBe(404);

@@ -42,7 +42,7 @@ export const PORT_CASES: readonly ContractCase[] = [
     name: "a port keeps all attributes that it is given",
     run: async (client) => {
       const node = await enrolled(client);
-      const given = {
+      const attributes = {
         address: freshAddress().toUpperCase(),
         extra: { rack: 7 },
         local_link_connection: { port_id: "p1", switch_id: "AA:BB:CC:DD:EE:FF", switch_info: "s" },
@@ -50,14 +50,14 @@ export const PORT_CASES: readonly ContractCase[] = [
         physical_network: "physnet7",
         is_smartnic: false,
       };
-      const reply = await add(client, node, given);
+      const reply = await add(client, node, attributes);
       expect(reply.status, reply.fault).toBe(201);
       expect(reply.headers.location).toBe(`${client.root}/v1/ports/${reply.body.uuid}`);
       expect(reply.body).toEqual({
         uuid: expect.any(String),
         created_at: expect.any(String),
         updated_at: null,
-        address: given.address.toLowerCase(),
+        address: attributes.address.toLowerCase(),
         extra: { rack: 7 },
         internal_info: {},
         is_smartnic: false,

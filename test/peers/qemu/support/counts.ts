@@ -1,21 +1,21 @@
-import { type Said, saidIn, writeTalkingImage } from "../../../../drivers/qemu/talking-guest.js";
+import { type GuestReport, readReports, writeTalkingImage } from "../../../../drivers/qemu/talking-guest.js";
 import { nodeClock } from "../../../../src/runtime/node/node-clock.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
 import { NodePrograms } from "../../../../src/runtime/node/node-programs.js";
 import { nodeTimers } from "../../../../src/runtime/node/node-timers.js";
 
-const doors = { files: new NodeFiles(), processes: new NodePrograms(), timers: nodeTimers(), clock: nodeClock() };
+const deps = { files: new NodeFiles(), processes: new NodePrograms(), timers: nodeTimers(), clock: nodeClock() };
 
-type Count = Said["counted"];
+type Count = GuestReport["counted"];
 
 /** Writes a raw image of a guest that counts. */
 export function writeCountingImage(path: string): Promise<void> {
-  return writeTalkingImage(path, doors);
+  return writeTalkingImage(path, deps);
 }
 
 /** What the guest has counted, each time that it said so on its serial port. */
 export async function countsIn(console: string): Promise<readonly Count[]> {
-  return (await saidIn(console, doors)).map(({ counted }) => counted);
+  return (await readReports(console, deps)).map(({ counted }) => counted);
 }
 
 /** Resolves with the last count when it has said `more` since; the test's time-out ends a wait that is in vain. */
@@ -27,6 +27,6 @@ export async function countsOn(console: string, more = 3): Promise<Count> {
     if (last && counts.length >= before + more) {
       return last;
     }
-    await doors.timers.sleep(20);
+    await deps.timers.sleep(20);
   }
 }

@@ -3,28 +3,32 @@ import { dryRun as previewed } from "../../../../src/agent/dry-run/dry-run.js";
 import type { DryRunReport } from "../../../../src/agent/dry-run/report.js";
 import { agentOptions } from "../../../fixtures/world/agent.js";
 import { evacuated, statusOf, VM } from "../../../unit/agent/support/evacuated.js";
-import type { Lab } from "../../../unit/agent/support/harness.js";
+import type { Harness } from "../../../unit/agent/support/harness.js";
 import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 
 /** A dry run after which nothing is different: no guest, no row, no file, no lease, no request that writes. */
-async function dryRun(lab: Lab, host: string, options: Parameters<Lab["dryRun"]>[1] = {}): Promise<DryRunReport> {
-  const entries = lab.evidence.entries.length;
-  const hypervisor = options.hypervisor ?? lab.hypervisor(host);
+async function dryRun(
+  harness: Harness,
+  host: string,
+  options: Parameters<Harness["dryRun"]>[1] = {},
+): Promise<DryRunReport> {
+  const entries = harness.evidence.entries.length;
+  const hypervisor = options.hypervisor ?? harness.hypervisor(host);
   const before = JSON.stringify([[...hypervisor.guests], [...hypervisor.disks], [...hypervisor.tokens]]);
-  const services = JSON.stringify(lab.store.services.list());
-  const id = await lab.read(`/state/${host}/compute_id`);
-  const report = await lab.dryRun(host, options);
-  expect(lab.evidence.entries.slice(entries).filter(({ kind }) => kind !== "state")).toEqual([]);
+  const services = JSON.stringify(harness.store.services.list());
+  const id = await harness.read(`/state/${host}/compute_id`);
+  const report = await harness.dryRun(host, options);
+  expect(harness.evidence.entries.slice(entries).filter(({ kind }) => kind !== "state")).toEqual([]);
   expect(JSON.stringify([[...hypervisor.guests], [...hypervisor.disks], [...hypervisor.tokens]])).toBe(before);
-  expect(JSON.stringify(lab.store.services.list())).toBe(services);
-  expect(await lab.read(`/state/${host}/compute_id`)).toBe(id);
-  expect(lab.store.leases.get(host)).toBeNull();
+  expect(JSON.stringify(harness.store.services.list())).toBe(services);
+  expect(await harness.read(`/state/${host}/compute_id`)).toBe(id);
+  expect(harness.store.leases.get(host)).toBeNull();
   return report;
 }
 
-scenario("dry run of a new host: nothing to do, and nothing is made", async (lab) => {
-  expect(await dryRun(lab, "devstack1")).toEqual({
+scenario("dry run of a new host: nothing to do, and nothing is made", async (harness) => {
+  expect(await dryRun(harness, "devstack1")).toEqual({
     host: "devstack1",
     refusal: null,
     lease: null,
@@ -36,40 +40,43 @@ scenario("dry run of a new host: nothing to do, and nothing is made", async (lab
   });
 });
 
-scenario("2.4 G6 dry run beside a live agent tells who it is; after its end, how long its lease runs", async (lab) => {
-  const run = await lab.start("devstack1");
-  const beside = () => lab.dryRun("devstack1", { process: "dry-run" });
-  expect((await beside()).lease).toMatchObject({ host: "devstack1", connected: true, freeIn: null });
-  lab.kill(run);
-  await lab.world.advance(1_000);
-  const gone = (await beside()).lease;
-  expect(gone?.connected).toBe(false);
-  expect(gone?.freeIn).toBeGreaterThan(5_000);
-  await lab.world.advance(10_000);
-  expect((await beside()).lease).toBeNull();
-});
+scenario(
+  "2.4 G6 dry run beside a live agent tells who it is; after its end, how long its lease runs",
+  async (harness) => {
+    const run = await harness.start("devstack1");
+    const beside = () => harness.dryRun("devstack1", { process: "dry-run" });
+    expect((await beside()).lease).toMatchObject({ host: "devstack1", connected: true, freeIn: null });
+    harness.kill(run);
+    await harness.world.advance(1_000);
+    const gone = (await beside()).lease;
+    expect(gone?.connected).toBe(false);
+    expect(gone?.freeIn).toBeGreaterThan(5_000);
+    await harness.world.advance(10_000);
+    expect((await beside()).lease).toBeNull();
+  },
+);
 
-scenario("dry run of an agent that would refuse tells the refusal, and nothing else", async (lab) => {
-  const { s } = await evacuated(lab, "done");
-  const report = await dryRun(lab, "standby", { hypervisor: lab.hypervisor("devstack1") });
+scenario("dry run of an agent that would refuse tells the refusal, and nothing else", async (harness) => {
+  const { s } = await evacuated(harness, "done");
+  const report = await dryRun(harness, "standby", { hypervisor: harness.hypervisor("devstack1") });
   expect(report.refusal).toMatchObject({ code: "hypervisor-of-other-host", error: "InvalidConfiguration" });
   expect(report.refusal?.records.compute_node).toContain(s.uuid);
   expect(report.guests).toEqual([]);
 });
 
-scenario("1.2 dry run among older agents: refused, unless the agent says that it is as old", async (lab) => {
-  lab.addService("older", 68);
-  expect((await lab.dryRun("devstack1")).refusal).toMatchObject({ code: "service-too-old" });
-  const { parts } = await lab.prepare("devstack1");
-  expect((await lab.world.runUntil(previewed(agentOptions({ ...parts, serviceVersion: 68 })))).refusal).toBeNull();
+scenario("1.2 dry run among older agents: refused, unless the agent says that it is as old", async (harness) => {
+  harness.addService("older", 68);
+  expect((await harness.dryRun("devstack1")).refusal).toMatchObject({ code: "service-too-old" });
+  const { parts } = await harness.prepare("devstack1");
+  expect((await harness.world.runUntil(previewed(agentOptions({ ...parts, serviceVersion: 68 })))).refusal).toBeNull();
 });
 
 scenario(
   "dry run of an evacuated host: guest, allocation before and after, record; the start then does just that",
-  async (lab) => {
-    const evacuation = await evacuated(lab, "done");
+  async (harness) => {
+    const evacuation = await evacuated(harness, "done");
     const { s, d, migration } = evacuation;
-    const report = await dryRun(lab, "devstack1");
+    const report = await dryRun(harness, "devstack1");
     expect(report.guests).toEqual([
       {
         instance: VM,
@@ -90,47 +97,47 @@ scenario(
     expect(Object.keys(report.allocations[0]?.after ?? {})).toEqual([d.uuid]);
     expect(report.migrations).toMatchObject([{ migration: migration.id, from: "done", to: "completed" }]);
 
-    await lab.start("devstack1");
-    const done = lab.hypervisor("devstack1").changes.map(({ method, instance }) => ({ method, instance }));
+    await harness.start("devstack1");
+    const done = harness.hypervisor("devstack1").changes.map(({ method, instance }) => ({ method, instance }));
     expect(done).toEqual(report.guests.map(({ action, instance }) => ({ method: action, instance })));
-    expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
-    expect(statusOf(lab, evacuation)).toBe("completed");
+    expect(await harness.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
+    expect(statusOf(harness, evacuation)).toBe("completed");
   },
 );
 
-scenario("dry run of a pending evacuation: the guest would be stopped, the record left", async (lab) => {
-  await evacuated(lab, "accepted");
-  const report = await dryRun(lab, "devstack1");
+scenario("dry run of a pending evacuation: the guest would be stopped, the record left", async (harness) => {
+  await evacuated(harness, "accepted");
+  const report = await dryRun(harness, "devstack1");
   expect(report.guests).toMatchObject([{ instance: VM, action: "stop", disks: null }]);
   expect(report.allocations).toEqual([]);
   expect(report.migrations).toMatchObject([{ from: "accepted", to: "accepted" }]);
 });
 
-scenario("dry run shows what would become of instances that were in the middle of something", async (lab) => {
-  const { node } = await lab.seed("devstack1");
-  const { node: other } = await lab.seed("devstack2");
+scenario("dry run shows what would become of instances that were in the middle of something", async (harness) => {
+  const { node } = await harness.seed("devstack1");
+  const { node: other } = await harness.seed("devstack2");
   const values = placed(node);
-  addInstance(lab.store, uuidOf(1), { ...values, vmState: "building", taskState: "spawning" });
-  addInstance(lab.store, uuidOf(2), { ...values, taskState: "deleting" });
-  addInstance(lab.store, uuidOf(3), { ...values, taskState: "rebooting_hard", powerState: 4 });
-  addInstance(lab.store, uuidOf(4), { ...values, taskState: "migrating" });
-  addInstance(lab.store, uuidOf(5), { vmState: "building", taskState: "scheduling" });
-  addInstance(lab.store, uuidOf(6), values);
+  addInstance(harness.store, uuidOf(1), { ...values, vmState: "building", taskState: "spawning" });
+  addInstance(harness.store, uuidOf(2), { ...values, taskState: "deleting" });
+  addInstance(harness.store, uuidOf(3), { ...values, taskState: "rebooting_hard", powerState: 4 });
+  addInstance(harness.store, uuidOf(4), { ...values, taskState: "migrating" });
+  addInstance(harness.store, uuidOf(5), { vmState: "building", taskState: "scheduling" });
+  addInstance(harness.store, uuidOf(6), values);
   for (const n of [1, 2, 4, 6]) {
-    lab.hypervisor("devstack1").addGuest(uuidOf(n));
+    harness.hypervisor("devstack1").addGuest(uuidOf(n));
   }
-  lab.store.instances.destroy(uuidOf(6));
-  const migration = addMigration(lab.store, uuidOf(4), "live-migration", "running", {
+  harness.store.instances.destroy(uuidOf(6));
+  const migration = addMigration(harness.store, uuidOf(4), "live-migration", "running", {
     sourceCompute: "devstack1",
     sourceNode: "devstack1",
     destCompute: "devstack2",
   });
-  await lab.allocate(uuidOf(2), node);
-  await lab.allocate(uuidOf(4), other);
-  await lab.allocate(migration.uuid, node);
-  await lab.allocate(uuidOf(5), node);
+  await harness.allocate(uuidOf(2), node);
+  await harness.allocate(uuidOf(4), other);
+  await harness.allocate(migration.uuid, node);
+  await harness.allocate(uuidOf(5), node);
   const periodic = { config: { defaults: { periodic_enable: true } } };
-  const report = await dryRun(lab, "devstack1", periodic);
+  const report = await dryRun(harness, "devstack1", periodic);
   expect(report.instances.map(({ instance, action, changes }) => [instance, action, changes])).toEqual([
     [uuidOf(1), null, { vmState: "error", taskState: null }],
     [uuidOf(2), "delete again", {}],
@@ -152,37 +159,37 @@ scenario("dry run shows what would become of instances that were in the middle o
   ]);
 });
 
-scenario("dry run of an interrupted evacuation to this host", async (lab) => {
-  const { s, d } = await evacuated(lab, "pre-migrating");
-  lab.hypervisor("devstack2").addGuest(VM);
-  const report = await dryRun(lab, "devstack2");
+scenario("dry run of an interrupted evacuation to this host", async (harness) => {
+  const { s, d } = await evacuated(harness, "pre-migrating");
+  harness.hypervisor("devstack2").addGuest(VM);
+  const report = await dryRun(harness, "devstack2");
   expect(report.guests).toMatchObject([{ instance: VM, action: "destroy", disks: "keep" }]);
   expect(report.allocations.map(({ after }) => Object.keys(after))).toEqual([[s.uuid]]);
   expect(report.allocations[0]?.providers).toEqual({ [d.uuid]: "devstack2" });
   expect(report.migrations).toMatchObject([{ from: "pre-migrating", to: "failed" }]);
 });
 
-scenario("4.9 dry run rejects a provider.yaml that a start rejects", async (lab) => {
-  await lab.write("/state/devstack1/provider_config/one.yaml", "meta: { schema_version: 2 }\nproviders: []\n");
-  const { refusal } = await dryRun(lab, "devstack1");
-  expect(refusal).toMatchObject({
+scenario("4.9 dry run rejects a provider.yaml that a start rejects", async (harness) => {
+  await harness.write("/state/devstack1/provider_config/one.yaml", "meta: { schema_version: 2 }\nproviders: []\n");
+  const { refusal: rejection } = await dryRun(harness, "devstack1");
+  expect(rejection).toMatchObject({
     code: "provider-config-invalid",
     found: expect.stringMatching(/one\.yaml.*schema_version must be a quoted version/),
   });
-  expect((await lab.refusal("devstack1")).code).toBe(refusal?.code);
+  expect((await harness.expectRejection("devstack1")).code).toBe(rejection?.code);
 });
 
 scenario(
   "4.7 dry run reports a provider that an operator renamed, and the agent then starts all the same",
-  async (lab) => {
-    const run = await lab.start("devstack1");
-    await lab.stop(run);
-    await lab.world.advance(60_000);
-    const [node] = lab.store.computeNodes.byHost("devstack1");
+  async (harness) => {
+    const run = await harness.start("devstack1");
+    await harness.stop(run);
+    await harness.world.advance(60_000);
+    const [node] = harness.store.computeNodes.byHost("devstack1");
     const uuid = node?.uuid ?? "";
-    expect((await dryRun(lab, "devstack1")).providerConflicts).toEqual([]);
-    lab.renameProvider(uuid, "renamed");
-    expect((await dryRun(lab, "devstack1")).providerConflicts).toEqual([
+    expect((await dryRun(harness, "devstack1")).providerConflicts).toEqual([]);
+    harness.renameProvider(uuid, "renamed");
+    expect((await dryRun(harness, "devstack1")).providerConflicts).toEqual([
       {
         uuid,
         name: "devstack1",
@@ -190,7 +197,7 @@ scenario(
         mend: `rename it: openstack resource provider set --name devstack1 ${uuid}`,
       },
     ]);
-    await lab.start("devstack1");
-    expect(lab.store.services.list().map(({ host, disabled }) => [host, disabled])).toEqual([["devstack1", false]]);
+    await harness.start("devstack1");
+    expect(harness.store.services.list().map(({ host, disabled }) => [host, disabled])).toEqual([["devstack1", false]]);
   },
 );

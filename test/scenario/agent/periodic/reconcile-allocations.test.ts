@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
-import { judgeLeak, type LeakFacts } from "../../../../src/agent/periodic/evaluate-leak.js";
+import { checkLeak, type LeakInputs } from "../../../../src/agent/periodic/evaluate-leak.js";
 import type {
   ComputeNode,
   Instance,
@@ -9,7 +9,7 @@ import type {
   MigrationType,
 } from "../../../../src/records/index.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES } from "../../../../src/records/index.js";
-import type { HostOptions, Lab } from "../../../unit/agent/support/harness.js";
+import type { Harness, HostOptions } from "../../../unit/agent/support/harness.js";
 import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 
@@ -22,8 +22,8 @@ function instance(values: Partial<Instance> = {}) {
 function move(status: MigrationStatus, values: Partial<Migration> = {}) {
   return { id: 4, status, migrationType: "migration", sourceCompute: "devstack1", ...values } as Migration;
 }
-function judge(facts: Partial<LeakFacts>) {
-  return judgeLeak({
+function evaluate(inputs: Partial<LeakInputs>) {
+  return checkLeak({
     host: "devstack1",
     node: "devstack1",
     migration: null,
@@ -35,7 +35,7 @@ function judge(facts: Partial<LeakFacts>) {
     instanceHoldsMore: false,
     abandoned: false,
     guestIsHere: false,
-    ...facts,
+    ...inputs,
   }).action;
 }
 
@@ -49,10 +49,10 @@ describe("9.3 a migration's allocations", () => {
   it.each(MIGRATION_STATUSES)("%s", (status) => {
     const migration = move(status);
     const ended = FINAL_MIGRATION_STATUSES.includes(status);
-    expect(judge({ migration, moves: [migration] })).toBe(ended ? "free" : "keep");
+    expect(evaluate({ migration, moves: [migration] })).toBe(ended ? "free" : "keep");
   });
 
-  it.each<[string, Partial<LeakFacts>, string]>([
+  it.each<[string, Partial<LeakInputs>, string]>([
     ["the instance is gone", { instance: null }, "free"],
     ["the instance is deleted, and nobody works on its move", { ...LEFT, abandoned: true }, "end"],
     ["the instance is deleted, and somebody may work on its move", LEFT, "keep"],
@@ -64,8 +64,8 @@ describe("9.3 a migration's allocations", () => {
     ["one between other hosts waits for its confirmation", { moves: [move("finished", BETWEEN_OTHERS)] }, "free"],
     ["it is all that the guest here has", { instance: instance({ host: "devstack1" }) }, "give-back"],
     ["the guest here has its own", { instance: instance({ host: "devstack1" }), instanceHoldsTree: true }, "free"],
-  ])("%s", (_name, facts, action) => {
-    expect(judge({ migration: move("confirmed"), ...facts })).toBe(action);
+  ])("%s", (_name, inputs, action) => {
+    expect(evaluate({ migration: move("confirmed"), ...inputs })).toBe(action);
   });
 
   const onto = move("finished", { uuid: "later", sourceCompute: "devstack2", destCompute: "devstack1" });
@@ -74,7 +74,7 @@ describe("9.3 a migration's allocations", () => {
   const resized = instance({ host: "devstack1", vmState: "resized" });
   const held = { instance: resized, instanceHoldsTree: true };
   const holders = new Set(["later"]);
-  it.each<[string, Partial<LeakFacts>, string]>([
+  it.each<[string, Partial<LeakInputs>, string]>([
     ["here, with what its instance holds", { ...held, moves: [onto] }, "free"],
     ["here, and the instance holds nothing", { instance: resized, moves: [onto] }, "keep"],
     ["there, with a half of its own", { moves: [off], holders }, "free"],
@@ -83,33 +83,33 @@ describe("9.3 a migration's allocations", () => {
     ["on this host, and one half is the ended one's", { ...held, moves: [onOne] }, "keep"],
     ["and is confirmed", { ...held, moves: [{ ...onto, status: "confirming" }] }, "keep"],
     ["and is reverted", { ...held, instance: { ...resized, taskState: "resize_reverting" }, moves: [onto] }, "keep"],
-  ])("a later move waits for its confirmation %s", (_name, facts, action) => {
-    expect(judge({ migration: move("error"), ...facts })).toBe(action);
+  ])("a later move waits for its confirmation %s", (_name, inputs, action) => {
+    expect(evaluate({ migration: move("error"), ...inputs })).toBe(action);
   });
 
   const here = { instance: instance({ host: "devstack1" }) };
-  it.each<[string, Partial<LeakFacts>, string]>([
+  it.each<[string, Partial<LeakInputs>, string]>([
     ["recorded here, and the guest is here", { ...here, guestIsHere: true }, "give-back"],
     ["recorded here, and the guest is not", { ...here, guestIsHere: false }, "keep"],
     ["recorded here, and the driver cannot tell", { ...here, guestIsHere: null }, "keep"],
     ["recorded there, and no guest is left here", { guestIsHere: false }, "free"],
     ["recorded there, and the guest is here", { guestIsHere: true }, "keep"],
     ["recorded there, and the driver cannot tell", { guestIsHere: null }, "keep"],
-  ])("a live migration in error: %s", (_name, facts, action) => {
+  ])("a live migration in error: %s", (_name, inputs, action) => {
     const migration = move("error", { migrationType: "live-migration", destCompute: "devstack2" });
-    expect(judge({ migration, moves: [migration], ...facts })).toBe(action);
-    expect(judge({ migration: move("confirmed"), moves: [move("confirmed"), migration], ...facts })).toBe(action);
+    expect(evaluate({ migration, moves: [migration], ...inputs })).toBe(action);
+    expect(evaluate({ migration: move("confirmed"), moves: [move("confirmed"), migration], ...inputs })).toBe(action);
   });
 
   it("a failed move frees its source, whose guest is what it has set aside, whatever live migrations failed later", () => {
     const migration = move("error");
     const live = move("error", { migrationType: "live-migration", destCompute: "devstack1" });
-    expect(judge({ migration, moves: [migration, live], guestIsHere: true })).toBe("free");
+    expect(evaluate({ migration, moves: [migration, live], guestIsHere: true })).toBe("free");
   });
 
   it("a live migration that found no destination has torn nothing", () => {
     const live = move("error", { migrationType: "live-migration", destCompute: null });
-    expect(judge({ migration: move("confirmed"), moves: [live], guestIsHere: true })).toBe("free");
+    expect(evaluate({ migration: move("confirmed"), moves: [live], guestIsHere: true })).toBe("free");
   });
 
   it.each(MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status)))(
@@ -117,15 +117,15 @@ describe("9.3 a migration's allocations", () => {
     (status) => {
       const migration = move(status, { migrationType: "live-migration" });
       for (const guestIsHere of [true, false, null]) {
-        expect(judge({ migration, moves: [migration], guestIsHere })).toBe("keep");
-        expect(judge({ moves: [migration], instanceHoldsElsewhere: true, guestIsHere })).toBe("keep");
+        expect(evaluate({ migration, moves: [migration], guestIsHere })).toBe("keep");
+        expect(evaluate({ moves: [migration], instanceHoldsElsewhere: true, guestIsHere })).toBe("keep");
       }
     },
   );
 });
 
 describe("9.3, 4.6 row 7: an instance's allocations", () => {
-  it.each<[string, Partial<LeakFacts>, string]>([
+  it.each<[string, Partial<LeakInputs>, string]>([
     ["at rest elsewhere", {}, "free"],
     ["at rest elsewhere, on this node, which has gone there", { instance: instance({ node: "devstack1" }) }, "keep"],
     ["here", { instance: instance({ host: "devstack1" }) }, "keep"],
@@ -173,8 +173,8 @@ describe("9.3, 4.6 row 7: an instance's allocations", () => {
       { moves: [move("error", { migrationType: "live-migration" })], instanceHoldsElsewhere: true },
       "free",
     ],
-  ])("%s", (_name, facts, action) => {
-    expect(judge(facts)).toBe(action);
+  ])("%s", (_name, inputs, action) => {
+    expect(evaluate(inputs)).toBe(action);
   });
 
   const torn = move("error", { migrationType: "live-migration", destCompute: "devstack2" });
@@ -189,7 +189,7 @@ describe("9.3, 4.6 row 7: an instance's allocations", () => {
     ["was an earlier one", move("completed", { ...back, id: 3 }), "keep"],
   ])("live migration in error, and something like a guest is here; a later move %s", (_name, later, action) => {
     const moves = [torn, later].sort((one, other) => one.id - other.id);
-    expect(judge({ moves, instanceHoldsElsewhere: true, guestIsHere: true })).toBe(action);
+    expect(evaluate({ moves, instanceHoldsElsewhere: true, guestIsHere: true })).toBe(action);
   });
 });
 
@@ -203,7 +203,7 @@ describe("6.0, 6.4: what a doubled move on one host has left", () => {
   const left = (status: MigrationStatus) => onOne(status, { destCompute: "devstack2" });
   const back = (status: MigrationStatus) => onOne(status, { id: 5, sourceCompute: "devstack2" });
   const evacuated = move("completed", { migrationType: "evacuation", destCompute: "devstack2" });
-  it.each<[string, Partial<LeakFacts>, string]>([
+  it.each<[string, Partial<LeakInputs>, string]>([
     ["confirmed", { moves: [onOne("confirmed")] }, "trim"],
     ["in error", { moves: [onOne("error")] }, "trim"],
     ["ended before its claim", { moves: [onOne("error", { destCompute: null })] }, "trim"],
@@ -221,8 +221,8 @@ describe("6.0, 6.4: what a doubled move on one host has left", () => {
     ["has come back, and waits for its confirmation", { moves: [left("error"), back("finished")] }, "keep"],
     ["was evacuated from here, and has come back", { moves: [evacuated, arrived("migration")] }, "keep"],
     ["came here, and then a move from here failed", { moves: [arrived("migration", 3), left("error")] }, "keep"],
-  ])("%s", (_name, facts, action) => {
-    expect(judge({ ...own, ...facts })).toBe(action);
+  ])("%s", (_name, inputs, action) => {
+    expect(evaluate({ ...own, ...inputs })).toBe(action);
   });
 });
 
@@ -245,154 +245,160 @@ function host(mode: "off" | "report" | "repair", more: HostOptions = {}): HostOp
 }
 
 /** vm1 is on devstack2 after a move whose migration kept something on devstack1, as vm1 itself did. */
-async function leaked(lab: Lab) {
-  const { node: s } = await lab.seed("devstack1");
-  const { node: d } = await lab.seed("devstack2");
-  addInstance(lab.store, VM, placed(d));
-  lab.hypervisor("devstack2").addGuest(VM);
-  const migration = addMigration(lab.store, VM, "migration", "confirmed", {
+async function leaked(harness: Harness) {
+  const { node: s } = await harness.seed("devstack1");
+  const { node: d } = await harness.seed("devstack2");
+  addInstance(harness.store, VM, placed(d));
+  harness.hypervisor("devstack2").addGuest(VM);
+  const migration = addMigration(harness.store, VM, "migration", "confirmed", {
     sourceCompute: "devstack1",
     sourceNode: "devstack1",
   });
-  await lab.allocate(VM, s, d);
-  await lab.allocate(migration.uuid, s);
+  await harness.allocate(VM, s, d);
+  await harness.allocate(migration.uuid, s);
   return { s, d, migration };
 }
 
-scenario("9.3 repair: both leaks go after an hour, and only this host's part of them", async (lab) => {
+scenario("9.3 repair: both leaks go after an hour, and only this host's part of them", async (harness) => {
   const counted: string[] = [];
-  const { d, migration } = await leaked(lab);
+  const { d, migration } = await leaked(harness);
   const metrics = {
     ...NO_METRICS,
     leakedAllocations: (kind: string, count: number) => counted.push(`${kind} ${count}`),
   };
-  await lab.start("devstack1", host("repair", { metrics }));
-  await lab.world.advance(HOUR - 60_000);
-  expect(Object.keys(await lab.held(VM))).toHaveLength(2);
-  await lab.world.advance(120_000);
-  expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
-  expect(await lab.held(migration.uuid)).toEqual({});
+  await harness.start("devstack1", host("repair", { metrics }));
+  await harness.world.advance(HOUR - 60_000);
+  expect(Object.keys(await harness.held(VM))).toHaveLength(2);
+  await harness.world.advance(120_000);
+  expect(await harness.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
+  expect(await harness.held(migration.uuid)).toEqual({});
   expect(counted).toEqual(["migration 0", "instance 0"]);
 });
 
-scenario("9.3 repair: what a failed move holds goes while the next one waits for its confirmation", async (lab) => {
-  const { node: s } = await lab.seed("devstack1");
-  const { node: d } = await lab.seed("devstack2");
-  addInstance(lab.store, VM, { ...placed(d), vmState: "resized" });
-  lab.hypervisor("devstack2").addGuest(VM);
+scenario("9.3 repair: what a failed move holds goes while the next one waits for its confirmation", async (harness) => {
+  const { node: s } = await harness.seed("devstack1");
+  const { node: d } = await harness.seed("devstack2");
+  addInstance(harness.store, VM, { ...placed(d), vmState: "resized" });
+  harness.hypervisor("devstack2").addGuest(VM);
   const from = (source: ComputeNode, { host: destCompute, hypervisorHostname: destNode, id }: ComputeNode) => ({
     ...{ sourceCompute: source.host, sourceNode: source.hypervisorHostname },
     ...{ destCompute, destNode, destComputeId: id },
   });
   const [ends, back] = [from(s, d), from(d, s)];
-  const failed = [ends, back].map((changes) => addMigration(lab.store, VM, "migration", "error", changes));
-  const waits = addMigration(lab.store, VM, "migration", "finished", ends);
-  await lab.allocate(VM, d);
-  await lab.allocate(waits.uuid, s);
-  await lab.allocate(failed[0]?.uuid ?? "", s);
-  await lab.allocate(failed[1]?.uuid ?? "", d);
-  await lab.start("devstack1", host("repair"));
-  await lab.start("devstack2", host("repair"));
-  await lab.world.advance(HOUR + 60_000);
-  expect(await Promise.all(failed.map(({ uuid }) => lab.held(uuid)))).toEqual([{}, {}]);
-  expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
-  expect(await lab.held(waits.uuid)).toEqual({ [s.uuid]: AMOUNTS });
+  const failed = [ends, back].map((changes) => addMigration(harness.store, VM, "migration", "error", changes));
+  const waits = addMigration(harness.store, VM, "migration", "finished", ends);
+  await harness.allocate(VM, d);
+  await harness.allocate(waits.uuid, s);
+  await harness.allocate(failed[0]?.uuid ?? "", s);
+  await harness.allocate(failed[1]?.uuid ?? "", d);
+  await harness.start("devstack1", host("repair"));
+  await harness.start("devstack2", host("repair"));
+  await harness.world.advance(HOUR + 60_000);
+  expect(await Promise.all(failed.map(({ uuid }) => harness.held(uuid)))).toEqual([{}, {}]);
+  expect(await harness.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
+  expect(await harness.held(waits.uuid)).toEqual({ [s.uuid]: AMOUNTS });
 });
 
 for (const mode of ["report", "off"] as const) {
-  scenario(`9.3 ${mode}: nothing is changed`, async (lab) => {
+  scenario(`9.3 ${mode}: nothing is changed`, async (harness) => {
     const counted: string[] = [];
-    const { s, d, migration } = await leaked(lab);
+    const { s, d, migration } = await leaked(harness);
     const metrics = {
       ...NO_METRICS,
       leakedAllocations: (kind: string, count: number) => counted.push(`${kind} ${count}`),
     };
-    const run = await lab.start("devstack1", host(mode, { metrics }));
-    await lab.world.advance(HOUR + 60_000);
-    expect(await lab.held(VM)).toEqual({ [s.uuid]: AMOUNTS, [d.uuid]: AMOUNTS });
-    expect(await lab.held(migration.uuid)).toEqual({ [s.uuid]: AMOUNTS });
+    const run = await harness.start("devstack1", host(mode, { metrics }));
+    await harness.world.advance(HOUR + 60_000);
+    expect(await harness.held(VM)).toEqual({ [s.uuid]: AMOUNTS, [d.uuid]: AMOUNTS });
+    expect(await harness.held(migration.uuid)).toEqual({ [s.uuid]: AMOUNTS });
     expect(counted).toEqual(mode === "off" ? [] : ["migration 1", "instance 1"]);
-    const told = run.runtime.logs.filter(({ message }) => message.startsWith("allocations on this host"));
-    expect(told.map(({ fields }) => fields.kind).sort()).toEqual(mode === "off" ? [] : ["instance", "migration"]);
+    const reports = run.runtime.logs.filter(({ message }) => message.startsWith("allocations on this host"));
+    expect(reports.map(({ fields }) => fields.kind).sort()).toEqual(mode === "off" ? [] : ["instance", "migration"]);
   });
 }
 
-scenario("9.3 repair: a write in between wins; the next look mends it", async (lab) => {
-  const { s, d } = await leaked(lab);
+scenario("9.3 repair: a write in between wins; the next look mends it", async (harness) => {
+  const { s, d } = await leaked(harness);
   let meddle = true;
-  lab.beforePlacement = async (who, request) => {
+  harness.beforePlacement = async (who, request) => {
     if (meddle && who === "devstack1" && request === `PUT /allocations/${VM}`) {
       meddle = false;
-      await lab.allocate(VM, s, d);
+      await harness.allocate(VM, s, d);
     }
   };
-  const run = await lab.start("devstack1", host("repair"));
-  await lab.world.advance(HOUR + 60_000);
+  const run = await harness.start("devstack1", host("repair"));
+  await harness.world.advance(HOUR + 60_000);
   const left = () => run.runtime.logs.filter(({ message }) => message.includes("left until the next look")).length;
   if (meddle) {
     throw new Error("the second writer never came");
   }
   expect(left()).toBe(1);
-  await lab.world.advance(HOUR);
-  expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
+  await harness.world.advance(HOUR);
+  expect(await harness.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
   expect(left()).toBe(1);
 });
 
 scenario(
   "9.3 repair: a consumer that went and came again in between, with the same generation, is left",
-  async (lab) => {
-    const { node: s } = await lab.seed("devstack1");
-    const { node: d } = await lab.seed("devstack2");
-    addInstance(lab.store, VM, placed(d));
-    lab.hypervisor("devstack2").addGuest(VM);
+  async (harness) => {
+    const { node: s } = await harness.seed("devstack1");
+    const { node: d } = await harness.seed("devstack2");
+    addInstance(harness.store, VM, placed(d));
+    harness.hypervisor("devstack2").addGuest(VM);
     // What a live migration to devstack1 has claimed, before it comes to nothing and gives back what the server had.
-    await lab.allocate(VM, s);
-    let looks = 0;
-    lab.beforePlacement = async (who, request) => {
+    await harness.allocate(VM, s);
+    let reads = 0;
+    harness.beforePlacement = async (who, request) => {
       if (who === "devstack1" && request === `GET /allocations/${VM}`) {
-        looks += 1;
-        if (looks === 2) {
-          await lab.allocate(VM);
-          await lab.allocate(VM, d);
+        reads += 1;
+        if (reads === 2) {
+          await harness.allocate(VM);
+          await harness.allocate(VM, d);
         }
       }
     };
-    await lab.start("devstack1", host("repair"));
-    await lab.world.advance(HOUR + 60_000);
-    expect(looks).toBe(2);
-    expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
+    await harness.start("devstack1", host("repair"));
+    await harness.world.advance(HOUR + 60_000);
+    expect(reads).toBe(2);
+    expect(await harness.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
   },
 );
 
-scenario("9.3 repair: while the conductor cannot be asked, nothing is written", async (lab) => {
-  const { s, d } = await leaked(lab);
-  const run = await lab.start("devstack1", host("repair"));
-  lab.beforeCall = (who) => {
+scenario("9.3 repair: while the conductor cannot be asked, nothing is written", async (harness) => {
+  const { s, d } = await leaked(harness);
+  const run = await harness.start("devstack1", host("repair"));
+  harness.beforeCall = (who) => {
     if (who === "devstack1") {
       throw new Error("the conductor cannot be reached");
     }
   };
-  await lab.world.advance(HOUR + 60_000);
-  expect(await lab.held(VM)).toEqual({ [s.uuid]: AMOUNTS, [d.uuid]: AMOUNTS });
-  lab.kill(run);
+  await harness.world.advance(HOUR + 60_000);
+  expect(await harness.held(VM)).toEqual({ [s.uuid]: AMOUNTS, [d.uuid]: AMOUNTS });
+  harness.kill(run);
 });
 
 describe("9.3 repair: a move of a deleted server that no agent works on", () => {
   for (const status of ["pre-migrating", "migrating", "post-migrating", "reverting", "accepted"] as const) {
-    scenario(`${status}: the migration is ended, then what it holds goes`, async (lab) => {
-      const { node: s } = await lab.seed("devstack1");
-      addInstance(lab.store, VM, placed(s));
-      const migration = addMigration(lab.store, VM, status === "accepted" ? "live-migration" : "migration", status, {
-        sourceCompute: "devstack1",
-        sourceNode: "devstack1",
-        destCompute: "devstack9",
-      });
-      await lab.allocate(migration.uuid, s);
-      lab.store.instances.destroy(VM);
-      await lab.start("devstack1", host("repair"));
-      await lab.world.advance(HOUR + 60_000);
-      expect(lab.store.migrations.get(migration.id)?.status).toBe("error");
-      expect(await lab.held(migration.uuid)).toEqual({});
+    scenario(`${status}: the migration is ended, then what it holds goes`, async (harness) => {
+      const { node: s } = await harness.seed("devstack1");
+      addInstance(harness.store, VM, placed(s));
+      const migration = addMigration(
+        harness.store,
+        VM,
+        status === "accepted" ? "live-migration" : "migration",
+        status,
+        {
+          sourceCompute: "devstack1",
+          sourceNode: "devstack1",
+          destCompute: "devstack9",
+        },
+      );
+      await harness.allocate(migration.uuid, s);
+      harness.store.instances.destroy(VM);
+      await harness.start("devstack1", host("repair"));
+      await harness.world.advance(HOUR + 60_000);
+      expect(harness.store.migrations.get(migration.id)?.status).toBe("error");
+      expect(await harness.held(migration.uuid)).toEqual({});
     });
   }
 });

@@ -16,134 +16,134 @@ function another(name = "qemu") {
   return { driverName: name, hypervisor: new Hypervisor("devstack1") };
 }
 
-scenario("2.4 g a host's first start records its driver by the name in its definition", async (lab) => {
-  await lab.start("devstack1", { config: { defaults: { compute_driver: "./path/to/driver" } } });
-  expect(await lab.read(RECORD)).toBe("fake-memory\n./path/to/driver\n");
+scenario("2.4 g a host's first start records its driver by the name in its definition", async (harness) => {
+  await harness.start("devstack1", { config: { defaults: { compute_driver: "./path/to/driver" } } });
+  expect(await harness.read(RECORD)).toBe("fake-memory\n./path/to/driver\n");
 });
 
-scenario("2.4 g another driver is refused before it is asked to do anything", async (lab) => {
-  const { node } = await lab.seed("devstack1");
-  addInstance(lab.store, VM, placed(node));
-  lab.hypervisor("devstack1").addGuest(VM);
-  await lab.allocate(VM, node);
-  const records = () => JSON.stringify([lab.store.computeNodes.byHost("devstack1"), lab.instance(VM)]);
-  const before = [records(), await lab.generation(node), await lab.read(RECORD)];
+scenario("2.4 g another driver is refused before it is asked to do anything", async (harness) => {
+  const { node } = await harness.seed("devstack1");
+  addInstance(harness.store, VM, placed(node));
+  harness.hypervisor("devstack1").addGuest(VM);
+  await harness.allocate(VM, node);
+  const records = () => JSON.stringify([harness.store.computeNodes.byHost("devstack1"), harness.instance(VM)]);
+  const before = [records(), await harness.generation(node), await harness.read(RECORD)];
   const other = another();
-  const refusal = await lab.refusal("devstack1", other);
-  expect(refusal).toMatchObject({ code: "driver-changed", error: "InvalidConfiguration", untouched: true });
-  expect(refusal.found).toBe(
+  const rejection = await harness.expectRejection("devstack1", other);
+  expect(rejection).toMatchObject({ code: "driver-changed", error: "InvalidConfiguration", untouched: true });
+  expect(rejection.found).toBe(
     `host devstack1 was served by driver fake-memory (compute_driver fake-libvirt), by ${RECORD}; this agent has driver qemu`,
   );
-  expect(refusal.mend).toContain("--compute-driver fake-libvirt");
-  expect(refusal.mend).toContain("--change-driver");
-  expect(refusal.records).toEqual({ [RECORD]: "fake-memory", driver: "qemu" });
+  expect(rejection.mend).toContain("--compute-driver fake-libvirt");
+  expect(rejection.mend).toContain("--change-driver");
+  expect(rejection.records).toEqual({ [RECORD]: "fake-memory", driver: "qemu" });
   expect(other.hypervisor.calls.filter(({ method }) => method !== "cleanupHost")).toEqual([]);
-  expect([records(), await lab.generation(node), await lab.read(RECORD)]).toEqual(before);
-  await lab.start("devstack1");
+  expect([records(), await harness.generation(node), await harness.read(RECORD)]).toEqual(before);
+  await harness.start("devstack1");
 });
 
-scenario("2.4 g an evacuation is not called clean by a driver that never had the guest", async (lab) => {
-  const { migration } = await evacuated(lab, "done");
-  expect((await lab.refusal("devstack1", another())).code).toBe("driver-changed");
-  expect(lab.store.migrations.get(migration.id)?.status).toBe("done");
-  await lab.start("devstack1");
-  expect(lab.store.migrations.get(migration.id)?.status).toBe("completed");
-  expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
+scenario("2.4 g an evacuation is not called clean by a driver that never had the guest", async (harness) => {
+  const { migration } = await evacuated(harness, "done");
+  expect((await harness.expectRejection("devstack1", another())).code).toBe("driver-changed");
+  expect(harness.store.migrations.get(migration.id)?.status).toBe("done");
+  await harness.start("devstack1");
+  expect(harness.store.migrations.get(migration.id)?.status).toBe("completed");
+  expect(harness.hypervisor("devstack1").guests.has(VM)).toBe(false);
 });
 
-scenario("2.4 g the same driver from another path is the same", async (lab) => {
-  await lab.seed("devstack1");
-  await lab.start("devstack1", { config: { defaults: { compute_driver: "/moved/driver" } } });
-  expect(await lab.read(RECORD)).toBe("fake-memory\n/moved/driver\n");
+scenario("2.4 g the same driver from another path is the same", async (harness) => {
+  await harness.seed("devstack1");
+  await harness.start("devstack1", { config: { defaults: { compute_driver: "/moved/driver" } } });
+  expect(await harness.read(RECORD)).toBe("fake-memory\n/moved/driver\n");
 });
 
-scenario("2.4 g a host without the file adopts a driver of its node's hypervisor type", async (lab) => {
-  await lab.seed("devstack1");
-  await lab.remove(RECORD);
-  await lab.start("devstack1", { driverName: "renamed" });
-  expect(await lab.read(RECORD)).toBe("renamed\nfake-libvirt\n");
+scenario("2.4 g a host without the file adopts a driver of its node's hypervisor type", async (harness) => {
+  await harness.seed("devstack1");
+  await harness.remove(RECORD);
+  await harness.start("devstack1", { driverName: "renamed" });
+  expect(await harness.read(RECORD)).toBe("renamed\nfake-libvirt\n");
 });
 
-scenario("2.4 g a host without the file refuses a driver of another hypervisor type", async (lab) => {
-  const { node } = await lab.seed("devstack1");
-  await lab.remove(RECORD);
-  lab.store.computeNodes.save(node.id, { hypervisorType: "QEMU" });
-  const refusal = await lab.refusal("devstack1");
-  expect(refusal).toMatchObject({ code: "driver-changed", untouched: true });
-  expect(refusal.found).toContain(`hypervisor type QEMU, by compute node ${node.uuid} (devstack1)`);
-  expect(refusal.records).toEqual({ compute_node: "QEMU", driver: "fake-memory, hypervisor type fake" });
-  expect(await lab.read(RECORD)).toBeUndefined();
-  await lab.start("devstack1", { changeDriver: true });
+scenario("2.4 g a host without the file refuses a driver of another hypervisor type", async (harness) => {
+  const { node } = await harness.seed("devstack1");
+  await harness.remove(RECORD);
+  harness.store.computeNodes.save(node.id, { hypervisorType: "QEMU" });
+  const rejection = await harness.expectRejection("devstack1");
+  expect(rejection).toMatchObject({ code: "driver-changed", untouched: true });
+  expect(rejection.found).toContain(`hypervisor type QEMU, by compute node ${node.uuid} (devstack1)`);
+  expect(rejection.records).toEqual({ compute_node: "QEMU", driver: "fake-memory, hypervisor type fake" });
+  expect(await harness.read(RECORD)).toBeUndefined();
+  await harness.start("devstack1", { changeDriver: true });
 });
 
-scenario("2.4 g a node that never reported its type says nothing", async (lab) => {
-  const { node } = await lab.seed("devstack1");
-  await lab.remove(RECORD);
-  lab.store.computeNodes.save(node.id, { hypervisorType: "" });
-  await lab.start("devstack1");
+scenario("2.4 g a node that never reported its type says nothing", async (harness) => {
+  const { node } = await harness.seed("devstack1");
+  await harness.remove(RECORD);
+  harness.store.computeNodes.save(node.id, { hypervisorType: "" });
+  await harness.start("devstack1");
 });
 
-scenario("2.4 g an empty host changes its driver when it is told to, and is then bound to that", async (lab) => {
-  await lab.seed("devstack1");
-  const run = await lab.start("devstack1", { ...another(), changeDriver: true });
+scenario("2.4 g an empty host changes its driver when it is told to, and is then bound to that", async (harness) => {
+  await harness.seed("devstack1");
+  const run = await harness.start("devstack1", { ...another(), changeDriver: true });
   expect(run.runtime.logs.map(({ message }) => message)).toContain(
     "host devstack1 changes its driver, as --change-driver says",
   );
-  expect(await lab.read(RECORD)).toBe("qemu\nfake-libvirt\n");
-  await lab.stop(run);
+  expect(await harness.read(RECORD)).toBe("qemu\nfake-libvirt\n");
+  await harness.stop(run);
   run.runtime.kill();
-  expect((await lab.refusal("devstack1")).records).toEqual({ [RECORD]: "qemu", driver: "fake-memory" });
+  expect((await harness.expectRejection("devstack1")).records).toEqual({ [RECORD]: "qemu", driver: "fake-memory" });
 });
 
-scenario("2.4 g a host with a server keeps its driver", async (lab) => {
-  const { node } = await lab.seed("devstack1");
-  addInstance(lab.store, VM, placed(node));
-  const refusal = await lab.refusal("devstack1", { ...another(), changeDriver: true });
-  expect(refusal.found).toContain(`cannot change it now: 1 server: vm-01 (${VM})`);
-  expect(await lab.read(RECORD)).toContain("fake-memory");
+scenario("2.4 g a host with a server keeps its driver", async (harness) => {
+  const { node } = await harness.seed("devstack1");
+  addInstance(harness.store, VM, placed(node));
+  const rejection = await harness.expectRejection("devstack1", { ...another(), changeDriver: true });
+  expect(rejection.found).toContain(`cannot change it now: 1 server: vm-01 (${VM})`);
+  expect(await harness.read(RECORD)).toContain("fake-memory");
 });
 
 for (const status of ["accepted", "pre-migrating", "done"] satisfies MigrationStatus[]) {
-  scenario(`2.4 g a host with an evacuation that is ${status} keeps its driver`, async (lab) => {
-    const { migration } = await evacuated(lab, status, { recordedOn: "devstack2" });
-    const refusal = await lab.refusal("devstack1", { ...another(), changeDriver: true });
-    expect(refusal.found).toContain(`1 evacuation to clean up: migration ${migration.id} (${status})`);
+  scenario(`2.4 g a host with an evacuation that is ${status} keeps its driver`, async (harness) => {
+    const { migration } = await evacuated(harness, status, { recordedOn: "devstack2" });
+    const rejection = await harness.expectRejection("devstack1", { ...another(), changeDriver: true });
+    expect(rejection.found).toContain(`1 evacuation to clean up: migration ${migration.id} (${status})`);
   });
 }
 
-scenario("2.4 g a host that may get a guest back by a revert keeps its driver", async (lab) => {
-  await lab.seed("devstack1");
-  const { node } = await lab.seed("devstack2");
-  addInstance(lab.store, VM, { ...placed(node), vmState: "resized" });
-  const migration = addMigration(lab.store, VM, "resize", "finished", {
+scenario("2.4 g a host that may get a guest back by a revert keeps its driver", async (harness) => {
+  await harness.seed("devstack1");
+  const { node } = await harness.seed("devstack2");
+  addInstance(harness.store, VM, { ...placed(node), vmState: "resized" });
+  const migration = addMigration(harness.store, VM, "resize", "finished", {
     sourceCompute: "devstack1",
     sourceNode: "devstack1",
     destCompute: "devstack2",
     destNode: "devstack2",
     destComputeId: node.id,
   });
-  const refusal = await lab.refusal("devstack1", { ...another(), changeDriver: true });
-  expect(refusal.found).toContain(`1 move under way: migration ${migration.id} (finished)`);
+  const rejection = await harness.expectRejection("devstack1", { ...another(), changeDriver: true });
+  expect(rejection.found).toContain(`1 move under way: migration ${migration.id} (finished)`);
 });
 
-scenario("2.4 g a dry run refuses as a start does, and records nothing", async (lab) => {
-  await lab.seed("devstack1");
-  expect((await lab.dryRun("devstack1", another())).refusal?.code).toBe("driver-changed");
-  await lab.remove(RECORD);
-  expect((await lab.dryRun("devstack1")).refusal).toBeNull();
-  expect(await lab.read(RECORD)).toBeUndefined();
+scenario("2.4 g a dry run refuses as a start does, and records nothing", async (harness) => {
+  await harness.seed("devstack1");
+  expect((await harness.dryRun("devstack1", another())).refusal?.code).toBe("driver-changed");
+  await harness.remove(RECORD);
+  expect((await harness.dryRun("devstack1")).refusal).toBeNull();
+  expect(await harness.read(RECORD)).toBeUndefined();
 });
 
 for (const [what, text] of [
   ["empty", ""],
   ["of white space", " \n"],
 ] as const) {
-  scenario(`2.4 g a record that is ${what} is no record of this driver`, async (lab) => {
-    await lab.seed("devstack1");
-    await lab.write(RECORD, text);
-    const refusal = await lab.refusal("devstack1");
-    expect(refusal.code).toBe("driver-changed");
-    expect(refusal.message).toContain(`${RECORD} is empty`);
+  scenario(`2.4 g a record that is ${what} is no record of this driver`, async (harness) => {
+    await harness.seed("devstack1");
+    await harness.write(RECORD, text);
+    const rejection = await harness.expectRejection("devstack1");
+    expect(rejection.code).toBe("driver-changed");
+    expect(rejection.message).toContain(`${RECORD} is empty`);
   });
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type InitFacts, planInitInstance } from "../../../../src/agent/startup/init-rows.js";
+import { type InitInputs, planInitInstance } from "../../../../src/agent/startup/init-rows.js";
 import {
   type Instance,
   type PowerState,
@@ -15,7 +15,7 @@ import {
   type VirtDriver,
   VirtualInterfacePlugException,
 } from "../../../../src/virt/index.js";
-import type { Lab } from "../../../unit/agent/support/harness.js";
+import type { Harness } from "../../../unit/agent/support/harness.js";
 import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 
@@ -33,8 +33,8 @@ function plan(
   more: Partial<Instance> = {},
 ) {
   const instance = { ...ALWAYS, vmState, taskState, ...more } as Instance;
-  const facts: InitFacts = { host: "devstack1", instance, power, resumeGuests: true, plugsVifs: false };
-  return planInitInstance(facts).map(({ action }) => action);
+  const inputs: InitInputs = { host: "devstack1", instance, power, resumeGuests: true, plugsVifs: false };
+  return planInitInstance(inputs).map(({ action }) => action);
 }
 
 const ERROR = { kind: "save", changes: { vmState: "error", taskState: null } };
@@ -183,41 +183,41 @@ test("2.6 an instance at rest needs nothing, whatever its vm_state", () => {
   }
 });
 
-async function restart(lab: Lab, values: Parameters<typeof addInstance>[2], power: PowerState = RUNNING) {
-  const { node } = await lab.seed("devstack1");
-  const { node: other } = await lab.seed("devstack2");
-  addInstance(lab.store, uuidOf(1), { ...placed(node), ...values });
-  lab.hypervisor("devstack1").addGuest(uuidOf(1), power);
+async function restart(harness: Harness, values: Parameters<typeof addInstance>[2], power: PowerState = RUNNING) {
+  const { node } = await harness.seed("devstack1");
+  const { node: other } = await harness.seed("devstack2");
+  addInstance(harness.store, uuidOf(1), { ...placed(node), ...values });
+  harness.hypervisor("devstack1").addGuest(uuidOf(1), power);
   return { node, other, vm: uuidOf(1) };
 }
 
-scenario("2.6 what the rows say is done in the records", async (lab) => {
-  const { vm, node } = await restart(lab, { vmState: "building", taskState: "spawning" });
-  await lab.allocate(vm, node);
-  await lab.start("devstack1");
-  expect(lab.instance(vm)).toMatchObject({ vmState: "error", taskState: null, host: "devstack1" });
-  expect(await lab.held(vm)).toEqual({ [node.uuid]: AMOUNTS });
+scenario("2.6 what the rows say is done in the records", async (harness) => {
+  const { vm, node } = await restart(harness, { vmState: "building", taskState: "spawning" });
+  await harness.allocate(vm, node);
+  await harness.start("devstack1");
+  expect(harness.instance(vm)).toMatchObject({ vmState: "error", taskState: null, host: "devstack1" });
+  expect(await harness.held(vm)).toEqual({ [node.uuid]: AMOUNTS });
 });
 
-scenario("2.6 row 9 a soft reboot of a guest that is down is recorded as a hard one first", async (lab) => {
-  const { vm } = await restart(lab, { taskState: "reboot_started" }, SHUTDOWN);
-  const run = await lab.start("devstack1");
+scenario("2.6 row 9 a soft reboot of a guest that is down is recorded as a hard one first", async (harness) => {
+  const { vm } = await restart(harness, { taskState: "reboot_started" }, SHUTDOWN);
+  const run = await harness.start("devstack1");
   expect(run.operations).toEqual([`reboot HARD ${vm}`]);
-  expect(lab.instance(vm).taskState).toBe("reboot_pending_hard");
+  expect(harness.instance(vm).taskState).toBe("reboot_pending_hard");
 });
 
-scenario("2.6 row 8 a delete that fails again: vm error", async (lab) => {
-  const { vm } = await restart(lab, { taskState: "deleting" });
+scenario("2.6 row 8 a delete that fails again: vm error", async (harness) => {
+  const { vm } = await restart(harness, { taskState: "deleting" });
   const failure = async () => Promise.reject(new Error("the domain is stuck"));
-  const run = await lab.start("devstack1", { operations: { terminate_instance: failure } });
+  const run = await harness.start("devstack1", { operations: { terminate_instance: failure } });
   expect(run.agent.state).toBe("serving");
-  expect(lab.instance(vm)).toMatchObject({ vmState: "error", deleted: 0 });
+  expect(harness.instance(vm)).toMatchObject({ vmState: "error", deleted: 0 });
 });
 
-scenario("2.6 row 3 a partial deletion that fails is logged, and the start goes on", async (lab) => {
-  await restart(lab, { vmState: "deleted" });
+scenario("2.6 row 3 a partial deletion that fails is logged, and the start goes on", async (harness) => {
+  await restart(harness, { vmState: "deleted" });
   const failure = async () => Promise.reject(new Error("later"));
-  const run = await lab.start("devstack1", { operations: { completePartialDeletion: failure } });
+  const run = await harness.start("devstack1", { operations: { completePartialDeletion: failure } });
   expect(run.agent.state).toBe("serving");
 });
 
@@ -227,21 +227,24 @@ for (const [found, left] of [
 ] as const) {
   scenario(
     `2.6 row 17 a guest that cannot be brought back after the host's boot: ${found}, then ${left}`,
-    async (lab) => {
-      const { vm } = await restart(lab, { vmState: found }, SHUTDOWN);
-      lab.hypervisor("devstack1").failures.set("resumeStateOnHostBoot", () => new Error("no memory"));
-      await lab.start("devstack1", { config: { defaults: { resume_guests_state_on_host_boot: true } } });
-      expect(lab.instance(vm).vmState).toBe(left);
+    async (harness) => {
+      const { vm } = await restart(harness, { vmState: found }, SHUTDOWN);
+      harness.hypervisor("devstack1").failures.set("resumeStateOnHostBoot", () => new Error("no memory"));
+      await harness.start("devstack1", { config: { defaults: { resume_guests_state_on_host_boot: true } } });
+      expect(harness.instance(vm).vmState).toBe(left);
     },
   );
 }
 
-function plugging(lab: Lab, plugVifs: VirtDriver["plugVifs"]): DriverDefinition {
-  const { name, apiVersion, create } = lab.hypervisor("devstack1").driver();
+function plugging(harness: Harness, plugVifs: VirtDriver["plugVifs"]): DriverDefinition {
+  const { name, apiVersion, create } = harness.hypervisor("devstack1").driver();
   return defineDriver({
     name,
     apiVersion,
-    create: async (given) => ({ ...(await create(given)), plugVifs: async (...args) => plugVifs?.(...args) }),
+    create: async (driverContext) => ({
+      ...(await create(driverContext)),
+      plugVifs: async (...args) => plugVifs?.(...args),
+    }),
   });
 }
 
@@ -251,21 +254,21 @@ for (const [what, error, vmState, goesOn] of [
   ["a failure: vm error, and no row below", new VirtualInterfacePlugException("no bridge"), "error", false],
   ["a device that is not here: left, and no row below", new PciDeviceNotFound("0000:05:00.1"), "active", false],
 ] as const) {
-  scenario(`2.6 row 14 ports: ${what}`, async (lab) => {
-    const { vm } = await restart(lab, {}, SHUTDOWN);
+  scenario(`2.6 row 14 ports: ${what}`, async (harness) => {
+    const { vm } = await restart(harness, {}, SHUTDOWN);
     const plugged: string[] = [];
-    const driver = plugging(lab, async ({ uuid }) => {
+    const driver = plugging(harness, async ({ uuid }) => {
       plugged.push(uuid);
       if (error) {
         throw error;
       }
     });
     const config = { defaults: { resume_guests_state_on_host_boot: true } };
-    const run = await lab.start("devstack1", { driver, config });
+    const run = await harness.start("devstack1", { driver, config });
     expect(run.agent.state).toBe("serving");
     expect(plugged).toEqual([vm]);
-    expect(lab.instance(vm).vmState).toBe(vmState);
-    const resumed = lab.hypervisor("devstack1").changes.map(({ method }) => method);
+    expect(harness.instance(vm).vmState).toBe(vmState);
+    const resumed = harness.hypervisor("devstack1").changes.map(({ method }) => method);
     expect(resumed).toEqual(goesOn ? ["resumeStateOnHostBoot"] : []);
   });
 }
@@ -286,93 +289,93 @@ function context(vm: string, migrationId: number) {
 for (const quirk of [false, true]) {
   scenario(
     `2.6 row 15, 2.6 OPT resize_migrating: the guest stays here ${quirk ? "and upstream leaves the rest" : "and so do its allocations"}`,
-    async (lab) => {
-      const { vm, node, other } = await restart(lab, {
+    async (harness) => {
+      const { vm, node, other } = await restart(harness, {
         taskState: "resize_migrating",
         systemMetadata: { old_vm_state: "stopped" },
       });
-      const migration = addMigration(lab.store, vm, "migration", "migrating", {
+      const migration = addMigration(harness.store, vm, "migration", "migrating", {
         sourceCompute: "devstack1",
         sourceNode: "devstack1",
         destCompute: "devstack2",
         destNode: "devstack2",
         destComputeId: other.id,
       });
-      lab.store.instances.save(vm, { migrationContext: context(vm, migration.id) });
-      await lab.allocate(migration.uuid, node);
-      await lab.allocate(vm, other);
-      await lab.start("devstack1", { config: { quirks: quirk ? ["leave-interrupted-resize-allocations"] : [] } });
-      expect(lab.hypervisor("devstack1").changes.map(({ method }) => method)).toEqual(["finishRevertMigration"]);
-      expect(lab.hypervisor("devstack1").guests.get(vm)?.power).toBe(SHUTDOWN);
-      expect(lab.instance(vm).taskState).toBeNull();
-      expect(lab.store.migrations.get(migration.id)?.status).toBe(quirk ? "migrating" : "error");
-      expect(await lab.held(vm)).toEqual({ [quirk ? other.uuid : node.uuid]: AMOUNTS });
-      expect(Object.keys(await lab.held(migration.uuid))).toEqual(quirk ? [node.uuid] : []);
-      expect(lab.instance(vm).migrationContext === null).toBe(!quirk);
+      harness.store.instances.save(vm, { migrationContext: context(vm, migration.id) });
+      await harness.allocate(migration.uuid, node);
+      await harness.allocate(vm, other);
+      await harness.start("devstack1", { config: { quirks: quirk ? ["leave-interrupted-resize-allocations"] : [] } });
+      expect(harness.hypervisor("devstack1").changes.map(({ method }) => method)).toEqual(["finishRevertMigration"]);
+      expect(harness.hypervisor("devstack1").guests.get(vm)?.power).toBe(SHUTDOWN);
+      expect(harness.instance(vm).taskState).toBeNull();
+      expect(harness.store.migrations.get(migration.id)?.status).toBe(quirk ? "migrating" : "error");
+      expect(await harness.held(vm)).toEqual({ [quirk ? other.uuid : node.uuid]: AMOUNTS });
+      expect(Object.keys(await harness.held(migration.uuid))).toEqual(quirk ? [node.uuid] : []);
+      expect(harness.instance(vm).migrationContext === null).toBe(!quirk);
     },
     quirk ? ["V27"] : [],
   );
 }
 
-scenario("2.6 OPT resize_finish: the destination fails the resize and keeps its own allocation", async (lab) => {
-  const { vm, node, other } = await restart(lab, { taskState: "resize_finish" });
-  const migration = addMigration(lab.store, vm, "migration", "post-migrating", {
+scenario("2.6 OPT resize_finish: the destination fails the resize and keeps its own allocation", async (harness) => {
+  const { vm, node, other } = await restart(harness, { taskState: "resize_finish" });
+  const migration = addMigration(harness.store, vm, "migration", "post-migrating", {
     sourceCompute: "devstack2",
     sourceNode: "devstack2",
     destCompute: "devstack1",
     destNode: "devstack1",
     destComputeId: node.id,
   });
-  await lab.allocate(migration.uuid, other);
-  await lab.allocate(vm, node);
-  await lab.start("devstack1");
-  expect(lab.instance(vm)).toMatchObject({ vmState: "error", taskState: null, host: "devstack1" });
-  expect(lab.store.migrations.get(migration.id)?.status).toBe("error");
-  expect(await lab.held(vm)).toEqual({ [node.uuid]: AMOUNTS });
-  expect(await lab.held(migration.uuid)).toEqual({});
+  await harness.allocate(migration.uuid, other);
+  await harness.allocate(vm, node);
+  await harness.start("devstack1");
+  expect(harness.instance(vm)).toMatchObject({ vmState: "error", taskState: null, host: "devstack1" });
+  expect(harness.store.migrations.get(migration.id)?.status).toBe("error");
+  expect(await harness.held(vm)).toEqual({ [node.uuid]: AMOUNTS });
+  expect(await harness.held(migration.uuid)).toEqual({});
 });
 
 for (const quirk of [false, true]) {
   scenario(
     `2.6 row 16, 2.6 OPT migrating: aborted, ${quirk ? "and upstream leaves the allocations" : "and the allocations come back"}`,
-    async (lab) => {
-      const { vm, node, other } = await restart(lab, { taskState: "migrating" });
-      const migration = addMigration(lab.store, vm, "live-migration", "running", {
+    async (harness) => {
+      const { vm, node, other } = await restart(harness, { taskState: "migrating" });
+      const migration = addMigration(harness.store, vm, "live-migration", "running", {
         sourceCompute: "devstack1",
         sourceNode: "devstack1",
         destCompute: "devstack2",
         destNode: "devstack2",
         destComputeId: other.id,
       });
-      await lab.allocate(migration.uuid, node);
-      await lab.allocate(vm, other);
-      await lab.start("devstack1", {
+      await harness.allocate(migration.uuid, node);
+      await harness.allocate(vm, other);
+      await harness.start("devstack1", {
         config: { quirks: quirk ? ["leave-interrupted-live-migration-allocations"] : [] },
       });
-      expect(lab.hypervisor("devstack1").changes.map(({ method }) => method)).toEqual(["liveMigrationAbort"]);
-      expect(lab.instance(vm)).toMatchObject({ taskState: null, vmState: "active" });
-      expect(lab.store.migrations.get(migration.id)?.status).toBe("error");
-      expect(await lab.held(vm)).toEqual({ [quirk ? other.uuid : node.uuid]: AMOUNTS });
+      expect(harness.hypervisor("devstack1").changes.map(({ method }) => method)).toEqual(["liveMigrationAbort"]);
+      expect(harness.instance(vm)).toMatchObject({ taskState: null, vmState: "active" });
+      expect(harness.store.migrations.get(migration.id)?.status).toBe("error");
+      expect(await harness.held(vm)).toEqual({ [quirk ? other.uuid : node.uuid]: AMOUNTS });
     },
     quirk ? ["V27"] : [],
   );
 }
 
-scenario("2.6 row 16 migrating, and the guest is not here any more: nothing is guessed", async (lab) => {
-  const { vm, node, other } = await restart(lab, { taskState: "migrating" });
-  lab.hypervisor("devstack1").guests.delete(vm);
-  const migration = addMigration(lab.store, vm, "live-migration", "running", {
+scenario("2.6 row 16 migrating, and the guest is not here any more: nothing is guessed", async (harness) => {
+  const { vm, node, other } = await restart(harness, { taskState: "migrating" });
+  harness.hypervisor("devstack1").guests.delete(vm);
+  const migration = addMigration(harness.store, vm, "live-migration", "running", {
     sourceCompute: "devstack1",
     sourceNode: "devstack1",
     destCompute: "devstack2",
     destNode: "devstack2",
     destComputeId: other.id,
   });
-  await lab.allocate(migration.uuid, node);
-  await lab.allocate(vm, other);
-  const run = await lab.start("devstack1");
-  expect(lab.instance(vm).taskState).toBe("migrating");
-  expect(lab.store.migrations.get(migration.id)?.status).toBe("running");
-  expect(await lab.held(vm)).toEqual({ [other.uuid]: AMOUNTS });
+  await harness.allocate(migration.uuid, node);
+  await harness.allocate(vm, other);
+  const run = await harness.start("devstack1");
+  expect(harness.instance(vm).taskState).toBe("migrating");
+  expect(harness.store.migrations.get(migration.id)?.status).toBe("running");
+  expect(await harness.held(vm)).toEqual({ [other.uuid]: AMOUNTS });
   expect(run.runtime.logs.some(({ message }) => message.includes("is asked for it when this host serves"))).toBe(true);
 });

@@ -127,12 +127,14 @@ describe("evacuate", () => {
   });
 
   test("before 2.14 the password is in the answer, unless the disk is shared", async () => {
-    const shown = async (evacuate: unknown, version: number) =>
+    const requestEvacuation = async (evacuate: unknown, version: number) =>
       (await world.act(server(), { evacuate }, version)).json();
-    expect(await shown({ onSharedStorage: false }, 13)).toEqual({ adminPass: expect.stringMatching(/^\w{12}$/) });
-    expect(await shown({ onSharedStorage: false, adminPass: "x" }, 13)).toEqual({ adminPass: "x" });
-    expect(await shown({ onSharedStorage: true }, 13)).toEqual({ adminPass: null });
-    expect(await shown({}, 14)).toBeUndefined();
+    expect(await requestEvacuation({ onSharedStorage: false }, 13)).toEqual({
+      adminPass: expect.stringMatching(/^\w{12}$/),
+    });
+    expect(await requestEvacuation({ onSharedStorage: false, adminPass: "x" }, 13)).toEqual({ adminPass: "x" });
+    expect(await requestEvacuation({ onSharedStorage: true }, 13)).toEqual({ adminPass: null });
+    expect(await requestEvacuation({}, 14)).toBeUndefined();
   });
 
   test.each<[string, unknown, number, number, string]>([
@@ -302,8 +304,8 @@ describe("other actions", () => {
     expect((await world.act(instance, { [action]: {} }, 43)).status).toBe(400);
     expect((await world.act(instance, { [action]: options }, 43)).status).toBe(202);
     world.store.instances.save(instance.uuid, { vmState: "error" });
-    const shown = await world.ask({ url: `/compute/v2.1/servers/${instance.uuid}` });
-    expect(shown.json("server", "fault")).toMatchObject({ code: 404, message: message(instance.uuid) });
+    const reply = await world.ask({ url: `/compute/v2.1/servers/${instance.uuid}` });
+    expect(reply.json("server", "fault")).toMatchObject({ code: 404, message: message(instance.uuid) });
   });
 
   test.each(["trigger_crash_dump", "injectNetworkInfo"])("%s of a locked or of no server: 409, 404", async (name) => {
@@ -332,8 +334,8 @@ describe("other actions", () => {
   test("lock, with a reason since 2.73, and unlock", async () => {
     const instance = world.server("devstack1");
     await world.act(instance, { lock: { locked_reason: "mine" } }, 73);
-    const shown = await world.ask({ url: `/compute/v2.1/servers/${instance.uuid}`, version: 73 });
-    expect([shown.json("server", "locked"), shown.json("server", "locked_reason")]).toEqual([true, "mine"]);
+    const reply = await world.ask({ url: `/compute/v2.1/servers/${instance.uuid}`, version: 73 });
+    expect([reply.json("server", "locked"), reply.json("server", "locked_reason")]).toEqual([true, "mine"]);
     await world.act(instance, { unlock: null });
     expect(world.store.instances.get(instance.uuid)).toMatchObject({ locked: false, lockedReason: null });
   });

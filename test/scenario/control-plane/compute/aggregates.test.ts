@@ -84,14 +84,20 @@ describe("os-aggregates", () => {
     const { world, create, addHost, removeHost } = await open();
     const id = await create("rack1");
     await addHost(id, "devstack1");
-    const said = async (reply: Awaited<ReturnType<typeof addHost>>) => [reply.status, reply.message];
-    expect(await said(await addHost(id, "devstack1"))).toEqual([409, `Aggregate ${id} already has host devstack1.`]);
-    expect(await said(await addHost(id, "nowhere"))).toEqual([404, "Host 'nowhere' is not mapped to any cell"]);
+    const toStatusAndMessage = async (reply: Awaited<ReturnType<typeof addHost>>) => [reply.status, reply.message];
+    expect(await toStatusAndMessage(await addHost(id, "devstack1"))).toEqual([
+      409,
+      `Aggregate ${id} already has host devstack1.`,
+    ]);
+    expect(await toStatusAndMessage(await addHost(id, "nowhere"))).toEqual([
+      404,
+      "Host 'nowhere' is not mapped to any cell",
+    ]);
     world.store.services.destroy(world.host("lost").id);
-    expect(await said(await addHost(id, "lost"))).toEqual([404, "Compute host lost could not be found."]);
-    expect(await said(await addHost(99, "devstack1"))).toEqual([404, "Aggregate 99 could not be found."]);
+    expect(await toStatusAndMessage(await addHost(id, "lost"))).toEqual([404, "Compute host lost could not be found."]);
+    expect(await toStatusAndMessage(await addHost(99, "devstack1"))).toEqual([404, "Aggregate 99 could not be found."]);
     const missing = `Cannot remove host devstack2 in aggregate ${id}`;
-    expect(await said(await removeHost(id, "devstack2"))).toEqual([404, missing]);
+    expect(await toStatusAndMessage(await removeHost(id, "devstack2"))).toEqual([404, missing]);
     expect(world.mirrored).toHaveLength(1);
   });
 
@@ -120,8 +126,8 @@ describe("os-aggregates", () => {
     };
     expect((await world.ask(rename)).message).toBe("Aggregate rack1 already exists.");
     await addHost(id, "devstack1");
-    const refused = await world.ask({ method: "DELETE", url });
-    expect([refused.status, refused.message]).toEqual([
+    const rejection = await world.ask({ method: "DELETE", url });
+    expect([rejection.status, rejection.message]).toEqual([
       400,
       `Cannot remove host from aggregate ${id}. Reason: Host aggregate is not empty.`,
     ]);
@@ -139,8 +145,8 @@ describe("os-aggregates", () => {
     expect((await post(`/${id}/images`, body, 81)).status).toBe(202);
     expect((await post(`/${id}/images`, { cache: [] }, 81)).status).toBe(400);
     const missing = "c0ffee00-0000-4000-8000-00000000dead";
-    const refused = await post(`/${id}/images`, { cache: [...body.cache, { id: missing }] }, 81);
-    expect([refused.status, refused.message]).toEqual([400, `Image ${missing} could not be found.`]);
+    const rejection = await post(`/${id}/images`, { cache: [...body.cache, { id: missing }] }, 81);
+    expect([rejection.status, rejection.message]).toEqual([400, `Image ${missing} could not be found.`]);
     const twice = await post(`/${id}/images`, { cache: [...body.cache, ...body.cache] }, 81);
     expect([twice.status, twice.message]).toEqual([400, "Duplicate images in request"]);
     expect(world.casts).toEqual([]);
@@ -169,16 +175,16 @@ describe("availability zones of aggregates", () => {
       ["az1", ["devstack1"]],
       ["nova", ["devstack2"]],
     ]);
-    const shown = await world.ask({ url: `/compute/v2.1/servers/${uuid}` });
-    expect(shown.json("server", "OS-EXT-AZ:availability_zone")).toBe("az1");
+    const serverReply = await world.ask({ url: `/compute/v2.1/servers/${uuid}` });
+    expect(serverReply.json("server", "OS-EXT-AZ:availability_zone")).toBe("az1");
   });
 
   test("a host is in one zone only", async () => {
     const { create, addHost } = await open();
     await addHost(await create("rack1", "az1"), "devstack1");
     const second = await create("rack2", "az2");
-    const refused = await addHost(second, "devstack1");
-    expect([refused.status, refused.message]).toEqual([
+    const rejection = await addHost(second, "devstack1");
+    expect([rejection.status, rejection.message]).toEqual([
       409,
       `Cannot add host to aggregate ${second}. Reason: One or more hosts already in availability zone(s) ['az1'].`,
     ]);
@@ -196,8 +202,8 @@ describe("availability zones of aggregates", () => {
     for (const host of ["devstack1", "devstack2"]) {
       await addHost(other, host);
     }
-    const refused = await post(`/${id}/action`, { set_metadata: { metadata: { availability_zone: "az1" } } });
-    expect([refused.status, refused.message]).toEqual([
+    const rejection = await post(`/${id}/action`, { set_metadata: { metadata: { availability_zone: "az1" } } });
+    expect([rejection.status, rejection.message]).toEqual([
       400,
       `Cannot update metadata of aggregate ${id}. Reason: One or more hosts already in availability zone(s) ["bob's"].`,
     ]);
@@ -243,8 +249,8 @@ describe("availability zones of aggregates", () => {
       `Cannot update aggregate ${id}. Reason: Aggregate rack1 does not support empty named availability zone.`,
     );
     world.server("devstack1");
-    const refused = await change({ name: "other", availability_zone: "az2" });
-    expect([refused.status, refused.message]).toEqual([
+    const rejection = await change({ name: "other", availability_zone: "az2" });
+    expect([rejection.status, rejection.message]).toEqual([
       400,
       `Cannot update aggregate ${id}. Reason: One or more hosts contain instances in this zone.`,
     ]);

@@ -64,9 +64,9 @@ describe("links", () => {
   test.each(["v2.1", "v2"])("have the project where the request's URL has it (%s)", async (api) => {
     const project = world.projectId("admin");
     const { uuid } = world.server("devstack1");
-    const shown = await world.ask({ url: `/compute/${api}/${project}/servers/${uuid}` });
+    const reply = await world.ask({ url: `/compute/${api}/${project}/servers/${uuid}` });
     const root = `${ROOT}/compute`;
-    expect(hrefs(shown.json())).toEqual(
+    expect(hrefs(reply.json())).toEqual(
       [
         `${root}/${project}/flavors/1`,
         `${root}/${project}/images/${CIRROS}`,

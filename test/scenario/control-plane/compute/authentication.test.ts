@@ -3,7 +3,7 @@ import { GONE_ROUTES } from "../../../../src/control-plane/compute/api/gone.js";
 import { COMPUTE_ROUTES } from "../../../../src/control-plane/compute/compute-routes.js";
 import { Router } from "../../../../src/control-plane/http/router.js";
 import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
-import { DOORS, type Door } from "../../../unit/control-plane/compute/route-table.js";
+import { ENDPOINTS, type Endpoint } from "../../../unit/control-plane/compute/route-table.js";
 
 /** What must not be told to who may not see the server. */
 const SECRET = "payroll";
@@ -28,20 +28,20 @@ async function build(): Promise<void> {
   const owner = { projectId: project, userId: world.userId("demo") };
   const group = world.store.serverGroups.create({ ...owner, name: SECRET, policy: "affinity", maxServerPerHost: 0 });
   names = { group: group.uuid, server: uuid, service: service.uuid, node, project };
-  stranger("reader", project, ["reader"]);
-  stranger("nobody", project, []);
-  stranger("other", "f".repeat(32), ["reader", "member"]);
+  addForeignToken("reader", project, ["reader"]);
+  addForeignToken("nobody", project, []);
+  addForeignToken("other", "f".repeat(32), ["reader", "member"]);
   rows = dump();
 }
 
-function stranger(token: string, projectId: string, roles: readonly string[]): void {
+function addForeignToken(token: string, projectId: string, roles: readonly string[]): void {
   const user = { userId: token, userName: token, domainId: "default", systemScope: null, projectName: token };
-  world.strangers.set(token, { ...user, projectId, roles, expiresAt: Number.MAX_SAFE_INTEGER });
+  world.externalTokens.set(token, { ...user, projectId, roles, expiresAt: Number.MAX_SAFE_INTEGER });
 }
 
-const filled = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole);
+const filled = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (match, name: string) => names[name] ?? match);
 
-function open({ method, path, body, version = 72 }: Door, token: string) {
+function open({ method, path, body, version = 72 }: Endpoint, token: string) {
   return world.ask({
     method,
     url: `/compute/v2.1${filled(path)}`,
@@ -59,8 +59,8 @@ function dump(): string {
 }
 
 /** Answered with the status, without a change and without a word of the server. */
-async function refused(door: Door, token: string, ...statuses: readonly number[]) {
-  const reply = await open(door, token);
+async function expectRejected(endpoint: Endpoint, token: string, ...statuses: readonly number[]) {
+  const reply = await open(endpoint, token);
   expect(statuses, reply.body).toContain(reply.status);
   expect(reply.body).not.toContain(SECRET);
   expect(dump()).toBe(rows);
@@ -68,47 +68,54 @@ async function refused(door: Door, token: string, ...statuses: readonly number[]
   return reply;
 }
 
-function named(doors: readonly Door[]) {
-  return doors.map(
-    (door) =>
-      [`${door.method} ${door.path} ${door.body === undefined ? "" : JSON.stringify(door.body)}`, door] as const,
+function named(endpoints: readonly Endpoint[]) {
+  return endpoints.map(
+    (endpoint) =>
+      [
+        `${endpoint.method} ${endpoint.path} ${endpoint.body === undefined ? "" : JSON.stringify(endpoint.body)}`,
+        endpoint,
+      ] as const,
   );
 }
-const writing = DOORS.filter(({ level }) => level === "member");
-const administrative = DOORS.filter(({ level }) => level === "admin");
-const ofServers = DOORS.filter(({ path }) => path.includes("{server}"));
+const writing = ENDPOINTS.filter(({ level }) => level === "member");
+const administrative = ENDPOINTS.filter(({ level }) => level === "admin");
+const ofServers = ENDPOINTS.filter(({ path }) => path.includes("{server}"));
 
 test("the table has every route, but those that answer 410 to everybody", () => {
   const routes = COMPUTE_ROUTES.filter((route) => !GONE_ROUTES.includes(route));
   const router = new Router(COMPUTE_ROUTES);
-  const seen = DOORS.map(({ method, path }) => router.match(method, path));
-  expect(routes.filter((route) => !seen.some((match) => match.kind === "found" && match.route === route))).toEqual([]);
+  const matches = ENDPOINTS.map(({ method, path }) => router.match(method, path));
+  expect(routes.filter((route) => !matches.some((match) => match.kind === "found" && match.route === route))).toEqual(
+    [],
+  );
 });
 
-test.each(named(DOORS))("no token, a forged one, one without roles, %s", async (_name, door) => {
+test.each(named(ENDPOINTS))("no token, a forged one, one without roles, %s", async (_name, endpoint) => {
   const token = await world.token("admin");
   for (const wrong of ["", "gAAAAAB", `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`]) {
-    const reply = await refused(door, wrong, 401);
+    const reply = await expectRejected(endpoint, wrong, 401);
     expect(reply.json("error", "message")).toBe("The request you have made requires authentication.");
   }
-  const open = ["GET /flavors", "GET /flavors/detail", "GET /flavors/1"].includes(`${door.method} ${door.path}`);
-  if (!open && door.level !== "nobody") {
-    await refused(door, "nobody", 403, 404);
+  const open = ["GET /flavors", "GET /flavors/detail", "GET /flavors/1"].includes(
+    `${endpoint.method} ${endpoint.path}`,
+  );
+  if (!open && endpoint.level !== "nobody") {
+    await expectRejected(endpoint, "nobody", 403, 404);
   }
 });
 
-test.each(named([...writing, ...administrative]))("the role reader alone, %s: 403", async (_name, door) => {
-  const reply = await refused(door, "reader", 403);
+test.each(named([...writing, ...administrative]))("the role reader alone, %s: 403", async (_name, endpoint) => {
+  const reply = await expectRejected(endpoint, "reader", 403);
   expect(reply.message).toMatch(/^Policy doesn't allow \S+ to be performed\.$/);
 });
 
-test.each(named(administrative))("a member, %s: 403", async (_name, door) => {
-  const reply = await refused(door, await world.token("demo"), 403);
+test.each(named(administrative))("a member, %s: 403", async (_name, endpoint) => {
+  const reply = await expectRejected(endpoint, await world.token("demo"), 403);
   expect(reply.message).toMatch(/^Policy doesn't allow \S+ to be performed\.$/);
 });
 
-test.each(named(ofServers))("another project's server, %s: 404", async (_name, door) => {
-  const reply = await refused(door, "other", ...(door.level === "admin" ? [403, 404] : [404]));
+test.each(named(ofServers))("another project's server, %s: 404", async (_name, endpoint) => {
+  const reply = await expectRejected(endpoint, "other", ...(endpoint.level === "admin" ? [403, 404] : [404]));
   if (reply.status === 404) {
     expect(reply.message).toBe(`Instance ${names.server} could not be found.`);
   }
@@ -121,18 +128,18 @@ describe("with a deployment of its own", () => {
     const [revoked, token] = [await world.token("demo"), await world.token("admin")];
     const headers = { "x-subject-token": revoked };
     await world.ask({ method: "DELETE", url: "/identity/v3/auth/tokens", token, headers });
-    for (const door of DOORS) {
-      await refused(door, revoked, 401);
+    for (const endpoint of ENDPOINTS) {
+      await expectRejected(endpoint, revoked, 401);
     }
     await world.world.advance(3_600_000);
-    for (const door of DOORS) {
-      await refused(door, token, 401);
+    for (const endpoint of ENDPOINTS) {
+      await expectRejected(endpoint, token, 401);
     }
   });
 
-  test.each(named(DOORS))("who may, %s: neither 401 nor 403", async (_name, door) => {
-    const user = door.level === "admin" ? await world.token("admin") : door.level;
+  test.each(named(ENDPOINTS))("who may, %s: neither 401 nor 403", async (_name, endpoint) => {
+    const user = endpoint.level === "admin" ? await world.token("admin") : endpoint.level;
     const token = user === "member" ? await world.token("demo") : user;
-    expect([401, 403]).not.toContain((await open(door, token)).status);
+    expect([401, 403]).not.toContain((await open(endpoint, token)).status);
   });
 });

@@ -17,7 +17,7 @@ beforeEach(async () => {
   world.flavor();
   world.host("devstack1");
   instance = world.server("devstack1");
-  world.answers.set_admin_password = null;
+  world.agentReplies.set_admin_password = null;
 });
 
 const change = (adminPass: unknown = "secret", of = instance) => world.act(of, { changePassword: { adminPass } });
@@ -26,7 +26,7 @@ const taskOf = ({ uuid }: Instance) => world.store.instances.get(uuid)?.taskStat
 describe("6.6 changePassword", () => {
   test("waits for the host, and leaves the server as it was", async () => {
     let during: unknown;
-    Object.defineProperty(world.answers, "set_admin_password", {
+    Object.defineProperty(world.agentReplies, "set_admin_password", {
       get: () => {
         during = taskOf(instance);
         return {};
@@ -46,19 +46,19 @@ describe("6.6 changePassword", () => {
     [new InstancePasswordSetFailed("Failed to set admin password"), 409, "Failed to set admin password"],
     [new UnexpectedTaskState("it has moved"), 409, "it has moved"],
   ])("%o is %i", async (error, status, message) => {
-    world.answers.set_admin_password = error;
+    world.agentReplies.set_admin_password = error;
     const reply = await change();
     expect([reply.status, reply.message, taskOf(instance)]).toEqual([status, message, null]);
   });
 
   test("409 when no agent serves the host, and nothing is left under way", async () => {
-    world.agentAnswers = false;
+    world.agentResponds = false;
     const reply = await change();
     expect([reply.status, taskOf(instance)]).toEqual([409, null]);
   });
 
   test("a delete that overtakes it keeps its task", async () => {
-    Object.defineProperty(world.answers, "set_admin_password", {
+    Object.defineProperty(world.agentReplies, "set_admin_password", {
       get: () => {
         world.store.instances.save(instance.uuid, { taskState: "deleting", taskRequestId: "req-delete" });
         return new UnexpectedTaskState("being deleted");

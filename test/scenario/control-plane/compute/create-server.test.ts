@@ -50,8 +50,8 @@ describe("create", () => {
       { kind: "build_instances", instanceUuid: uuid, requestId: reply.headers["x-compute-request-id"] },
     ]);
     expect(world.wakes).toBe(1);
-    const shown = await world.ask({ url: `/compute/v2.1/servers/${uuid}`, version: 37 });
-    expect(shown.json("server", "status")).toBe("BUILD");
+    const serverReply = await world.ask({ url: `/compute/v2.1/servers/${uuid}`, version: 37 });
+    expect(serverReply.json("server", "status")).toBe("BUILD");
   });
 
   test("keeps its tags in order, without doubles", async () => {
@@ -106,9 +106,9 @@ describe("create", () => {
       { host: "devstack2", hypervisor_hostname: "devstack2" },
       { requestedHost: "devstack2", requestedNode: "devstack2" },
     ],
-  ])("2.74 destination %j", async (destination, wanted) => {
+  ])("2.74 destination %j", async (destination, expected) => {
     expect((await create(destination, 74)).status).toBe(202);
-    expect(tasks()[0]).toMatchObject(wanted);
+    expect(tasks()[0]).toMatchObject(expected);
     expect((await create(destination, 73)).message).toMatch(/Additional properties are not allowed/);
   });
 
@@ -293,21 +293,21 @@ describe("a request for more servers than one transaction stores", () => {
   /** The reply, and how many servers there were at each tick of the event loop in which others could go. */
   async function createMany(count: Record<string, unknown>, betweenBatches: () => void = () => {}) {
     const { sleep } = world.runtime.timers;
-    const seen: number[] = [];
+    const observedCounts: number[] = [];
     const requests = () => world.store.requests.buildRequests().length;
-    world.runtime.timers.sleep = (...given) => {
-      seen.push(requests());
+    world.runtime.timers.sleep = (...args) => {
+      observedCounts.push(requests());
       betweenBatches();
-      return sleep.apply(world.runtime.timers, given);
+      return sleep.apply(world.runtime.timers, args);
     };
     const reply = await world.world.runUntil(create(count));
-    return { reply, seen, left: requests() };
+    return { reply, seen: observedCounts, left: requests() };
   }
 
   test("stores all of them, and lets others go between its batches", async () => {
-    const { reply, seen, left } = await createMany({ min_count: 250 });
+    const { reply, seen: observedCounts, left } = await createMany({ min_count: 250 });
     expect(reply.status, reply.body).toBe(202);
-    expect({ seen, left }).toEqual({ seen: [100, 200], left: 250 });
+    expect({ seen: observedCounts, left }).toEqual({ seen: [100, 200], left: 250 });
     const names = world.store.requests.buildRequests().map(({ instance }) => instance.displayName);
     expect(new Set(names)).toEqual(new Set(Array.from({ length: 250 }, (_, index) => `vm1-${index + 1}`)));
     expect(tasks()).toHaveLength(250);
@@ -329,13 +329,17 @@ describe("a request for more servers than one transaction stores", () => {
   });
 
   test("deletes what it has stored when another request takes the rest of the quota meanwhile", async () => {
-    const { reply, seen, left } = await createMany({ min_count: 250 }, () => {
+    const {
+      reply,
+      seen: observedCounts,
+      left,
+    } = await createMany({ min_count: 250 }, () => {
       world.quota.defaults.instances = 150;
     });
     expect([reply.status, reply.message]).toEqual([
       403,
       "Quota exceeded for instances: Requested 100, but already used 100 of 150 instances",
     ]);
-    expect({ seen, left }).toEqual({ seen: [100], left: 0 });
+    expect({ seen: observedCounts, left }).toEqual({ seen: [100], left: 0 });
   });
 });

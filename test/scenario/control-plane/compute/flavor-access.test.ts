@@ -27,19 +27,19 @@ test("a private flavor is seen by the projects that were given access, and by no
     const reply = await world.ask({ url: "/compute/v2.1/flavors", token });
     return (reply.json("flavors") as { id: string }[]).map(({ id }) => id);
   };
-  const shown = async () => (await world.ask({ url: "/compute/v2.1/flavors/9", token })).status;
+  const getFlavorStatus = async () => (await world.ask({ url: "/compute/v2.1/flavors/9", token })).status;
   const boot = async () => {
     const server = { name: "vm", flavorRef: "9", imageRef: CIRROS, networks: "none" };
     return (await world.ask({ method: "POST", url: "/compute/v2.1/servers", token, version: 37, body: { server } }))
       .status;
   };
-  expect([await listed(), await shown(), await boot()]).toEqual([["1"], 404, 400]);
+  expect([await listed(), await getFlavorStatus(), await boot()]).toEqual([["1"], 404, 400]);
   expect((await allow(demo)).json("flavor_access")).toEqual([{ flavor_id: "9", tenant_id: demo }]);
-  expect([await listed(), await shown(), await boot()]).toEqual([["1", "9"], 200, 202]);
+  expect([await listed(), await getFlavorStatus(), await boot()]).toEqual([["1", "9"], 200, 202]);
   const access = await world.ask({ url: "/compute/v2.1/flavors/9/os-flavor-access" });
   expect(access.json("flavor_access")).toEqual([{ flavor_id: "9", tenant_id: demo }]);
   expect((await change({ removeTenantAccess: { tenant: demo } })).json("flavor_access")).toEqual([]);
-  expect([await listed(), await shown(), await boot()]).toEqual([["1"], 404, 400]);
+  expect([await listed(), await getFlavorStatus(), await boot()]).toEqual([["1"], 404, 400]);
 });
 
 test("a server is not resized to a private flavor of others", async () => {
@@ -59,19 +59,22 @@ test("a server is not resized to a private flavor of others", async () => {
 });
 
 test("what is refused", async () => {
-  const said = async (reply: ReturnType<typeof change>) => [(await reply).status, (await reply).message];
-  expect(await said(allow("nobody"))).toEqual([400, "Project ID nobody is not a valid project."]);
-  expect(await said(change({ removeTenantAccess: { tenant: demo } }))).toEqual([
+  const toStatusAndMessage = async (reply: ReturnType<typeof change>) => [(await reply).status, (await reply).message];
+  expect(await toStatusAndMessage(allow("nobody"))).toEqual([400, "Project ID nobody is not a valid project."]);
+  expect(await toStatusAndMessage(change({ removeTenantAccess: { tenant: demo } }))).toEqual([
     404,
     `Flavor access not found for 9 / ${demo} combination.`,
   ]);
   await allow(demo);
-  expect(await said(allow(demo))).toEqual([
+  expect(await toStatusAndMessage(allow(demo))).toEqual([
     409,
     `Flavor access already exists for flavor 9 and project ${demo} combination.`,
   ]);
   const add = { addTenantAccess: { tenant: demo } };
-  expect(await said(change(add, { flavor: "1", version: 7 }))).toEqual([409, "Can not add access to a public flavor."]);
+  expect(await toStatusAndMessage(change(add, { flavor: "1", version: 7 }))).toEqual([
+    409,
+    "Can not add access to a public flavor.",
+  ]);
   expect((await change(add, { flavor: "1", version: 6 })).status).toBe(200);
   expect((await change(add, { flavor: "none" })).status).toBe(404);
   expect((await change({ addTenantAccess: {} })).status).toBe(400);

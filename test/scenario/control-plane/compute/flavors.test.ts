@@ -81,11 +81,11 @@ describe("show and list", () => {
     [61, { extra_specs: {} }],
     [75, { swap: 0 }],
   ])("2.%i shows %j", async (version, members) => {
-    const shown = async (minor: number) =>
+    const getFlavor = async (minor: number) =>
       (await world.ask({ url: "/compute/v2.1/flavors/1", version: minor })).json("flavor");
-    expect(await shown(version)).toMatchObject(members);
+    expect(await getFlavor(version)).toMatchObject(members);
     if (version > 1) {
-      expect(await shown(version - 1)).not.toMatchObject(members);
+      expect(await getFlavor(version - 1)).not.toMatchObject(members);
     }
   });
 });
@@ -138,9 +138,9 @@ describe("quotas and limits", () => {
     [35, ["floating_ips", "injected_files"]],
     [36, ["injected_files"]],
     [57, []],
-  ])("2.%i still shows %j", async (version, shown) => {
+  ])("2.%i still shows %j", async (version, expected) => {
     const url = `/compute/v2.1/os-quota-sets/${world.projectId("admin")}`;
     const names = Object.keys((await world.ask({ url, version })).json("quota_set") as object);
-    expect(["floating_ips", "injected_files"].filter((name) => names.includes(name))).toEqual(shown);
+    expect(["floating_ips", "injected_files"].filter((name) => names.includes(name))).toEqual(expected);
   });
 });

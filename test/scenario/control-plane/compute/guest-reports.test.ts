@@ -21,7 +21,7 @@ describe("6.10 console output", () => {
   const read = (body: unknown = {}, token?: string) => world.act(instance, { "os-getConsoleOutput": body }, 1, token);
 
   test("is what the host answers, without what XML could not carry", async () => {
-    world.answers.get_console_output = "a\u0000\u001bb\r\nc\td\n";
+    world.agentReplies.get_console_output = "a\u0000\u001bb\r\nc\td\n";
     const reply = await read({ length: "10" });
     expect([reply.status, reply.json()]).toEqual([200, { output: "ab\nc\td\n" }]);
     expect(world.calls.at(-1)).toMatchObject({ host: "devstack1", params: { tailLength: 10 } });
@@ -42,9 +42,9 @@ describe("6.10 console output", () => {
       501,
       "The requested functionality is not supported.",
     ]);
-    world.answers.get_console_output = new InstanceNotFound("Instance could not be found.");
+    world.agentReplies.get_console_output = new InstanceNotFound("Instance could not be found.");
     expect((await read()).status).toBe(404);
-    world.agentAnswers = false;
+    world.agentResponds = false;
     expect((await read()).status).toBe(409);
     instance = world.server(null);
     const reply = await read();
@@ -58,8 +58,8 @@ describe("6.10 console output", () => {
 
 describe("6.10 diagnostics", () => {
   test("before 2.48 the driver's own counters, since then one form", async () => {
-    world.answers.get_diagnostics = { cpu0_time: 17, memory: 512 };
-    world.answers.get_instance_diagnostics = {
+    world.agentReplies.get_diagnostics = { cpu0_time: 17, memory: 512 };
+    world.agentReplies.get_instance_diagnostics = {
       state: "running",
       driver: "libvirt",
       hypervisor: "qemu",
@@ -91,7 +91,7 @@ describe("6.10 diagnostics", () => {
 
   test("of a guest that does not run: 409 as Nova words it; for administrators", async () => {
     const data = { attr: "power state", state: "shutdown", instance_uuid: instance.uuid };
-    world.answers.get_diagnostics = new InstanceInvalidState("it is shut down", data);
+    world.agentReplies.get_diagnostics = new InstanceInvalidState("it is shut down", data);
     const reply = await diagnosticsAt(1);
     expect([reply.status, reply.message]).toEqual([
       409,
@@ -108,7 +108,7 @@ describe("6.10 how long a host is up", () => {
     world.ask({ url: `/compute/v2.1/os-hypervisors/${path}`, version });
 
   test("is a path of its own before 2.88, and a member since", async () => {
-    world.answers.get_host_uptime = UPTIME;
+    world.agentReplies.get_host_uptime = UPTIME;
     expect((await hypervisor("1/uptime", 1)).json()).toEqual({
       hypervisor: { id: 1, hypervisor_hostname: "devstack1", state: "up", status: "enabled", uptime: UPTIME },
     });
@@ -121,8 +121,8 @@ describe("6.10 how long a host is up", () => {
   test("is not known of a host whose driver does not say, that is down, or does not answer", async () => {
     expect((await hypervisor("1/uptime", 1)).status).toBe(501);
     expect((await hypervisor("detail", 88)).json("hypervisors", 0, "uptime")).toBeNull();
-    world.answers.get_host_uptime = UPTIME;
-    world.agentAnswers = false;
+    world.agentReplies.get_host_uptime = UPTIME;
+    world.agentResponds = false;
     expect((await hypervisor("detail", 88)).json("hypervisors", 0, "uptime")).toBeNull();
     world.fence("devstack1");
     const reply = await hypervisor("1/uptime", 1);

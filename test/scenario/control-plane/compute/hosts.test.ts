@@ -42,7 +42,7 @@ describe("os-hosts, until 2.42", () => {
   });
 
   test("asks the agent to take the host out of use", async () => {
-    world.answers.set_host_enabled = "disabled";
+    world.agentReplies.set_host_enabled = "disabled";
     const reply = await ask("/devstack1", { status: "Disable" });
     expect([reply.status, reply.json()]).toEqual([200, { host: "devstack1", status: "disabled" }]);
     expect(world.calls.at(-1)).toMatchObject({ method: "set_host_enabled", params: { enabled: false } });
@@ -52,12 +52,12 @@ describe("os-hosts, until 2.42", () => {
   });
 
   test("knows no maintenance and no power actions, as libvirt's driver", async () => {
-    const refused = [501, "The requested functionality is not supported."];
+    const unsupported = [501, "The requested functionality is not supported."];
     const maintenance = await ask("/devstack1", { maintenance_mode: "enable" });
-    expect([maintenance.status, maintenance.message]).toEqual(refused);
+    expect([maintenance.status, maintenance.message]).toEqual(unsupported);
     for (const action of ["startup", "shutdown", "reboot"]) {
       const reply = await ask(`/devstack1/${action}`);
-      expect([reply.status, reply.message]).toEqual(refused);
+      expect([reply.status, reply.message]).toEqual(unsupported);
       expect((await ask(`/nowhere/${action}`)).status).toBe(404);
     }
   });

@@ -96,8 +96,13 @@ describe("images by way of Nova", () => {
     const url = `${IMAGES}/${image}`;
     expect((await world.ask({ url, token })).status).toBe(200);
     expect((await world.ask({ method: "DELETE", url, token })).status).toBe(403);
-    const refused = await world.ask({ method: "POST", url: `${url}/metadata`, body: { metadata: { a: "1" } }, token });
-    expect(refused.status).toBe(403);
+    const rejection = await world.ask({
+      method: "POST",
+      url: `${url}/metadata`,
+      body: { metadata: { a: "1" } },
+      token,
+    });
+    expect(rejection.status).toBe(403);
     expect((await world.ask({ method: "DELETE", url })).status).toBe(204);
     const gone = await world.ask({ url });
     expect([gone.status, gone.message]).toEqual([404, "Image not found."]);

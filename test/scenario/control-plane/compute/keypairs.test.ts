@@ -30,8 +30,8 @@ describe("key pairs", () => {
     await create({ name: "a", public_key: ED25519 });
     const listed = (await world.ask({ url: PATH, version: 91 })).json("keypairs") as { keypair: { name: string } }[];
     expect(listed.map(({ keypair }) => keypair.name)).toEqual(["a", "mine"]);
-    const shown = (await world.ask({ url: `${PATH}/mine`, version: 91 })).json("keypair");
-    expect(shown).toMatchObject({ ...pair, id: 1, deleted: false, deleted_at: null, updated_at: null });
+    const keypairView = (await world.ask({ url: `${PATH}/mine`, version: 91 })).json("keypair");
+    expect(keypairView).toMatchObject({ ...pair, id: 1, deleted: false, deleted_at: null, updated_at: null });
     expect((await world.ask({ method: "DELETE", url: `${PATH}/mine`, version: 91 })).status).toBe(204);
     const gone = await world.ask({ method: "DELETE", url: `${PATH}/mine` });
     expect([gone.status, gone.message]).toEqual([404, `Keypair mine not found for user ${world.userId("admin")}`]);

@@ -98,8 +98,8 @@ test("a list in detail shows each server as it is shown alone, but for its group
   expect(servers).toHaveLength(9);
   for (const server of servers) {
     const alone = await world.ask({ url: `/compute/v2.1/servers/${server.id}`, version: 96 });
-    const { server_groups, ...shown } = alone.json("server") as Record<string, unknown>;
-    expect(server).toEqual(shown);
+    const { server_groups, ...serverView } = alone.json("server") as Record<string, unknown>;
+    expect(server).toEqual(serverView);
   }
   expect(servers.find(({ id }) => id === serverId(4))).toMatchObject({
     pinned_availability_zone: "zone-4",

@@ -117,15 +117,15 @@ describe("pages of servers", () => {
     for (const name of ["d", "e"]) {
       await ask(name);
     }
-    const seen: string[] = [];
+    const listedNames: string[] = [];
     let path: string | undefined = "?limit=2";
     while (path !== undefined) {
       const reply = await list(path);
-      seen.push(...(reply.json("servers") as { name: string }[]).map(({ name }) => name));
+      listedNames.push(...(reply.json("servers") as { name: string }[]).map(({ name }) => name));
       const next = reply.json("servers_links", 0, "href") as string | undefined;
       path = next?.slice(next.indexOf("?"));
     }
-    expect(seen).toEqual(["e", "d", "c", "b", "a"]);
+    expect(listedNames).toEqual(["e", "d", "c", "b", "a"]);
   });
 
   test("with a name: the marker is a place in the order, whatever it is called itself", async () => {
@@ -160,8 +160,8 @@ describe("times that a client compares with are those that it is shown", () => {
 
   test("changes-since and changes-before of servers include the time that the server shows", async () => {
     const { uuid } = server("web1");
-    const shown = await world.ask({ url: `/compute/v2.1/servers/${uuid}` });
-    const updated = String(shown.json("server", "updated"));
+    const reply = await world.ask({ url: `/compute/v2.1/servers/${uuid}` });
+    const updated = String(reply.json("server", "updated"));
     expect(updated).toBe(time);
     expect(await names(`?changes-before=${updated}`, 66)).toEqual(["web1"]);
     expect(await names(`?changes-since=${updated}&changes-before=${updated}`, 66)).toEqual(["web1"]);
@@ -173,16 +173,16 @@ describe("times that a client compares with are those that it is shown", () => {
 
   test("a server that is still to be built is compared in the same way", async () => {
     const id = await ask("new");
-    const shown = await world.ask({ url: `/compute/v2.1/servers/${id}` });
-    const updated = String(shown.json("server", "updated"));
+    const reply = await world.ask({ url: `/compute/v2.1/servers/${id}` });
+    const updated = String(reply.json("server", "updated"));
     expect(await names(`?changes-since=${updated}&changes-before=${updated}`, 66)).toEqual(["new"]);
   });
 
   test("created_at and launched_at of servers match what the server shows", async () => {
     const { uuid } = server("web1", { launchedAt: world.runtime.clock.now() + 7 });
-    const shown = await world.ask({ url: `/compute/v2.1/servers/${uuid}` });
-    const created = String(shown.json("server", "created"));
-    const launched = String(shown.json("server", "OS-SRV-USG:launched_at"));
+    const reply = await world.ask({ url: `/compute/v2.1/servers/${uuid}` });
+    const created = String(reply.json("server", "created"));
+    const launched = String(reply.json("server", "OS-SRV-USG:launched_at"));
     expect(await names(`?created_at=${created}`, 83)).toEqual(["web1"]);
     expect(await names(`?launched_at=${launched}`, 83)).toEqual(["web1"]);
     expect(await names(`?created_at=${later}`, 83)).toEqual([]);

@@ -54,8 +54,8 @@ describe("6.3 row 1: migrate and resize", () => {
     expect(world.stateOf(instance)).toEqual(["stopped", "resize_prep"]);
     expect(world.tasks()).toMatchObject([{ kind: "migrate_server", flavor: { flavorid: "2" }, host: null }]);
     expect(actionsOf(instance)).toEqual(["resize"]);
-    const shown = await world.ask({ url: `/compute/v2.1/servers/${instance.uuid}` });
-    expect(shown.json("server", "status")).toBe("RESIZE");
+    const reply = await world.ask({ url: `/compute/v2.1/servers/${instance.uuid}` });
+    expect(reply.json("server", "status")).toBe("RESIZE");
   });
 
   test.each<[number, string, unknown, Partial<NewInstance>]>([
@@ -140,8 +140,8 @@ describe("6.3 confirm and revert", () => {
     expect(world.store.migrations.get(id)?.status).toBe("reverting");
     expect(world.store.requests.spec(instanceUuid)?.flavor).toEqual(tiny);
     expect(world.casts).toMatchObject([{ host: "devstack1", method: "revert_resize" }]);
-    const shown = await world.ask({ url: `/compute/v2.1/servers/${instanceUuid}` });
-    expect(shown.json("server", "status")).toBe("REVERT_RESIZE");
+    const reply = await world.ask({ url: `/compute/v2.1/servers/${instanceUuid}` });
+    expect(reply.json("server", "status")).toBe("REVERT_RESIZE");
   });
 });
 
@@ -216,8 +216,8 @@ describe("6.5 force-complete and abort", () => {
   ])("of a migration that is %s at 2.%i: %i and %i", async (status, version, force, abandon) => {
     const instance = world.server("devstack2", { taskState: "migrating" });
     const { id } = migrationOf(instance, status, "live-migration");
-    const refused = await forceComplete(instance, id, version);
-    expect([refused.status, refused.message]).toEqual([
+    const rejection = await forceComplete(instance, id, version);
+    expect([rejection.status, rejection.message]).toEqual([
       force,
       `Migration ${id} state of instance ${instance.uuid} is ${status}. Cannot force complete while the migration is in this state.`,
     ]);
@@ -314,17 +314,17 @@ describe("6.6 states", () => {
   });
 
   test("a rebuild answers what the extensions of the time did not add, until 2.75", async () => {
-    const answered = async (version: number) => {
+    const getResponseKeys = async (version: number) => {
       const reply = await world.act(world.server("devstack1"), { rebuild: { imageRef: CIRROS } }, version);
       return Object.keys(reply.json("server") as object);
     };
     const extensions = ["config_drive", "OS-EXT-STS:vm_state", "OS-SRV-USG:launched_at", "OS-EXT-AZ:availability_zone"];
-    expect(await answered(1)).not.toEqual(expect.arrayContaining(["key_name"]));
-    expect((await answered(1)).filter((key) => extensions.includes(key))).toEqual([]);
-    expect(await answered(54)).toContain("key_name");
-    expect(await answered(56)).not.toContain("user_data");
-    expect(await answered(57)).toContain("user_data");
-    const complete = await answered(75);
+    expect(await getResponseKeys(1)).not.toEqual(expect.arrayContaining(["key_name"]));
+    expect((await getResponseKeys(1)).filter((key) => extensions.includes(key))).toEqual([]);
+    expect(await getResponseKeys(54)).toContain("key_name");
+    expect(await getResponseKeys(56)).not.toContain("user_data");
+    expect(await getResponseKeys(57)).toContain("user_data");
+    const complete = await getResponseKeys(75);
     expect(complete).toEqual(expect.arrayContaining([...extensions, "OS-EXT-SRV-ATTR:hostname", "user_data"]));
     expect(complete, "which is `user_data` here, for anybody").not.toContain("OS-EXT-SRV-ATTR:user_data");
   });

@@ -17,12 +17,12 @@ function ask(method: string, path: string, body?: unknown, version = 35): Promis
 }
 
 function create(server: Record<string, unknown>, version = 42, more: Record<string, unknown> = {}): Promise<Reply> {
-  const whole = { name: "vm1", flavorRef: "1", imageRef: CIRROS, ...server };
-  return ask("POST", "/servers", { server: whole, ...more }, version);
+  const fullServer = { name: "vm1", flavorRef: "1", imageRef: CIRROS, ...server };
+  return ask("POST", "/servers", { server: fullServer, ...more }, version);
 }
 
 /** What the conductor is told to give the new server. */
-async function asked(server: Record<string, unknown>, version = 42) {
+async function getRequestedPorts(server: Record<string, unknown>, version = 42) {
   expect((await create(server, version)).status).toBe(202);
   const [task] = world.tasks();
   return task?.kind === "build_instances" ? task.ports : undefined;
@@ -40,8 +40,14 @@ function networked(...groups: readonly string[]): Instance {
 }
 
 function userPort(as = "admin") {
-  const facts = { projectId: world.projectId(as), name: "", description: "", adminStateUp: true, securityGroups: [] };
-  return world.store.ports.create({ ...facts, deviceId: "", deviceOwner: "", madeForDevice: false, tag: null });
+  const attributes = {
+    projectId: world.projectId(as),
+    name: "",
+    description: "",
+    adminStateUp: true,
+    securityGroups: [],
+  };
+  return world.store.ports.create({ ...attributes, deviceId: "", deviceOwner: "", madeForDevice: false, tag: null });
 }
 
 describe("create", () => {
@@ -59,12 +65,12 @@ describe("create", () => {
     ],
     ["an address", { networks: [{ uuid: NETWORK, fixed_ip: "10.0.0.7" }] }, 42, [{ address: "10.0.0.7" }]],
   ])("with %s", async (_what, server, version, ports) => {
-    expect(await asked(server, version)).toEqual(ports);
+    expect(await getRequestedPorts(server, version)).toEqual(ports);
   });
 
   test("with a port of the project", async () => {
     const { uuid } = userPort();
-    expect(await asked({ networks: [{ port: uuid }] })).toEqual([{ port: uuid }]);
+    expect(await getRequestedPorts({ networks: [{ port: uuid }] })).toEqual([{ port: uuid }]);
   });
 
   test("with security groups, by name and by id; the default one else", async () => {
@@ -147,8 +153,8 @@ describe("a server's addresses", () => {
       "OS-EXT-IPS:type": "fixed",
       "OS-EXT-IPS-MAC:mac_addr": expect.stringMatching(/^fa:16:3e/),
     };
-    const shown = (await ask("GET", `/servers/${uuid}`)).json("server");
-    expect(shown).toMatchObject({ addresses: { private: [address] }, security_groups: [{ name: "web" }] });
+    const serverView = (await ask("GET", `/servers/${uuid}`)).json("server");
+    expect(serverView).toMatchObject({ addresses: { private: [address] }, security_groups: [{ name: "web" }] });
     const listed = (await ask("GET", "/servers/detail")).json("servers", 0);
     expect(listed).toMatchObject({ addresses: { private: [address] }, security_groups: [{ name: "web" }] });
     const changed = (await ask("PUT", `/servers/${uuid}`, { server: { name: "vm2" } }, 74)).json("server");
@@ -161,9 +167,9 @@ describe("a server's addresses", () => {
 
   test("are none without a network", async () => {
     const { uuid } = world.server("devstack1");
-    const shown = (await ask("GET", `/servers/${uuid}`)).json("server");
-    expect(shown).toMatchObject({ addresses: {} });
-    expect(shown).not.toHaveProperty("security_groups");
+    const serverView = (await ask("GET", `/servers/${uuid}`)).json("server");
+    expect(serverView).toMatchObject({ addresses: {} });
+    expect(serverView).not.toHaveProperty("security_groups");
   });
 
   test("by network", async () => {
@@ -221,7 +227,7 @@ describe("interfaces", () => {
   test("are refused where Nova does", async () => {
     const { uuid } = networked();
     const [taken] = world.store.ports.ofDevice(uuid);
-    const wanted: [object, number][] = [
+    const attachments: [object, number][] = [
       [{ net_id: NETWORK, port_id: CIRROS }, 400],
       [{ fixed_ips: [{ ip_address: "10.0.0.9" }] }, 400],
       [{ net_id: CIRROS }, 404],
@@ -230,7 +236,7 @@ describe("interfaces", () => {
       [{ net_id: NETWORK, fixed_ips: [{ ip_address: "10.0.0.2" }] }, 409],
       [{ net_id: NETWORK, fixed_ips: [{ ip_address: "192.0.2.1" }] }, 400],
     ];
-    for (const [body, status] of wanted) {
+    for (const [body, status] of attachments) {
       expect((await attach(uuid, body)).status, JSON.stringify(body)).toBe(status);
     }
     const rescued = world.server("devstack1", { vmState: "rescued" });
@@ -346,8 +352,8 @@ describe("the proxies", () => {
       const view = { from_port: 22, to_port: 22, ip_protocol: "tcp", ip_range: { cidr: "10.2.3.124/24" }, group: {} };
       expect(made.json("security_group_rule")).toEqual({ id, parent_group_id: parent, ...view });
       expect((await rule({ ip_protocol: "tcp", from_port: 22, to_port: 22, cidr: "10.2.3.124/24" })).status).toBe(400);
-      const shown = (await ask("GET", `/os-security-groups/${parent}`)).json("security_group", "rules");
-      expect(shown).toMatchObject([view]);
+      const listedRules = (await ask("GET", `/os-security-groups/${parent}`)).json("security_group", "rules");
+      expect(listedRules).toMatchObject([view]);
       expect((await ask("DELETE", `/os-security-group-rules/${id}`)).status).toBe(202);
       expect((await ask("DELETE", `/os-security-group-rules/${id}`)).status).toBe(404);
     });

@@ -36,8 +36,14 @@ function create(
   more: Readonly<Record<string, unknown>> = {},
   version = 37,
 ) {
-  const given = { name: "vm", flavorRef: "1", imageRef: CIRROS, networks: "none", ...server };
-  return world.ask({ method: "POST", url: `${V}/servers`, version, token: demo, body: { server: given, ...more } });
+  const fullServer = { name: "vm", flavorRef: "1", imageRef: CIRROS, networks: "none", ...server };
+  return world.ask({
+    method: "POST",
+    url: `${V}/servers`,
+    version,
+    token: demo,
+    body: { server: fullServer, ...more },
+  });
 }
 
 const pending = () => world.store.requests.buildRequests(project).length;
@@ -62,15 +68,15 @@ describe("6.11 limits of servers", () => {
     expect((await put(limits)).status).toBe(200);
     placed();
     await create();
-    const refused = await create(server);
-    expect([refused.status, refused.message]).toEqual([403, `Quota exceeded for ${message}`]);
+    const rejection = await create(server);
+    expect([rejection.status, rejection.message]).toEqual([403, `Quota exceeded for ${message}`]);
     expect(pending()).toBe(1);
   });
 
   test("several at once: as many as there is room for, or none if these are too few", async () => {
     await put({ cores: 9 });
-    const refused = await create({ flavorRef: "2", min_count: 3, max_count: 5 });
-    expect(refused.message).toBe("Quota exceeded for cores: Requested 20, but already used 0 of 9 cores");
+    const rejection = await create({ flavorRef: "2", min_count: 3, max_count: 5 });
+    expect(rejection.message).toBe("Quota exceeded for cores: Requested 20, but already used 0 of 9 cores");
     await put({ instances: 2 });
     expect((await create({ min_count: 3, max_count: 5 })).message).toBe(
       "Quota exceeded for instances: Requested 3-5, but already used 0 of 2 instances",
@@ -141,10 +147,10 @@ describe("6.11 limits of servers", () => {
     world.quota.enforced = false;
     expect((await create({ max_count: 30 })).status).toBe(202);
     expect(pending()).toBe(30);
-    const { quota_set: shown } = (await get(`/os-quota-sets/${project}/detail`)).json() as never as {
+    const { quota_set: quotaSet } = (await get(`/os-quota-sets/${project}/detail`)).json() as never as {
       quota_set: Record<string, unknown>;
     };
-    expect(shown.cores).toEqual({ in_use: -1, limit: -1, reserved: -1 });
+    expect(quotaSet.cores).toEqual({ in_use: -1, limit: -1, reserved: -1 });
   });
 });
 
@@ -178,8 +184,8 @@ describe("6.11 limits of other things", () => {
     await put(limits, "", 56);
     const file = { path: "/etc/x", contents: Buffer.from("abc").toString("base64") };
     const { networks: _networks, ...server } = { networks: undefined, personality: [file, file] };
-    const refused = await create({ ...server }, {}, 37);
-    expect([refused.status, refused.message]).toEqual([403, message]);
+    const rejection = await create({ ...server }, {}, 37);
+    expect([rejection.status, rejection.message]).toEqual([403, message]);
   });
 
   test("key pairs of a user, server groups of project and user, members of a user in a group", async () => {
@@ -190,8 +196,8 @@ describe("6.11 limits of other things", () => {
     expect(pairs.map(({ status }) => status).toSorted()).toEqual([201, 403]);
     expect(pairs.find(({ status }) => status === 403)?.message).toBe("Quota exceeded, too many key pairs.");
     const group = await post("/os-server-groups", { server_group: { name: "g", policy: "affinity" } });
-    const refused = await post("/os-server-groups", { server_group: { name: "g", policy: "affinity" } });
-    expect([refused.status, refused.message]).toEqual([403, "Quota exceeded, too many server groups."]);
+    const rejection = await post("/os-server-groups", { server_group: { name: "g", policy: "affinity" } });
+    expect([rejection.status, rejection.message]).toEqual([403, "Quota exceeded, too many server groups."]);
     const hints = { "os:scheduler_hints": { group: group.json("server_group", "id") } };
     expect((await create({ min_count: 3 }, hints)).message).toBe("Quota exceeded, too many servers in group");
     expect(pending()).toBe(0);

@@ -12,15 +12,15 @@ beforeEach(async () => {
   server = world.server("devstack1");
 });
 
-interface Wanted {
+interface BackupRequest {
   readonly name?: unknown;
   readonly backup_type?: unknown;
   readonly rotation?: unknown;
   readonly metadata?: object;
 }
 
-function backup(wanted: Wanted = {}, { version = 45, token }: { version?: number; token?: string } = {}) {
-  const createBackup = { name: "copy", backup_type: "daily", rotation: 2, ...wanted };
+function backup(request: BackupRequest = {}, { version = 45, token }: { version?: number; token?: string } = {}) {
+  const createBackup = { name: "copy", backup_type: "daily", rotation: 2, ...request };
   return world.act(server, { createBackup }, version, token);
 }
 
@@ -34,8 +34,8 @@ async function finish(id: string): Promise<void> {
 }
 
 /** A backup from its request to its bytes. Its id. */
-async function made(wanted: Wanted = {}): Promise<string> {
-  const id = String((await backup(wanted)).json("image_id"));
+async function made(request: BackupRequest = {}): Promise<string> {
+  const id = String((await backup(request)).json("image_id"));
   await finish(id);
   return id;
 }
@@ -113,8 +113,8 @@ describe("a backup", () => {
     { backup_type: undefined },
     { metadata: { a: 1 } },
     { more: 1 },
-  ])("is not asked for by %j", async (wanted) => {
-    expect((await backup(wanted)).status).toBe(400);
+  ])("is not asked for by %j", async (request) => {
+    expect((await backup(request)).status).toBe(400);
   });
 
   test("has as many metadata as the quota allows, until 2.38", async () => {

@@ -32,10 +32,10 @@ describe("server groups", () => {
     const old = await create({ name: "old", policies: ["affinity"] }, 12);
     expect(old.status).toBe(200);
     const id = String(old.json("server_group", "id"));
-    const seen = { id, name: "old", policies: ["affinity"], metadata: {}, members: [] };
+    const expectedView = { id, name: "old", policies: ["affinity"], metadata: {}, members: [] };
     const whose = { project_id: world.projectId("admin"), user_id: world.userId("admin") };
-    expect(old.json("server_group")).toEqual(seen);
-    expect((await show(id, 13)).json("server_group")).toEqual({ ...seen, ...whose });
+    expect(old.json("server_group")).toEqual(expectedView);
+    expect((await show(id, 13)).json("server_group")).toEqual({ ...expectedView, ...whose });
     const now = { id, name: "old", policy: "affinity", rules: {}, members: [], ...whose };
     expect((await show(id, 64)).json("server_group")).toEqual(now);
     const spread = await create({ name: "n", policy: "anti-affinity", rules: { max_server_per_host: "3" } });
@@ -108,10 +108,10 @@ describe("server groups", () => {
     const group = await made();
     const id = String((await server(group)).json("server", "id"));
     await world.ask({ method: "DELETE", url: `${PATH}/${group}` });
-    const shown = await world.ask({ url: `/compute/v2.1/servers/${id}`, version: 71 });
-    expect(shown.json("server", "server_groups")).toEqual([]);
-    const refused = await server(group);
-    expect([refused.status, refused.message]).toEqual([400, `Instance group ${group} could not be found.`]);
+    const reply = await world.ask({ url: `/compute/v2.1/servers/${id}`, version: 71 });
+    expect(reply.json("server", "server_groups")).toEqual([]);
+    const rejection = await server(group);
+    expect([rejection.status, rejection.message]).toEqual([400, `Instance group ${group} could not be found.`]);
     const theirs = await made({}, await world.token("demo"));
     expect((await server(theirs)).status, "an administrator's may join it").toBe(202);
     const ours = await made();

@@ -38,8 +38,8 @@ describe("who sees what", () => {
     const { uuid } = world.server("devstack1", { projectId: world.projectId("demo") });
     const url = `/compute/v2.1/servers/${uuid}`;
     const token = await world.token("demo");
-    const shown = Object.keys((await world.ask({ url, token, version: 89 })).json("server") as object);
-    expect(shown.filter((key) => key.startsWith("OS-EXT-SRV-ATTR:") || key === "host_status")).toEqual([]);
+    const visibleKeys = Object.keys((await world.ask({ url, token, version: 89 })).json("server") as object);
+    expect(visibleKeys.filter((key) => key.startsWith("OS-EXT-SRV-ATTR:") || key === "host_status")).toEqual([]);
     const later = Object.keys((await world.ask({ url, token, version: 90 })).json("server") as object);
     expect(later.filter((key) => key.startsWith("OS-EXT-SRV-ATTR:"))).toEqual(["OS-EXT-SRV-ATTR:hostname"]);
   });
@@ -128,8 +128,8 @@ describe("what a microversion adds to a server", () => {
     });
     const url = `/compute/v2.1/servers/${uuid}`;
     expect((await world.ask({ url })).json("server", "fault")).toMatchObject({ code: 500, details: "x" });
-    const seen = await world.ask({ url, token: await world.token("demo") });
-    expect(seen.json("server", "fault")).toEqual({
+    const reply = await world.ask({ url, token: await world.token("demo") });
+    expect(reply.json("server", "fault")).toEqual({
       code: 500,
       message: "No valid host",
       created: "2026-01-01T00:00:00Z",

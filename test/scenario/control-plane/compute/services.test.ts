@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ServiceDeleteRefused } from "../../../../src/control-plane/compute/api/deps.js";
+import { ServiceDeleteRejectedError } from "../../../../src/control-plane/compute/api/deps.js";
 import type { MigrationStatus, Service } from "../../../../src/records/index.js";
 import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
 
@@ -45,7 +45,7 @@ describe("PUT", () => {
   });
 
   test("2.5 an agent that doesn't answer is only warned of", async () => {
-    world.agentAnswers = false;
+    world.agentResponds = false;
     expect((await put({ status: "disabled" })).status).toBe(200);
     expect(stored()?.disabled).toBe(true);
     expect(world.world.logs.some(({ level }) => level === "warn")).toBe(true);
@@ -119,10 +119,10 @@ describe("PUT", () => {
     ["disable-log-reason", { disabled_reason: "x" }, 1, { status: "disabled", disabled_reason: "x" }],
     ["enable", {}, 52, { status: "enabled" }],
     ["force-down", { forced_down: true }, 11, { forced_down: true }],
-  ])("before 2.53: %s", async (action, more, version, shown) => {
+  ])("before 2.53: %s", async (action, more, version, expected) => {
     const body = { host: "devstack1", binary: "nova-compute", ...(more as object) };
     const reply = await put(body, version, action);
-    expect(reply.json("service")).toEqual({ host: "devstack1", binary: "nova-compute", ...(shown as object) });
+    expect(reply.json("service")).toEqual({ host: "devstack1", binary: "nova-compute", ...(expected as object) });
   });
 
   test.each<[string, unknown, number, number, string]>([
@@ -142,13 +142,13 @@ describe("DELETE", () => {
     ["", false],
     ["?force=true", true],
   ])("7.1 nothing in the way: handed on%s", async (query, force) => {
-    let asked: unknown;
+    let forwardedForce: unknown;
     world.deleteService = async (_service, options) => {
-      asked = options.force;
+      forwardedForce = options.force;
     };
     const reply = await remove(query);
     expect([reply.status, reply.body]).toEqual([204, ""]);
-    expect(asked).toBe(force);
+    expect(forwardedForce).toBe(force);
   });
 
   test("7.1 step 1: ids", async () => {
@@ -174,7 +174,7 @@ describe("DELETE", () => {
 
   test("what the policy refuses is a 409 with its reason", async () => {
     world.deleteService = async () => {
-      throw new ServiceDeleteRefused("provider p has consumers c");
+      throw new ServiceDeleteRejectedError("provider p has consumers c");
     };
     const reply = await remove();
     expect([reply.status, reply.message]).toEqual([409, "provider p has consumers c"]);

@@ -37,10 +37,10 @@ describe("a project's usage", () => {
     server({ launchedAt: now - HOUR, projectId: world.projectId("demo") });
     const project = world.projectId("admin");
     const query = { start: at(now - 4 * HOUR), end: at(now + HOUR) };
-    const shown = (await usage(`/${project}`, query)).json("tenant_usage") as Record<string, unknown>;
-    expect(shown).toMatchObject({ tenant_id: project, total_hours: 6, total_vcpus_usage: 12 });
-    expect(shown).toMatchObject({ total_memory_mb_usage: 6 * 512, total_local_gb_usage: 6 });
-    const rows = shown.server_usages as Record<string, unknown>[];
+    const tenantUsage = (await usage(`/${project}`, query)).json("tenant_usage") as Record<string, unknown>;
+    expect(tenantUsage).toMatchObject({ tenant_id: project, total_hours: 6, total_vcpus_usage: 12 });
+    expect(tenantUsage).toMatchObject({ total_memory_mb_usage: 6 * 512, total_local_gb_usage: 6 });
+    const rows = tenantUsage.server_usages as Record<string, unknown>[];
     expect(rows.map(({ name, hours, state }) => [name, hours, state]).sort()).toEqual([
       ["ended", 2, "terminated"],
       ["running", 4, "active"],
@@ -112,8 +112,8 @@ describe("the list of usages", () => {
   test("shows its period in full, with the microseconds that the query has", async () => {
     server({ launchedAt: now - HOUR });
     const [start, end] = ["2025-12-31T22:00:00.123456", "2025-12-31T23:30:00.000001"];
-    const shown = await usage("", { start, end });
-    expect(shown.json("tenant_usages", 0)).toMatchObject({ start, stop: end });
+    const reply = await usage("", { start, end });
+    expect(reply.json("tenant_usages", 0)).toMatchObject({ start, stop: end });
   });
 
   test("refuses other parameters since 2.75", async () => {

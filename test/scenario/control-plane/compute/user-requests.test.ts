@@ -11,12 +11,12 @@ beforeEach(async () => {
   world.host("devstack1");
 });
 
-async function create(wishes: Record<string, unknown>, imageRef = CIRROS) {
-  const server = { name: "vm", flavorRef: "1", imageRef, ...wishes };
+async function create(attributes: Record<string, unknown>, imageRef = CIRROS) {
+  const server = { name: "vm", flavorRef: "1", imageRef, ...attributes };
   return await world.ask({ method: "POST", url: SERVERS, body: { server } });
 }
 
-async function shown(uuid: unknown) {
+async function getServerAttributes(uuid: unknown) {
   const server = (await world.ask({ url: `${SERVERS}/${uuid}` })).json("server") as Record<string, unknown>;
   return [server.accessIPv4, server.accessIPv6, server["OS-DCF:diskConfig"]];
 }
@@ -62,11 +62,11 @@ describe("files that a server begins with", () => {
 
 describe("addresses and the disk as the user wants them", () => {
   test("are kept from the request on, and shown", async () => {
-    const wishes = { accessIPv4: "192.0.2.1", accessIPv6: "2001:DB8:0::7", "OS-DCF:diskConfig": "AUTO" };
-    const made = await create(wishes);
+    const attributes = { accessIPv4: "192.0.2.1", accessIPv6: "2001:DB8:0::7", "OS-DCF:diskConfig": "AUTO" };
+    const made = await create(attributes);
     expect(made.json("server", "OS-DCF:diskConfig")).toBe("AUTO");
-    expect(await shown(made.json("server", "id"))).toEqual(["192.0.2.1", "2001:db8::7", "AUTO"]);
-    expect(await shown((await create({})).json("server", "id"))).toEqual(["", "", "MANUAL"]);
+    expect(await getServerAttributes(made.json("server", "id"))).toEqual(["192.0.2.1", "2001:db8::7", "AUTO"]);
+    expect(await getServerAttributes((await create({})).json("server", "id"))).toEqual(["", "", "MANUAL"]);
   });
 
   test("are changed by an update, a rebuild and a resize, each on its own", async () => {
@@ -76,17 +76,21 @@ describe("addresses and the disk as the user wants them", () => {
       url: `${SERVERS}/${uuid}`,
       body: { server: { accessIPv6: "::babe:220.12.22.2" } },
     });
-    expect(await shown(uuid)).toEqual(["", "::babe:dc0c:1602", "MANUAL"]);
+    expect(await getServerAttributes(uuid)).toEqual(["", "::babe:dc0c:1602", "MANUAL"]);
     await world.ask({ method: "PUT", url: `${SERVERS}/${uuid}`, body: { server: { "OS-DCF:diskConfig": "AUTO" } } });
-    expect(await shown(uuid)).toEqual(["", "::babe:dc0c:1602", "AUTO"]);
+    expect(await getServerAttributes(uuid)).toEqual(["", "::babe:dc0c:1602", "AUTO"]);
     const act = (body: unknown) => world.ask({ method: "POST", url: `${SERVERS}/${uuid}/action`, body });
     await act({ rebuild: { imageRef: CIRROS, accessIPv4: "192.0.2.9" } });
-    expect(await shown(uuid), "a rebuild asks the image anew").toEqual(["192.0.2.9", "::babe:dc0c:1602", "MANUAL"]);
+    expect(await getServerAttributes(uuid), "a rebuild asks the image anew").toEqual([
+      "192.0.2.9",
+      "::babe:dc0c:1602",
+      "MANUAL",
+    ]);
     world.store.instances.save(uuid, { taskState: null, vmState: "active" });
     const larger = world.flavor({ id: 7, flavorid: "7", name: "larger" });
     const resized = await act({ resize: { flavorRef: larger.flavorid, "OS-DCF:diskConfig": "AUTO" } });
     expect(resized.status, resized.body).toBe(202);
-    expect((await shown(uuid)).at(-1)).toBe("AUTO");
+    expect((await getServerAttributes(uuid)).at(-1)).toBe("AUTO");
   });
 
   test("a server that is only asked for is made as it was changed meanwhile", async () => {
@@ -94,9 +98,9 @@ describe("addresses and the disk as the user wants them", () => {
     const body = { server: { name: "renamed", accessIPv4: "192.0.2.2" } };
     const reply = await world.ask({ method: "PUT", url: `${SERVERS}/${uuid}`, body });
     expect([reply.status, reply.json("server", "name")]).toEqual([200, "renamed"]);
-    expect(await shown(uuid)).toEqual(["192.0.2.2", "", "MANUAL"]);
-    const wanted = world.store.requests.buildRequest(uuid)?.instance;
-    expect(wanted).toMatchObject({ displayName: "renamed", accessIpV4: "192.0.2.2", vmState: "building" });
+    expect(await getServerAttributes(uuid)).toEqual(["192.0.2.2", "", "MANUAL"]);
+    const requestedInstance = world.store.requests.buildRequest(uuid)?.instance;
+    expect(requestedInstance).toMatchObject({ displayName: "renamed", accessIpV4: "192.0.2.2", vmState: "building" });
   });
 
   test.each([
@@ -105,15 +109,15 @@ describe("addresses and the disk as the user wants them", () => {
     ["::1", "::1"],
     ["2001:0db8:0000:0000:0001:0000:0000:0001", "2001:db8::1:0:0:1"],
   ])("address %s is shown as %s", async (accessIPv6, expected) => {
-    expect((await shown((await create({ accessIPv6 })).json("server", "id")))[1]).toBe(expected);
+    expect((await getServerAttributes((await create({ accessIPv6 })).json("server", "id")))[1]).toBe(expected);
   });
 
   test("an image says whether partitions grow, and may forbid it", async () => {
     const growing = world.image({ properties: { auto_disk_config: "True" } });
     expect((await create({}, growing)).json("server", "OS-DCF:diskConfig")).toBe("AUTO");
     const fixed = world.image({ properties: { auto_disk_config: "Disabled" } });
-    const refused = await create({ "OS-DCF:diskConfig": "AUTO" }, fixed);
-    expect([refused.status, refused.message]).toEqual([
+    const rejection = await create({ "OS-DCF:diskConfig": "AUTO" }, fixed);
+    expect([rejection.status, rejection.message]).toEqual([
       400,
       `Requested image ${fixed} has automatic disk resize disabled.`,
     ]);
@@ -122,8 +126,8 @@ describe("addresses and the disk as the user wants them", () => {
 
   test.each([{ accessIPv4: "::1" }, { accessIPv6: "192.0.2.1" }, { "OS-DCF:diskConfig": "auto" }])(
     "%o is refused",
-    async (wishes) => {
-      expect((await create(wishes)).status).toBe(400);
+    async (attributes) => {
+      expect((await create(attributes)).status).toBe(400);
     },
   );
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ServiceDeleteRefused } from "../../../../src/control-plane/compute/api/deps.js";
+import { ServiceDeleteRejectedError } from "../../../../src/control-plane/compute/api/deps.js";
 import {
   SERVICE_DELETE_POLICIES,
   type ServiceDeletePolicy,
@@ -128,7 +128,7 @@ const RESIDUES: readonly Residue[] = [
   },
 ];
 
-const REFUSALS: Readonly<Record<Exclude<Outcome, "deleted" | "orphaned">, RegExp>> = {
+const REJECTION_PATTERNS: Readonly<Record<Exclude<Outcome, "deleted" | "orphaned">, RegExp>> = {
   hosting: /^Unable to delete compute service that is hosting instances\. Migrate or delete the instances first\.$/,
   moving: /^Unable to delete compute service that has in-progress migrations\. Complete the migrations or delete /,
   "in use": /^Unable to delete compute service whose resource providers are in use: /,
@@ -162,25 +162,25 @@ describe("7.2 rows 1-6: what pins a provider, and what each policy does about it
     const elsewhere = before.map((providers) => providers.filter((uuid) => uuid !== bench.s));
     expect(await heldBefore()).toEqual(deleted ? elsewhere : before);
     if (outcome === "orphaned") {
-      return expectToldOf(consumers);
+      return expectConsumersReported(consumers);
     }
     if (outcome === "deleted") {
       return expect(error).toBeUndefined();
     }
-    expect(error).toBeInstanceOf(ServiceDeleteRefused);
-    expect((error as Error).message).toMatch(REFUSALS[outcome]);
+    expect(error).toBeInstanceOf(ServiceDeleteRejectedError);
+    expect((error as Error).message).toMatch(REJECTION_PATTERNS[outcome]);
     if (outcome === "in use") {
       expect((error as Error).message).toContain(JSON.stringify({ provider_uuid: bench.s, consumers }));
     }
   });
 });
 
-function expectToldOf(consumers: readonly string[]): void {
-  const told = bench.placement.logs.filter(
+function expectConsumersReported(consumers: readonly string[]): void {
+  const reports = bench.placement.logs.filter(
     ({ message }) => message === "a deleted service leaves its resource provider behind",
   );
   expect(
-    told.map(({ level, fields }) => ({ level, provider: fields?.provider, consumers: fields?.consumers })),
+    reports.map(({ level, fields }) => ({ level, provider: fields?.provider, consumers: fields?.consumers })),
   ).toEqual([
     {
       level: "error",

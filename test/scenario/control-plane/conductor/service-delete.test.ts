@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { SERVICE_DELETE_POLICIES } from "../../../../src/control-plane/conductor/service-delete.js";
-import { inventoryOf, refusal } from "../../../unit/placement-client/bench.js";
+import { errorResponse, inventoryOf } from "../../../unit/placement-client/bench.js";
 import { ServiceDeleteBench } from "./service-delete-bench.js";
 
 let bench: ServiceDeleteBench;
@@ -8,7 +8,7 @@ beforeEach(async () => {
   bench = await ServiceDeleteBench.open();
 });
 
-const STRANGER = "f0000000-0000-4000-8000-000000000001";
+const UNKNOWN_CONSUMER = "f0000000-0000-4000-8000-000000000001";
 
 /** More nodes for devstack1, each with a provider. @returns their uuids */
 async function addNodes(count: number): Promise<readonly string[]> {
@@ -66,7 +66,7 @@ describe("7.1 steps 2-8: what is looked at, left and deleted, and in what order"
       const { id } = bench.store.aggregates.create({ name: "one", metadata: {} });
       const { uuid = "" } = bench.store.aggregates.addHost(id, "devstack1");
       await bench.conductor.placement.aggregateAddHost(uuid, "devstack1");
-      bench.placement.inject({ on: "PUT /aggregates", does: refusal(500, "x", "boom") });
+      bench.placement.inject({ on: "PUT /aggregates", does: errorResponse(500, "x", "boom") });
       await expect(bench.remove(policy)).rejects.toThrow(/could not be settled with Placement .*boom/);
       expect([bench.serviceIsGone, await bench.providers()]).toEqual([false, ["devstack1", "devstack2"]]);
       expect(bench.store.aggregates.list().map(({ hosts }) => hosts)).toEqual([["devstack1"]]);
@@ -85,7 +85,7 @@ describe("7.1 steps 2-8: what is looked at, left and deleted, and in what order"
 
   test("6 upstream: a node that fails does not stop the others, and is told of", async () => {
     const [, broken] = await addNodes(3);
-    bench.placement.inject({ on: `GET /resource_providers?in_tree=${broken}`, does: refusal(500, "x", "boom") });
+    bench.placement.inject({ on: `GET /resource_providers?in_tree=${broken}`, does: errorResponse(500, "x", "boom") });
     await bench.remove("upstream");
     expect([bench.serviceIsGone, await bench.providers()]).toEqual([true, ["devstack2", "node1"]]);
     expect(bench.placement.logs.at(-1)).toMatchObject({ level: "error", fields: { provider: broken, consumers: [] } });
@@ -119,12 +119,12 @@ describe("7.1 steps 2-8: what is looked at, left and deleted, and in what order"
 describe("7.2 several nodes", () => {
   test("strict: one provider that is held keeps all nodes, their providers and what is left of evacuations", async () => {
     const [, held = ""] = await addNodes(3);
-    await hold(held, STRANGER);
+    await hold(held, UNKNOWN_CONSUMER);
     const { i } = await bench.moved("evacuation", "done");
     await bench.claim(i, bench.s);
     bench.placement.mark();
     await expect(bench.remove("strict")).rejects.toThrow(
-      JSON.stringify({ provider_uuid: held, consumers: [STRANGER] }),
+      JSON.stringify({ provider_uuid: held, consumers: [UNKNOWN_CONSUMER] }),
     );
     expect(await bench.providers()).toEqual(["devstack1", "devstack2", "node0", "node1", "node2"]);
     expect(await bench.held(i)).toEqual([bench.s, bench.d]);
@@ -132,9 +132,9 @@ describe("7.2 several nodes", () => {
   });
 
   test("strict: what was claimed after the look is a refusal too, and names who", async () => {
-    bench.placement.inject({ on: "DELETE /resource_providers", does: () => bench.claim(STRANGER, bench.s) });
+    bench.placement.inject({ on: "DELETE /resource_providers", does: () => bench.claim(UNKNOWN_CONSUMER, bench.s) });
     await expect(bench.remove("strict")).rejects.toThrow(
-      JSON.stringify({ provider_uuid: bench.s, consumers: [STRANGER] }),
+      JSON.stringify({ provider_uuid: bench.s, consumers: [UNKNOWN_CONSUMER] }),
     );
     expect(bench.serviceIsGone).toBe(false);
   });
@@ -143,7 +143,7 @@ describe("7.2 several nodes", () => {
     "%s: Placement fails amid the deletion; repeated, it succeeds",
     async (policy) => {
       await addNodes(3);
-      bench.placement.inject({ on: "GET /resource_providers?in_tree", does: refusal(500, "x", "boom"), skip: 1 });
+      bench.placement.inject({ on: "GET /resource_providers?in_tree", does: errorResponse(500, "x", "boom"), skip: 1 });
       await expect(bench.remove(policy)).rejects.toThrow("could not be settled with Placement");
       expect(bench.serviceIsGone).toBe(false);
       await bench.remove(policy);
@@ -173,12 +173,12 @@ describe("7.2 several nodes", () => {
     let [running, most] = [0, 0];
     const { request } = bench.placement.http;
     Object.assign(bench.placement.http, {
-      request: async (asked: Parameters<typeof request>[0]) => {
+      request: async (httpRequest: Parameters<typeof request>[0]) => {
         running += 1;
         most = Math.max(most, running);
-        const answer = await request(asked);
+        const response = await request(httpRequest);
         running -= 1;
-        return answer;
+        return response;
       },
     });
     bench.placement.mark();
@@ -215,21 +215,21 @@ describe("7.2 several nodes", () => {
         providers.set(uuid, hypervisorHostname);
       }
     });
-    let asked = 0;
+    let requestCount = 0;
     Object.assign(bench.placement.http, {
       request: async ({ method, url }: { method: string; url: string }) => {
-        asked += 1;
-        return { status: method === "DELETE" ? 204 : 200, headers: {}, body: answer(providers, method, url) };
+        requestCount += 1;
+        return { status: method === "DELETE" ? 204 : 200, headers: {}, body: respond(providers, method, url) };
       },
     });
     await bench.remove(policy);
-    expect([bench.serviceIsGone, providers.size, asked]).toEqual([true, 0, requests]);
+    expect([bench.serviceIsGone, providers.size, requestCount]).toEqual([true, 0, requests]);
     expect(bench.store.computeNodes.byHost("devstack1")).toEqual([]);
   });
 });
 
 /** A Placement with empty root providers only, which costs nothing. */
-function answer(providers: Map<string, string>, method: string, url: string): string {
+function respond(providers: Map<string, string>, method: string, url: string): string {
   const { pathname, searchParams } = new URL(url);
   const [, , uuid = "", allocations] = pathname.split("/");
   if (method === "DELETE") {

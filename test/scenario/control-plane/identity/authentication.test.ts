@@ -71,7 +71,7 @@ describe.each([
 function becomeReader(): void {
   const user = { userId: "reader", userName: "reader", domainId: "default", systemScope: null };
   const project = { projectId: world.projectId("demo"), projectName: "demo" };
-  world.strangers.set("reader", { ...user, ...project, roles: ["reader"], expiresAt: Number.MAX_SAFE_INTEGER });
+  world.externalTokens.set("reader", { ...user, ...project, roles: ["reader"], expiresAt: Number.MAX_SAFE_INTEGER });
 }
 
 test("images are seen with the role reader alone", async () => {

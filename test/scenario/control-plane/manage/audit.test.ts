@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { MigrationStatus, MigrationType } from "../../../../src/records/index.js";
 import { NEED } from "../../../unit/control-plane/conductor/tasks/bench.js";
 import { ManageBench } from "../../../unit/control-plane/manage/bench.js";
-import { inventoryOf, refusal } from "../../../unit/placement-client/bench.js";
+import { errorResponse, inventoryOf } from "../../../unit/placement-client/bench.js";
 
 let bench: ManageBench;
 let d1: string;
@@ -14,7 +14,7 @@ beforeEach(async () => {
   d2 = await bench.host("devstack2");
 });
 
-const STRANGER = "deadbeef-0000-4000-8000-000000000001";
+const UNKNOWN_CONSUMER = "deadbeef-0000-4000-8000-000000000001";
 const SECOND = "deadbeef-0000-4000-8000-000000000002";
 
 /** A child of the provider, with an inventory of its own. */
@@ -40,7 +40,7 @@ describe("7.4 flags", () => {
   );
 
   test("one provider only, the others are not looked at", async () => {
-    await bench.put(STRANGER, { devstack1: { VCPU: 1 } });
+    await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 } });
     expect((await bench.audit({ resourceProvider: d2 })).rc).toBe(0);
     expect((await bench.audit({ resourceProvider: d1, delete: true })).rc).toBe(4);
     expect((await bench.audit()).rc).toBe(0);
@@ -57,7 +57,7 @@ describe("7.4 who is an orphan", () => {
 
   test("who holds nothing of Nova's is not looked at", async () => {
     const uuid = await child(d1, "devstack1", "CUSTOM_GOLD");
-    await bench.put(STRANGER, { [uuid]: { CUSTOM_GOLD: 1 } });
+    await bench.put(UNKNOWN_CONSUMER, { [uuid]: { CUSTOM_GOLD: 1 } });
     expect((await bench.audit()).rc).toBe(0);
   });
 
@@ -65,13 +65,13 @@ describe("7.4 who is an orphan", () => {
     const uuid = await child(d1, "devstack1", "VGPU");
     const { uuid: instance } = await bench.server("devstack1");
     await bench.put(instance, { devstack1: NEED, [uuid]: { VGPU: 1 } });
-    await bench.put(STRANGER, { devstack2: { VCPU: 1 }, [uuid]: { VGPU: 2 } });
+    await bench.put(UNKNOWN_CONSUMER, { devstack2: { VCPU: 1 }, [uuid]: { VGPU: 2 } });
     const { uuid: elsewhere } = await bench.server("devstack2");
     await bench.put(elsewhere, { devstack2: NEED, [uuid]: { VGPU: 1 } });
     const { rc, stdout } = await bench.audit({ resourceProvider: uuid, delete: true });
     expect([rc, stdout.match(/Processed.*/)?.[0]]).toEqual([4, "Processed 2 allocations."]);
     expect(await bench.held(instance)).toEqual({ devstack1: NEED, [uuid]: { VGPU: 1 } });
-    expect(await bench.held(STRANGER)).toEqual({ devstack2: { VCPU: 1 } });
+    expect(await bench.held(UNKNOWN_CONSUMER)).toEqual({ devstack2: { VCPU: 1 } });
     expect(await bench.held(elsewhere)).toEqual({ devstack2: NEED });
   });
 
@@ -187,26 +187,26 @@ describe("7.4 OPT: what is being built or moved is no orphan, but with the quirk
   });
 
   test("what has been given back while the audit looks is not told of", async () => {
-    await bench.put(STRANGER, { devstack1: { VCPU: 1 } });
-    bench.before.set("consumers_under_way", () => bench.unset(STRANGER));
+    await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 } });
+    bench.before.set("consumers_under_way", () => bench.unset(UNKNOWN_CONSUMER));
     expect(await bench.audit()).toEqual({ rc: 0, stdout: "" });
   });
 
   test("one that claims more after it was judged is left as it is: code 1", async () => {
-    await bench.put(STRANGER, { devstack1: { VCPU: 1 } });
+    await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 } });
     bench.placement.inject({
       on: "PUT /allocations",
-      does: () => bench.put(STRANGER, { devstack1: { VCPU: 1 }, devstack2: { VCPU: 1 } }),
+      does: () => bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 }, devstack2: { VCPU: 1 } }),
     });
     expect((await bench.audit({ delete: true })).rc).toBe(1);
-    expect(await bench.held(STRANGER)).toEqual({ devstack1: { VCPU: 1 }, devstack2: { VCPU: 1 } });
+    expect(await bench.held(UNKNOWN_CONSUMER)).toEqual({ devstack1: { VCPU: 1 }, devstack2: { VCPU: 1 } });
   });
 
   test("one that was made anew after it was judged, at the same generation, is left as it is: code 1", async () => {
-    await bench.put(STRANGER, { devstack1: { VCPU: 1 } });
+    await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 } });
     await bench.put(SECOND, { devstack1: { VCPU: 1 } });
     // While the first of the two is deleted.
-    const later = [STRANGER, SECOND].sort()[1] ?? SECOND;
+    const later = [UNKNOWN_CONSUMER, SECOND].sort()[1] ?? SECOND;
     bench.placement.inject({
       on: "PUT /allocations",
       does: async () => {
@@ -229,16 +229,16 @@ describe("7.4 Placement's faults", () => {
   ] as const)(
     "%i amid deleting: the provider's others are deleted, the next provider is not, code 1",
     async (status, code, detail) => {
-      await bench.put(STRANGER, { devstack1: { VCPU: 1 } });
+      await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 } });
       await bench.put(SECOND, { devstack1: { VCPU: 1 } });
       const third = "deadbeef-0000-4000-8000-000000000003";
       await bench.put(third, { devstack2: { VCPU: 1 } });
-      bench.placement.inject({ on: `PUT /allocations/${STRANGER}`, does: refusal(status, code, detail) });
+      bench.placement.inject({ on: `PUT /allocations/${UNKNOWN_CONSUMER}`, does: errorResponse(status, code, detail) });
       expect(await bench.audit({ delete: true, verbose: false })).toEqual({
         rc: 1,
-        stdout: `Not able to delete allocations for consumer UUID ${STRANGER}\n${stop(d1)}`,
+        stdout: `Not able to delete allocations for consumer UUID ${UNKNOWN_CONSUMER}\n${stop(d1)}`,
       });
-      expect([await bench.held(STRANGER), await bench.held(SECOND), await bench.held(third)]).toEqual([
+      expect([await bench.held(UNKNOWN_CONSUMER), await bench.held(SECOND), await bench.held(third)]).toEqual([
         { devstack1: { VCPU: 1 } },
         {},
         { devstack2: { VCPU: 1 } },
@@ -249,15 +249,15 @@ describe("7.4 Placement's faults", () => {
 
   test("audit-races-builds deletes by force: 500 is code 1, gone meanwhile is fine", async () => {
     bench.quirks.add("audit-races-builds");
-    await bench.put(STRANGER, { devstack1: { VCPU: 1 } });
-    bench.placement.inject({ on: "DELETE /allocations", does: refusal(500, "x", "boom") });
+    await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 } });
+    bench.placement.inject({ on: "DELETE /allocations", does: errorResponse(500, "x", "boom") });
     expect((await bench.audit({ delete: true })).rc).toBe(1);
-    bench.placement.inject({ on: "DELETE /allocations", does: () => bench.unset(STRANGER) });
+    bench.placement.inject({ on: "DELETE /allocations", does: () => bench.unset(UNKNOWN_CONSUMER) });
     expect((await bench.audit({ delete: true })).rc).toBe(4);
   });
 
   test("a provider's allocations that cannot be read are code 255, told first", async () => {
-    bench.placement.inject({ on: `GET /resource_providers/${d1}/allocations`, does: refusal(500, "x", "boom") });
+    bench.placement.inject({ on: `GET /resource_providers/${d1}/allocations`, does: errorResponse(500, "x", "boom") });
     const { rc, stdout } = await bench.audit({ verbose: false });
     expect(rc).toBe(255);
     expect(stdout).toMatch(
@@ -267,15 +267,18 @@ describe("7.4 Placement's faults", () => {
     );
   });
 
-  test.each(["refuse", refusal(500, "x", "boom")] as const)("no list of providers (%j): code 255", async (does) => {
-    bench.placement.inject({ on: "GET /resource_providers", does });
-    const { rc, stdout } = await bench.audit({ verbose: false });
-    expect(rc).toBe(255);
-    expect(stdout).toMatch(/^An error has occurred:\n/);
-  });
+  test.each(["refuse", errorResponse(500, "x", "boom")] as const)(
+    "no list of providers (%j): code 255",
+    async (does) => {
+      bench.placement.inject({ on: "GET /resource_providers", does });
+      const { rc, stdout } = await bench.audit({ verbose: false });
+      expect(rc).toBe(255);
+      expect(stdout).toMatch(/^An error has occurred:\n/);
+    },
+  );
 
   test("an error of Placement is not told as a provider that does not exist", async () => {
-    bench.placement.inject({ on: "GET /resource_providers", does: refusal(500, "x", "boom") });
+    bench.placement.inject({ on: "GET /resource_providers", does: errorResponse(500, "x", "boom") });
     expect((await bench.audit({ resourceProvider: d1 })).rc).toBe(255);
   });
 });

@@ -22,11 +22,11 @@ function expectRecorded(name: string, outcome: Outcome): void {
 const PROJECT = '"project_id": "f7714ea72def4a1a9cbc6d78bcbb926e"';
 const USER = '"c2def5993d904a4680d8483057c5be21"';
 
-const STRANGER = "deadbeef-0000-4000-8000-000000000001";
+const UNKNOWN_CONSUMER = "deadbeef-0000-4000-8000-000000000001";
 
 /** VCPUs of nobody on one host, and the residual of an evacuation on the other. */
 async function orphans(): Promise<void> {
-  await bench.put(STRANGER, { devstack1: { VCPU: 2 } });
+  await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 2 } });
   await bench.host("devstack3");
   await bench.evacuated("devstack2", "devstack3");
 }
@@ -105,7 +105,7 @@ describe("audit says and answers what nova-manage was recorded to", () => {
   test("audit-orphan-delete", async () => {
     await orphans();
     expectRecorded("audit-orphan-delete", await bench.audit({ delete: true }));
-    expect(await bench.held(STRANGER)).toEqual({});
+    expect(await bench.held(UNKNOWN_CONSUMER)).toEqual({});
     expect((await bench.audit()).rc).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { FLAVOR, NEED } from "../../../unit/control-plane/conductor/tasks/bench.js";
 import { ManageBench } from "../../../unit/control-plane/manage/bench.js";
-import { refusal } from "../../../unit/placement-client/bench.js";
+import { errorResponse } from "../../../unit/placement-client/bench.js";
 
 let bench: ManageBench;
 
@@ -19,7 +19,7 @@ async function lost(host = "devstack2"): Promise<string> {
 }
 
 describe("7.3 Placement's faults", () => {
-  const generation = (detail: string) => refusal(409, "placement.concurrent_update", detail);
+  const generation = (detail: string) => errorResponse(409, "placement.concurrent_update", detail);
 
   test("nobody there when the allocations are read: code 3", async () => {
     const uuid = await lost();
@@ -33,7 +33,7 @@ describe("7.3 Placement's faults", () => {
 
   test("500 when the allocations are read: code 3", async () => {
     const uuid = await lost();
-    bench.placement.inject({ on: "GET /allocations", does: refusal(500, "placement.undefined_code", "boom") });
+    bench.placement.inject({ on: "GET /allocations", does: errorResponse(500, "placement.undefined_code", "boom") });
     const { rc, stdout } = await bench.heal({ instance: uuid, verbose: false });
     expect(rc).toBe(3);
     expect(stdout).toMatch(/Allocation retrieval failed: Failed to retrieve allocations for consumer \S+: .*boom/);
@@ -50,7 +50,7 @@ describe("7.3 Placement's faults", () => {
 
   test.each([500, 503, 400])("%i when they are written: code 3, those before it stay healed", async (status) => {
     const [first, second] = [await lost(), await lost()];
-    bench.placement.inject({ on: "PUT /allocations", does: refusal(status, "x", "boom"), skip: 1 });
+    bench.placement.inject({ on: "PUT /allocations", does: errorResponse(status, "x", "boom"), skip: 1 });
     const { rc, stdout } = await bench.heal();
     expect(rc).toBe(3);
     expect(stdout).toMatch(

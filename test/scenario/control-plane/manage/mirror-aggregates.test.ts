@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { ManageBench } from "../../../unit/control-plane/manage/bench.js";
-import { refusal } from "../../../unit/placement-client/bench.js";
+import { errorResponse } from "../../../unit/placement-client/bench.js";
 
 const OTHER = "a0000000-0000-4000-8000-000000000001";
 const HOSTS = ["devstack1", "devstack2", "never-up"];
@@ -52,7 +52,10 @@ describe("5.9 the mirror of a cluster file's aggregates", () => {
   });
 
   test("tries again when somebody else changed the provider meanwhile", async () => {
-    bench.placement.inject({ on: "PUT /aggregates", does: refusal(409, "placement.concurrent_update", "conflict") });
+    bench.placement.inject({
+      on: "PUT /aggregates",
+      does: errorResponse(409, "placement.concurrent_update", "conflict"),
+    });
     await bench.mirror(HOSTS);
     expect(await aggregatesOf(d2)).toEqual([one]);
   });

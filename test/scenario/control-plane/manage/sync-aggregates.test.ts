@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { ManageBench } from "../../../unit/control-plane/manage/bench.js";
-import { refusal } from "../../../unit/placement-client/bench.js";
+import { errorResponse } from "../../../unit/placement-client/bench.js";
 
 let bench: ManageBench;
 let d1: string;
@@ -78,7 +78,7 @@ describe("7.5 sync_aggregates", () => {
 
   test("code 2: a provider's aggregates cannot be read", async () => {
     aggregate("one", "devstack1");
-    bench.placement.inject({ on: "GET /aggregates", does: refusal(500, "x", "boom") });
+    bench.placement.inject({ on: "GET /aggregates", does: errorResponse(500, "x", "boom") });
     expect(await bench.sync({ verbose: false })).toEqual({
       rc: 2,
       stdout: `Failed to get aggregates for resource provider with UUID ${d1}\n`,
@@ -90,7 +90,7 @@ describe("7.5 sync_aggregates", () => {
 
   test("code 3: they cannot be written", async () => {
     const uuid = aggregate("one", "devstack1");
-    bench.placement.inject({ on: "PUT /aggregates", does: refusal(500, "x", "boom") });
+    bench.placement.inject({ on: "PUT /aggregates", does: errorResponse(500, "x", "boom") });
     expect(await bench.sync({ verbose: false })).toEqual({
       rc: 3,
       stdout: failed(uuid, `Failed to update resource provider via URL /resource_providers/${d1}/aggregates: boom`),
@@ -108,7 +108,7 @@ describe("7.5 sync_aggregates", () => {
 
   test("a conflict is tried again, four times at most", async () => {
     const uuid = aggregate("one", "devstack1");
-    const conflict = refusal(409, "placement.concurrent_update", "resource provider generation conflict");
+    const conflict = errorResponse(409, "placement.concurrent_update", "resource provider generation conflict");
     bench.placement.inject({ on: "PUT /aggregates", does: conflict, times: 3 });
     expect((await bench.sync()).rc).toBe(0);
     expect(await aggregatesOf(d1)).toEqual([uuid]);

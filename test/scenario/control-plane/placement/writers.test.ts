@@ -32,12 +32,12 @@ class Model {
   }
 
   /** The status of a PUT of allocations, which is done when that is 204. */
-  allocate(n: number, generation: number | null, wanted: ReadonlyMap<number, number>): number {
+  allocate(n: number, generation: number | null, requestedAmounts: ReadonlyMap<number, number>): number {
     const known = this.consumers.get(n);
     if ((known?.generation ?? null) !== generation) {
       return 409;
     }
-    for (const [provider, amount] of wanted) {
+    for (const [provider, amount] of requestedAmounts) {
       const { total = 0 } = this.providers.get(provider) ?? {};
       const before = this.used(provider);
       const after = this.used(provider, n) + amount;
@@ -45,13 +45,13 @@ class Model {
         return 409;
       }
     }
-    for (const provider of wanted.size > 0 ? wanted.keys() : (known?.held.keys() ?? [])) {
+    for (const provider of requestedAmounts.size > 0 ? requestedAmounts.keys() : (known?.held.keys() ?? [])) {
       this.#raise(provider);
     }
-    if (wanted.size === 0) {
+    if (requestedAmounts.size === 0) {
       this.consumers.delete(n);
     } else {
-      this.consumers.set(n, { generation: (known?.generation ?? 0) + 1, held: wanted });
+      this.consumers.set(n, { generation: (known?.generation ?? 0) + 1, held: requestedAmounts });
     }
     return 204;
   }
@@ -103,12 +103,12 @@ const turn: fc.Arbitrary<Turn> = fc.oneof(
   },
 );
 
-interface Seen {
+interface ObservedGenerations {
   readonly consumers: ReadonlyMap<number, number | null>;
   readonly providers: ReadonlyMap<number, number>;
 }
 
-function look(world: World): Seen {
+function look(world: World): ObservedGenerations {
   const consumers = CONSUMERS.map((n): [number, number | null] => {
     const { consumer_generation } = world.json<{ consumer_generation?: number }>("GET", `/allocations/${consumer(n)}`);
     return [n, consumer_generation ?? null];
@@ -120,18 +120,23 @@ function look(world: World): Seen {
   return { consumers: new Map(consumers), providers: new Map(providers) };
 }
 
-function act(world: World, model: Model, seen: Seen, each: Exclude<Turn, { kind: "read" }>): readonly [number, number] {
+function act(
+  world: World,
+  model: Model,
+  observed: ObservedGenerations,
+  each: Exclude<Turn, { kind: "read" }>,
+): readonly [number, number] {
   if (each.kind === "resize") {
-    const generation = seen.providers.get(each.provider) ?? 0;
-    const answer = world.send("PUT", `/resource_providers/${uuid(each.provider)}/inventories`, {
+    const generation = observed.providers.get(each.provider) ?? 0;
+    const response = world.send("PUT", `/resource_providers/${uuid(each.provider)}/inventories`, {
       resource_provider_generation: generation,
       inventories: { VCPU: { total: each.total } },
     });
-    return [answer.status, model.resize(each.provider, generation, each.total)];
+    return [response.status, model.resize(each.provider, generation, each.total)];
   }
-  const generation = seen.consumers.get(each.consumer) ?? null;
-  const wanted = PROVIDERS.map((n, index): [number, number] => [n, each.amounts[index] ?? 0]);
-  const held = new Map(wanted.filter(([, amount]) => amount > 0));
+  const generation = observed.consumers.get(each.consumer) ?? null;
+  const requestedAmounts = PROVIDERS.map((n, index): [number, number] => [n, each.amounts[index] ?? 0]);
+  const held = new Map(requestedAmounts.filter(([, amount]) => amount > 0));
   const body = Object.fromEntries([...held].map(([n, amount]) => [n, { VCPU: amount }]));
   // What holds nothing cannot be made to hold nothing: that leaves a consumer behind which nobody sees.
   if (held.size === 0 && !model.consumers.has(each.consumer)) {
@@ -142,25 +147,25 @@ function act(world: World, model: Model, seen: Seen, each: Exclude<Turn, { kind:
 
 describe("writers that know of each other only by generations", () => {
   it("do what a model does, whatever the order: no write is lost, none is half done, no capacity exceeded", () => {
-    let [done, refused] = [0, 0];
+    let [done, rejected] = [0, 0];
     fc.assert(
-      fc.property(fc.array(turn, { minLength: 1, maxLength: 60, size: "max" }), (turns) => {
+      fc.property(fc.array(turn, { minLength: 1, maxLength: 60, size: "max" }), (steps) => {
         const world = new World();
         for (const n of PROVIDERS) {
           world.provider(n, { VCPU: TOTAL });
         }
         const model = new Model();
-        const views = new Map<number, Seen>();
-        for (const each of turns) {
-          const seen = views.get(each.writer);
-          if (each.kind === "read" || seen === undefined) {
+        const views = new Map<number, ObservedGenerations>();
+        for (const each of steps) {
+          const observed = views.get(each.writer);
+          if (each.kind === "read" || observed === undefined) {
             views.set(each.writer, look(world));
             continue;
           }
-          const [status, expected] = act(world, model, seen, each);
+          const [status, expected] = act(world, model, observed, each);
           expect(status).toBe(expected);
           if (status === 409) {
-            refused += 1;
+            rejected += 1;
           } else {
             done += 1;
           }
@@ -175,6 +180,6 @@ describe("writers that know of each other only by generations", () => {
       }),
       { numRuns: 150 },
     );
-    expect(Math.min(done, refused)).toBeGreaterThan(100);
+    expect(Math.min(done, rejected)).toBeGreaterThan(100);
   });
 });

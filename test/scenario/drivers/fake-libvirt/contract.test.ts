@@ -3,22 +3,22 @@ import { driver as definition } from "../../../../drivers/fake-libvirt/index.js"
 import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import { capabilitiesAsTraits, InvalidConfiguration, VirtDriverNotReady } from "../../../../src/virt/index.js";
-import { DESTROY, LABS, type Lab, SPAWN } from "../../../unit/drivers/fake-libvirt/fixtures.js";
+import { DESTROY, HARNESSES, type Harness, SPAWN } from "../../../unit/drivers/fake-libvirt/fixtures.js";
 import { instanceOf, NODE_UUID, OTHER_UUID, UUID, virtualContext } from "../../../unit/virt/fixtures.js";
 
 const vm1 = instanceOf();
 const vm2 = instanceOf({ id: 43, uuid: OTHER_UUID, displayName: "vm2" });
 
-describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
-  let lab: Lab;
+describe.each(HARNESSES)("fake-libvirt on %s", (_, createHarness) => {
+  let harness: Harness;
   let host: DriverHost;
-  const hypervisor = () => `${lab.folder}/hypervisors/devstack1`;
+  const hypervisor = () => `${harness.folder}/hypervisors/devstack1`;
 
   beforeEach(async () => {
-    lab = await newLab();
-    host = await lab.connect();
+    harness = await createHarness();
+    host = await harness.connect();
   });
-  afterEach(() => lab.close());
+  afterEach(() => harness.close());
 
   describe("8.1 host, inventory, node methods", () => {
     test("one node, named as the host that used the hypervisor first", async () => {
@@ -30,36 +30,38 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
     });
 
     test("2.4 G5 another --host on the hypervisor reports the same name", async () => {
-      const passive = await lab.connect({}, { host: "devstack9" });
+      const passive = await harness.connect({}, { host: "devstack9" });
       expect(await passive.getAvailableNodes()).toEqual(["devstack1"]);
     });
 
     test("hypervisor_hostname names it when it is first used, and warns afterwards", async () => {
-      const connectionUri = `fake-libvirt://${lab.folder}/hypervisors/other`;
-      const first = await lab.connect({ connectionUri, hypervisorHostname: "node7" });
+      const connectionUri = `fake-libvirt://${harness.folder}/hypervisors/other`;
+      const first = await harness.connect({ connectionUri, hypervisorHostname: "node7" });
       expect(await first.getAvailableNodes()).toEqual(["node7"]);
-      expect(lab.logs).toEqual([]);
-      const second = await lab.connect({ connectionUri, hypervisorHostname: "node8" });
+      expect(harness.logs).toEqual([]);
+      const second = await harness.connect({ connectionUri, hypervisorHostname: "node8" });
       expect(await second.getAvailableNodes()).toEqual(["node7"]);
-      expect(lab.logs).toMatchObject([
+      expect(harness.logs).toMatchObject([
         { level: "warn", message: expect.stringContaining("is node8, but the hypervisor is node7") },
       ]);
     });
 
     test("8.8 a rename at run time only warns, once; a restart reports the new name", async () => {
       const file = `${hypervisor()}/hypervisor.json`;
-      await lab.files.write(file, (await lab.files.read(file)).replace("devstack1", "renamed"));
+      await harness.files.write(file, (await harness.files.read(file)).replace("devstack1", "renamed"));
       await host.getAvailableResource("devstack1");
       expect((await host.getAvailableResource("devstack1")).hypervisorHostname).toBe("devstack1");
-      expect(lab.logs).toMatchObject([
+      expect(harness.logs).toMatchObject([
         { level: "warn", message: expect.stringMatching(/the hypervisor is renamed now, but it was devstack1/) },
       ]);
-      expect(await (await lab.connect()).getAvailableNodes()).toEqual(["renamed"]);
+      expect(await (await harness.connect()).getAvailableNodes()).toEqual(["renamed"]);
     });
 
     test("a broken hypervisor.json aborts the start, naming the file and what to do", async () => {
-      await lab.files.write(`${hypervisor()}/hypervisor.json`, "{}");
-      await expect(lab.connect()).rejects.toThrow(/hypervisor\.json: expected JSON with hostname and uuid .* mend it/);
+      await harness.files.write(`${hypervisor()}/hypervisor.json`, "{}");
+      await expect(harness.connect()).rejects.toThrow(
+        /hypervisor\.json: expected JSON with hostname and uuid .* mend it/,
+      );
     });
 
     test("an empty hypervisor.json, left by a killed agent, is written anew", async () => {
@@ -91,7 +93,7 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
     });
 
     test("getAvailableResource: capacity from the options, usage from the domains in any power state", async () => {
-      const small = await lab.connect({ vcpus: 4, memoryMb: 4096, diskGb: 100, cpuModel: "Nehalem" });
+      const small = await harness.connect({ vcpus: 4, memoryMb: 4096, diskGb: 100, cpuModel: "Nehalem" });
       await small.spawn(vm1, SPAWN);
       await small.spawn(instanceOf({ ...vm2, ephemeralGb: 5, flavor: { ...vm2.flavor, swap: 1500 } }), {
         ...SPAWN,
@@ -127,7 +129,7 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
     test("cleanupHost must not stop guests", async () => {
       await host.spawn(vm1, SPAWN);
       await host.cleanupHost();
-      const next = await lab.connect();
+      const next = await harness.connect();
       expect(await next.powerState(vm1)).toBe(1);
     });
   });
@@ -137,7 +139,7 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
 
     test("V3 a domain that is not Nova's is listed and counted, and nothing is done to it", async () => {
       const xml = `<domain type='kvm'><name>mine</name><uuid>${foreign}</uuid><memory unit='GiB'>1</memory><vcpu>3</vcpu></domain>`;
-      await lab.files.write(`${hypervisor()}/domains/${foreign}.xml`, xml);
+      await harness.files.write(`${hypervisor()}/domains/${foreign}.xml`, xml);
       expect(await host.listInstanceUuids()).toEqual([foreign]);
       expect(await host.getAvailableResource("devstack1")).toMatchObject({
         vcpusUsed: 3,
@@ -146,7 +148,7 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
       });
       await host.spawn(vm1, SPAWN);
       await host.destroy(vm1, DESTROY);
-      expect(await lab.files.read(`${hypervisor()}/domains/${foreign}.xml`)).toBe(xml);
+      expect(await harness.files.read(`${hypervisor()}/domains/${foreign}.xml`)).toBe(xml);
     });
 
     test.each([
@@ -157,53 +159,55 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
       ["no XML", "}{"],
     ])("a file that is %s is present, named in one warning, and breaks no pass", async (_what, xml) => {
       await host.spawn(vm1, SPAWN);
-      await lab.files.write(`${hypervisor()}/domains/${foreign}.xml`, xml);
+      await harness.files.write(`${hypervisor()}/domains/${foreign}.xml`, xml);
       for (const _pass of [1, 2]) {
         expect(await host.listInstanceUuids()).toEqual([UUID, foreign]);
         expect(await host.getAvailableResource("devstack1")).toMatchObject({ vcpusUsed: 2 });
       }
-      expect(lab.logs).toMatchObject([{ level: "warn", message: expect.stringContaining(`domains/${foreign}.xml: `) }]);
+      expect(harness.logs).toMatchObject([
+        { level: "warn", message: expect.stringContaining(`domains/${foreign}.xml: `) },
+      ]);
     });
 
     test("a file of another name is ignored with one warning", async () => {
-      await lab.files.write(`${hypervisor()}/domains/notes.txt`, "hello");
+      await harness.files.write(`${hypervisor()}/domains/notes.txt`, "hello");
       expect(await host.listInstanceUuids()).toEqual([]);
       expect(await host.listInstanceUuids()).toEqual([]);
-      expect(lab.logs).toMatchObject([{ message: expect.stringContaining("notes.txt is not <uuid>.xml") }]);
+      expect(harness.logs).toMatchObject([{ message: expect.stringContaining("notes.txt is not <uuid>.xml") }]);
     });
 
     test("a state that is none counts as crashed, with one warning", async () => {
       await host.spawn(vm1, SPAWN);
-      await lab.files.write(`${hypervisor()}/state/${UUID}`, "exploded");
+      await harness.files.write(`${hypervisor()}/state/${UUID}`, "exploded");
       expect(await host.powerState(vm1)).toBe(6);
       await host.powerOn(vm1);
       expect(await host.powerState(vm1)).toBe(1);
-      expect(lab.logs.filter(({ message }) => message.includes("found exploded"))).toHaveLength(1);
+      expect(harness.logs.filter(({ message }) => message.includes("found exploded"))).toHaveLength(1);
     });
 
     test.each(["", "runn", "\0\0\0\0\0\0\0\0", "paus\0\0\0"])(
       "a state of which a loss of power has left %j is that of a guest that is shut off",
       async (left) => {
         await host.spawn(vm1, SPAWN);
-        await lab.files.write(`${hypervisor()}/state/${UUID}`, left);
+        await harness.files.write(`${hypervisor()}/state/${UUID}`, left);
         expect(await host.powerState(vm1)).toBe(4);
-        expect(lab.logs).toEqual([]);
+        expect(harness.logs).toEqual([]);
       },
     );
 
     test("a broken guest of Nova's can be destroyed, or made anew by a hard reboot", async () => {
       await host.spawn(vm1, SPAWN);
-      await lab.files.write(`${hypervisor()}/domains/${UUID}.xml`, "");
+      await harness.files.write(`${hypervisor()}/domains/${UUID}.xml`, "");
       await host.reboot(vm1, "HARD");
       expect(await host.getAvailableResource("devstack1")).toMatchObject({ vcpusUsed: 2 });
-      await lab.files.write(`${hypervisor()}/domains/${UUID}.xml`, "");
+      await harness.files.write(`${hypervisor()}/domains/${UUID}.xml`, "");
       await host.destroy(vm1, DESTROY);
       expect(await host.listInstanceUuids()).toEqual([]);
     });
   });
 
   test("several agents on one hypervisor see each other's guests at once", async () => {
-    const other = await lab.connect();
+    const other = await harness.connect();
     await Promise.all([host.spawn(vm1, SPAWN), other.spawn(vm2, SPAWN)]);
     expect(await host.listInstanceUuids()).toEqual([UUID, OTHER_UUID]);
     await other.powerOff(vm1);
@@ -214,8 +218,8 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
   });
 
   test("two agents that use a new hypervisor at the same time agree on its name", async () => {
-    const config = { connectionUri: `fake-libvirt://${lab.folder}/hypervisors/new` };
-    const hosts = await Promise.all(["a", "b", "c"].map((name) => lab.connect(config, { host: name })));
+    const config = { connectionUri: `fake-libvirt://${harness.folder}/hypervisors/new` };
+    const hosts = await Promise.all(["a", "b", "c"].map((name) => harness.connect(config, { host: name })));
     const names = await Promise.all(hosts.map(async (each) => (await each.getAvailableNodes())[0]));
     expect(new Set(names).size).toBe(1);
   });

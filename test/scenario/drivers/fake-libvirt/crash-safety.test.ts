@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { DESTROY, LABS, type Lab, SPAWN } from "../../../unit/drivers/fake-libvirt/fixtures.js";
+import { DESTROY, HARNESSES, type Harness, SPAWN } from "../../../unit/drivers/fake-libvirt/fixtures.js";
 import { instanceOf, UUID } from "../../../unit/virt/fixtures.js";
 import { Saboteur } from "./saboteur.js";
 
 const vm = instanceOf({ ephemeralGb: 1 });
 
-const spawn = (host: Awaited<ReturnType<Lab["connect"]>>) => host.spawn(vm, SPAWN);
-const destroy = (host: Awaited<ReturnType<Lab["connect"]>>) => host.destroy(vm, DESTROY);
+const spawn = (host: Awaited<ReturnType<Harness["connect"]>>) => host.spawn(vm, SPAWN);
+const destroy = (host: Awaited<ReturnType<Harness["connect"]>>) => host.destroy(vm, DESTROY);
 
-describe.each(LABS)("8.2 on %s", (_, newLab) => {
-  const files = async (lab: Lab) => {
+describe.each(HARNESSES)("8.2 on %s", (_, createHarness) => {
+  const files = async (harness: Harness) => {
     const there: string[] = [];
     for (const folder of ["domains", "state", "instances", `instances/${UUID}`]) {
-      for (const name of await lab.files.list(`${lab.folder}/hypervisors/devstack1/${folder}`)) {
+      for (const name of await harness.files.list(`${harness.folder}/hypervisors/devstack1/${folder}`)) {
         there.push(name);
       }
     }
@@ -20,14 +20,16 @@ describe.each(LABS)("8.2 on %s", (_, newLab) => {
   };
 
   /** Whole: it can be read, has its disks, and can be started and destroyed. */
-  const expectWholeOrAbsent = async (lab: Lab) => {
-    const host = await lab.connect();
+  const expectCompleteOrAbsent = async (harness: Harness) => {
+    const host = await harness.connect();
     if (await host.instanceExists(vm)) {
       expect(await host.getAvailableResource("devstack1")).toMatchObject({ vcpusUsed: 2 });
       // It appears in the state that was asked for, and vanishes from it.
       expect(await host.powerState(vm)).toBe(1);
-      expect(await lab.files.stat(`${lab.folder}/hypervisors/devstack1/instances/${UUID}/disk`)).toBeDefined();
-      expect(await lab.files.stat(`${lab.folder}/hypervisors/devstack1/instances/${UUID}/disk.eph0`)).toBeDefined();
+      expect(await harness.files.stat(`${harness.folder}/hypervisors/devstack1/instances/${UUID}/disk`)).toBeDefined();
+      expect(
+        await harness.files.stat(`${harness.folder}/hypervisors/devstack1/instances/${UUID}/disk.eph0`),
+      ).toBeDefined();
       await host.powerOn(vm);
     } else {
       // Litter is in nobody's way.
@@ -35,14 +37,14 @@ describe.each(LABS)("8.2 on %s", (_, newLab) => {
     }
     expect(await host.powerState(vm)).toBe(1);
     await host.destroy(vm, DESTROY);
-    expect(await files(lab)).toEqual([]);
+    expect(await files(harness)).toEqual([]);
   };
 
   const sabotage = async (step: number, kill: boolean, prepare: typeof spawn | undefined, act: typeof spawn) => {
-    const lab = await newLab();
+    const harness = await createHarness();
     try {
       const saboteur = new Saboteur(step, kill);
-      const host = await lab.connect({}, { files: saboteur.over(lab.files) });
+      const host = await harness.connect({}, { files: saboteur.over(harness.files) });
       await prepare?.(host);
       saboteur.armed = true;
       const failed = await act(host).then(
@@ -50,13 +52,13 @@ describe.each(LABS)("8.2 on %s", (_, newLab) => {
         () => true,
       );
       if (!kill && failed && act === spawn) {
-        expect(await files(lab)).toEqual([]);
+        expect(await files(harness)).toEqual([]);
       }
       saboteur.armed = false;
-      await expectWholeOrAbsent(lab);
+      await expectCompleteOrAbsent(harness);
       return { failed, reached: saboteur.calls >= step };
     } finally {
-      await lab.close();
+      await harness.close();
     }
   };
 

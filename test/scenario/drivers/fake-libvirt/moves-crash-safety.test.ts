@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import type { LiveMigrateData } from "../../../../src/virt/index.js";
-import { DESTROY, KEEP_DISKS, type Lab, SPAWN, virtualLab } from "../../../unit/drivers/fake-libvirt/fixtures.js";
+import {
+  createVirtualHarness,
+  DESTROY,
+  type Harness,
+  KEEP_DISKS,
+  SPAWN,
+} from "../../../unit/drivers/fake-libvirt/fixtures.js";
 import { connect, large, lookAt, REVERT, small } from "../../../unit/drivers/fake-libvirt/two-hosts.js";
 import { imageOf, migrationOf, NO_DEVICES } from "../../../unit/virt/fixtures.js";
 import { Saboteur } from "./saboteur.js";
@@ -25,12 +31,12 @@ const revert = ({ source }: Hosts) => source.moves.finishRevertMigration(small, 
 const confirm = ({ source }: Hosts) => source.moves.confirmMigration(MIGRATION, large, { network: [] });
 
 async function check({ source, destination }: Hosts): Promise<LiveMigrateData> {
-  const given = await destination.moves.checkCanLiveMigrateDestination(small, {
+  const destinationData = await destination.moves.checkCanLiveMigrateDestination(small, {
     blockMigration: null,
     diskOverCommit: false,
   });
-  const data = await source.moves.checkCanLiveMigrateSource(small, given);
-  await destination.moves.cleanupLiveMigrationDestinationCheck(given);
+  const data = await source.moves.checkCanLiveMigrateSource(small, destinationData);
+  await destination.moves.cleanupLiveMigrationDestinationCheck(destinationData);
   return data;
 }
 async function prepare(hosts: Hosts) {
@@ -62,16 +68,16 @@ describe("V25 moves killed anywhere", () => {
   ) => {
     let killed = 0;
     for (let step = 1; ; step += 1) {
-      const lab: Lab = await virtualLab();
+      const harness: Harness = await createVirtualHarness();
       try {
         const saboteur = new Saboteur(step, true);
-        const files = { files: saboteur.over(lab.files) };
+        const files = { files: saboteur.over(harness.files) };
         const hosts = {
-          source: await connect(lab, "devstack1", { shared }, victim === "source" ? files : {}),
-          destination: await connect(lab, "devstack2", { shared }, victim === "destination" ? files : {}),
+          source: await connect(harness, "devstack1", { shared }, victim === "source" ? files : {}),
+          destination: await connect(harness, "devstack2", { shared }, victim === "destination" ? files : {}),
         };
         await hosts.source.spawn(small, SPAWN);
-        const atRest = await lookAt(lab, shared);
+        const atRest = await lookAt(harness, shared);
         await before(hosts);
         saboteur.armed = true;
         await act(hosts).catch(() => {
@@ -79,18 +85,18 @@ describe("V25 moves killed anywhere", () => {
         });
         const reached = saboteur.calls >= step;
         saboteur.armed = false;
-        const look = () => lookAt(lab, shared);
+        const look = () => lookAt(harness, shared);
         expect((await look()).running).toBeLessThanOrEqual(1);
         const again = {
-          source: await connect(lab, "devstack1", { shared }),
-          destination: await connect(lab, "devstack2", { shared }),
+          source: await connect(harness, "devstack1", { shared }),
+          destination: await connect(harness, "devstack2", { shared }),
         };
         await expectSafe(again, look, atRest);
         if (!reached) {
           break;
         }
       } finally {
-        await lab.close();
+        await harness.close();
       }
     }
     expect(killed).toBeGreaterThan(1);

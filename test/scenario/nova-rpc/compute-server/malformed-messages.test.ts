@@ -9,7 +9,7 @@ import { isObject } from "../../../../src/runtime/is-object.js";
 import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
 import { INSTANCE, open, UUID, usual } from "../../../fixtures/nova-session-harness.js";
 import { property } from "../../../fixtures/property.js";
-import type { AskedOfConductor } from "../../../fixtures/scripted-conductor.js";
+import type { ConductorRequest } from "../../../fixtures/scripted-conductor.js";
 
 type Message = Readonly<Record<string, unknown>>;
 
@@ -50,20 +50,20 @@ const LIST = novaObject("MigrationList", "1.5", {
   objects: [novaObject("Migration", "1.7", { ...MIGRATION, dest_compute: "h" })],
 });
 
-function answer(asked: AskedOfConductor): unknown {
-  switch (asked.what) {
+function respond(request: ConductorRequest): unknown {
+  switch (request.what) {
     case "Migration.save":
-      return [{ ...MIGRATION, ...asked.changes }, null];
+      return [{ ...MIGRATION, ...request.changes }, null];
     case "MigrationList.get_by_filters":
       return LIST;
     default:
-      return usual(asked);
+      return usual(request);
   }
 }
 
 async function serving() {
-  const { session, runtime, broker, connection } = await open(answer);
-  const refused: string[] = [];
+  const { session, runtime, broker, connection } = await open(respond);
+  const rejections: string[] = [];
   const taken: string[] = [];
   const handlers = Object.keys(AGENT_METHODS).map((method) => [
     method,
@@ -72,24 +72,24 @@ async function serving() {
       try {
         CHECKS.checkParams(method as keyof typeof AGENT_METHODS, params);
       } catch (error) {
-        refused.push(`${method}: ${error}`);
+        rejections.push(`${method}: ${error}`);
       }
       return {};
     },
   ]);
   await runtime.runUntil(session.serve(Object.fromEntries(handlers) as AgentHandlers));
-  const answers: string[] = [];
+  const replies: string[] = [];
   const caller = broker.connect();
   const queue = { name: "reply_me", durable: false, autoDelete: false, exclusive: false, arguments: {} };
   await caller.consume(
     { queue, exchanges: [], bindings: [], exclusive: false },
-    { message: (text) => answers.push(text) },
+    { message: (text) => replies.push(text) },
   );
   const send = (message: Message) => {
     const body = JSON.stringify({ "oslo.version": "2.0", "oslo.message": JSON.stringify(message) });
     return caller.publish({ exchange: REQUESTS, routingKey: "compute.h", body, expiration: null });
   };
-  return { runtime, connection, send, answers, refused, taken };
+  return { runtime, connection, send, answers: replies, refused: rejections, taken };
 }
 
 let calls = 0;
@@ -106,8 +106,8 @@ describe("an answer with parts that are wrong", () => {
   property([spoiling, fc.constantFrom<unknown>(INSTANCE, LIST, [MIGRATION, null], null)], { numRuns: 200 })(
     "is the end of its call, and of nothing else",
     async (changes, right) => {
-      const wrongAnswer = changes.reduce((now: unknown, [at, value]) => spoilt(now, at, value), right);
-      const { session, runtime } = await open(() => wrongAnswer);
+      const wrongReply = changes.reduce((now: unknown, [at, value]) => spoilt(now, at, value), right);
+      const { session, runtime } = await open(() => wrongReply);
       const calls: readonly Promise<unknown>[] = [
         session.call("service_get_by_host", { host: "h", binary: "nova-compute" }),
         session.call("compute_node_get_by_host_and_node", node),
@@ -133,15 +133,15 @@ describe("a message with parts that are wrong", () => {
   property([fc.constantFrom(...RECORDED.keys()), spoiling], { numRuns: 200 })(
     "is answered, does not reach the agent with anything that it could not be, and the next one is served",
     async (method, changes) => {
-      const { runtime, connection, send, answers, refused, taken } = await serving();
+      const { runtime, connection, send, answers: replies, refused: rejections, taken } = await serving();
       const message = RECORDED.get(method) ?? {};
       const args = changes.reduce((now: unknown, [at, value]) => spoilt(now, at, value), message.args);
       await send(asCall({ ...message, args }));
-      await runtime.runUntil(() => answers.length > 0, { limit: 120_000 });
-      expect(refused).toEqual([]);
+      await runtime.runUntil(() => replies.length > 0, { limit: 120_000 });
+      expect(rejections).toEqual([]);
       taken.length = 0;
       await send(asCall({ method: "set_host_enabled", version: "6.0", args: { enabled: true } }));
-      await runtime.runUntil(() => answers.length > 1);
+      await runtime.runUntil(() => replies.length > 1);
       expect(taken).toEqual(["set_host_enabled"]);
       await runtime.runUntil(connection.close());
     },
@@ -149,7 +149,7 @@ describe("a message with parts that are wrong", () => {
 
   it("may have fields and arguments that nobody knows", async () => {
     for (const [method, message] of RECORDED) {
-      const { runtime, send, answers, refused, taken } = await serving();
+      const { runtime, send, answers: replies, refused: rejections, taken } = await serving();
       const unknown = { nonsense: { deep: [1, null] } };
       const args = Object.fromEntries(
         Object.entries(message.args as Message).map(([name, value]) => [
@@ -160,21 +160,21 @@ describe("a message with parts that are wrong", () => {
         ]),
       );
       await send(asCall({ ...message, ...unknown, args: { ...args, ...unknown } }));
-      await runtime.runUntil(() => answers.length > 0);
-      expect(refused, method).toEqual([]);
-      expect(JSON.parse(JSON.parse(answers[0] ?? "")["oslo.message"]).failure, method).toBeNull();
+      await runtime.runUntil(() => replies.length > 0);
+      expect(rejections, method).toEqual([]);
+      expect(JSON.parse(JSON.parse(replies[0] ?? "")["oslo.message"]).failure, method).toBeNull();
       expect(taken.length, method).toBe(1);
     }
   });
 
   it("may have five megabytes", async () => {
-    const { runtime, send, answers, refused, taken } = await serving();
+    const { runtime, send, answers: replies, refused: rejections, taken } = await serving();
     const message = RECORDED.get("build_and_run_instance") ?? {};
     const args = message.args as Readonly<Record<string, { "nova_object.data": Message }>>;
     const data = { ...args.instance?.["nova_object.data"], user_data: "x".repeat(5_000_000) };
     await send(asCall({ ...message, args: { ...args, instance: { ...args.instance, "nova_object.data": data } } }));
-    await runtime.runUntil(() => answers.length > 0);
-    expect(refused).toEqual([]);
+    await runtime.runUntil(() => replies.length > 0);
+    expect(rejections).toEqual([]);
     expect(taken).toEqual(["build_and_run_instance"]);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { operationsOverNova } from "../../../fixtures/operations-over-nova.js";
-import { differencesOf, recordedStates, statesTold } from "../../../fixtures/reported-states.js";
+import { collectReportedStates, differencesOf, recordedStates } from "../../../fixtures/reported-states.js";
 
 /** By operation: what was recorded of it, and how ours differs from it. */
 const RECORDED: Readonly<Record<string, readonly [phase: string, ...differences: string[]]>> = {
@@ -80,7 +80,7 @@ const RECORDED: Readonly<Record<string, readonly [phase: string, ...differences:
 test("12.1 operations tell a conductor what nova-computes have told it, in their order", async () => {
   const { published, hosts } = await operationsOverNova("2025.1");
   const found = Object.entries(RECORDED).map(([operation, [phase]]) => {
-    const ours = statesTold(published[operation] ?? [], hosts);
+    const ours = collectReportedStates(published[operation] ?? [], hosts);
     return [operation, [phase, ...differencesOf(recordedStates("zed", phase), ours)]];
   });
   expect(Object.fromEntries(found)).toEqual(RECORDED);

@@ -36,8 +36,8 @@ test("13 what a host that is known and has no servers asks of a Nova's conductor
   const during = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
     const from = cloud.published.length;
     await work();
-    const asked = callsOf(cloud.published.slice(from), hostsByQueue(cloud.published));
-    return asked.map((call) => call.replace("devstack1 ", ""));
+    const calls = callsOf(cloud.published.slice(from), hostsByQueue(cloud.published));
+    return calls.map((call) => call.replace("devstack1 ", ""));
   };
   expect(await during(() => cloud.agent("devstack1", { periodic: true }))).toEqual(START);
   expect(START.length).toBeLessThanOrEqual(10);

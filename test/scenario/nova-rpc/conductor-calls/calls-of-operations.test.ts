@@ -6,7 +6,7 @@ import { operationsOverNova } from "../../../fixtures/operations-over-nova.js";
  * How many calls are wanted at most; real nova-computes made 12, 29, 36 and 11 when they were recorded. What is left looks at what
  * may have changed.
  */
-const WANTED = { build: 8, "cold migration": 20, "live migration": 25, delete: 6 };
+const MAX_CALLS = { build: 8, "cold migration": 20, "live migration": 25, delete: 6 };
 
 /** What is asked of a Nova's conductor, by operation. */
 const TABLE: Readonly<Record<string, readonly string[]>> = {
@@ -151,12 +151,12 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
 
 test("13 what each operation asks of a Nova's conductor, call by call", async () => {
   const { published, hosts, complaints } = await operationsOverNova("2025.1");
-  const asked = Object.fromEntries(
+  const callsByOperation = Object.fromEntries(
     Object.keys(TABLE).map((operation) => [operation, callsOf(published[operation] ?? [], hosts)]),
   );
-  expect(asked).toEqual(TABLE);
-  for (const [operation, most] of Object.entries(WANTED)) {
-    expect(asked[operation]?.length, operation).toBeLessThanOrEqual(most);
+  expect(callsByOperation).toEqual(TABLE);
+  for (const [operation, most] of Object.entries(MAX_CALLS)) {
+    expect(callsByOperation[operation]?.length, operation).toBeLessThanOrEqual(most);
   }
   expect(complaints).toEqual([]);
 });

@@ -5,16 +5,16 @@ import type { HostSession } from "../../../../src/conductor-client/port.js";
 import type { HttpClient, HttpRequest } from "../../../../src/runtime/http.js";
 
 test("a dry run asks the conductor for what it reads, and for nothing that changes anything", async () => {
-  const asked: string[] = [];
+  const calls: string[] = [];
   const session = {
     call: async (method: string) => {
-      asked.push(method);
+      calls.push(method);
     },
   } as unknown as HostSession;
   const readOnly = readOnlySession(session);
-  const refused: string[] = [];
+  const rejected: string[] = [];
   for (const method of Object.keys(CONDUCTOR_METHODS) as ConductorMethod[]) {
-    await readOnly.call(method, {} as never).catch(() => refused.push(method));
+    await readOnly.call(method, {} as never).catch(() => rejected.push(method));
   }
   const changing = [
     /^(service|compute_node|migration)_(create|update_version|report_state|disable|save|destroy)$/,
@@ -22,14 +22,14 @@ test("a dry run asks the conductor for what it reads, and for nothing that chang
     /^(save_together|build_instances|delete_instance|migrate_server|online_data_migrations|stop_instance)$/,
     /^(sync_instance_info|vifs_plugged|usage_audit_begin|usage_audit_end|ironic_compute_node_move)$/,
   ];
-  expect(refused.sort()).toEqual(
+  expect(rejected.sort()).toEqual(
     Object.keys(CONDUCTOR_METHODS)
       .filter((method) => changing.some((pattern) => pattern.test(method)))
       .sort(),
   );
-  expect(asked).toContain("instance_get");
-  expect(asked).toContain("placement_access");
-  expect(asked.length + refused.length).toBe(Object.keys(CONDUCTOR_METHODS).length);
+  expect(calls).toContain("instance_get");
+  expect(calls).toContain("placement_access");
+  expect(calls.length + rejected.length).toBe(Object.keys(CONDUCTOR_METHODS).length);
 });
 
 test("a dry run may log in, and otherwise only read, where a hypervisor is a service", async () => {

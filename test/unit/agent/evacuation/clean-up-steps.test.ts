@@ -34,8 +34,8 @@ function evacuated(options: StageOptions & { readonly guest?: boolean } = {}): S
     instance: { host: "there", node: "far", ...options.instance },
     migration: { ...FROM_HERE, migrationType: "evacuation", status: "done", ...options.migration },
   });
-  stage.answers["driver.listInstanceUuids"] = options.guest === false ? [] : ["vm"];
-  stage.answers["driver.checkInstanceSharedStorageLocal"] = new NotImplemented("no");
+  stage.replies["driver.listInstanceUuids"] = options.guest === false ? [] : ["vm"];
+  stage.replies["driver.checkInstanceSharedStorageLocal"] = new NotImplemented("no");
   return stage;
 }
 
@@ -103,7 +103,7 @@ describe("3.1 what an evacuation has left on its source", () => {
     const stage = evacuated({ guest: false });
     await cleanUp(stage);
     expect(did(stage)).toEqual([stripped(), COMPLETED]);
-    expect(stage.said("instance_get")).toEqual([[{ uuid: "vm", readDeleted: true }]]);
+    expect(stage.argumentsOf("instance_get")).toEqual([[{ uuid: "vm", readDeleted: true }]]);
   });
 
   test.each<[string, StageOptions, boolean | "ask"]>([
@@ -117,11 +117,11 @@ describe("3.1 what an evacuation has left on its source", () => {
     ],
   ])("V5 the disks: %s", async (_, options, disks) => {
     const stage = evacuated(options);
-    stage.answers["driver.checkInstanceSharedStorageLocal"] = { token: 1 };
-    stage.answers["call check_instance_shared_storage"] = true;
+    stage.replies["driver.checkInstanceSharedStorageLocal"] = { token: 1 };
+    stage.replies["call check_instance_shared_storage"] = true;
     await cleanUp(stage);
     expect(did(stage)[0]).toEqual(destroyed(disks === true));
-    expect(stage.said("call check_instance_shared_storage").map(([host]) => host)).toEqual(
+    expect(stage.argumentsOf("call check_instance_shared_storage").map(([host]) => host)).toEqual(
       disks === "ask" ? ["there"] : [],
     );
   });
@@ -164,12 +164,12 @@ describe("3.1 what an evacuation has left on its source", () => {
 
   test("a share that cannot be taken out keeps the record, unless nothing is held at all", async () => {
     const stage = evacuated();
-    stage.answers[STRIP] = false;
+    stage.replies[STRIP] = false;
     await cleanUp(stage);
     expect(did(stage).slice(2)).toEqual([stripped(), ["placement.getAllocationsForConsumer", "vm", ID]]);
     const empty = evacuated();
-    empty.answers[STRIP] = false;
-    empty.answers["placement.getAllocationsForConsumer"] = { allocations: {} };
+    empty.replies[STRIP] = false;
+    empty.replies["placement.getAllocationsForConsumer"] = { allocations: {} };
     await cleanUp(empty);
     expect(did(empty).at(-1)).toEqual(COMPLETED);
     expect(empty.logged("could not be taken out of the allocations of an evacuated instance")).toBe(1);
@@ -177,18 +177,18 @@ describe("3.1 what an evacuation has left on its source", () => {
 
   test("forget-failed-strip: upstream tries once, and forgets", async () => {
     const stage = evacuated({ quirks: ["forget-failed-strip"] });
-    stage.answers[STRIP] = false;
+    stage.replies[STRIP] = false;
     await cleanUp(stage);
     expect(did(stage).slice(2)).toEqual([stripped(false), COMPLETED]);
   });
 
   test("a record that has ended otherwise is left; another failure goes up", async () => {
     const ended = evacuated();
-    ended.answers.migration_save = new InvalidMigrationState("failed");
+    ended.replies.migration_save = new InvalidMigrationState("failed");
     expect(await cleanUp(ended)).toBeNull();
     expect(ended.logged("the evacuation ended otherwise while it was cleaned up after")).toBe(1);
     const broken = evacuated();
-    broken.answers.migration_save = new Error("conductor");
+    broken.replies.migration_save = new Error("conductor");
     expect(await cleanUp(broken)).toMatchObject({ message: "conductor" });
   });
 
@@ -198,10 +198,10 @@ describe("3.1 what an evacuation has left on its source", () => {
     ["the record", STRIP, [destroyed(true), NOTED, stripped()]],
   ])("2.4 G6 without the lease %s is not touched", async (_, lostAt, touched) => {
     const stage = evacuated();
-    const answer = stage.answers[lostAt];
-    stage.answers[lostAt] = () => {
+    const reply = stage.replies[lostAt];
+    stage.replies[lostAt] = () => {
       stage.leaseHeld = false;
-      return answer;
+      return reply;
     };
     expect(await cleanUp(stage)).toBeInstanceOf(HostLeaseLost);
     expect(did(stage)).toEqual(touched);
@@ -215,7 +215,7 @@ describe("3.3 GAP-c an evacuation that has not ended", () => {
       instance: { host: "here", ...options.instance },
       migration: { status: "accepted", ...options.migration },
     });
-  const KEPT = ["metrics.evacuatedGuest", "kept"];
+  const RETAINED_METRIC = ["metrics.evacuatedGuest", "kept"];
   const OFF = ["driver.powerOff", VM()];
 
   test.each([
@@ -225,11 +225,11 @@ describe("3.3 GAP-c an evacuation that has not ended", () => {
     [0, false],
   ])("its guest (power state %i) is kept, stopped (%s), and the record waits", async (power, stops) => {
     const stage = pending();
-    stage.answers["driver.powerState"] = power;
+    stage.replies["driver.powerState"] = power;
     const progress = new CleanUpProgress();
     await cleanUp(stage, progress);
-    expect(did(stage)).toEqual([KEPT, ...(stops ? [OFF] : [])]);
-    expect([[...progress.stopped], [...progress.kept]]).toEqual([stops ? ["vm"] : [], ["vm"]]);
+    expect(did(stage)).toEqual([RETAINED_METRIC, ...(stops ? [OFF] : [])]);
+    expect([[...progress.stopped], [...progress.retained]]).toEqual([stops ? ["vm"] : [], ["vm"]]);
     await cleanUp(stage, progress);
     expect(did(stage), "once").toHaveLength(stops ? 2 : 1);
   });
@@ -256,8 +256,8 @@ describe("3.3 GAP-c an evacuation that has not ended", () => {
   /** Start-up has stopped its guest; then the evacuation ends as `status`. */
   async function begun(options: StageOptions = {}, stopped = true) {
     const stage = pending(options);
-    stage.answers["driver.instanceExists"] = true;
-    stage.answers["driver.powerState"] = stopped ? 1 : 4;
+    stage.replies["driver.instanceExists"] = true;
+    stage.replies["driver.powerState"] = stopped ? 1 : 4;
     const evacuations = new PendingEvacuations();
     const plan = await planEvacuatedCleanup(stage.services, NODES);
     evacuations.begin(plan, new Set(stopped ? ["vm"] : []));
@@ -292,7 +292,7 @@ describe("3.3 GAP-c an evacuation that has not ended", () => {
     const { stage, evacuations } = await begun({}, stopped);
     stage.migration = stage.migration && { ...stage.migration, status: "failed" };
     stage.instance = stage.instance && { ...stage.instance, ...instance };
-    stage.answers["driver.instanceExists"] = exists;
+    stage.replies["driver.instanceExists"] = exists;
     await evacuations.reevaluate(stage.services);
     expect(stage.calls).not.toContain("driver.powerOn");
   });
@@ -337,7 +337,7 @@ describe("3.3 GAP-c an evacuation that has not ended", () => {
   test("later looks are at those that are known alone", async () => {
     const { stage, evacuations } = await begun();
     const [own, other] = [stage.migration, { ...FROM_HERE, migrationType: "evacuation", status: "accepted" }];
-    stage.answers.migrations_by_filters = () => [own, { ...own, ...other, id: 9, instanceUuid: "second" }];
+    stage.replies.migrations_by_filters = () => [own, { ...own, ...other, id: 9, instanceUuid: "second" }];
     await evacuations.reevaluate(stage.services);
     expect([...evacuations.instances]).toEqual(["vm"]);
   });
@@ -347,15 +347,15 @@ describe("3.3 GAP-c an evacuation that has not ended", () => {
     const evacuations = new PendingEvacuations();
     evacuations.begin({ evacuated: new Map(), guests: [], records: [] }, new Set());
     stage.migration = stage.migration && { ...stage.migration, status: "accepted" };
-    stage.answers["driver.instanceExists"] = true;
+    stage.replies["driver.instanceExists"] = true;
     const second = { id: 9, instanceUuid: "second", migrationType: "evacuation", status: "done", ...FROM_HERE };
     const done = { ...stage.migration, ...second };
-    stage.answers.migrations_by_filters = () => [stage.migration, done];
-    stage.answers.instance_get = ({ uuid }: { uuid: string }) =>
+    stage.replies.migrations_by_filters = () => [stage.migration, done];
+    stage.replies.instance_get = ({ uuid }: { uuid: string }) =>
       uuid === "second" ? { ...stage.instance, uuid, host: "there" } : undefined;
-    stage.answers[STRIP] = new Error("Placement");
+    stage.replies[STRIP] = new Error("Placement");
     await expect(evacuations.reevaluate(stage.services)).rejects.toThrow("Placement");
-    stage.answers.migrations_by_filters = () => [];
+    stage.replies.migrations_by_filters = () => [];
     await evacuations.reevaluate(stage.services);
     expect(stage.calls).toContain("driver.powerOn");
   });

@@ -13,7 +13,7 @@ describe("2.4 G13 guests that are not this host's", () => {
   };
   const guests = (instance: StageOptions["instance"], others: StageOptions["others"] = [], uuids = ["vm"]) => {
     const stage = new StartStage({ instance, others });
-    stage.answers["driver.listInstanceUuids"] = uuids;
+    stage.replies["driver.listInstanceUuids"] = uuids;
     return stage;
   };
   const counted = (all: number, foreign: number, orphans: number) => [
@@ -29,7 +29,7 @@ describe("2.4 G13 guests that are not this host's", () => {
     ["one whose evacuation is known", { host: "there" }, ["vm"], 0],
   ])("%s", async (_, instance, gone, foreign) => {
     const stage = guests(instance);
-    stage.answers.instances_by_filters = [stage.instance];
+    stage.replies.instances_by_filters = [stage.instance];
     expect(await count(stage, gone)).toEqual(counted(1, foreign, 0));
     expect(stage.logged("belongs to another host")).toBe(foreign);
   });
@@ -37,9 +37,9 @@ describe("2.4 G13 guests that are not this host's", () => {
   test("one that is on its way is not counted", async () => {
     const stage = guests({ host: "there" }, [{ status: "running" }]);
     expect(await count(stage)).toEqual(counted(1, 0, 0));
-    const [asked] = stage.said("migrations_by_filters");
+    const [request] = stage.argumentsOf("migrations_by_filters");
     const statuses = MIGRATION_STATUSES.slice(0, MIGRATION_STATUSES.indexOf("confirmed"));
-    expect(asked).toEqual([{ filters: { host: "here", statuses: [...statuses, "reverting"] } }]);
+    expect(request).toEqual([{ filters: { host: "here", statuses: [...statuses, "reverting"] } }]);
   });
 
   test("of the host's own at rest nobody is asked; one that something is under way with may be elsewhere by now", async () => {
@@ -47,12 +47,14 @@ describe("2.4 G13 guests that are not this host's", () => {
     const loaded = [own("rests"), own("moves", { taskState: "migrating" }), own("elsewhere", { host: "there" })];
     const stage = guests({}, [], ["rests", "moves", "elsewhere", "nobody"]);
     const found = [own("moves", { host: "there" }), own("elsewhere")];
-    stage.answers.instances_by_filters = found;
+    stage.replies.instances_by_filters = found;
     expect(await count(stage, [], loaded)).toEqual(counted(4, 1, 1));
-    expect(stage.said("instances_by_filters")).toEqual([[{ filters: { uuids: ["moves", "elsewhere", "nobody"] } }]]);
+    expect(stage.argumentsOf("instances_by_filters")).toEqual([
+      [{ filters: { uuids: ["moves", "elsewhere", "nobody"] } }],
+    ]);
     const settled = guests({}, [], ["rests"]);
     expect(await count(settled, [], loaded)).toEqual(counted(1, 0, 0));
-    expect(settled.said("instances_by_filters")).toEqual([]);
+    expect(settled.argumentsOf("instances_by_filters")).toEqual([]);
   });
 
   test("one that no instance is known for is an orphan", async () => {
@@ -63,11 +65,11 @@ describe("2.4 G13 guests that are not this host's", () => {
   test("no guests need no questions; a hypervisor that is not ready is not counted", async () => {
     const empty = guests({}, [], []);
     expect(await count(empty)).toEqual(counted(0, 0, 0));
-    expect(empty.said("instances_by_filters")).toEqual([]);
+    expect(empty.argumentsOf("instances_by_filters")).toEqual([]);
     const away = guests({});
-    away.answers["driver.listInstanceUuids"] = new VirtDriverNotReady("booting");
+    away.replies["driver.listInstanceUuids"] = new VirtDriverNotReady("booting");
     expect(await count(away)).toEqual([]);
-    away.answers["driver.listInstanceUuids"] = new Error("broken");
+    away.replies["driver.listInstanceUuids"] = new Error("broken");
     await expect(count(away)).rejects.toThrow("broken");
   });
 });

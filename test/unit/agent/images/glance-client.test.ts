@@ -52,18 +52,18 @@ async function open(cap: { readonly sizeCap?: number } = {}): Promise<void> {
     limits: () => undefined,
   });
   const { url } = await control.servers.listen({ port: 0, services: { "/image": api } });
-  let given = 0;
+  let currentToken = 0;
   const access = {
-    credentials: async () => ({ endpoint: `${url}/image`, headers: { "x-auth-token": `t${given}` } }),
+    credentials: async () => ({ endpoint: `${url}/image`, headers: { "x-auth-token": `t${currentToken}` } }),
     expire: () => {
-      given = tokens;
+      currentToken = tokens;
     },
   };
   client = new GlanceClient({ transfers: agent.transfers, timers: agent.timers, access, retries: 2 });
 }
 
-async function* parts(...texts: readonly string[]): Bytes & AsyncGenerator<Uint8Array> {
-  for (const text of texts) {
+async function* parts(...chunks: readonly string[]): Bytes & AsyncGenerator<Uint8Array> {
+  for (const text of chunks) {
     yield Buffer.from(text);
   }
 }
@@ -81,7 +81,7 @@ async function read(id = ID) {
 }
 
 const status = () => store.table.get(ID)?.status;
-const kept = () => world.runUntil(control.files.list("/state/glance"));
+const listStored = () => world.runUntil(control.files.list("/state/glance"));
 
 describe("8.13 the bytes of an image", () => {
   test("are sent and read with the TLS of [glance]", async () => {
@@ -107,7 +107,7 @@ describe("8.13 the bytes of an image", () => {
   test("that break off at the driver leave the image queued, without bytes, and can be sent anew", async () => {
     await expect(send(broken())).rejects.toThrow("the disk failed");
     await world.advance(1000);
-    expect([status(), await kept()]).toEqual(["queued", []]);
+    expect([status(), await listStored()]).toEqual(["queued", []]);
     expect(store.table.get(ID)?.size).toBeNull();
     await send(parts("whole"));
     expect(status()).toBe("active");
@@ -130,7 +130,7 @@ describe("8.13 the bytes of an image", () => {
 
   test("that were coming when the control plane was killed are gone, and the image is queued", async () => {
     let reached: () => void = () => {};
-    const half = new Promise<void>((resolve) => {
+    const partSent = new Promise<void>((resolve) => {
       reached = resolve;
     });
     async function* slow(): AsyncGenerator<Uint8Array> {
@@ -140,20 +140,20 @@ describe("8.13 the bytes of an image", () => {
     }
     const sent = client.upload(ID, slow(), {}, NEVER);
     const outcome = sent.catch((error: unknown) => error);
-    await world.runUntil(half);
+    await world.runUntil(partSent);
     expect(status()).toBe("saving");
     control.kill();
     expect(await world.runUntil(outcome)).toMatchObject({ name: "GlanceConnectionFailed" });
     await open();
     expect(status()).toBe("queued");
     await send(parts("whole"));
-    expect(await kept()).toEqual([ID, "incoming"]);
+    expect(await listStored()).toEqual([ID, "incoming"]);
   });
 
   test("larger than may be are refused, and leave nothing", async () => {
     await open({ sizeCap: 4 });
     await expect(send(parts("12", "34", "5"))).rejects.toThrow("answered 413");
-    expect([status(), await kept()]).toEqual(["queued", []]);
+    expect([status(), await listStored()]).toEqual(["queued", []]);
   });
 
   test("that do not fit on the disk are refused", async () => {
@@ -218,7 +218,7 @@ describe("the Image service", () => {
     expect(status()).toBe("active");
     await world.runUntil(client.remove(ID));
     await world.runUntil(client.remove(ID));
-    expect([status(), await kept()]).toEqual([undefined, ["incoming"]]);
+    expect([status(), await listStored()]).toEqual([undefined, ["incoming"]]);
   });
 
   test("that is nowhere is named so, and one that does not answer too", async () => {

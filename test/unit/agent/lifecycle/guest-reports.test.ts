@@ -14,7 +14,7 @@ import type { HostSession } from "../../../../src/conductor-client/port.js";
 import { GuestNotFound, type Instance } from "../../../../src/virt/index.js";
 import { hostOf, instanceOf, UUID } from "../../virt/fixtures.js";
 
-const asked = { instanceUuid: UUID, requestId: "req-1" };
+const request = { instanceUuid: UUID, requestId: "req-1" };
 const COUNTED = {
   driver: "libvirt",
   hypervisor: "qemu",
@@ -36,27 +36,27 @@ async function servicesWith(driver: object, instance: Instance | null = instance
 
 describe("6.10 the console of a guest", () => {
   const written = "one\ntwo\nthree\n";
-  const shown = async (tailLength: number | null) =>
-    consoleOutput(await servicesWith({ getConsoleOutput: async () => written }), { ...asked, tailLength });
+  const readConsole = async (tailLength: number | null) =>
+    consoleOutput(await servicesWith({ getConsoleOutput: async () => written }), { ...request, tailLength });
 
   test("is shown as a whole, or its last lines as Nova counts them", async () => {
-    expect(await shown(null)).toBe(written);
-    expect(await shown(2)).toBe("three\n");
-    expect(await shown(100)).toBe(written);
-    expect(await shown(0)).toBe("");
-    expect(await shown(-1)).toBe("two\nthree\n");
+    expect(await readConsole(null)).toBe(written);
+    expect(await readConsole(2)).toBe("three\n");
+    expect(await readConsole(100)).toBe(written);
+    expect(await readConsole(0)).toBe("");
+    expect(await readConsole(-1)).toBe("two\nthree\n");
   });
 
   test("is the end of it, at most 100 KiB", async () => {
     const services = await servicesWith({ getConsoleOutput: async () => `${"x".repeat(200_000)}end` });
-    const output = await consoleOutput(services, { ...asked, tailLength: null });
+    const output = await consoleOutput(services, { ...request, tailLength: null });
     expect(output).toHaveLength(102_400);
     expect(output).toMatch(/end$/);
   });
 
   test("of a guest that is gone, or has moved, is not found", async () => {
     const gone = () => Promise.reject(new GuestNotFound("no such guest"));
-    const params = { ...asked, tailLength: null };
+    const params = { ...request, tailLength: null };
     for (const services of [
       await servicesWith({ getConsoleOutput: gone }),
       await servicesWith({ getConsoleOutput: async () => written }, null),
@@ -72,23 +72,23 @@ describe("6.10 diagnostics of a guest", () => {
 
   test("are what the driver counts, with the guest's state in the form of all drivers", async () => {
     const services = await servicesWith(methods);
-    expect(await diagnostics(services, asked)).toEqual({ memory: 5 });
-    expect(await instanceDiagnostics(services, asked)).toEqual({ ...COUNTED, state: "running" });
+    expect(await diagnostics(services, request)).toEqual({ memory: 5 });
+    expect(await instanceDiagnostics(services, request)).toEqual({ ...COUNTED, state: "running" });
   });
 
   test("are of guests that run", async () => {
     const services = await servicesWith({ ...methods, getInfo: async () => ({ state: 4 }) });
-    const error = await diagnostics(services, asked).catch((thrown: unknown) => thrown);
+    const error = await diagnostics(services, request).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(InstanceInvalidState);
     expect(error).toMatchObject({ data: { attr: "power state", state: "shutdown", instance_uuid: UUID } });
-    await expect(instanceDiagnostics(services, asked)).rejects.toThrow(InstanceInvalidState);
+    await expect(instanceDiagnostics(services, request)).rejects.toThrow(InstanceInvalidState);
   });
 });
 
 test("6.10 what a driver leaves out is not implemented", async () => {
   const services = await servicesWith({});
   await expect(hostUptime(services)).rejects.toThrow(NotImplementedError);
-  await expect(consoleOutput(services, { ...asked, tailLength: null })).rejects.toThrow(NotImplementedError);
-  await expect(diagnostics(services, asked)).rejects.toThrow(NotImplementedError);
-  await expect(instanceDiagnostics(services, asked)).rejects.toThrow(NotImplementedError);
+  await expect(consoleOutput(services, { ...request, tailLength: null })).rejects.toThrow(NotImplementedError);
+  await expect(diagnostics(services, request)).rejects.toThrow(NotImplementedError);
+  await expect(instanceDiagnostics(services, request)).rejects.toThrow(NotImplementedError);
 });

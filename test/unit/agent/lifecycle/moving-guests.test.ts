@@ -8,8 +8,8 @@ import type { LifecycleEvent } from "../../../../src/virt/events.js";
 
 function listening() {
   const runtime = createVirtualRuntime();
-  const asked: string[] = [];
-  const conductor = { call: async (method: string) => void asked.push(method) };
+  const calls: string[] = [];
+  const conductor = { call: async (method: string) => void calls.push(method) };
   const context = { conductor, runtime, config: { defaults: { maxConcurrentLiveMigrations: 1 } } };
   const outgoing = new OutgoingMigrations(context as never);
   const incoming = new IncomingMoves();
@@ -19,17 +19,17 @@ function listening() {
     config: { workarounds: { handleVirtLifecycleEvents: true } },
     logger: runtime.logger,
     driver: {
-      setLifecycleListener: (given: typeof listener) => {
-        listener = given;
+      setLifecycleListener: (callback: typeof listener) => {
+        listener = callback;
       },
     },
     operations: { outgoing, incoming },
   } as unknown as AgentServices);
   const hear = async (transition: LifecycleEvent["transition"]) => {
-    asked.length = 0;
+    calls.length = 0;
     listener({ uuid: "vm", transition } as LifecycleEvent);
     await new Promise((resolve) => setImmediate(resolve));
-    return [...asked];
+    return [...calls];
   };
   return { hear, incoming, outgoing };
 }

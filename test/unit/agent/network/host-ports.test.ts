@@ -11,16 +11,16 @@ const plugged = (tag: string, status = "completed") => ({ name: "network-vif-plu
 function world(options: { readonly timeout?: number; readonly fatal?: boolean } = {}) {
   const world = new VirtualWorld();
   const runtime = world.spawn();
-  const told: unknown[] = [];
-  const call = async (_method: string, params: unknown) => void told.push(params);
+  const notifications: unknown[] = [];
+  const call = async (_method: string, params: unknown) => void notifications.push(params);
   const conductor = { call } as unknown as Conductor;
   const ports = new HostPorts({ ...runtime, host: "devstack1", conductor, timeout: 300, fatal: true, ...options });
   const began = { plug: async () => {} };
-  return { world, ports, told, began };
+  return { world, ports, told: notifications, began };
 }
 
 test("8.6 a guest waits for each port that is not active, from before it is connected on", async () => {
-  const { world: time, ports, told } = world();
+  const { world: time, ports, told: notifications } = world();
   const network = [port("p1"), port("p2"), port("p3", true)];
   let over = false;
   const plug = async () => void ports.events.deliver(VM, plugged("p1"));
@@ -29,14 +29,14 @@ test("8.6 a guest waits for each port that is not active, from before it is conn
   });
   await time.advance(1_000);
   expect(over).toBe(false);
-  expect(told).toEqual([{ host: "devstack1", instanceUuid: VM, ports: ["p1", "p2"] }]);
+  expect(notifications).toEqual([{ host: "devstack1", instanceUuid: VM, ports: ["p1", "p2"] }]);
   expect(ports.events.deliver("another", plugged("p2"))).toBe(false);
   expect(ports.events.deliver(VM, plugged("p2"))).toBe(true);
   await time.runUntil(waiting);
   expect(ports.events.deliver(VM, plugged("p2"))).toBe(false);
   // The core need not say it again.
   await ports.connected(VM, network);
-  expect(told).toHaveLength(1);
+  expect(notifications).toHaveLength(1);
 });
 
 test("8.6 without an event it is not made, unless that is not fatal; an event that says failed always is", async () => {
@@ -60,7 +60,7 @@ test("8.6 without an event it is not made, unless that is not fatal; an event th
 });
 
 test("a guest without ports waits for nothing, and nobody is asked", async () => {
-  const { world: time, ports, told, began } = world();
+  const { world: time, ports, told: notifications, began } = world();
   await time.runUntil(ports.plug(VM, [], began.plug));
-  expect(told).toEqual([]);
+  expect(notifications).toEqual([]);
 });

@@ -13,8 +13,8 @@ function left(migration: Other, instance: Partial<Instance> = {}, others: readon
     migration: { migrationType: "live-migration", ...migration },
     others,
   });
-  stage.answers["driver.checkInstanceSharedStorageLocal"] = { token: 1 };
-  stage.answers["call check_instance_shared_storage"] = () => false;
+  stage.replies["driver.checkInstanceSharedStorageLocal"] = { token: 1 };
+  stage.replies["call check_instance_shared_storage"] = () => false;
   return stage;
 }
 
@@ -25,7 +25,7 @@ async function find({ operations, instance }: FlowStage): Promise<void> {
 async function removed(stage: FlowStage): Promise<number> {
   await find(stage);
   await stage.operations.removeLeftGuests();
-  return stage.said("driver.rollbackLiveMigrationAtDestination").length;
+  return stage.argumentsOf("driver.rollbackLiveMigrationAtDestination").length;
 }
 
 describe("6.5 OPT what live migrations left here for an agent that has died", () => {
@@ -37,17 +37,17 @@ describe("6.5 OPT what live migrations left here for an agent that has died", ()
     const stage = left(migration);
     expect(await removed(stage)).toBe(1);
     const options = expect.objectContaining({ destroyDisks: true });
-    expect(stage.said("driver.rollbackLiveMigrationAtDestination")).toEqual([[VM(), options]]);
+    expect(stage.argumentsOf("driver.rollbackLiveMigrationAtDestination")).toEqual([[VM(), options]]);
     await stage.operations.removeLeftGuests();
-    expect(stage.said("driver.rollbackLiveMigrationAtDestination"), "once").toHaveLength(1);
+    expect(stage.argumentsOf("driver.rollbackLiveMigrationAtDestination"), "once").toHaveLength(1);
   });
 
   test("disks that the other host sees, too, stay", async () => {
     const stage = left({ ...TO_HERE, status: "failed" });
-    stage.answers["call check_instance_shared_storage"] = () => true;
+    stage.replies["call check_instance_shared_storage"] = () => true;
     await removed(stage);
     const options = expect.objectContaining({ destroyDisks: false });
-    expect(stage.said("driver.rollbackLiveMigrationAtDestination")).toEqual([[VM(), options]]);
+    expect(stage.argumentsOf("driver.rollbackLiveMigrationAtDestination")).toEqual([[VM(), options]]);
   });
 
   test.each<[string, Other, Partial<Instance>, readonly Other[]]>([
@@ -82,20 +82,20 @@ describe("6.5 OPT what live migrations left here for an agent that has died", ()
     await find(stage);
     stage.instance = stage.instance && { ...stage.instance, host: "here" };
     await stage.operations.removeLeftGuests();
-    expect(stage.said("driver.rollbackLiveMigrationAtDestination")).toEqual([]);
+    expect(stage.argumentsOf("driver.rollbackLiveMigrationAtDestination")).toEqual([]);
   });
 
   test("a guest that runs is left alone; what a driver fails at is tried again", async () => {
     const running = left({ ...TO_HERE, status: "failed" });
-    running.answers["driver.rollbackLiveMigrationAtDestination"] = new InstanceExists("it runs");
+    running.replies["driver.rollbackLiveMigrationAtDestination"] = new InstanceExists("it runs");
     expect(await removed(running)).toBe(1);
     await running.operations.removeLeftGuests();
-    expect(running.said("driver.rollbackLiveMigrationAtDestination")).toHaveLength(1);
+    expect(running.argumentsOf("driver.rollbackLiveMigrationAtDestination")).toHaveLength(1);
     const broken = left({ ...TO_HERE, status: "failed" });
-    broken.answers["driver.rollbackLiveMigrationAtDestination"] = new Error("broken");
+    broken.replies["driver.rollbackLiveMigrationAtDestination"] = new Error("broken");
     expect(await removed(broken)).toBe(1);
     await broken.operations.removeLeftGuests();
-    expect(broken.said("driver.rollbackLiveMigrationAtDestination")).toHaveLength(2);
+    expect(broken.argumentsOf("driver.rollbackLiveMigrationAtDestination")).toHaveLength(2);
   });
 });
 
@@ -103,16 +103,16 @@ describe("6.7 OPT the guest that an evacuation left here which its source has en
   const lost: Other = { ...TO_HERE, migrationType: "evacuation", status: "completed" };
 
   async function destroyed(stage: FlowStage): Promise<readonly (readonly unknown[])[]> {
-    stage.answers["driver.instanceExists"] ??= true;
+    stage.replies["driver.instanceExists"] ??= true;
     await find(stage);
     await stage.operations.removeLeftGuests();
-    return stage.said("driver.destroy");
+    return stage.argumentsOf("driver.destroy");
   }
 
-  test.each([true, false])("goes; its disks only where the other host does not see them (%s)", async (seen) => {
+  test.each([true, false])("goes; its disks only where the other host does not see them (%s)", async (isShared) => {
     const stage = left(lost);
-    stage.answers["call check_instance_shared_storage"] = () => seen;
-    expect(await destroyed(stage)).toEqual([[VM(), expect.objectContaining({ destroyDisks: !seen })]]);
+    stage.replies["call check_instance_shared_storage"] = () => isShared;
+    expect(await destroyed(stage)).toEqual([[VM(), expect.objectContaining({ destroyDisks: !isShared })]]);
   });
 
   test("goes before the next evacuation to here makes its guest", async () => {
@@ -138,7 +138,7 @@ describe("6.7 OPT the guest that an evacuation left here which its source has en
 
   test("is not there any more", async () => {
     const stage = left(lost);
-    stage.answers["driver.instanceExists"] = false;
+    stage.replies["driver.instanceExists"] = false;
     expect(await destroyed(stage)).toEqual([]);
   });
 });

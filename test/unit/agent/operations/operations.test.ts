@@ -45,18 +45,18 @@ describe("one operation at a time for an instance", () => {
     const stage = new FlowStage({ instance: row, config: { maxConcurrentBuilds: 1 } });
     const request = { allocations: {}, node: "node", alternates: [], requestId: "req-ours" };
     let release: () => void = () => {};
-    stage.answers["driver.spawn"] = () => new Promise<undefined>((resolve) => (release = () => resolve(undefined)));
+    stage.replies["driver.spawn"] = () => new Promise<undefined>((resolve) => (release = () => resolve(undefined)));
     const first = stage.operations.run("build_and_run_instance", { ...request, instanceUuid: "other" });
     await settled();
     const second = stage.operations.run("build_and_run_instance", { ...request, instanceUuid: "vm" });
     await settled();
-    expect([stage.said("driver.spawn").length, stage.operations.active]).toEqual([1, 2]);
+    expect([stage.argumentsOf("driver.spawn").length, stage.operations.active]).toEqual([1, 2]);
     let had = false;
     await stage.operations.exclusively("vm", async () => {
       had = true;
     });
     expect(had).toBe(true);
-    stage.answers["driver.spawn"] = undefined;
+    stage.replies["driver.spawn"] = undefined;
     release();
     await Promise.all([first, second]);
     expect(stage.operations.active).toBe(0);
@@ -66,24 +66,24 @@ describe("one operation at a time for an instance", () => {
 describe("2.6 OPT an operation to which the conductor did not answer", () => {
   test.each([new MessagingTimeout("away"), new ConductorUnreachable("away")])("%o: is remembered", async (silence) => {
     const stage = pausing();
-    stage.answers["tracker.saveInstance"] = undefined;
-    stage.answers.instance_add_fault = silence;
-    stage.answers["driver.pause"] = new Error("broken");
+    stage.replies["tracker.saveInstance"] = undefined;
+    stage.replies.instance_add_fault = silence;
+    stage.replies["driver.pause"] = new Error("broken");
     expect(await pause(stage)).toMatchObject({ message: "broken" });
     expect(stage.operations.interrupted.all).toEqual([{ instanceUuid: "vm", requestId: "req-ours" }]);
   });
 
   test("one that it answered, with whatever, is not", async () => {
     const stage = pausing();
-    stage.answers.instance_add_fault = new Error("refused");
-    stage.answers["driver.pause"] = new Error("broken");
+    stage.replies.instance_add_fault = new Error("refused");
+    stage.replies["driver.pause"] = new Error("broken");
     await pause(stage);
     expect(stage.operations.interrupted.all).toEqual([]);
   });
 
   test("is forgotten when it is settled, unless a later one has taken its place", async () => {
     const stage = pausing();
-    stage.answers.instance_get = new MessagingTimeout("away");
+    stage.replies.instance_get = new MessagingTimeout("away");
     const { interrupted } = stage.operations;
     await pause(stage);
     const [first] = interrupted.all as [InterruptedRequest];
@@ -99,11 +99,11 @@ describe("2.6 OPT an operation to which the conductor did not answer", () => {
 describe("what an operation logs", () => {
   test("carries the request's id", async () => {
     const stage = pausing();
-    stage.answers["driver.pause"] = new Error("broken");
-    stage.answers.instance_add_fault = new Error("conductor");
+    stage.replies["driver.pause"] = new Error("broken");
+    stage.replies.instance_add_fault = new Error("conductor");
     await pause(stage);
-    const said = stage.runtime.logs.filter(({ message }) => message === "could not record the fault");
-    expect(said.map(({ fields }) => fields)).toMatchObject([{ request_id: "req-ours", instance: "vm" }]);
+    const logs = stage.runtime.logs.filter(({ message }) => message === "could not record the fault");
+    expect(logs.map(({ fields }) => fields)).toMatchObject([{ request_id: "req-ours", instance: "vm" }]);
   });
 });
 
@@ -179,7 +179,7 @@ describe("a message that is not carried out", () => {
 
   test("that it could not be given back is an error", async () => {
     const stage = new FlowStage({ instance: { vmState: "error", taskState: null, host: null } });
-    stage.answers["placement.deleteAllocation"] = () => {
+    stage.replies["placement.deleteAllocation"] = () => {
       throw new Error("broken");
     };
     expect(await stage.failure("build_and_run_instance", { allocations: {}, node: "node", alternates: [] })).toBeNull();

@@ -29,8 +29,8 @@ function methodsOf(handlers: Partial<AgentHandlers>): string[] {
 /** The event of the instance's action that an operation records. */
 function eventOf(name: OperationName): string {
   const logger = { child: () => logger };
-  const given = { context: { runtime: { logger } } } as unknown as OperationServices;
-  return callOf(name, given, { instanceUuid: "vm", requestId: "req-1" } as never).event.event;
+  const operationServices = { context: { runtime: { logger } } } as unknown as OperationServices;
+  return callOf(name, operationServices, { instanceUuid: "vm", requestId: "req-1" } as never).event.event;
 }
 
 describe("the table of operations", () => {

@@ -54,8 +54,8 @@ test("4.10 spacing: given, 0 for the default of 60 s, negative for never; immedi
 
 test("4.10 a task that wants it runs again soon, as long as it does", async () => {
   const runs: string[] = [];
-  const wanted = [true, true, false];
-  const { runtime } = setUp([task("eager", 60, runs, { soon: () => wanted.shift() === true })]);
+  const runsAgain = [true, true, false];
+  const { runtime } = setUp([task("eager", 60, runs, { soon: () => runsAgain.shift() === true })]);
   await runtime.advance(60_000);
   expect(runs).toHaveLength(1);
   await runtime.advance(10_000);

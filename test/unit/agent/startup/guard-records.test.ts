@@ -23,55 +23,55 @@ const NAMES = new Map([["u1", "node"]]);
 function staged(options: StartOptions & { readonly driver?: object } = {}) {
   const stage = new StartStage(options);
   Object.assign(stage.services.driver, { rebalancesNodes: false, ...options.driver });
-  stage.answers["identity.read"] = () => null;
+  stage.replies["identity.read"] = () => null;
   return stage;
 }
 
-async function refusal(work: Promise<unknown>): Promise<unknown> {
+async function rejectionOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => null,
-    (error: { refusal?: { code: string; records: object } }) =>
-      error.refusal ? [error.refusal.code, error.refusal.records] : error,
+    (error: { rejection?: { code: string; records: object } }) =>
+      error.rejection ? [error.rejection.code, error.rejection.records] : error,
   );
 }
 
 describe("2.4 a-d the nodes of this hypervisor", () => {
   test("are what the driver names; null while the hypervisor is not ready", async () => {
     const stage = staged();
-    stage.answers["driver.getNodenamesByUuid"] = NAMES;
+    stage.replies["driver.getNodenamesByUuid"] = NAMES;
     expect(await driverNodes(stage.services)).toBe(NAMES);
-    stage.answers["driver.getNodenamesByUuid"] = new VirtDriverNotReady("booting");
+    stage.replies["driver.getNodenamesByUuid"] = new VirtDriverNotReady("booting");
     expect(await driverNodes(stage.services)).toBeNull();
-    stage.answers["driver.getNodenamesByUuid"] = new Error("broken");
+    stage.replies["driver.getNodenamesByUuid"] = new Error("broken");
     await expect(driverNodes(stage.services)).rejects.toThrow("broken");
   });
 
   const lookUp = (found: readonly ComputeNode[], names = NAMES, named: readonly ComputeNode[] = []) => {
     const stage = staged();
-    stage.answers.compute_nodes_by_uuids = found;
+    stage.replies.compute_nodes_by_uuids = found;
     return { stage, nodes: lookUpNodes(stage.services, names, named, false) };
   };
 
   test("are looked up by uuid, but those that were found by name; nothing is asked for none", async () => {
     const known = lookUp([], NAMES, [NODE, { ...NODE, uuid: "u2", host: "there" }]);
     expect(await known.nodes).toEqual(new Map([["u1", NODE]]));
-    expect(known.stage.said("compute_nodes_by_uuids")).toEqual([]);
+    expect(known.stage.argumentsOf("compute_nodes_by_uuids")).toEqual([]);
     const { stage, nodes } = lookUp([NODE]);
     expect(await nodes).toEqual(new Map([["u1", NODE]]));
-    expect(stage.said("compute_nodes_by_uuids")).toEqual([[{ uuids: ["u1"] }]]);
+    expect(stage.argumentsOf("compute_nodes_by_uuids")).toEqual([[{ uuids: ["u1"] }]]);
     expect(stage.runtime.logs).toEqual([]);
     const none = lookUp([NODE], new Map());
     expect(await none.nodes).toEqual(new Map());
-    expect(none.stage.said("compute_nodes_by_uuids")).toEqual([]);
+    expect(none.stage.argumentsOf("compute_nodes_by_uuids")).toEqual([]);
     expect(none.stage.logged("no compute node is recorded for this hypervisor")).toBe(1);
   });
 
   test("c: one of another name is refused", async () => {
     const { nodes } = lookUp([{ ...NODE, hypervisorHostname: "old" }]);
     const records = { compute_id: "u1", compute_node: "old", hypervisor: "node" };
-    expect(await refusal(nodes)).toEqual(["hypervisor-renamed", records]);
+    expect(await rejectionOf(nodes)).toEqual(["hypervisor-renamed", records]);
     const unknown = lookUp([{ ...NODE, uuid: "u2", hypervisorHostname: "old" }]);
-    expect(await refusal(unknown.nodes), "one that was not asked about").toBeNull();
+    expect(await rejectionOf(unknown.nodes), "one that was not asked about").toBeNull();
   });
 
   test.each([
@@ -79,8 +79,8 @@ describe("2.4 a-d the nodes of this hypervisor", () => {
     [{ path: "/state/compute_id" }, "compute_id file /state/compute_id says"],
   ])("says where the uuid is from (%o)", async (file, text) => {
     const stage = staged();
-    stage.answers.compute_nodes_by_uuids = [{ ...NODE, hypervisorHostname: "old" }];
-    stage.answers["identity.read"] = () => file;
+    stage.replies.compute_nodes_by_uuids = [{ ...NODE, hypervisorHostname: "old" }];
+    stage.replies["identity.read"] = () => file;
     await expect(lookUpNodes(stage.services, NAMES, [], false)).rejects.toThrow(text);
   });
 
@@ -92,54 +92,54 @@ describe("2.4 a-d the nodes of this hypervisor", () => {
       { capabilities: { hasNodeIdentities: true } },
       true,
     ],
-  ])("d: a node of another host %s", async (_, driver, refuses) => {
+  ])("d: a node of another host %s", async (_, driver, isRejected) => {
     const stage = staged({ driver });
     const nodes = new Map([["u1", { ...NODE, host: "there" }]]);
     const records = { compute_id: "u1", compute_node: "there", agent: "here" };
-    expect(await refusal(checkHostRename(stage.services, nodes))).toEqual(
-      refuses ? ["node-of-other-host", records] : null,
+    expect(await rejectionOf(checkHostRename(stage.services, nodes))).toEqual(
+      isRejected ? ["node-of-other-host", records] : null,
     );
-    expect(await refusal(checkHostRename(stage.services, new Map([["u1", NODE]])))).toBeNull();
+    expect(await rejectionOf(checkHostRename(stage.services, new Map([["u1", NODE]])))).toBeNull();
   });
 });
 
 describe("2.4 e, f nobody else has this hypervisor on record", () => {
   const guard = (recorded: readonly ComputeNode[], options: Parameters<typeof staged>[0] = {}) => {
     const stage = staged(options);
-    stage.answers.compute_nodes_by_hypervisor_hostname = recorded;
-    const refuse = async () => guardOwnership(stage.services, NAMES, await nodesByName(stage.services, NAMES));
-    return { stage, refused: refusal(refuse()) };
+    stage.replies.compute_nodes_by_hypervisor_hostname = recorded;
+    const runGuard = async () => guardOwnership(stage.services, NAMES, await nodesByName(stage.services, NAMES));
+    return { stage, rejection: rejectionOf(runGuard()) };
   };
   const FOREIGN = { ...NODE, uuid: "u2", host: "there" };
   const TWIN = { ...NODE, uuid: "u2" };
 
   test("its own record, and none, are right", async () => {
-    const { stage, refused } = guard([NODE]);
-    expect(await refused).toBeNull();
-    expect(stage.said("compute_nodes_by_hypervisor_hostname")).toEqual([[{ hypervisorHostname: "node" }]]);
-    expect(await guard([]).refused).toBeNull();
+    const { stage, rejection } = guard([NODE]);
+    expect(await rejection).toBeNull();
+    expect(stage.argumentsOf("compute_nodes_by_hypervisor_hostname")).toEqual([[{ hypervisorHostname: "node" }]]);
+    expect(await guard([]).rejection).toBeNull();
   });
 
   test("where nodes move between agents, only this host's are asked for, together", async () => {
     const stage = staged({ driver: { rebalancesNodes: true } });
-    stage.answers.compute_nodes_by_host = [NODE, { ...NODE, uuid: "u3", hypervisorHostname: "other" }];
+    stage.replies.compute_nodes_by_host = [NODE, { ...NODE, uuid: "u3", hypervisorHostname: "other" }];
     expect(await nodesByName(stage.services, new Map([...NAMES, ["u2", "second"]]))).toEqual([NODE]);
-    expect(stage.said("compute_nodes_by_host")).toEqual([[{ host: "here" }]]);
-    expect(stage.said("compute_nodes_by_hypervisor_hostname")).toEqual([]);
+    expect(stage.argumentsOf("compute_nodes_by_host")).toEqual([[{ host: "here" }]]);
+    expect(stage.argumentsOf("compute_nodes_by_hypervisor_hostname")).toEqual([]);
     expect(await nodesByName(stage.services, new Map())).toEqual([]);
   });
 
   test("f: another host's is refused, unless nodes move between agents", async () => {
     const records = { hypervisor: "node", compute_node: "u2 of host there", agent: "here" };
-    expect(await guard([NODE, FOREIGN]).refused).toEqual(["hypervisor-of-other-host", records]);
-    expect(await guard([FOREIGN], { quirks: ["adopt-foreign-hypervisor"] }).refused).toBeNull();
+    expect(await guard([NODE, FOREIGN]).rejection).toEqual(["hypervisor-of-other-host", records]);
+    expect(await guard([FOREIGN], { quirks: ["adopt-foreign-hypervisor"] }).rejection).toBeNull();
   });
 
   test("e: another uuid of this host's is refused", async () => {
     const records = { compute_id: "u1", compute_node: "u2" };
-    expect(await guard([NODE, TWIN]).refused).toEqual(["node-recorded-twice", records]);
-    expect(await guard([TWIN], { quirks: ["late-node-collision-check"] }).refused).toBeNull();
-    expect(await guard([FOREIGN, TWIN], { quirks: ["adopt-foreign-hypervisor"] }).refused).toEqual([
+    expect(await guard([NODE, TWIN]).rejection).toEqual(["node-recorded-twice", records]);
+    expect(await guard([TWIN], { quirks: ["late-node-collision-check"] }).rejection).toBeNull();
+    expect(await guard([FOREIGN, TWIN], { quirks: ["adopt-foreign-hypervisor"] }).rejection).toEqual([
       "node-recorded-twice",
       records,
     ]);
@@ -153,18 +153,18 @@ describe("2.3 a host that was in service before", () => {
     options: { file?: object; identities?: true } = {},
   ) => {
     const stage = staged({ capabilities: { hasNodeIdentities: options.identities ?? false } });
-    stage.answers["identity.read"] = () => options.file ?? null;
-    stage.answers.compute_nodes_by_host = nodes;
+    stage.replies["identity.read"] = () => options.file ?? null;
+    stage.replies.compute_nodes_by_host = nodes;
     const service = { id: 3, version } as Service;
-    return { stage, refused: refusal(checkServiceIdentity(stage.services, service)) };
+    return { stage, rejection: rejectionOf(checkServiceIdentity(stage.services, service)) };
   };
   const before = COMPUTE_ID_SERVICE_VERSION - 1;
 
   test("with its file nothing is asked; nor where nodes have identities of their own", async () => {
     for (const options of [{ file: { uuid: "u1" } }, { identities: true }] as const) {
-      const { stage, refused } = check(COMPUTE_ID_SERVICE_VERSION, [], options);
-      expect(await refused).toBeNull();
-      expect(stage.said("compute_nodes_by_host")).toEqual([]);
+      const { stage, rejection } = check(COMPUTE_ID_SERVICE_VERSION, [], options);
+      expect(await rejection).toBeNull();
+      expect(stage.argumentsOf("compute_nodes_by_host")).toEqual([]);
     }
   });
 
@@ -172,31 +172,34 @@ describe("2.3 a host that was in service before", () => {
     [[NODE], { compute_node: "u1" }],
     [[], {}],
   ])("whose agent had one is refused without it (%#)", async (nodes, node) => {
-    const { stage, refused } = check(COMPUTE_ID_SERVICE_VERSION, nodes);
+    const { stage, rejection } = check(COMPUTE_ID_SERVICE_VERSION, nodes);
     const service = `3, version ${COMPUTE_ID_SERVICE_VERSION}`;
-    expect(await refused).toEqual(["identity-lost", { service, compute_id: "absent", ...node }]);
+    expect(await rejection).toEqual(["identity-lost", { service, compute_id: "absent", ...node }]);
     expect(stage.calls).not.toContain("identity.write");
-    expect(stage.said("compute_nodes_by_host")).toEqual([[{ host: "here" }]]);
+    expect(stage.argumentsOf("compute_nodes_by_host")).toEqual([[{ host: "here" }]]);
   });
 
   test("of an earlier release gets it from its only node", async () => {
-    const { stage, refused } = check(before, [NODE]);
-    expect(await refused).toBeNull();
-    expect(stage.said("identity.write")).toEqual([["u1"]]);
+    const { stage, rejection } = check(before, [NODE]);
+    expect(await rejection).toBeNull();
+    expect(stage.argumentsOf("identity.write")).toEqual([["u1"]]);
   });
 
   test("of an earlier release without a node, or with several, is refused", async () => {
     const service = `3, version ${before}`;
-    expect(await check(before, []).refused).toEqual(["identity-no-node", { service, compute_nodes: "none" }]);
+    expect(await check(before, []).rejection).toEqual(["identity-no-node", { service, compute_nodes: "none" }]);
     const second = { ...NODE, uuid: "u2", hypervisorHostname: "second" };
-    expect(await check(before, [NODE, second]).refused).toEqual(["identity-many-nodes", { node: "u1", second: "u2" }]);
+    expect(await check(before, [NODE, second]).rejection).toEqual([
+      "identity-many-nodes",
+      { node: "u1", second: "u2" },
+    ]);
   });
 });
 
 describe("2.2 step 3 a host without a service", () => {
   const check = (guests: readonly string[]) => {
     const stage = staged();
-    stage.answers["driver.listInstanceUuids"] = guests;
+    stage.replies["driver.listInstanceUuids"] = guests;
     return checkNewHost(stage.services);
   };
 
@@ -206,7 +209,7 @@ describe("2.2 step 3 a host without a service", () => {
     [["a", "b", "c", "d", "e"], "5 guests: a, b, c, d, e. To mend"],
     [["a", "b", "c", "d", "e", "f"], "6 guests: a, b, c, d, e, …"],
   ])("with guests %j is not new", async (guests, text) => {
-    expect(await refusal(check(guests))).toEqual([
+    expect(await rejectionOf(check(guests))).toEqual([
       "guests-on-new-host",
       { service: "absent", guests: String(guests.length) },
     ]);
@@ -214,7 +217,7 @@ describe("2.2 step 3 a host without a service", () => {
   });
 
   test("without guests is", async () => {
-    expect(await refusal(check([]))).toBeNull();
+    expect(await rejectionOf(check([]))).toBeNull();
   });
 });
 
@@ -223,11 +226,11 @@ describe("2.2 step 1 the configuration", () => {
     [0, true],
     [-1, false],
     [1, false],
-  ])("max_disk_devices_to_attach %i is refused: %s", (maxDiskDevicesToAttach, refuses) => {
+  ])("max_disk_devices_to_attach %i is refused: %s", (maxDiskDevicesToAttach, isRejected) => {
     const view = { config: { compute: { maxDiskDevicesToAttach } } } as never;
     const check = async () => validateConfig(view);
-    return expect(refusal(check())).resolves.toEqual(
-      refuses ? ["max-disk-devices-zero", { "[compute] max_disk_devices_to_attach": "0" }] : null,
+    return expect(rejectionOf(check())).resolves.toEqual(
+      isRejected ? ["max-disk-devices-zero", { "[compute] max_disk_devices_to_attach": "0" }] : null,
     );
   });
 });
@@ -239,11 +242,11 @@ describe("2.1 rows 2 and 4 the host's service", () => {
   const lookUp = (oldest: number, version?: number, ffu = false) => {
     const stage = staged();
     Object.assign(stage.context.config.workarounds, { disableComputeServiceCheckForFfu: ffu });
-    stage.answers.service_minimum_version = oldest;
-    stage.answers.service_get_by_host = SERVICE;
+    stage.replies.service_minimum_version = oldest;
+    stage.replies.service_get_by_host = SERVICE;
     return {
       stage,
-      found: refusal(lookUpService(stage.context, version)),
+      found: rejectionOf(lookUpService(stage.context, version)),
       service: () => lookUpService(stage.context, version),
     };
   };
@@ -251,8 +254,8 @@ describe("2.1 rows 2 and 4 the host's service", () => {
   test("is looked up by host", async () => {
     const { stage, service } = lookUp(OLDEST_SUPPORTED_SERVICE_VERSION);
     expect(await service()).toBe(SERVICE);
-    expect(stage.said("service_minimum_version")[0]?.[0]).toEqual({ binary: "nova-compute" });
-    expect(stage.said("service_get_by_host")[0]?.[0]).toEqual({ host: "here", binary: "nova-compute" });
+    expect(stage.argumentsOf("service_minimum_version")[0]?.[0]).toEqual({ binary: "nova-compute" });
+    expect(stage.argumentsOf("service_get_by_host")[0]?.[0]).toEqual({ host: "here", binary: "nova-compute" });
   });
 
   test.each<[string, number, number | undefined, boolean, boolean]>([
@@ -261,18 +264,20 @@ describe("2.1 rows 2 and 4 the host's service", () => {
     ["no agent yet", 0, undefined, false, false],
     ["the check switched off", OLD, undefined, true, false],
     ["an agent of before the rule", OLD, OLD, false, false],
-  ])("with %s", async (_, oldest, version, ffu, refuses) => {
+  ])("with %s", async (_, oldest, version, ffu, isRejected) => {
     const records = { "oldest service version": String(oldest), agent: String(SERVICE_VERSION) };
     const { stage, found } = lookUp(oldest, version, ffu);
-    expect(await found).toEqual(refuses ? ["service-too-old", records] : null);
-    const isAsked = version === undefined && !ffu;
-    expect(stage.said("service_minimum_version"), "asked only where it counts").toHaveLength(isAsked ? 1 : 0);
+    expect(await found).toEqual(isRejected ? ["service-too-old", records] : null);
+    const isRequested = version === undefined && !ffu;
+    expect(stage.argumentsOf("service_minimum_version"), "asked only where it counts").toHaveLength(
+      isRequested ? 1 : 0,
+    );
   });
 
   const register = (service: Service | null, version?: number) => {
     const stage = staged({ config: { enableNewServices: false } });
-    stage.answers.service_create = SERVICE;
-    stage.answers.service_update_version = { ...SERVICE, id: 4 };
+    stage.replies.service_create = SERVICE;
+    stage.replies.service_update_version = { ...SERVICE, id: 4 };
     return { stage, registered: () => registerService(stage.context, service, version) };
   };
 
@@ -295,13 +300,13 @@ describe("2.1 rows 2 and 4 the host's service", () => {
 
   test("that was made meanwhile is taken; another failure, or one that is gone again, goes up", async () => {
     const { stage, registered } = register(null);
-    stage.answers.service_create = new ServiceBinaryExists("exists");
-    stage.answers.service_get_by_host = SERVICE;
+    stage.replies.service_create = new ServiceBinaryExists("exists");
+    stage.replies.service_get_by_host = SERVICE;
     expect(await registered()).toBe(SERVICE);
-    stage.answers.service_get_by_host = () => null;
+    stage.replies.service_get_by_host = () => null;
     await expect(registered()).rejects.toThrow(ServiceBinaryExists);
-    stage.answers.service_create = new Error("conductor");
-    stage.answers.service_get_by_host = SERVICE;
+    stage.replies.service_create = new Error("conductor");
+    stage.replies.service_get_by_host = SERVICE;
     await expect(registered()).rejects.toThrow("conductor");
   });
 });

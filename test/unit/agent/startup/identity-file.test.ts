@@ -9,21 +9,21 @@ const OWN = "/state/compute_id";
 /** A machine with these files; `broken` cannot be read or written. */
 function machine(files: Readonly<Record<string, string>> = {}, broken: Readonly<Record<string, string>> = {}) {
   const stored = new Map(Object.entries(files));
-  const refuse = (path: string, doing: string) => {
+  const failIfBroken = (path: string, doing: string) => {
     const code = broken[path];
     if (code !== undefined) {
       throw new FileFailure(path, code, doing);
     }
   };
   let made = 0;
-  const doors = {
+  const deps = {
     files: {
       readIfPresent: async (path: string) => {
-        refuse(path, "read");
+        failIfBroken(path, "read");
         return stored.get(path.replace("//", "/"));
       },
       create: async (path: string, text: string) => {
-        refuse(path, "create");
+        failIfBroken(path, "create");
         if (stored.has(path)) {
           throw new FileFailure(path, "EEXIST", "create");
         }
@@ -33,12 +33,12 @@ function machine(files: Readonly<Record<string, string>> = {}, broken: Readonly<
     random: { uuid: () => (made++ === 0 ? UUID : OTHER) },
   };
   const identity = (...configFiles: string[]) =>
-    new IdentityFile({ ...doors, configFiles, statePath: "/state" } as never);
+    new IdentityFile({ ...deps, configFiles, statePath: "/state" } as never);
   return { stored, identity };
 }
-const refused = (code: string, records?: object) => ({
+const rejectionWith = (code: string, records?: object) => ({
   name: "InvalidNodeConfiguration",
-  refusal: expect.objectContaining({ code, ...(records ? { records } : {}) }),
+  rejection: expect.objectContaining({ code, ...(records ? { records } : {}) }),
 });
 
 describe("2.3 the host's uuid, in a file", () => {
@@ -58,7 +58,7 @@ describe("2.3 the host's uuid, in a file", () => {
     "%j is none: refused",
     async (text) => {
       const identity = machine({ [OWN]: text }).identity();
-      await expect(identity.read()).rejects.toMatchObject(refused("identity-unparseable"));
+      await expect(identity.read()).rejects.toMatchObject(rejectionWith("identity-unparseable"));
     },
   );
 
@@ -73,12 +73,14 @@ describe("2.3 the host's uuid, in a file", () => {
   test("two that differ are refused, with both", async () => {
     const { identity } = machine({ "/etc/nova/compute_id": UUID, [OWN]: OTHER });
     const records = { "/etc/nova/compute_id": UUID, [OWN]: OTHER };
-    await expect(identity("/etc/nova/nova.conf").read()).rejects.toMatchObject(refused("identity-ambiguous", records));
+    await expect(identity("/etc/nova/nova.conf").read()).rejects.toMatchObject(
+      rejectionWith("identity-ambiguous", records),
+    );
   });
 
   test("one that cannot be read is refused; none is none", async () => {
     const { identity } = machine({}, { [OWN]: "EACCES" });
-    await expect(identity().read()).rejects.toMatchObject(refused("identity-unparseable", { [OWN]: "EACCES" }));
+    await expect(identity().read()).rejects.toMatchObject(rejectionWith("identity-unparseable", { [OWN]: "EACCES" }));
     expect(await machine().identity().read()).toBeNull();
   });
 
@@ -120,7 +122,7 @@ describe("2.3 a host without one", () => {
     await file.localNodeUuid();
     stored.set(OWN, OTHER);
     await look(file);
-    await expect(file.allowWrites()).rejects.toMatchObject(refused("identity-not-writable", { [OWN]: "EEXIST" }));
+    await expect(file.allowWrites()).rejects.toMatchObject(rejectionWith("identity-not-writable", { [OWN]: "EEXIST" }));
     expect([await file.localNodeUuid(), stored.get(OWN)]).toEqual([UUID, OTHER]);
   });
 
@@ -147,7 +149,7 @@ describe("2.3 a host without one", () => {
   ])("a file that %s is refused", async (_, files, broken, code, text) => {
     const { identity } = machine(files, broken as Record<string, string>);
     const failure = identity().write(UUID);
-    await expect(failure).rejects.toMatchObject(refused("identity-not-writable", { [OWN]: code }));
+    await expect(failure).rejects.toMatchObject(rejectionWith("identity-not-writable", { [OWN]: code }));
     await expect(failure).rejects.toThrow(text);
   });
 

@@ -18,7 +18,7 @@ const SERVICE = { id: 3, host: "here", version: 1 } as Service;
 /** A host that was in service before, with one instance. */
 function staged(options: StartOptions = {}, loaded: readonly Instance[] = [anInstance({ uuid: "vm", host: "here" })]) {
   const stage = new StartStage({ capabilities: { supportsEvacuate: true }, lacks: ["plugVifs"], ...options });
-  const { services, answers } = stage;
+  const { services, replies } = stage;
   Object.assign(services.driver, { rebalancesNodes: false });
   Object.assign(services.config, {
     compute: { maxDiskDevicesToAttach: -1 },
@@ -26,15 +26,15 @@ function staged(options: StartOptions = {}, loaded: readonly Instance[] = [anIns
   });
   Object.assign(services.config.workarounds, { handleVirtLifecycleEvents: true });
   Object.assign(services.conductor, { acquireLease: async () => void stage.lines.push(["acquireLease"]) });
-  answers["identity.read"] = { uuid: "u1", path: "/state/compute_id" };
-  answers["driverRecord.read"] = { name: "staged", computeDriver: "staged" };
-  answers["driver.getNodenamesByUuid"] = new Map([["u1", "node"]]);
-  answers["driver.listInstanceUuids"] = [];
-  answers["driver.processInstancesAtStartup"] = (given: readonly Instance[]) => given;
-  answers.compute_nodes_by_uuids = [NODE];
-  answers.compute_nodes_by_hypervisor_hostname = [NODE];
-  answers.instances_by_host = loaded;
-  answers["placement.getAllocationsForProvider"] = { consumers: new Map() };
+  replies["identity.read"] = { uuid: "u1", path: "/state/compute_id" };
+  replies["driverRecord.read"] = { name: "staged", computeDriver: "staged" };
+  replies["driver.getNodenamesByUuid"] = new Map([["u1", "node"]]);
+  replies["driver.listInstanceUuids"] = [];
+  replies["driver.processInstancesAtStartup"] = (instances: readonly Instance[]) => instances;
+  replies.compute_nodes_by_uuids = [NODE];
+  replies.compute_nodes_by_hypervisor_hostname = [NODE];
+  replies.instances_by_host = loaded;
+  replies["placement.getAllocationsForProvider"] = { consumers: new Map() };
   const states: AgentState[] = [];
   const pending = new PendingEvacuations();
   const signal = new AbortController().signal;
@@ -75,15 +75,15 @@ describe("2.2 a host starts", () => {
       "instances_by_filters",
       "sync_instance_info",
     ]);
-    expect(stage.said("instances_by_host")[0]).toEqual([{ host: "here" }]);
+    expect(stage.argumentsOf("instances_by_host")[0]).toEqual([{ host: "here" }]);
     const listed = expect.any(Array);
-    expect(stage.said("operations.recoverColdMoves")).toEqual([[{ before: NOW, confirmed: true, listed }]]);
+    expect(stage.argumentsOf("operations.recoverColdMoves")).toEqual([[{ before: NOW, confirmed: true, listed }]]);
   });
 
   test("V6 nothing is written or touched before the guard lets it pass", async () => {
     const { stage, init } = staged();
-    stage.answers.compute_nodes_by_hypervisor_hostname = [{ ...NODE, uuid: "u2", host: "there" }];
-    await expect(init()).rejects.toMatchObject({ refusal: { code: "hypervisor-of-other-host" } });
+    stage.replies.compute_nodes_by_hypervisor_hostname = [{ ...NODE, uuid: "u2", host: "there" }];
+    await expect(init()).rejects.toMatchObject({ rejection: { code: "hypervisor-of-other-host" } });
     expect(names(stage)).not.toContain("identity.allowWrites");
     expect(names(stage)).not.toContain("driverRecord.write");
     expect(names(stage)).not.toContain("instances_by_host");
@@ -91,7 +91,7 @@ describe("2.2 a host starts", () => {
 
   test("2.4 g a host that was taken over while it looked names no driver", async () => {
     const { stage, init } = staged();
-    stage.answers["identity.allowWrites"] = () => {
+    stage.replies["identity.allowWrites"] = () => {
       stage.leaseHeld = false;
     };
     await expect(init()).rejects.toThrow("did not record the driver of this host");
@@ -101,13 +101,13 @@ describe("2.2 a host starts", () => {
 
   test("a host without a service row is asked for guests after the guard; one with a row is not", async () => {
     const { stage, init } = staged({}, []);
-    stage.answers["driver.listInstanceUuids"] = ["guest"];
-    await expect(init(null)).rejects.toMatchObject({ refusal: { code: "guests-on-new-host" } });
+    stage.replies["driver.listInstanceUuids"] = ["guest"];
+    await expect(init(null)).rejects.toMatchObject({ rejection: { code: "guests-on-new-host" } });
     expect(names(stage).indexOf("driver.listInstanceUuids")).toBeGreaterThan(
       names(stage).indexOf("compute_nodes_by_hypervisor_hostname"),
     );
     const known = staged({}, []);
-    known.stage.answers["driver.listInstanceUuids"] = ["guest"];
+    known.stage.replies["driver.listInstanceUuids"] = ["guest"];
     await known.init();
     expect(known.states).toContain("initializing");
   });
@@ -115,13 +115,13 @@ describe("2.2 a host starts", () => {
   test("whose the guests are is asked once, of those that no instance of the host explains", async () => {
     const { stage, init } = staged();
     const other = anInstance({ uuid: "other", host: "there" });
-    stage.answers["driver.listInstanceUuids"] = ["vm", "other"];
-    stage.answers.instances_by_filters = ({ filters }: { filters: { uuids?: string[] } }) =>
+    stage.replies["driver.listInstanceUuids"] = ["vm", "other"];
+    stage.replies.instances_by_filters = ({ filters }: { filters: { uuids?: string[] } }) =>
       filters.uuids === undefined ? [] : [other];
     await init();
-    expect(stage.said("instances_by_filters")[0]).toEqual([{ filters: { uuids: ["other"] } }]);
-    expect(stage.said("operations.findLeftGuests")).toEqual([[[other]]]);
-    expect(stage.said("sync_instance_info")[0]?.[0]).toEqual({ host: "here", instanceUuids: ["vm"] });
+    expect(stage.argumentsOf("instances_by_filters")[0]).toEqual([{ filters: { uuids: ["other"] } }]);
+    expect(stage.argumentsOf("operations.findLeftGuests")).toEqual([[[other]]]);
+    expect(stage.argumentsOf("sync_instance_info")[0]?.[0]).toEqual({ host: "here", instanceUuids: ["vm"] });
   });
 
   test("a host without instances tells the scheduler nothing; one with some does, also when the start fails", async () => {
@@ -129,7 +129,7 @@ describe("2.2 a host starts", () => {
     await empty.init();
     expect(names(empty.stage).at(-1)).toBe("instances_by_filters");
     const failing = staged();
-    failing.stage.answers["operations.recoverColdMoves"] = new Error("broken");
+    failing.stage.replies["operations.recoverColdMoves"] = new Error("broken");
     await expect(failing.init()).rejects.toThrow("broken");
     expect(names(failing.stage).at(-1)).toBe("sync_instance_info");
   });
@@ -137,14 +137,14 @@ describe("2.2 a host starts", () => {
   test("the driver says which of the instances are looked at", async () => {
     const two = [anInstance({ uuid: "vm", host: "here" }), anInstance({ uuid: "second", host: "here" })];
     const { stage, init } = staged({}, two);
-    stage.answers["driver.processInstancesAtStartup"] = [two[1]];
+    stage.replies["driver.processInstancesAtStartup"] = [two[1]];
     await init();
-    expect(stage.said("driver.powerState")).toHaveLength(1);
+    expect(stage.argumentsOf("driver.powerState")).toHaveLength(1);
   });
 
   test("2.7 instances that were looked at are no interrupted builds", async () => {
     const { stage, init } = staged();
-    stage.answers["placement.getAllocationsForProvider"] = { consumers: new Map([["vm", {}]]) };
+    stage.replies["placement.getAllocationsForProvider"] = { consumers: new Map([["vm", {}]]) };
     await init();
     const filters = {
       launchedOn: "here",
@@ -152,7 +152,9 @@ describe("2.2 a host starts", () => {
       taskStates: ["scheduling", "spawning"],
       deleted: false,
     };
-    expect(stage.said("instances_by_filters"), "of the nodes' consumers none is asked for").toEqual([[{ filters }]]);
+    expect(stage.argumentsOf("instances_by_filters"), "of the nodes' consumers none is asked for").toEqual([
+      [{ filters }],
+    ]);
   });
 });
 
@@ -162,14 +164,14 @@ describe("2.2 rows 8 to 10 evacuations", () => {
   test("one that has not ended keeps its instance from being looked at, and is pending", async () => {
     const { stage, pending, init } = staged({ migration: evacuation });
     await init();
-    expect(stage.said("driver.processInstancesAtStartup")[0]?.[0]).toEqual([]);
+    expect(stage.argumentsOf("driver.processInstancesAtStartup")[0]?.[0]).toEqual([]);
     expect([...pending.instances]).toEqual(["vm"]);
   });
 
   test("a driver that takes no evacuated instances has none to clean up after", async () => {
     const { stage, pending, init } = staged({ migration: evacuation, capabilities: {} });
     await init();
-    expect(stage.said("driver.processInstancesAtStartup")[0]?.[0]).toHaveLength(1);
+    expect(stage.argumentsOf("driver.processInstancesAtStartup")[0]?.[0]).toHaveLength(1);
     expect(pending.size).toBe(0);
   });
 
@@ -178,11 +180,11 @@ describe("2.2 rows 8 to 10 evacuations", () => {
       migration: { ...evacuation, status: "done" },
       instance: { host: "there" },
     });
-    stage.answers["driver.getNodenamesByUuid"] = new VirtDriverNotReady("booting");
-    stage.answers["driver.listInstanceUuids"] = ["vm"];
+    stage.replies["driver.getNodenamesByUuid"] = new VirtDriverNotReady("booting");
+    stage.replies["driver.listInstanceUuids"] = ["vm"];
     await init();
     expect(names(stage)).not.toContain("driver.destroy");
-    expect(stage.said("driver.processInstancesAtStartup")[0]?.[0]).toEqual([]);
+    expect(stage.argumentsOf("driver.processInstancesAtStartup")[0]?.[0]).toEqual([]);
     expect(stage.logged("evacuated guests are not cleaned up")).toBe(1);
     expect(pending.size).toBe(0);
   });
@@ -191,9 +193,9 @@ describe("2.2 rows 8 to 10 evacuations", () => {
     const { stage, init } = staged({ migration: { ...evacuation, status: "done" }, instance: { host: "there" } }, []);
     const strip = "placement.removeProviderTreeFromInstanceAllocation";
     let times = 0;
-    stage.answers[strip] = () => (times++ < 2 ? new ConnectFailure("away") : true);
+    stage.replies[strip] = () => (times++ < 2 ? new ConnectFailure("away") : true);
     await init();
-    expect(stage.said(strip)).toHaveLength(3);
+    expect(stage.argumentsOf(strip)).toHaveLength(3);
     expect(stage.passed).toBe(4_000);
     expect(stage.migration?.status).toBe("completed");
   });
@@ -215,28 +217,28 @@ describe("3.1 OPT waiting for Placement", () => {
     const outcome = waiting.catch((failure: unknown) => failure);
     return { runtime, abort, outcome, tries: () => tries };
   };
-  const told = ({ runtime }: ReturnType<typeof ask>) =>
+  const countWaitLogs = ({ runtime }: ReturnType<typeof ask>) =>
     runtime.logs.filter(({ message }) => message === "start-up waits for Placement, to begin: nobody answers").length;
 
   test("tries every two seconds, and says so at once and every ten", async () => {
-    const asked = ask(11);
-    await asked.runtime.world.advance(19_999);
-    expect([asked.tries(), told(asked)]).toEqual([10, 2]);
-    await asked.runtime.world.advance(2_001);
-    expect(await asked.outcome).toBe("done");
-    await asked.runtime.world.advance(30_000);
-    expect(told(asked), "no more when it is over").toBe(3);
+    const polling = ask(11);
+    await polling.runtime.world.advance(19_999);
+    expect([polling.tries(), countWaitLogs(polling)]).toEqual([10, 2]);
+    await polling.runtime.world.advance(2_001);
+    expect(await polling.outcome).toBe("done");
+    await polling.runtime.world.advance(30_000);
+    expect(countWaitLogs(polling), "no more when it is over").toBe(3);
   });
 
   test("any answer ends it, and so does the signal", async () => {
-    const refused = ask(1, () => new Error("refused"));
-    await refused.runtime.world.advance(1);
-    expect([await refused.outcome, refused.tries()]).toMatchObject([{ message: "refused" }, 1]);
+    const rejected = ask(1, () => new Error("refused"));
+    await rejected.runtime.world.advance(1);
+    expect([await rejected.outcome, rejected.tries()]).toMatchObject([{ message: "refused" }, 1]);
     const stopped = ask(99);
     await stopped.runtime.world.advance(5_000);
     stopped.abort.abort(new Error("stopped"));
     await stopped.runtime.world.advance(5_000);
     expect(await stopped.outcome).toMatchObject({ message: "stopped" });
-    expect(told(stopped)).toBe(1);
+    expect(countWaitLogs(stopped)).toBe(1);
   });
 });

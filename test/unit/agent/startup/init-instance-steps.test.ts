@@ -5,7 +5,7 @@ import { InstanceNotFound } from "../../../../src/conductor-client/errors.js";
 import { type Instance, type PowerState, SET_ASIDE_BY } from "../../../../src/records/index.js";
 import { NotImplemented, PciDeviceNotFound } from "../../../../src/virt/errors.js";
 import { REQUEST, VM } from "../support/flow-stage.js";
-import { FROM_HERE, HALF_BACK, TO_HERE } from "../support/staged-move.js";
+import { ALLOCATIONS_RESTORED, FROM_HERE, TO_HERE } from "../support/staged-move.js";
 import { type StartOptions, StartStage } from "../support/start-stage.js";
 
 const ID = { requestId: expect.stringMatching(/^req-/) };
@@ -14,7 +14,7 @@ const MESSAGE = { instanceUuid: "vm", requestId: REQUEST };
 
 function found(instance: Partial<Instance>, options: StartOptions & { readonly power?: PowerState } = {}) {
   const stage = new StartStage({ lacks: ["plugVifs"], ...options, instance });
-  stage.answers["driver.powerState"] = options.power ?? 1;
+  stage.replies["driver.powerState"] = options.power ?? 1;
   return stage;
 }
 
@@ -68,7 +68,7 @@ describe("2.6 what was interrupted goes on, for the request that began it", () =
 
   test.each(AGAIN)("%o, and it fails again", async (instance, power, again, toError) => {
     const stage = found(instance, { power });
-    stage.answers["operations.run"] = new Error("broken");
+    stage.replies["operations.run"] = new Error("broken");
     expect(await init(stage)).toBeNull();
     expect(stage.did).toEqual([again, ...(toError ? [ERROR] : [])]);
     expect(stage.logged("could not")).toBe(1);
@@ -76,7 +76,7 @@ describe("2.6 what was interrupted goes on, for the request that began it", () =
 
   test.each(AGAIN)("%o, and the lease is lost: nothing more is written", async (instance, power) => {
     const stage = found(instance, { power });
-    stage.answers["operations.run"] = new HostLeaseLost("here", "another agent");
+    stage.replies["operations.run"] = new HostLeaseLost("here", "another agent");
     expect(await init(stage)).toBeInstanceOf(HostLeaseLost);
     expect(stage.calls).toEqual(["operations.run"]);
   });
@@ -84,7 +84,7 @@ describe("2.6 what was interrupted goes on, for the request that began it", () =
   test("a row of an earlier release names no request: a new one does it", async () => {
     const stage = found({ taskState: "powering-off", taskRequestId: null });
     await init(stage);
-    expect(stage.said("operations.run")[0]?.[1]).toMatchObject(ID);
+    expect(stage.argumentsOf("operations.run")[0]?.[1]).toMatchObject(ID);
   });
 
   test("a soft reboot of a guest that is down is recorded as a hard one", async () => {
@@ -98,7 +98,7 @@ describe("2.6 what was interrupted goes on, for the request that began it", () =
 
   test("a partial deletion is completed; that it fails is only logged", async () => {
     const stage = found({ vmState: "deleted" });
-    stage.answers["operations.completePartialDeletion"] = new Error("later");
+    stage.replies["operations.completePartialDeletion"] = new Error("later");
     expect(await init(stage)).toBeNull();
     expect(stage.did).toEqual([["operations.completePartialDeletion", VM()]]);
     expect(stage.logged("could not complete a delete that was interrupted")).toBe(1);
@@ -139,7 +139,7 @@ describe("2.6 what cannot go on ends", () => {
 
   test("what a build left cannot be removed: it is in error all the same", async () => {
     const stage = found({ vmState: "building", taskState: "spawning" }, { capabilities: { supportsFencing: true } });
-    stage.answers["driver.failedSpawnCleanup"] = new Error("busy");
+    stage.replies["driver.failedSpawnCleanup"] = new Error("busy");
     expect(await init(stage)).toBeNull();
     expect(stage.instance?.vmState).toBe("error");
   });
@@ -156,8 +156,8 @@ describe("2.6 what is left", () => {
     expect(await init(stage)).toBeNull();
     expect(stage.did).toEqual([]);
     expect(stage.logged("the instance is left alone")).toBe(warnings);
-    expect(stage.said("driver.powerState")).toHaveLength(instance.host === "there" ? 0 : 1);
-    expect(stage.said("instance_get"), "nothing has to be read again").toEqual([]);
+    expect(stage.argumentsOf("driver.powerState")).toHaveLength(instance.host === "there" ? 0 : 1);
+    expect(stage.argumentsOf("instance_get"), "nothing has to be read again").toEqual([]);
   });
 
   test.each<[string, Partial<Instance> | null]>([
@@ -207,14 +207,14 @@ describe("2.6 row 14 ports", () => {
     ],
   ])("%s", async (_, error, did) => {
     const stage = plugging();
-    stage.answers["driver.plugVifs"] = error;
+    stage.replies["driver.plugVifs"] = error;
     expect(await init(stage)).toBeNull();
     expect(stage.did).toEqual(did);
   });
 
   test("the lease is lost", async () => {
     const stage = plugging();
-    stage.answers["driver.plugVifs"] = new HostLeaseLost("here", "another agent");
+    stage.replies["driver.plugVifs"] = new HostLeaseLost("here", "another agent");
     expect(await init(stage)).toBeInstanceOf(HostLeaseLost);
   });
 });
@@ -223,15 +223,15 @@ describe("2.6 row 17 after the host's boot", () => {
   const down = (resumeGuestsStateOnHostBoot = true) => found({}, { power: 4, config: { resumeGuestsStateOnHostBoot } });
 
   test("a guest that is down is brought back, if the option says so", async () => {
-    const [wanted, unwanted] = [down(), down(false)];
-    await init(wanted);
+    const [resumed, unwanted] = [down(), down(false)];
+    await init(resumed);
     await init(unwanted);
-    expect([wanted.did, unwanted.did]).toEqual([[["driver.resumeStateOnHostBoot", VM()]], []]);
+    expect([resumed.did, unwanted.did]).toEqual([[["driver.resumeStateOnHostBoot", VM()]], []]);
   });
 
   test("it fails: in error", async () => {
     const stage = down();
-    stage.answers["driver.resumeStateOnHostBoot"] = new Error("no memory");
+    stage.replies["driver.resumeStateOnHostBoot"] = new Error("no memory");
     await init(stage);
     expect(stage.did.slice(1)).toEqual([ERROR]);
   });
@@ -242,10 +242,10 @@ describe("2.6 row 17 after the host's boot", () => {
     ["is deleted", null],
   ])("an instance that %s since its rows were looked at is left", async (_, changes) => {
     const stage = down();
-    let asked = 0;
-    stage.answers.instance_get = () => {
-      asked += 1;
-      if (asked === 2) {
+    let readCount = 0;
+    stage.replies.instance_get = () => {
+      readCount += 1;
+      if (readCount === 2) {
         stage.instance = changes && stage.instance && { ...stage.instance, ...changes };
       }
       return undefined;
@@ -256,14 +256,19 @@ describe("2.6 row 17 after the host's boot", () => {
 });
 
 test.each([
-  ["resize_prep", { ...FROM_HERE, status: "pre-migrating" }, HALF_BACK, "error"],
-  ["resize_migrating", { ...FROM_HERE, status: "migrating" }, ["driver.finishRevertMigration", ...HALF_BACK], "error"],
+  ["resize_prep", { ...FROM_HERE, status: "pre-migrating" }, ALLOCATIONS_RESTORED, "error"],
+  [
+    "resize_migrating",
+    { ...FROM_HERE, status: "migrating" },
+    ["driver.finishRevertMigration", ...ALLOCATIONS_RESTORED],
+    "error",
+  ],
   ["resize_finish", { ...TO_HERE, status: "post-migrating" }, ["placement.deleteAllocation"], "error"],
   ["resize_finish", { ...TO_HERE, status: "finished" }, ["placement.deleteAllocation"], "error"],
   [
     "migrating",
     { ...FROM_HERE, migrationType: "live-migration", status: "running" },
-    ["driver.liveMigrationAbort", ...HALF_BACK],
+    ["driver.liveMigrationAbort", ...ALLOCATIONS_RESTORED],
     "error",
   ],
 ] as const)(
@@ -271,7 +276,7 @@ test.each([
   async (taskState, migration, calls, status) => {
     const migrationContext = { migrationId: 7 } as Instance["migrationContext"];
     const stage = found({ taskState, migrationContext }, { migration });
-    stage.answers["driver.checkInstanceSharedStorageLocal"] = new NotImplemented("no");
+    stage.replies["driver.checkInstanceSharedStorageLocal"] = new NotImplemented("no");
     expect(await init(stage)).toBeNull();
     expect(stage.calls.slice(0, calls.length)).toEqual(calls);
     expect(stage.did.at(-1)).toEqual(["save_together", expect.anything(), OURS]);
@@ -297,8 +302,8 @@ test("2.6 row 15' what an evacuation has left of a move is settled", async () =>
 
 test("an error that says nothing of who has the instance ends the start", async () => {
   const stage = found({ taskState: "rebuilding" });
-  stage.answers.instance_save = new Error("conductor");
+  stage.replies.instance_save = new Error("conductor");
   expect(await init(stage)).toMatchObject({ message: "conductor" });
-  stage.answers.instance_save = new InstanceNotFound("gone");
+  stage.replies.instance_save = new InstanceNotFound("gone");
   expect(await init(stage)).toBeNull();
 });

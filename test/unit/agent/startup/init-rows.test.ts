@@ -38,8 +38,8 @@ test("2.6 row 14 a driver without ports has nothing to plug; who is looked at be
     systemMetadata: {},
   } as Partial<Instance>;
   const power = POWER_STATES.running;
-  const facts = { host: "devstack1", instance: instance as Instance, power, resumeGuests: false };
-  const kinds = (plugsVifs: boolean) => planInitInstance({ ...facts, plugsVifs }).map(({ action }) => action.kind);
+  const inputs = { host: "devstack1", instance: instance as Instance, power, resumeGuests: false };
+  const kinds = (plugsVifs: boolean) => planInitInstance({ ...inputs, plugsVifs }).map(({ action }) => action.kind);
   expect(kinds(false)).toEqual(["revert-resize"]);
   expect(kinds(true)).toEqual(["plug-vifs", "revert-resize"]);
 });

@@ -27,7 +27,7 @@ describe("2.7 builds that the agent's death has interrupted", () => {
     const stage = new StartStage({
       instance: { host: null, launchedOn: null, vmState: "building", taskState: "scheduling", ...instance },
     });
-    stage.answers["placement.getAllocationsForProvider"] = { consumers: new Map([["vm", {}]]) };
+    stage.replies["placement.getAllocationsForProvider"] = { consumers: new Map([["vm", {}]]) };
     return stage;
   };
   const find = (stage: StartStage, nodes = [NODE], handled: readonly string[] = []) =>
@@ -37,11 +37,11 @@ describe("2.7 builds that the agent's death has interrupted", () => {
     const stage = building();
     const found = await find(stage, [NODE, aComputeNode({ host: "here", uuid: "second" })]);
     expect(found).toEqual([stage.instance]);
-    expect(stage.said("placement.getAllocationsForProvider")).toEqual([
+    expect(stage.argumentsOf("placement.getAllocationsForProvider")).toEqual([
       ["node-uuid", ID],
       ["second", ID],
     ]);
-    expect(stage.said("instances_by_filters")[0]).toEqual([
+    expect(stage.argumentsOf("instances_by_filters")[0]).toEqual([
       { filters: { uuids: ["vm"], vmStates: ["building", "shelved_offloaded"], deleted: false } },
     ]);
   });
@@ -59,14 +59,14 @@ describe("2.7 builds that the agent's death has interrupted", () => {
   test("not on a node that another host has now, nor one that start-up has dealt with", async () => {
     const elsewhere = building();
     expect(await find(elsewhere, [aComputeNode({ host: "there" })])).toEqual([]);
-    expect(elsewhere.said("placement.getAllocationsForProvider")).toEqual([]);
+    expect(elsewhere.argumentsOf("placement.getAllocationsForProvider")).toEqual([]);
     const handled = building();
     expect(await find(handled, [NODE], ["vm"])).toEqual([]);
   });
 
   test("a node that cannot be asked about is skipped, and that is an error", async () => {
     const stage = building();
-    stage.answers["placement.getAllocationsForProvider"] = new Error("Placement");
+    stage.replies["placement.getAllocationsForProvider"] = new Error("Placement");
     expect(await find(stage)).toEqual([]);
     expect(stage.runtime.logs.filter(({ level }) => level === "error")).toHaveLength(1);
   });
@@ -107,7 +107,7 @@ describe("2.7 builds that the agent's death has interrupted", () => {
     ["of which a build was handed back", { launchedOn: null, ...HANDED_BACK }, false],
   ])("also one %s, with nothing held any more: %#", async (_, instance, isFound) => {
     const stage = building({ ...UNSHELVED, ...instance });
-    stage.answers["placement.getAllocationsForProvider"] = { consumers: new Map() };
+    stage.replies["placement.getAllocationsForProvider"] = { consumers: new Map() };
     expect((await find(stage)).length).toBe(isFound ? 1 : 0);
     expect((await find(stage, [NODE], ["vm"])).length, "it is dealt with").toBe(0);
   });
@@ -131,7 +131,7 @@ describe("2.7 builds that the agent's death has interrupted", () => {
 
   test("an unshelve that cannot be ended is said, and the next build is looked at", async () => {
     const stage = building(UNSHELVED);
-    stage.answers["placement.deleteAllocation"] = new Error("Placement");
+    stage.replies["placement.deleteAllocation"] = new Error("Placement");
     const vm = stage.instance as Instance;
     await failInterruptedBuilds(stage.services, [vm, vm]);
     expect(stage.calls).toEqual(["placement.deleteAllocation", "placement.deleteAllocation"]);
@@ -145,7 +145,7 @@ describe("2.7 builds that the agent's death has interrupted", () => {
     await failInterruptedBuilds(taken.services, [listed]);
     expect(taken.did).toEqual([]);
     const saved = building();
-    saved.answers.instance_save = new UnexpectedTaskState("taken");
+    saved.replies.instance_save = new UnexpectedTaskState("taken");
     await failInterruptedBuilds(saved.services, [saved.instance as Instance]);
     expect(saved.logged("somebody else has the instance by now")).toBe(1);
   });
@@ -163,15 +163,15 @@ describe("6.7 evacuations to here that the agent's death has interrupted", () =>
   test("one that is claimed fails, one that is not may be tried again at once", async () => {
     const accepted = coming();
     expect(await find(accepted)).toMatchObject([{ node: NODE, changes: { taskState: null }, claimed: false }]);
-    expect(accepted.said("migrations_by_filters")).toEqual([
+    expect(accepted.argumentsOf("migrations_by_filters")).toEqual([
       [{ filters: { destCompute: "here", migrationTypes: ["evacuation"], statuses: ["accepted", "pre-migrating"] } }],
     ]);
-    expect(accepted.said("placement.getAllocationsForConsumer")).toEqual([["vm", ID]]);
+    expect(accepted.argumentsOf("placement.getAllocationsForConsumer")).toEqual([["vm", ID]]);
     const claimed = coming(CLAIMED);
     expect(await find(claimed)).toMatchObject([
       { node: NODE, changes: { vmState: "error", taskState: null }, claimed: true },
     ]);
-    expect(claimed.said("placement.getAllocationsForConsumer")).toEqual([]);
+    expect(claimed.argumentsOf("placement.getAllocationsForConsumer")).toEqual([]);
   });
 
   test.each<[string, Partial<Migration>, Partial<Instance>]>([
@@ -187,16 +187,16 @@ describe("6.7 evacuations to here that the agent's death has interrupted", () =>
 
   test("one that holds nothing here was not handed over yet", async () => {
     const stage = coming();
-    stage.answers["placement.getAllocationsForConsumer"] = { allocations: { elsewhere: {} } };
+    stage.replies["placement.getAllocationsForConsumer"] = { allocations: { elsewhere: {} } };
     expect(await find(stage)).toEqual([]);
   });
 
   test("a Placement that is away is waited for; another failure leaves it for the next start", async () => {
     const away = coming();
-    away.answers["placement.getAllocationsForConsumer"] = new ConnectFailure("away");
+    away.replies["placement.getAllocationsForConsumer"] = new ConnectFailure("away");
     await expect(find(away)).rejects.toThrow("away");
     const broken = coming();
-    broken.answers["placement.getAllocationsForConsumer"] = new Error("broken");
+    broken.replies["placement.getAllocationsForConsumer"] = new Error("broken");
     expect(await find(broken)).toEqual([]);
     expect(broken.logged("could not be found out")).toBe(1);
   });
@@ -257,7 +257,7 @@ describe("6.7 evacuations to here that the agent's death has interrupted", () =>
     ]);
     const claimed = coming(CLAIMED, { taskState: null });
     await undone(claimed);
-    expect(claimed.said("save_together")[0]?.[0]).toMatchObject({ instance: { expectedTaskState: [null] } });
+    expect(claimed.argumentsOf("save_together")[0]?.[0]).toMatchObject({ instance: { expectedTaskState: [null] } });
   });
 
   test.each<[string, Partial<Instance>, number]>([
@@ -267,9 +267,9 @@ describe("6.7 evacuations to here that the agent's death has interrupted", () =>
   ])("an instance that %s is left: only the migration fails", async (_, instance, newest) => {
     const stage = coming(CLAIMED, instance);
     const [found] = await find(stage);
-    stage.answers.migrations_by_filters = [{ id: 7 }, { id: newest }];
+    stage.replies.migrations_by_filters = [{ id: 7 }, { id: newest }];
     await failInterruptedEvacuation(stage.services, found as InterruptedEvacuation);
-    expect(stage.said("save_together")[0]?.[0]).toEqual({
+    expect(stage.argumentsOf("save_together")[0]?.[0]).toEqual({
       migration: { id: 7, changes: { status: "failed" }, expectedStatus: ["pre-migrating"] },
     });
   });
@@ -289,7 +289,7 @@ describe("6.7 evacuations to here that the agent's death has interrupted", () =>
 
   test("the share that cannot be taken out is said, and the records end all the same", async () => {
     const stage = coming();
-    stage.answers[STRIP[0] as string] = false;
+    stage.replies[STRIP[0] as string] = false;
     await undone(stage);
     expect(stage.logged("this host's share could not be taken out")).toBe(1);
     expect(stage.calls.at(-1)).toBe("save_together");
@@ -315,10 +315,10 @@ describe("2.6 row 15' a guest that is taken back", () => {
     const stage = aside();
     await takeGuestBack(stage.services, "vm");
     expect(stage.calls).toEqual(BACK);
-    expect(stage.said("driver.finishRevertMigration")).toEqual([
+    expect(stage.argumentsOf("driver.finishRevertMigration")).toEqual([
       [VM(), expect.objectContaining({ migration: MOVE() })],
     ]);
-    expect(stage.said("save_together")[0]?.[1]).toEqual(ID);
+    expect(stage.argumentsOf("save_together")[0]?.[1]).toEqual(ID);
   });
 
   test.each<[string, Partial<Instance>]>([
@@ -351,7 +351,7 @@ describe("2.6 row 15' a guest that is taken back", () => {
 
   test("one that fails is tried again later, and does not keep the pass from the others", async () => {
     const stage = aside();
-    stage.answers.save_together = new Error("conductor");
+    stage.replies.save_together = new Error("conductor");
     const vm = stage.instance as Instance;
     await takeGuestsBack(stage.services, [vm, vm], new Set());
     expect(stage.calls).toEqual([...BACK, ...BACK]);

@@ -4,7 +4,7 @@ import { recoverMove } from "../../../../src/agent/startup/recover-move.js";
 import { InvalidMigrationState, UnexpectedTaskState } from "../../../../src/conductor-client/errors.js";
 import { DISK_INFO, type Instance } from "../../../../src/records/index.js";
 import { ALLOCATIONS, DISKS, IMAGE, MOVE, REQUEST, type StageOptions, VM } from "../support/flow-stage.js";
-import { FROM_HERE, HALF_BACK, HALF_DROPPED, TO_HERE } from "../support/staged-move.js";
+import { ALLOCATIONS_DROPPED, ALLOCATIONS_RESTORED, FROM_HERE, TO_HERE } from "../support/staged-move.js";
 import { StartStage } from "../support/start-stage.js";
 
 const ID = { requestId: REQUEST };
@@ -97,7 +97,7 @@ describe("2.6 a move that died halfway is put right", () => {
   test("the source's half is dropped where the guest stays on the destination", async () => {
     const stage = staged();
     await recover(stage, { allocations: "drop-migration" });
-    expect(stage.did).toEqual([HALF_DROPPED, ends(CHANGES)]);
+    expect(stage.did).toEqual([ALLOCATIONS_DROPPED, ends(CHANGES)]);
   });
 
   test.each([
@@ -105,25 +105,25 @@ describe("2.6 a move that died halfway is put right", () => {
     ["or what it says for that", { vmState: "error" } as const, { vmState: "error" }],
   ])("the hypervisor fails: %s", async (_, changesIfFailed, changes) => {
     const stage = staged();
-    stage.answers["driver.finishRevertMigration"] = new Error("broken");
+    stage.replies["driver.finishRevertMigration"] = new Error("broken");
     const failed = changesIfFailed ? { changesIfFailed } : {};
     await recover(stage, { driver: "finish-revert", allocations: "give-back", destination: "there", ...failed });
-    expect(stage.calls.slice(1)).toEqual([...HALF_BACK, "save_together"]);
+    expect(stage.calls.slice(1)).toEqual([...ALLOCATIONS_RESTORED, "save_together"]);
     expect(stage.did.at(-1)).toEqual(ends(changes));
     expect(stage.logged("the hypervisor could not take back a move that was interrupted")).toBe(1);
   });
 
   test("Placement fails: the records stay, for the next start", async () => {
     const stage = staged();
-    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    stage.replies["placement.moveAllocations"] = new Error("Placement");
     await recover(stage, { allocations: "give-back", destination: "there" });
-    expect(stage.calls).toEqual([...HALF_BACK]);
+    expect(stage.calls).toEqual([...ALLOCATIONS_RESTORED]);
     expect(stage.logged("its records stay")).toBe(1);
   });
 
   test("the instance is somebody else's by now: the move ends alone", async () => {
     const stage = staged();
-    stage.answers.save_together = new UnexpectedTaskState("taken");
+    stage.replies.save_together = new UnexpectedTaskState("taken");
     await recover(stage, { failsMigration: true });
     expect(stage.did.at(-1)).toEqual(["migration_save", ofMove("error"), ID]);
   });
@@ -134,7 +134,7 @@ describe("2.6 a move that died halfway is put right", () => {
     ["the conductor fails", new Error("conductor"), true],
   ])("%s: that goes up", async (_, error, failsMigration) => {
     const stage = staged();
-    stage.answers.save_together = error;
+    stage.replies.save_together = error;
     expect(await recover(stage, { failsMigration })).toBe(error);
     expect(stage.calls).toEqual(["save_together"]);
   });
@@ -152,7 +152,7 @@ describe("2.6 on the hypervisor", () => {
     [false, ["driver.instanceExists", "save_together"]],
   ])("a guest that the destination had made already is powered on if it ran (%s)", async (powerOn, calls) => {
     const stage = staged({ migration: TO_HERE });
-    stage.answers["driver.instanceExists"] = true;
+    stage.replies["driver.instanceExists"] = true;
     await recover(stage, { driver: "finish", powerOn });
     expect(stage.calls).toEqual(calls);
   });
@@ -165,7 +165,7 @@ describe("2.6 on the hypervisor", () => {
     async (types, systemMetadata, resizeInstance, info) => {
       const stage = staged({ migration: { ...TO_HERE, ...types }, instance: { systemMetadata } });
       await recover(stage, { driver: "finish", powerOn: false });
-      expect(stage.said("compute_node_get_by_host_and_node")).toEqual([[{ host: "here", node: "node" }]]);
+      expect(stage.argumentsOf("compute_node_get_by_host_and_node")).toEqual([[{ host: "here", node: "node" }]]);
       expect(stage.did.slice(0, -1)).toEqual([
         ["driver.instanceExists", VM()],
         ["placement.getAllocationsForConsumer", "vm", ID],
@@ -195,9 +195,9 @@ describe("2.6 on the move's other host", () => {
     [false, { guestGoes: true }],
   ])("what a live migration made there goes; files that it shares (%s) stay", async (shared, more) => {
     const stage = staged({ migration: { migrationType: "live-migration" } });
-    stage.answers["call check_instance_shared_storage"] = shared;
+    stage.replies["call check_instance_shared_storage"] = shared;
     await recover(stage, { destination: "there", ...more });
-    expect(stage.said("call check_instance_shared_storage")).toEqual([
+    expect(stage.argumentsOf("call check_instance_shared_storage")).toEqual([
       ["there", { instanceUuid: "vm", token: { token: 1 } }, ID],
     ]);
     expect(stage.did.slice(-2)).toEqual([
@@ -238,16 +238,16 @@ describe("2.6 row 15' the guest is on the destination: so must be what it holds"
 
   function claiming(options: StageOptions = {}): StartStage {
     const stage = staged(options);
-    stage.answers["placement.getAllocationsForConsumer"] = HELD;
-    stage.answers.compute_node_get_by_host_and_node = { uuid: "far-uuid" };
-    stage.answers["placement.putAllocations"] = true;
+    stage.replies["placement.getAllocationsForConsumer"] = HELD;
+    stage.replies.compute_node_get_by_host_and_node = { uuid: "far-uuid" };
+    stage.replies["placement.putAllocations"] = true;
     return stage;
   }
 
   test("its flavor's amounts are added there, at the generation that was read", async () => {
     const stage = claiming();
     await recover(stage, { allocations: "claim-destination" });
-    expect(stage.said("compute_node_get_by_host_and_node")).toEqual([[{ host: "there", node: "far" }]]);
+    expect(stage.argumentsOf("compute_node_get_by_host_and_node")).toEqual([[{ host: "there", node: "far" }]]);
     const resources = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
     expect(stage.did).toEqual([
       ["placement.getAllocationsForConsumer", "vm", ID],
@@ -268,27 +268,27 @@ describe("2.6 row 15' the guest is on the destination: so must be what it holds"
 
   test("V23 one that was deleted meanwhile holds nothing in the end", async () => {
     const stage = claiming();
-    stage.answers["placement.putAllocations"] = () => {
+    stage.replies["placement.putAllocations"] = () => {
       stage.instance = null;
       return true;
     };
     await recover(stage, { allocations: "claim-destination" });
-    expect(stage.said("placement.deleteAllocation")).toContainEqual(["vm", { force: true, ...ID }]);
+    expect(stage.argumentsOf("placement.deleteAllocation")).toContainEqual(["vm", { force: true, ...ID }]);
   });
 
   test("what it holds there already is enough", async () => {
     const stage = claiming();
-    stage.answers.compute_node_get_by_host_and_node = { uuid: "node-uuid" };
+    stage.replies.compute_node_get_by_host_and_node = { uuid: "node-uuid" };
     await recover(stage, { allocations: "claim-destination" });
     expect(stage.calls).toEqual(["placement.getAllocationsForConsumer", "save_together"]);
   });
 
   test.each<[string, StageOptions["migration"], (stage: StartStage) => void]>([
-    ["no room", {}, (stage) => Object.assign(stage.answers, { "placement.putAllocations": false })],
+    ["no room", {}, (stage) => Object.assign(stage.replies, { "placement.putAllocations": false })],
     [
       "no node of it",
       { destCompute: null, destNode: null },
-      (stage) => Object.assign(stage.answers, { compute_node_get_by_host_and_node: () => null }),
+      (stage) => Object.assign(stage.replies, { compute_node_get_by_host_and_node: () => null }),
     ],
   ])("there is %s: the records stay", async (_, migration, happens) => {
     const stage = claiming({ migration });
@@ -296,7 +296,7 @@ describe("2.6 row 15' the guest is on the destination: so must be what it holds"
     await recover(stage, { allocations: "claim-destination" });
     expect(stage.calls).not.toContain("save_together");
     if (migration?.destNode === null) {
-      expect(stage.said("compute_node_get_by_host_and_node")).toEqual([[{ host: "", node: "" }]]);
+      expect(stage.argumentsOf("compute_node_get_by_host_and_node")).toEqual([[{ host: "", node: "" }]]);
     }
   });
 });

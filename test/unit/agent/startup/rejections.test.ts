@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import {
-  type RefusalCode,
-  RefusedConfiguration,
-  RefusedLease,
-  RefusedNodeConfiguration,
-  RefusedVersion,
-  refusalOf,
+  ConfigRejectedError,
+  LeaseRejectedError,
+  NodeConfigRejectedError,
+  type RejectionCode,
+  toStartupRejection,
+  VersionRejectedError,
 } from "../../../../src/agent/startup/rejections.js";
 import {
   ComputeServiceInUse,
@@ -19,8 +19,10 @@ const DETAILS = { found: "x", mend: "y", records: { a: "1" } };
 
 describe("refusals", () => {
   it("of the guard say that nothing was touched", () => {
-    const refusal = refusalOf(new RefusedConfiguration("hypervisor-of-other-host", { found: "x", mend: "y" }));
-    expect(refusal).toEqual({
+    const rejection = toStartupRejection(
+      new ConfigRejectedError("hypervisor-of-other-host", { found: "x", mend: "y" }),
+    );
+    expect(rejection).toEqual({
       code: "hypervisor-of-other-host",
       error: "InvalidConfiguration",
       spec: "2.4 f",
@@ -31,33 +33,33 @@ describe("refusals", () => {
     });
   });
 
-  it.each<[Error, RefusalCode, string, unknown]>([
-    [new RefusedConfiguration("identity-lost", DETAILS), "identity-lost", "InvalidConfiguration", InvalidConfiguration],
+  it.each<[Error, RejectionCode, string, unknown]>([
+    [new ConfigRejectedError("identity-lost", DETAILS), "identity-lost", "InvalidConfiguration", InvalidConfiguration],
     [
-      new RefusedNodeConfiguration("identity-ambiguous", DETAILS),
+      new NodeConfigRejectedError("identity-ambiguous", DETAILS),
       "identity-ambiguous",
       "InvalidNodeConfiguration",
       InvalidNodeConfiguration,
     ],
-    [new RefusedLease(DETAILS), "host-lease-held", "HostLeaseHeld", HostLeaseHeld],
-    [new RefusedVersion(DETAILS), "service-too-old", "ServiceTooOld", ServiceTooOld],
+    [new LeaseRejectedError(DETAILS), "host-lease-held", "HostLeaseHeld", HostLeaseHeld],
+    [new VersionRejectedError(DETAILS), "service-too-old", "ServiceTooOld", ServiceTooOld],
   ])("are errors of their kind, with what to do: %s", (error, code, name, kind) => {
     expect(error).toBeInstanceOf(kind);
     expect(error.message).toBe("x. To mend it: y");
-    expect(refusalOf(error)).toMatchObject({ code, error: name, untouched: true, ...DETAILS });
+    expect(toStartupRejection(error)).toMatchObject({ code, error: name, untouched: true, ...DETAILS });
   });
 
   it("carry their records over the wire where the conductor has such an error", () => {
     for (const error of [
-      new RefusedNodeConfiguration("identity-lost", DETAILS),
-      new RefusedLease(DETAILS),
-      new RefusedVersion(DETAILS),
+      new NodeConfigRejectedError("identity-lost", DETAILS),
+      new LeaseRejectedError(DETAILS),
+      new VersionRejectedError(DETAILS),
     ]) {
       expect(error.data).toEqual({ a: "1" });
     }
   });
 
-  it.each<[RefusalCode, string, string]>([
+  it.each<[RejectionCode, string, string]>([
     ["max-disk-devices-zero", "InvalidConfiguration", "2.2 row 1"],
     ["identity-lost", "InvalidConfiguration", "2.3, 2.4 G7"],
     ["identity-unparseable", "InvalidNodeConfiguration", "2.3"],
@@ -70,7 +72,12 @@ describe("refusals", () => {
     ["node-recorded-twice", "InvalidConfiguration", "2.4 e"],
     ["guests-on-new-host", "InvalidConfiguration", "2.2 row 3"],
   ])("%s is OpenStack's %s, of row %s; nothing was touched", (code, error, spec) => {
-    expect(refusalOf(new RefusedConfiguration(code, DETAILS))).toMatchObject({ code, error, spec, untouched: true });
+    expect(toStartupRejection(new ConfigRejectedError(code, DETAILS))).toMatchObject({
+      code,
+      error,
+      spec,
+      untouched: true,
+    });
   });
 
   it.each([
@@ -81,7 +88,7 @@ describe("refusals", () => {
     [new HostLeaseHeld("held"), "host-lease-held", "2.4 G6", false],
     [new ProviderConfigException("broken"), "provider-config-invalid", "2.1 row 1, 4.9", true],
   ])("by other layers may have been preceded by writes: %s", (error, code, spec, untouched) => {
-    expect(refusalOf(error)).toEqual({
+    expect(toStartupRejection(error)).toEqual({
       code,
       error: error.name,
       spec,
@@ -93,8 +100,8 @@ describe("refusals", () => {
   });
 
   it("are not guessed at", () => {
-    expect(refusalOf(new Error("something else"))).toBeNull();
-    expect(refusalOf("no error at all")).toBeNull();
-    expect(refusalOf({ name: "ServiceTooOld", message: "no error, either" })).toBeNull();
+    expect(toStartupRejection(new Error("something else"))).toBeNull();
+    expect(toStartupRejection("no error at all")).toBeNull();
+    expect(toStartupRejection({ name: "ServiceTooOld", message: "no error, either" })).toBeNull();
   });
 });

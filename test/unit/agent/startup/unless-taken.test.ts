@@ -93,7 +93,7 @@ describe("the last write about a move", () => {
     await endMove(stage.services, { instance, migration }, "req-1");
     await endMove(stage.services, { migration }, "req-1");
     await endMove(stage.services, { instance }, "req-1");
-    expect(stage.said("save_together")).toStrictEqual([
+    expect(stage.argumentsOf("save_together")).toStrictEqual([
       [{ instance, migration }, ID],
       [{ migration }, ID],
       [{ instance }, ID],
@@ -102,23 +102,23 @@ describe("the last write about a move", () => {
 
   test.each(TAKEN)("%o: the migration ends alone", async (error) => {
     const stage = new StartStage();
-    stage.answers.save_together = error;
+    stage.replies.save_together = error;
     await endMove(stage.services, { instance, migration }, "req-1");
-    expect(stage.said("migration_save")).toEqual([[migration, ID]]);
+    expect(stage.argumentsOf("migration_save")).toEqual([[migration, ID]]);
     const fields = { instance: "vm", migration: 7, request_id: "req-1" };
     expect(stage.runtime.logs).toMatchObject([{ level: "info", fields }]);
   });
 
   test.each([...OURS, new InvalidMigrationState("x")])("%o goes up", async (error) => {
     const stage = new StartStage();
-    stage.answers.save_together = error;
+    stage.replies.save_together = error;
     expect(await outcome(endMove(stage.services, { instance, migration }, "req-1"))).toBe(error);
-    expect(stage.said("migration_save")).toEqual([]);
+    expect(stage.argumentsOf("migration_save")).toEqual([]);
   });
 
   test("without a migration there is none to end alone", async () => {
     const stage = new StartStage();
-    stage.answers.save_together = HOST_CHANGED;
+    stage.replies.save_together = HOST_CHANGED;
     expect(await outcome(endMove(stage.services, { instance }, "req-1"))).toBe(HOST_CHANGED);
   });
 });

@@ -44,7 +44,7 @@ export function endedMove(
     aComputeNode({ uuid: D, host: "devstack2", hypervisorHostname: "devstack2" }),
     aComputeNode({ uuid: NFS, host: "devstack3", hypervisorHostname: "devstack3" }),
   ];
-  const answers: Record<string, (params: never) => unknown> = {
+  const handlers: Record<string, (params: never) => unknown> = {
     instance_get: ({ readDeleted = false }: { readDeleted?: boolean }) => {
       const changes = stored();
       const row = changes && { ...moved, ...changes };
@@ -71,7 +71,7 @@ export function endedMove(
   };
   const services = {
     context: {
-      conductor: { call: async (method: string, params: never) => answers[method]?.(params) },
+      conductor: { call: async (method: string, params: never) => handlers[method]?.(params) },
       placement: hosts.client,
       runtime: { ...hosts.bench.runtime, timers: { sleep: async () => undefined, after: () => () => undefined } },
       config: { workarounds: { upstreamQuirks: new Set(quirks) } },

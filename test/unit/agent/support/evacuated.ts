@@ -1,5 +1,5 @@
 import type { ComputeNode, Migration, MigrationStatus } from "../../../../src/records/index.js";
-import type { Lab } from "./harness.js";
+import type { Harness } from "./harness.js";
 import { Hypervisor } from "./hypervisor.js";
 import { addInstance, addMigration, placed, uuidOf } from "./records.js";
 
@@ -23,24 +23,28 @@ export interface EvacuatedOptions {
 }
 
 /** vm1 ran on devstack1, which went down, and an evacuation to devstack2 has come as far as `status`. */
-export async function evacuated(lab: Lab, status: MigrationStatus, options: EvacuatedOptions = {}): Promise<Evacuated> {
+export async function evacuated(
+  harness: Harness,
+  status: MigrationStatus,
+  options: EvacuatedOptions = {},
+): Promise<Evacuated> {
   if (options.sharedStorage) {
-    lab.attach("devstack2", new Hypervisor("devstack2", lab.hypervisor("devstack1")));
+    harness.attach("devstack2", new Hypervisor("devstack2", harness.hypervisor("devstack1")));
   }
-  const { node: s } = await lab.seed("devstack1");
-  const { node: d } = await lab.seed("devstack2");
+  const { node: s } = await harness.seed("devstack1");
+  const { node: d } = await harness.seed("devstack2");
   const { recordedOn = status === "done" ? "devstack2" : "devstack1", dest = "devstack2" } = options;
   const { holds = ["devstack1", "devstack2"], guestLeft = true } = options;
   const here = recordedOn === "devstack1";
-  addInstance(lab.store, VM, { ...placed(here ? s : d), taskState: here ? "rebuilding" : null });
+  addInstance(harness.store, VM, { ...placed(here ? s : d), taskState: here ? "rebuilding" : null });
   if (guestLeft) {
-    lab.hypervisor("devstack1").addGuest(VM);
+    harness.hypervisor("devstack1").addGuest(VM);
   }
   if (!here) {
-    lab.hypervisor("devstack2").addGuest(VM);
+    harness.hypervisor("devstack2").addGuest(VM);
   }
-  await lab.allocate(VM, ...[s, d].filter(({ host }) => holds.some((held) => held === host)));
-  const migration = addMigration(lab.store, VM, "evacuation", status, {
+  await harness.allocate(VM, ...[s, d].filter(({ host }) => holds.some((held) => held === host)));
+  const migration = addMigration(harness.store, VM, "evacuation", status, {
     sourceCompute: "devstack1",
     sourceNode: options.sourceNode ?? "devstack1",
     destCompute: dest,
@@ -50,6 +54,6 @@ export async function evacuated(lab: Lab, status: MigrationStatus, options: Evac
   return { s, d, migration };
 }
 
-export function statusOf(lab: Lab, { migration }: Evacuated): MigrationStatus | undefined {
-  return lab.store.migrations.get(migration.id)?.status;
+export function statusOf(harness: Harness, { migration }: Evacuated): MigrationStatus | undefined {
+  return harness.store.migrations.get(migration.id)?.status;
 }

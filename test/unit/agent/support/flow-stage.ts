@@ -1,5 +1,5 @@
 import type { AgentContext } from "../../../../src/agent/context.js";
-import type { AnswerOf, InstanceMethod, Operations, RequestOf } from "../../../../src/agent/operations/contract.js";
+import type { InstanceMethod, Operations, ReplyOf, RequestOf } from "../../../../src/agent/operations/contract.js";
 import { createOperations } from "../../../../src/agent/operations/operations.js";
 import type { ResourceTracker } from "../../../../src/agent/tracker/contract.js";
 import type { QuirkName } from "../../../../src/config/quirks.js";
@@ -11,7 +11,7 @@ import { aComputeNode, aFlavor, aMigration, anInstance } from "../../../fixtures
 export type Line = readonly [call: string, ...said: unknown[]];
 
 /** What a call is answered: an error is thrown, a function asked. */
-type Answer = unknown;
+type Reply = unknown;
 
 export const OLD = aFlavor({ id: 1, vcpus: 1, memoryMb: 512, rootGb: 1 });
 export const NEW = aFlavor({
@@ -59,7 +59,7 @@ export interface StageOptions {
 }
 
 /** What is asked and changes nothing, and the frame of every operation. */
-const ASKED =
+const READ_ONLY_CALLS =
   /^(instance_get|migration_get|.*_by_filters|compute_nodes?_(get_)?by_.*|instance_action_event_.*|instance_in_hand|server_group_on_host|driver\.powerState)$/;
 
 /**
@@ -71,7 +71,7 @@ export class FlowStage {
   readonly lines: Line[] = [];
   /** The steps that were begun: `finish_resize.begin`; before each a fault may be put by this name. */
   readonly steps: string[] = [];
-  readonly answers: Record<string, Answer> = {};
+  readonly replies: Record<string, Reply> = {};
   readonly operations: Operations;
   readonly runtime = createVirtualRuntime({ seed: 7, start: NOW });
   /** Whether this agent has the host's lease. */
@@ -126,7 +126,7 @@ export class FlowStage {
   run<M extends InstanceMethod>(
     method: M,
     request: Omit<RequestOf<M>, "instanceUuid" | "requestId" | "migrationId"> & { readonly requestId?: string },
-  ): Promise<AnswerOf<M>> {
+  ): Promise<ReplyOf<M>> {
     const ofMove = this.migration ? { migrationId: this.migration.id } : {};
     const message = { instanceUuid: "vm", requestId: REQUEST, ...ofMove, ...request };
     return this.operations.run(method, message as unknown as RequestOf<M>);
@@ -142,7 +142,7 @@ export class FlowStage {
 
   /** What was changed, in order. */
   get did(): readonly Line[] {
-    return this.lines.filter(([call]) => !ASKED.test(call));
+    return this.lines.filter(([call]) => !READ_ONLY_CALLS.test(call));
   }
 
   /** The names of it. */
@@ -151,20 +151,24 @@ export class FlowStage {
   }
 
   /** All that was said with one call, each time that it was made. */
-  said(call: string): readonly (readonly unknown[])[] {
-    return this.lines.filter(([name]) => name === call).map(([, ...said]) => said);
+  argumentsOf(call: string): readonly (readonly unknown[])[] {
+    return this.lines.filter(([name]) => name === call).map(([, ...args]) => args);
   }
 
   /** The events of the action that were begun, and how those that ended did. */
   get events(): readonly string[] {
-    const begun = this.said("instance_action_event_start").map(([params]) => (params as { event: string }).event);
-    const ended = this.said("instance_action_event_finish").map(([params]) => (params as { result: string }).result);
+    const begun = this.argumentsOf("instance_action_event_start").map(
+      ([params]) => (params as { event: string }).event,
+    );
+    const ended = this.argumentsOf("instance_action_event_finish").map(
+      ([params]) => (params as { result: string }).result,
+    );
     return [...begun, ...ended];
   }
 
   /** The messages of the faults that the instance got. */
   get faults(): readonly unknown[] {
-    return this.said("instance_add_fault").map(([params]) => (params as { message: string }).message);
+    return this.argumentsOf("instance_add_fault").map(([params]) => (params as { message: string }).message);
   }
 
   logged(text: string): number {
@@ -172,19 +176,23 @@ export class FlowStage {
   }
 
   /** A door of which every method is noted, and answered by `answers`, or else as `usual` says. */
-  door(name: string, own: object = {}, usual: (method: string, said: readonly unknown[]) => unknown = () => undefined) {
+  createRecordingProxy(
+    name: string,
+    own: object = {},
+    usual: (method: string, args: readonly unknown[]) => unknown = () => undefined,
+  ) {
     return new Proxy(own, {
       get: (target, method) => {
         if (typeof method === "symbol" || method in target || method === "then") {
           return Reflect.get(target, method);
         }
-        return (...said: readonly unknown[]) => this.#answer(`${name}.${method}`, said, () => usual(method, said));
+        return (...args: readonly unknown[]) => this.#reply(`${name}.${method}`, args, () => usual(method, args));
       },
     });
   }
 
-  #note(call: string, said: readonly unknown[]): void {
-    this.lines.push([call, ...said.map((each) => this.#brief(each))]);
+  #note(call: string, args: readonly unknown[]): void {
+    this.lines.push([call, ...args.map((each) => this.#brief(each))]);
   }
 
   /** The records in it by how they differ from what they were at first. */
@@ -209,14 +217,14 @@ export class FlowStage {
     return Object.fromEntries(Object.entries(record).map(([name, each]) => [name, this.#brief(each)]));
   }
 
-  async #answer(call: string, said: readonly unknown[], otherwise: () => unknown): Promise<unknown> {
-    this.#note(call, said);
-    const given = call in this.answers ? this.answers[call] : undefined;
-    const answer: unknown = await (typeof given === "function" ? given(...said) : given);
-    if (answer instanceof Error) {
-      throw answer;
+  async #reply(call: string, args: readonly unknown[], otherwise: () => unknown): Promise<unknown> {
+    this.#note(call, args);
+    const configured = call in this.replies ? this.replies[call] : undefined;
+    const reply: unknown = await (typeof configured === "function" ? configured(...args) : configured);
+    if (reply instanceof Error) {
+      throw reply;
     }
-    return answer === undefined ? otherwise() : answer;
+    return reply === undefined ? otherwise() : reply;
   }
 
   #time() {
@@ -260,11 +268,11 @@ export class FlowStage {
         return isLeaseHeld();
       },
       call: (method: string, params: never, ...options: readonly unknown[]) =>
-        this.#answer(method, [params, ...options], () => written[method]?.(params) ?? null),
-      callAgent: (host: string, method: string, ...said: readonly unknown[]) =>
-        this.#answer(`call ${method}`, [host, ...said], () => null),
-      castAgent: (host: string, method: string, ...said: readonly unknown[]) =>
-        this.#answer(`cast ${method}`, [host, ...said], () => null),
+        this.#reply(method, [params, ...options], () => written[method]?.(params) ?? null),
+      callAgent: (host: string, method: string, ...args: readonly unknown[]) =>
+        this.#reply(`call ${method}`, [host, ...args], () => null),
+      castAgent: (host: string, method: string, ...args: readonly unknown[]) =>
+        this.#reply(`cast ${method}`, [host, ...args], () => null),
     };
   }
 
@@ -281,9 +289,9 @@ export class FlowStage {
       capabilities,
       rebalancesNodes: false,
       supports: (method: string) => !lacks.includes(method),
-      moves: this.door("driver", {}, (method) => usual[method]),
+      moves: this.createRecordingProxy("driver", {}, (method) => usual[method]),
     };
-    return this.door("driver", offers, (method) => usual[method]);
+    return this.createRecordingProxy("driver", offers, (method) => usual[method]);
   }
 
   #placement(): unknown {
@@ -293,11 +301,11 @@ export class FlowStage {
       moveAllocations: true,
       removeProviderTreeFromInstanceAllocation: true,
     };
-    return this.door("placement", {}, (method) => usual[method]);
+    return this.createRecordingProxy("placement", {}, (method) => usual[method]);
   }
 
   #tracker(): ResourceTracker {
-    const written: Record<string, (...said: never[]) => unknown> = {
+    const written: Record<string, (...args: never[]) => unknown> = {
       saveMove: ({
         changes,
         migrationChanges = {},
@@ -315,8 +323,8 @@ export class FlowStage {
       resizeClaim: (_: unknown, node: string) => this.#claim({}, { destNode: node }),
     };
     const nodes = () => new Map([["node", aComputeNode()]]);
-    return this.door("tracker", { nodes }, (method, said) =>
-      written[method]?.(...(said as never[])),
+    return this.createRecordingProxy("tracker", { nodes }, (method, args) =>
+      written[method]?.(...(args as never[])),
     ) as ResourceTracker;
   }
 
@@ -324,7 +332,7 @@ export class FlowStage {
     return {
       instance: this.#save(changes),
       migration: migration && this.#saveMigration(migration),
-      abort: (...said: readonly unknown[]) => this.#answer("claim.abort", said, () => this.instance),
+      abort: (...args: readonly unknown[]) => this.#reply("claim.abort", args, () => this.instance),
     };
   }
 
@@ -356,13 +364,13 @@ const COLUMNS: Readonly<Record<string, string>> = {
 
 function fits(record: object, filters: Filters): boolean {
   const columns = record as Record<string, unknown>;
-  return Object.entries(filters).every(([name, wanted]) => {
+  return Object.entries(filters).every(([name, expected]) => {
     const column = COLUMNS[name] ?? name;
     const value = columns[column];
     return (
       !(column in columns) ||
-      typeof wanted === "boolean" ||
-      (Array.isArray(wanted) ? wanted.includes(value) : wanted === value)
+      typeof expected === "boolean" ||
+      (Array.isArray(expected) ? expected.includes(value) : expected === value)
     );
   });
 }

@@ -6,7 +6,7 @@ import type { Agent, AgentOptions } from "../../../../src/agent/lifecycle/agent.
 import type { ServiceFactories } from "../../../../src/agent/lifecycle/create-services.js";
 import type { AgentMetrics } from "../../../../src/agent/metrics/metrics.js";
 import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
-import { type Refusal, refusalOf } from "../../../../src/agent/startup/rejections.js";
+import { type StartupRejection, toStartupRejection } from "../../../../src/agent/startup/rejections.js";
 import { createResourceTracker } from "../../../../src/agent/tracker/resource-tracker.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { ReportClient } from "../../../../src/placement-client/report-client.js";
@@ -32,7 +32,7 @@ import { TestPlacement } from "../../../fixtures/world/placement.js";
 import { reportClientOf } from "../../../fixtures/world/report-client.js";
 import { Hypervisor } from "./hypervisor.js";
 import { type BeforeCall, recordSession } from "./recorded-session.js";
-import { type GivenOperations, recordingOperations } from "./recording-operations.js";
+import { type OperationOverrides, recordingOperations } from "./recording-operations.js";
 import { AMOUNTS, NODE_RESOURCES, PROJECT, USER } from "./records.js";
 
 export interface HostOptions {
@@ -51,7 +51,7 @@ export interface HostOptions {
   /** Name of the process; default `agent-<host>`. */
   readonly process?: string;
   /** Default: operations that only record that they were called. */
-  readonly operations?: GivenOperations | "real";
+  readonly operations?: OperationOverrides | "real";
 }
 
 /** One run of an agent, from its start to its end. */
@@ -63,13 +63,13 @@ export interface Run {
   readonly operations: string[];
 }
 
-interface LabCreation extends Judgement {
+interface HarnessOptions extends Judgement {
   /** The Nova that agents speak to; default: that of the tests' project, if it has one. */
   readonly nova?: NovaAdapter | undefined;
 }
 
 /** A control plane and hypervisors in virtual time; agents are started, killed and started again on them. */
-export class Lab {
+export class Harness {
   readonly world: VirtualWorld;
   readonly store: Store;
   readonly controlPlane: InProcessConductor;
@@ -103,11 +103,11 @@ export class Lab {
   }
 
   /** For the test that runs now: every step of its agents must keep the invariants. */
-  static async create({ nova = adapterUnderTest(), ...judgement }: LabCreation = {}): Promise<Lab> {
+  static async create({ nova = adapterUnderTest(), ...judgement }: HarnessOptions = {}): Promise<Harness> {
     const world = new VirtualWorld({ seed: 7 });
-    const lab = new Lab(world, await startInProcessConductor(world, { nova }));
-    holdToInvariants(lab.evidence, { overNova: nova !== undefined, ...judgement });
-    return lab;
+    const harness = new Harness(world, await startInProcessConductor(world, { nova }));
+    holdToInvariants(harness.evidence, { overNova: nova !== undefined, ...judgement });
+    return harness;
   }
 
   hypervisor(host: string): Hypervisor {
@@ -168,14 +168,16 @@ export class Lab {
   async launch(host: string, options: HostOptions = {}): Promise<Run> {
     const prepared = await this.prepare(host, options);
     const operations: string[] = [];
-    const given = options.operations;
+    const operationOverrides = options.operations;
     const agent = testAgent({
       ...prepared.parts,
       ...(options.faults ? { faults: options.faults } : {}),
       metrics: { ...NO_METRICS, ...options.metrics },
       factories: {
         tracker: this.watchedTracker(host, prepared.runtime, options),
-        ...(given === "real" ? {} : { operations: (context) => recordingOperations(context, operations, given) }),
+        ...(operationOverrides === "real"
+          ? {}
+          : { operations: (context) => recordingOperations(context, operations, operationOverrides) }),
       },
     });
     const states: AgentState[] = [];
@@ -210,13 +212,16 @@ export class Lab {
   }
 
   /** Starts an agent that is expected to refuse. */
-  async refusal(host: string, options: HostOptions = {}): Promise<Refusal & { readonly message: string }> {
+  async expectRejection(
+    host: string,
+    options: HostOptions = {},
+  ): Promise<StartupRejection & { readonly message: string }> {
     const error = await this.failure(host, options);
-    const refusal = refusalOf(error);
-    if (!refusal) {
+    const rejection = toStartupRejection(error);
+    if (!rejection) {
       throw error;
     }
-    return { ...refusal, message: error.message };
+    return { ...rejection, message: error.message };
   }
 
   async failure(host: string, options: HostOptions = {}): Promise<Error> {
@@ -301,14 +306,14 @@ export class Lab {
   /** Makes the consumer hold exactly this: provider uuid → amounts. */
   async hold(consumer: string, amounts: Readonly<Record<string, Resources>>): Promise<void> {
     const held = this.#ask("GET", `/allocations/${consumer}`);
-    const answer = this.#ask("PUT", `/allocations/${consumer}`, {
+    const response = this.#ask("PUT", `/allocations/${consumer}`, {
       allocations: Object.fromEntries(Object.entries(amounts).map(([uuid, resources]) => [uuid, { resources }])),
       project_id: PROJECT,
       user_id: USER,
       consumer_generation: held.consumer_generation ?? null,
     });
-    if (answer.errors) {
-      throw new Error(JSON.stringify(answer));
+    if (response.errors) {
+      throw new Error(JSON.stringify(response));
     }
     this.evidence.holds(consumer, amounts);
   }
@@ -362,7 +367,7 @@ export class Lab {
   /** Placement's client for a process; its requests are recorded as those of `name`. */
   async placementFor(name: string, { http, clock, timers, random, logger }: VirtualRuntime): Promise<ReportClient> {
     const endpoint = await this.#endpoint(name);
-    const watched = watchHttp(http, (request, status) => this.evidence.placementAnswered(name, request, status));
+    const watched = watchHttp(http, (request, status) => this.evidence.placementResponded(name, request, status));
     return reportClientOf(endpoint, { http: watched, clock, timers, random, logger });
   }
 

@@ -1,4 +1,4 @@
-import type { Lab, Run } from "./harness.js";
+import type { Harness, Run } from "./harness.js";
 
 /**
  * Kills an agent at its `at`-th step: after each answer of the conductor (which is before the next deed), after each
@@ -9,7 +9,7 @@ export class KillPoint {
   #run: Run | null = null;
   #step: string | null = null;
 
-  constructor(lab: Lab, host: string, at: number) {
+  constructor(harness: Harness, host: string, at: number) {
     this.#left = at;
     const hit = (who: string, step: string): void => {
       if (who !== host || this.#run === null || this.#step !== null) {
@@ -21,9 +21,9 @@ export class KillPoint {
         this.#run.runtime.kill();
       }
     };
-    lab.afterCall = (who, method) => hit(who, `after ${method}`);
-    lab.afterPlacement = (who, request) => hit(who, `after ${request}`);
-    for (const [name, hypervisor] of lab.hypervisors) {
+    harness.afterCall = (who, method) => hit(who, `after ${method}`);
+    harness.afterPlacement = (who, request) => hit(who, `after ${request}`);
+    for (const [name, hypervisor] of harness.hypervisors) {
       const record = hypervisor.onCall;
       hypervisor.onCall = (call) => {
         record(call);

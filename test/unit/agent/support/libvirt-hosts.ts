@@ -1,7 +1,7 @@
 import { driver } from "../../../../drivers/fake-libvirt/index.js";
 import type { ComputeNode } from "../../../../src/records/index.js";
 import type { ConfigChanges } from "../../../fixtures/world/nova-config.js";
-import type { HostOptions, Lab } from "./harness.js";
+import type { Harness, HostOptions } from "./harness.js";
 import { AMOUNTS, addInstance } from "./records.js";
 
 /** Options of an agent with fake-libvirt and the real operations. */
@@ -15,15 +15,15 @@ export function libvirt(host: string, options: HostOptions & { readonly on?: str
 }
 
 /** Uuids of the guests in a hypervisor's folder. */
-export async function guestsOf(lab: Lab, hypervisor: string): Promise<readonly string[]> {
-  return (await lab.list(`/hypervisors/${hypervisor}/domains`)).map((file) => file.replace(/\.xml$/, ""));
+export async function guestsOf(harness: Harness, hypervisor: string): Promise<readonly string[]> {
+  return (await harness.list(`/hypervisors/${hypervisor}/domains`)).map((file) => file.replace(/\.xml$/, ""));
 }
 
 /** As scheduler and conductor do: claimed, scheduled, handed to the agent; then waits until it runs. */
-export async function boot(lab: Lab, uuid: string, node: ComputeNode): Promise<void> {
+export async function boot(harness: Harness, uuid: string, node: ComputeNode): Promise<void> {
   const { host, hypervisorHostname } = node;
-  addInstance(lab.store, uuid, { vmState: "building", taskState: "scheduling", powerState: 0 });
-  await lab.allocate(uuid, node);
+  addInstance(harness.store, uuid, { vmState: "building", taskState: "scheduling", powerState: 0 });
+  await harness.allocate(uuid, node);
   const request = {
     instanceUuid: uuid,
     allocations: { [node.uuid]: { resources: AMOUNTS } },
@@ -31,37 +31,37 @@ export async function boot(lab: Lab, uuid: string, node: ComputeNode): Promise<v
     alternates: [],
     requestId: "req-boot",
   };
-  lab.controlPlane.conductor.bus.cast(host, "build_and_run_instance", request, "req-boot");
-  await lab.world.runUntil(() => lab.instance(uuid).vmState === "active");
+  harness.controlPlane.conductor.bus.cast(host, "build_and_run_instance", request, "req-boot");
+  await harness.world.runUntil(() => harness.instance(uuid).vmState === "active");
 }
 
 /** Spec 6.7 rows 1 and 2a, then waits until the destination has done its part. */
-export async function evacuate(lab: Lab, uuid: string, from: ComputeNode, to: ComputeNode): Promise<number> {
-  lab.store.instances.save(uuid, { taskState: "rebuilding" });
-  const migration = lab.store.migrations.create({
+export async function evacuate(harness: Harness, uuid: string, from: ComputeNode, to: ComputeNode): Promise<number> {
+  harness.store.instances.save(uuid, { taskState: "rebuilding" });
+  const migration = harness.store.migrations.create({
     instanceUuid: uuid,
     migrationType: "evacuation",
     status: "accepted",
     changes: { sourceCompute: from.host, sourceNode: from.hypervisorHostname, destCompute: to.host },
   });
-  await lab.allocate(uuid, from, to);
+  await harness.allocate(uuid, from, to);
   const request = {
     instanceUuid: uuid,
     migrationId: migration.id,
     onSharedStorage: null,
     recreate: true,
     node: to.hypervisorHostname,
-    imageRef: lab.instance(uuid).imageRef,
+    imageRef: harness.instance(uuid).imageRef,
     targetStopped: false,
     requestId: "req-evacuate",
   };
-  lab.controlPlane.conductor.bus.cast(to.host, "rebuild_instance", request, "req-evacuate");
-  await lab.world.runUntil(() => lab.store.migrations.get(migration.id)?.status === "done");
+  harness.controlPlane.conductor.bus.cast(to.host, "rebuild_instance", request, "req-evacuate");
+  await harness.world.runUntil(() => harness.store.migrations.get(migration.id)?.status === "done");
   return migration.id;
 }
 
-export function nodeOf(lab: Lab, host: string): ComputeNode {
-  const [node] = lab.store.computeNodes.byHost(host);
+export function nodeOf(harness: Harness, host: string): ComputeNode {
+  const [node] = harness.store.computeNodes.byHost(host);
   if (!node) {
     throw new Error(`${host} has no compute node`);
   }

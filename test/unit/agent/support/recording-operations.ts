@@ -5,7 +5,7 @@ import { OutgoingMigrations } from "../../../../src/agent/operations/live-migrat
 import { IncomingMoves } from "../../../../src/agent/operations/moves/incoming-moves.js";
 
 /** What a test does in place of an operation. */
-export type GivenOperations = Partial<Record<InstanceMethod, () => Promise<unknown>>> &
+export type OperationOverrides = Partial<Record<InstanceMethod, () => Promise<unknown>>> &
   Partial<Pick<Operations, "completePartialDeletion" | "interrupted" | "syncInstancePowerState">>;
 
 /** In the notes; of the others the method without `_instance`. */
@@ -16,13 +16,17 @@ const WORDS: Readonly<Partial<Record<InstanceMethod, string>>> = {
 };
 
 /** Operations that only say that they were asked for, unless a test gives one that does something. */
-export function recordingOperations(context: AgentContext, calls: string[], given: GivenOperations = {}): Operations {
+export function recordingOperations(
+  context: AgentContext,
+  calls: string[],
+  overrides: OperationOverrides = {},
+): Operations {
   const note = async (name: string, uuid: string): Promise<void> => {
     calls.push(`${name} ${uuid}`);
   };
   return {
     run: async (method, request) => {
-      const own = given[method];
+      const own = overrides[method];
       if (own) {
         await own();
         return null as never;
@@ -31,8 +35,8 @@ export function recordingOperations(context: AgentContext, calls: string[], give
       await note([WORDS[method] ?? method.replace("_instance", ""), ...kind].join(" "), request.instanceUuid);
       return null as never;
     },
-    completePartialDeletion: given.completePartialDeletion ?? (({ uuid }) => note("complete-deletion", uuid)),
-    syncInstancePowerState: given.syncInstancePowerState ?? (({ uuid }) => note("sync", uuid)),
+    completePartialDeletion: overrides.completePartialDeletion ?? (({ uuid }) => note("complete-deletion", uuid)),
+    syncInstancePowerState: overrides.syncInstancePowerState ?? (({ uuid }) => note("sync", uuid)),
     updatePower: ({ target, instanceUuid }) => note(`power-update ${target}`, instanceUuid),
     recoverColdMoves: async () => {},
     recoversAgain: false,
@@ -42,7 +46,7 @@ export function recordingOperations(context: AgentContext, calls: string[], give
     removeLeftGuests: async () => {},
     incoming: new IncomingMoves(),
     outgoing: new OutgoingMigrations(context),
-    interrupted: given.interrupted ?? new InterruptedRequests(),
+    interrupted: overrides.interrupted ?? new InterruptedRequests(),
     active: 0,
   };
 }

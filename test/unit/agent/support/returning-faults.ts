@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { FaultRule } from "../../../../src/simulation/virtual-network.js";
 import { VM } from "./evacuated.js";
-import type { Lab } from "./harness.js";
+import type { Harness } from "./harness.js";
 import {
   atEveryStep,
   countdown,
@@ -44,47 +44,47 @@ const NETWORK: Readonly<Record<string, readonly [fault: FaultRule["fault"], time
 const LONG = 61_000;
 
 interface Meddling {
-  readonly deed: (lab: Lab) => void | Promise<void>;
-  readonly heal?: (lab: Lab) => void;
+  readonly action: (harness: Harness) => void | Promise<void>;
+  readonly heal?: (harness: Harness) => void;
   readonly ends?: Expectation["ends"];
 }
 
 /** What others do before one step. */
 const MEDDLING: Readonly<Record<string, Meddling>> = {
   "the row of its node is deleted": {
-    deed: (lab) => {
-      for (const { id } of lab.store.computeNodes.byHost("devstack1")) {
-        lab.store.computeNodes.destroy(id, "devstack1");
+    action: (harness) => {
+      for (const { id } of harness.store.computeNodes.byHost("devstack1")) {
+        harness.store.computeNodes.destroy(id, "devstack1");
       }
     },
   },
-  "its provider is deleted": { deed: (lab) => lab.removeProvider("devstack1") },
-  "an operator edits its traits": { deed: (lab) => lab.addTrait("devstack1", "CUSTOM_GOLD") },
-  "its clock jumps ahead by more than service_down_time": { deed: (lab) => lab.world.jumpClock(LONG) },
-  "its clock jumps back by more than service_down_time": { deed: (lab) => lab.world.jumpClock(-LONG) },
-  "its service is forced down": { deed: (lab) => force(lab, true), heal: (lab) => force(lab, false) },
-  "its service is forced up": { deed: (lab) => force(lab, false) },
+  "its provider is deleted": { action: (harness) => harness.removeProvider("devstack1") },
+  "an operator edits its traits": { action: (harness) => harness.addTrait("devstack1", "CUSTOM_GOLD") },
+  "its clock jumps ahead by more than service_down_time": { action: (harness) => harness.world.jumpClock(LONG) },
+  "its clock jumps back by more than service_down_time": { action: (harness) => harness.world.jumpClock(-LONG) },
+  "its service is forced down": { action: (harness) => force(harness, true), heal: (harness) => force(harness, false) },
+  "its service is forced up": { action: (harness) => force(harness, false) },
   "the instance is deleted": {
-    deed: async (lab) => {
+    action: async (harness) => {
       // As its host does, which has it now.
-      lab.hypervisor("devstack2").guests.delete(VM);
-      await lab.hold(VM, {});
-      if (lab.store.instances.get(VM)) {
-        lab.store.instances.destroy(VM);
+      harness.hypervisor("devstack2").guests.delete(VM);
+      await harness.hold(VM, {});
+      if (harness.store.instances.get(VM)) {
+        harness.store.instances.destroy(VM);
       }
     },
-    ends: async (lab, evacuation, at) => {
-      expect(lab.hypervisor("devstack1").guests.has(VM), `step ${at}`).toBe(false);
-      expect(await lab.held(VM), `step ${at}`).toEqual({});
-      await isTracked(lab, evacuation, at);
+    ends: async (harness, evacuation, at) => {
+      expect(harness.hypervisor("devstack1").guests.has(VM), `step ${at}`).toBe(false);
+      expect(await harness.held(VM), `step ${at}`).toEqual({});
+      await isTracked(harness, evacuation, at);
     },
   },
 };
 
-function force(lab: Lab, forcedDown: boolean): void {
-  const service = lab.store.services.getByHost("devstack1", "nova-compute");
+function force(harness: Harness, forcedDown: boolean): void {
+  const service = harness.store.services.getByHost("devstack1", "nova-compute");
   if (service) {
-    lab.store.services.update(service.id, { forcedDown });
+    harness.store.services.update(service.id, { forcedDown });
   }
 }
 
@@ -111,11 +111,11 @@ const network = Object.entries(NETWORK).map(
     run: async (sample) => {
       const requests = await atEveryStep({
         ...(sample ? { sample } : {}),
-        arm: (lab, at) => {
+        arm: (harness, at) => {
           const { hit, struck } = countdown(at, times);
           const match: FaultRule["match"] = ({ from, url }) =>
             from === "agent-devstack1" && url.startsWith("http") && hit();
-          return { struck, heal: lab.world.network.inject({ fault, match }) };
+          return { struck, heal: harness.world.network.inject({ fault, match }) };
         },
       });
       expect(requests).toBeGreaterThan(8);
@@ -124,30 +124,30 @@ const network = Object.entries(NETWORK).map(
 );
 
 const meddling = Object.entries(MEDDLING).map(
-  ([name, { deed, heal, ends }]): ReturnFault => ({
+  ([name, { action, heal, ends }]): ReturnFault => ({
     name: `${name}, before each step`,
     few: false,
     run: async (sample) => {
       const steps = await atEveryStep({
         ...(sample ? { sample } : {}),
         ...(ends ? { ends } : {}),
-        arm: (lab, at) => {
+        arm: (harness, at) => {
           const { hit, struck } = countdown(at);
           let over = false;
           const step = async (host: string): Promise<void> => {
             if (host === "devstack1" && !over && hit()) {
-              await deed(lab);
+              await action(harness);
             }
           };
-          lab.beforeCall = step;
-          lab.beforePlacement = step;
-          const driver = meddled(lab.hypervisor("devstack1").driver(), () => step("devstack1"));
+          harness.beforeCall = step;
+          harness.beforePlacement = step;
+          const driver = meddled(harness.hypervisor("devstack1").driver(), () => step("devstack1"));
           return {
             struck,
             options: { ...PERIODIC, driver },
             heal: () => {
               over = true;
-              heal?.(lab);
+              heal?.(harness);
             },
           };
         },
@@ -164,9 +164,9 @@ const driver = Object.entries(DRIVER).map(
     run: async (sample) => {
       const calls = await atEveryStep({
         ...(sample ? { sample } : {}),
-        arm: (lab, at) => {
+        arm: (harness, at) => {
           const { hit, struck } = countdown(at);
-          const made = meddled(lab.hypervisor("devstack1").driver(), async () => {
+          const made = meddled(harness.hypervisor("devstack1").driver(), async () => {
             if (hit()) {
               await fault();
             }

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { type DriverDefinition, defineDriver, type VirtDriver } from "../../../../src/virt/index.js";
 import { type Evacuated, evacuated, statusOf, VM } from "./evacuated.js";
 import type { HostOptions, Run } from "./harness.js";
-import { Lab } from "./harness.js";
+import { Harness } from "./harness.js";
 
 const ALL: Sample = { first: 0, each: 1 };
 export const PERIODIC = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
@@ -25,9 +25,9 @@ export interface Sample {
 export interface Expectation {
   /** Only each so manyeth step, from the first of them; default all. */
   readonly sample?: Sample;
-  readonly arm: (lab: Lab, at: number, evacuation: Evacuated) => Strike;
+  readonly arm: (harness: Harness, at: number, evacuation: Evacuated) => Strike;
   /** Default: {@link isClean}. */
-  readonly ends?: (lab: Lab, evacuation: Evacuated, at: number) => Promise<void>;
+  readonly ends?: (harness: Harness, evacuation: Evacuated, at: number) => Promise<void>;
 }
 
 /**
@@ -37,20 +37,20 @@ export interface Expectation {
  */
 export async function atEveryStep({ arm, ends = isClean, sample = ALL }: Expectation): Promise<number> {
   for (let at = sample.first; ; at += sample.each) {
-    const lab = await Lab.create();
-    const evacuation = await evacuated(lab, "done");
-    const strike = arm(lab, at, evacuation);
-    const run = await startInTheEnd(lab, { ...PERIODIC, ...strike.options }, strike.heal);
-    await lab.world.advance(TWO_PASSES);
+    const harness = await Harness.create();
+    const evacuation = await evacuated(harness, "done");
+    const strike = arm(harness, at, evacuation);
+    const run = await startInTheEnd(harness, { ...PERIODIC, ...strike.options }, strike.heal);
+    await harness.world.advance(TWO_PASSES);
     await strike.heal?.();
-    await lab.world.advance(TWO_PASSES);
-    if (statusOf(lab, evacuation) === "done") {
+    await harness.world.advance(TWO_PASSES);
+    if (statusOf(harness, evacuation) === "done") {
       // GAP-a, or its node was gone when the record was judged (3.1): the record waits for the next start.
-      await lab.stop(run);
-      await lab.start("devstack1", PERIODIC);
-      await lab.world.advance(TWO_PASSES);
+      await harness.stop(run);
+      await harness.start("devstack1", PERIODIC);
+      await harness.world.advance(TWO_PASSES);
     }
-    await (strike.struck() ? ends : isClean)(lab, evacuation, at);
+    await (strike.struck() ? ends : isClean)(harness, evacuation, at);
     if (!strike.struck()) {
       return at;
     }
@@ -61,9 +61,9 @@ export async function atEveryStep({ arm, ends = isClean, sample = ALL }: Expecta
 const WAITS = 20 * 60_000;
 
 /** Starts it; an agent that waits goes on when the fault is over, and one that gives up is started again then. */
-async function startInTheEnd(lab: Lab, options: HostOptions, heal: Strike["heal"]): Promise<Run> {
+async function startInTheEnd(harness: Harness, options: HostOptions, heal: Strike["heal"]): Promise<Run> {
   for (let attempt = 0; ; attempt += 1) {
-    const run = await lab.launch("devstack1", options);
+    const run = await harness.launch("devstack1", options);
     let ended = false;
     const outcome = run.agent.start().then(
       () => null,
@@ -72,8 +72,8 @@ async function startInTheEnd(lab: Lab, options: HostOptions, heal: Strike["heal"
     void outcome.then(() => {
       ended = true;
     });
-    await lab.world.runUntil(() => ended, { limit: WAITS }).catch(() => heal?.());
-    const failure = await lab.world.runUntil(outcome, { limit: 24 * 3_600_000 });
+    await harness.world.runUntil(() => ended, { limit: WAITS }).catch(() => heal?.());
+    const failure = await harness.world.runUntil(outcome, { limit: 24 * 3_600_000 });
     if (failure === null) {
       return run;
     }
@@ -81,38 +81,38 @@ async function startInTheEnd(lab: Lab, options: HostOptions, heal: Strike["heal"
       throw failure;
     }
     run.runtime.kill();
-    await lab.world.advance(30_000);
+    await harness.world.advance(30_000);
     await heal?.();
   }
 }
 
 /** Expected after healing (9.4). */
-async function isClean(lab: Lab, evacuation: Evacuated, at: number): Promise<void> {
+async function isClean(harness: Harness, evacuation: Evacuated, at: number): Promise<void> {
   const step = `step ${at}`;
-  expect(lab.hypervisor("devstack1").guests.has(VM), step).toBe(false);
-  expect(statusOf(lab, evacuation), step).toBe("completed");
-  expect(Object.keys(await lab.held(VM)), step).toEqual([evacuation.d.uuid]);
-  await isTracked(lab, evacuation, at);
+  expect(harness.hypervisor("devstack1").guests.has(VM), step).toBe(false);
+  expect(statusOf(harness, evacuation), step).toBe("completed");
+  expect(Object.keys(await harness.held(VM)), step).toEqual([evacuation.d.uuid]);
+  await isTracked(harness, evacuation, at);
 }
 
 /** Its node, with its provider. */
-export async function isTracked(lab: Lab, { s }: Evacuated, at: number): Promise<void> {
+export async function isTracked(harness: Harness, { s }: Evacuated, at: number): Promise<void> {
   const step = `step ${at}`;
-  expect(lab.store.computeNodes.byHost("devstack1"), step).toMatchObject([
+  expect(harness.store.computeNodes.byHost("devstack1"), step).toMatchObject([
     { uuid: s.uuid, hypervisorHostname: s.host },
   ]);
-  expect([...(await lab.providers())].sort(), step).toEqual(["devstack1", "devstack2"]);
-  expect(await lab.traits("devstack1"), step).toContain("COMPUTE_NODE");
-  expect(lab.store.services.getByHost("devstack1", "nova-compute")?.reportCount, step).toBeGreaterThan(0);
+  expect([...(await harness.providers())].sort(), step).toEqual(["devstack1", "devstack2"]);
+  expect(await harness.traits("devstack1"), step).toContain("COMPUTE_NODE");
+  expect(harness.store.services.getByHost("devstack1", "nova-compute")?.reportCount, step).toBeGreaterThan(0);
 }
 
 /** Counts what happens from now on; true at the `at`-th time, and `times - 1` times more. */
 export function countdown(at: number, times = 1): { readonly hit: () => boolean; readonly struck: () => boolean } {
-  let seen = 0;
+  let hitCount = 0;
   let struck = false;
   const hit = (): boolean => {
-    const strikes = seen >= at && seen < at + times;
-    seen += 1;
+    const strikes = hitCount >= at && hitCount < at + times;
+    hitCount += 1;
     struck ||= strikes;
     return strikes;
   };
@@ -120,7 +120,7 @@ export function countdown(at: number, times = 1): { readonly hit: () => boolean;
 }
 
 /** A driver before each of whose asynchronous calls `deed` is done. */
-export function meddled(definition: DriverDefinition, deed: (method: string) => Promise<void>): DriverDefinition {
+export function meddled(definition: DriverDefinition, action: (method: string) => Promise<void>): DriverDefinition {
   return defineDriver({
     ...definition,
     create: async (context) =>
@@ -131,7 +131,7 @@ export function meddled(definition: DriverDefinition, deed: (method: string) => 
             return value;
           }
           return async (...args: readonly unknown[]): Promise<unknown> => {
-            await deed(String(name));
+            await action(String(name));
             return Reflect.apply(value, target, args);
           };
         },

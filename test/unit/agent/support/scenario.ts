@@ -1,16 +1,16 @@
 import { test } from "vitest";
-import { Lab } from "./harness.js";
+import { Harness } from "./harness.js";
 
 /**
- * A test on a fresh {@link Lab}, whose invariants are checked after every step.
+ * A test on a fresh {@link Harness}, whose invariants are checked after every step.
  * @param upstreamBreaks invariants that the upstream behaviour under test is known to break.
  */
 export function scenario(
   name: string,
-  body: (lab: Lab) => Promise<void>,
+  body: (harness: Harness) => Promise<void>,
   upstreamBreaks: readonly string[] = [],
 ): void {
   test(name, async () => {
-    await body(await Lab.create({ upstreamBreaks }));
+    await body(await Harness.create({ upstreamBreaks }));
   });
 }

@@ -21,8 +21,8 @@ export function stagedLive(options: StageOptions = {}): FlowStage {
     instance: { taskState: "migrating", ...options.instance },
     migration: { migrationType: "live-migration", status: "accepted", ...FROM_HERE, ...options.migration },
   });
-  stage.answers["call pre_live_migration"] = READY;
-  stage.answers["call post_live_migration_at_destination"] = () => takenOver(stage);
+  stage.replies["call pre_live_migration"] = READY;
+  stage.replies["call post_live_migration_at_destination"] = () => takenOver(stage);
   return stage;
 }
 
@@ -43,7 +43,7 @@ export function recovers(status: "failed" | "cancelled"): Copy {
 /** Hands the source its message; its driver copies as `copy` says. */
 export async function migrateLive(stage: FlowStage, copy: Copy = moves, data: object = {}): Promise<unknown> {
   let unexpected: unknown = null;
-  stage.answers["driver.liveMigration"] = async (_: unknown, _dest: string, options: LiveMigrationOptions) => {
+  stage.replies["driver.liveMigration"] = async (_: unknown, _dest: string, options: LiveMigrationOptions) => {
     try {
       return await copy(options);
     } catch (error) {
@@ -52,8 +52,8 @@ export async function migrateLive(stage: FlowStage, copy: Copy = moves, data: ob
       throw error;
     }
   };
-  const said = { blockMigration: true, sharedInstanceFiles: false, asked: "there", ...data };
-  const failure = await stage.failure("live_migration", { dest: "there", blockMigration: null, data: said });
+  const migrateData = { blockMigration: true, sharedInstanceFiles: false, asked: "there", ...data };
+  const failure = await stage.failure("live_migration", { dest: "there", blockMigration: null, data: migrateData });
   if (unexpected !== null) {
     throw unexpected;
   }

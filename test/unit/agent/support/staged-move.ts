@@ -22,7 +22,7 @@ export const TO_HERE = {
 export const MOVE_TASKS = ["resize_prep", "resize_migrating", "resize_migrated", "resize_finish", "resize_reverting"];
 
 export const metadata = (old_vm_state: string, more: Readonly<Record<string, string>> = {}): Partial<Instance> => ({
-  systemMetadata: { kept: "yes", old_vm_state, ...more },
+  systemMetadata: { retained: "yes", old_vm_state, ...more },
 });
 
 /** A resize, at one of its steps. */
@@ -40,7 +40,11 @@ export function stagedResize(
 }
 
 /** What the half of the source is given up by; split, as all of the stage's moves are. */
-export const HALF_DROPPED = ["placement.deleteAllocation", "move", { requestId: REQUEST, force: false }] as const;
+export const ALLOCATIONS_DROPPED = [
+  "placement.deleteAllocation",
+  "move",
+  { requestId: REQUEST, force: false },
+] as const;
 
 /** In case that it is a soft delete that has the instance now (spec 6.2 OPT). */
 export const ERROR_IF_SOFT_DELETED = [
@@ -51,4 +55,4 @@ export const ERROR_IF_SOFT_DELETED = [
 ] as const;
 
 /** What the instance's new half ends, and its old one comes back, by. */
-export const HALF_BACK = ["placement.getAllocationsForConsumer", "placement.moveAllocations"] as const;
+export const ALLOCATIONS_RESTORED = ["placement.getAllocationsForConsumer", "placement.moveAllocations"] as const;

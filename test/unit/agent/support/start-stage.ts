@@ -21,10 +21,10 @@ export class StartStage extends FlowStage {
       ...context,
       logger: context.runtime.logger,
       tracker,
-      identity: this.door("identity", { path: "/state/compute_id" }),
-      driverRecord: this.door("driverRecord", { path: "/state/driver" }),
-      metrics: this.door("metrics"),
-      operations: this.door("operations", { outgoing, exclusively }),
+      identity: this.createRecordingProxy("identity", { path: "/state/compute_id" }),
+      driverRecord: this.createRecordingProxy("driverRecord", { path: "/state/driver" }),
+      metrics: this.createRecordingProxy("metrics"),
+      operations: this.createRecordingProxy("operations", { outgoing, exclusively }),
     } as unknown as AgentServices;
   }
 

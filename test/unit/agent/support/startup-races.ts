@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { ComputeNode, Instance, Migration, MigrationChanges, TaskState } from "../../../../src/records/index.js";
-import { Lab } from "./harness.js";
+import { Harness } from "./harness.js";
 import { addInstance, addMigration, placed, uuidOf } from "./records.js";
 import { countdown, PERIODIC, type Sample } from "./returning-host.js";
 
@@ -47,28 +47,28 @@ const UUIDS = FOUND.map((_, index) => uuidOf(index + 1));
 const NOWHERE = { host: null, node: null, computeId: null, launchedOn: null };
 
 interface Scene {
-  readonly lab: Lab;
+  readonly harness: Harness;
   readonly s: ComputeNode;
   readonly d: ComputeNode;
 }
 
 async function create(): Promise<Scene> {
-  const lab = await Lab.create({ judged: false });
-  const { node: s } = await lab.seed("devstack1");
-  const { node: d } = await lab.seed("devstack2");
+  const harness = await Harness.create({ checked: false });
+  const { node: s } = await harness.seed("devstack1");
+  const { node: d } = await harness.seed("devstack2");
   for (const [index, found] of FOUND.entries()) {
-    await add({ lab, s, d }, uuidOf(index + 1), found);
+    await add({ harness, s, d }, uuidOf(index + 1), found);
   }
-  return { lab, s, d };
+  return { harness, s, d };
 }
 
-async function add({ lab, s, d }: Scene, uuid: string, { values, move, context, on }: Found): Promise<void> {
+async function add({ harness, s, d }: Scene, uuid: string, { values, move, context, on }: Found): Promise<void> {
   const place = on === null ? NOWHERE : placed(on === "devstack2" ? d : s);
-  addInstance(lab.store, uuid, { ...place, ...values });
+  addInstance(harness.store, uuid, { ...place, ...values });
   if (on !== null) {
-    lab.hypervisor("devstack1").addGuest(uuid, values.powerState ?? 1);
+    harness.hypervisor("devstack1").addGuest(uuid, values.powerState ?? 1);
   }
-  await lab.hold(uuid, { [s.uuid]: LITTLE });
+  await harness.hold(uuid, { [s.uuid]: LITTLE });
   if (!move) {
     return;
   }
@@ -76,12 +76,12 @@ async function add({ lab, s, d }: Scene, uuid: string, { values, move, context, 
   const [from, to] = end === "source" ? [s, d] : [d, s];
   const ends: MigrationChanges = { sourceCompute: from.host, sourceNode: from.host, destCompute: to.host };
   const dest = { destNode: to.host, destComputeId: to.id };
-  const migration = addMigration(lab.store, uuid, type, status, { ...ends, ...dest });
+  const migration = addMigration(harness.store, uuid, type, status, { ...ends, ...dest });
   if (type === "evacuation") {
-    await lab.hold(uuid, { [s.uuid]: LITTLE, [d.uuid]: LITTLE });
+    await harness.hold(uuid, { [s.uuid]: LITTLE, [d.uuid]: LITTLE });
   } else {
-    await lab.hold(uuid, { [to.uuid]: LITTLE });
-    await lab.hold(migration.uuid, { [from.uuid]: LITTLE });
+    await harness.hold(uuid, { [to.uuid]: LITTLE });
+    await harness.hold(migration.uuid, { [from.uuid]: LITTLE });
   }
   if (!context) {
     return;
@@ -94,11 +94,11 @@ async function add({ lab, s, d }: Scene, uuid: string, { values, move, context, 
     oldResources: [],
     newResources: [],
   };
-  lab.store.instances.save(uuid, { migrationContext });
+  harness.store.instances.save(uuid, { migrationContext });
 }
 
-function movesOf({ lab }: Scene, uuid: string): readonly Migration[] {
-  return lab.store.migrations.byFilters({ instanceUuid: uuid, readDeleted: true });
+function movesOf({ harness }: Scene, uuid: string): readonly Migration[] {
+  return harness.store.migrations.byFilters({ instanceUuid: uuid, readDeleted: true });
 }
 
 /** What a move has come to when its instance is `on` a host; an evacuation that is done stays so. */
@@ -111,53 +111,53 @@ function ended({ migrationType, status, destCompute }: Migration, on: string | n
 
 /** What others do to every instance at once. */
 interface Race {
-  readonly deed: (scene: Scene, uuid: string) => void | Promise<void>;
+  readonly action: (scene: Scene, uuid: string) => void | Promise<void>;
   /** What must be true of each that is start-up's own to deal with, when the host has served for a while. */
-  readonly judge?: (scene: Scene, uuid: string) => void | Promise<void>;
+  readonly check?: (scene: Scene, uuid: string) => void | Promise<void>;
 }
 
 export const RACES: Readonly<Record<string, Race>> = {
   "is deleted": {
-    deed: async ({ lab }, uuid) => {
-      for (const move of movesOf({ lab } as Scene, uuid)) {
-        await lab.hold(move.uuid, {});
+    action: async ({ harness }, uuid) => {
+      for (const move of movesOf({ harness } as Scene, uuid)) {
+        await harness.hold(move.uuid, {});
       }
-      await lab.hold(uuid, {});
-      if (lab.store.instances.get(uuid)) {
-        lab.store.instances.destroy(uuid);
+      await harness.hold(uuid, {});
+      if (harness.store.instances.get(uuid)) {
+        harness.store.instances.destroy(uuid);
       }
     },
   },
   "is moved to another host": {
-    deed: async (scene, uuid) => {
-      const { lab, d } = scene;
-      if (!lab.store.instances.get(uuid)) {
+    action: async (scene, uuid) => {
+      const { harness, d } = scene;
+      if (!harness.store.instances.get(uuid)) {
         return;
       }
       for (const move of movesOf(scene, uuid)) {
-        lab.store.migrations.save(move.id, { status: ended(move, d.host) });
-        await lab.hold(move.uuid, {});
+        harness.store.migrations.save(move.id, { status: ended(move, d.host) });
+        await harness.hold(move.uuid, {});
       }
-      await lab.hold(uuid, { [d.uuid]: LITTLE });
-      lab.store.instances.save(uuid, { ...placed(d), vmState: "active", taskState: null });
-      lab.hypervisor("devstack2").addGuest(uuid);
+      await harness.hold(uuid, { [d.uuid]: LITTLE });
+      harness.store.instances.save(uuid, { ...placed(d), vmState: "active", taskState: null });
+      harness.hypervisor("devstack2").addGuest(uuid);
     },
-    judge: ({ lab }, uuid) => {
-      const now = lab.store.instances.get(uuid);
+    check: ({ harness }, uuid) => {
+      const now = harness.store.instances.get(uuid);
       if (now?.host === "devstack2") {
         expect(now).toMatchObject({ vmState: "active", taskState: null });
       }
     },
   },
   "is evacuated": {
-    deed: (scene, uuid) => {
-      const { lab, s, d } = scene;
-      const now = lab.store.instances.get(uuid);
+    action: (scene, uuid) => {
+      const { harness, s, d } = scene;
+      const now = harness.store.instances.get(uuid);
       if (now?.host !== s.host) {
         return;
       }
-      lab.store.instances.save(uuid, { taskState: "rebuilding" });
-      addMigration(lab.store, uuid, "evacuation", "accepted", {
+      harness.store.instances.save(uuid, { taskState: "rebuilding" });
+      addMigration(harness.store, uuid, "evacuation", "accepted", {
         sourceCompute: s.host,
         sourceNode: s.hypervisorHostname,
         destCompute: d.host,
@@ -165,15 +165,15 @@ export const RACES: Readonly<Record<string, Race>> = {
     },
   },
   "is reset by an operator": {
-    deed: ({ lab }, uuid) => {
-      if (lab.store.instances.get(uuid)) {
-        lab.store.instances.save(uuid, { vmState: "active", taskState: null });
+    action: ({ harness }, uuid) => {
+      if (harness.store.instances.get(uuid)) {
+        harness.store.instances.save(uuid, { vmState: "active", taskState: null });
       }
     },
   },
   "has its migration ended": {
-    deed: (scene, uuid) => {
-      const { migrations, instances } = scene.lab.store;
+    action: (scene, uuid) => {
+      const { migrations, instances } = scene.harness.store;
       const host = instances.get(uuid)?.host;
       for (const move of movesOf(scene, uuid)) {
         migrations.save(move.id, { status: ended(move, host) });
@@ -199,7 +199,7 @@ const OWN = FOUND.flatMap(({ values: { taskState = null } }, index) =>
   OPERATIONS.includes(taskState) ? [] : uuidOf(index + 1),
 );
 
-function guestBreaches({ evidence }: Lab): readonly string[] {
+function guestBreaches({ evidence }: Harness): readonly string[] {
   return [...evidence.breaches].filter(
     (breach) => GUESTS.some((id) => breach.startsWith(`${id} `)) && OWN.some((uuid) => breach.includes(uuid)),
   );
@@ -219,20 +219,20 @@ export async function raceBeforeEachCall(
   }
   for (let at = first; ; at += each) {
     const scene = await create();
-    const { lab } = scene;
+    const { harness } = scene;
     const { hit, struck } = countdown(at);
     let before = "";
-    lab.beforeCall = async (host, method) => {
+    harness.beforeCall = async (host, method) => {
       if (host !== "devstack1" || !hit()) {
         return;
       }
       before = `before call ${at}, ${method}`;
       for (const uuid of UUIDS) {
-        await race.deed(scene, uuid);
+        await race.action(scene, uuid);
       }
     };
-    const run = await lab.launch("devstack1", { ...PERIODIC, operations: "real" });
-    const failure = await lab.world.runUntil(
+    const run = await harness.launch("devstack1", { ...PERIODIC, operations: "real" });
+    const failure = await harness.world.runUntil(
       run.agent.start().then(
         () => null,
         (error: Error) => error,
@@ -242,13 +242,13 @@ export async function raceBeforeEachCall(
     if (!struck()) {
       return at;
     }
-    lab.beforeCall = () => {};
-    await lab.world.advance(130_000);
+    harness.beforeCall = () => {};
+    await harness.world.advance(130_000);
     expect(run.agent.state, before).toBe("serving");
     for (const uuid of OWN) {
-      await race.judge?.(scene, uuid);
+      await race.check?.(scene, uuid);
     }
-    expect(guestBreaches(lab), before).toEqual([]);
+    expect(guestBreaches(harness), before).toEqual([]);
     run.runtime.kill();
   }
 }

@@ -50,7 +50,7 @@ export class TrackerStage extends FlowStage {
       nodes: new Map(nodes.map((row) => [row.hypervisorHostname, new TrackedNode(row)])),
       merge: new ProviderMerge([], this.context.runtime.logger),
       capabilityTraits: capabilitiesAsTraits(this.context.driver.capabilities),
-      binding: { serviceId: 3, disabled: false, epoch: 0, keepsComputeIds: true },
+      binding: { serviceId: 3, disabled: false, epoch: 0, persistsComputeIds: true },
     };
   }
 

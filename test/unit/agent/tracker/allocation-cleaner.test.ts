@@ -10,7 +10,7 @@ const PASS = { pass: "of this time" } as never;
 /** A node on which these consumers hold something. */
 function holding(options: TrackerStageOptions = {}, consumers: readonly string[] = ["vm"]): TrackerStage {
   const stage = new TrackerStage(options);
-  stage.answers["placement.getAllocationsForProvider"] = { consumers: new Map(consumers.map((uuid) => [uuid, {}])) };
+  stage.replies["placement.getAllocationsForProvider"] = { consumers: new Map(consumers.map((uuid) => [uuid, {}])) };
   return stage;
 }
 
@@ -27,8 +27,10 @@ describe("4.6 who holds something on a node", () => {
     const stage = holding({}, ["counted", "move", "vm"]);
     stage.node().account.countInstance({ ...(stage.instance as Instance), uuid: "counted" });
     await clean(stage, ["move"], PASS);
-    expect(stage.said("placement.getAllocationsForProvider")).toEqual([["node-uuid", { ...REQUEST, pass: PASS }]]);
-    expect(stage.said("instances_by_filters")).toEqual([[{ filters: { uuids: ["vm"] } }]]);
+    expect(stage.argumentsOf("placement.getAllocationsForProvider")).toEqual([
+      ["node-uuid", { ...REQUEST, pass: PASS }],
+    ]);
+    expect(stage.argumentsOf("instances_by_filters")).toEqual([[{ filters: { uuids: ["vm"] } }]]);
     expect(changed(stage)).toEqual([]);
   });
 
@@ -41,7 +43,7 @@ describe("4.6 who holds something on a node", () => {
 
   test("a node without a provider has nothing to clean, and gets one; what cannot be read is an error", async () => {
     const missing = holding();
-    missing.answers["placement.getAllocationsForProvider"] = new ResourceProviderAllocationRetrievalFailed(
+    missing.replies["placement.getAllocationsForProvider"] = new ResourceProviderAllocationRetrievalFailed(
       "node-uuid",
       "x",
       { status: 404, describe: () => "404" },
@@ -49,7 +51,7 @@ describe("4.6 who holds something on a node", () => {
     await clean(missing);
     expect(missing.logged("the node has no provider in Placement: this pass makes one")).toBe(1);
     const broken = holding();
-    broken.answers["placement.getAllocationsForProvider"] = new Error("Placement");
+    broken.replies["placement.getAllocationsForProvider"] = new Error("Placement");
     await clean(broken);
     expect(broken.logged("allocations of the node could not be read")).toBe(1);
     expect(changed(missing)).toEqual([["placement.invalidateResourceProvider", "node-uuid"]]);
@@ -65,7 +67,7 @@ describe("4.6 who holds something on a node", () => {
 
   test("4.6 row 4 that fails, and ends the pass of the node", async () => {
     const stage = holding({ instance: { deleted: 1 } });
-    stage.answers["placement.deleteAllocation"] = new Error("Placement");
+    stage.replies["placement.deleteAllocation"] = new Error("Placement");
     await expect(clean(stage)).rejects.toThrow("Placement");
   });
 
@@ -73,12 +75,12 @@ describe("4.6 who holds something on a node", () => {
     ["row 5 on no host", { host: null }, null],
     ["row 6 on this node", {}, "instance is on this node and not counted by the tracker"],
     ["row 8 on another node of this host", { node: "second" }, null],
-  ])("4.6 %s: kept", async (_, instance, said) => {
+  ])("4.6 %s: kept", async (_, instance, expectedMessage) => {
     const stage = holding({ instance });
     await clean(stage);
     expect(changed(stage)).toEqual([]);
     expect(stage.runtime.logs.map(({ message }) => message)).toEqual(
-      said === null ? [] : [expect.stringContaining(said)],
+      expectedMessage === null ? [] : [expect.stringContaining(expectedMessage)],
     );
   });
 });
@@ -105,7 +107,7 @@ describe("4.6 row 7 an instance on another host", () => {
     const stage = moved({ options: HEALS });
     await clean(stage, [], PASS);
     expect(changed(stage)).toEqual([STRIPPED]);
-    expect(stage.said("migrations_by_filters")).toEqual([[{ filters: { instanceUuid: "vm" } }]]);
+    expect(stage.argumentsOf("migrations_by_filters")).toEqual([[{ filters: { instanceUuid: "vm" } }]]);
     expect(stage.runtime.logs).toHaveLength(1);
   });
 
@@ -121,6 +123,6 @@ describe("4.6 row 7 an instance on another host", () => {
     const stage = moved({ options: HEALS, instance: { taskState: "resize_migrated" } });
     await clean(stage);
     expect(changed(stage)).toEqual([]);
-    expect(stage.said("migrations_by_filters")).toEqual([]);
+    expect(stage.argumentsOf("migrations_by_filters")).toEqual([]);
   });
 });

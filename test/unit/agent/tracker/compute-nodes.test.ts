@@ -42,13 +42,13 @@ function staged({
 }: TrackerStageOptions & { readonly row?: Partial<ComputeNode> | null } = {}) {
   const stage = new TrackerStage({ nodes, ...options });
   Object.assign(stage.state.context.driver, { getHostIpAddr: () => "10.0.0.1" });
-  stage.answers.compute_node_get_by_uuid = () => (options.row ? { ...NODE, ...options.row } : null);
-  stage.answers.compute_node_create = ({ resources, ...place }: { resources: object }) => ({
+  stage.replies.compute_node_get_by_uuid = () => (options.row ? { ...NODE, ...options.row } : null);
+  stage.replies.compute_node_create = ({ resources, ...place }: { resources: object }) => ({
     ...NODE,
     ...place,
     ...resources,
   });
-  stage.answers.compute_node_save = ({ changes }: { changes: object }) => ({
+  stage.replies.compute_node_save = ({ changes }: { changes: object }) => ({
     ...NODE,
     ...options.row,
     deleted: 0,
@@ -80,7 +80,7 @@ describe("4.4 step 2: the node's row", () => {
   test("one that has a row is taken from there, as it is", async () => {
     const stage = staged({ row: {} });
     const { node, isNew } = await init(stage);
-    expect(stage.said("compute_node_get_by_uuid")).toEqual([[{ uuid: "node-uuid" }]]);
+    expect(stage.argumentsOf("compute_node_get_by_uuid")).toEqual([[{ uuid: "node-uuid" }]]);
     expect([isNew, stage.did, stage.state.nodes.get("node")]).toEqual([false, [], node]);
     expect(node.row).toMatchObject(COLUMNS);
   });
@@ -89,10 +89,10 @@ describe("4.4 step 2: the node's row", () => {
     const stage = staged({ row: {} });
     const listed = { ...NODE, uuid: "node-uuid" };
     const { node } = await initComputeNode(stage.state, "node", "node-uuid", RESOURCES, [listed]);
-    expect([stage.said("compute_node_get_by_uuid"), node.row.id]).toEqual([[], listed.id]);
+    expect([stage.argumentsOf("compute_node_get_by_uuid"), node.row.id]).toEqual([[], listed.id]);
     const other = staged({ row: {} });
     await initComputeNode(other.state, "node", "node-uuid", RESOURCES, [{ ...listed, uuid: "other-uuid" }]);
-    expect(other.said("compute_node_get_by_uuid")).toEqual([[{ uuid: "node-uuid" }]]);
+    expect(other.argumentsOf("compute_node_get_by_uuid")).toEqual([[{ uuid: "node-uuid" }]]);
   });
 
   test.each<[string, Partial<ComputeNode>, object, boolean]>([
@@ -158,7 +158,7 @@ describe("4.4 step 2: the node's row", () => {
       const stage = staged({ options: { exclusiveNames } });
       Object.assign(stage.state.context.driver, { rebalancesNodes });
       await init(stage);
-      expect(stage.said("compute_node_create")[0]?.[0]).toMatchObject({ exclusive });
+      expect(stage.argumentsOf("compute_node_create")[0]?.[0]).toMatchObject({ exclusive });
     },
   );
 
@@ -167,7 +167,7 @@ describe("4.4 step 2: the node's row", () => {
     ["another uuid has host and name", {}, "put the uuid of that row into compute_id"],
   ])("2.4 %s: it says what to do", async (_, data, text) => {
     const stage = staged();
-    stage.answers.compute_node_create = new DuplicateRecord("exists", data);
+    stage.replies.compute_node_create = new DuplicateRecord("exists", data);
     await expect(init(stage)).rejects.toThrow(
       expect.objectContaining({ name: "InvalidConfiguration", message: expect.stringContaining(text) }),
     );
@@ -176,7 +176,7 @@ describe("4.4 step 2: the node's row", () => {
 
   test("another failure goes up; so does a pass before the service is bound", async () => {
     const stage = staged();
-    stage.answers.compute_node_create = new Error("conductor");
+    stage.replies.compute_node_create = new Error("conductor");
     await expect(init(stage)).rejects.toThrow("conductor");
     stage.state.binding.serviceId = null;
     await expect(init(stage)).rejects.toThrow("bindService() comes before the first pass");

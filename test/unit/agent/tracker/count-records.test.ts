@@ -57,19 +57,19 @@ describe("4.4 steps 5 to 10: a node is counted anew", () => {
   test.each([
     ["evacuated", new ObjectActionError("host changed", { reason: "host changed" })],
     ["deleted", new InstanceNotFound("gone")],
-  ])("one that was %s since it was read is not taken back, and not counted", async (_, refusal) => {
+  ])("one that was %s since it was read is not taken back, and not counted", async (_, rejection) => {
     const stage = new TrackerStage();
-    stage.answers.instance_save = refusal;
+    stage.replies.instance_save = rejection;
     await count(stage, [here({ computeId: 4 }), here({ uuid: "other" })]);
     expect(used(stage)).toBe(1);
-    stage.answers.instance_save = new Error("away");
+    stage.replies.instance_save = new Error("away");
     await expect(count(stage, [here({ computeId: 4 })])).rejects.toThrow("away");
   });
 
   test("a control plane that keeps no ids is told one of them, and no more", async () => {
     const instance = here({ computeId: null });
     const stage = new TrackerStage();
-    stage.answers.instance_save = instance;
+    stage.replies.instance_save = instance;
     await count(stage, [instance, here({ uuid: "other", computeId: null })]);
     await count(stage, [instance]);
     expect(stage.calls).toEqual(["instance_save"]);
@@ -81,7 +81,7 @@ describe("4.4 steps 5 to 10: a node is counted anew", () => {
   test("a move to here counts for an instance that is elsewhere, which is read", async () => {
     const stage = new TrackerStage({ instance: RESIZED });
     await count(stage, [], [moving()]);
-    expect(stage.said("instances_by_filters")).toEqual([[{ filters: { uuids: ["vm"] } }]]);
+    expect(stage.argumentsOf("instances_by_filters")).toEqual([[{ filters: { uuids: ["vm"] } }]]);
     expect(used(stage)).toBe(NEW.vcpus);
     expect(stage.node().account.migrations).toEqual([moving()]);
   });
@@ -89,7 +89,7 @@ describe("4.4 steps 5 to 10: a node is counted anew", () => {
   test("an instance that is here is not read again; its own move adds nothing on one side", async () => {
     const stage = new TrackerStage();
     await count(stage, [here({ ...RESIZED, host: "here", node: "node" })], [moving(FROM_HERE)]);
-    expect(stage.said("instances_by_filters")).toEqual([]);
+    expect(stage.argumentsOf("instances_by_filters")).toEqual([]);
     expect(used(stage)).toBe(1);
   });
 
@@ -142,10 +142,10 @@ describe("4.4 steps 5 to 10: a node is counted anew", () => {
   test("a move that has ended since it was read, and has given way to the next one, keeps its status", async () => {
     const migrationContext = { migrationId: 9 } as Instance["migrationContext"];
     const stage = new TrackerStage({ instance: { ...RESIZED, migrationContext } });
-    stage.answers.migration_save = new InvalidMigrationState("confirmed");
+    stage.replies.migration_save = new InvalidMigrationState("confirmed");
     await count(stage, [], [moving()]);
     expect(used(stage)).toBe(0);
-    stage.answers.migration_save = new Error("away");
+    stage.replies.migration_save = new Error("away");
     await expect(count(stage, [], [moving()])).rejects.toThrow("away");
   });
 
@@ -174,8 +174,8 @@ describe("4.4 step 4: who is on a node", () => {
 
   test("of one node: by host and node, those in error too", async () => {
     const stage = new TrackerStage();
-    stage.answers.instances_by_host_and_node = [row("a", "node")];
-    stage.answers.migrations_in_progress = [move(1, FROM_HERE)];
+    stage.replies.instances_by_host_and_node = [row("a", "node")];
+    stage.replies.migrations_in_progress = [move(1, FROM_HERE)];
     const { instances, migrations } = await new SingleReader(stage.state).read("node");
     expect([instances.map(({ uuid }) => uuid), ids(migrations)]).toEqual([["a"], [1]]);
     expect(stage.lines).toEqual([
@@ -186,8 +186,8 @@ describe("4.4 step 4: who is on a node", () => {
 
   function batch() {
     const stage = new TrackerStage();
-    stage.answers.instances_by_host = [row("a", "node"), row("b", "second"), row("c", "node"), row("d", null)];
-    stage.answers.migrations_by_filters = [
+    stage.replies.instances_by_host = [row("a", "node"), row("b", "second"), row("c", "node"), row("d", null)];
+    stage.replies.migrations_by_filters = [
       move(1, { ...FROM_HERE, sourceNode: "node" }),
       move(2, { ...TO_HERE, destNode: "node" }),
       move(3, { ...FROM_HERE, destCompute: "here", destNode: "second" }),
@@ -218,20 +218,20 @@ describe("4.4 step 4: who is on a node", () => {
     const { stage, reader } = batch();
     await reader.read("node");
     await reader.read("second");
-    expect(stage.said("instances_by_host")).toHaveLength(1);
+    expect(stage.argumentsOf("instances_by_host")).toHaveLength(1);
     stage.state.binding.epoch += 1;
-    stage.answers.instances_by_host = [row("e", "node")];
+    stage.replies.instances_by_host = [row("e", "node")];
     expect((await reader.read("node")).instances.map(({ uuid }) => uuid)).toEqual(["e"]);
     expect((await reader.read("second")).instances).toEqual([]);
-    expect(stage.said("instances_by_host")).toHaveLength(2);
+    expect(stage.argumentsOf("instances_by_host")).toHaveLength(2);
   });
 
   test("a question that failed is asked again", async () => {
     const { stage, reader } = batch();
-    const answer = stage.answers.instances_by_host;
-    stage.answers.instances_by_host = new Error("conductor");
+    const reply = stage.replies.instances_by_host;
+    stage.replies.instances_by_host = new Error("conductor");
     await expect(reader.read("node")).rejects.toThrow("conductor");
-    stage.answers.instances_by_host = answer;
+    stage.replies.instances_by_host = reply;
     expect((await reader.read("node")).instances).toHaveLength(2);
   });
 });

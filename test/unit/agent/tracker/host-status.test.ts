@@ -9,7 +9,7 @@ const DISABLED = "COMPUTE_STATUS_DISABLED";
 
 function having(...traits: readonly string[]): TrackerStage {
   const stage = new TrackerStage();
-  stage.answers["placement.getProviderTraits"] = { traits, generation: 4 };
+  stage.replies["placement.getProviderTraits"] = { traits, generation: 4 };
   return stage;
 }
 const ASK = ["placement.getProviderTraits", "node-uuid", REQUEST];
@@ -38,7 +38,7 @@ describe("2.5 COMPUTE_STATUS_DISABLED on every node", () => {
     [false, "could not be set"],
   ])("a failure (enabled %s) only warns: the next pass does it", async (enabled, text) => {
     const stage = having();
-    stage.answers["placement.getProviderTraits"] = new Error("Placement");
+    stage.replies["placement.getProviderTraits"] = new Error("Placement");
     await setHostEnabled(stage.state, enabled, REQUEST);
     expect(stage.runtime.logs).toMatchObject([
       { level: "warn", message: expect.stringContaining(text), fields: { node: "node", request_id: "req-1" } },

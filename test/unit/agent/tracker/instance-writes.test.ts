@@ -13,8 +13,8 @@ import { TrackerStage, type TrackerStageOptions } from "../support/tracker-stage
 /** What follows a write on the node's providers is of no matter here: Placement is away. */
 function staged(options: TrackerStageOptions = {}): TrackerStage {
   const stage = new TrackerStage(options);
-  stage.answers["placement.getProviderTreeAndEnsureRoot"] = new Error("away");
-  stage.answers.save_together = ({ instance }: { instance: { changes: object } }) => ({
+  stage.replies["placement.getProviderTreeAndEnsureRoot"] = new Error("away");
+  stage.replies.save_together = ({ instance }: { instance: { changes: object } }) => ({
     instance: { ...stage.instance, ...instance.changes },
     migration: null,
   });
@@ -32,7 +32,7 @@ describe("V20 an instance becomes this host's, and is counted in the same sectio
     const stage = staged({ instance: THERE });
     const expected = { source: "there", taskState: ["migrating"] } as const;
     const saved = await finishLiveMigration(stage.state, vm(stage), "node", { powerState: 1 }, expected);
-    expect(stage.said("save_together")).toEqual([
+    expect(stage.argumentsOf("save_together")).toEqual([
       [
         {
           instance: {
@@ -50,7 +50,7 @@ describe("V20 an instance becomes this host's, and is counted in the same sectio
   test("in any task, where none is named", async () => {
     const stage = staged({ instance: THERE });
     await finishLiveMigration(stage.state, vm(stage), "node", {}, { source: null });
-    expect(stage.said("save_together")).toStrictEqual([
+    expect(stage.argumentsOf("save_together")).toStrictEqual([
       [{ instance: { uuid: "vm", changes: HERE, expectedHost: null } }],
     ]);
   });
@@ -60,7 +60,7 @@ describe("V20 an instance becomes this host's, and is counted in the same sectio
     const migration = aMigration({ id: 7, ...TO_HERE });
     stage.node().account.countMigration({ ...migration, instanceUuid: "vm" }, null);
     await finishEvacuation(stage.state, vm(stage), "node", migration, { taskState: null }, OWN);
-    expect(stage.said("save_together")).toEqual([
+    expect(stage.argumentsOf("save_together")).toEqual([
       [
         {
           instance: {
@@ -79,7 +79,7 @@ describe("V20 an instance becomes this host's, and is counted in the same sectio
   test("on a node that is not tracked it has no compute id yet, and counts nowhere", async () => {
     const stage = staged({ instance: THERE });
     await finishEvacuation(stage.state, vm(stage), "new", aMigration({ id: 7 }), {}, OWN);
-    expect(stage.said("save_together")[0]?.[0]).toStrictEqual({
+    expect(stage.argumentsOf("save_together")[0]?.[0]).toStrictEqual({
       instance: {
         uuid: "vm",
         changes: { ...HERE, node: "new", computeId: null },
@@ -88,7 +88,7 @@ describe("V20 an instance becomes this host's, and is counted in the same sectio
       },
       migration: { id: 7, changes: { status: "done" } },
     });
-    expect(stage.said("placement.getProviderTreeAndEnsureRoot")).toEqual([]);
+    expect(stage.argumentsOf("placement.getProviderTreeAndEnsureRoot")).toEqual([]);
   });
 });
 
@@ -96,12 +96,12 @@ describe("V20 an instance that is written is counted anew", () => {
   test("if it still is here, in these tasks", async () => {
     const stage = staged();
     await saveInstance(stage.state, vm(stage), { vmState: "shelved" }, ["shelving", null]);
-    expect(stage.said("instance_save")).toStrictEqual([
+    expect(stage.argumentsOf("instance_save")).toStrictEqual([
       [{ uuid: "vm", changes: { vmState: "shelved" }, expectedTaskState: ["shelving", null], expectedHost: "here" }],
     ]);
     expect(counted(stage)).toBe(true);
     await saveInstance(stage.state, vm(stage), { vmState: "deleted" });
-    expect(stage.said("instance_save")[1]).toStrictEqual([{ uuid: "vm", changes: { vmState: "deleted" } }]);
+    expect(stage.argumentsOf("instance_save")[1]).toStrictEqual([{ uuid: "vm", changes: { vmState: "deleted" } }]);
     expect(counted(stage)).toBe(false);
   });
 
@@ -113,7 +113,7 @@ describe("V20 an instance that is written is counted anew", () => {
     const stage = staged({ instance });
     await saveInstance(stage.state, vm(stage), {});
     expect(counted(stage)).toBe(false);
-    expect(stage.said("placement.getProviderTreeAndEnsureRoot")).toEqual([]);
+    expect(stage.argumentsOf("placement.getProviderTreeAndEnsureRoot")).toEqual([]);
   });
 
   test("one that leaves counts no more; its migration only while it counts", async () => {
@@ -129,8 +129,8 @@ describe("V20 an instance that is written is counted anew", () => {
 
   test("on request, with the service's status; of a node that is not tracked nothing happens", async () => {
     const stage = staged();
-    stage.answers["placement.getProviderTreeAndEnsureRoot"] = new Error("away");
-    stage.answers.service_get_by_host = { disabled: true };
+    stage.replies["placement.getProviderTreeAndEnsureRoot"] = new Error("away");
+    stage.replies.service_get_by_host = { disabled: true };
     await expect(updateUsage(stage.state, vm(stage), "node")).rejects.toThrow("away");
     expect([counted(stage), stage.state.binding]).toMatchObject([true, { disabled: true, epoch: 1 }]);
     const other = staged();

@@ -19,11 +19,11 @@ function left({ migration = {}, instance = {}, options = {} }: Case = {}): Track
   const now = stage.runtime.clock.now();
   const ago = now - 2 * MINUTE;
   const move = { status: "pre-migrating", migrationType: "resize", createdAt: ago, updatedAt: ago } as const;
-  stage.answers["placement.getAllocationsForProvider"] = { consumers: new Map([["move", {}]]) };
+  stage.replies["placement.getAllocationsForProvider"] = { consumers: new Map([["move", {}]]) };
   const rows = new TrackerStage({ migration: { ...move, ...migration } });
   const deleted = { ...rows.instance, deleted: 3, deletedAt: ago, ...instance } as Instance;
-  stage.answers.migrations_by_filters = () => (rows.migration ? [rows.migration] : []);
-  stage.answers.instances_by_filters = ({ filters }: { filters: { uuids: readonly string[] } }) =>
+  stage.replies.migrations_by_filters = () => (rows.migration ? [rows.migration] : []);
+  stage.replies.instances_by_filters = ({ filters }: { filters: { uuids: readonly string[] } }) =>
     [deleted].filter(({ uuid }) => filters.uuids.includes(uuid));
   return stage;
 }
@@ -36,14 +36,14 @@ function clean(stage: TrackerStage): Promise<void> {
   });
 }
 const FREED = [["move", { force: false, ...REQUEST }]];
-const freed = (stage: TrackerStage) => stage.said("placement.deleteAllocation");
+const freed = (stage: TrackerStage) => stage.argumentsOf("placement.deleteAllocation");
 
 describe("4.6 row 3 what the migration of a deleted instance holds", () => {
   test("goes, and the status says before that the move is over", async () => {
     const stage = left();
     await clean(stage);
     const end = [{ id: 7, changes: { status: "error" }, expectedStatus: ["pre-migrating"] }];
-    expect(stage.said("migration_save")).toEqual([end]);
+    expect(stage.argumentsOf("migration_save")).toEqual([end]);
     expect(freed(stage)).toEqual(FREED);
     expect(stage.lines.findIndex(([what]) => what === "migration_save")).toBeLessThan(
       stage.lines.findIndex(([what]) => what === "placement.deleteAllocation"),
@@ -54,12 +54,12 @@ describe("4.6 row 3 what the migration of a deleted instance holds", () => {
   test("goes, too, of one that is over", async () => {
     const stage = left({ migration: { status: "error" } });
     await clean(stage);
-    expect([stage.said("migration_save"), freed(stage)]).toEqual([[], FREED]);
+    expect([stage.argumentsOf("migration_save"), freed(stage)]).toEqual([[], FREED]);
   });
 
   test("stays when somebody moves it on meanwhile", async () => {
     const stage = left();
-    stage.answers.migration_save = new InvalidMigrationState("migration 7 is migrating");
+    stage.replies.migration_save = new InvalidMigrationState("migration 7 is migrating");
     await clean(stage);
     expect(freed(stage)).toEqual([]);
   });
@@ -77,6 +77,6 @@ describe("4.6 row 3 what the migration of a deleted instance holds", () => {
   ])("stays %s", async (_, options) => {
     const stage = left(options);
     await clean(stage);
-    expect([stage.said("migration_save"), freed(stage)]).toEqual([[], []]);
+    expect([stage.argumentsOf("migration_save"), freed(stage)]).toEqual([[], []]);
   });
 });

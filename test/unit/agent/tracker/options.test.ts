@@ -35,7 +35,7 @@ describe("4.10 what the tracker reads of nova.conf", () => {
       "ignore-evacuations-in-error",
       "keep-moves-of-deleted",
     ] as const;
-    const given = (upstreamQuirks: ReadonlySet<string>) =>
+    const optionsWith = (upstreamQuirks: ReadonlySet<string>) =>
       trackerOptions({
         ...config,
         defaults: { ...config.defaults, ...numbers },
@@ -49,7 +49,7 @@ describe("4.10 what the tracker reads of nova.conf", () => {
       ignoreErroredEvacuations: false,
       keepLeftMoves: false,
     };
-    expect(given(new Set())).toEqual({ ...numbers, ...compute, ...none });
+    expect(optionsWith(new Set())).toEqual({ ...numbers, ...compute, ...none });
     const names = [
       "exclusiveNames",
       "unguardedNodeDelete",
@@ -59,7 +59,7 @@ describe("4.10 what the tracker reads of nova.conf", () => {
     ] as const;
     for (const [at, quirk] of quirks.entries()) {
       const name = names[at] ?? "exclusiveNames";
-      expect(given(new Set([quirk]))).toEqual({ ...numbers, ...compute, ...none, [name]: !none[name] });
+      expect(optionsWith(new Set([quirk]))).toEqual({ ...numbers, ...compute, ...none, [name]: !none[name] });
     }
   });
 

@@ -16,9 +16,9 @@ const REMOVE = (instances: string[] = [], evacuated: string[] = []) => [
 /** Node `node` is not listed any more; the driver says that it is deleted. */
 function orphaned(options: TrackerStageOptions = {}): TrackerStage {
   const stage = new TrackerStage({ nodes: [NODE, SECOND], ...options });
-  stage.answers["driver.isNodeDeleted"] = true;
-  stage.answers.compute_node_destroy = true;
-  stage.answers.instances_by_host_and_node = [];
+  stage.replies["driver.isNodeDeleted"] = true;
+  stage.replies.compute_node_destroy = true;
+  stage.replies.instances_by_host_and_node = [];
   return stage;
 }
 
@@ -46,12 +46,12 @@ describe("4.3 step 3 rows that are gone", () => {
 describe("4.3 step 4 nodes that the driver does not list", () => {
   test("one that it calls deleted goes: row, memory, provider with what is known to have left it", async () => {
     const stage = orphaned({ migration: { migrationType: "evacuation", status: "done", sourceCompute: "here" } });
-    stage.answers.instances_by_host_and_node = [stage.instance];
+    stage.replies.instances_by_host_and_node = [stage.instance];
     await remove(stage);
-    expect(stage.said("driver.isNodeDeleted")).toEqual([["node"]]);
+    expect(stage.argumentsOf("driver.isNodeDeleted")).toEqual([["node"]]);
     expect(did(stage)).toEqual([DESTROY(), FORGET, REMOVE(["vm"], ["vm"])]);
-    expect(stage.said("instances_by_host_and_node")).toEqual([[{ host: "here", node: "node" }]]);
-    expect(stage.said("migrations_by_filters")).toEqual([
+    expect(stage.argumentsOf("instances_by_host_and_node")).toEqual([[{ host: "here", node: "node" }]]);
+    expect(stage.argumentsOf("migrations_by_filters")).toEqual([
       [{ filters: { sourceCompute: "here", migrationTypes: ["evacuation"], statuses: ["done"] } }],
     ]);
     expect(names(stage)).toEqual(["second"]);
@@ -59,7 +59,7 @@ describe("4.3 step 4 nodes that the driver does not list", () => {
 
   test("one that it does not call deleted is kept, and that is said", async () => {
     const stage = orphaned();
-    stage.answers["driver.isNodeDeleted"] = false;
+    stage.replies["driver.isNodeDeleted"] = false;
     await remove(stage);
     expect(did(stage)).toEqual([]);
     expect(stage.runtime.logs).toMatchObject([{ level: "warn", fields: { node: "node" } }]);
@@ -67,7 +67,7 @@ describe("4.3 step 4 nodes that the driver does not list", () => {
 
   test("one that another host has now keeps its provider", async () => {
     const stage = orphaned();
-    stage.answers.compute_node_destroy = false;
+    stage.replies.compute_node_destroy = false;
     await remove(stage);
     expect(did(stage)).toEqual([DESTROY(), FORGET, FORGET]);
     expect(names(stage)).toEqual(["second"]);
@@ -78,15 +78,15 @@ describe("4.3 step 4 nodes that the driver does not list", () => {
     ["its own, when the row is gone", null, "here"],
   ])("unguarded-node-delete: upstream's guard is %s", async (_, row, guard) => {
     const stage = orphaned({ options: { unguardedNodeDelete: true } });
-    stage.answers.compute_node_get_by_uuid = () => row;
+    stage.replies.compute_node_get_by_uuid = () => row;
     await remove(stage);
-    expect(stage.said("compute_node_get_by_uuid")).toEqual([[{ uuid: "node-uuid" }]]);
+    expect(stage.argumentsOf("compute_node_get_by_uuid")).toEqual([[{ uuid: "node-uuid" }]]);
     expect(did(stage)[0]).toEqual(DESTROY(guard));
   });
 
   test("a provider that cannot be removed is an error, and no more", async () => {
     const stage = orphaned();
-    stage.answers["placement.deleteResourceProvider"] = new Error("in use");
+    stage.replies["placement.deleteResourceProvider"] = new Error("in use");
     await remove(stage);
     expect(stage.logged("the provider of a deleted compute node could not be removed")).toBe(1);
   });
@@ -94,9 +94,9 @@ describe("4.3 step 4 nodes that the driver does not list", () => {
   test("V22 one that cannot be judged does not keep the others from their turn", async () => {
     const third = aComputeNode({ id: 7, uuid: "third-uuid", host: "here", hypervisorHostname: "third" });
     const stage = orphaned({ nodes: [NODE, third] });
-    stage.answers["driver.isNodeDeleted"] = (node: string) => (node === "node" ? new Error("broken") : true);
+    stage.replies["driver.isNodeDeleted"] = (node: string) => (node === "node" ? new Error("broken") : true);
     await remove(stage, [NODE, third]);
-    expect(stage.said("compute_node_destroy")).toEqual([[{ id: 7, host: "here" }]]);
+    expect(stage.argumentsOf("compute_node_destroy")).toEqual([[{ id: 7, host: "here" }]]);
     expect(stage.runtime.logs.filter(({ level }) => level === "error")).toMatchObject([{ fields: { node: "node" } }]);
   });
 });

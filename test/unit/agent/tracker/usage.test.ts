@@ -68,9 +68,9 @@ describe("4.5 which migrations are counted", () => {
       aMigration({ id: 3, instanceUuid: "b", createdAt: 2, updatedAt: null }),
     ];
     expect([...latestPerInstance(rows).values()].map(({ id }) => id)).toEqual([1, 3]);
-    const together = rows.map((row) => ({ ...row, instanceUuid: "a", updatedAt: 50 }));
+    const simultaneous = rows.map((row) => ({ ...row, instanceUuid: "a", updatedAt: 50 }));
     expect(
-      [...latestPerInstance(together).values()].map(({ id }) => id),
+      [...latestPerInstance(simultaneous).values()].map(({ id }) => id),
       "of one moment the last",
     ).toEqual([3]);
   });

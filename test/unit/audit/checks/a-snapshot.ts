@@ -1,5 +1,5 @@
 import type { Finding } from "../../../../src/audit/checks/finding.js";
-import { judge } from "../../../../src/audit/checks/run-checks.js";
+import { checkSnapshot } from "../../../../src/audit/checks/run-checks.js";
 import type {
   ConsumerRecord,
   Held,
@@ -127,7 +127,8 @@ export function snapshotOf(parts: Parts = {}): Snapshot {
   };
 }
 
-export const findingsOf = (parts: Parts, maxShare = 1): readonly Finding[] => judge(snapshotOf(parts), { maxShare });
+export const findingsOf = (parts: Parts, maxShare = 1): readonly Finding[] =>
+  checkSnapshot(snapshotOf(parts), { maxShare });
 
 /** Their codes and whose they are. */
 export function found(parts: Parts, maxShare = 1): readonly string[] {

@@ -45,15 +45,15 @@ describe("wrong-amounts", () => {
     ["and not less", { "hw:emulator_threads_policy": "isolate" }, { VCPU: 1 }, ["CPUs 1 instead of 2"]],
     ["dedicated ones by the flavor", { "hw:cpu_policy": "dedicated" }, { PCPU: 2 }, []],
     ["of the flavor's class", { "hw:cpu_policy": "dedicated" }, { PCPU: 1 }, ["PCPU 1 instead of 2"]],
-  ])("%s", (_what, extraSpecs, cpus, told) => {
+  ])("%s", (_what, extraSpecs, cpus, mismatches) => {
     const servers = [server("vm", "one", specs(extraSpecs))];
     const findings = holding({ ...cpus, MEMORY_MB: 512, DISK_GB: 1 }, { servers });
     expect(findings.map(({ explanation }) => explanation)).toEqual(
-      told.map((text) => `the server holds ${text} on node-one, by what its flavor needs`),
+      mismatches.map((text) => `the server holds ${text} on node-one, by what its flavor needs`),
     );
     for (const { remedies, left } of findings) {
       const unknown = "which provider should serve it cannot be told; set its allocations by hand";
-      expect([remedies.length, left]).toEqual(told[0]?.startsWith("CPUs") ? [0, unknown] : [1, null]);
+      expect([remedies.length, left]).toEqual(mismatches[0]?.startsWith("CPUs") ? [0, unknown] : [1, null]);
     }
   });
 

@@ -3,7 +3,7 @@ import type { Finding } from "../../../../src/audit/checks/finding.js";
 import { findingsOf, guest, migration, NEED, NOW, type Parts, server } from "./a-snapshot.js";
 
 /** The server is on host-two, and so is its guest; another guest of it is on host-one. */
-function judged(more: Parts = {}): readonly Finding[] {
+function checkLeftGuests(more: Parts = {}): readonly Finding[] {
   return findingsOf({
     servers: [server("vm", "two")],
     held: { vm: { two: NEED } },
@@ -15,7 +15,7 @@ function judged(more: Parts = {}): readonly Finding[] {
 const BASE = { code: "stale-guest", subject: { kind: "server", uuid: "vm", name: "name-vm" }, remedies: [] };
 
 it("a guest on another host than its server, with what removes it", () => {
-  expect(judged()).toEqual([
+  expect(checkLeftGuests()).toEqual([
     {
       ...BASE,
       provider: { uuid: "one", name: "node-one" },
@@ -30,7 +30,7 @@ test.each<[string, Parts]>([
   ["a resize that an evacuation has ended", { migrations: [migration("vm", "error", { type: "resize" })] }],
   ["a move whose server was reset", { migrations: [migration("vm", "finished")] }],
 ])("a guest that was left by %s", (_what, more) => {
-  expect(judged(more)).toMatchObject([
+  expect(checkLeftGuests(more)).toMatchObject([
     {
       ...BASE,
       left: "a resize or a cold migration has left it: an evacuation of the server from its destination, or a delete, removes it from host-one",
@@ -40,7 +40,7 @@ test.each<[string, Parts]>([
 
 it("a guest of a server without a host", () => {
   const servers = [server("vm", null, { vmState: "shelved_offloaded" })];
-  expect(judged({ servers, held: {}, guests: { "host-one": [guest("vm")] } })).toMatchObject([
+  expect(checkLeftGuests({ servers, held: {}, guests: { "host-one": [guest("vm")] } })).toMatchObject([
     {
       ...BASE,
       explanation: "the server is on no host, and host host-one has a guest of it (shut off) that no move explains",
@@ -49,7 +49,7 @@ it("a guest of a server without a host", () => {
 });
 
 it("a guest without a server, also on a host without a compute node", () => {
-  expect(judged({ guests: { "host-gone": [guest("nobody")] } })).toEqual([
+  expect(checkLeftGuests({ guests: { "host-gone": [guest("nobody")] } })).toEqual([
     {
       code: "guest-without-server",
       subject: { kind: "guest", uuid: "nobody", name: "guest-nobody" },
@@ -78,5 +78,5 @@ test.each<[string, Parts]>([
     { migrations: [migration("vm", "done", { type: "evacuation" })] },
   ],
 ])("none while %s", (_what, more) => {
-  expect(judged(more)).toEqual([]);
+  expect(checkLeftGuests(more)).toEqual([]);
 });

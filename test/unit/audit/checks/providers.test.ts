@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { Facts } from "../../../../src/audit/checks/inputs.js";
+import { SnapshotIndex } from "../../../../src/audit/checks/inputs.js";
 import { findingsOf, found, inventory, NEED, node, type Parts, provider, server, snapshotOf } from "./a-snapshot.js";
 
 const at = (uuid: string) => ({ uuid, name: `node-${uuid}` });
@@ -68,10 +68,10 @@ describe("provider-without-node", () => {
 test("what is below a provider that shares, or shares itself, is shared, and no host's", () => {
   const pool = provider("pool", { inventories: {}, sharedWith: new Set(["one"]) });
   const disk = provider("disk", { parent: "pool", inventories: { VCPU: inventory(1) } });
-  const shelf = provider("shelf", { inventories: { VCPU: inventory(1) } });
+  const nodelessProvider = provider("shelf", { inventories: { VCPU: inventory(1) } });
   const shared = provider("drive", { parent: "shelf", inventories: {}, sharedWith: new Set(["one"]) });
-  const facts = new Facts(snapshotOf({ providers: [provider("one"), pool, disk, shelf, shared] }));
-  expect(["disk", "drive", "shelf", "one"].map((uuid) => facts.kindOf(uuid))).toEqual([
+  const index = new SnapshotIndex(snapshotOf({ providers: [provider("one"), pool, disk, nodelessProvider, shared] }));
+  expect(["disk", "drive", "shelf", "one"].map((uuid) => index.kindOf(uuid))).toEqual([
     "sharing",
     "sharing",
     "nodeless",

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { judge } from "../../../../src/audit/checks/run-checks.js";
+import { checkSnapshot } from "../../../../src/audit/checks/run-checks.js";
 import { findingsOf, migration, NEED, NOW, node, type Parts, server, snapshotOf } from "./a-snapshot.js";
 
 const subject = { kind: "server", uuid: "vm", name: "name-vm" };
@@ -125,18 +125,18 @@ describe("unfinished-migration", () => {
   });
 
   it("sooner, where nothing moves any more by what the operator says", () => {
-    const patience = { settles: 0, stuck: 0 };
-    const judged = (status: string) =>
-      judge(
+    const moveTimeouts = { settles: 0, stuck: 0 };
+    const checkMigration = (status: string) =>
+      checkSnapshot(
         snapshotOf({
           servers: [server("vm", "two")],
           migrations: [migration("vm", status, { changedAt: NOW - 1 })],
           held: { vm: { two: NEED }, move: { one: NEED } },
         }),
-        { maxShare: 1, patience },
+        { maxShare: 1, moveTimeouts },
       ).map(({ code }) => code);
-    expect(judged("confirmed")).toEqual(["unfinished-migration"]);
-    expect(judged("migrating")).toEqual(["unfinished-migration"]);
+    expect(checkMigration("confirmed")).toEqual(["unfinished-migration"]);
+    expect(checkMigration("migrating")).toEqual(["unfinished-migration"]);
   });
 
   test.each<[string, Parts]>([

@@ -23,16 +23,16 @@ const CLOUDS = `clouds:
       application_credential_secret: s3cret
 `;
 
-async function filesOf(texts: Readonly<Record<string, string>>): Promise<Files> {
+async function filesOf(contents: Readonly<Record<string, string>>): Promise<Files> {
   const { files } = new VirtualWorld().spawn({ name: "client" });
-  for (const [path, text] of Object.entries(texts)) {
+  for (const [path, text] of Object.entries(contents)) {
     await files.write(path, text);
   }
   return files;
 }
 
-async function choose(texts: Readonly<Record<string, string>>, choice: Partial<CloudChoice> = {}) {
-  return chooseCloud(await filesOf(texts), {
+async function choose(contents: Readonly<Record<string, string>>, choice: Partial<CloudChoice> = {}) {
+  return chooseCloud(await filesOf(contents), {
     environment: {},
     cwd: "/home/me/cloud",
     home: "/home/me",
@@ -82,12 +82,12 @@ describe("which cloud, and how it is entered", () => {
     const without = CLOUDS.replace("      password: 0012\n", "");
     const secure = "clouds:\n  one:\n    auth:\n      password: hidden\n";
     const environment = { OS_CLIENT_CONFIG_FILE: "/cfg/clouds.yaml", OS_CLOUD: "one" };
-    const texts = {
+    const contents = {
       "/cfg/clouds.yaml": without,
       "/cfg/secure.yaml": secure,
       "/home/me/cloud/clouds.yaml": "clouds: {}",
     };
-    expect((await choose(texts, { environment })).credentials).toMatchObject({ password: "hidden" });
+    expect((await choose(contents, { environment })).credentials).toMatchObject({ password: "hidden" });
   });
 
   it("takes OS_* variables where no cloud is named, a token too", async () => {
@@ -107,14 +107,14 @@ describe("which cloud, and how it is entered", () => {
   });
 
   it("takes the local cluster that was asked for, whatever OS_* variables say; a cloud that is named goes before", async () => {
-    const local = { file: "/there/clouds.yaml", cloud: "devstack", asked: true };
+    const local = { file: "/there/clouds.yaml", cloud: "devstack", requested: true };
     const environment = { OS_CLOUD: "one", OS_AUTH_URL: "http://k" };
-    const texts = {
+    const contents = {
       "/there/clouds.yaml": CLOUDS.replace("  one:", "  devstack:"),
       "/home/me/cloud/clouds.yaml": CLOUDS,
     };
-    expect((await choose(texts, { environment, local })).name).toBe("devstack");
-    expect((await choose(texts, { environment, local, cloud: "one" })).name).toBe("one");
+    expect((await choose(contents, { environment, local })).name).toBe("devstack");
+    expect((await choose(contents, { environment, local, cloud: "one" })).name).toBe("one");
     await expect(choose({}, { environment, local })).rejects.toThrow(
       /^\/there\/clouds\.yaml: there is no local cluster; start one with "compute-cluster up"/,
     );

@@ -32,10 +32,10 @@ const VERSIONS: Readonly<Record<string, unknown>> = {
   "http://placement/": { versions: [{ max_version: "1.39", min_version: "1.0" }] },
 };
 
-type Answer = (request: HttpRequest) => Partial<HttpResponse> | undefined;
+type Responder = (request: HttpRequest) => Partial<HttpResponse> | undefined;
 
 /** A cloud that answers as it should, but where `answer` does. */
-function stub(answer: Answer = () => undefined): HttpClient & { readonly sent: HttpRequest[] } {
+function stub(respond: Responder = () => undefined): HttpClient & { readonly sent: HttpRequest[] } {
   const sent: HttpRequest[] = [];
   let tokens = 0;
   return {
@@ -44,7 +44,7 @@ function stub(answer: Answer = () => undefined): HttpClient & { readonly sent: H
     request: async (request) => {
       sent.push(request);
       const base = { status: 200, headers: {}, body: "{}" };
-      const special = answer(request);
+      const special = respond(request);
       if (special) {
         return { ...base, ...special };
       }
@@ -58,8 +58,8 @@ function stub(answer: Answer = () => undefined): HttpClient & { readonly sent: H
   };
 }
 
-async function failure(answer: Answer, config: Partial<CloudConfig> = {}): Promise<string> {
-  const error = await openCloud(stub(answer), { ...CONFIG, ...config }).catch((each: Error) => each);
+async function failure(respond: Responder, config: Partial<CloudConfig> = {}): Promise<string> {
+  const error = await openCloud(stub(respond), { ...CONFIG, ...config }).catch((each: Error) => each);
   expect(error).toBeInstanceOf(Error);
   const { message } = error as Error;
   expect(message).not.toMatch(/hunter2|secret-token/);
@@ -101,7 +101,7 @@ describe("entering a cloud", () => {
 
   it("uses an older cloud at what that offers, and says why one is too old", async () => {
     const at =
-      (maximum: string): Answer =>
+      (maximum: string): Responder =>
       ({ url }) =>
         url === "http://nova/v2.1/"
           ? { body: JSON.stringify({ version: { version: maximum, min_version: "2.1" } }) }
@@ -112,7 +112,7 @@ describe("entering a cloud", () => {
 
   it("says what is wrong with the credentials, the address and the catalog", async () => {
     const tokens =
-      (status: number): Answer =>
+      (status: number): Responder =>
       ({ url }) =>
         url.endsWith("/auth/tokens") ? { status } : undefined;
     expect(await failure(tokens(401))).toMatch(/refused the user or the password \(401\)/);
@@ -123,21 +123,23 @@ describe("entering a cloud", () => {
     expect(await failure(() => undefined, { region: "R9" })).toMatch(
       /no compute endpoint with interface internal in region R9; it has public in R2, internal in R2/,
     );
-    const unscoped: Answer = ({ url }) =>
+    const unscoped: Responder = ({ url }) =>
       url.endsWith("/auth/tokens")
         ? { status: 201, headers: { "x-subject-token": "secret-token-1" }, body: '{"token": {}}' }
         : undefined;
     const { scope: _, ...nowhere } = CONFIG;
     const error = await openCloud(stub(unscoped), nowhere).catch((each: Error) => each.message);
     expect(error).toMatch(/the token has no catalog, as it is scoped to nothing; set project_name, or system_scope/);
-    const refused: Answer = ({ url }) => {
+    const failPlacement: Responder = ({ url }) => {
       if (url.startsWith("http://placement")) {
         throw new HttpConnectFailure(url, "ECONNREFUSED");
       }
       return undefined;
     };
-    expect(await failure(refused)).toMatch(/no answer from http:\/\/placement\/: ECONNREFUSED.*placement service/);
-    const proxy: Answer = ({ url }) => (url.startsWith("http://nova") ? { status: 502, body: "<html>" } : undefined);
+    expect(await failure(failPlacement)).toMatch(
+      /no answer from http:\/\/placement\/: ECONNREFUSED.*placement service/,
+    );
+    const proxy: Responder = ({ url }) => (url.startsWith("http://nova") ? { status: 502, body: "<html>" } : undefined);
     expect(await failure(proxy)).toMatch(/the compute endpoint answered 502/);
   });
 

@@ -14,22 +14,22 @@ async function failedBuild(on: string) {
   const name = node.hypervisorHostname;
   addInstance(store, SERVER, { host: "ironic1", node: name, computeId: node.id, vmState: "error", flavor: METAL });
   const snapshot = { store, now: 0, guests: [], providers: new Map() };
-  const judge = (held: ReadonlyMap<string, Record<string, Record<string, number>>>, left: readonly string[] = []) =>
+  const check = (held: ReadonlyMap<string, Record<string, Record<string, number>>>, left: readonly string[] = []) =>
     wrongAllocations({ ...snapshot, held }, { nodesLeft: new Set(left) });
   const excused = (left: readonly string[]) =>
     excusedConsumers({ ...snapshot, held: new Map() }, new Set(left)).has(SERVER);
-  return { held: new Map([[SERVER, { [node.uuid]: { CUSTOM_BAREMETAL: 1 } }]]), judge, excused, node: name };
+  return { held: new Map([[SERVER, { [node.uuid]: { CUSTOM_BAREMETAL: 1 } }]]), judge: check, excused, node: name };
 }
 
 test("a server whose build has failed holds its node, whichever host has that by now", async () => {
-  const { held, judge } = await failedBuild("ironic2");
-  expect(judge(held)).toEqual([]);
+  const { held, judge: check } = await failedBuild("ironic2");
+  expect(check(held)).toEqual([]);
 });
 
 test("and nothing, if the node has left Ironic meanwhile", async () => {
-  const { judge, excused, node } = await failedBuild("ironic1");
-  expect(judge(new Map())).toHaveLength(1);
-  expect(judge(new Map(), [node])).toEqual([]);
+  const { judge: check, excused, node } = await failedBuild("ironic1");
+  expect(check(new Map())).toHaveLength(1);
+  expect(check(new Map(), [node])).toEqual([]);
   expect([excused([]), excused([node])], "so that no audit's finding counts either").toEqual([false, true]);
 });
 

@@ -25,9 +25,9 @@ test.each([
       store.actions.finishEvent(event ?? expect.unreachable(), { result: ends === "fine" ? "Success" : "Error" });
     }
   }
-  const asked: string[] = [];
+  const retriedDeletes: string[] = [];
   const snapshot = { store, now: 0, guests: [], held: new Map(), providers: new Map() };
-  const found = lostDeletes(snapshot, new Set([SERVER]), (uuid) => asked.push(uuid));
+  const found = lostDeletes(snapshot, new Set([SERVER]), (uuid) => retriedDeletes.push(uuid));
   expect(found).toMatchObject([{ subject: SERVER }]);
-  expect(asked).toEqual(again ? [SERVER] : []);
+  expect(retriedDeletes).toEqual(again ? [SERVER] : []);
 });

@@ -55,20 +55,20 @@ test.each([
   // These are what _sync_power_states puts right.
   ["active", shutdown, "create, stop!", "wrong"],
   ["active", suspended, "create, suspend!", "wrong"],
-] as const)("%s, power %i, after %s: %s", async (vmState, powerState, done, judged) => {
+] as const)("%s, power %i, after %s: %s", async (vmState, powerState, done, expected) => {
   const { store } = await memoryStore();
   const { host, hypervisorHostname: node, id: computeId } = addNode(store, addService(store));
   addInstance(store, SERVER, { host, node, computeId, vmState, powerState });
-  for (const deed of done.split(", ")) {
-    const action = deed.replace(/[!?]/, "");
+  for (const step of done.split(", ")) {
+    const action = step.replace(/[!?]/, "");
     const request = { instanceUuid: SERVER, requestId: `req-${action}` };
     store.actions.start({ action, ...request, userId: null, projectId: null });
     const event = store.actions.startEvent({ ...request, event: "any", host: null });
-    if (!deed.endsWith("?")) {
-      store.actions.finishEvent(event ?? expect.unreachable(), { result: deed === action ? "Success" : "Error" });
+    if (!step.endsWith("?")) {
+      store.actions.finishEvent(event ?? expect.unreachable(), { result: step === action ? "Success" : "Error" });
     }
   }
   const guest = { host, uuid: SERVER, state: STATES[powerState], power: powerState, leftBehind: false };
   const found = wrongGuests({ store, now: 0, guests: [guest], held: new Map(), providers: new Map() });
-  expect(found).toHaveLength(judged === "right" ? 0 : 1);
+  expect(found).toHaveLength(expected === "right" ? 0 : 1);
 });

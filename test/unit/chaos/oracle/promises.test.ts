@@ -3,7 +3,7 @@ import type { Store } from "../../../../src/control-plane/store/store.js";
 import { wrongFlavors } from "../../../chaos/oracle/flavors.js";
 import { wrongStates } from "../../../chaos/oracle/last-words.js";
 import { brokenPromises } from "../../../chaos/oracle/promises.js";
-import { type Asked, askedOf, type Told } from "../../../chaos/oracle/requests.js";
+import { type ObservedResponse, type ServerRequest, toServerRequest } from "../../../chaos/oracle/requests.js";
 import type { Snapshot } from "../../../chaos/oracle/snapshot.js";
 import { addMigration } from "../../agent/support/records.js";
 import { addInstance, FLAVOR, memoryStore, uuidOf } from "../../control-plane/store/support.js";
@@ -14,8 +14,8 @@ function snapshotOf(store: Store): Snapshot {
   return { store, now: 0, guests: [], held: new Map(), providers: new Map() };
 }
 
-function asked(what: string, given: Partial<Asked> = {}): Asked {
-  return { what, server: SERVER, outcome: "done", requestId: null, flavor: null, ...given };
+function aServerRequest(what: string, overrides: Partial<ServerRequest> = {}): ServerRequest {
+  return { what, server: SERVER, outcome: "done", requestId: null, flavor: null, ...overrides };
 }
 
 /** Events with which actions end. */
@@ -37,31 +37,31 @@ function act(store: Store, action: string, requestId: string, result: "Success" 
 describe("a server that was acknowledged", () => {
   it("is there until somebody asks for its end", async () => {
     const { store } = await memoryStore();
-    const created = asked("create");
+    const created = aServerRequest("create");
     expect(brokenPromises(snapshotOf(store), [created])).toMatchObject([
       { what: expect.stringContaining("no record") },
     ]);
-    expect(brokenPromises(snapshotOf(store), [created, asked("delete", { outcome: "unknown" })])).toEqual([]);
+    expect(brokenPromises(snapshotOf(store), [created, aServerRequest("delete", { outcome: "unknown" })])).toEqual([]);
     addInstance(store, SERVER);
     expect(brokenPromises(snapshotOf(store), [created])).toEqual([]);
     store.instances.destroy(SERVER);
-    expect(brokenPromises(snapshotOf(store), [created, asked("delete", { outcome: "refused" })])).toMatchObject([
-      { subject: SERVER, what: expect.stringContaining("nobody asked") },
-    ]);
-    expect(brokenPromises(snapshotOf(store), [created, asked("delete")])).toEqual([]);
+    expect(
+      brokenPromises(snapshotOf(store), [created, aServerRequest("delete", { outcome: "refused" })]),
+    ).toMatchObject([{ subject: SERVER, what: expect.stringContaining("nobody asked") }]);
+    expect(brokenPromises(snapshotOf(store), [created, aServerRequest("delete")])).toEqual([]);
   });
 });
 
 describe("a server that was deleted, and then restored", () => {
-  const restore = asked("restore", { requestId: "req-restore" });
+  const restore = aServerRequest("restore", { requestId: "req-restore" });
   it.each([
-    ["is there from then on", "Success", [asked("delete"), restore], true],
-    ["may be deleted where that failed", "Error", [asked("delete"), restore], false],
-    ["may be deleted again", "Success", [asked("delete"), restore, asked("delete")], false],
+    ["is there from then on", "Success", [aServerRequest("delete"), restore], true],
+    ["may be deleted where that failed", "Error", [aServerRequest("delete"), restore], false],
+    ["may be deleted again", "Success", [aServerRequest("delete"), restore, aServerRequest("delete")], false],
     [
       "may be deleted by a request without an answer",
       "Success",
-      [asked("delete", { outcome: "unknown" }), restore],
+      [aServerRequest("delete", { outcome: "unknown" }), restore],
       false,
     ],
   ] as const)("%s", async (_name, result, requests, isBroken) => {
@@ -89,7 +89,7 @@ describe("an action", () => {
     if (result !== undefined) {
       act(store, "stop", "req-1", result);
     }
-    const found = brokenPromises(snapshotOf(store), [asked("os-stop", { outcome, requestId: "req-1" })], {
+    const found = brokenPromises(snapshotOf(store), [aServerRequest("os-stop", { outcome, requestId: "req-1" })], {
       nobodyDies: true,
     });
     expect(found.map(({ what }) => what)).toEqual(reason === null ? [] : [expect.stringMatching(reason)]);
@@ -151,8 +151,8 @@ describe("an action", () => {
     ["POST", "migrations/7/action", "live_migration_force_complete"],
     ["GET", "migrations/7", undefined],
   ])("%s %s is %s", (method, path, what) => {
-    const told = { status: 202, body: {}, requestId: "req-1" };
-    expect(askedOf({ method, path: `/servers/${SERVER}/${path}` }, told)?.what).toBe(what);
+    const response = { status: 202, body: {}, requestId: "req-1" };
+    expect(toServerRequest({ method, path: `/servers/${SERVER}/${path}` }, response)?.what).toBe(what);
   });
 
   it("tells by a fault why a server is in error, although it ended well", async () => {
@@ -178,8 +178,8 @@ describe("an action", () => {
 });
 
 describe("a flavor", () => {
-  const resize = (flavor: string, requestId: string | null, outcome: Asked["outcome"] = "done") =>
-    asked("resize", { flavor, requestId, outcome });
+  const resize = (flavor: string, requestId: string | null, outcome: ServerRequest["outcome"] = "done") =>
+    aServerRequest("resize", { flavor, requestId, outcome });
 
   it.each([
     ["as it was created", [], "1", true],
@@ -223,34 +223,38 @@ describe("a flavor", () => {
     for (const [action, requestId, result = "Success"] of actions) {
       act(store, action, requestId, result as "Success" | "Error");
     }
-    const all = [asked("create", { flavor: "1" }), resize("2", "req-1"), resize("4", null, "unknown")];
+    const all = [aServerRequest("create", { flavor: "1" }), resize("2", "req-1"), resize("4", null, "unknown")];
     expect(wrongFlavors(snapshotOf(store), all)).toHaveLength(right ? 0 : 1);
   });
 });
 
 describe("what was asked", () => {
-  const told = (status: number, body: unknown = {}): Told => ({ status, body, requestId: "req-1" });
+  const aResponse = (status: number, body: unknown = {}): ObservedResponse => ({ status, body, requestId: "req-1" });
 
   it.each([
     [
       { method: "POST", path: "/servers", body: { server: { flavorRef: "2" } } },
-      told(202, { server: { id: SERVER } }),
-      asked("create", { flavor: "2", requestId: "req-1" }),
+      aResponse(202, { server: { id: SERVER } }),
+      aServerRequest("create", { flavor: "2", requestId: "req-1" }),
     ],
     [{ method: "POST", path: "/servers", body: { server: {} } }, null, null],
-    [{ method: "DELETE", path: `/servers/${SERVER}` }, told(204), asked("delete", { requestId: "req-1" })],
     [
       { method: "DELETE", path: `/servers/${SERVER}` },
-      told(404),
-      asked("delete", { outcome: "unknown", requestId: "req-1" }),
+      aResponse(204),
+      aServerRequest("delete", { requestId: "req-1" }),
+    ],
+    [
+      { method: "DELETE", path: `/servers/${SERVER}` },
+      aResponse(404),
+      aServerRequest("delete", { outcome: "unknown", requestId: "req-1" }),
     ],
     [
       { method: "POST", path: `/servers/${SERVER}/action`, body: { resize: { flavorRef: "3" } } },
-      told(409),
-      asked("resize", { outcome: "refused", flavor: "3", requestId: "req-1" }),
+      aResponse(409),
+      aServerRequest("resize", { outcome: "refused", flavor: "3", requestId: "req-1" }),
     ],
-    [{ method: "GET", path: "/os-services" }, told(200), null],
-  ])("of %j", (sent, answer, expected) => {
-    expect(askedOf(sent, answer)).toEqual(expected);
+    [{ method: "GET", path: "/os-services" }, aResponse(200), null],
+  ])("of %j", (sent, response, expected) => {
+    expect(toServerRequest(sent, response)).toEqual(expected);
   });
 });

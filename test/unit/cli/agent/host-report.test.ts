@@ -4,15 +4,15 @@ import { HostsReport } from "../../../../src/cli/agent/hosts-report.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 /** What the parent is told. */
-let told: unknown[];
+let messages: unknown[];
 const own = (["send", "connected"] as const).map(
   (name) => [name, Object.getOwnPropertyDescriptor(process, name)] as const,
 );
 
 beforeEach(() => {
-  told = [];
+  messages = [];
   Object.defineProperties(process, {
-    send: { value: (message: unknown) => told.push(message) > 0, configurable: true },
+    send: { value: (message: unknown) => messages.push(message) > 0, configurable: true },
     connected: { value: true, configurable: true },
   });
 });
@@ -24,9 +24,9 @@ afterEach(() => {
 
 /** What was told last of the process. */
 function lastAfter(report: Report): unknown {
-  told = [];
+  messages = [];
   report.connectedAgain();
-  return told.at(-1);
+  return messages.at(-1);
 }
 
 it("hosts that waited for the control plane are told of as before when it answers", () => {

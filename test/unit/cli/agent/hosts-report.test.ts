@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { RefusedLease } from "../../../../src/agent/startup/rejections.js";
+import { LeaseRejectedError } from "../../../../src/agent/startup/rejections.js";
 import { HostsReport } from "../../../../src/cli/agent/hosts-report.js";
-import type { HostStanding } from "../../../../src/cli/agent/pooled-host.js";
+import type { AgentHostStatus } from "../../../../src/cli/agent/pooled-host.js";
 import { expandHosts } from "../../../../src/records/host-range.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
-const standing = (host: string, state: HostStanding["state"], error: Error | null = null): HostStanding => ({
+const hostStatus = (host: string, state: AgentHostStatus["state"], error: Error | null = null): AgentHostStatus => ({
   host,
   state,
   detail: error?.message ?? "",
@@ -17,7 +17,7 @@ function begin(names: string) {
   const runtime = createVirtualRuntime();
   const report = new HostsReport(runtime);
   for (const host of expandHosts(names)) {
-    report.changed(standing(host, "starting"));
+    report.changed(hostStatus(host, "starting"));
   }
   report.begin();
   const lines = () =>
@@ -28,14 +28,15 @@ function begin(names: string) {
 test("a thousand hosts start in a few lines, with each reason that one does not serve", async () => {
   const { runtime, report, lines } = begin("n[0001-1000]");
   await runtime.advance(5_000);
-  const held = (host: string) => new RefusedLease({ found: `another agent acts for host ${host}`, mend: "stop it" });
+  const held = (host: string) =>
+    new LeaseRejectedError({ found: `another agent acts for host ${host}`, mend: "stop it" });
   for (const host of expandHosts("n[0001-1000]")) {
     report.warned(host, "new here");
     if (host > "n0986") {
-      report.changed(standing(host, "failed", held(host)));
+      report.changed(hostStatus(host, "failed", held(host)));
     } else {
       report.changed(
-        standing(host, host === "n0001" ? "failed" : "serving", host === "n0001" ? new TypeError("boom") : null),
+        hostStatus(host, host === "n0001" ? "failed" : "serving", host === "n0001" ? new TypeError("boom") : null),
       );
     }
   }
@@ -54,12 +55,12 @@ test("afterwards changes of one moment are one line", async () => {
   report.started();
   const before = lines().length;
   for (const host of expandHosts("n[1-3]")) {
-    report.changed(standing(host, "serving"));
-    report.changed(standing(host, "killed"));
+    report.changed(hostStatus(host, "serving"));
+    report.changed(hostStatus(host, "killed"));
   }
   await runtime.advance(1_000);
-  report.changed(standing("n2", "serving"));
-  report.changed(standing("n3", "failed", new Error("the disk is full")));
+  report.changed(hostStatus("n2", "serving"));
+  report.changed(hostStatus("n3", "failed", new Error("the disk is full")));
   report.warned("n2", "it is late");
   report.close();
   expect(lines().slice(before)).toEqual([

@@ -3,28 +3,32 @@ import { PooledHost } from "../../../../src/cli/agent/pooled-host.js";
 
 /** A host whose lives do as they are told. */
 function begin(kill: () => Promise<void>) {
-  const lives: { serve: () => void; end: (error?: Error) => void }[] = [];
+  const instances: { serve: () => void; end: (error?: Error) => void }[] = [];
   const states: string[] = [];
   const host = new PooledHost("n1", {
     live: (_host, onServing) => ({
       run: () =>
         new Promise((resolve, reject) => {
-          lives.push({ serve: onServing, end: (error) => (error === undefined ? resolve() : reject(error)) });
+          instances.push({ serve: onServing, end: (error) => (error === undefined ? resolve() : reject(error)) });
           onServing();
         }),
-      stop: () => lives.at(-1)?.end(),
+      stop: () => instances.at(-1)?.end(),
       kill,
       reset: () => undefined,
     }),
     turn: async () => undefined,
     onState: ({ state }) => states.push(state),
   });
-  return { host, lives, states };
+  return { host, lives: instances, states };
 }
 
 test("a start waits for what the life before had begun, and can be tried again when that takes too long", async () => {
   let busy = true;
-  const { host, lives, states } = begin(async () => {
+  const {
+    host,
+    lives: instances,
+    states,
+  } = begin(async () => {
     if (busy) {
       throw new Error("what host n1 had begun to write gave no answer in 30 s");
     }
@@ -32,22 +36,22 @@ test("a start waits for what the life before had begun, and can be tried again w
   await host.start();
   await expect(host.kill()).rejects.toThrow("had begun to write");
   await host.start();
-  expect(host.standing).toMatchObject({ state: "failed", detail: expect.stringContaining("had begun to write") });
-  expect(lives).toHaveLength(1);
+  expect(host.status).toMatchObject({ state: "failed", detail: expect.stringContaining("had begun to write") });
+  expect(instances).toHaveLength(1);
   busy = false;
   await host.start();
   expect(states).toEqual(["starting", "serving", "killed", "starting", "failed", "starting", "serving"]);
 });
 
 test("what a life says after its end changes nothing", async () => {
-  const { host, lives, states } = begin(async () => undefined);
+  const { host, lives: instances, states } = begin(async () => undefined);
   await host.start();
   await host.kill();
-  lives[0]?.serve();
-  lives[0]?.end(new Error("a dead one fails"));
+  instances[0]?.serve();
+  instances[0]?.end(new Error("a dead one fails"));
   await host.start();
-  lives[0]?.end();
+  instances[0]?.end();
   await host.stop();
   expect(states).toEqual(["starting", "serving", "killed", "starting", "serving", "stopping", "stopped"]);
-  expect(host.standing).toMatchObject({ state: "stopped", exitCode: 0 });
+  expect(host.status).toMatchObject({ state: "stopped", exitCode: 0 });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tellWarnings } from "../../../../src/cli/agent/report-warnings.js";
+import { logWarnings } from "../../../../src/cli/agent/report-warnings.js";
 
 const WARNINGS = [
   { origin: "/nova.conf:1", message: "unknown section [vnc] is ignored", unknown: "[vnc]" },
@@ -12,21 +12,21 @@ const WARNINGS = [
   { origin: "/other.conf:1", message: "unknown section [vnc] is ignored", unknown: "[vnc]" },
 ];
 
-function told(transportUrl: string | null): readonly string[] {
+function collectWarnings(transportUrl: string | null): readonly string[] {
   const lines: string[] = [];
   const say = (level: string) => (message: string) => void lines.push(`${level} ${message}`);
   const logger = { info: say("info"), warn: say("warn") } as never;
-  tellWarnings(logger, { config: { defaults: { transportUrl } }, warnings: WARNINGS } as never);
+  logWarnings(logger, { config: { defaults: { transportUrl } }, warnings: WARNINGS } as never);
   return lines;
 }
 
 test("a nova-compute's file has much that an agent has not: one line tells of it, and others of what is misspelt", () => {
-  expect(told("rabbit://guest@broker/")).toEqual([
+  expect(collectWarnings("rabbit://guest@broker/")).toEqual([
     "warn unknown section [DEFUALT] is ignored; did you mean [DEFAULT]?",
     "info nova.conf has what this agent has no use for, which is ignored: [vnc], [DEFAULT] debug",
   ]);
 });
 
 test("of a file for compute-cluster each is told", () => {
-  expect(told(null)).toEqual(WARNINGS.map(({ message }) => `warn ${message}`));
+  expect(collectWarnings(null)).toEqual(WARNINGS.map(({ message }) => `warn ${message}`));
 });

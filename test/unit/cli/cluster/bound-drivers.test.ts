@@ -5,12 +5,12 @@ import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-
 
 const NOTHING = { configFiles: [] };
 
-async function bound(records: Readonly<Record<string, string>>, kept: Parameters<typeof withBoundDrivers>[2]) {
+async function bound(records: Readonly<Record<string, string>>, savedSettings: Parameters<typeof withBoundDrivers>[2]) {
   const { files, runUntil } = createVirtualRuntime();
   for (const [host, text] of Object.entries(records)) {
     await runUntil(files.write(`/st/agents/${host}/compute_driver.${host}`, text));
   }
-  return runUntil(withBoundDrivers(files, stateDir("/st", "/"), kept));
+  return runUntil(withBoundDrivers(files, stateDir("/st", "/"), savedSettings));
 }
 
 test("a host that has left its driver by hand is started with the one that its agent recorded", async () => {
@@ -19,12 +19,12 @@ test("a host that has left its driver by hand is started with the one that its a
     devstack2: "fake-libvirt\nfake-libvirt\n",
     devstack3: "mine\n/mine\n",
   };
-  const kept = {
+  const savedSettings = {
     devstack1: { driver: "/mine", configFiles: ["/nova.conf"] },
     devstack2: { driver: "/mine", ...NOTHING },
     devstack3: NOTHING,
   };
-  expect(await bound(records, kept)).toEqual({
+  expect(await bound(records, savedSettings)).toEqual({
     devstack1: { driver: "/other", configFiles: ["/nova.conf"] },
     devstack2: { driver: "fake-libvirt", ...NOTHING },
     devstack3: { driver: "/mine", ...NOTHING },
@@ -32,10 +32,12 @@ test("a host that has left its driver by hand is started with the one that its a
 });
 
 test("what is kept stays where the agent recorded nothing, nothing readable, or what its configuration names", async () => {
-  const kept = {
+  const savedSettings = {
     devstack1: { driver: "/mine", ...NOTHING },
     devstack2: { driver: "/mine", ...NOTHING },
     devstack3: NOTHING,
   };
-  expect(await bound({ devstack2: "\n", devstack3: "fake-libvirt\nfake-libvirt\n" }, kept)).toEqual(kept);
+  expect(await bound({ devstack2: "\n", devstack3: "fake-libvirt\nfake-libvirt\n" }, savedSettings)).toEqual(
+    savedSettings,
+  );
 });

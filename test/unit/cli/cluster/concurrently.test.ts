@@ -1,23 +1,23 @@
 import { expect, test } from "vitest";
-import { Together } from "../../../../src/cli/cluster/concurrently.js";
+import { CoalescedWork } from "../../../../src/cli/cluster/concurrently.js";
 
 /** What was done together; each time ends when it is told to. */
 function begin() {
   const done: (readonly string[])[] = [];
   const ends: { resolve: () => void; reject: (error: Error) => void }[] = [];
-  const together = new Together<string>((all) => {
+  const batcher = new CoalescedWork<string>((all) => {
     done.push(all);
     return new Promise((resolve, reject) => ends.push({ resolve, reject }));
   });
-  return { together, done, ends };
+  return { together: batcher, done, ends };
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test("who comes while it is done for others has it done with all who came meanwhile", async () => {
-  const { together, done, ends } = begin();
-  const first = [together.add("a"), together.add("b")];
+  const { together: batcher, done, ends } = begin();
+  const first = [batcher.add("a"), batcher.add("b")];
   await turn();
-  const then = [together.add("c"), together.add("d")];
+  const then = [batcher.add("c"), batcher.add("d")];
   await turn();
   expect(done).toEqual([["a", "b"]]);
   ends[0]?.resolve();
@@ -32,10 +32,10 @@ test("who comes while it is done for others has it done with all who came meanwh
 });
 
 test("what fails for some is tried for the next", async () => {
-  const { together, done, ends } = begin();
-  const first = together.add("a");
+  const { together: batcher, done, ends } = begin();
+  const first = batcher.add("a");
   await turn();
-  const next = together.add("b");
+  const next = batcher.add("b");
   ends[0]?.reject(new Error("no control plane"));
   await expect(first).rejects.toThrow("no control plane");
   await turn();

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { AGENT_FAULTS } from "../../../../src/cli/agent/agent-faults.js";
 import { faultCommand } from "../../../../src/cli/cluster/fault.js";
 import { setFaults } from "../../../../src/faults/fault-file.js";
-import { parseKnob } from "../../../../src/faults/fault-rules.js";
+import { parseFaultRule } from "../../../../src/faults/fault-rules.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
@@ -50,7 +50,7 @@ it.each(["devstakc1", "devstack[1-3]", "devstack[1"])("a fault is not set for %s
 it("faults are listed and cleared for each host of a range", async () => {
   const runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });
   for (const host of ["devstack1", "devstack2"]) {
-    await setFaults(join(root, "agents", host), [parseKnob("driver.spawn=fail", AGENT_FAULTS)], runtime);
+    await setFaults(join(root, "agents", host), [parseFaultRule("driver.spawn=fail", AGENT_FAULTS)], runtime);
   }
   expect(await fault("list", "devstack[1-2]", "--json")).toBe(0);
   expect(JSON.parse(printed)).toMatchObject([{ host: "devstack1" }, { host: "devstack2" }]);

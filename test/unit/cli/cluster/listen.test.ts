@@ -4,8 +4,8 @@ import {
   type ListenFlags,
   listenArguments,
   listenWarnings,
-  outsideDoor,
   placeIn,
+  resolveExternalListener,
 } from "../../../../src/cli/cluster/listen.js";
 import {
   type KeyPair,
@@ -38,7 +38,8 @@ async function keep(names: readonly string[], from = -1, until = 100): Promise<v
   const validity = { from: now + from * DAY, until: now + until * DAY };
   await tls.keepServer(await makeServerCertificate(authority, names, validity), authority.cert);
 }
-const door = (flags: ListenFlags, before?: string) => outsideDoor(flags, directory, runtime, before);
+const resolveListener = (flags: ListenFlags, before?: string) =>
+  resolveExternalListener(flags, directory, runtime, before);
 
 describe("--listen", () => {
   it.each([
@@ -59,20 +60,25 @@ describe("--listen", () => {
   );
 
   it("opens no second door unless it is asked for", async () => {
-    expect(await door({})).toBeUndefined();
+    expect(await resolveListener({})).toBeUndefined();
     expect(listenArguments({})).toEqual([]);
-    await expect(door({ listenWithoutTls: true })).rejects.toThrow("no --listen address is given");
+    await expect(resolveListener({ listenWithoutTls: true })).rejects.toThrow("no --listen address is given");
   });
 
   it("refuses to listen without a certificate, and says how one is made", async () => {
-    await expect(door({ listen: { address: "192.0.2.2" } })).rejects.toThrow(
+    await expect(resolveListener({ listen: { address: "192.0.2.2" } })).rejects.toThrow(
       'no certificate to listen on 192.0.2.2 with: make one by "compute-cluster tls --state-dir /state --address 192.0.2.2"',
     );
   });
 
   it("listens in plain text only when it is told to, with a loud warning", async () => {
     const flags: ListenFlags = { listen: { address: "192.0.2.2" }, listenWithoutTls: true };
-    expect(await door(flags)).toMatchObject({ address: "192.0.2.2", port: 8775, host: "192.0.2.2", cacert: null });
+    expect(await resolveListener(flags)).toMatchObject({
+      address: "192.0.2.2",
+      port: 8775,
+      host: "192.0.2.2",
+      cacert: null,
+    });
     expect(listenWarnings(flags)).toEqual([expect.stringMatching(/^LISTENING ON 192\.0\.2\.2 WITHOUT TLS: /)]);
     expect(runtime.logs.map(({ level, message }) => [level, message])).toContainEqual([
       "warn",
@@ -83,39 +89,39 @@ describe("--listen", () => {
 
   it("takes the certificate that is there, and the port it had before", async () => {
     await keep(["control.test", "192.0.2.2"]);
-    const found = await door({ listen: { address: "192.0.2.2" } }, "https://192.0.2.2:4711");
+    const found = await resolveListener({ listen: { address: "192.0.2.2" } }, "https://192.0.2.2:4711");
     expect(found).toMatchObject({ port: 4711, lastPort: 4711, host: "192.0.2.2", cacert: "/state/tls/ca.pem" });
     expect(found?.names).toEqual(["control.test", "192.0.2.2"]);
-    expect(await door({ listen: { address: "control.test", port: 0 } })).toMatchObject({
+    expect(await resolveListener({ listen: { address: "control.test", port: 0 } })).toMatchObject({
       port: 0,
       host: "control.test",
     });
-    expect(await door({ listen: { address: "0.0.0.0" } })).toMatchObject({ port: 8775, host: "192.0.2.2" });
+    expect(await resolveListener({ listen: { address: "0.0.0.0" } })).toMatchObject({ port: 8775, host: "192.0.2.2" });
   });
 
   it("refuses a certificate for other names, and one that is not valid now", async () => {
     await keep(["192.0.2.2"]);
-    await expect(door({ listen: { address: "192.0.2.3" } })).rejects.toThrow(
+    await expect(resolveListener({ listen: { address: "192.0.2.3" } })).rejects.toThrow(
       /server\.pem is for 192\.0\.2\.2, and not for 192\.0\.2\.3: make a new one by .*--address 192\.0\.2\.3 --renew/,
     );
     await keep(["192.0.2.2"], -9, -1);
-    await expect(door({ listen: { address: "192.0.2.2" } })).rejects.toThrow(
+    await expect(resolveListener({ listen: { address: "192.0.2.2" } })).rejects.toThrow(
       /is valid from .* to .*, and not now.*--renew/,
     );
     await keep(["192.0.2.2"], 1, 9);
-    await expect(door({ listen: { address: "192.0.2.2" } })).rejects.toThrow("not now");
+    await expect(resolveListener({ listen: { address: "192.0.2.2" } })).rejects.toThrow("not now");
   });
 
   it("warns of a certificate that ends soon", async () => {
     await keep(["192.0.2.2"], -1, 9);
-    await door({ listen: { address: "192.0.2.2" } });
+    await resolveListener({ listen: { address: "192.0.2.2" } });
     expect(runtime.logs.map(({ message }) => message)).toEqual([expect.stringMatching(/ends on .*tls --renew/)]);
   });
 });
 
 describe("compute-cluster join", () => {
-  const started = async (outside?: string) => {
-    const info = { url: "http://127.0.0.1:8774", pid: 1, machine: "m", ...(outside && { outside }) };
+  const started = async (externalUrl?: string) => {
+    const info = { url: "http://127.0.0.1:8774", pid: 1, machine: "m", ...(externalUrl && { outside: externalUrl }) };
     await runtime.files.write("/state/cluster.json", JSON.stringify(info));
     await runtime.files.write("/state/join-token", "secret\n", { mode: 0o600 });
   };

@@ -46,9 +46,9 @@ it("a restore destroys what was created after its snapshot, that of another clus
   add("devstack1", 1, "old");
   now = 3_000;
   add("extra1", 2, "new");
-  const facts = { savedAt: 2_000, program: "0", root, drivers: {} };
-  expect(await lossesSince({ facts }, directory, runtime)).toEqual(["server new", "host extra1"]);
+  const metadata = { savedAt: 2_000, program: "0", root, drivers: {} };
+  expect(await lossesSince({ metadata }, directory, runtime)).toEqual(["server new", "host extra1"]);
   const everything = ["servers old, new", "hosts devstack1,extra1"];
-  expect(await lossesSince({ facts: { ...facts, isImported: true } }, directory, runtime)).toEqual(everything);
+  expect(await lossesSince({ metadata: { ...metadata, isImported: true } }, directory, runtime)).toEqual(everything);
   expect(await clusterLosses(directory, runtime)).toEqual(everything);
 });

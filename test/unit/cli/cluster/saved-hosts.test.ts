@@ -1,33 +1,33 @@
 import { describe, expect, it } from "vitest";
-import { KeptHosts } from "../../../../src/cli/cluster/saved-hosts.js";
+import { HostSettingsStore } from "../../../../src/cli/cluster/saved-hosts.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 const PATH = "/st/hosts.json";
 
 function world() {
   const runtime = createVirtualRuntime();
-  return { runtime, kept: () => new KeptHosts(runtime.files, { root: "/st" }) };
+  return { runtime, createStore: () => new HostSettingsStore(runtime.files, { root: "/st" }) };
 }
 
 describe("the settings that up keeps", () => {
   it("are those of hosts that came up, also after others", async () => {
-    const { runtime, kept } = world();
-    const first = kept();
+    const { runtime, createStore } = world();
+    const first = createStore();
     await runtime.runUntil(first.read());
     await runtime.runUntil(first.keep("devstack1", { driver: "/mine", configFiles: ["/nova.conf"] }));
-    const second = kept();
+    const second = createStore();
     await runtime.runUntil(second.read());
     await runtime.runUntil(second.keep("devstack2", { configFiles: [] }));
-    expect(await runtime.runUntil(kept().read())).toEqual({
+    expect(await runtime.runUntil(createStore().read())).toEqual({
       devstack1: { driver: "/mine", configFiles: ["/nova.conf"] },
       devstack2: { configFiles: [] },
     });
   });
 
   it("name the hosts of the last start, with those started and without those removed since", async () => {
-    const { runtime, kept } = world();
-    const settings = kept();
-    const hosts = async () => (await kept().read())["control-plane"]?.hosts;
+    const { runtime, createStore } = world();
+    const settings = createStore();
+    const hosts = async () => (await createStore().read())["control-plane"]?.hosts;
     await runtime.runUntil(settings.read());
     await runtime.runUntil(settings.include("devstack1"));
     expect(await runtime.runUntil(hosts()), "an older program has recorded none").toBeUndefined();
@@ -41,7 +41,7 @@ describe("the settings that up keeps", () => {
 
   it("are all there when hosts come up at once, whichever write takes longest", async () => {
     const { runtime } = world();
-    const texts: string[] = [];
+    const writes: string[] = [];
     let wait = 100;
     const files = {
       ...runtime.files,
@@ -49,20 +49,20 @@ describe("the settings that up keeps", () => {
       write: async (_path: string, text: string) => {
         wait -= 40;
         await runtime.timers.sleep(wait);
-        texts.push(text);
+        writes.push(text);
       },
     };
-    const slow = new KeptHosts(files, { root: "/st" });
+    const slow = new HostSettingsStore(files, { root: "/st" });
     await runtime.runUntil(slow.read());
     await runtime.runUntil(
       Promise.all([slow.keep("devstack1", { configFiles: [] }), slow.keep("devstack2", { configFiles: [] })]),
     );
-    expect(Object.keys(JSON.parse(texts.at(-1) ?? ""))).toEqual(["devstack1", "devstack2"]);
+    expect(Object.keys(JSON.parse(writes.at(-1) ?? ""))).toEqual(["devstack1", "devstack2"]);
   });
 
   it("are not written again when nothing changed", async () => {
-    const { runtime, kept } = world();
-    const before = kept();
+    const { runtime, createStore } = world();
+    const before = createStore();
     await runtime.runUntil(before.read());
     await runtime.runUntil(before.keep("devstack1", { configFiles: [] }));
     await runtime.runUntil(runtime.files.remove(PATH));
@@ -72,9 +72,9 @@ describe("the settings that up keeps", () => {
 
   for (const text of ["{", "[]", "null", '{"devstack1": {}}', '{"devstack1": {"driver": 1, "configFiles": []}}']) {
     it(`are named, with what to do, when the file says ${text}`, async () => {
-      const { runtime, kept } = world();
+      const { runtime, createStore } = world();
       await runtime.runUntil(runtime.files.write(PATH, text));
-      await expect(runtime.runUntil(kept().read())).rejects.toThrow(/hosts\.json.*remove it/);
+      await expect(runtime.runUntil(createStore().read())).rejects.toThrow(/hosts\.json.*remove it/);
     });
   }
 });

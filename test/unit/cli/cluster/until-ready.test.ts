@@ -5,31 +5,31 @@ import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-
 /** A wait for hosts of a cluster, whose hosts without a heartbeat are those of the list. */
 function begin(hosts: readonly string[], toReport: string[]) {
   const runtime = createVirtualRuntime();
-  const shown: (readonly string[])[] = [];
+  const progress: (readonly string[])[] = [];
   let polls = 0;
   const hostsToReport = async () => {
     polls += 1;
     return [...toReport];
   };
-  const done = untilReady(hosts, { hostsToReport, runtime, onProgress: (waiting) => shown.push(waiting) });
-  return { runtime, done, shown, polls: () => polls };
+  const done = untilReady(hosts, { hostsToReport, runtime, onProgress: (waiting) => progress.push(waiting) });
+  return { runtime, done, shown: progress, polls: () => polls };
 }
 
 it("a wait for hosts ends at once when each has reported, and asks once for any number of them", async () => {
   const many = Array.from({ length: 1_000 }, (_, index) => `h${index}`);
-  const { done, shown, polls } = begin(many, ["another"]);
+  const { done, shown: progress, polls } = begin(many, ["another"]);
   expect(await done).toEqual([]);
-  expect([shown, polls()]).toEqual([[], 1]);
+  expect([progress, polls()]).toEqual([[], 1]);
 });
 
 it("a wait for hosts is shown after a second, and ends with the last heartbeat", async () => {
   const toReport = ["a", "b"];
-  const { runtime, done, shown } = begin(["a", "b", "c"], toReport);
+  const { runtime, done, shown: progress } = begin(["a", "b", "c"], toReport);
   await runtime.advance(900);
-  expect(shown).toEqual([]);
+  expect(progress).toEqual([]);
   toReport.shift();
   await runtime.advance(600);
-  expect(shown.at(-1)).toEqual(["b"]);
+  expect(progress.at(-1)).toEqual(["b"]);
   toReport.shift();
   await runtime.advance(200);
   expect(await done).toEqual([]);

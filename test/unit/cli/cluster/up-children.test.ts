@@ -5,11 +5,11 @@ import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 const OPTIONS: UpOptions = { hosts: 2, stateDir: "st", configFile: [], ironic: 0 };
 const absolute = (path: string) => `/here/${path.replace(/^\.\//, "")}`;
 
-function agents(options: UpOptions, kept = {}) {
+function agents(options: UpOptions, savedSettings = {}) {
   const { agents: plans, controlPlaneArgs } = upChildren(
     options,
     stateDir("st", "/here"),
-    settingsOf(options, kept, absolute),
+    settingsOf(options, savedSettings, absolute),
     2,
   );
   const of = (host: string) => plans.find(({ hosts }) => hosts.includes(host))?.args ?? [];
@@ -30,29 +30,30 @@ describe("what up starts", () => {
   });
 
   it("goes on with what each came up with before", () => {
-    const kept = {
+    const savedSettings = {
       "control-plane": { configFiles: ["/old/nova.conf"] },
       devstack1: { driver: "/old/driver", configFiles: ["/old/nova.conf"] },
     };
-    const { of, controlPlaneArgs } = agents(OPTIONS, kept);
+    const { of, controlPlaneArgs } = agents(OPTIONS, savedSettings);
     expect(of("devstack1").slice(0, 4)).toEqual(["--compute-driver", "/old/driver", "--config-file", "/old/nova.conf"]);
     expect(of("devstack2")).toEqual([]);
     expect(controlPlaneArgs).toEqual(["--config-file", "/old/nova.conf"]);
-    expect(agents({ ...OPTIONS, driver: "new", configFile: ["/new.conf"] }, kept).of("devstack1")).not.toContain(
-      "/old/driver",
-    );
+    expect(
+      agents({ ...OPTIONS, driver: "new", configFile: ["/new.conf"] }, savedSettings).of("devstack1"),
+    ).not.toContain("/old/driver");
   });
 
   it("goes on with the hosts of the last start, whatever their number, unless somebody says how many", () => {
     const { hosts: _two, ironic: _none, ...flags } = OPTIONS;
     const plain = { configFiles: [] };
     const lastStart = (hosts: readonly string[]) => ({ "control-plane": { configFiles: [], hosts } });
-    const names = (kept: object, more: Partial<UpOptions> = {}) => agents({ ...flags, ...more }, kept).hosts.join(" ");
+    const names = (settings: object, more: Partial<UpOptions> = {}) =>
+      agents({ ...flags, ...more }, settings).hosts.join(" ");
     expect(names({}), "a new cluster").toBe("devstack1 devstack2 devstack3");
     const five = Object.fromEntries(["a", "b", "c", "d", "left-out"].map((host) => [host, plain]));
-    const kept = { ...five, extra: { ...plain, added: true }, ...lastStart(["a", "b", "c", "d"]) };
-    expect(names(kept)).toBe("a b c d extra");
-    expect(names(kept, { hosts: 1 })).toBe("devstack1 extra");
+    const savedSettings = { ...five, extra: { ...plain, added: true }, ...lastStart(["a", "b", "c", "d"]) };
+    expect(names(savedSettings)).toBe("a b c d extra");
+    expect(names(savedSettings, { hosts: 1 })).toBe("devstack1 extra");
     expect(names(lastStart([])), "it had none").toBe("");
     const broken = { devstack1: plain, ...lastStart(["devstack1", "devstack2", "devstack3", "devstack4"]) };
     expect(names(broken), "a start that broke off").toBe("devstack1 devstack2 devstack3 devstack4");
@@ -63,12 +64,12 @@ describe("what up starts", () => {
 
   it("goes on with what each host had: driver, options and release, the oldest release first", () => {
     const { hosts: _two, ...flags } = OPTIONS;
-    const kept = {
+    const savedSettings = {
       new: { configFiles: [], options: ["cpu_allocation_ratio=2"] },
       old: { driver: "/mine", configFiles: [], release: "yoga" as const },
       "control-plane": { configFiles: ["/nova.conf"], hosts: ["new", "old"] },
     };
-    const { plans, of, controlPlaneArgs } = agents(flags, kept);
+    const { plans, of, controlPlaneArgs } = agents(flags, savedSettings);
     expect(plans.map(({ name }) => name)).toEqual(["old", "new"]);
     expect(of("old")).toEqual(expect.arrayContaining(["--compute-driver", "/mine", "--release", "yoga"]));
     expect(of("new")).toEqual(expect.arrayContaining(["-o", "cpu_allocation_ratio=2"]));

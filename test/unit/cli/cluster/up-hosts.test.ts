@@ -12,10 +12,10 @@ function aProcess(host: string, more: Partial<HostProcess> = {}): HostProcess {
 }
 
 let running: Map<string, HostProcess>;
-let kept: Map<string, HostSetting>;
+let savedSettings: Map<string, HostSetting>;
 let additions: Map<string, { hosts: readonly string[]; setting: HostSetting }>;
-let answers: object[];
-let opened: string[];
+let replies: object[];
+let started: string[];
 let included: string[];
 let added: AgentPlan[];
 let restored: (readonly [snapshot: string | null, startHosts: boolean])[];
@@ -24,9 +24,9 @@ let hosts: UpHosts;
 
 beforeEach(() => {
   running = new Map(["h1", "h2"].map((host) => [host, aProcess(host)]));
-  kept = new Map(["control-plane", "h1", "h2", "h3"].map((host) => [host, PLAIN]));
+  savedSettings = new Map(["control-plane", "h1", "h2", "h3"].map((host) => [host, PLAIN]));
   additions = new Map();
-  [answers, opened, included, added, restored, isStopping] = [[], [], [], [], [], false];
+  [replies, started, included, added, restored, isStopping] = [[], [], [], [], [], false];
   const plansOf = (of: ReadonlyMap<string, HostSetting>): readonly AgentPlan[] =>
     [...of].map(([name, { driver = null, options = [] }]) => ({ name, hosts: [name], args: options, driver }));
   const supervisor: ReturnType<ConstructorParameters<typeof UpHosts>[0]["supervisor"]> = {
@@ -51,24 +51,24 @@ beforeEach(() => {
       }
     },
     forget: (host) => void running.delete(host),
-    tell: (message) => void answers.push(message),
+    notify: (message) => void replies.push(message),
     get isStopping() {
       return isStopping;
     },
   };
   hosts = new UpHosts({
     pid: 4711,
-    onDown: () => void answers.push({ down: true }),
+    onDown: () => void replies.push({ down: true }),
     onRestore: async (snapshot, startHosts) => void restored.push([snapshot, startHosts]),
     supervisor: () => supervisor,
-    kept: {
+    settingsStore: {
       get hosts() {
-        return [...kept.keys()];
+        return [...savedSettings.keys()];
       },
-      get: (host) => kept.get(host),
-      keep: async (host, setting) => void kept.set(host, setting),
+      get: (host) => savedSettings.get(host),
+      keep: async (host, setting) => void savedSettings.set(host, setting),
       include: async (host) => void included.push(host),
-      forget: async (host) => void kept.delete(host),
+      forget: async (host) => void savedSettings.delete(host),
     },
     plansOf,
     readAddition: async (id) => {
@@ -78,13 +78,13 @@ beforeEach(() => {
       }
       return found;
     },
-    onStarted: async (host) => void opened.push(host),
+    onStarted: async (host) => void started.push(host),
   });
 });
 
 async function ask(command: string, subject = ""): Promise<unknown> {
   await hosts.take({ type: "host-command", id: 7, command, subject });
-  return answers.at(-1);
+  return replies.at(-1);
 }
 
 describe("what up does for operators", () => {
@@ -102,7 +102,7 @@ describe("what up does for operators", () => {
   it("starts a host that it was started without, with what it had, and lets servers in again", async () => {
     expect(await ask("start", "h3")).toMatchObject({ result: { host: "h3", state: "serving" } });
     expect(added.map(({ name }) => name)).toEqual(["h3"]);
-    expect(opened).toEqual(["h3"]);
+    expect(started).toEqual(["h3"]);
     expect(included, "another start goes on with it").toEqual(["h3"]);
   });
 
@@ -115,15 +115,15 @@ describe("what up does for operators", () => {
 
   it("stops everything once the command is answered, with whose end to wait for", async () => {
     await ask("down");
-    expect(answers).toEqual([{ type: "host-answer", id: 7, result: 4711 }, { down: true }]);
+    expect(replies).toEqual([{ type: "host-answer", id: 7, result: 4711 }, { down: true }]);
   });
 
   it("leaves whoever asks after a restore to the control plane that comes with the other state", async () => {
-    const asked = hosts.take({ type: "host-command", id: 8, command: "list", subject: "" });
+    const listing = hosts.take({ type: "host-command", id: 8, command: "list", subject: "" });
     await ask("restore", "one");
-    await asked;
+    await listing;
     await ask("down");
-    expect(answers.filter((answer) => !("id" in answer) || answer.id !== 8)).toEqual([
+    expect(replies.filter((reply) => !("id" in reply) || reply.id !== 8)).toEqual([
       { type: "host-answer", id: 7, result: 4711 },
       { down: true },
     ]);
@@ -141,13 +141,13 @@ describe("what up does for operators", () => {
   it("refuses to restore while everything is being stopped", async () => {
     isStopping = true;
     expect(await ask("restore", "one")).toMatchObject({ error: expect.stringContaining("is stopping") });
-    expect(answers).not.toContainEqual({ down: true });
+    expect(replies).not.toContainEqual({ down: true });
   });
 
   it("adds hosts, keeps them for the next start, and does not start them twice", async () => {
     additions.set("a", { hosts: ["x1", "x2"], setting: { configFiles: [], options: ["a=b"] } });
     expect(await ask("add", "a")).toMatchObject({ result: ["x1", "x2"] });
-    expect(kept.get("x2")).toEqual({ configFiles: [], options: ["a=b"], added: true });
+    expect(savedSettings.get("x2")).toEqual({ configFiles: [], options: ["a=b"], added: true });
     expect(await ask("add", "a")).toMatchObject({ result: ["x1", "x2"] });
     expect(added.map(({ name }) => name)).toEqual(["x1", "x2"]);
   });
@@ -163,12 +163,12 @@ describe("what up does for operators", () => {
 
   it("forgets a host, also for the next start", async () => {
     expect(await ask("forget", "h2")).toMatchObject({ result: null });
-    expect([running.has("h2"), kept.has("h2")]).toEqual([false, false]);
+    expect([running.has("h2"), savedSettings.has("h2")]).toEqual([false, false]);
   });
 
   it("answers nothing to messages that are none of these", async () => {
     await hosts.take({ type: "component", state: "ready" });
     await hosts.take(null);
-    expect(answers).toEqual([]);
+    expect(replies).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@ import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 const terminal = { columns: 80, colors: picocolors.createColors(false) } as unknown as Terminal;
 const UP = {
   url: "http://127.0.0.1:8774",
-  outside: undefined,
+  externalUrl: undefined,
   where: "",
   attached: true,
   here: true,

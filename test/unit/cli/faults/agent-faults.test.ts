@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { STEP_NAMES } from "../../../../src/agent/operations/table.js";
 import { AGENT_FAULTS, openFaults } from "../../../../src/cli/agent/agent-faults.js";
 import { setFaults } from "../../../../src/faults/fault-file.js";
-import { parseKnob } from "../../../../src/faults/fault-rules.js";
+import { parseFaultRule } from "../../../../src/faults/fault-rules.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { DRIVER_METHODS } from "../../../../src/virt/driver-methods.js";
 
@@ -25,10 +25,12 @@ describe("everything that can fail in an agent", () => {
 
   test("the examples of the documentation exist", async () => {
     const text = await readFile(new URL("../../../../docs/faults.md", import.meta.url), "utf8");
-    const knobs = [...text.matchAll(/(?<=\s)(?:driver|placement|conductor|agent)[\w.]*=\S+/g)].map(([knob]) => knob);
-    expect(knobs.length).toBeGreaterThan(3);
-    for (const knob of knobs) {
-      expect(() => parseKnob(knob, AGENT_FAULTS), knob).not.toThrow();
+    const faultRules = [...text.matchAll(/(?<=\s)(?:driver|placement|conductor|agent)[\w.]*=\S+/g)].map(
+      ([faultRule]) => faultRule,
+    );
+    expect(faultRules.length).toBeGreaterThan(3);
+    for (const faultRule of faultRules) {
+      expect(() => parseFaultRule(faultRule, AGENT_FAULTS), faultRule).not.toThrow();
     }
     const points = [...text.matchAll(/`((?:driver|placement|agent)\.[\w.]+)`/g)].map(([, point = ""]) => point);
     expect(points.length).toBeGreaterThan(3);
@@ -40,7 +42,7 @@ describe("everything that can fail in an agent", () => {
   test("an agent follows its state_path", async () => {
     const runtime = createVirtualRuntime();
     const file = await openFaults("/state/devstack1", runtime);
-    await setFaults("/state/devstack1", [parseKnob("conductor=partition:30s", AGENT_FAULTS)], runtime);
+    await setFaults("/state/devstack1", [parseFaultRule("conductor=partition:30s", AGENT_FAULTS)], runtime);
     await runtime.advance(1);
     expect(file.faults.peek("conductor")).toMatchObject({ kind: "partition" });
     expect(runtime.logs).toMatchObject([{ message: "a fault is set on purpose: conductor=partition:30s" }]);

@@ -1,16 +1,16 @@
 import { expect, it } from "vitest";
 import { CloudConfigInvalid, CloudUnreachable, NoLocalCloud } from "../../../../src/audit/cloud/errors.js";
 import { exitCodeOf, toDo } from "../../../../src/cli/ui/report-failure.js";
-import { ConductorUnreachable, JoinTokenRefused } from "../../../../src/conductor-client/errors.js";
+import { ConductorUnreachable, JoinTokenRejected } from "../../../../src/conductor-client/errors.js";
 import { NoLocalCloud as NoClusterHere } from "../../../../src/control-plane/local/cloud-session.js";
 import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
-import { RefusedByBroker } from "../../../../src/runtime/message-broker.js";
+import { BrokerRejectedError } from "../../../../src/runtime/message-broker.js";
 
 it("names the options that decide of which kind queues are, to whom a broker refuses for theirs", () => {
-  expect(toDo(new RefusedByBroker("PRECONDITION_FAILED", "exchange nova: inequivalent arg 'durable'"))).toMatch(
+  expect(toDo(new BrokerRejectedError("PRECONDITION_FAILED", "exchange nova: inequivalent arg 'durable'"))).toMatch(
     /^\nTo do: set amqp_durable_queues, rabbit_quorum_queue/,
   );
-  expect(toDo(new RefusedByBroker("ACCESS_REFUSED", "the login"))).toBe("");
+  expect(toDo(new BrokerRejectedError("ACCESS_REFUSED", "the login"))).toBe("");
   expect(toDo(new Error("disk full"))).toBe("");
 });
 
@@ -19,7 +19,7 @@ it.each([
   new ConductorUnreachable("no answer"),
   new HttpConnectFailure("http://127.0.0.1:1", "ECONNREFUSED"),
   new HttpTimeout("http://127.0.0.1:1", 60_000),
-  new JoinTokenRefused("wrong"),
+  new JoinTokenRejected("wrong"),
   new NoClusterHere("no cluster"),
   new NoLocalCloud("no cluster"),
 ])("ends with 4 for $name: there is no control plane that responds", (error) => {

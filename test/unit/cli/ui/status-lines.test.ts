@@ -27,9 +27,9 @@ class Screen {
     while (rest !== "") {
       const moved = rest.startsWith(ESCAPE) ? up.exec(rest.replaceAll(ESCAPE, "")) : null;
       if (moved !== null) {
-        const wanted = this.#at - Number(moved[1]);
-        this.lost += Math.max(0, this.#top - wanted);
-        this.#at = Math.max(this.#top, wanted);
+        const targetRow = this.#at - Number(moved[1]);
+        this.lost += Math.max(0, this.#top - targetRow);
+        this.#at = Math.max(this.#top, targetRow);
         this.lines.length = this.#at;
         this.lines.push("");
         rest = rest.slice(moved[0].length + 2);
@@ -51,7 +51,7 @@ class Screen {
   }
 }
 
-function lab({ rows = 24, columns = 80, interactive = true } = {}) {
+function createHarness({ rows = 24, columns = 80, interactive = true } = {}) {
   const runtime = createVirtualRuntime();
   const screen = new Screen(columns, rows);
   const printed: string[] = [];
@@ -69,22 +69,22 @@ function lab({ rows = 24, columns = 80, interactive = true } = {}) {
   );
   const update = (name: string, state: ComponentState, detail = "", more: Partial<ComponentStatus> = {}) =>
     lines.update({ name, state, detail, pid: null, exitCode: null, since: 0, ...more });
-  const shown = () => screen.lines.filter((line) => line !== "");
-  return { runtime, screen, lines, update, printed, shown };
+  const visibleLines = () => screen.lines.filter((line) => line !== "");
+  return { runtime, screen, lines, update, printed, shown: visibleLines };
 }
 
 describe("status lines on a terminal", () => {
   it("are redrawn in place", async () => {
-    const { runtime, update, shown } = lab();
+    const { runtime, update, shown: visibleLines } = createHarness();
     update("control-plane", "starting", "pid 1");
     update("control-plane", "ready", "http://127.0.0.1:1");
     update("devstack1", "ready", "pid 2");
     await runtime.advance(100);
-    expect(shown()).toEqual(["✓ control-plane  ready    http://127.0.0.1:1", "✓ devstack1      ready    pid 2"]);
+    expect(visibleLines()).toEqual(["✓ control-plane  ready    http://127.0.0.1:1", "✓ devstack1      ready    pid 2"]);
   });
 
   it("say in short what there is no room for, and repeat nothing", async () => {
-    const { runtime, screen, update, shown } = lab({ rows: 24 });
+    const { runtime, screen, update, shown: visibleLines } = createHarness({ rows: 24 });
     update("control-plane", "ready", "http://127.0.0.1:1");
     for (let number = 1; number <= 26; number += 1) {
       update(`devstack${number}`, "starting", `pid ${number}`);
@@ -94,7 +94,7 @@ describe("status lines on a terminal", () => {
       update(`devstack${number}`, number === 7 ? "failed" : "ready", number === 7 ? "refused: no" : "");
       await runtime.advance(100);
     }
-    expect(shown()).toEqual([
+    expect(visibleLines()).toEqual([
       "✓ control-plane  ready    http://127.0.0.1:1",
       "✓ 25 processes   ready    devstack[1-6,8-26]",
       "✗ devstack7      failed   refused: no",
@@ -103,33 +103,33 @@ describe("status lines on a terminal", () => {
   });
 
   it("leave a path whole, and count the rows that it takes", async () => {
-    const { runtime, screen, update, shown } = lab({ columns: 40, rows: 12 });
+    const { runtime, screen, update, shown: visibleLines } = createHarness({ columns: 40, rows: 12 });
     const path = `/${"folder/".repeat(8)}nova.conf`;
     update("devstack1", "failed", `cannot read ${path} at all`);
     update("devstack2", "starting");
     await runtime.advance(100);
     update("devstack2", "ready", "pid 2");
     await runtime.advance(100);
-    expect(shown().join("")).toContain(path);
-    expect(shown().filter((line) => line.startsWith("✗ devstack1"))).toHaveLength(1);
+    expect(visibleLines().join("")).toContain(path);
+    expect(visibleLines().filter((line) => line.startsWith("✗ devstack1"))).toHaveLength(1);
     expect(screen.lost).toBe(0);
   });
 
   it("begin anew below other text after a pause, and are complete before it", async () => {
-    const { runtime, lines, update, screen, shown } = lab();
+    const { runtime, lines, update, screen, shown: visibleLines } = createHarness();
     update("a", "starting");
     update("a", "ready");
     lines.pause();
     screen.write("welcome\n");
     update("a", "killed", "SIGKILL");
     await runtime.advance(100);
-    expect(shown()).toEqual(["✓ a  ready", "welcome", "✗ a  killed   SIGKILL"]);
+    expect(visibleLines()).toEqual(["✓ a  ready", "welcome", "✗ a  killed   SIGKILL"]);
   });
 });
 
 describe("status lines elsewhere", () => {
   it("are one for each state of a process, and a few for a pool that comes up", async () => {
-    const { runtime, lines, update, printed } = lab({ interactive: false });
+    const { runtime, lines, update, printed } = createHarness({ interactive: false });
     update("devstack1", "starting", "pid 1");
     update("devstack1", "starting", "pid 1, further on");
     update("devstack1", "ready", "pid 1");

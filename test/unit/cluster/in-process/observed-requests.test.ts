@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { SeenRequests } from "../../../../src/cluster/in-process/observed-requests.js";
+import { RequestHistory } from "../../../../src/cluster/in-process/observed-requests.js";
 import { aCaller } from "../../../fixtures/world/caller.js";
 
-function ask(seen: SeenRequests, path: string, query = ""): void {
-  seen.keep({
+function ask(history: RequestHistory, path: string, query = ""): void {
+  history.keep({
     mount: "/compute",
     request: { method: "GET", path, query, headers: { "x-auth-token": "known-token" }, body: "secret" },
     response: { status: 200, headers: { "x-openstack-request-id": "req-1" }, body: "secret" },
@@ -14,9 +14,9 @@ function ask(seen: SeenRequests, path: string, query = ""): void {
 
 describe("the requests that a test sees", () => {
   it("are told without what is secret", () => {
-    const seen = new SeenRequests();
-    ask(seen, "/v2.1/servers/known-token", "name=vm1&token=abc&Password=x");
-    expect(seen.all).toEqual([
+    const history = new RequestHistory();
+    ask(history, "/v2.1/servers/known-token", "name=vm1&token=abc&Password=x");
+    expect(history.all).toEqual([
       {
         service: "compute",
         method: "GET",
@@ -27,17 +27,17 @@ describe("the requests that a test sees", () => {
         requestId: "req-1",
       },
     ]);
-    seen.clear();
-    expect(seen.all).toEqual([]);
+    history.clear();
+    expect(history.all).toEqual([]);
   });
 
   it("are the last ten thousand", () => {
-    const seen = new SeenRequests();
+    const history = new RequestHistory();
     for (let count = 1; count <= 25_000; count += 1) {
-      ask(seen, `/${count}`);
+      ask(history, `/${count}`);
     }
-    expect(seen.all).toHaveLength(10_000);
-    expect(seen.all[0]?.path).toBe("/15001");
-    expect(seen.all.at(-1)?.path).toBe("/25000");
+    expect(history.all).toHaveLength(10_000);
+    expect(history.all[0]?.path).toBe("/15001");
+    expect(history.all.at(-1)?.path).toBe("/25000");
   });
 });

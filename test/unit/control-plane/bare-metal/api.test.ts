@@ -61,13 +61,13 @@ describe("faults of the API", () => {
   });
 
   test("slow answers come later, hanging ones not at all", async () => {
-    const asked = ironic.world.now;
+    const startedAt = ironic.world.now;
     ironic.fault("api=slow:5s:once");
     expect((await get(ironic, "/v1/nodes")).status).toBe(200);
-    expect(ironic.world.now - asked).toBe(5_000);
+    expect(ironic.world.now - startedAt).toBe(5_000);
     ironic.fault("api=hang:once");
     expect((await ironic.ask(NODES)).status).toBe(504);
-    expect(ironic.world.now - asked).toBe(65_000);
+    expect(ironic.world.now - startedAt).toBe(65_000);
   });
 });
 
@@ -98,7 +98,7 @@ describe("VIFs", () => {
       ["active", "active"],
       ["deleted", "available"],
     ]) {
-      await ironic.together([{ method: "PUT", path: `${node.path}/states/provision`, body: { target } }]);
+      await ironic.sendAll([{ method: "PUT", path: `${node.path}/states/provision`, body: { target } }]);
       await ironic.world.advance(10_000);
       expect((await get(ironic, node.path)).body.provision_state).toBe(state);
     }
@@ -132,21 +132,21 @@ describe("enrolment", () => {
 
   test("thousands of nodes come in pages of a thousand, in their order", async () => {
     ironic.enrol(2_500);
-    const seen: string[] = [];
+    const listedUuids: string[] = [];
     const sizes: number[] = [];
     for (let marker = ""; ; ) {
       const { body } = await get(ironic, `/v1/nodes?fields=uuid,instance_uuid&limit=100000${marker}`);
       const page = (body.nodes as { readonly uuid: string }[]).map(({ uuid }) => uuid);
       sizes.push(page.length);
-      seen.push(...page);
+      listedUuids.push(...page);
       if (body.next === undefined) {
         break;
       }
       marker = `&marker=${page.at(-1)}`;
     }
     expect(sizes).toEqual([1_000, 1_000, 500]);
-    expect(new Set(seen).size).toBe(2_500);
-    expect(seen).toEqual([...seen].sort());
+    expect(new Set(listedUuids).size).toBe(2_500);
+    expect(listedUuids).toEqual([...listedUuids].sort());
   });
 });
 

@@ -53,8 +53,8 @@ describe("the Ironic of a cluster", () => {
     const ironic = await open(1);
     const { token } = identity.issueServiceToken("nova");
     const request = { method: "GET", path: "/v1/nodes", query: "", body: "", baseUrl: "http://x/baremetal" };
-    const ask = async (given: string) =>
-      (await ironic.handle({ ...request, headers: { "x-auth-token": given } })).status;
+    const ask = async (authToken: string) =>
+      (await ironic.handle({ ...request, headers: { "x-auth-token": authToken } })).status;
     expect([await ask(token), await ask("forged")]).toEqual([200, 401]);
   });
 

@@ -1,7 +1,7 @@
 import { IRONIC_FAULTS } from "../../../../src/control-plane/bare-metal/fault-points.js";
 import { createIronic, type IronicService } from "../../../../src/control-plane/bare-metal/ironic.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
-import { parseKnob } from "../../../../src/faults/fault-rules.js";
+import { parseFaultRule } from "../../../../src/faults/fault-rules.js";
 import { FaultSet } from "../../../../src/faults/fault-set.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
@@ -52,9 +52,9 @@ export class EmbeddedIronic implements IronicClient {
     this.#service.start();
   }
 
-  /** @param knob `hardware.deploy=fail:once` */
-  fault(knob: string): void {
-    this.#faults.set(parseKnob(knob, IRONIC_FAULTS));
+  /** @param faultRule `hardware.deploy=fail:once` */
+  fault(faultRule: string): void {
+    this.#faults.set(parseFaultRule(faultRule, IRONIC_FAULTS));
   }
 
   /** All faults. */
@@ -72,25 +72,25 @@ export class EmbeddedIronic implements IronicClient {
   /** A body as it is. */
   async askRaw(method: string, path: string, body: string): Promise<ServiceResponse> {
     const headers = { "x-auth-token": "admin", "x-openstack-ironic-api-version": "1.82" };
-    const answer = this.#service.handle({ method, path, query: "", headers, body, baseUrl: this.root });
-    return this.world.runUntil(Promise.resolve(answer));
+    const response = this.#service.handle({ method, path, query: "", headers, body, baseUrl: this.root });
+    return this.world.runUntil(Promise.resolve(response));
   }
 
   /** The answer as it is; `token` null: none. */
   async ask(request: IronicRequest, token: string | null = "admin"): Promise<ServiceResponse> {
-    return this.world.runUntil(Promise.resolve(this.#answer(request, token)));
+    return this.world.runUntil(Promise.resolve(this.#handle(request, token)));
   }
 
-  async together(requests: readonly IronicRequest[]): Promise<readonly IronicReply[]> {
-    const answers = await this.world.runUntil(Promise.all(requests.map((request) => this.#answer(request, "admin"))));
-    return answers.map(({ status, headers, body }) => replyOf(status, headers, body));
+  async sendAll(requests: readonly IronicRequest[]): Promise<readonly IronicReply[]> {
+    const responses = await this.world.runUntil(Promise.all(requests.map((request) => this.#handle(request, "admin"))));
+    return responses.map(({ status, headers, body }) => replyOf(status, headers, body));
   }
 
   async wait(): Promise<void> {
     await this.world.advance(WAIT);
   }
 
-  async #answer(
+  async #handle(
     { method, path, body, version = "1.82" }: IronicRequest,
     token: string | null,
   ): Promise<ServiceResponse> {

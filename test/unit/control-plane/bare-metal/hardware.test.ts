@@ -25,7 +25,7 @@ beforeEach(async () => {
   ironic = await EmbeddedIronic.open();
 });
 
-const shown = async (node: TestNode) => (await get(ironic, node.path)).body;
+const readNode = async (node: TestNode) => (await get(ironic, node.path)).body;
 async function claimed(): Promise<TestNode> {
   const node = await available(ironic);
   await patch(ironic, node.path, claim(INSTANCE));
@@ -38,7 +38,7 @@ describe("hardware that fails", () => {
     ironic.fault("hardware.deploy=fail:once");
     await provision(ironic, node, { target: "active" });
     await until(ironic, node, { provision_state: "deploy failed", reservation: null });
-    expect(await shown(node)).toMatchObject({
+    expect(await readNode(node)).toMatchObject({
       target_provision_state: "active",
       instance_uuid: INSTANCE,
       last_error: expect.stringContaining(`Failed to deploy: hardware.deploy ${FAULT}`),
@@ -46,7 +46,7 @@ describe("hardware that fails", () => {
     });
     await provision(ironic, node, { target: "active" });
     await until(ironic, node, settled("active"));
-    expect((await shown(node)).last_error).toBeNull();
+    expect((await readNode(node)).last_error).toBeNull();
   });
 
   test("a failed tear-down ends in error, without the instance", async () => {
@@ -54,7 +54,7 @@ describe("hardware that fails", () => {
     ironic.fault("hardware.tear-down=fail:once");
     await provision(ironic, node, { target: "deleted" });
     await until(ironic, node, settled("error"));
-    expect(await shown(node)).toMatchObject({
+    expect(await readNode(node)).toMatchObject({
       instance_uuid: null,
       last_error: expect.stringContaining("Failed to tear down"),
     });
@@ -67,19 +67,19 @@ describe("hardware that fails", () => {
     ironic.fault("hardware.clean=fail:once");
     await provision(ironic, node, { target: "deleted" });
     await until(ironic, node, { provision_state: "clean failed", reservation: null });
-    expect(await shown(node)).toMatchObject({
+    expect(await readNode(node)).toMatchObject({
       maintenance: true,
       fault: "clean failure",
       target_provision_state: "available",
       instance_uuid: null,
     });
     await provision(ironic, node, { target: "manage" });
-    expect(await shown(node)).toMatchObject(settled("manageable"));
+    expect(await readNode(node)).toMatchObject(settled("manageable"));
     expect((await put(ironic, `${node.path}/states/provision`, { target: "provide" })).fault).toContain(
       "The providing operation can't be performed",
     );
-    await ironic.together([{ method: "DELETE", path: `${node.path}/maintenance` }]);
-    expect(await shown(node)).toMatchObject({ maintenance: false, fault: null });
+    await ironic.sendAll([{ method: "DELETE", path: `${node.path}/maintenance` }]);
+    expect(await readNode(node)).toMatchObject({ maintenance: false, fault: null });
     await provision(ironic, node, { target: "provide" });
     await until(ironic, node, settled("available"));
   });
@@ -101,7 +101,7 @@ describe("hardware that fails", () => {
     ironic.fault("hardware.power=fail:once");
     await put(ironic, `${node.path}/states/power`, { target: "power on" });
     await until(ironic, node, { target_power_state: null, reservation: null });
-    expect(await shown(node)).toMatchObject({
+    expect(await readNode(node)).toMatchObject({
       power_state: "power off",
       last_error: expect.stringContaining("Failed to change power state to 'power on'"),
     });
@@ -109,7 +109,7 @@ describe("hardware that fails", () => {
     ironic.fault("hardware.verify=fail:once");
     await provision(ironic, other, { target: "manage" });
     await until(ironic, other, settled("enroll"));
-    expect((await shown(other)).last_error).toContain("Failed to get power state");
+    expect((await readNode(other)).last_error).toContain("Failed to get power state");
   });
 
   test("hardware that hangs keeps the lock until the fault is cleared", async () => {
@@ -117,7 +117,7 @@ describe("hardware that fails", () => {
     ironic.fault("hardware.deploy=hang");
     await provision(ironic, node, { target: "active" });
     await ironic.world.advance(600_000);
-    expect(await shown(node)).toMatchObject({ provision_state: "deploying", reservation: "localhost" });
+    expect(await readNode(node)).toMatchObject({ provision_state: "deploying", reservation: "localhost" });
     ironic.clear();
     await until(ironic, node, settled("active"));
   });
@@ -152,8 +152,8 @@ describe("ports", () => {
     const { ports } = (await get(ironic, `${node.path}/ports`)).body as { ports: { uuid: string }[] };
     const path = `/v1/ports/${ports[0]?.uuid}`;
     expect((await get(ironic, path)).body.internal_info).toEqual({ tenant_vif_port_id: "vif-1" });
-    const refused = await remove(ironic, path);
-    expect([refused.status, refused.fault]).toEqual([
+    const rejection = await remove(ironic, path);
+    expect([rejection.status, rejection.fault]).toEqual([
       409,
       `Cannot delete the port ${ports[0]?.uuid} as it is bound to VIF vif-1 for tenant use.`,
     ]);
@@ -181,7 +181,7 @@ describe("after kill -9 of the control plane", () => {
     await provision(ironic, node, { target: "active" });
     await ironic.world.advance(1_000);
     ironic.restart();
-    expect(await shown(node)).toMatchObject({
+    expect(await readNode(node)).toMatchObject({
       provision_state: "deploying",
       reservation: "localhost",
       instance_uuid: INSTANCE,

@@ -13,13 +13,13 @@ test("a locked node is tried three times, a second apart, before 409", async () 
   const node = await available(ironic);
   ironic.fault("hardware.power=hang");
   await put(ironic, `${node.path}/states/power`, { target: "power on" });
-  const asked = ironic.world.now;
+  const startedAt = ironic.world.now;
   const { status, fault } = await patch(ironic, node.path, claim(randomUUID()));
   expect([status, fault]).toEqual([
     409,
     `Node ${node.uuid} is locked by host localhost, please retry after the current operation is completed.`,
   ]);
-  expect(ironic.world.now - asked).toBe(2_000);
+  expect(ironic.world.now - startedAt).toBe(2_000);
   expect((await get(ironic, `${node.path}/validate`)).status).toBe(200);
 });
 
@@ -32,22 +32,22 @@ test("who waits gets the lock when it is free in time", async () => {
 test("of ten claims at once one wins; the others meet the lock or the winner", async () => {
   const node = await available(ironic);
   const instances = Array.from({ length: 10 }, () => randomUUID());
-  const replies = await ironic.together(
+  const replies = await ironic.sendAll(
     instances.map((instance) => ({ method: "PATCH", path: node.path, body: claim(instance) })),
   );
-  const texts = replies.map(({ status, fault }) =>
+  const outcomes = replies.map(({ status, fault }) =>
     status === 200 ? "won" : (/is (locked|associated)/.exec(fault)?.[1] ?? fault),
   );
-  expect(texts.filter((text) => text === "won")).toHaveLength(1);
-  expect(texts.filter((text) => text === "associated")).toHaveLength(2);
-  expect(texts.filter((text) => text === "locked")).toHaveLength(7);
-  expect((await get(ironic, node.path)).body.instance_uuid).toBe(instances[texts.indexOf("won")]);
+  expect(outcomes.filter((text) => text === "won")).toHaveLength(1);
+  expect(outcomes.filter((text) => text === "associated")).toHaveLength(2);
+  expect(outcomes.filter((text) => text === "locked")).toHaveLength(7);
+  expect((await get(ironic, node.path)).body.instance_uuid).toBe(instances[outcomes.indexOf("won")]);
 });
 
 test("of ten nodes claimed for one instance at once one gets it", async () => {
   ironic.enrol(10);
   const instance = randomUUID();
-  const replies = await ironic.together(
+  const replies = await ironic.sendAll(
     Array.from({ length: 10 }, (_, index) => ({
       method: "PATCH",
       path: `/v1/nodes/bm-00000${index}`,
@@ -62,7 +62,7 @@ test("of ten nodes claimed for one instance at once one gets it", async () => {
 
 test("a node that is deleted while somebody waits for it is gone for them", async () => {
   const node = await available(ironic);
-  const [removed, claimed] = await ironic.together([
+  const [removed, claimed] = await ironic.sendAll([
     { method: "DELETE", path: node.path },
     { method: "PATCH", path: node.path, body: claim(randomUUID()) },
   ]);

@@ -7,7 +7,7 @@ import type { Credentials, ValidateToken } from "../../../../src/control-plane/c
 import { createIdentity } from "../../../../src/control-plane/identity/identity.js";
 import type { LoginUser } from "../../../../src/control-plane/identity/store/bootstrap.js";
 import { ImageTable } from "../../../../src/control-plane/image/image-table.js";
-import { type ImageFacts, PLAIN } from "../../../../src/control-plane/image/images.js";
+import { type ImageAttributes, PLAIN } from "../../../../src/control-plane/image/images.js";
 import { openStore } from "../../../../src/control-plane/store/open-store.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { Task } from "../../../../src/control-plane/store/task.js";
@@ -67,21 +67,21 @@ export class ApiWorld {
   /** The failure with which each task ends. */
   taskFailure: unknown;
   /** Whether an agent serves any host. */
-  agentAnswers: boolean;
+  agentResponds: boolean;
   /** What an agent answers to each method, or why it does not. */
-  readonly answers: Record<string, unknown> = { set_host_enabled: "enabled" };
+  readonly agentReplies: Record<string, unknown> = { set_host_enabled: "enabled" };
   deleteService: ComputeDeps["deleteService"];
   /** What a test changes of it holds from then on. */
   readonly quota: { enforced: boolean; defaults: Record<Resource, number> };
   /** Tokens of users that the embedded Identity has none of, for Compute and Image. */
-  readonly strangers = new Map<string, Credentials>();
+  readonly externalTokens = new Map<string, Credentials>();
   readonly #tokens = new Map<LoginUser, string>();
 
   private constructor(world: VirtualWorld, store: Store, runtime: VirtualRuntime, reclaimInstanceInterval: number) {
     this.world = world;
     this.runtime = runtime;
     this.store = store;
-    this.agentAnswers = true;
+    this.agentResponds = true;
     this.quota = { enforced: true, defaults: { ...NO_LIMITS.defaults } };
     this.deleteService = async (service: Service) => {
       this.deletedServices.push(service.id);
@@ -93,19 +93,19 @@ export class ApiWorld {
       },
       call: async (host, method, params) => {
         this.calls.push({ host, method, params });
-        if (!this.agentAnswers) {
+        if (!this.agentResponds) {
           throw new MessagingTimeout(`no agent serves ${host}`);
         }
-        const answer = this.answers[method] ?? new NotImplementedError(`driver fake has no ${method}`);
-        if (answer instanceof Error) {
-          throw answer;
+        const reply = this.agentReplies[method] ?? new NotImplementedError(`driver fake has no ${method}`);
+        if (reply instanceof Error) {
+          throw reply;
         }
-        return answer as never;
+        return reply as never;
       },
-      serves: () => this.agentAnswers,
+      serves: () => this.agentResponds,
     };
     const identity = createIdentity({ sql: store.database, ...runtime, digests: quickDigests });
-    const validate: ValidateToken = (token) => this.strangers.get(token) ?? identity.validate(token);
+    const validate: ValidateToken = (token) => this.externalTokens.get(token) ?? identity.validate(token);
     this.apis = createApis({
       runtime,
       identity: { ...identity, validate },
@@ -218,10 +218,10 @@ export class ApiWorld {
   }
 
   /** An image that servers can be made of; its id. */
-  image(facts: Partial<ImageFacts> = {}): string {
+  image(attributes: Partial<ImageAttributes> = {}): string {
     const id = crypto.randomUUID();
     const images = new ImageTable(this.store.database, this.runtime.clock);
-    images.add(id, { ...PLAIN, visibility: "public", ...facts });
+    images.add(id, { ...PLAIN, visibility: "public", ...attributes });
     images.change(id, ["queued"], { status: "active" });
     return id;
   }

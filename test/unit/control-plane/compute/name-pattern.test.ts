@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isNamePattern, NamePattern } from "../../../../src/control-plane/compute/servers/name-pattern.js";
-import { Turns } from "../../../../src/control-plane/time-slices.js";
+import { EventLoopTicks } from "../../../../src/control-plane/time-slices.js";
 
 const LONG = "a".repeat(255);
 
@@ -84,7 +84,7 @@ describe("a pattern of names", () => {
         pauses += 1;
       },
     };
-    const found = await pattern.select(names, (name) => name, new Turns({ clock, timers }));
+    const found = await pattern.select(names, (name) => name, new EventLoopTicks({ clock, timers }));
     expect(found).toEqual([`${LONG}b`]);
     expect(pauses).toBeGreaterThan(50);
   });

@@ -92,8 +92,8 @@ function makeHosts(world: ApiWorld, call: RecordedCall): void {
 function makeZones(world: ApiWorld, zones: readonly Body[]): void {
   for (const { hosts } of zones) {
     for (const [host, binaries] of Object.entries(hosts as Body)) {
-      for (const [binary, seen] of Object.entries(binaries as Body)) {
-        makeService(world, { host, binary, state: (seen as Body).available ? "up" : "down" }, "");
+      for (const [binary, serviceState] of Object.entries(binaries as Body)) {
+        makeService(world, { host, binary, state: (serviceState as Body).available ? "up" : "down" }, "");
       }
     }
   }
@@ -157,13 +157,14 @@ function makeNode(world: ApiWorld, service: Service, row: Body): void {
 }
 
 function makeServers(world: ApiWorld, call: RecordedCall, body: Body | undefined): void {
-  const shown = call.method === "GET" ? [...list(body, "servers"), ...(body?.server ? [body.server as Body] : [])] : [];
+  const serverRows =
+    call.method === "GET" ? [...list(body, "servers"), ...(body?.server ? [body.server as Body] : [])] : [];
   // The newest is first in a list.
-  for (const row of shown.toReversed()) {
+  for (const row of serverRows.toReversed()) {
     makeServer(world, row);
   }
   const [, uuid] = /^\/v2\.1\/servers\/([0-9a-f-]{36})/.exec(call.path) ?? [];
-  const missing = uuid !== undefined && shown.length === 0 && call.status !== 404;
+  const missing = uuid !== undefined && serverRows.length === 0 && call.status !== 404;
   if (missing) {
     const ends = isObject(call.request_body) && ENDS_OF_RESIZES.some((name) => name in (call.request_body as Body));
     world.server("devstack1", { uuid, vmState: ends ? "resized" : "active" });
@@ -214,11 +215,11 @@ function makeServer(world: ApiWorld, row: Body): void {
     imageRef: CIRROS,
   });
   if (attribute("instance_name") === "") {
-    onlyAskedFor(world, instance);
+    addBuildRequest(world, instance);
   }
 }
 
-function onlyAskedFor({ store }: ApiWorld, instance: Instance): void {
+function addBuildRequest({ store }: ApiWorld, instance: Instance): void {
   store.requests.createBuildRequest({ instanceUuid: instance.uuid, projectId: instance.projectId, instance });
 }
 

@@ -2,7 +2,7 @@
 type Level = "nobody" | "reader" | "member" | "admin";
 
 /** One way into the Compute API. `{server}` … are filled in; the default microversion is 2.72. */
-export interface Door {
+export interface Endpoint {
   readonly level: Level;
   readonly method: string;
   readonly path: string;
@@ -10,7 +10,7 @@ export interface Door {
   readonly version?: number;
 }
 
-function door(level: Level, method: string, path: string, body?: unknown, version?: number): Door {
+function createEndpoint(level: Level, method: string, path: string, body?: unknown, version?: number): Endpoint {
   return {
     level,
     method,
@@ -23,59 +23,59 @@ function door(level: Level, method: string, path: string, body?: unknown, versio
 const ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHUWjb0A9Jmc0XqpbdGLOeC+ZLfo4U9nPZkaiUkqZdrF";
 const CIRROS = "c0ffee00-0000-4000-8000-000000000001";
 
-const SERVERS: readonly Door[] = [
-  door("member", "POST", "/servers", {
+const SERVERS: readonly Endpoint[] = [
+  createEndpoint("member", "POST", "/servers", {
     server: { name: "vm", flavorRef: "1", imageRef: CIRROS, networks: "none" },
   }),
-  door("reader", "GET", "/servers"),
-  door("reader", "GET", "/servers/detail"),
-  door("reader", "GET", "/servers/{server}"),
-  door("member", "PUT", "/servers/{server}", { server: { name: "new" } }),
-  door("member", "DELETE", "/servers/{server}"),
-  door("reader", "GET", "/servers/{server}/os-instance-actions"),
-  door("reader", "GET", "/servers/{server}/os-instance-actions/req-1"),
-  door("reader", "GET", "/servers/{server}/metadata"),
-  door("member", "POST", "/servers/{server}/metadata", { metadata: { a: "b" } }),
-  door("member", "PUT", "/servers/{server}/metadata", { metadata: { a: "b" } }),
-  door("reader", "GET", "/servers/{server}/metadata/key"),
-  door("member", "PUT", "/servers/{server}/metadata/key", { meta: { key: "b" } }),
-  door("member", "DELETE", "/servers/{server}/metadata/key"),
-  door("reader", "GET", "/servers/{server}/tags"),
-  door("member", "PUT", "/servers/{server}/tags", { tags: ["a"] }),
-  door("member", "DELETE", "/servers/{server}/tags"),
-  door("reader", "GET", "/servers/{server}/tags/a"),
-  door("member", "PUT", "/servers/{server}/tags/a"),
-  door("member", "DELETE", "/servers/{server}/tags/a"),
-  door("reader", "GET", "/servers/{server}/ips"),
-  door("reader", "GET", "/servers/{server}/ips/private"),
-  door("reader", "GET", "/servers/{server}/os-interface"),
-  door("reader", "GET", `/servers/{server}/os-interface/${CIRROS}`),
-  door("member", "POST", "/servers/{server}/os-interface", { interfaceAttachment: {} }),
-  door("member", "DELETE", `/servers/{server}/os-interface/${CIRROS}`),
-  door("reader", "GET", "/servers/{server}/os-volume_attachments"),
-  door("reader", "GET", "/servers/{server}/os-security-groups"),
-  door("admin", "GET", "/servers/{server}/migrations"),
-  door("admin", "GET", "/servers/{server}/migrations/1"),
-  door("admin", "POST", "/servers/{server}/migrations/1/action", { force_complete: null }),
-  door("admin", "DELETE", "/servers/{server}/migrations/1"),
-  door("admin", "GET", "/servers/{server}/diagnostics"),
-  door("reader", "GET", "/servers/{server}/os-server-password"),
-  door("member", "DELETE", "/servers/{server}/os-server-password"),
-  door(
+  createEndpoint("reader", "GET", "/servers"),
+  createEndpoint("reader", "GET", "/servers/detail"),
+  createEndpoint("reader", "GET", "/servers/{server}"),
+  createEndpoint("member", "PUT", "/servers/{server}", { server: { name: "new" } }),
+  createEndpoint("member", "DELETE", "/servers/{server}"),
+  createEndpoint("reader", "GET", "/servers/{server}/os-instance-actions"),
+  createEndpoint("reader", "GET", "/servers/{server}/os-instance-actions/req-1"),
+  createEndpoint("reader", "GET", "/servers/{server}/metadata"),
+  createEndpoint("member", "POST", "/servers/{server}/metadata", { metadata: { a: "b" } }),
+  createEndpoint("member", "PUT", "/servers/{server}/metadata", { metadata: { a: "b" } }),
+  createEndpoint("reader", "GET", "/servers/{server}/metadata/key"),
+  createEndpoint("member", "PUT", "/servers/{server}/metadata/key", { meta: { key: "b" } }),
+  createEndpoint("member", "DELETE", "/servers/{server}/metadata/key"),
+  createEndpoint("reader", "GET", "/servers/{server}/tags"),
+  createEndpoint("member", "PUT", "/servers/{server}/tags", { tags: ["a"] }),
+  createEndpoint("member", "DELETE", "/servers/{server}/tags"),
+  createEndpoint("reader", "GET", "/servers/{server}/tags/a"),
+  createEndpoint("member", "PUT", "/servers/{server}/tags/a"),
+  createEndpoint("member", "DELETE", "/servers/{server}/tags/a"),
+  createEndpoint("reader", "GET", "/servers/{server}/ips"),
+  createEndpoint("reader", "GET", "/servers/{server}/ips/private"),
+  createEndpoint("reader", "GET", "/servers/{server}/os-interface"),
+  createEndpoint("reader", "GET", `/servers/{server}/os-interface/${CIRROS}`),
+  createEndpoint("member", "POST", "/servers/{server}/os-interface", { interfaceAttachment: {} }),
+  createEndpoint("member", "DELETE", `/servers/{server}/os-interface/${CIRROS}`),
+  createEndpoint("reader", "GET", "/servers/{server}/os-volume_attachments"),
+  createEndpoint("reader", "GET", "/servers/{server}/os-security-groups"),
+  createEndpoint("admin", "GET", "/servers/{server}/migrations"),
+  createEndpoint("admin", "GET", "/servers/{server}/migrations/1"),
+  createEndpoint("admin", "POST", "/servers/{server}/migrations/1/action", { force_complete: null }),
+  createEndpoint("admin", "DELETE", "/servers/{server}/migrations/1"),
+  createEndpoint("admin", "GET", "/servers/{server}/diagnostics"),
+  createEndpoint("reader", "GET", "/servers/{server}/os-server-password"),
+  createEndpoint("member", "DELETE", "/servers/{server}/os-server-password"),
+  createEndpoint(
     "member",
     "POST",
     "/servers/{server}/remote-consoles",
     { remote_console: { protocol: "vnc", type: "novnc" } },
     6,
   ),
-  door("admin", "GET", "/os-console-auth-tokens/abc"),
+  createEndpoint("admin", "GET", "/os-console-auth-tokens/abc"),
 ];
 
-function action(level: Level, body: unknown, version?: number): Door {
-  return door(level, "POST", "/servers/{server}/action", body, version);
+function action(level: Level, body: unknown, version?: number): Endpoint {
+  return createEndpoint(level, "POST", "/servers/{server}/action", body, version);
 }
 
-const ACTIONS: readonly Door[] = [
+const ACTIONS: readonly Endpoint[] = [
   action("member", { "os-start": null }),
   action("member", { "os-stop": null }),
   action("member", { reboot: { type: "SOFT" } }),
@@ -113,107 +113,107 @@ const ACTIONS: readonly Door[] = [
   action("member", { trigger_crash_dump: null }),
   action("member", { addFixedIp: { networkId: "any" } }, 43),
   action("member", { removeFixedIp: { address: "10.0.0.9" } }, 43),
-  door("reader", "GET", "/servers/{server}/topology", undefined, 78),
+  createEndpoint("reader", "GET", "/servers/{server}/topology", undefined, 78),
 ];
 
-const FLAVORS: readonly Door[] = [
-  door("admin", "POST", "/flavors", { flavor: { name: "new", ram: 64, vcpus: 1, disk: 0 } }),
-  door("reader", "GET", "/flavors"),
-  door("reader", "GET", "/flavors/detail"),
-  door("reader", "GET", "/flavors/1"),
-  door("admin", "PUT", "/flavors/1", { flavor: { description: "new" } }),
-  door("admin", "DELETE", "/flavors/1"),
-  door("admin", "GET", "/flavors/1/os-flavor-access"),
-  door("admin", "POST", "/flavors/1/action", { addTenantAccess: { tenant: "{project}" } }),
-  door("reader", "GET", "/flavors/1/os-extra_specs"),
-  door("admin", "POST", "/flavors/1/os-extra_specs", { extra_specs: { a: "b" } }),
-  door("reader", "GET", "/flavors/1/os-extra_specs/key"),
-  door("admin", "PUT", "/flavors/1/os-extra_specs/key", { key: "b" }),
-  door("admin", "DELETE", "/flavors/1/os-extra_specs/key"),
+const FLAVORS: readonly Endpoint[] = [
+  createEndpoint("admin", "POST", "/flavors", { flavor: { name: "new", ram: 64, vcpus: 1, disk: 0 } }),
+  createEndpoint("reader", "GET", "/flavors"),
+  createEndpoint("reader", "GET", "/flavors/detail"),
+  createEndpoint("reader", "GET", "/flavors/1"),
+  createEndpoint("admin", "PUT", "/flavors/1", { flavor: { description: "new" } }),
+  createEndpoint("admin", "DELETE", "/flavors/1"),
+  createEndpoint("admin", "GET", "/flavors/1/os-flavor-access"),
+  createEndpoint("admin", "POST", "/flavors/1/action", { addTenantAccess: { tenant: "{project}" } }),
+  createEndpoint("reader", "GET", "/flavors/1/os-extra_specs"),
+  createEndpoint("admin", "POST", "/flavors/1/os-extra_specs", { extra_specs: { a: "b" } }),
+  createEndpoint("reader", "GET", "/flavors/1/os-extra_specs/key"),
+  createEndpoint("admin", "PUT", "/flavors/1/os-extra_specs/key", { key: "b" }),
+  createEndpoint("admin", "DELETE", "/flavors/1/os-extra_specs/key"),
 ];
 
-const DEPLOYMENT: readonly Door[] = [
-  door("admin", "GET", "/os-services"),
-  door("admin", "PUT", "/os-services/{service}", { status: "disabled" }),
-  door("admin", "DELETE", "/os-services/{service}"),
-  door("reader", "GET", "/os-availability-zone"),
-  door("admin", "GET", "/os-availability-zone/detail"),
-  door("admin", "GET", "/os-aggregates"),
-  door("admin", "POST", "/os-aggregates", { aggregate: { name: "new" } }),
-  door("admin", "GET", "/os-aggregates/1"),
-  door("admin", "PUT", "/os-aggregates/1", { aggregate: { name: "new" } }),
-  door("admin", "DELETE", "/os-aggregates/1"),
-  door("admin", "POST", "/os-aggregates/1/action", { add_host: { host: "devstack1" } }),
-  door("admin", "POST", "/os-aggregates/1/action", { remove_host: { host: "devstack1" } }),
-  door("admin", "POST", "/os-aggregates/1/action", { set_metadata: { metadata: { a: "b" } } }),
-  door("admin", "POST", "/os-aggregates/1/images", { cache: [{ id: CIRROS }] }, 81),
-  door("admin", "GET", "/os-hypervisors"),
-  door("admin", "GET", "/os-hypervisors/detail"),
-  door("admin", "GET", "/os-hypervisors/statistics"),
-  door("admin", "GET", "/os-hypervisors/{node}"),
-  door("admin", "GET", "/os-hypervisors/{node}/uptime"),
-  door("admin", "GET", "/os-hypervisors/devstack/search", undefined, 52),
-  door("admin", "GET", "/os-hypervisors/devstack/servers", undefined, 52),
-  door("admin", "GET", "/os-hosts", undefined, 42),
-  door("admin", "GET", "/os-hosts/devstack1", undefined, 42),
-  door("admin", "PUT", "/os-hosts/devstack1", { status: "enable" }, 42),
-  door("admin", "GET", "/os-hosts/devstack1/startup", undefined, 42),
-  door("admin", "GET", "/os-hosts/devstack1/shutdown", undefined, 42),
-  door("admin", "GET", "/os-hosts/devstack1/reboot", undefined, 42),
-  door("admin", "GET", "/os-simple-tenant-usage"),
-  door("reader", "GET", "/os-simple-tenant-usage/{project}"),
-  door("admin", "GET", "/os-instance_usage_audit_log"),
-  door("admin", "GET", "/os-instance_usage_audit_log/2026-11-25%2012:00:00"),
-  door("nobody", "GET", "/extensions"),
-  door("nobody", "GET", "/extensions/os-hosts"),
-  door("admin", "GET", "/os-migrations"),
-  door("nobody", "GET", "/limits"),
-  door("reader", "GET", "/os-quota-sets/{project}"),
-  door("admin", "PUT", "/os-quota-sets/{project}", { quota_set: { cores: 40 } }),
-  door("admin", "DELETE", "/os-quota-sets/{project}"),
-  door("nobody", "GET", "/os-quota-sets/{project}/defaults"),
-  door("reader", "GET", "/os-quota-sets/{project}/detail"),
-  door("admin", "GET", "/os-quota-class-sets/default"),
-  door("admin", "PUT", "/os-quota-class-sets/default", { quota_class_set: { cores: 40 } }),
-  door("nobody", "GET", "/os-keypairs"),
-  door("nobody", "POST", "/os-keypairs", { keypair: { name: "key", public_key: ED25519 } }),
-  door("nobody", "GET", "/os-keypairs/key"),
-  door("nobody", "DELETE", "/os-keypairs/key"),
-  door("reader", "GET", "/os-server-groups"),
-  door("member", "POST", "/os-server-groups", { server_group: { name: "apart", policy: "anti-affinity" } }),
-  door("reader", "GET", "/os-server-groups/{group}"),
-  door("member", "DELETE", "/os-server-groups/{group}"),
+const DEPLOYMENT: readonly Endpoint[] = [
+  createEndpoint("admin", "GET", "/os-services"),
+  createEndpoint("admin", "PUT", "/os-services/{service}", { status: "disabled" }),
+  createEndpoint("admin", "DELETE", "/os-services/{service}"),
+  createEndpoint("reader", "GET", "/os-availability-zone"),
+  createEndpoint("admin", "GET", "/os-availability-zone/detail"),
+  createEndpoint("admin", "GET", "/os-aggregates"),
+  createEndpoint("admin", "POST", "/os-aggregates", { aggregate: { name: "new" } }),
+  createEndpoint("admin", "GET", "/os-aggregates/1"),
+  createEndpoint("admin", "PUT", "/os-aggregates/1", { aggregate: { name: "new" } }),
+  createEndpoint("admin", "DELETE", "/os-aggregates/1"),
+  createEndpoint("admin", "POST", "/os-aggregates/1/action", { add_host: { host: "devstack1" } }),
+  createEndpoint("admin", "POST", "/os-aggregates/1/action", { remove_host: { host: "devstack1" } }),
+  createEndpoint("admin", "POST", "/os-aggregates/1/action", { set_metadata: { metadata: { a: "b" } } }),
+  createEndpoint("admin", "POST", "/os-aggregates/1/images", { cache: [{ id: CIRROS }] }, 81),
+  createEndpoint("admin", "GET", "/os-hypervisors"),
+  createEndpoint("admin", "GET", "/os-hypervisors/detail"),
+  createEndpoint("admin", "GET", "/os-hypervisors/statistics"),
+  createEndpoint("admin", "GET", "/os-hypervisors/{node}"),
+  createEndpoint("admin", "GET", "/os-hypervisors/{node}/uptime"),
+  createEndpoint("admin", "GET", "/os-hypervisors/devstack/search", undefined, 52),
+  createEndpoint("admin", "GET", "/os-hypervisors/devstack/servers", undefined, 52),
+  createEndpoint("admin", "GET", "/os-hosts", undefined, 42),
+  createEndpoint("admin", "GET", "/os-hosts/devstack1", undefined, 42),
+  createEndpoint("admin", "PUT", "/os-hosts/devstack1", { status: "enable" }, 42),
+  createEndpoint("admin", "GET", "/os-hosts/devstack1/startup", undefined, 42),
+  createEndpoint("admin", "GET", "/os-hosts/devstack1/shutdown", undefined, 42),
+  createEndpoint("admin", "GET", "/os-hosts/devstack1/reboot", undefined, 42),
+  createEndpoint("admin", "GET", "/os-simple-tenant-usage"),
+  createEndpoint("reader", "GET", "/os-simple-tenant-usage/{project}"),
+  createEndpoint("admin", "GET", "/os-instance_usage_audit_log"),
+  createEndpoint("admin", "GET", "/os-instance_usage_audit_log/2026-11-25%2012:00:00"),
+  createEndpoint("nobody", "GET", "/extensions"),
+  createEndpoint("nobody", "GET", "/extensions/os-hosts"),
+  createEndpoint("admin", "GET", "/os-migrations"),
+  createEndpoint("nobody", "GET", "/limits"),
+  createEndpoint("reader", "GET", "/os-quota-sets/{project}"),
+  createEndpoint("admin", "PUT", "/os-quota-sets/{project}", { quota_set: { cores: 40 } }),
+  createEndpoint("admin", "DELETE", "/os-quota-sets/{project}"),
+  createEndpoint("nobody", "GET", "/os-quota-sets/{project}/defaults"),
+  createEndpoint("reader", "GET", "/os-quota-sets/{project}/detail"),
+  createEndpoint("admin", "GET", "/os-quota-class-sets/default"),
+  createEndpoint("admin", "PUT", "/os-quota-class-sets/default", { quota_class_set: { cores: 40 } }),
+  createEndpoint("nobody", "GET", "/os-keypairs"),
+  createEndpoint("nobody", "POST", "/os-keypairs", { keypair: { name: "key", public_key: ED25519 } }),
+  createEndpoint("nobody", "GET", "/os-keypairs/key"),
+  createEndpoint("nobody", "DELETE", "/os-keypairs/key"),
+  createEndpoint("reader", "GET", "/os-server-groups"),
+  createEndpoint("member", "POST", "/os-server-groups", { server_group: { name: "apart", policy: "anti-affinity" } }),
+  createEndpoint("reader", "GET", "/os-server-groups/{group}"),
+  createEndpoint("member", "DELETE", "/os-server-groups/{group}"),
 ];
 
 const METADATA = `/images/${CIRROS}/metadata`;
 
 /** Routes of images, whose door is the Image API's: it sees the caller's own token. */
-const IMAGES: readonly Door[] = [
-  door("reader", "GET", "/images", undefined, 35),
-  door("reader", "GET", "/images/detail", undefined, 35),
-  door("nobody", "GET", `/images/${CIRROS}`, undefined, 35),
-  door("nobody", "DELETE", `/images/${CIRROS}`, undefined, 35),
-  door("nobody", "GET", METADATA, undefined, 38),
-  door("nobody", "POST", METADATA, { metadata: { a: "b" } }, 38),
-  door("nobody", "PUT", METADATA, { metadata: { a: "b" } }, 38),
-  door("nobody", "GET", `${METADATA}/a`, undefined, 38),
-  door("nobody", "PUT", `${METADATA}/a`, { meta: { a: "b" } }, 38),
-  door("nobody", "DELETE", `${METADATA}/a`, undefined, 38),
+const IMAGES: readonly Endpoint[] = [
+  createEndpoint("reader", "GET", "/images", undefined, 35),
+  createEndpoint("reader", "GET", "/images/detail", undefined, 35),
+  createEndpoint("nobody", "GET", `/images/${CIRROS}`, undefined, 35),
+  createEndpoint("nobody", "DELETE", `/images/${CIRROS}`, undefined, 35),
+  createEndpoint("nobody", "GET", METADATA, undefined, 38),
+  createEndpoint("nobody", "POST", METADATA, { metadata: { a: "b" } }, 38),
+  createEndpoint("nobody", "PUT", METADATA, { metadata: { a: "b" } }, 38),
+  createEndpoint("nobody", "GET", `${METADATA}/a`, undefined, 38),
+  createEndpoint("nobody", "PUT", `${METADATA}/a`, { meta: { a: "b" } }, 38),
+  createEndpoint("nobody", "DELETE", `${METADATA}/a`, undefined, 38),
 ];
 
 /** A route that Nova passes on to another service, by the last microversion that has it. */
-function proxy(level: Level, method: string, path: string, body?: unknown): Door {
-  return door(level, method, path, body, 35);
+function proxy(level: Level, method: string, path: string, body?: unknown): Endpoint {
+  return createEndpoint(level, method, path, body, 35);
 }
 
-const PROXIES: readonly Door[] = [
+const PROXIES: readonly Endpoint[] = [
   ...["os-networks", "os-tenant-networks"].flatMap((name) => [
     proxy("reader", "GET", `/${name}`),
     proxy("reader", "GET", `/${name}/${CIRROS}`),
     proxy("nobody", "POST", `/${name}`, { network: {} }),
     proxy("nobody", "DELETE", `/${name}/${CIRROS}`),
   ]),
-  door("admin", "POST", "/os-server-external-events", {
+  createEndpoint("admin", "POST", "/os-server-external-events", {
     events: [{ server_uuid: "{server}", name: "network-changed" }],
   }),
   proxy("reader", "GET", "/os-floating-ips"),
@@ -230,4 +230,11 @@ const PROXIES: readonly Door[] = [
   proxy("member", "DELETE", `/os-security-group-rules/${CIRROS}`),
 ];
 
-export const DOORS: readonly Door[] = [...SERVERS, ...ACTIONS, ...FLAVORS, ...DEPLOYMENT, ...IMAGES, ...PROXIES];
+export const ENDPOINTS: readonly Endpoint[] = [
+  ...SERVERS,
+  ...ACTIONS,
+  ...FLAVORS,
+  ...DEPLOYMENT,
+  ...IMAGES,
+  ...PROXIES,
+];

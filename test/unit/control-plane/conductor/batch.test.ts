@@ -10,10 +10,10 @@ function messages(...methods: readonly string[]): Message[] {
 }
 
 /** Carries a batch out, and says what was done in which transaction. */
-function carriedOut(batch: readonly Message[], options: { commits?: boolean; due?: boolean } = {}) {
+function runBatch(batch: readonly Message[], options: { commits?: boolean; due?: boolean } = {}) {
   const log: string[] = [];
   const store = {
-    together: <T>(work: () => T): T => {
+    batch: <T>(work: () => T): T => {
       log.push("begin");
       const result = work();
       if (options.commits === false) {
@@ -32,25 +32,23 @@ function carriedOut(batch: readonly Message[], options: { commits?: boolean; due
   while (!carrier.done) {
     carrier.goOn({ due: options.due ?? false });
   }
-  return { log: log.join(" "), answered: carrier.responses.length };
+  return { log: log.join(" "), responseCount: carrier.responses.length };
 }
 
 it("writes, leases and what is read between them are one transaction, and nothing else is", () => {
-  expect(
-    carriedOut(messages(READ, WRITE, WRITE, READ, "host_lease", WRITE, "host_serve", WRITE, "host_serve")),
-  ).toEqual({
+  expect(runBatch(messages(READ, WRITE, WRITE, READ, "host_lease", WRITE, "host_serve", WRITE, "host_serve"))).toEqual({
     log: "0 begin 1 2 3 4 5 commit 6 7 8",
     answered: 9,
   });
-  expect(carriedOut(messages("host_lease", READ, "host_serve", READ, READ)).log).toBe("begin 0 1 commit 2 3 4");
+  expect(runBatch(messages("host_lease", READ, "host_serve", READ, READ)).log).toBe("begin 0 1 commit 2 3 4");
 });
 
 it("a transaction ends when others are due", () => {
-  expect(carriedOut(messages(WRITE, WRITE, WRITE), { due: true }).log).toBe("begin 0 commit begin 1 commit 2");
+  expect(runBatch(messages(WRITE, WRITE, WRITE), { due: true }).log).toBe("begin 0 commit begin 1 commit 2");
 });
 
 it("what cannot be stored together is tried one by one", () => {
-  expect(carriedOut(messages(WRITE, WRITE, READ, WRITE, WRITE), { commits: false })).toEqual({
+  expect(runBatch(messages(WRITE, WRITE, READ, WRITE, WRITE), { commits: false })).toEqual({
     log: "begin 0 1 2 3 4 undone 0 1 2 3 4",
     answered: 5,
   });

@@ -57,13 +57,13 @@ function connect(authorization: string | undefined = "Bearer secret") {
   };
   const headers = authorization === undefined ? {} : { authorization };
   const accept = server.sockets[CONDUCTOR_PATH] ?? expect.fail("no door");
-  const refusal = accept(socket as unknown as Socket, { headers } as never);
+  const rejection = accept(socket as unknown as Socket, { headers } as never);
   const say = (message: unknown) => onMessage(typeof message === "string" ? message : JSON.stringify(message));
   const call = (id: number, method: string, params: object = {}, meta?: object) =>
     say({ jsonrpc: "2.0", id, method, params, ...(meta ? { meta } : {}) });
   const hello = (bootId = BOOT) =>
     call(0, "session_hello", { protocol: 1, bootId, pid: 7, machine: "m", version: "v" });
-  return { received, ends, refusal, say, call, hello, close: () => onClose() };
+  return { received, ends, refusal: rejection, say, call, hello, close: () => onClose() };
 }
 
 async function settle(): Promise<void> {
@@ -80,8 +80,8 @@ describe("the door", () => {
 
   test.each([undefined, "", "Bearer", "Bearer wrong", "Basic secret", "Bearer secret more"])(
     "stays shut for %s",
-    (given) => {
-      expect(connect(given ?? "").refusal).toMatch(/^the join token is missing or wrong/);
+    (authorization) => {
+      expect(connect(authorization ?? "").refusal).toMatch(/^the join token is missing or wrong/);
       expect(server.connections).toBe(0);
     },
   );
@@ -156,10 +156,10 @@ describe("one boot has one connection", () => {
 describe("who is silent is cut", () => {
   test.each([true, false])(
     "for as long as a lease, by its last word or its opening: it said hello %s",
-    async (saysHello) => {
+    async (sendsHello) => {
       const agent = connect();
       await runtime.advance(5_000);
-      if (saysHello) {
+      if (sendsHello) {
         agent.hello();
       } else {
         agent.call(1, "session_ping");
@@ -167,7 +167,7 @@ describe("who is silent is cut", () => {
       await runtime.advance(4_999);
       expect(agent.ends).toEqual([]);
       await runtime.advance(1);
-      expect(agent.ends).toEqual(saysHello ? [] : ["terminated"]);
+      expect(agent.ends).toEqual(sendsHello ? [] : ["terminated"]);
       await runtime.advance(5_000);
       expect(agent.ends).toEqual(["terminated"]);
       expect(server.connections).toBe(0);
@@ -200,10 +200,10 @@ test("what is stored is handed on: tasks to their runner, messages and ends of m
 });
 
 test("answers of boots that never came back are dropped after a day, at a start and at each hello", async () => {
-  const known = () => ["old", "young"].map((bootId) => store.messages.answer(bootId, 1));
-  store.messages.recordAnswer("old", 1, "{}");
+  const known = () => ["old", "young"].map((bootId) => store.messages.findReply(bootId, 1));
+  store.messages.recordReply("old", 1, "{}");
   await runtime.advance(1);
-  store.messages.recordAnswer("young", 1, "{}");
+  store.messages.recordReply("young", 1, "{}");
   await runtime.advance(DAY);
   connect().hello();
   expect(known()).toEqual([null, "{}"]);

@@ -71,18 +71,18 @@ describe("who is answered", () => {
     expect(await ask(...WAIT)).toEqual({ jsonrpc: "2.0", id: 1, result: "access" });
     expect(await ask(...WAIT, { id: undefined })).toBeUndefined();
     handlers = {};
-    for (const answer of [ask(...READ), ask(...WRITE), await ask(...WAIT), await ask(...ASK, { id: 2 })]) {
-      expect(answer).toMatchObject({ result: null });
+    for (const reply of [ask(...READ), ask(...WRITE), await ask(...WAIT), await ask(...ASK, { id: 2 })]) {
+      expect(reply).toMatchObject({ result: null });
     }
     expect(callers).toHaveLength(8);
   });
 
   test("one that has not said hello is told to, and only hello is done for it", () => {
-    const stranger = connection(null);
-    expect(ask(...READ, {}, stranger)).toMatchObject(error(-32000, "UnsupportedProtocol"));
+    const unidentified = connection(null);
+    expect(ask(...READ, {}, unidentified)).toMatchObject(error(-32000, "UnsupportedProtocol"));
     expect(callers).toEqual([]);
     const hello = { protocol: 1, bootId: "00000000-0000-4000-8000-000000000001", pid: 1, machine: "m", version: "v" };
-    expect(ask("session_hello", hello, {}, stranger)).toMatchObject({ result: null });
+    expect(ask("session_hello", hello, {}, unidentified)).toMatchObject({ result: null });
   });
 
   test("unknown methods and wrong parameters are refused before anything is done", () => {
@@ -163,7 +163,7 @@ describe("writes are carried out once", () => {
       },
     };
     expect(ask(...WRITE)).toMatchObject({ error: { message: expect.any(String) } });
-    expect(store.messages.answer(BOOT, 1)).toBeNull();
+    expect(store.messages.findReply(BOOT, 1)).toBeNull();
     expect(runtime.logs.at(-1)).toMatchObject({ level: "error", fields: { method: "service_report_state" } });
     handlers = { service_report_state: () => "works now" };
     expect(ask(...WRITE)).toMatchObject({ result: "works now" });
@@ -185,10 +185,10 @@ describe("writes are carried out once", () => {
 
 describe("calls to other agents are made once", () => {
   test("a repeated one waits for the answer of the first, and gets it later, too", async () => {
-    let answer = (_value: unknown): void => undefined;
-    handlers = { agent_call: () => new Promise((resolve) => (answer = resolve)) };
+    let respond = (_value: unknown): void => undefined;
+    handlers = { agent_call: () => new Promise((resolve) => (respond = resolve)) };
     const [first, second] = [ask(...ASK), ask(...ASK)];
-    answer("once");
+    respond("once");
     expect(await Promise.all([first, second])).toMatchObject([{ result: "once" }, { result: "once" }]);
     expect(ask(...ASK)).toMatchObject({ result: "once" });
     expect(callers).toHaveLength(1);
@@ -237,7 +237,7 @@ describe("a host that another boot holds", () => {
     expect(ask(...WRITE, { meta })).toMatchObject(HELD);
     expect(ask(...ASK, { id: 2, meta })).toMatchObject(HELD);
     expect(callers).toEqual([]);
-    expect(store.messages.answer(BOOT, 1)).toBeNull();
+    expect(store.messages.findReply(BOOT, 1)).toBeNull();
     expect(ask(...READ, { meta })).toMatchObject({ result: null });
     expect(ask(...WRITE, { meta: { ...meta, unfenced: true } })).toMatchObject({ result: null });
     expect(ask(...WRITE, { id: 3 })).toMatchObject({ result: null });
@@ -252,19 +252,19 @@ describe("answers that the agent has seen", () => {
       ask(...WRITE, { id: 5 });
       ask(...WRITE, { id: 6 });
       ask(...READ, { id: 7, meta: { ack: 5 } });
-      expect(store.messages.answer(`boot-${index}`, 5)).not.toBeNull();
+      expect(store.messages.findReply(`boot-${index}`, 5)).not.toBeNull();
       await ask(method, params, { id: 8, meta: { ack: 5 } });
-      expect(store.messages.answer(`boot-${index}`, 5)).toBeNull();
-      expect(store.messages.answer(`boot-${index}`, 6)).not.toBeNull();
+      expect(store.messages.findReply(`boot-${index}`, 5)).toBeNull();
+      expect(store.messages.findReply(`boot-${index}`, 6)).not.toBeNull();
       expect(session.acknowledged).toBe(5);
     }
   });
 
   test("are forgotten once", () => {
     ask(...WRITE, { id: 5, meta: { ack: 4 } });
-    store.messages.recordAnswer(BOOT, 3, "{}");
+    store.messages.recordReply(BOOT, 3, "{}");
     ask(...WRITE, { id: 6, meta: { ack: 4 } });
-    expect(store.messages.answer(BOOT, 3)).toBe("{}");
+    expect(store.messages.findReply(BOOT, 3)).toBe("{}");
     ask(...WRITE, { id: 7 });
     expect(session.acknowledged).toBe(4);
   });

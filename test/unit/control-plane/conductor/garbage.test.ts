@@ -79,8 +79,8 @@ describe("garbage on the conductor's door", () => {
       });
       const before = contents(store);
       for (const text of frames) {
-        for (const answer of [await send(text)].flat(2)) {
-          expect(answer).toMatchObject({ jsonrpc: "2.0" });
+        for (const reply of [await send(text)].flat(2)) {
+          expect(reply).toMatchObject({ jsonrpc: "2.0" });
         }
       }
       expect(contents(store)).toEqual(before);

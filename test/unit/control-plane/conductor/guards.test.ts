@@ -32,8 +32,8 @@ it("a store that fails when a connection ends costs the control plane nothing: t
   broken = true;
   first.runtime.kill();
   await world.advance(100);
-  const told = cluster.runtime.logs.filter(({ fields }) => fields.err === DEFECT);
-  expect(told.map(({ level }) => level)).toEqual(["error"]);
+  const errorLogs = cluster.runtime.logs.filter(({ fields }) => fields.err === DEFECT);
+  expect(errorLogs.map(({ level }) => level)).toEqual(["error"]);
   expect(cluster.conductor.connections).toBe(0);
   broken = false;
   const second = cluster.agent("h1", { process: "two" });

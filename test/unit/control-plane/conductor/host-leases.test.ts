@@ -33,13 +33,13 @@ function anew(): HostLeases {
 function connection() {
   const notified: unknown[] = [];
   const session = {
-    lastHeard: runtime.clock.monotonic(),
+    lastFrameAt: runtime.clock.monotonic(),
     notify: (method: string, params: object) => notified.push([method, params]),
   };
-  return { session: session as unknown as Session & { lastHeard: number }, notified };
+  return { session: session as unknown as Session & { lastFrameAt: number }, notified };
 }
 
-function refusalOf(work: () => unknown): HostLeaseHeld {
+function rejectionOf(work: () => unknown): HostLeaseHeld {
   try {
     work();
   } catch (error) {
@@ -109,8 +109,8 @@ describe("the lease of a host", () => {
     const { session } = connection();
     leases.acquire(HOST, session, ONE);
     await runtime.advance(5 * TTL);
-    const refused = refusalOf(() => leases.acquire(HOST, connection().session, THREE, "one"));
-    expect(refused.data).toEqual({
+    const rejection = rejectionOf(() => leases.acquire(HOST, connection().session, THREE, "one"));
+    expect(rejection.data).toEqual({
       host: HOST,
       bootId: "one",
       pid: 3,
@@ -119,28 +119,28 @@ describe("the lease of a host", () => {
       connected: true,
       freeIn: null,
     });
-    expect(refused.message).toBe(
+    expect(rejection.message).toBe(
       `host ${HOST} is held by another live agent: pid 3 on machine m, boot id one, last seen 50.0 s ago. ` +
         "Stop that agent, or start this one with another --host",
     );
-    expect(() => leases.refuseOthers(HOST, "three")).toThrow(HostLeaseHeld);
-    expect(() => leases.refuseOthers(HOST, undefined)).toThrow(HostLeaseHeld);
-    expect(() => leases.refuseOthers(HOST, "one")).not.toThrow();
-    expect(() => leases.refuseOthers("devstack2", "three")).not.toThrow();
+    expect(() => leases.assertHolder(HOST, "three")).toThrow(HostLeaseHeld);
+    expect(() => leases.assertHolder(HOST, undefined)).toThrow(HostLeaseHeld);
+    expect(() => leases.assertHolder(HOST, "one")).not.toThrow();
+    expect(() => leases.assertHolder("devstack2", "three")).not.toThrow();
   });
 
   test("goes to the next with a greater epoch when its time without a connection is over", async () => {
     const { session } = connection();
     const { epoch } = leases.acquire(HOST, session, ONE);
     await runtime.advance(1_000);
-    session.lastHeard = runtime.clock.monotonic() - 200;
+    session.lastFrameAt = runtime.clock.monotonic() - 200;
     leases.sessionEnded(session);
     expect(leases.holder(HOST)).toBeUndefined();
     expect(store.leases.list()).toMatchObject([{ bootId: "one", seenAt: runtime.clock.now() - 200 }]);
     await runtime.advance(TTL - 1);
-    const refused = refusalOf(() => leases.acquire(HOST, connection().session, THREE));
-    expect(refused.data).toMatchObject({ connected: false, freeIn: 1, seenAgo: TTL + 199 });
-    expect(refused.message).toContain(
+    const rejection = rejectionOf(() => leases.acquire(HOST, connection().session, THREE));
+    expect(rejection.data).toMatchObject({ connected: false, freeIn: 1, seenAgo: TTL + 199 });
+    expect(rejection.message).toContain(
       "last seen 10.2 s ago (if it does not come back, the host is free in 0.0 s). Stop that agent",
     );
     await runtime.advance(1);
@@ -228,15 +228,15 @@ test("a lease that has run out refuses what others do for the host until one of 
   leases.acquire(HOST, session, ONE);
   leases.sessionEnded(session);
   await runtime.advance(TTL + 5);
-  expect(refusalOf(() => leases.refuseOthers(HOST, "three")).data).toMatchObject({ connected: false, freeIn: 0 });
+  expect(rejectionOf(() => leases.assertHolder(HOST, "three")).data).toMatchObject({ connected: false, freeIn: 0 });
   leases.acquire(HOST, connection().session, THREE);
-  leases.refuseOthers(HOST, "three");
+  leases.assertHolder(HOST, "three");
 });
 
 test("times are told in seconds", async () => {
   leases.acquire(HOST, connection().session, ONE);
   await runtime.advance(1_000_040);
-  expect(refusalOf(() => leases.acquire(HOST, connection().session, THREE)).message).toContain(
+  expect(rejectionOf(() => leases.acquire(HOST, connection().session, THREE)).message).toContain(
     "last seen 1000.0 s ago.",
   );
 });
@@ -246,7 +246,7 @@ test("who holds a host is described from what was heard last, and never as seen 
   leases.acquire(HOST, session, ONE);
   await runtime.advance(300);
   expect(leases.describe(HOST)).toMatchObject({ seenAgo: 300, connected: true, freeIn: null });
-  session.lastHeard = runtime.clock.monotonic() + 50;
+  session.lastFrameAt = runtime.clock.monotonic() + 50;
   expect(leases.describe(HOST)?.seenAgo).toBe(0);
   expect(leases.describe("devstack2")).toBeNull();
 });
@@ -262,8 +262,8 @@ describe("a boot that was killed while its connection lives", () => {
     expect(holders.at(-1)).toEqual([HOST, null]);
     expect(leases.isHolder(HOST, session, "one")).toBe(false);
     expect(leases.isHolder("devstack2", session, "three")).toBe(true);
-    refusalOf(() => leases.refuseOthers(HOST, "one"));
-    refusalOf(() => leases.acquire(HOST, session, ONE));
+    rejectionOf(() => leases.assertHolder(HOST, "one"));
+    rejectionOf(() => leases.acquire(HOST, session, ONE));
     expect(leases.describe(HOST)).toMatchObject({ connected: false, freeIn: TTL });
     await runtime.advance(TTL);
     leases.acquire(HOST, connection().session, agent("stranger", "elsewhere"));
@@ -272,13 +272,13 @@ describe("a boot that was killed while its connection lives", () => {
   test("is followed at once by another of the same connection, which knows that it is dead", () => {
     const { session, notified } = connection();
     const first = leases.acquire(HOST, session, ONE);
-    refusalOf(() => leases.acquire(HOST, session, THREE));
-    refusalOf(() => leases.acquire(HOST, connection().session, THREE, "one"));
+    rejectionOf(() => leases.acquire(HOST, session, THREE));
+    rejectionOf(() => leases.acquire(HOST, connection().session, THREE, "one"));
     const next = leases.acquire(HOST, session, THREE, "one");
     expect(next.epoch).toBeGreaterThan(first.epoch);
     expect(next.loser).toBe(session);
     expect(notified).toEqual([]);
-    refusalOf(() => leases.refuseOthers(HOST, "one"));
-    leases.refuseOthers(HOST, "three");
+    rejectionOf(() => leases.assertHolder(HOST, "one"));
+    leases.assertHolder(HOST, "three");
   });
 });

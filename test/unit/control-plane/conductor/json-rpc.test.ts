@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CONDUCTOR_PATH, PROTOCOL_VERSION } from "../../../../src/conductor-client/wire/frames.js";
 import { readFrame } from "../../../../src/control-plane/conductor/read-frame.js";
-import { UpgradeRefused } from "../../../../src/runtime/socket.js";
+import { UpgradeRejectedError } from "../../../../src/runtime/socket.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
 import { aFlavor } from "../../../fixtures/records.js";
@@ -53,14 +53,14 @@ describe("JSON-RPC 2.0", () => {
   test("a batch is answered by a batch, without the notifications in it", async () => {
     const { send } = await rawClient();
     const minimum = { jsonrpc: "2.0", method: "service_minimum_version", params: { binary: "nova-compute" } };
-    const answers = await send([
+    const responses = await send([
       { jsonrpc: "2.0", id: 1, method: "service_create", params: service },
       minimum,
       { ...minimum, id: 2 },
       "junk",
       { ...minimum, id: 3, method: "placement_access", params: {} },
     ]);
-    expect(answers).toEqual([
+    expect(responses).toEqual([
       [
         expect.objectContaining({ id: 1, result: expect.objectContaining({ host: "h" }) }),
         { jsonrpc: "2.0", id: 2, result: 73 },
@@ -149,11 +149,11 @@ describe("exactly once", () => {
   test("a repeated call is answered as the first one was, errors too", async () => {
     const { call, cluster } = await rawClient();
     const first = await call(1, "service_create", service);
-    const refused = await call(2, "service_create", service);
-    expect(refused).toMatchObject({ error: { data: { name: "ServiceBinaryExists" } } });
+    const rejection = await call(2, "service_create", service);
+    expect(rejection).toMatchObject({ error: { data: { name: "ServiceBinaryExists" } } });
     expect(await call(1, "service_create", service)).toEqual(first);
     cluster.store.services.destroy(1);
-    expect(await call(2, "service_create", service)).toEqual(refused);
+    expect(await call(2, "service_create", service)).toEqual(rejection);
     expect(cluster.store.services.list()).toEqual([]);
   });
 
@@ -162,12 +162,12 @@ describe("exactly once", () => {
     await call(1, "service_create", service);
     await call(2, "service_report_state", { id: 1 });
     const bootId = "00000000-0000-4000-8000-00000000b007";
-    expect(cluster.store.messages.answer(bootId, 1)).not.toBeNull();
+    expect(cluster.store.messages.findReply(bootId, 1)).not.toBeNull();
     await call("p", "session_ping", {}, { ack: 1 });
-    expect(cluster.store.messages.answer(bootId, 1)).toBeNull();
-    expect(cluster.store.messages.answer(bootId, 2)).not.toBeNull();
+    expect(cluster.store.messages.findReply(bootId, 1)).toBeNull();
+    expect(cluster.store.messages.findReply(bootId, 2)).not.toBeNull();
     await call(3, "service_report_state", { id: 1 }, { ack: 2 });
-    expect(cluster.store.messages.answer(bootId, 2)).toBeNull();
+    expect(cluster.store.messages.findReply(bootId, 2)).toBeNull();
   });
 
   test("save_together writes both or none", async () => {
@@ -209,9 +209,9 @@ describe("the door", () => {
     const { url } = await startInProcessConductor(world);
     const headers = authorization === undefined ? {} : { authorization };
     const { sockets } = world.spawn();
-    const refusal = sockets.connect(url.replace("http", "ws") + CONDUCTOR_PATH, { headers });
-    await expect(world.runUntil(refusal)).rejects.toThrow(UpgradeRefused);
-    await expect(refusal).rejects.toMatchObject({ status: 401, body: /join token is missing or wrong/ });
+    const rejectedUpgrade = sockets.connect(url.replace("http", "ws") + CONDUCTOR_PATH, { headers });
+    await expect(world.runUntil(rejectedUpgrade)).rejects.toThrow(UpgradeRejectedError);
+    await expect(rejectedUpgrade).rejects.toMatchObject({ status: 401, body: /join token is missing or wrong/ });
   });
 
   test("nothing is done for who has not said hello, and who never does is cut off", async () => {

@@ -27,24 +27,26 @@ beforeEach(() => {
   messages = new AgentMessages(store, outbox, leases);
 });
 
-interface Asked {
+interface PendingRequest {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly meta: Readonly<Record<string, unknown>>;
-  readonly answer: (result: unknown) => void;
-  readonly refuse: (error: Error) => void;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
 }
 
 /** A connection that answers when it is told to. */
 function connection() {
-  const asked: Asked[] = [];
+  const requests: PendingRequest[] = [];
   const session = {
-    ask: (method: string, question: { readonly params: Asked["params"]; readonly meta: Asked["meta"] }) =>
-      new Promise((answer, refuse) => asked.push({ method, ...question, answer, refuse })),
+    ask: (
+      method: string,
+      question: { readonly params: PendingRequest["params"]; readonly meta: PendingRequest["meta"] },
+    ) => new Promise((resolve, reject) => requests.push({ method, ...question, resolve, reject })),
     notify: () => undefined,
-    lastHeard: 0,
+    lastFrameAt: 0,
   };
-  return { asked, session: session as unknown as Session };
+  return { asked: requests, session: session as unknown as Session };
 }
 
 async function settle(): Promise<void> {
@@ -59,32 +61,32 @@ function enqueue(count = 1, host = "h"): void {
   }
 }
 
-const numbers = (asked: readonly Asked[]) => asked.map(({ params }) => params.n);
+const numbers = (requests: readonly PendingRequest[]) => requests.map(({ params }) => params.n);
 
 describe("casts", () => {
   test("that wait are sent in their order to who begins to serve, each with its host, request and number", async () => {
     enqueue(2);
     enqueue(1, "other");
-    const { session, asked } = connection();
+    const { session, asked: requests } = connection();
     expect(outbox.server("h")).toBeUndefined();
     outbox.serve("h", session);
     expect(outbox.server("h")).toBe(session);
     const ids = store.messages.pending("h").map(({ id }) => id);
-    expect(asked).toMatchObject([
+    expect(requests).toMatchObject([
       { method: "reboot_instance", params: { n: 0 }, meta: { host: "h", requestId: "req-0", message: ids[0] } },
       { method: "reboot_instance", params: { n: 1 }, meta: { host: "h", requestId: "req-1", message: ids[1] } },
     ]);
     outbox.deliver("h");
     outbox.serve("h", session);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
   test("leave the store when the agent has taken them, not when it refuses", async () => {
     enqueue(2);
-    const { session, asked } = connection();
+    const { session, asked: requests } = connection();
     outbox.serve("h", session);
-    asked[0]?.refuse(new Error("busy"));
-    asked[1]?.answer(null);
+    requests[0]?.reject(new Error("busy"));
+    requests[1]?.resolve(null);
     await settle();
     expect(store.messages.pending("h").map(({ requestId }) => requestId)).toEqual(["req-0"]);
     const again = connection();
@@ -94,18 +96,18 @@ describe("casts", () => {
 
   test("leave the store in one write when they are acknowledged together, and stay when it fails", async () => {
     enqueue(4);
-    const { session, asked } = connection();
+    const { session, asked: requests } = connection();
     outbox.serve("h", session);
     const taken = vi.spyOn(store.messages, "taken");
-    asked[0]?.answer(null);
-    asked[1]?.answer(null);
+    requests[0]?.resolve(null);
+    requests[1]?.resolve(null);
     await settle();
     taken.mockImplementationOnce(() => {
       throw new Error("the disk is full");
     });
-    asked[2]?.answer(null);
+    requests[2]?.resolve(null);
     await settle();
-    asked[3]?.answer(null);
+    requests[3]?.resolve(null);
     await settle();
     expect(taken.mock.calls.map(([ids]) => ids.length)).toEqual([2, 1, 1]);
     expect(store.messages.pending("h").map(({ requestId }) => requestId)).toEqual(["req-2"]);
@@ -113,18 +115,18 @@ describe("casts", () => {
 
   test("are sent 64 at a time, the next as soon as one is taken", async () => {
     enqueue(70);
-    const { session, asked } = connection();
+    const { session, asked: requests } = connection();
     outbox.serve("h", session);
-    expect(numbers(asked)).toEqual(Array.from({ length: 64 }, (_, index) => index));
+    expect(numbers(requests)).toEqual(Array.from({ length: 64 }, (_, index) => index));
     outbox.deliver("h");
-    expect(asked).toHaveLength(64);
-    asked[3]?.answer(null);
+    expect(requests).toHaveLength(64);
+    requests[3]?.resolve(null);
     await settle();
-    expect(numbers(asked).slice(64)).toEqual([64]);
-    asked[0]?.answer(null);
-    asked[1]?.answer(null);
+    expect(numbers(requests).slice(64)).toEqual([64]);
+    requests[0]?.resolve(null);
+    requests[1]?.resolve(null);
     await settle();
-    expect(numbers(asked).slice(64)).toEqual([64, 65, 66]);
+    expect(numbers(requests).slice(64)).toEqual([64, 65, 66]);
   });
 
   test("go to nobody where nobody serves", () => {
@@ -139,7 +141,7 @@ describe("casts", () => {
     outbox.serve("h", old.session);
     outbox.serve("h", young.session);
     expect(young.asked).toHaveLength(64);
-    old.asked[0]?.answer(null);
+    old.asked[0]?.resolve(null);
     await settle();
     expect(store.messages.pending("h")[0]?.requestId).toBe("req-1");
     expect([old.asked.length, young.asked.length]).toEqual([64, 64]);
@@ -172,20 +174,20 @@ describe("what is said to agents", () => {
   });
 
   test("a call waits for a minute, or as long as it says, and its answer is checked", async () => {
-    const { session, asked } = connection();
+    const { session, asked: requests } = connection();
     outbox.serve("h", session);
     expect([messages.serves("h"), messages.serves("other")]).toEqual([true, false]);
     const params = { instanceUuid: I, migrationId: 1, requestId: "req-1" };
     const called = messages.call("h", "confirm_resize", params, { requestId: "req-1" });
     const forwarded = messages.forwardCall("h", "confirm_resize", params, { requestId: "r", timeout: 5, call: "b:1" });
-    expect(asked).toMatchObject([
+    expect(requests).toMatchObject([
       { method: "confirm_resize", params, meta: { host: "h", requestId: "req-1", timeout: 60_000 } },
       { method: "confirm_resize", params, meta: { host: "h", requestId: "r", timeout: 5, call: "b:1" } },
     ]);
-    expect(Object.keys(asked[0]?.meta ?? {})).not.toContain("call");
-    asked[0]?.answer(null);
+    expect(Object.keys(requests[0]?.meta ?? {})).not.toContain("call");
+    requests[0]?.resolve(null);
     expect(await called).toBeNull();
-    asked[1]?.answer("no answer to it");
+    requests[1]?.resolve("no answer to it");
     await expect(forwarded).rejects.toThrow(
       "the agent of host h answered confirm_resize with something that is no answer to it",
     );
@@ -209,13 +211,17 @@ describe("what is said to agents", () => {
 });
 
 describe("the end of a move", () => {
-  const told = (type: MigrationType, status: MigrationStatus, changes: MigrationChanges = { destCompute: "h" }) => {
-    const { session, asked } = connection();
+  const setUpMove = (
+    type: MigrationType,
+    status: MigrationStatus,
+    changes: MigrationChanges = { destCompute: "h" },
+  ) => {
+    const { session, asked: requests } = connection();
     outbox.serve("h", session);
     const { id: _id, ...columns } = anInstance({ uuid: I, host: null, node: null, computeId: null });
     store.instances.create(columns);
     const { id } = store.migrations.create({ instanceUuid: I, migrationType: type, status, changes });
-    return { id, asked, ends: new MoveEnds(store, outbox, runtime.logger) };
+    return { id, asked: requests, ends: new MoveEnds(store, outbox, runtime.logger) };
   };
 
   test.each<[MigrationType, MigrationStatus, boolean]>([
@@ -225,34 +231,34 @@ describe("the end of a move", () => {
     ["evacuation", "done", false],
     ["migration", "pre-migrating", false],
     ["resize", "finished", false],
-  ])("a %s that is %s: its destination is told %s", (type, status, isTold) => {
-    const { id, asked, ends } = told(type, status);
+  ])("a %s that is %s: its destination is told %s", (type, status, isNotified) => {
+    const { id, asked: requests, ends } = setUpMove(type, status);
     ends.changed(id);
     const message = {
       method: "migration_ended",
       params: { instanceUuid: I, migrationId: id },
       meta: { host: "h", timeout: 10_000 },
     };
-    expect(asked.map(({ method, params, meta }) => ({ method, params, meta }))).toEqual(isTold ? [message] : []);
+    expect(requests.map(({ method, params, meta }) => ({ method, params, meta }))).toEqual(isNotified ? [message] : []);
   });
 
   test("one that is deleted with its instance has ended, too", () => {
-    const { id, asked, ends } = told("migration", "migrating");
+    const { id, asked: requests, ends } = setUpMove("migration", "migrating");
     store.instances.destroy(I);
     ends.changed(id);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   test("nobody is told without a destination that serves, and a refusal is no trouble", async () => {
-    const { id, asked, ends } = told("migration", "error", {});
+    const { id, asked: requests, ends } = setUpMove("migration", "error", {});
     ends.changed(id);
     store.migrations.save(id, { destCompute: "other" });
     ends.changed(id);
     ends.changed(99);
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     store.migrations.save(id, { destCompute: "h" });
     ends.changed(id);
-    asked[0]?.refuse(new Error("stopping"));
+    requests[0]?.reject(new Error("stopping"));
     await settle();
     expect(runtime.logs.at(-1)).toMatchObject({ level: "debug", fields: { host: "h" } });
   });

@@ -3,7 +3,7 @@ import { readFrame } from "../../../../src/control-plane/conductor/read-frame.js
 
 const read = (message: unknown) => readFrame(JSON.stringify(message));
 const request = (more: object = {}) => ({ jsonrpc: "2.0", id: 1, method: "m", ...more });
-function refused(id: unknown, code: number, message: string) {
+function createRejection(id: unknown, code: number, message: string) {
   return {
     kind: "refused",
     response: { jsonrpc: "2.0", id, error: { code, message } },
@@ -16,8 +16,8 @@ describe("a request", () => {
     expect(read(request())).toEqual({ kind: "request", request: filled });
     expect(read({ jsonrpc: "2.0", method: "m" })).toEqual({ kind: "request", request: { ...filled, id: undefined } });
     const meta = { host: "h", requestId: "r", ack: -1, unfenced: false, message: 5, call: "b:1", timeout: 0 };
-    const given = { id: null, method: "m", params: { a: 1 }, meta };
-    expect(read(request(given))).toEqual({ kind: "request", request: given });
+    const requestFields = { id: null, method: "m", params: { a: 1 }, meta };
+    expect(read(request(requestFields))).toEqual({ kind: "request", request: requestFields });
     expect(read(request({ id: "text" }))).toMatchObject({ request: { id: "text" } });
   });
 
@@ -31,7 +31,7 @@ describe("a request", () => {
     [{ meta: { other: 1 } }, -32600, "meta.other: unknown, or not of its type"],
     [{ meta: { host: "h", ack: 1.5 } }, -32600, "meta.ack: unknown, or not of its type"],
   ])("with %j is refused by its id", (more, code, message) => {
-    expect(read(request(more))).toEqual(refused(1, code, message));
+    expect(read(request(more))).toEqual(createRejection(1, code, message));
   });
 
   test.each<[string, readonly unknown[], readonly unknown[]]>([
@@ -64,30 +64,30 @@ describe("a response", () => {
   });
 
   test("without an id, or with a method, is none", () => {
-    expect(read({ jsonrpc: "2.0", result: 1 })).toEqual(refused(null, -32600, "method: expected a string"));
+    expect(read({ jsonrpc: "2.0", result: 1 })).toEqual(createRejection(null, -32600, "method: expected a string"));
     expect(read(request({ result: 1 }))).toMatchObject({ kind: "request" });
-    expect(read({ jsonrpc: "2.0", id: 1 })).toEqual(refused(1, -32600, "method: expected a string"));
+    expect(read({ jsonrpc: "2.0", id: 1 })).toEqual(createRejection(1, -32600, "method: expected a string"));
   });
 });
 
 describe("a frame", () => {
   test("is JSON, and one message or a list of them", () => {
-    expect(readFrame("{")).toEqual(refused(null, -32700, "the frame is not JSON"));
+    expect(readFrame("{")).toEqual(createRejection(null, -32700, "the frame is not JSON"));
     expect(read([request(), 5])).toEqual([
       { kind: "request", request: { id: 1, method: "m", params: {}, meta: {} } },
-      refused(null, -32600, "a message is an object"),
+      createRejection(null, -32600, "a message is an object"),
     ]);
     for (const nothing of [null, "text", 5]) {
-      expect(read(nothing)).toEqual(refused(null, -32600, "a message is an object"));
+      expect(read(nothing)).toEqual(createRejection(null, -32600, "a message is an object"));
     }
-    expect(read(request({ id: {} }))).toEqual(refused(null, -32600, "id: expected a string, a number or null"));
+    expect(read(request({ id: {} }))).toEqual(createRejection(null, -32600, "id: expected a string, a number or null"));
   });
 
   test("is a batch of 1 to 100 messages", () => {
     const batch = (length: number) => read(Array.from({ length }, () => request()));
     expect([batch(1), batch(100)].map((messages) => Array.isArray(messages) && messages.length)).toEqual([1, 100]);
-    expect(batch(0)).toEqual(refused(null, -32600, "a batch has 1 to 100 messages; found 0"));
-    expect(batch(101)).toEqual(refused(null, -32600, "a batch has 1 to 100 messages; found 101"));
+    expect(batch(0)).toEqual(createRejection(null, -32600, "a batch has 1 to 100 messages; found 0"));
+    expect(batch(101)).toEqual(createRejection(null, -32600, "a batch has 1 to 100 messages; found 101"));
   });
 
   test("that is too much is refused before it is read", () => {

@@ -27,8 +27,8 @@ beforeEach(() => {
   session = new Session(socket as unknown as Socket, { ...runtime, limits: LIMITS }, "http://c");
 });
 
-function outcome(asked: Promise<unknown>) {
-  return asked.then(
+function outcome(request: Promise<unknown>) {
+  return request.then(
     (result) => ({ result }),
     (error: Error) => ({ error }),
   );
@@ -41,10 +41,10 @@ describe("questions", () => {
     expect(sent).toEqual(
       [1, 2].map((id) => ({ jsonrpc: "2.0", id, method: "reboot_instance", params: { a: id }, meta: META })),
     );
-    session.answered({ id: 2, result: "second" });
-    session.answered({ id: 2, result: "again" });
-    session.answered({ id: 7, result: "nobody's" });
-    session.answered({
+    session.handleResponse({ id: 2, result: "second" });
+    session.handleResponse({ id: 2, result: "again" });
+    session.handleResponse({ id: 7, result: "nobody's" });
+    session.handleResponse({
       id: 1,
       error: { code: -32000, message: "no", data: { name: "InstanceNotFound", details: {} } },
     });
@@ -53,39 +53,39 @@ describe("questions", () => {
   });
 
   test("one that is not answered in time is told so, and one that is answered expires no more", async () => {
-    const answered = session.ask("reboot_instance", { params: {}, meta: META });
+    const inTime = session.ask("reboot_instance", { params: {}, meta: META });
     const late = outcome(session.ask("reboot_instance", { params: {}, meta: META }));
-    session.answered({ id: 1, result: null });
+    session.handleResponse({ id: 1, result: null });
     await runtime.advance(999);
-    session.heard();
+    session.recordFrame();
     await runtime.advance(1);
-    expect(await answered).toBeNull();
+    expect(await inTime).toBeNull();
     const { error } = (await late) as { error: MessagingTimeout };
     expect(error).toBeInstanceOf(MessagingTimeout);
     expect(error.data).toMatchObject({ host: "devstack1" });
-    session.answered({ id: 2, result: "too late" });
+    session.handleResponse({ id: 2, result: "too late" });
   });
 
   test("one without a limit waits for as long as the connection is there", async () => {
-    const asked = outcome(session.ask("reboot_instance", { params: {}, meta: { host: "devstack1" } }));
+    const request = outcome(session.ask("reboot_instance", { params: {}, meta: { host: "devstack1" } }));
     await runtime.advance(3_600_000);
     session.ended();
     expect(session.closed).toBe(true);
-    expect(await asked).toMatchObject({ error: expect.any(MessagingTimeout) });
+    expect(await request).toMatchObject({ error: expect.any(MessagingTimeout) });
   });
 
   test("with the connection all that wait fail, their timers end, and nothing is sent or asked any more", async () => {
     const both = [1, 2].map(() => outcome(session.ask("reboot_instance", { params: {}, meta: META })));
     session.ended();
     session.ended();
-    for (const asked of both) {
-      expect(await asked).toMatchObject({ error: expect.any(MessagingTimeout) });
+    for (const request of both) {
+      expect(await request).toMatchObject({ error: expect.any(MessagingTimeout) });
     }
     const after = await outcome(session.ask("reboot_instance", { params: {}, meta: META }));
     expect(after).toMatchObject({ error: { message: expect.stringContaining("reboot_instance") } });
     session.notify("ping", {});
     expect(sent).toHaveLength(2);
-    session.answered({ id: 1, result: "late" });
+    session.handleResponse({ id: 1, result: "late" });
   });
 });
 
@@ -119,11 +119,11 @@ describe("what goes out", () => {
 });
 
 test("it knows when it was opened and last heard, who the agent is, and how much it does", async () => {
-  const opened = session.openedAt;
-  expect([session.lastHeard, session.closed, session.identity]).toEqual([opened, false, undefined]);
+  const connectedAt = session.connectedAt;
+  expect([session.lastFrameAt, session.closed, session.identity]).toEqual([connectedAt, false, undefined]);
   await runtime.advance(250);
-  session.heard();
-  expect([session.openedAt, session.lastHeard - opened]).toEqual([opened, 250]);
+  session.recordFrame();
+  expect([session.connectedAt, session.lastFrameAt - connectedAt]).toEqual([connectedAt, 250]);
   const identity = { bootId: "b", pid: 1, machine: "m", version: "1" };
   session.introduce(identity);
   expect(session.identity).toEqual(identity);

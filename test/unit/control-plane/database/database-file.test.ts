@@ -20,7 +20,7 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  const refusal = async (): Promise<Error> => {
+  const getOpenError = async (): Promise<Error> => {
     const error = await open(path).then(
       () => undefined,
       (thrown: unknown) => thrown,
@@ -30,15 +30,15 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
 
   /** The file as an ended process leaves it: the engine keeps one that it has opened until its statements are collected. */
   const leave = async (change = "SELECT 1"): Promise<void> => {
-    const opened = await open(join(folder, "first.sqlite"));
-    opened.exec(change);
-    opened.exec(`VACUUM INTO '${path}'`);
-    opened.close();
+    const database = await open(join(folder, "first.sqlite"));
+    database.exec(change);
+    database.exec(`VACUUM INTO '${path}'`);
+    database.close();
   };
 
   it("is refused by name, with what to do, when it is no database", async () => {
     writeFileSync(path, "shopping list: milk, bread, and a thousand other things".repeat(20));
-    const error = await refusal();
+    const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toBe(
       `the database ${path} cannot be used: it is not an SQLite database; move it and its -wal ` +
@@ -49,7 +49,7 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
   it("is refused by name, with what to do, when it is damaged", async () => {
     await leave();
     writeFileSync(path, readFileSync(path).fill(0xff, 100));
-    const error = await refusal();
+    const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toBe(
       `the database ${path} cannot be used: it is damaged; put a copy in its place, move ` +
@@ -59,7 +59,7 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
 
   it("is refused by name, with what to do, when a newer program wrote it", async () => {
     await leave(LATER[name as keyof typeof LATER]);
-    const error = await refusal();
+    const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseTooNew);
     expect(error.message).toMatch(
       /^the database \S+\/state\.sqlite has version 1\d\d of the (conductor|placement) tables, this program knows up to \d+: start the newer program again, or name another one with --state-dir/,
@@ -68,14 +68,14 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
 
   it("is refused by name, with what to do, when its disk is full", async () => {
     path = "/dev/full";
-    const error = await refusal();
+    const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toMatch(/^the database \/dev\/full cannot be used: .*its disk is full; make room, and start/);
   });
 
   it("is refused by name, with what to do, when it is a folder", async () => {
     path = folder;
-    const error = await refusal();
+    const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toMatch(
       /cannot be used: its folder is absent or not writable, or it is a folder itself; name/,

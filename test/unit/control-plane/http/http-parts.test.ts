@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DOOR_LIMITS } from "../../../../src/control-plane/http/listener-limits.js";
+import { MESSAGE_LIMITS } from "../../../../src/control-plane/http/listener-limits.js";
 import { negotiate } from "../../../../src/control-plane/http/microversion.js";
 import { Query } from "../../../../src/control-plane/http/query.js";
 import { readJson } from "../../../../src/control-plane/http/read-json.js";
@@ -83,8 +83,8 @@ describe("readJson", () => {
     ["{}", "application/json; charset=utf-8", "json"],
     ["{}", "text/plain", "other-type"],
     ["{", "application/json", "not-json"],
-    [`"${"é".repeat(DOOR_LIMITS.nova.bytes / 2)}"`, undefined, "too-large"],
-    [`[${"1,".repeat(DOOR_LIMITS.nova.members)}1]`, undefined, "too-large"],
+    [`"${"é".repeat(MESSAGE_LIMITS.nova.bytes / 2)}"`, undefined, "too-large"],
+    [`[${"1,".repeat(MESSAGE_LIMITS.nova.members)}1]`, undefined, "too-large"],
     [`${"[".repeat(33)}${"]".repeat(33)}`, undefined, "not-json"],
   ])("%s %s: %s", (body, contentType, kind) => {
     expect(read(body, contentType)).toBe(kind);
@@ -146,11 +146,11 @@ describe("times", () => {
   property([fc.integer({ min: 0, max: 4e12 }), fc.integer({ min: 0, max: 4e12 })])(
     "the bounds of stored times are those of the times that are shown",
     (stored, bound) => {
-      const shown = parseIsoTime(isoSeconds(stored)) ?? 0;
-      expect(shown).toBe(toSeconds(stored));
-      expect(stored >= firstSince(bound)).toBe(shown >= bound);
-      expect(stored <= lastBefore(bound)).toBe(shown <= bound);
-      expect([stored >= firstSince(shown), stored <= lastBefore(shown)]).toEqual([true, true]);
+      const renderedTime = parseIsoTime(isoSeconds(stored)) ?? 0;
+      expect(renderedTime).toBe(toSeconds(stored));
+      expect(stored >= firstSince(bound)).toBe(renderedTime >= bound);
+      expect(stored <= lastBefore(bound)).toBe(renderedTime <= bound);
+      expect([stored >= firstSince(renderedTime), stored <= lastBefore(renderedTime)]).toEqual([true, true]);
     },
   );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DOOR_LIMITS, excessOf, excessText } from "../../../../src/control-plane/http/listener-limits.js";
+import { excessOf, excessText, MESSAGE_LIMITS } from "../../../../src/control-plane/http/listener-limits.js";
 
 const LIMITS = { bytes: 100_000, depth: 3, members: 10 };
 
@@ -21,7 +21,7 @@ describe("what one message may bring through a door", () => {
   });
 
   test("a million levels are told without recursion", () => {
-    expect(excessOf("[".repeat(1_000_000), DOOR_LIMITS.placement)).toBe("depth");
-    expect(excessText("depth", DOOR_LIMITS.wire, "frame")).toBe("the frame is nested deeper than 32 levels");
+    expect(excessOf("[".repeat(1_000_000), MESSAGE_LIMITS.placement)).toBe("depth");
+    expect(excessText("depth", MESSAGE_LIMITS.wire, "frame")).toBe("the frame is nested deeper than 32 levels");
   });
 });

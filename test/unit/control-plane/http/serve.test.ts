@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { jsonText } from "../../../../src/control-plane/http/json-text.js";
 import { serve } from "../../../../src/control-plane/http/serve.js";
-import { Turns } from "../../../../src/control-plane/time-slices.js";
+import { EventLoopTicks } from "../../../../src/control-plane/time-slices.js";
 import type { ServiceRequest, ServiceResponse } from "../../../../src/runtime/service.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
@@ -10,7 +10,7 @@ const runtime = createVirtualRuntime();
 interface TestRoute {
   readonly method: string;
   readonly path: string;
-  readonly answer: () => ServiceResponse | Promise<ServiceResponse>;
+  readonly handle: () => ServiceResponse | Promise<ServiceResponse>;
 }
 
 const OK: ServiceResponse = { status: 200, headers: { "content-type": "text/plain" }, body: "ok" };
@@ -18,21 +18,21 @@ const OK: ServiceResponse = { status: 200, headers: { "content-type": "text/plai
 const service = serve<TestRoute, { path: string; headers: Record<string, string> }>({
   random: runtime.random,
   routes: [
-    { method: "GET", path: "/now", answer: () => OK },
-    { method: "GET", path: "/later", answer: async () => OK },
+    { method: "GET", path: "/now", handle: () => OK },
+    { method: "GET", path: "/later", handle: async () => OK },
     {
       method: "GET",
       path: "/throws",
-      answer: () => {
+      handle: () => {
         throw new Error("at once");
       },
     },
-    { method: "GET", path: "/rejects", answer: () => Promise.reject(new Error("later")) },
+    { method: "GET", path: "/rejects", handle: () => Promise.reject(new Error("later")) },
   ],
   headers: (requestId) => ({ "x-openstack-request-id": requestId }),
   admit: ({ path }) => ({ path, headers: { "x-version": "1" } }),
   unrouted: (_, { kind }) => ({ status: kind === "unknown" ? 404 : 405, headers: {}, body: "" }),
-  answer: (route) => route.answer(),
+  handle: (route) => route.handle(),
   failed: (error) => ({ status: 500, headers: {}, body: error instanceof Error ? error.message : "" }),
 });
 
@@ -42,10 +42,10 @@ function ask(path: string, method = "GET") {
 }
 
 test("what a route answers at once is there at once, with the headers of the version and of every answer", () => {
-  const answer = ask("/now");
-  expect(answer).not.toBeInstanceOf(Promise);
-  expect(answer).toMatchObject({ status: 200, body: "ok" });
-  expect(Object.keys((answer as ServiceResponse).headers)).toEqual([
+  const response = ask("/now");
+  expect(response).not.toBeInstanceOf(Promise);
+  expect(response).toMatchObject({ status: 200, body: "ok" });
+  expect(Object.keys((response as ServiceResponse).headers)).toEqual([
     "content-type",
     "x-version",
     "x-openstack-request-id",
@@ -65,11 +65,11 @@ test("a path that is not there, and one with another method, are told apart", ()
 });
 
 test("a body is written at once unless a list in it is long, and the text is the same", async () => {
-  const turns = new Turns(runtime);
+  const ticks = new EventLoopTicks(runtime);
   const short = { servers: [1, 2], links: null };
   const long = { first: "a", servers: Array.from({ length: 1200 }, (_, n) => ({ n })), last: { x: 1 } };
-  expect(jsonText(short, turns)).toBe(JSON.stringify(short));
-  const written = jsonText(long, turns);
+  expect(jsonText(short, ticks)).toBe(JSON.stringify(short));
+  const written = jsonText(long, ticks);
   expect(written).toBeInstanceOf(Promise);
   expect(await written).toBe(JSON.stringify(long));
 });

@@ -49,8 +49,8 @@ test("lets a program in with the user's roles in the project", async () => {
 test("is shown without its secret, which is stored as a digest", async () => {
   const { id, secret } = await made({ secret: "hidden" });
   expect(secret).toBe("hidden");
-  const shown = await world.ask("GET", `users/${ada}/application_credentials/${id}`, undefined, token);
-  expect(shown.body).not.toContain("hidden");
+  const reply = await world.ask("GET", `users/${ada}/application_credentials/${id}`, undefined, token);
+  expect(reply.body).not.toContain("hidden");
   const { database } = world.api.store;
   const stored = [
     database.all("SELECT * FROM identity_application_credentials"),
@@ -64,7 +64,7 @@ test("passes on the roles that it names, and none that its maker lacks", async (
   const reply = await login({ id, secret });
   expect(world.validate(reply.headers["x-subject-token"] ?? "")?.roles).toEqual(["reader"]);
   const body = { application_credential: { name: "more", roles: [{ name: "admin" }] } };
-  expect(await world.refusal("POST", `users/${ada}/application_credentials`, body, token)).toEqual([
+  expect(await world.getRejection("POST", `users/${ada}/application_credentials`, body, token)).toEqual([
     400,
     "Invalid application credential: Cannot create an application credential with unassigned role",
   ]);
@@ -103,7 +103,7 @@ test("ends at its time", async () => {
   expect((await login({ id, secret })).status).toBe(401);
   const past = { application_credential: { name: "late", expires_at: expires } };
   const renewed = await world.token(ada, { project: { id: project } });
-  expect((await world.refusal("POST", `users/${ada}/application_credentials`, past, renewed))[0]).toBe(400);
+  expect((await world.getRejection("POST", `users/${ada}/application_credentials`, past, renewed))[0]).toBe(400);
 });
 
 test("manages others only when it is unrestricted, and is exchanged for no other scope", async () => {
@@ -125,9 +125,9 @@ test("is made for oneself only, and seen by nobody else", async () => {
   const eve = await world.user("eve");
   const { id } = await made();
   const body = { application_credential: { name: "hers" } };
-  expect((await world.refusal("POST", `users/${eve}/application_credentials`, body, token))[0]).toBe(403);
+  expect((await world.getRejection("POST", `users/${eve}/application_credentials`, body, token))[0]).toBe(403);
   const eves = await world.token(eve);
-  expect((await world.refusal("GET", `users/${eve}/application_credentials/${id}`, undefined, eves))[0]).toBe(403);
+  expect((await world.getRejection("GET", `users/${eve}/application_credentials/${id}`, undefined, eves))[0]).toBe(403);
 });
 
 test("with access rules is good for the requests that they name", async () => {
@@ -139,8 +139,8 @@ test("with access rules is good for the requests that they name", async () => {
   const limited = (await login({ id, secret })).headers["x-subject-token"] ?? "";
   const { services, identity } = world.api.apis;
   const guarded = withAccessRules(services, identity.accessRules);
-  const ask = async (mount: string, path: string, method = "GET", shown = limited) => {
-    const request = { method, path, query: "", headers: { "x-auth-token": shown }, body: "" };
+  const ask = async (mount: string, path: string, method = "GET", authToken = limited) => {
+    const request = { method, path, query: "", headers: { "x-auth-token": authToken }, body: "" };
     return (await guarded[mount]?.({ ...request, baseUrl: `http://127.0.0.1:8774${mount}` }))?.status;
   };
   expect(await ask("/compute", "/v2.1/servers/1/ips")).toBe(404);
@@ -150,7 +150,7 @@ test("with access rules is good for the requests that they name", async () => {
   expect(await ask("/identity", "/v3/auth/projects")).toBe(401);
   expect(await ask("/identity", "/v3/auth/projects", "GET", token)).toBe(200);
   const path = `users/${ada}/access_rules/${rules[0]?.id}`;
-  expect((await world.refusal("DELETE", path, undefined, token))[0]).toBe(403);
+  expect((await world.getRejection("DELETE", path, undefined, token))[0]).toBe(403);
   await world.ask("DELETE", `users/${ada}/application_credentials/${id}`, undefined, token);
   expect((await world.ask("DELETE", path, undefined, token)).status).toBe(204);
 });

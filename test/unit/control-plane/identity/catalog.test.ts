@@ -30,8 +30,8 @@ test("a service with an endpoint is in the catalog of new tokens, with the proje
 test("the same token is told of what has changed since it was asked about last", async () => {
   const token = await world.adminToken(PROJECT);
   const types = async () => {
-    const asked = { url: "/identity/v3/auth/tokens", token, headers: { "x-subject-token": token } };
-    const reply = await world.api.ask(asked);
+    const tokenRequest = { url: "/identity/v3/auth/tokens", token, headers: { "x-subject-token": token } };
+    const reply = await world.api.ask(tokenRequest);
     return (reply.json("token", "catalog") as { type: string }[]).map(({ type }) => type);
   };
   const ada = await world.user("ada");
@@ -56,8 +56,8 @@ test("each client is told of the services at the address by which it came", asyn
   const urlBy = async (root: string) => {
     const headers = { "x-auth-token": token };
     const request = { method: "GET", path: "/v3/auth/catalog", query: "", headers, body: "" };
-    const answer = await world.api.apis.services["/identity"]({ ...request, baseUrl: `${root}/identity` });
-    const { catalog } = JSON.parse(answer.body) as { catalog: { endpoints: { url: string }[] }[] };
+    const response = await world.api.apis.services["/identity"]({ ...request, baseUrl: `${root}/identity` });
+    const { catalog } = JSON.parse(response.body) as { catalog: { endpoints: { url: string }[] }[] };
     return catalog[0]?.endpoints[0]?.url;
   };
   for (const root of ["http://a", "http://b", "http://c", "http://d", "http://e", "http://a"]) {
@@ -68,21 +68,21 @@ test("each client is told of the services at the address by which it came", asyn
 test("the cluster's own services stay as they are", async () => {
   const [own] = (await world.ask("GET", "services?type=compute")).json("services") as { id: string }[];
   const message = `The service ${own?.id} comes with the cluster and is neither changed nor deleted.`;
-  expect(await world.refusal("DELETE", `services/${own?.id}`)).toEqual([403, message]);
-  expect(await world.refusal("PATCH", `services/${own?.id}`, { service: { name: "x" } })).toEqual([403, message]);
+  expect(await world.getRejection("DELETE", `services/${own?.id}`)).toEqual([403, message]);
+  expect(await world.getRejection("PATCH", `services/${own?.id}`, { service: { name: "x" } })).toEqual([403, message]);
 });
 
 test("regions are below one another, never in a circle, and stay while an endpoint is there", async () => {
   await world.make("region", { id: "a" });
   await world.make("region", { id: "b", parent_region_id: "a" });
-  expect(await world.refusal("PATCH", "regions/a", { region: { parent_region_id: "b" } })).toEqual([
+  expect(await world.getRejection("PATCH", "regions/a", { region: { parent_region_id: "b" } })).toEqual([
     400,
     "The specified parent region b would create a circular region hierarchy.",
   ]);
-  expect((await world.refusal("POST", "regions", { region: { id: "a" } }))[0]).toBe(409);
+  expect((await world.getRejection("POST", "regions", { region: { id: "a" } }))[0]).toBe(409);
   expect((await world.ask("DELETE", "regions/a")).status).toBe(204);
   expect((await world.ask("GET", "regions/b")).status).toBe(404);
-  expect(await world.refusal("DELETE", "regions/RegionOne")).toEqual([
+  expect(await world.getRejection("DELETE", "regions/RegionOne")).toEqual([
     403,
     "Unable to delete region RegionOne because it or its child regions have associated endpoints.",
   ]);
@@ -98,7 +98,7 @@ test.each([
     /^Invalid input for field 'interface': 'pub' is not one of \['admin', 'internal', 'public'\]$/,
   ],
 ])("the endpoint %j is refused", async (endpoint, message) => {
-  const [status, text] = await world.refusal("POST", "endpoints", { endpoint });
+  const [status, text] = await world.getRejection("POST", "endpoints", { endpoint });
   expect(status).toBe(400);
   expect(text).toMatch(message);
 });

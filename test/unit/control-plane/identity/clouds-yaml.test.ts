@@ -52,8 +52,8 @@ describe("clouds.yaml", () => {
   });
 
   test("quotes passwords that look like numbers", async () => {
-    const people = { projects: [], users: [] };
-    const identity = { ensurePassword: async () => "12345678901234567890123456789012", people };
+    const seededIdentities = { projects: [], users: [] };
+    const identity = { ensurePassword: async () => "12345678901234567890123456789012", seededIdentities };
     await writeCloudsYaml(files, PATH, identity, URL_);
     expect(await files.read(PATH)).toContain('password: "12345678901234567890123456789012"');
   });

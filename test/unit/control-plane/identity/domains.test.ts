@@ -12,7 +12,7 @@ test("a domain is deleted with all that is in it, once it is disabled", async ()
   const user = await world.user("ada", { domain_id: domain });
   const group = await world.make("group", { name: "g", domain_id: domain });
   const project = await world.make("project", { name: "p", domain_id: domain });
-  expect(await world.refusal("DELETE", `domains/${domain}`)).toEqual([
+  expect(await world.getRejection("DELETE", `domains/${domain}`)).toEqual([
     403,
     "Cannot delete a domain that is enabled, please disable it first.",
   ]);
@@ -29,7 +29,7 @@ test("a domain is a project, too, that is no place for servers", async () => {
   expect(await world.names("projects")).not.toContain("d");
   expect(await world.names("projects?is_domain=true")).toEqual(["Default", "d"]);
   expect(world.api.apis.identity.hasProject(domain)).toBe(false);
-  expect(await world.refusal("POST", "domains", { domain: { name: "d" } })).toEqual([
+  expect(await world.getRejection("POST", "domains", { domain: { name: "d" } })).toEqual([
     409,
     "Conflict occurred attempting to store project - it is not permitted to have two projects acting as domains with the same name: d.",
   ]);
@@ -56,7 +56,7 @@ test("a domain's options are kept by group, and unknown ones refused", async () 
   await world.ask("PATCH", `${path}/ldap/url`, { config: { url: "ldap://b" } });
   expect((await world.ask("GET", `${path}/ldap/url`)).json("config")).toEqual({ url: "ldap://b" });
   expect((await world.ask("GET", "domains/config/identity/driver/default")).json("config")).toEqual({ driver: "sql" });
-  expect(await world.refusal("PATCH", path, { config: { ldap: { foo: 1 } } })).toEqual([
+  expect(await world.getRejection("PATCH", path, { config: { ldap: { foo: 1 } } })).toEqual([
     403,
     "Invalid domain specific configuration: Option foo in group ldap is not supported for domain specific configurations.",
   ]);

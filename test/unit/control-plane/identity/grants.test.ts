@@ -31,15 +31,15 @@ test("a role in a project lets the user in, and without it the token ends", asyn
 
 test("what a grant names has to be there", async () => {
   const role = await world.roleId("member");
-  expect(await world.refusal("PUT", `projects/nope/users/${ada}/roles/${role}`)).toEqual([
+  expect(await world.getRejection("PUT", `projects/nope/users/${ada}/roles/${role}`)).toEqual([
     404,
     "Could not find project: nope.",
   ]);
-  expect(await world.refusal("PUT", `projects/${project}/users/nope/roles/${role}`)).toEqual([
+  expect(await world.getRejection("PUT", `projects/${project}/users/nope/roles/${role}`)).toEqual([
     404,
     "Could not find user: nope.",
   ]);
-  expect(await world.refusal("PUT", `projects/${project}/users/${ada}/roles/nope`)).toEqual([
+  expect(await world.getRejection("PUT", `projects/${project}/users/${ada}/roles/nope`)).toEqual([
     404,
     "Could not find role: nope.",
   ]);
@@ -130,7 +130,7 @@ test.each([
   ["user.id=a&group.id=b", "Specify a user or group, not both"],
   ["effective&group.id=a", "Combining effective and group filter will always result in an empty list."],
 ])("role assignments cannot be asked for by %s", async (query, message) => {
-  expect(await world.refusal("GET", `role_assignments?${query}`)).toEqual([400, message]);
+  expect(await world.getRejection("GET", `role_assignments?${query}`)).toEqual([400, message]);
 });
 
 describe("roles", () => {
@@ -149,11 +149,11 @@ describe("roles", () => {
 
   test("imply neither admin nor what implies them", async () => {
     const [reader, member, admin] = await Promise.all(["reader", "member", "admin"].map((name) => world.roleId(name)));
-    expect(await world.refusal("PUT", `roles/${reader}/implies/${admin}`)).toEqual([
+    expect(await world.getRejection("PUT", `roles/${reader}/implies/${admin}`)).toEqual([
       403,
       `${admin} cannot be an implied roles.`,
     ]);
-    expect((await world.refusal("PUT", `roles/${reader}/implies/${member}`))[0]).toBe(403);
+    expect((await world.getRejection("PUT", `roles/${reader}/implies/${member}`))[0]).toBe(403);
   });
 
   test("of a domain are in no token", async () => {

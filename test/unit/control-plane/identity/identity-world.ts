@@ -19,7 +19,7 @@ export class IdentityWorld {
   }
 
   /** Status and message of an answer that refuses. */
-  async refusal(method: string, path: string, body?: unknown, token?: string) {
+  async getRejection(method: string, path: string, body?: unknown, token?: string) {
     const reply = await this.ask(method, path, body, token);
     return [reply.status, reply.message];
   }

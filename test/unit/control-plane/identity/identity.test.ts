@@ -19,7 +19,7 @@ const login = (body: unknown) => world.ask({ method: "POST", url: TOKENS, token:
 async function tokenOf(scope?: unknown, user: "admin" | "demo" = "admin") {
   return (await login(passwordAuth(user, world.passwords[user], scope))).headers["x-subject-token"] ?? "";
 }
-const REFUSED = {
+const UNAUTHORIZED = {
   error: { code: 401, message: "The request you have made requires authentication.", title: "Unauthorized" },
 };
 
@@ -102,7 +102,7 @@ describe("scopes", () => {
     ["a domain", { domain: { id: "default" } }],
   ])("refused: %s", async (_name, scope) => {
     const reply = await login(passwordAuth("demo", world.passwords.demo, scope));
-    expect([reply.status, reply.json()]).toEqual([401, REFUSED]);
+    expect([reply.status, reply.json()]).toEqual([401, UNAUTHORIZED]);
   });
 
   test("a token for a token: the end and the chain stay", async () => {
@@ -127,7 +127,7 @@ describe("refused logins", () => {
     ["an unknown token", { auth: { identity: { methods: ["token"], token: { id: "gAAAA" } } } }],
   ])("%s: 401", async (_name, body) => {
     const reply = await login(body);
-    expect([reply.status, reply.json()]).toEqual([401, REFUSED]);
+    expect([reply.status, reply.json()]).toEqual([401, UNAUTHORIZED]);
     expect(reply.headers["www-authenticate"]).toBe('Keystone uri="http://127.0.0.1:8774/identity"');
   });
 

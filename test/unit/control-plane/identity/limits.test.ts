@@ -42,7 +42,7 @@ describe("registered limits", () => {
     const changed = await world.ask("PATCH", path, { registered_limit: { default_limit: -1 } });
     expect(changed.json("registered_limit", "default_limit")).toBe(-1);
     expect((await world.ask("DELETE", path)).status).toBe(204);
-    expect(await world.refusal("GET", path)).toEqual([404, `Could not find registered limit for ${made?.id}.`]);
+    expect(await world.getRejection("GET", path)).toEqual([404, `Could not find registered limit for ${made?.id}.`]);
   });
 
   test("one for each service, region and name; all of a request or none", async () => {
@@ -110,7 +110,7 @@ describe("limits of projects and domains", () => {
     const changed = await world.ask("PATCH", path, { limit: { resource_limit: 0, description: "none" } });
     expect(changed.json("limit")).toEqual({ ...made, resource_limit: 0, description: "none" });
     expect((await world.ask("DELETE", path)).status).toBe(204);
-    expect(await world.refusal("GET", path)).toEqual([404, `Could not find limit for ${made?.id}.`]);
+    expect(await world.getRejection("GET", path)).toEqual([404, `Could not find limit for ${made?.id}.`]);
   });
 
   test("need a registered limit, are one for each project, and of a project or a domain", async () => {

@@ -30,7 +30,7 @@ test("a database of an earlier release keeps its people, their ids, passwords an
   );
 
   const identity = createIdentity({ ...runtime, sql, digests: nodeDigests });
-  expect(identity.people).toEqual({
+  expect(identity.seededIdentities).toEqual({
     projects: [{ name: "research", description: "of Ada" }],
     users: [{ name: "ada", roles: { research: ["member"], demo: ["reader"] } }],
   });
@@ -38,7 +38,7 @@ test("a database of an earlier release keeps its people, their ids, passwords an
   expect(await identity.ensurePassword("ada", "remembered")).toBe("remembered");
   expect(identity.validate("gAAAAABold")).toMatchObject({ userName: "ada", projectName: "research" });
   // The next start finds all of it where it is now.
-  expect(createIdentity({ ...runtime, sql, digests: nodeDigests }).people).toEqual(identity.people);
+  expect(createIdentity({ ...runtime, sql, digests: nodeDigests }).seededIdentities).toEqual(identity.seededIdentities);
 });
 
 test("a database of a release before the role manager gets it between admin and member, as Keystone's bootstrap does", () => {

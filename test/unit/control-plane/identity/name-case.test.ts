@@ -40,13 +40,13 @@ function login(user: string, domain: object, project: string) {
 describe("names in another case", () => {
   test("log a user in, by names and by the domain's id, and the token has the stored names", async () => {
     const ada = await world.user("Ada");
-    const lab = await world.make("project", { name: "Lab" });
-    await world.grant(`projects/${lab}`, `users/${ada}`, "member");
+    const projectId = await world.make("project", { name: "Lab" });
+    await world.grant(`projects/${projectId}`, `users/${ada}`, "member");
     for (const domain of [{ name: "default" }, { name: "DEFAULT" }, { id: "Default" }]) {
       const reply = await login("ADA", domain, "lab");
       expect(reply.status).toBe(201);
       expect(reply.json("token", "user")).toMatchObject({ id: ada, name: "Ada", domain: { name: "Default" } });
-      expect(reply.json("token", "project")).toMatchObject({ id: lab, name: "Lab" });
+      expect(reply.json("token", "project")).toMatchObject({ id: projectId, name: "Lab" });
     }
   });
 
@@ -60,22 +60,22 @@ describe("names in another case", () => {
     ["user", "DEMO", "Duplicate entry found with name DEMO at domain ID default"],
     ["role", "Member", "Duplicate entry found with name Member"],
   ])("a second %s named %s is a conflict", async (kind, name, message) => {
-    const [status, text] = await world.refusal("POST", `${kind}s`, { [kind]: { name } });
+    const [status, text] = await world.getRejection("POST", `${kind}s`, { [kind]: { name } });
     expect([status, text]).toEqual([409, expect.stringContaining(message)]);
   });
 
   test("a second group, application credential or region is a conflict", async () => {
     await world.make("group", { name: "staff" });
-    expect((await world.refusal("POST", "groups", { group: { name: "Staff " } }))[0]).toBe(409);
-    expect(await world.refusal("POST", "regions", { region: { id: "regionone" } })).toEqual([
+    expect((await world.getRejection("POST", "groups", { group: { name: "Staff " } }))[0]).toBe(409);
+    expect(await world.getRejection("POST", "regions", { region: { id: "regionone" } })).toEqual([
       409,
       "Conflict occurred attempting to store region - Duplicate ID, regionone..",
     ]);
   });
 
   test("a record may change the case of its own name, and keeps the case that it was given", async () => {
-    const lab = await world.make("project", { name: "lab" });
-    const changed = await world.ask("PATCH", `projects/${lab}`, { project: { name: "LAB" } });
+    const projectId = await world.make("project", { name: "lab" });
+    const changed = await world.ask("PATCH", `projects/${projectId}`, { project: { name: "LAB" } });
     expect([changed.status, changed.json("project", "name")]).toEqual([200, "LAB"]);
     expect(await world.names("projects?name=lab")).toEqual(["LAB"]);
   });
@@ -95,9 +95,9 @@ describe("names in another case", () => {
     const upper = (id: string) => id.toUpperCase();
     await world.ask("PUT", `groups/${upper(staff)}/users/${upper(ada)}`);
     expect(await world.names(`groups/${staff}/users`)).toEqual(["ada"]);
-    const lab = await world.make("project", { name: "lab", domain_id: "DEFAULT" });
-    await world.grant(`projects/${upper(lab)}`, `users/${upper(ada)}`, "member");
-    expect((await world.login(ada, { project: { id: lab } })).status).toBe(201);
+    const projectId = await world.make("project", { name: "lab", domain_id: "DEFAULT" });
+    await world.grant(`projects/${upper(projectId)}`, `users/${upper(ada)}`, "member");
+    expect((await world.login(ada, { project: { id: projectId } })).status).toBe(201);
   });
 });
 
@@ -110,12 +110,12 @@ describe("a state file of an earlier release with demo and DEMO", () => {
   test("starts when a client replaced the user demo by one named DEMO, which takes its place", () => {
     const sql = oldFile();
     sql.run("DELETE FROM identity_users WHERE id = 'id-of-demo'");
-    const { users, grants } = opened(sql);
+    const { users, grants } = openStore(sql);
     expect(users.list().map(({ name }) => name)).toEqual(["DEMO", "Other", "admin", "nova", "placement"]);
     expect(grants.of("user", "id-of-DEMO").map(({ target }) => target)).toEqual(["project", "project"]);
   });
 
-  function opened(sql: Sql) {
+  function openStore(sql: Sql) {
     return openIdentityStore(sql, quickDigests, 0);
   }
 
@@ -130,7 +130,7 @@ describe("a state file of an earlier release with demo and DEMO", () => {
   }
 
   test("keeps both, each found by its exact name", () => {
-    const { users } = opened(oldFile());
+    const { users } = openStore(oldFile());
     expect(users.named("demo", "default")?.id).toBe("id-of-demo");
     expect(users.named("DEMO", "default")?.id).toBe("id-of-DEMO");
     expect(users.named("Demo", "default")?.id).toBe("id-of-demo");
@@ -139,11 +139,11 @@ describe("a state file of an earlier release with demo and DEMO", () => {
 
   test("lets both change, and gives the key to the second once the first has gone", () => {
     const sql = oldFile();
-    const { users } = opened(sql);
+    const { users } = openStore(sql);
     const second = users.get("id-of-DEMO");
     users.update({ ...(second as NonNullable<typeof second>), enabled: false });
     expect(users.get("id-of-DEMO")?.enabled).toBe(false);
     users.delete("id-of-demo");
-    expect(opened(sql).users.named("Demo", "default")?.id).toBe("id-of-DEMO");
+    expect(openStore(sql).users.named("Demo", "default")?.id).toBe("id-of-DEMO");
   });
 });

@@ -27,7 +27,7 @@ test("a project is made, changed and deleted, and keeps what clients add", async
   const changed = await world.ask("PATCH", `projects/${id}`, { project: { name: "q", enabled: false } });
   expect(changed.json("project")).toMatchObject({ name: "q", enabled: false, email: "a@b" });
   expect((await world.ask("DELETE", `projects/${id}`)).status).toBe(204);
-  expect(await world.refusal("GET", `projects/${id}`)).toEqual([404, `Could not find project: ${id}.`]);
+  expect(await world.getRejection("GET", `projects/${id}`)).toEqual([404, `Could not find project: ${id}.`]);
   expect(world.api.apis.identity.hasProject(id)).toBe(false);
 });
 
@@ -41,12 +41,12 @@ test.each([
   [{ name: "p", domain_id: "nope" }, "Could not find domain: nope."],
   [{ name: "p", parent_id: "nope" }, "Could not find project: nope."],
 ])("%j is refused as Keystone refuses it", async (project, message) => {
-  expect(await world.refusal("POST", "projects", { project })).toEqual([400, message]);
+  expect(await world.getRejection("POST", "projects", { project })).toEqual([400, message]);
 });
 
 test("a name is taken once in a domain", async () => {
   const id = world.api.projectId("demo");
-  expect(await world.refusal("POST", "projects", { project: { name: "demo" } })).toEqual([
+  expect(await world.getRejection("POST", "projects", { project: { name: "demo" } })).toEqual([
     409,
     `Conflict occurred attempting to store project - it is not permitted to have two projects with either the same name or same id in the same domain: name is demo, project id ${id}.`,
   ]);
@@ -71,12 +71,12 @@ describe("a hierarchy", () => {
   });
 
   test("is neither cut nor moved", async () => {
-    expect((await world.refusal("DELETE", `projects/${parent}`))[0]).toBe(403);
-    expect(await world.refusal("PATCH", `projects/${parent}`, { project: { enabled: false } })).toEqual([
+    expect((await world.getRejection("DELETE", `projects/${parent}`))[0]).toBe(403);
+    expect(await world.getRejection("PATCH", `projects/${parent}`, { project: { enabled: false } })).toEqual([
       403,
       `Cannot disable project ${parent} since its subtree contains enabled projects.`,
     ]);
-    expect(await world.refusal("PATCH", `projects/${child}`, { project: { parent_id: "default" } })).toEqual([
+    expect(await world.getRejection("PATCH", `projects/${child}`, { project: { parent_id: "default" } })).toEqual([
       403,
       "Update of `parent_id` is not allowed.",
     ]);
@@ -87,8 +87,8 @@ describe("a hierarchy", () => {
     for (const name of ["third", "fourth"]) {
       last = await world.make("project", { name, parent_id: last });
     }
-    const refused = await world.refusal("POST", "projects", { project: { name: "fifth", parent_id: last } });
-    expect(refused).toEqual([403, `Max hierarchy depth reached for ${last} branch.`]);
+    const rejection = await world.getRejection("POST", "projects", { project: { name: "fifth", parent_id: last } });
+    expect(rejection).toEqual([403, `Max hierarchy depth reached for ${last} branch.`]);
   });
 });
 
@@ -120,8 +120,8 @@ test("lists are filtered, compared and cut into pages", async () => {
 
 test("an immutable one is changed only by taking that away", async () => {
   const id = await world.make("project", { name: "p", options: { immutable: true } });
-  expect((await world.refusal("DELETE", `projects/${id}`))[0]).toBe(403);
-  expect((await world.refusal("PATCH", `projects/${id}`, { project: { name: "q" } }))[0]).toBe(403);
+  expect((await world.getRejection("DELETE", `projects/${id}`))[0]).toBe(403);
+  expect((await world.getRejection("PATCH", `projects/${id}`, { project: { name: "q" } }))[0]).toBe(403);
   await world.ask("PATCH", `projects/${id}`, { project: { options: { immutable: false } } });
   expect((await world.ask("DELETE", `projects/${id}`)).status).toBe(204);
 });

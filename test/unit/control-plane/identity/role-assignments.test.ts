@@ -20,10 +20,10 @@ async function list(query = "") {
 }
 
 test("who has which role where", async () => {
-  const shown = (await list()).map(
+  const assignments = (await list()).map(
     ({ user, role, scope }) => `${user.name} ${role.name} ${scope.project?.name ?? "system"}`,
   );
-  expect(shown).toEqual([
+  expect(assignments).toEqual([
     "admin reader admin",
     "admin member admin",
     "admin admin admin",

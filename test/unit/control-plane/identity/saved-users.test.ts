@@ -4,7 +4,7 @@ import { writeCloudsYaml } from "../../../../src/control-plane/identity/clouds-y
 import { createIdentity, type Identity } from "../../../../src/control-plane/identity/identity.js";
 import { IdentityStore } from "../../../../src/control-plane/identity/store/identity-store.js";
 import { newProject } from "../../../../src/control-plane/identity/store/new-project.js";
-import { PeopleStore } from "../../../../src/control-plane/identity/store/user-store.js";
+import { SeededIdentityStore } from "../../../../src/control-plane/identity/store/user-store.js";
 import type { Sql } from "../../../../src/control-plane/store/sql.js";
 import type { Runtime } from "../../../../src/runtime/runtime.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
@@ -26,8 +26,8 @@ function started(): Identity {
   return createIdentity({ ...runtime, sql, digests: quickDigests });
 }
 
-function peopleStore(): PeopleStore {
-  return new PeopleStore(new IdentityStore(sql), quickDigests);
+function createSeededStore(): SeededIdentityStore {
+  return new SeededIdentityStore(new IdentityStore(sql), quickDigests);
 }
 
 async function tokenOf(identity: Identity, cloud: string): Promise<{ status: number; token: string }> {
@@ -56,9 +56,9 @@ const ADA = { name: "ada", roles: { research: ["member"], demo: ["reader"] } };
 
 describe("people of a cluster file", () => {
   test("log in by clouds.yaml, and have their roles", async () => {
-    const people = peopleStore();
-    people.putProject(RESEARCH);
-    people.putUser(ADA);
+    const seededStore = createSeededStore();
+    seededStore.putProject(RESEARCH);
+    seededStore.putUser(ADA);
     const identity = started();
     const { status, token } = await tokenOf(identity, "devstack-ada");
     expect(status).toBe(201);
@@ -72,21 +72,21 @@ describe("people of a cluster file", () => {
   });
 
   test("have nothing any more once they are gone", async () => {
-    const people = peopleStore();
-    people.putProject(RESEARCH);
-    people.putUser(ADA);
+    const seededStore = createSeededStore();
+    seededStore.putProject(RESEARCH);
+    seededStore.putUser(ADA);
     const identity = started();
     const { token } = await tokenOf(identity, "devstack-ada");
     const id = identity.validate(token)?.userId ?? "";
-    people.removeUser("ada");
+    seededStore.removeUser("ada");
     expect(started().validate(token)).toBeUndefined();
     expect(sql.all("SELECT 1 FROM identity_passwords WHERE user_id = ?", id)).toEqual([]);
   });
 
   test("get no role in the whole system by a project of that name", async () => {
-    const people = peopleStore();
-    people.putProject({ name: "system", description: "" });
-    people.putUser({ name: "ada", roles: { system: ["admin"] } });
+    const seededStore = createSeededStore();
+    seededStore.putProject({ name: "system", description: "" });
+    seededStore.putUser({ name: "ada", roles: { system: ["admin"] } });
     const identity = started();
     const { token } = await tokenOf(identity, "devstack-ada");
     expect(identity.validate(token)).toMatchObject({
@@ -114,14 +114,14 @@ describe("people of a cluster file", () => {
     const store = new IdentityStore(sql);
     store.users.insert({ id: "u1", name: "ada", domain_id: "default", enabled: true, options: {} });
     store.projects.insert(newProject("p1", "research"));
-    expect(peopleStore().read()).toEqual({ projects: [], users: [] });
-    peopleStore().putProject({ ...RESEARCH, description: "of Ada" });
-    peopleStore().putUser(ADA);
+    expect(createSeededStore().read()).toEqual({ projects: [], users: [] });
+    createSeededStore().putProject({ ...RESEARCH, description: "of Ada" });
+    createSeededStore().putUser(ADA);
     expect(store.users.named("ada", "default")?.id).toBe("u1");
     expect(store.projects.get("p1")?.description).toBe("of Ada");
-    expect(peopleStore().read().users).toEqual([ADA]);
-    peopleStore().putUser({ name: "ada", roles: { demo: ["reader"] } });
-    expect(peopleStore().read().users).toEqual([{ name: "ada", roles: { demo: ["reader"] } }]);
+    expect(createSeededStore().read().users).toEqual([ADA]);
+    createSeededStore().putUser({ name: "ada", roles: { demo: ["reader"] } });
+    expect(createSeededStore().read().users).toEqual([{ name: "ada", roles: { demo: ["reader"] } }]);
   });
 
   test("that every cluster has come back at the next start, whatever became of them", async () => {

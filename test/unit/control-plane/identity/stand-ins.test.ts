@@ -32,8 +32,12 @@ async function member(): Promise<{ readonly ada: string; readonly project: strin
 
 test("somebody of another cluster is made with project and roles, and without a password", async () => {
   const { ada, project, token } = await member();
-  const { token: given, made } = standIn(recorded(token));
-  expect(other.validate(given ?? "")).toMatchObject({ userId: ada, projectId: project, roles: ["reader", "member"] });
+  const { token: issuedToken, made } = standIn(recorded(token));
+  expect(other.validate(issuedToken ?? "")).toMatchObject({
+    userId: ada,
+    projectId: project,
+    roles: ["reader", "member"],
+  });
   expect(made).toEqual(["user ada", "project p", "role reader of ada", "role member of ada"]);
   expect((await other.login(ada)).status).toBe(401);
   expect(standIn(recorded(token)).made).toEqual([]);
@@ -73,23 +77,23 @@ test("a domain of its own is made, too", async () => {
 test("an application credential passes on what it did, and no more", async () => {
   const { ada, token } = await member();
   const rules = [{ service: "compute", method: "GET", path: "/v2.1/servers" }];
-  const wanted = { name: "ci", secret: "s", roles: [{ name: "reader" }], access_rules: rules };
+  const credentialRequest = { name: "ci", secret: "s", roles: [{ name: "reader" }], access_rules: rules };
   const made = await world.ask(
     "POST",
     `users/${ada}/application_credentials`,
-    { application_credential: wanted },
+    { application_credential: credentialRequest },
     token,
   );
   const id = made.json("application_credential", "id") as string;
   const identity = { methods: ["application_credential"], application_credential: { id, secret: "s" } };
   const login = await world.ask("POST", "auth/tokens", { auth: { identity } }, "");
   const caller = recorded(login.headers["x-subject-token"] ?? "");
-  const { token: given } = standIn(caller);
-  const live = other.api.apis.identity.find(given ?? "");
+  const { token: issuedToken } = standIn(caller);
+  const live = other.api.apis.identity.find(issuedToken ?? "");
   expect(live?.credentials.roles).toEqual(["reader"]);
   expect(live?.accessRules).toMatchObject(rules);
   const more = { application_credential: { name: "more" } };
-  expect((await other.ask("POST", `users/${ada}/application_credentials`, more, given ?? "")).status).toBe(403);
+  expect((await other.ask("POST", `users/${ada}/application_credentials`, more, issuedToken ?? "")).status).toBe(403);
   expect(standIn(caller).made).toEqual([]);
 });
 

@@ -25,20 +25,20 @@ test("a user is made, found, changed and deleted; no answer has the password", a
   expect(await world.names("users?name=ada")).toEqual(["ada"]);
   await world.ask("PATCH", `users/${id}`, { user: { name: "grace" } });
   expect((await world.ask("GET", `users/${id}`)).json("user", "name")).toBe("grace");
-  expect(await world.refusal("PATCH", `users/${id}`, { user: { domain_id: "x" } })).toEqual([
+  expect(await world.getRejection("PATCH", `users/${id}`, { user: { domain_id: "x" } })).toEqual([
     400,
     "Cannot change Domain ID",
   ]);
   expect((await world.ask("DELETE", `users/${id}`)).status).toBe(204);
-  expect(await world.refusal("GET", `users/${id}`)).toEqual([404, `Could not find user: ${id}.`]);
+  expect(await world.getRejection("GET", `users/${id}`)).toEqual([404, `Could not find user: ${id}.`]);
 });
 
 test("a name is taken once in a domain, and the domain has to be there", async () => {
-  expect(await world.refusal("POST", "users", { user: { name: "admin" } })).toEqual([
+  expect(await world.getRejection("POST", "users", { user: { name: "admin" } })).toEqual([
     409,
     "Conflict occurred attempting to store user - Duplicate entry found with name admin at domain ID default.",
   ]);
-  expect(await world.refusal("POST", "users", { user: { name: "x", domain_id: "nope" } })).toEqual([
+  expect(await world.getRejection("POST", "users", { user: { name: "x", domain_id: "nope" } })).toEqual([
     404,
     "Could not find domain: nope.",
   ]);

@@ -29,7 +29,7 @@ async function tasks(id: string) {
 const DIRECT = { name: "glance-direct" };
 
 /** An upload that nobody ends. */
-async function* half(): AsyncGenerator<Uint8Array> {
+async function* partialUpload(): AsyncGenerator<Uint8Array> {
   yield Buffer.from("a half");
   await new Promise(() => {});
 }
@@ -73,7 +73,7 @@ describe("an upload", () => {
   });
 
   test("is taken once", async () => {
-    const id = await world.whole();
+    const id = await world.uploadImage();
     const reply = await upload(id);
     expect([reply.status, reply.message]).toEqual([
       409,
@@ -114,7 +114,7 @@ describe("an upload", () => {
 
 describe("an image that is deactivated", () => {
   test("gives its bytes to administrators alone, until it is reactivated", async () => {
-    const id = await world.whole();
+    const id = await world.uploadImage();
     const act = (action: string, as: Caller = "demo") =>
       world.ask("POST", `/v2/images/${id}/actions/${action}`, { as });
     expect((await act("deactivate", "reader")).status).toBe(403);
@@ -208,14 +208,16 @@ describe("an import from the staging area", () => {
     await stage(other);
     const reply = await world.ask("POST", `/v2/images/${other}/import`, { as: "alt", body: { method: DIRECT } });
     expect(reply.status).toBe(403);
-    expect((await bring(await world.whole(), DIRECT)).message).toContain("status active cannot be target for import");
+    expect((await bring(await world.uploadImage(), DIRECT)).message).toContain(
+      "status active cannot be target for import",
+    );
   });
 
   test("takes nothing from an image that is deleted: its bytes go with it", async () => {
     const id = await world.image();
     await stage(id);
     await world.ask("DELETE", `/v2/images/${id}`);
-    await world.whole();
+    await world.uploadImage();
     expect(await world.files("/state/glance/staging")).toEqual([]);
     expect((await bring(id, DIRECT)).status).toBe(404);
   });
@@ -230,7 +232,7 @@ describe("an import from an image of this Glance", () => {
   });
 
   test("brings the bytes, the formats and what says how they boot", async () => {
-    const source = await world.whole({
+    const source = await world.uploadImage({
       ...{ container_format: "ovf", disk_format: "iso", hw_cpu_cores: "5", "trait:X": "required", speed: "88mph" },
     });
     const id = await world.image({ hw_cpu_cores: "1", own: "kept" });
@@ -256,7 +258,7 @@ describe("an import from an image of this Glance", () => {
   });
 
   test("is not to be had of another project's image, nor by what is no id", async () => {
-    const source = await world.whole({ visibility: "private" }, "alt");
+    const source = await world.uploadImage({ visibility: "private" }, "alt");
     const id = await world.image();
     await bring(id, download(source));
     expect(await tasks(id)).toMatchObject([{ status: "failure" }]);
@@ -267,7 +269,7 @@ describe("an import from an image of this Glance", () => {
 describe("a process that is killed", () => {
   test.each(["file", "stage"])("while bytes come (%s) leaves the image queued, and nothing of them", async (path) => {
     const id = await world.image();
-    expect(await world.isAnswered("PUT", `/v2/images/${id}/${path}`, { bytes: half() })).toBe(false);
+    expect(await world.respondsInTime("PUT", `/v2/images/${id}/${path}`, { bytes: partialUpload() })).toBe(false);
     expect((await world.show(id)).status).toBe(path === "file" ? "saving" : "uploading");
     world.restart();
     expect(await world.show(id)).toMatchObject({ status: "queued", size: null });
@@ -279,11 +281,11 @@ describe("a process that is killed", () => {
 
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     "at any door of an import (%i) leaves all of the image, or none",
-    async (doors) => {
+    async (callCount) => {
       const id = await world.image();
       await stage(id);
-      world.runtime.killAfter(doors);
-      const isDone = await world.isAnswered("POST", `/v2/images/${id}/import`, { body: { method: DIRECT } });
+      world.runtime.killAfter(callCount);
+      const isDone = await world.respondsInTime("POST", `/v2/images/${id}/import`, { body: { method: DIRECT } });
       world.restart();
       const { status } = await world.show(id);
       expect(isDone ? ["active"] : ["active", "uploading", "queued"]).toContain(status);
@@ -294,7 +296,7 @@ describe("a process that is killed", () => {
   );
 
   test("leaves no bytes that no image has", async () => {
-    await world.whole();
+    await world.uploadImage();
     world.restart();
     await world.settle(world.runtime.files.write("/state/glance/11111111-1111-4111-8111-111111111111", "left"));
     await world.settle(world.runtime.files.write("/state/glance/staging/22222222-2222-4222-8222-222222222222", "left"));

@@ -17,7 +17,7 @@ const CALLERS = {
   demo: { projectId: "demo", roles: ["member", "reader"] },
   alt: { projectId: "alt", roles: ["member", "reader"] },
   reader: { projectId: "demo", roles: ["reader"] },
-  stranger: { projectId: null, roles: ["reader"] },
+  unscoped: { projectId: null, roles: ["reader"] },
 } as const;
 
 export type Caller = keyof typeof CALLERS;
@@ -49,16 +49,16 @@ export class ImageWorld {
   constructor(options: { readonly sizeCap?: number } = {}) {
     this.sql = emptyStore({ runtime: this.#world.spawn() }).database;
     this.#sizeCap = options.sizeCap;
-    ({ runtime: this.runtime, store: this.store, api: this.#api } = this.#opened());
+    ({ runtime: this.runtime, store: this.store, api: this.#api } = this.#openApi());
   }
 
   /** What the next process finds: the machine's disk and tables, and no memory. */
   restart(): void {
     this.runtime.kill();
-    ({ runtime: this.runtime, store: this.store, api: this.#api } = this.#opened());
+    ({ runtime: this.runtime, store: this.store, api: this.#api } = this.#openApi());
   }
 
-  #opened(): { readonly runtime: VirtualRuntime; readonly store: ImageStore; readonly api: ServiceHandler } {
+  #openApi(): { readonly runtime: VirtualRuntime; readonly store: ImageStore; readonly api: ServiceHandler } {
     const runtime = this.#world.spawn({ name: "control-plane" });
     const { clock, files, logger, random } = runtime;
     const cap = this.#sizeCap === undefined ? {} : { sizeCap: this.#sizeCap };
@@ -75,14 +75,14 @@ export class ImageWorld {
   }
 
   /** Begins a request that may never be answered. True: it is, within a minute. */
-  async isAnswered(method: string, url: string, ask: Ask): Promise<boolean> {
-    let answered = false;
+  async respondsInTime(method: string, url: string, ask: Ask): Promise<boolean> {
+    let responded = false;
     const note = () => {
-      answered = true;
+      responded = true;
     };
     this.#begun(method, url, ask).then(note, () => {});
     await this.#world.advance(60_000);
-    return answered;
+    return responded;
   }
 
   async #begun(method: string, url: string, { as = "demo", headers = {}, body, bytes }: Ask): Promise<ServiceResponse> {
@@ -115,7 +115,7 @@ export class ImageWorld {
   }
 
   /** An image with bytes. */
-  async whole(body: Body = {}, as: Caller = "demo", content = "some bytes"): Promise<string> {
+  async uploadImage(body: Body = {}, as: Caller = "demo", content = "some bytes"): Promise<string> {
     const id = await this.image(body, as);
     await this.ask("PUT", `/v2/images/${id}/file`, { as, bytes: parts(content) });
     return id;
@@ -146,8 +146,8 @@ export class ImageWorld {
   }
 }
 
-export async function* parts(...texts: readonly string[]): Bytes & AsyncGenerator<Uint8Array> {
-  for (const text of texts) {
+export async function* parts(...chunks: readonly string[]): Bytes & AsyncGenerator<Uint8Array> {
+  for (const text of chunks) {
     yield Buffer.from(text);
   }
 }

@@ -38,8 +38,8 @@ describe("a list of images", () => {
   });
 
   test("is in the order that is asked for, what is not known first", async () => {
-    await world.whole({ name: "long" }, "demo", "many bytes");
-    await world.whole({ name: "short" }, "demo", "few");
+    await world.uploadImage({ name: "long" }, "demo", "many bytes");
+    await world.uploadImage({ name: "short" }, "demo", "few");
     await world.image({ name: "none" });
     expect(await world.names("?sort=size:asc")).toEqual(["none", DISK, "cirros", "short", "long"]);
     expect(await world.names("?sort_key=size&sort_dir=desc")).toEqual(["long", "short", "cirros", DISK, "none"]);
@@ -61,8 +61,8 @@ describe("a list of images", () => {
   test("created_at and updated_at match the time that the image shows, which has no milliseconds", async () => {
     await world.runtime.advance(600);
     const id = await world.image({ name: "late" });
-    const shown = await world.ask("GET", `/v2/images/${id}`);
-    const [created, updated] = [shown.json("created_at"), shown.json("updated_at")];
+    const reply = await world.ask("GET", `/v2/images/${id}`);
+    const [created, updated] = [reply.json("created_at"), reply.json("updated_at")];
     expect(await world.names(`?created_at=${created}&updated_at=eq:${updated}&name=late`)).toEqual(["late"]);
     expect(await world.names(`?created_at=lte:${created}&name=late`)).toEqual(["late"]);
     expect(await world.names(`?created_at=gt:${created}&name=late`)).toEqual([]);
@@ -85,7 +85,7 @@ describe("a list of images", () => {
     ["?disk_format=iso", []],
   ])("%s", async (query, names) => {
     await world.image({ name: "one", tags: ["x", "y"], min_ram: 64, protected: true });
-    await world.whole({ name: "two", tags: ["x"], os_distro: "debian" });
+    await world.uploadImage({ name: "two", tags: ["x"], os_distro: "debian" });
     await world.image({ name: "a,b" });
     await world.image({ name: "hidden", os_hidden: true });
     expect([...(await world.names(query))].sort()).toEqual([...names].sort());
@@ -145,6 +145,6 @@ describe("who sees which images", () => {
   });
 
   test("who has no project: what is open to all", async () => {
-    expect([...(await world.names("", "stranger"))].sort()).toEqual(["cirros", DISK, "public"]);
+    expect([...(await world.names("", "unscoped"))].sort()).toEqual(["cirros", DISK, "public"]);
   });
 });

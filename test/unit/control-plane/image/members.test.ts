@@ -44,17 +44,20 @@ describe("an image that is shared", () => {
   });
 
   test("can be had by the member, and not changed by it", async () => {
-    const whole = await world.whole();
-    await world.ask("POST", `/v2/images/${whole}/members`, { body: { member: "alt" } });
-    expect((await world.ask("GET", `/v2/images/${whole}/file`, { as: "alt" })).body).toBe("some bytes");
-    expect((await world.patch(whole, [{ op: "add", path: "/a", value: "b" }], { as: "alt" })).status).toBe(403);
-    expect((await world.ask("DELETE", `/v2/images/${whole}`, { as: "alt" })).status).toBe(403);
+    const imageId = await world.uploadImage();
+    await world.ask("POST", `/v2/images/${imageId}/members`, { body: { member: "alt" } });
+    expect((await world.ask("GET", `/v2/images/${imageId}/file`, { as: "alt" })).body).toBe("some bytes");
+    expect((await world.patch(imageId, [{ op: "add", path: "/a", value: "b" }], { as: "alt" })).status).toBe(403);
+    expect((await world.ask("DELETE", `/v2/images/${imageId}`, { as: "alt" })).status).toBe(403);
   });
 
   test("is accepted by the member, and by nobody else", async () => {
     await share();
-    const refused = await say("accepted", "demo");
-    expect([refused.status, refused.message]).toEqual([403, expect.stringContaining("Not allowed to update members")]);
+    const rejection = await say("accepted", "demo");
+    expect([rejection.status, rejection.message]).toEqual([
+      403,
+      expect.stringContaining("Not allowed to update members"),
+    ]);
     expect((await say("accepted", "reader")).status).toBe(403);
     await share("third");
     expect((await say("accepted", "alt", "third")).status).toBe(403);

@@ -29,9 +29,9 @@ describe("limits of Identity", () => {
   test("of how many images: each project has its own, and a delete makes room", async () => {
     world.limits.image_count_total = 1;
     const id = String((await create()).json("id"));
-    const refused = await create();
-    expect(refused.status).toBe(413);
-    expect(refused.body).toContain(
+    const rejection = await create();
+    expect(rejection.status).toBe(413);
+    expect(rejection.body).toContain(
       "Project demo is over a limit for [Resource image_count_total is over limit of 1 due to current usage 1 and delta 1]",
     );
     expect((await create("alt")).status).toBe(201);
@@ -74,7 +74,7 @@ describe("limits of Identity", () => {
   test("an upload that has not ended has its place", async () => {
     world.limits.image_count_uploading = 1;
     const ids = [await world.image(), await world.image()] as const;
-    expect(await world.isAnswered("PUT", `/v2/images/${ids[0]}/file`, { bytes: endless() })).toBe(false);
+    expect(await world.respondsInTime("PUT", `/v2/images/${ids[0]}/file`, { bytes: endless() })).toBe(false);
     expect((await upload(ids[1])).status).toBe(413);
   });
 

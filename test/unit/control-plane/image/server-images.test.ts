@@ -29,8 +29,8 @@ describe("a server that is made of an image", () => {
       { minDisk: 2 },
       "Flavor's disk is smaller than the minimum size specified in image metadata. Flavor disk is 1073741824 bytes, minimum size is 2147483648 bytes.",
     ],
-  ])("has what the image needs: %j", async (facts, message) => {
-    const reply = await create(world.image(facts));
+  ])("has what the image needs: %j", async (attributes, message) => {
+    const reply = await create(world.image(attributes));
     expect([reply.status, reply.message]).toEqual([400, message]);
     expect((await create(world.image({ minRam: 512, minDisk: 1 }))).status).toBe(202);
   });

@@ -18,7 +18,7 @@ describe("the stores of an image", () => {
   test("are none without bytes, and the default one with them", async () => {
     const id = await world.image();
     expect(await stores(id)).toBeUndefined();
-    expect(await stores(await world.whole())).toBe("fast");
+    expect(await stores(await world.uploadImage())).toBe("fast");
   });
 
   test("are the one that an upload names", async () => {
@@ -56,7 +56,7 @@ describe("the stores of an image", () => {
   });
 
   test("become more by a copy, which is for administrators, and fewer down to one", async () => {
-    const id = await world.whole();
+    const id = await world.uploadImage();
     expect((await bring(id, { ...COPY, all_stores: true }, "demo")).status).toBe(403);
     expect((await bring(id, { ...COPY, stores: ["fast"] })).message).toContain("already present at store");
     expect((await bring(id, { ...COPY, all_stores: true, all_stores_must_succeed: false })).status).toBe(202);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { guestSummary } from "../../../../src/cli/cluster/guest-summary.js";
-import { nodesTogether } from "../../../../src/cli/cluster/nodes-batch.js";
+import { groupNodesByHost } from "../../../../src/cli/cluster/nodes-batch.js";
 import type { CloudSession } from "../../../../src/control-plane/local/cloud-session.js";
 import {
   clusterStatus,
@@ -61,12 +61,12 @@ function session(
 const NONE = async () => new Map<string, never[]>();
 
 it("asks the agents that are up of hosts whose hypervisor cannot be looked at", async () => {
-  const asked: (readonly string[])[] = [];
+  const requestedHosts: (readonly string[])[] = [];
   const rows = await clusterStatus(session([server("a", "devstack2")]), new Map([["devstack1", []]]), async (hosts) => {
-    asked.push(hosts);
+    requestedHosts.push(hosts);
     return new Map([["devstack2", [guest("a"), guest("b")]]]);
   });
-  expect(asked).toEqual([["devstack2"]]);
+  expect(requestedHosts).toEqual([["devstack2"]]);
   expect(rows.map(guestSummary)).toEqual(["none", "2 running (1 unknown)"]);
 });
 
@@ -216,9 +216,9 @@ it("a host with many nodes has its servers at their nodes, and one row for peopl
   };
   const rows: readonly HostStatus[] = await clusterStatus(bareMetal, new Map(), NONE);
   expect(rows.map((row) => row.servers.map(({ id }) => id))).toEqual([[], ["a"], []]);
-  const [together, ...others] = nodesTogether(rows);
+  const [grouped, ...others] = groupNodesByHost(rows);
   expect(others).toEqual([]);
-  expect(together).toMatchObject({
+  expect(grouped).toMatchObject({
     host: "ironic1",
     nodes: 3,
     servers: [{ id: "a" }],
@@ -228,10 +228,10 @@ it("a host with many nodes has its servers at their nodes, and one row for peopl
 
 it("reads every page of hypervisors, and nothing twice", async () => {
   const hosts = Array.from({ length: 1_500 }, (_, number) => `host${number}`);
-  const asked: string[] = [];
+  const requestedPaths: string[] = [];
   const pages: CloudSession = {
     request: async (_service, _method, path) => {
-      asked.push(path);
+      requestedPaths.push(path);
       const url = new URL(path, "http://x");
       const page = (key: string, all: readonly { readonly id: string }[]) => {
         const start = all.findIndex(({ id }) => id === url.searchParams.get("marker")) + 1;
@@ -267,6 +267,6 @@ it("reads every page of hypervisors, and nothing twice", async () => {
   const rows = await clusterStatus(pages, new Map(), async () => new Map());
   expect(rows.map(({ host }) => host)).toEqual(hosts);
   expect(rows.every(({ service, provider, servers }) => service && provider && servers.length === 1)).toBe(true);
-  expect(new Set(asked).size).toBe(asked.length);
-  expect(asked).toHaveLength(2 + 2 + 2 + 2 * hosts.length);
+  expect(new Set(requestedPaths).size).toBe(requestedPaths.length);
+  expect(requestedPaths).toHaveLength(2 + 2 + 2 + 2 * hosts.length);
 });

@@ -8,19 +8,19 @@ import { ApiWorld } from "../compute/api-world.js";
 async function cloudOf(hosts: number) {
   const world = await ApiWorld.open();
   fillStore(world.store, { hosts, servers: hosts });
-  const asked: string[] = [];
+  const requestedPaths: string[] = [];
   const session: CloudSession = {
     request: async (service, method, path, version) => {
-      asked.push(path);
+      requestedPaths.push(path);
       const url = `/${service}/v2.1${path}`;
       return (await world.ask({ method, url, version: Number(version.slice("2.".length)) })).json();
     },
   };
-  return { world, session, asked };
+  return { world, session, asked: requestedPaths };
 }
 
 it("reads the summary of many hosts in four requests, with the latest servers in error", async () => {
-  const { world, session, asked } = await cloudOf(60);
+  const { world, session, asked: requestedPaths } = await cloudOf(60);
   world.store.services.update(1, { forcedDown: true });
   world.store.services.update(2, { disabled: true });
   for (const number of [0, 1, 2]) {
@@ -39,7 +39,7 @@ it("reads the summary of many hosts in four requests, with the latest servers in
   const explained = "No valid host was found. Of 60 hosts 60 are full.";
   expect(summary?.recentInError.map(({ fault }) => fault?.message)).toEqual([explained, undefined]);
   expect(summary?.usages.VCPU).toEqual({ used: 0, total: 60_000 });
-  expect(asked).toHaveLength(4);
+  expect(requestedPaths).toHaveLength(4);
 });
 
 it("of few hosts there is none", async () => {

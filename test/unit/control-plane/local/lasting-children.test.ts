@@ -7,11 +7,11 @@ import { FakeChild } from "./support/fake-child.js";
 const WORK: SpawnOptions = { module: "/agent.js", args: ["--host", "h1"], logFile: "/logs/h1.log" };
 const OTHER: SpawnOptions = { ...WORK, args: ["--host", "h[1-2]"] };
 
-function lab() {
+function createHarness() {
   const runtime = createVirtualRuntime();
   const processes: FakeChild[] = [];
-  const spawn = (given: SpawnOptions): FakeChild => {
-    const child = new FakeChild(100 + processes.length, given);
+  const spawn = (options: SpawnOptions): FakeChild => {
+    const child = new FakeChild(100 + processes.length, options);
     processes.push(child);
     return child;
   };
@@ -20,10 +20,10 @@ function lab() {
 
 describe("children that last", () => {
   it("are given other work once they rest, and tell those who gave it what becomes of it", async () => {
-    const { processes, children } = lab();
+    const { processes, children } = createHarness();
     const first = children.spawn(WORK);
-    const heard: unknown[] = [];
-    first.onMessage((message) => heard.push(message));
+    const messages: unknown[] = [];
+    first.onMessage((message) => messages.push(message));
     const { exited } = first;
     const rested = first.rest();
     expect(processes[0]?.got).toEqual([{ type: "rest" }]);
@@ -35,16 +35,16 @@ describe("children that last", () => {
     // Whoever waited for the end of the other work would be kept as long as the process lives.
     expect(second.exited).not.toBe(exited);
     expect(processes[0]?.got.at(-1)).toEqual({ type: "go-on", args: OTHER.args });
-    second.onMessage((message) => heard.push(message));
+    second.onMessage((message) => messages.push(message));
     processes[0]?.say("of the other work");
-    expect(heard).toEqual(["of the other work"]);
+    expect(messages).toEqual(["of the other work"]);
     await processes[0]?.ends(1);
     expect(await second.exited).toEqual({ code: 1, signal: null });
     expect(processes).toHaveLength(1);
   });
 
   it("do not take over what is another program's, or goes to another log", async () => {
-    const { processes, children } = lab();
+    const { processes, children } = createHarness();
     const rested = children.spawn(WORK).rest();
     processes[0]?.say({ type: "resting" });
     await rested;
@@ -54,7 +54,7 @@ describe("children that last", () => {
   });
 
   it("are killed when they do not come to rest in time, as when they are stopped", async () => {
-    const { runtime, processes, children } = lab();
+    const { runtime, processes, children } = createHarness();
     const rested = children.spawn(WORK).rest();
     await runtime.advance(10_000);
     expect(await rested).toBe(false);
@@ -64,7 +64,7 @@ describe("children that last", () => {
   });
 
   it("are started anew when they have died while they rested", async () => {
-    const { processes, children } = lab();
+    const { processes, children } = createHarness();
     const rested = children.spawn(WORK).rest();
     processes[0]?.say({ type: "resting" });
     await rested;
@@ -73,7 +73,7 @@ describe("children that last", () => {
   });
 
   it("end when nobody has other work for them", async () => {
-    const { processes, children } = lab();
+    const { processes, children } = createHarness();
     const rested = children.spawn(WORK).rest();
     processes[0]?.say({ type: "resting" });
     await rested;

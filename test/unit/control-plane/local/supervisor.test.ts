@@ -7,28 +7,31 @@ import { Supervisor } from "../../../../src/control-plane/local/supervisor.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { FakeChild } from "./support/fake-child.js";
 
-function lab(names: readonly string[] = ["h1"], options: { readonly inOrder?: boolean } = {}) {
-  return labOf(
+function createHarness(names: readonly string[] = ["h1"], options: { readonly inOrder?: boolean } = {}) {
+  return createAgentHarness(
     names.map((name) => ({ name, hosts: [name] })),
     options,
   );
 }
 
-function labOf(agents: readonly Pick<AgentPlan, "name" | "hosts">[], options: { readonly inOrder?: boolean } = {}) {
+function createAgentHarness(
+  agents: readonly Pick<AgentPlan, "name" | "hosts">[],
+  options: { readonly inOrder?: boolean } = {},
+) {
   const runtime = createVirtualRuntime();
   const children: FakeChild[] = [];
-  const seen: ComponentStatus[] = [];
+  const reportedStatuses: ComponentStatus[] = [];
   const supervisor = new Supervisor({
     ...options,
     directory: stateDir("/cluster", "/"),
     agents: agents.map((plan) => ({ args: [], driver: null, ...plan })),
     programs: { cluster: "/cluster.js", agent: "/agent.js" },
     controlPlaneArgs: [],
-    onStatus: (status) => seen.push(status),
+    onStatus: (status) => reportedStatuses.push(status),
     children: new LastingChildren(
       {
-        spawn: (given) => {
-          const child = new FakeChild(100 + children.length, given);
+        spawn: (spawnOptions) => {
+          const child = new FakeChild(100 + children.length, spawnOptions);
           children.push(child);
           return child;
         },
@@ -56,12 +59,12 @@ function labOf(agents: readonly Pick<AgentPlan, "name" | "hosts">[], options: { 
     }
     expect(await started).toBe(true);
   };
-  return { runtime, supervisor, children, seen, of, status, up };
+  return { runtime, supervisor, children, seen: reportedStatuses, of, status, up };
 }
 
 describe("a supervisor", () => {
   it("has agents rest before the control plane, which somebody has asked for that, and keeps their processes", async () => {
-    const { supervisor, children, of, up, runtime, status } = lab(["h1", "h2"]);
+    const { supervisor, children, of, up, runtime, status } = createHarness(["h1", "h2"]);
     await up();
     const rested = supervisor.rest();
     of("h1").say({ type: "resting" });
@@ -79,7 +82,7 @@ describe("a supervisor", () => {
   });
 
   it("tells why the control plane refuses to start, with its exit code, and does not try again", async () => {
-    const { supervisor, children, of } = lab();
+    const { supervisor, children, of } = createHarness();
     const started = supervisor.start();
     of("control-plane").report("failed", "port 8774 is taken");
     await of("control-plane").ends(2);
@@ -93,7 +96,7 @@ describe("a supervisor", () => {
   });
 
   it("starts a control plane again that was up, whatever ended it, until it ends too often", async () => {
-    const { supervisor, children, of, up, runtime } = lab([]);
+    const { supervisor, children, of, up, runtime } = createHarness([]);
     await up();
     for (let times = 0; times < 5; times += 1) {
       await of("control-plane").ends(null, "SIGKILL");
@@ -105,7 +108,7 @@ describe("a supervisor", () => {
   });
 
   it("starts an agent again that failed unforeseen, later each time, and says why and when", async () => {
-    const { children, of, status, up, runtime } = lab();
+    const { children, of, status, up, runtime } = createHarness();
     await up();
     of("h1").report("failed", "the driver lost its mind");
     await of("h1").ends(1);
@@ -135,7 +138,7 @@ describe("a supervisor", () => {
     ["is killed by somebody", null, "SIGKILL", "killed"],
     ["is told to stop by somebody", 0, null, "stopped"],
   ] as const)("leaves an agent alone that %s", async (_what, code, signal, state) => {
-    const { children, of, status, up, runtime } = lab();
+    const { children, of, status, up, runtime } = createHarness();
     await up();
     await of("h1").ends(code, signal);
     await runtime.advance(600_000);
@@ -144,7 +147,7 @@ describe("a supervisor", () => {
   });
 
   it("shows a killed host as serving once another agent has it, and as stopped when that one is gone", async () => {
-    const { of, status, up, runtime } = lab();
+    const { of, status, up, runtime } = createHarness();
     await up();
     const holds = (pid: number | null) => of("control-plane").say({ type: "holders", holders: [{ host: "h1", pid }] });
     holds(of("h1").pid);
@@ -162,7 +165,7 @@ describe("a supervisor", () => {
   });
 
   it("does not start an agent again whose host another one has taken meanwhile", async () => {
-    const { children, of, status, up, runtime } = lab();
+    const { children, of, status, up, runtime } = createHarness();
     await up();
     await of("h1").ends(1);
     await runtime.advance(0);
@@ -173,7 +176,7 @@ describe("a supervisor", () => {
   });
 
   it("starts nothing more once it is stopped, neither the next agent nor one that waits for its restart", async () => {
-    const first = lab(["h1", "h2"], { inOrder: true });
+    const first = createHarness(["h1", "h2"], { inOrder: true });
     const started = first.supervisor.start();
     first.of("control-plane").report("ready", "", { url: "http://127.0.0.1:1" });
     await first.runtime.advance(0);
@@ -182,7 +185,7 @@ describe("a supervisor", () => {
     expect(await started).toBe(false);
     expect(first.children).toHaveLength(2);
 
-    const second = lab();
+    const second = createHarness();
     await second.up();
     await second.of("h1").ends(1);
     await second.runtime.advance(0);
@@ -195,7 +198,7 @@ describe("a supervisor", () => {
 
 describe("hosts that an operator starts, stops and kills", () => {
   it("are killed for real, stay down, and come back with all they had", async () => {
-    const { supervisor, children, of, status, up, runtime } = lab(["h1", "h2"]);
+    const { supervisor, children, of, status, up, runtime } = createHarness(["h1", "h2"]);
     await up();
     const first = of("h1");
     expect(await supervisor.control("h1", "kill")).toMatchObject({ state: "killed", pid: null, reason: "SIGKILL" });
@@ -210,7 +213,7 @@ describe("hosts that an operator starts, stops and kills", () => {
   });
 
   it("are not started twice by two at once, nor while they still stop", async () => {
-    const { supervisor, children, of, up, runtime } = lab();
+    const { supervisor, children, of, up, runtime } = createHarness();
     await up();
     const stopped = supervisor.control("h1", "stop");
     const starts = [supervisor.control("h1", "start"), supervisor.control("h1", "start")];
@@ -225,7 +228,7 @@ describe("hosts that an operator starts, stops and kills", () => {
   });
 
   it("are not started again once they are killed while they wait for that", async () => {
-    const { supervisor, children, of, up, runtime } = lab();
+    const { supervisor, children, of, up, runtime } = createHarness();
     await up();
     await of("h1").ends(1);
     await runtime.advance(0);
@@ -235,7 +238,7 @@ describe("hosts that an operator starts, stops and kills", () => {
   });
 
   it("tell why a start was refused", async () => {
-    const { supervisor, of, up, runtime } = lab();
+    const { supervisor, of, up, runtime } = createHarness();
     await up();
     await supervisor.control("h1", "kill");
     const started = supervisor.control("h1", "start");
@@ -246,7 +249,7 @@ describe("hosts that an operator starts, stops and kills", () => {
   });
 
   it("are asked over the link when another program serves them", async () => {
-    const { supervisor, of, up, runtime } = lab();
+    const { supervisor, of, up, runtime } = createHarness();
     await up();
     await supervisor.control("h1", "kill");
     of("control-plane").say({ type: "holders", holders: [{ host: "h1", pid: 4711 }] });
@@ -257,7 +260,7 @@ describe("hosts that an operator starts, stops and kills", () => {
   });
 
   it("are forgotten only when they have ended, and can be added again", async () => {
-    const { supervisor, of, up, runtime } = lab();
+    const { supervisor, of, up, runtime } = createHarness();
     await up();
     expect(() => supervisor.forget("h1")).toThrow("h1 is serving; stop it");
     await supervisor.control("h1", "kill");
@@ -275,48 +278,48 @@ describe("a pool", () => {
   const POOL = [{ name: "pool-1", hosts: ["h1", "h2", "h3"] }];
 
   /** Its process has been started. */
-  const poolLab = async () => {
-    const made = labOf(POOL);
+  const createPoolHarness = async () => {
+    const made = createAgentHarness(POOL);
     const starting = made.supervisor.start();
     made.of("control-plane").report("ready", "", { url: "http://127.0.0.1:1" });
     await made.runtime.advance(0);
     const pool = () => made.children.at(-1) ?? made.of("control-plane");
-    const says = (host: string, state: string, more: object = {}) =>
+    const reportState = (host: string, state: string, more: object = {}) =>
       pool().say({ type: "host-states", changes: [{ host, state, detail: "", exitCode: null, ...more }] });
     const states = () => made.supervisor.hosts.map(({ host, state }) => `${host} ${state}`);
-    const allServe = () => ["h1", "h2", "h3"].map((host) => says(host, "serving"));
-    return { ...made, starting, pool, says, states, allServe };
+    const allServe = () => ["h1", "h2", "h3"].map((host) => reportState(host, "serving"));
+    return { ...made, starting, pool, says: reportState, states, allServe };
   };
 
   it("is up when each of its hosts serves or has failed, and counts them", async () => {
-    const { pool, says, starting, status, supervisor } = await poolLab();
+    const { pool, says: reportState, starting, status, supervisor } = await createPoolHarness();
     expect(pool().args.slice(0, 2)).toEqual(["--host", "h[1-3]"]);
-    says("h1", "serving");
-    says("h2", "failed", { detail: "refused", exitCode: 3 });
+    reportState("h1", "serving");
+    reportState("h2", "failed", { detail: "refused", exitCode: 3 });
     expect(status("pool-1")).toMatchObject({ state: "starting", detail: "h[1-3]  1 of 3 serve, 1 failed" });
-    says("h3", "serving");
+    reportState("h3", "serving");
     expect(await starting).toBe(false);
     expect(supervisor.host("h2")).toMatchObject({ state: "failed", reason: "refused", exitCode: 3, process: "pool-1" });
     expect(status("pool-1")?.state).toBe("ready");
   });
 
   it("has a single host killed over the link, and leaves its process alone", async () => {
-    const { supervisor, says, states, allServe, pool } = await poolLab();
+    const { supervisor, says: reportState, states, allServe, pool } = await createPoolHarness();
     allServe();
     expect(await supervisor.control("h2", "kill")).toBe("over-the-link");
-    says("h2", "killed");
+    reportState("h2", "killed");
     expect(states()).toEqual(["h1 serving", "h2 killed", "h3 serving"]);
     const started = supervisor.control("h2", "start");
     expect(pool().got).toEqual([{ type: "add-hosts", hosts: ["h2"] }]);
-    says("h2", "starting");
-    says("h2", "serving");
+    reportState("h2", "starting");
+    reportState("h2", "serving");
     expect(await started).toMatchObject({ host: "h2", state: "serving" });
   });
 
   it("that crashed starts again without the hosts that are to be down", async () => {
-    const { runtime, says, states, allServe, pool, supervisor } = await poolLab();
+    const { runtime, says: reportState, states, allServe, pool, supervisor } = await createPoolHarness();
     allServe();
-    says("h2", "stopped");
+    reportState("h2", "stopped");
     await pool().ends(null, "SIGSEGV");
     await runtime.advance(0);
     expect(states()).toEqual(["h1 restarting", "h2 stopped", "h3 restarting"]);
@@ -326,12 +329,12 @@ describe("a pool", () => {
     const started = supervisor.control("h2", "start");
     await runtime.advance(0);
     expect(pool().got).toEqual([{ type: "add-hosts", hosts: ["h2"] }]);
-    says("h2", "serving");
+    reportState("h2", "serving");
     expect(await started).toMatchObject({ host: "h2", state: "serving", process: "pool-1" });
   });
 
   it("that was killed starts again with the one host that is asked for", async () => {
-    const { runtime, says, states, allServe, pool, supervisor, children } = await poolLab();
+    const { runtime, says: reportState, states, allServe, pool, supervisor, children } = await createPoolHarness();
     allServe();
     await pool().ends(null, "SIGKILL");
     await runtime.advance(600_000);
@@ -340,31 +343,31 @@ describe("a pool", () => {
     const started = supervisor.control("h3", "start");
     await runtime.advance(0);
     expect(pool().args).toEqual(["--host", "h3", "--state-dir", "/cluster", "--pool"]);
-    says("h3", "serving");
+    reportState("h3", "serving");
     expect(await started).toMatchObject({ state: "serving" });
     expect(states()).toEqual(["h1 killed", "h2 killed", "h3 serving"]);
   });
 
   it("starts a host again that failed unforeseen, later each time, and leaves one alone that refused", async () => {
-    const { runtime, says, allServe, pool, supervisor } = await poolLab();
+    const { runtime, says: reportState, allServe, pool, supervisor } = await createPoolHarness();
     allServe();
-    says("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
-    says("h2", "failed", { detail: "records contradict each other", exitCode: 3 });
+    reportState("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
+    reportState("h2", "failed", { detail: "records contradict each other", exitCode: 3 });
     expect(supervisor.host("h1")).toMatchObject({
       state: "restarting",
       reason: "starts again in 1 s, for it ended: the driver lost its mind",
     });
     await runtime.advance(1_000);
     expect(pool().got).toEqual([{ type: "add-hosts", hosts: ["h1"] }]);
-    says("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
+    reportState("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
     expect(supervisor.host("h1")?.reason).toMatch(/^starts again in 2 s/);
     expect(supervisor.host("h2")).toMatchObject({ state: "failed", reason: "records contradict each other" });
   });
 
   it("starts nothing again once everything stops", async () => {
-    const { runtime, says, allServe, supervisor, children } = await poolLab();
+    const { runtime, says: reportState, allServe, supervisor, children } = await createPoolHarness();
     allServe();
-    says("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
+    reportState("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
     expect(supervisor.host("h1")).toMatchObject({ state: "restarting" });
     await supervisor.stop();
     await runtime.advance(600_000);

@@ -18,10 +18,10 @@ it("the dashboard of Grafana asks only for metrics that there are", async () => 
   const { panels } = JSON.parse(text) as {
     readonly panels: readonly { readonly targets: { readonly expr: string }[] }[];
   };
-  const asked = panels
+  const queriedMetrics = panels
     .flatMap(({ targets }) => targets)
     .flatMap(({ expr }) => expr.match(/\b(compute_cluster|openstack_nova_compute)_\w+/g) ?? [])
     .map((name) => name.replace(/_bucket$/, ""));
-  expect(asked.length).toBeGreaterThan(15);
-  expect(asked.filter((name) => !names.has(name))).toEqual([]);
+  expect(queriedMetrics.length).toBeGreaterThan(15);
+  expect(queriedMetrics.filter((name) => !names.has(name))).toEqual([]);
 });

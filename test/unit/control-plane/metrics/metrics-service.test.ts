@@ -7,7 +7,7 @@ import { memoryStore } from "../store/support.js";
 it("metrics that could not be made are made for the next one who asks", async () => {
   const { files, clock, modules } = createVirtualRuntime();
   const { store } = await memoryStore();
-  let asked = 0;
+  let requestCount = 0;
   const handle = metricsService({
     store,
     files,
@@ -16,8 +16,8 @@ it("metrics that could not be made are made for the next one who asks", async ()
     downTime: 60_000,
     tasks: { running: 0, listen: () => undefined },
     onRequest: () => {
-      asked += 1;
-      if (asked === 1) {
+      requestCount += 1;
+      if (requestCount === 1) {
         throw new Error("not yet");
       }
     },
@@ -26,5 +26,5 @@ it("metrics that could not be made are made for the next one who asks", async ()
   await expect(ask()).rejects.toThrow("not yet");
   expect(await ask()).toMatchObject({ status: 200 });
   expect(await ask()).toMatchObject({ status: 200 });
-  expect(asked).toBe(2);
+  expect(requestCount).toBe(2);
 });

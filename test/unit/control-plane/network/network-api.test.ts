@@ -25,8 +25,8 @@ describe("discovery", () => {
   });
 
   test("unknown paths and methods are JSON", async () => {
-    expect(await world.refusal("GET", "/nonsense")).toBe("404 HTTPNotFound");
-    expect(await world.refusal("PUT", "/networks", {})).toBe("405 HTTPMethodNotAllowed");
+    expect(await world.getRejection("GET", "/nonsense")).toBe("404 HTTPNotFound");
+    expect(await world.getRejection("PUT", "/networks", {})).toBe("405 HTTPMethodNotAllowed");
   });
 });
 
@@ -64,7 +64,7 @@ describe("the flat network", () => {
   });
 
   test("a reader hears that it may not", async () => {
-    expect(await world.refusal("POST", "/networks", { network: {} }, "reader")).toBe("403 PolicyNotAuthorized");
+    expect(await world.getRejection("POST", "/networks", { network: {} }, "reader")).toBe("403 PolicyNotAuthorized");
   });
 });
 
@@ -85,7 +85,7 @@ describe("lists", () => {
     for (const query of ["color=red", "sort_key=color", "sort_key=name&sort_dir=up", "limit=-1", "limit=x"]) {
       expect((await world.ask("GET", `/networks?${query}`)).status, query).toBe(400);
     }
-    expect(await world.refusal("GET", "/networks?marker=gone")).toBe("404 MarkerNotFound");
+    expect(await world.getRejection("GET", "/networks?marker=gone")).toBe("404 MarkerNotFound");
     const many = Array.from({ length: 201 }, () => "name=a").join("&");
     expect((await world.ask("GET", `/networks?${many}`)).status).toBe(400);
   });
@@ -135,14 +135,14 @@ describe("what clients ask on their way", () => {
       tenant_id: "demo",
       project_id: "demo",
     });
-    expect(await world.refusal("GET", `${path}?fields=dry-run`)).toBe("404 HTTPNotFound");
+    expect(await world.getRejection("GET", `${path}?fields=dry-run`)).toBe("404 HTTPNotFound");
     const reply = await world.ask("GET", `${path}?fields=id`);
     expect([reply.status, reply.json("NeutronError", "message")]).toEqual([
       400,
       "Bad auto_allocate request: Unrecognized field.",
     ]);
-    expect(await world.refusal("GET", path, undefined, "alt")).toBe("403 NotAuthorized");
-    expect(await world.refusal("DELETE", path, undefined, "reader")).toBe("403 PolicyNotAuthorized");
+    expect(await world.getRejection("GET", path, undefined, "alt")).toBe("403 NotAuthorized");
+    expect(await world.getRejection("DELETE", path, undefined, "reader")).toBe("403 PolicyNotAuthorized");
     expect((await world.ask("DELETE", path)).status).toBe(204);
     expect(await world.list("/networks")).toHaveLength(1);
   });
@@ -165,7 +165,7 @@ describe("what clients ask on their way", () => {
     expect(await world.list(`${path}?network_name=other`, "admin")).toEqual([]);
     expect(await world.get("GET", `${path}/${NETWORK}`, undefined, "admin")).toEqual(availability);
     expect(await world.list(path)).toEqual([]);
-    expect(await world.refusal("GET", `${path}/${NETWORK}`)).toBe("404 HTTPNotFound");
+    expect(await world.getRejection("GET", `${path}/${NETWORK}`)).toBe("404 HTTPNotFound");
   });
 
   test("quotas, of one's own project", async () => {
@@ -174,7 +174,7 @@ describe("what clients ask on their way", () => {
       security_group: { limit: 10, used: 2, reserved: 0 },
       port: { limit: -1, used: 0 },
     });
-    expect(await world.refusal("GET", "/quotas/alt")).toBe("403 PolicyNotAuthorized");
+    expect(await world.getRejection("GET", "/quotas/alt")).toBe("403 PolicyNotAuthorized");
   });
 });
 
@@ -218,8 +218,8 @@ describe("quotas", () => {
     expect((await put({ port: 1 }, "demo")).json("NeutronError", "message")).toBe(
       "rule:update_quota is disallowed by policy",
     );
-    expect(await world.refusal("DELETE", "/quotas/demo")).toBe("403 PolicyNotAuthorized");
-    expect(await world.refusal("GET", "/quotas")).toBe("403 PolicyNotAuthorized");
+    expect(await world.getRejection("DELETE", "/quotas/demo")).toBe("403 PolicyNotAuthorized");
+    expect(await world.getRejection("GET", "/quotas")).toBe("403 PolicyNotAuthorized");
   });
 
   test("hold ports, security groups and rules of the project", async () => {
@@ -227,9 +227,13 @@ describe("quotas", () => {
     await world.port();
     const group = (await world.list("/security-groups"))[0]?.id;
     const rule = { security_group_id: group, direction: "ingress", protocol: "tcp" };
-    expect(await world.refusal("POST", "/ports", { port: { network_id: NETWORK } })).toBe("409 OverQuota");
-    expect(await world.refusal("POST", "/security-groups", { security_group: { name: "b" } })).toBe("409 OverQuota");
-    expect(await world.refusal("POST", "/security-group-rules", { security_group_rule: rule })).toBe("409 OverQuota");
+    expect(await world.getRejection("POST", "/ports", { port: { network_id: NETWORK } })).toBe("409 OverQuota");
+    expect(await world.getRejection("POST", "/security-groups", { security_group: { name: "b" } })).toBe(
+      "409 OverQuota",
+    );
+    expect(await world.getRejection("POST", "/security-group-rules", { security_group_rule: rule })).toBe(
+      "409 OverQuota",
+    );
     await put({ port: -1 });
     await world.port();
     await world.port({}, "alt");

@@ -66,7 +66,7 @@ export class NetworkWorld {
   }
 
   /** Status and name of the refusal. */
-  async refusal(method: string, url: string, body?: unknown, as: Caller = "demo"): Promise<string> {
+  async getRejection(method: string, url: string, body?: unknown, as: Caller = "demo"): Promise<string> {
     const reply = await this.ask(method, url, body, as);
     return `${reply.status} ${reply.json("NeutronError", "type")}`;
   }

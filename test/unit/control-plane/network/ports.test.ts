@@ -36,14 +36,14 @@ describe("a port", () => {
     }
     expect(await world.list("/ports?device_id=nothing")).toEqual([]);
     expect(await world.list("/ports", "alt")).toEqual([]);
-    expect(await world.refusal("GET", `/ports/${port.id}`, undefined, "alt")).toBe("404 HTTPNotFound");
+    expect(await world.getRejection("GET", `/ports/${port.id}`, undefined, "alt")).toBe("404 HTTPNotFound");
   });
 
   test("has the MAC address that an administrator gives it, which no other port has", async () => {
-    const given = { network_id: NETWORK, mac_address: "FA-16-3E-00-00-22" };
-    const port = await world.port({ mac_address: given.mac_address }, "admin");
+    const portRequest = { network_id: NETWORK, mac_address: "FA-16-3E-00-00-22" };
+    const port = await world.port({ mac_address: portRequest.mac_address }, "admin");
     expect(port.mac_address).toBe("fa:16:3e:00:00:22");
-    const again = await world.ask("POST", "/ports", { port: given }, "admin");
+    const again = await world.ask("POST", "/ports", { port: portRequest }, "admin");
     expect([again.status, again.json("NeutronError")]).toEqual([
       409,
       {
@@ -52,13 +52,13 @@ describe("a port", () => {
         detail: "",
       },
     ]);
-    const user = await world.ask("POST", "/ports", { port: { ...given, mac_address: "fa:16:3e:00:00:23" } });
+    const user = await world.ask("POST", "/ports", { port: { ...portRequest, mac_address: "fa:16:3e:00:00:23" } });
     expect([user.status, user.json("NeutronError", "message")]).toEqual([
       403,
       "(rule:create_port and rule:create_port:mac_address) is disallowed by policy",
     ]);
     for (const wrong of ["x", "00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff", "fa:16:3e:00:00", null, 1]) {
-      const reply = await world.ask("POST", "/ports", { port: { ...given, mac_address: wrong } }, "admin");
+      const reply = await world.ask("POST", "/ports", { port: { ...portRequest, mac_address: wrong } }, "admin");
       expect([reply.status, reply.json("NeutronError", "message")], String(wrong)).toEqual([
         400,
         `Invalid input for mac_address. Reason: '${wrong === null ? "None" : wrong}' is not a valid MAC address.`,
@@ -121,7 +121,7 @@ describe("a port", () => {
     const fixed = { fixed_ips: [{ ip_address: "10.0.0.7" }] };
     const { id } = await world.port(fixed);
     const body = { port: { network_id: NETWORK, ...fixed } };
-    expect(await world.refusal("POST", "/ports", body)).toBe("409 IpAddressAlreadyAllocated");
+    expect(await world.getRejection("POST", "/ports", body)).toBe("409 IpAddressAlreadyAllocated");
     const other = { port: { fixed_ips: [{ ip_address: "10.0.0.9" }] } };
     expect((await world.ask("PUT", `/ports/${id}`, other)).status).toBe(400);
     expect((await world.ask("DELETE", `/ports/${id}`)).status).toBe(204);

@@ -29,14 +29,14 @@ describe("the default group", () => {
     const id = String((await world.list("/security-groups"))[0]?.id);
     const other = await world.group();
     const named = (name: string) => ({ security_group: { name } });
-    expect(await world.refusal("DELETE", `/security-groups/${id}`)).toBe("409 SecurityGroupCannotRemoveDefault");
-    expect(await world.refusal("POST", "/security-groups", named("default"))).toBe(
+    expect(await world.getRejection("DELETE", `/security-groups/${id}`)).toBe("409 SecurityGroupCannotRemoveDefault");
+    expect(await world.getRejection("POST", "/security-groups", named("default"))).toBe(
       "409 SecurityGroupDefaultAlreadyExists",
     );
-    expect(await world.refusal("PUT", `/security-groups/${id}`, named("x"))).toBe(
+    expect(await world.getRejection("PUT", `/security-groups/${id}`, named("x"))).toBe(
       "409 SecurityGroupCannotUpdateDefault",
     );
-    expect(await world.refusal("PUT", `/security-groups/${other}`, named("default"))).toBe(
+    expect(await world.getRejection("PUT", `/security-groups/${other}`, named("default"))).toBe(
       "409 SecurityGroupCannotUpdateDefault",
     );
     expect((await world.ask("DELETE", `/security-groups/${id}`, undefined, "admin")).status).toBe(204);
@@ -52,15 +52,15 @@ describe("groups", () => {
     const changed = await world.get("PUT", `/security-groups/${id}`, { security_group: { name: "w" } });
     expect(changed).toMatchObject({ name: "w", description: "x", revision_number: 2 });
     expect((await world.ask("DELETE", `/security-groups/${id}`)).status).toBe(204);
-    expect(await world.refusal("GET", `/security-groups/${id}`)).toBe("404 HTTPNotFound");
+    expect(await world.getRejection("GET", `/security-groups/${id}`)).toBe("404 HTTPNotFound");
   });
 
   test("are their project's alone", async () => {
     const id = await world.group({}, "alt");
-    expect(await world.refusal("GET", `/security-groups/${id}`)).toBe("404 HTTPNotFound");
-    expect(await world.refusal("DELETE", `/security-groups/${id}`)).toBe("404 HTTPNotFound");
+    expect(await world.getRejection("GET", `/security-groups/${id}`)).toBe("404 HTTPNotFound");
+    expect(await world.getRejection("DELETE", `/security-groups/${id}`)).toBe("404 HTTPNotFound");
     const own = await world.group();
-    expect(await world.refusal("DELETE", `/security-groups/${own}`, undefined, "reader")).toBe(
+    expect(await world.getRejection("DELETE", `/security-groups/${own}`, undefined, "reader")).toBe(
       "403 PolicyNotAuthorized",
     );
     const names = async (as: "demo" | "admin") =>
@@ -68,13 +68,13 @@ describe("groups", () => {
     expect(new Set(await names("demo"))).toEqual(new Set(["demo"]));
     expect(new Set(await names("admin"))).toEqual(new Set(["demo", "alt", "admin"]));
     const foreign = { security_group: { name: "x", project_id: "alt" } };
-    expect(await world.refusal("POST", "/security-groups", foreign)).toBe("403 PolicyNotAuthorized");
+    expect(await world.getRejection("POST", "/security-groups", foreign)).toBe("403 PolicyNotAuthorized");
   });
 
   test("of a port stay", async () => {
     const id = await world.group();
     const port = await world.port({ security_groups: [id] });
-    expect(await world.refusal("DELETE", `/security-groups/${id}`)).toBe("409 SecurityGroupInUse");
+    expect(await world.getRejection("DELETE", `/security-groups/${id}`)).toBe("409 SecurityGroupInUse");
     await world.ask("DELETE", `/ports/${port.id}`);
     expect((await world.ask("DELETE", `/security-groups/${id}`)).status).toBe(204);
   });
@@ -83,7 +83,9 @@ describe("groups", () => {
     for (let count = 0; count < 9; count += 1) {
       await world.group({ name: `g${count}` });
     }
-    expect(await world.refusal("POST", "/security-groups", { security_group: { name: "one" } })).toBe("409 OverQuota");
+    expect(await world.getRejection("POST", "/security-groups", { security_group: { name: "one" } })).toBe(
+      "409 OverQuota",
+    );
   });
 
   test.each([
@@ -138,8 +140,8 @@ describe("rules", () => {
     ["IPv6", "2001:db8:ff:1:2:3:4:5/63", "2001:db8:ff:1:2:3:4:5/63", "2001:db8:ff::/63"],
     ["IPv6", "::/0", "::/0", "::/0"],
     ["IPv6", "::1", "::1/128", "::1/128"],
-  ])("%s from %s: %s, normalised %s", async (ethertype, asked, prefix, network) => {
-    const made = await rule(group, { ethertype, remote_ip_prefix: asked });
+  ])("%s from %s: %s, normalised %s", async (ethertype, requestedPrefix, prefix, network) => {
+    const made = await rule(group, { ethertype, remote_ip_prefix: requestedPrefix });
     expect(made.json("security_group_rule")).toMatchObject({ remote_ip_prefix: prefix, normalized_cidr: network });
   });
 

@@ -6,15 +6,15 @@ const detail = (body: string) => JSON.parse(body).errors[0].detail;
 describe("the service", () => {
   it("is mounted below a path: links are relative to the host, location is absolute", () => {
     const world = new World();
-    const answer = world.send("POST", "/resource_providers", { name: "n", uuid: uuid(1) });
-    expect(answer.headers.location).toBe(`http://cluster:8774/placement/resource_providers/${uuid(1)}`);
-    expect(JSON.parse(answer.body).links[0].href).toBe(`/placement/resource_providers/${uuid(1)}`);
+    const response = world.send("POST", "/resource_providers", { name: "n", uuid: uuid(1) });
+    expect(response.headers.location).toBe(`http://cluster:8774/placement/resource_providers/${uuid(1)}`);
+    expect(JSON.parse(response.body).links[0].href).toBe(`/placement/resource_providers/${uuid(1)}`);
   });
 
   it("gives each answer a request id, and errors the same one", () => {
-    const answer = new World().send("GET", "/nothing");
-    expect(answer.headers["x-openstack-request-id"]).toMatch(/^req-/);
-    expect(JSON.parse(answer.body).errors[0].request_id).toBe(answer.headers["x-openstack-request-id"]);
+    const response = new World().send("GET", "/nothing");
+    expect(response.headers["x-openstack-request-id"]).toMatch(/^req-/);
+    expect(JSON.parse(response.body).errors[0].request_id).toBe(response.headers["x-openstack-request-id"]);
   });
 
   it("takes bodies within the limits of its door", () => {
@@ -34,8 +34,8 @@ describe("the service", () => {
     world.provider(1, { VCPU: 1 });
     const aggregates = [uuid(7), uuid(8), uuid(7)];
     const body = { aggregates, resource_provider_generation: 1 };
-    const answer = world.send("PUT", `/resource_providers/${uuid(1)}/aggregates`, body);
-    expect([answer.status, detail(answer.body)]).toEqual([400, expect.stringContaining("has non-unique elements")]);
+    const response = world.send("PUT", `/resource_providers/${uuid(1)}/aggregates`, body);
+    expect([response.status, detail(response.body)]).toEqual([400, expect.stringContaining("has non-unique elements")]);
   });
 
   it("looks up 32 request groups and no more", () => {
@@ -63,18 +63,18 @@ describe("the service", () => {
   });
 
   it("serves HEAD without a body, as 405", () => {
-    const answer = new World().send("HEAD", "/traits");
-    expect(answer).toMatchObject({ status: 405, body: "" });
-    expect(answer.headers).toMatchObject({ "content-type": "text/html; charset=UTF-8", allow: "GET" });
+    const response = new World().send("HEAD", "/traits");
+    expect(response).toMatchObject({ status: 405, body: "" });
+    expect(response.headers).toMatchObject({ "content-type": "text/html; charset=UTF-8", allow: "GET" });
   });
 
   it("refuses without a token in webob's words with noauth2, in keystonemiddleware's with keystone", () => {
     const request = { method: "GET", path: "/traits", query: "", headers: {}, body: "", baseUrl: "http://x" };
     expect(JSON.parse(new World().placement.handle(request).body)).toMatchObject({ code: "401 Unauthorized" });
     const auth = { strategy: "keystone" as const, identityUri: "http://id", authenticate: () => undefined };
-    const answer = new World({ auth }).placement.handle(request);
-    expect(answer.headers["www-authenticate"]).toBe('Keystone uri="http://id"');
-    expect(JSON.parse(answer.body)).toEqual({
+    const response = new World({ auth }).placement.handle(request);
+    expect(response.headers["www-authenticate"]).toBe('Keystone uri="http://id"');
+    expect(JSON.parse(response.body)).toEqual({
       error: {
         code: 401,
         title: "Unauthorized",
@@ -118,9 +118,9 @@ describe("the service", () => {
       },
     });
     const before = world.send("GET", `/resource_providers/${uuid(1)}/inventories`).body;
-    const refused = world.send("POST", "/reshaper", body(5));
-    expect(refused.status).toBe(409);
-    expect(detail(refused.body)).toContain("would exceed the capacity");
+    const rejection = world.send("POST", "/reshaper", body(5));
+    expect(rejection.status).toBe(409);
+    expect(detail(rejection.body)).toContain("would exceed the capacity");
     expect(world.send("GET", `/resource_providers/${uuid(1)}/inventories`).body).toBe(before);
     expect(world.send("POST", "/reshaper", body(2)).status).toBe(204);
     expect(world.json("GET", `/resource_providers/${uuid(1)}/inventories`)).toMatchObject({ inventories: {} });
@@ -151,9 +151,13 @@ describe("the service", () => {
         "access-control-max-age": "60",
       },
     });
-    for (const answer of [ask("http://b", "GET", ""), ask("http://a", "PUT", ""), ask("http://a", "GET", "x-other")]) {
-      expect(answer.status).toBe(200);
-      expect(answer.headers["access-control-allow-origin"]).toBeUndefined();
+    for (const response of [
+      ask("http://b", "GET", ""),
+      ask("http://a", "PUT", ""),
+      ask("http://a", "GET", "x-other"),
+    ]) {
+      expect(response.status).toBe(200);
+      expect(response.headers["access-control-allow-origin"]).toBeUndefined();
     }
     const plain = world.send("GET", "/traits", undefined, { origin: "http://a" });
     expect(plain.headers).toMatchObject({

@@ -48,11 +48,11 @@ export class World {
 
   /** The body of an answer that must be a success. */
   json<T = Record<string, unknown>>(method: string, target: string, body?: unknown): T {
-    const answer = this.send(method, target, body);
-    if (answer.status >= 300) {
-      throw new Error(`${method} ${target}: ${answer.status} ${answer.body}`);
+    const response = this.send(method, target, body);
+    if (response.status >= 300) {
+      throw new Error(`${method} ${target}: ${response.status} ${response.body}`);
     }
-    return (answer.body === "" ? {} : JSON.parse(answer.body)) as T;
+    return (response.body === "" ? {} : JSON.parse(response.body)) as T;
   }
 
   provider(

@@ -24,9 +24,9 @@ describe("parsePythonJson", () => {
 });
 
 describe("repr and pformat", () => {
-  it.each(REPRESENTATIONS)("%j", (text, shown, pretty) => {
+  it.each(REPRESENTATIONS)("%j", (text, expectedRepr, pretty) => {
     const value = parsePythonJson(text);
-    expect(repr(value)).toBe(shown);
+    expect(repr(value)).toBe(expectedRepr);
     expect(pformat(value, 72)).toBe(pretty);
   });
 });

@@ -9,12 +9,12 @@ import { openControlPlane } from "../../../fixtures/world/control-plane.js";
 
 const TOKEN = "gAAAAA-a-token";
 
-function loggedBy(request: Partial<ServiceRequest>, answer: Readonly<Record<string, string>> = {}) {
+function loggedBy(request: Partial<ServiceRequest>, responseHeaders: Readonly<Record<string, string>> = {}) {
   const world = new VirtualWorld();
   const { logger, clock } = world.spawn({ name: "p" });
   const whose = (token: string) => (token === TOKEN ? aCaller() : undefined);
   const watch = new RequestWatch(clock, whose, [requestLog(logger)]);
-  const handler = watch.service("/compute", () => ({ status: 202, headers: answer, body: "a body" }));
+  const handler = watch.service("/compute", () => ({ status: 202, headers: responseHeaders, body: "a body" }));
   handler({ method: "GET", path: "", query: "", headers: {}, body: "", baseUrl: "", ...request });
   return world.logs.map(({ fields }) => fields);
 }
@@ -49,9 +49,9 @@ it("who asks for a token is known by what is given, and a caller's id is taken o
 
 it("who ends their own token with a request has asked it", () => {
   const tokens = new Set([TOKEN]);
-  const asked: (string | undefined)[] = [];
+  const callers: (string | undefined)[] = [];
   const watch = new RequestWatch({ monotonic: () => 0 }, (token) => (tokens.has(token) ? aCaller() : undefined), [
-    ({ caller }) => void asked.push(caller?.credentials.userName),
+    ({ caller }) => void callers.push(caller?.credentials.userName),
   ]);
   const handler = watch.service("/identity", () => {
     tokens.clear();
@@ -60,7 +60,7 @@ it("who ends their own token with a request has asked it", () => {
   const request = { method: "DELETE", path: "/v3/auth/tokens", query: "", body: "", baseUrl: "" } as const;
   handler({ ...request, headers: { "x-auth-token": TOKEN } });
   handler({ ...request, headers: { "x-auth-token": TOKEN } });
-  expect(asked).toEqual(["admin", undefined]);
+  expect(callers).toEqual(["admin", undefined]);
 });
 
 it("secrets are hidden wherever they stand, and long paths are cut", () => {
@@ -78,31 +78,31 @@ it("secrets are hidden wherever they stand, and long paths are cut", () => {
 it("a control plane tells of all that is asked at its doors, what it refuses and what it asks of Placement itself", async () => {
   const world = new VirtualWorld();
   const runtime = world.spawn({ name: "control-plane" });
-  const asked: string[] = [];
+  const requests: string[] = [];
   const { url, stop } = await world.runUntil(
     openControlPlane({
       runtime,
       logRequests: true,
       onRequest: ({ mount, request, response }) =>
-        void asked.push(`${request.method} ${mount}${request.path} ${response.status}`),
+        void requests.push(`${request.method} ${mount}${request.path} ${response.status}`),
     }),
   );
   const ask = (path: string) => world.runUntil(runtime.http.request({ method: "GET", url: url + path }));
   await ask("/identity/v3");
   await ask("/placement/resource_providers");
-  expect(asked).toEqual(["GET /identity/v3 200", "GET /placement/resource_providers 401"]);
+  expect(requests).toEqual(["GET /identity/v3 200", "GET /placement/resource_providers 401"]);
   expect(world.logs.filter(({ message }) => message === "request")).toHaveLength(2);
   await world.runUntil(stop());
 });
 
 it("what no service takes is told of with what the client wrote", () => {
-  const told: unknown[] = [];
-  const watch = new RequestWatch({ monotonic: () => 0 }, () => undefined, [(answered) => void told.push(answered)]);
-  const answer = { status: 404, headers: {}, body: "" };
-  watch.refusals(() => answer)({ status: 404, reason: "", requestId: "req-1", method: "GET", target: "/x?y=1?z" });
-  watch.refusals(() => answer)({ status: 400, reason: "", requestId: "req-1" });
-  expect(told).toMatchObject([
-    { mount: "", request: { method: "GET", path: "/x", query: "y=1?z" }, response: answer, milliseconds: null },
+  const reported: unknown[] = [];
+  const watch = new RequestWatch({ monotonic: () => 0 }, () => undefined, [(handled) => void reported.push(handled)]);
+  const response = { status: 404, headers: {}, body: "" };
+  watch.rejections(() => response)({ status: 404, reason: "", requestId: "req-1", method: "GET", target: "/x?y=1?z" });
+  watch.rejections(() => response)({ status: 400, reason: "", requestId: "req-1" });
+  expect(reported).toMatchObject([
+    { mount: "", request: { method: "GET", path: "/x", query: "y=1?z" }, response: response, milliseconds: null },
     { request: { method: "-", path: "-" } },
   ]);
 });

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import { administratorIn } from "../../../../src/conductor-client/methods/recorded-caller.js";
 import { RequestRecorder } from "../../../../src/control-plane/request-log/request-recorder.js";
-import type { AnsweredRequest, RequestListener } from "../../../../src/control-plane/request-log/watched-requests.js";
+import type { HandledRequest, RequestListener } from "../../../../src/control-plane/request-log/watched-requests.js";
 import { withMadeUpSecrets, withoutSecretFields } from "../../../../src/control-plane/request-log/without-secrets.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { aCaller } from "../../../fixtures/world/caller.js";
 
 function begin() {
   const world = createVirtualRuntime();
-  const people = new Map([
+  const callersByToken = new Map([
     ["admin", aCaller()],
     ["nova", aCaller({ userName: "nova", projectName: "service" })],
   ]);
@@ -18,7 +18,7 @@ function begin() {
     ({ credentials }) => administratorIn(credentials.projectName ?? ""),
     (listener) => void listeners.push(listener),
   );
-  const hear = (more: Partial<AnsweredRequest["request"]> = {}, answer = "", mount = "/compute") =>
+  const hear = (more: Partial<HandledRequest["request"]> = {}, responseBody = "", mount = "/compute") =>
     listeners.at(0)?.({
       mount,
       request: {
@@ -29,8 +29,8 @@ function begin() {
         body: "",
         ...more,
       },
-      response: { status: 200, headers: {}, body: answer },
-      caller: people.get(more.headers?.["x-auth-token"] ?? (more.headers ? "" : "admin")),
+      response: { status: 200, headers: {}, body: responseBody },
+      caller: callersByToken.get(more.headers?.["x-auth-token"] ?? (more.headers ? "" : "admin")),
       milliseconds: 5,
     });
   return { world, recorder, hear };

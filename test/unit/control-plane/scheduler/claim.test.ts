@@ -12,28 +12,28 @@ import { NO_RULES } from "../../../fixtures/scheduler-rules.js";
 const on = (uuid: string, resources: Readonly<Record<string, number>>): Allocations => ({ [uuid]: { resources } });
 
 describe("claimSelection", () => {
-  const WANTED = { ...on("d", { VCPU: 2, MEMORY_MB: 512 }), ...on("nfs", { DISK_GB: 5 }) };
-  let asked: unknown[];
-  let answers: (boolean | null)[];
+  const REQUESTED = { ...on("d", { VCPU: 2, MEMORY_MB: 512 }), ...on("nfs", { DISK_GB: 5 }) };
+  let calls: unknown[];
+  let results: (boolean | null)[];
 
   beforeEach(() => {
-    [asked, answers] = [[], []];
+    [calls, results] = [[], []];
   });
 
   function claim(held: Held, current: Allocations = {}) {
-    const answer = (question: string, ...args: readonly unknown[]) => {
-      asked.push([question, ...args]);
-      return Promise.resolve(answers.shift() ?? null);
+    const recordCall = (question: string, ...args: readonly unknown[]) => {
+      calls.push([question, ...args]);
+      return Promise.resolve(results.shift() ?? null);
     };
     const placement = {
       getAllocationsForConsumer: async (...args: readonly unknown[]) => {
-        asked.push(["get", ...args]);
+        calls.push(["get", ...args]);
         return { allocations: current, projectId: "p", userId: "u", consumerGeneration: 3 };
       },
-      claimResources: (...args: readonly unknown[]) => answer("claim", ...args),
-      putAllocations: (...args: readonly unknown[]) => answer("put", ...args),
+      claimResources: (...args: readonly unknown[]) => recordCall("claim", ...args),
+      putAllocations: (...args: readonly unknown[]) => recordCall("put", ...args),
     };
-    const selection = { allocationRequest: WANTED, allocationRequestVersion: "1.36" };
+    const selection = { allocationRequest: REQUESTED, allocationRequestVersion: "1.36" };
     const consumer = { consumer: "I", projectId: "project", userId: "user", held };
     return claimSelection(placement as unknown as ReportClient, selection, consumer, "req-1");
   }
@@ -45,7 +45,7 @@ describe("claimSelection", () => {
       projectId: "project",
       userId: "user",
       held,
-      request: { allocations: WANTED },
+      request: { allocations: REQUESTED },
       version: "1.36",
     },
     { requestId: "req-1" },
@@ -57,19 +57,19 @@ describe("claimSelection", () => {
     [[null, true], true, 2],
     [[null, false], false, 2],
     [[null, null], null, 2],
-  ])("answers %j: %s after %i tries", async (given, expected, tries) => {
+  ])("answers %j: %s after %i tries", async (callResults, expected, tries) => {
     for (const held of ["double", "replace"] as const) {
-      [asked, answers] = [[], [...given]];
+      [calls, results] = [[], [...callResults]];
       expect(await claim(held)).toBe(expected);
-      expect(asked).toEqual(Array.from({ length: tries }, () => claimed(held)));
+      expect(calls).toEqual(Array.from({ length: tries }, () => claimed(held)));
     }
   });
 
   it("sum: adds to the providers that it holds already, with the generation that was read", async () => {
-    answers = [true];
+    results = [true];
     const current = { ...on("d", { VCPU: 1, DISK_GB: 1 }), ...on("other", { VGPU: 1 }) };
     expect(await claim("sum", current)).toBe(true);
-    expect(asked).toEqual([
+    expect(calls).toEqual([
       ["get", "I", { requestId: "req-1" }],
       [
         "put",
@@ -87,14 +87,14 @@ describe("claimSelection", () => {
         { requestId: "req-1" },
       ],
     ]);
-    answers = [false];
+    results = [false];
     expect(await claim("sum", current)).toBe(false);
   });
 
   it("sum: of providers that it does not hold is the same as doubling", async () => {
-    answers = [null, true];
+    results = [null, true];
     expect(await claim("sum", on("other", { VGPU: 1 }))).toBe(true);
-    expect(asked).toEqual([["get", "I", { requestId: "req-1" }], claimed("double"), claimed("double")]);
+    expect(calls).toEqual([["get", "I", { requestId: "req-1" }], claimed("double"), claimed("double")]);
   });
 });
 

@@ -144,13 +144,16 @@ describe("a host", () => {
     ["whose node is not", {}, { requestedHost: "h", requestedNode: "x" }, "not the requested one", true],
     ["in the zone", {}, { spec: { ...SPEC, availabilityZone: "nova" } }, null, false],
     ["in another", {}, { spec: { ...SPEC, availabilityZone: "az2" } }, "not in availability zone az2", false],
-  ])("%s", (_what, service, more, refusal, holdsForForced) => {
+  ])("%s", (_what, service, more, rejection, holdsForForced) => {
     const host = hostOf(service);
-    const judge = (forced: boolean) => filterHosts([host], { ...REQUEST, ...more, forced }, CONTEXT);
-    const refused = refusal === null ? [] : [[refusal, 1]];
-    expect({ ...judge(false), refused: [...judge(false).refused] }).toEqual({ passed: refusal ? [] : [host], refused });
-    const { passed } = judge(true);
-    expect(passed).toEqual(refusal !== null && holdsForForced ? [] : [host]);
+    const runFilters = (forced: boolean) => filterHosts([host], { ...REQUEST, ...more, forced }, CONTEXT);
+    const rejected = rejection === null ? [] : [[rejection, 1]];
+    expect({ ...runFilters(false), refused: [...runFilters(false).rejected] }).toEqual({
+      passed: rejection ? [] : [host],
+      refused: rejected,
+    });
+    const { passed } = runFilters(true);
+    expect(passed).toEqual(rejection !== null && holdsForForced ? [] : [host]);
   });
 
   test.each<[string, string[], Record<string, ReadonlySet<string>>, string | null]>([
@@ -161,10 +164,10 @@ describe("a host", () => {
     ["without one of different_host", ["DifferentHostFilter"], { different_host: new Set(["x"]) }, null],
     ["with one", ["DifferentHostFilter"], { different_host: new Set(["h"]) }, "with a server of different_host"],
     ["with one, and the filter is off", [], { different_host: new Set(["h"]) }, null],
-  ])("%s", (_what, on, hinted, refusal) => {
+  ])("%s", (_what, on, hinted, rejection) => {
     const filters = new Set([...FILTERS, ...on]) as typeof FILTERS;
-    const { refused } = filterHosts([hostOf()], REQUEST, { ...CONTEXT, filters, hinted });
-    expect([...refused.keys()]).toEqual(refusal === null ? [] : [refusal]);
+    const { rejected } = filterHosts([hostOf()], REQUEST, { ...CONTEXT, filters, hinted });
+    expect([...rejected.keys()]).toEqual(rejection === null ? [] : [rejection]);
   });
 
   it("passes what its filter would refuse, where that is off", () => {
@@ -174,21 +177,21 @@ describe("a host", () => {
   });
 
   it("is asked in the order of the filters", () => {
-    const refusals = (service: Partial<Service> | null, more: Partial<ScheduleRequest>) => [
-      ...filterHosts([hostOf(service)], { ...REQUEST, ...more }, CONTEXT).refused.keys(),
+    const getRejections = (service: Partial<Service> | null, more: Partial<ScheduleRequest>) => [
+      ...filterHosts([hostOf(service)], { ...REQUEST, ...more }, CONTEXT).rejected.keys(),
     ];
     const all = { ignoreHosts: ["h"], requestedHost: "x", spec: { ...SPEC, availabilityZone: "az2" } };
-    expect(refusals(null, all)).toEqual(["ignored"]);
-    expect(refusals(null, { ...all, ignoreHosts: [] })).toEqual(["not the requested one"]);
-    expect(refusals(null, { spec: all.spec })).toEqual(["without a compute service"]);
+    expect(getRejections(null, all)).toEqual(["ignored"]);
+    expect(getRejections(null, { ...all, ignoreHosts: [] })).toEqual(["not the requested one"]);
+    expect(getRejections(null, { spec: all.spec })).toEqual(["without a compute service"]);
   });
 
   it("is refused for the first reason there is, and hosts are counted by reason", () => {
     const hosts = [hostOf({ disabled: true }), hostOf({ disabled: true, forcedDown: true }, "x"), hostOf({}, "y")];
     const request = { ...REQUEST, ignoreHosts: ["y"] };
-    const { passed, refused } = filterHosts([...hosts, hostOf({}, "z")], request, CONTEXT);
+    const { passed, rejected } = filterHosts([...hosts, hostOf({}, "z")], request, CONTEXT);
     expect(passed.map(({ node }) => node.host)).toEqual(["z"]);
-    expect([...refused]).toEqual([
+    expect([...rejected]).toEqual([
       ["disabled", 2],
       ["ignored", 1],
     ]);
@@ -204,7 +207,7 @@ describe("what Placement offers", () => {
     allocations: Object.fromEntries(uuids.map((uuid) => [uuid, { resources: { VCPU: 1 } }])),
   });
   const states = (candidates: AllocationCandidates, known: readonly string[] = ["a", "b"]) => {
-    const asked: string[] = [];
+    const queries: string[] = [];
     const store = {
       computeNodes: {
         byUuids: (uuids: readonly string[]) =>
@@ -212,20 +215,24 @@ describe("what Placement offers", () => {
       },
       services: {
         byHosts: (hosts: readonly string[], binary: string) => {
-          asked.push(`${binary} of ${hosts.join(", ")}`);
+          queries.push(`${binary} of ${hosts.join(", ")}`);
           return hosts.filter((host) => host !== "host-b").map((host) => ({ host }));
         },
       },
       onChange: () => () => {},
     };
-    return { ...hostStates(new HostRecords(store as unknown as Store), candidates), asked };
+    return { ...hostStates(new HostRecords(store as unknown as Store), candidates), asked: queries };
   };
 
   it("is joined with the nodes of its roots, what these have and is taken, and their services", () => {
     const one = on("a", "nfs");
     const two = on("a-child");
     const three = on("b");
-    const { hosts, unknown, asked } = states({
+    const {
+      hosts,
+      unknown,
+      asked: queries,
+    } = states({
       allocationRequests: [one, two, three],
       providerSummaries: new Map([
         ["a", summary("a", { VCPU: { capacity: 8, used: 3 }, MEMORY_MB: { capacity: 100, used: 100 } })],
@@ -244,7 +251,7 @@ describe("what Placement offers", () => {
       },
       { node: expect.objectContaining({ uuid: "b" }), service: null, allocationRequest: three, resources: {} },
     ]);
-    expect([unknown, asked]).toEqual([0, ["nova-compute of host-a, host-b"]]);
+    expect([unknown, queries]).toEqual([0, ["nova-compute of host-a, host-b"]]);
   });
 
   it("on providers that no node belongs to is counted, what is shared with a node's is not", () => {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
   GroupPlacements,
   type GroupState,
-  groupRefusal,
+  groupRejection,
 } from "../../../../src/control-plane/scheduler/group-placements.js";
 import type { ComputeNode, Instance } from "../../../../src/records/index.js";
 import { addInstance, addNode, addService, memoryStore, uuidOf } from "../store/support.js";
@@ -18,7 +18,7 @@ const at = ({ id, host, hypervisorHostname: node }: ComputeNode): Partial<Instan
 test.each([
   ["anti-affinity", { devstack1: false, devstack2: true, devstack3: false }],
   ["affinity", { devstack1: false, devstack2: false, devstack3: true }],
-] as const)("a member that is placed anew is none of the others of its %s group", async (policy, refused) => {
+] as const)("a member that is placed anew is none of the others of its %s group", async (policy, rejectedByHost) => {
   const { store } = await memoryStore();
   const owner = { projectId: "project", userId: "user" };
   const group = store.serverGroups.create({ ...owner, name: "group", policy, maxServerPerHost: 0 });
@@ -36,7 +36,7 @@ test.each([
   );
   expect(state).toMatchObject({ ownHost: "devstack1", others: new Map([["devstack2", 1]]) });
   expect(
-    Object.fromEntries(Object.keys(refused).map((host) => [host, groupRefusal(host, state) !== null])),
+    Object.fromEntries(Object.keys(rejectedByHost).map((host) => [host, groupRejection(host, state) !== null])),
     "it may stay where it is",
-  ).toEqual(refused);
+  ).toEqual(rejectedByHost);
 });

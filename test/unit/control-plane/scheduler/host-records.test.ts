@@ -55,8 +55,8 @@ it("a heartbeat is known without reading the service again", async () => {
   const before = records.services(["h1"]).get("h1");
   const read = vi.spyOn(store.services, "byHosts");
   store.services.reportStates([hosts[0]?.service.id ?? 0]);
-  const heard = store.services.getByHost("h1", "nova-compute")?.lastSeenUp;
-  expect(heard).toBeTypeOf("number");
-  expect(records.services(["h1"]).get("h1")).toEqual({ ...before, lastSeenUp: heard });
+  const reportedAt = store.services.getByHost("h1", "nova-compute")?.lastSeenUp;
+  expect(reportedAt).toBeTypeOf("number");
+  expect(records.services(["h1"]).get("h1")).toEqual({ ...before, lastSeenUp: reportedAt });
   expect(read).not.toHaveBeenCalled();
 });

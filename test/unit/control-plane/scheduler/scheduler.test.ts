@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { ScheduleRequest } from "../../../../src/control-plane/scheduler/schedule-request.js";
 import type { RequestSpec } from "../../../../src/records/index.js";
 import { DOWN_TIME } from "../../../fixtures/world/conductor-tasks.js";
-import { refusal } from "../../placement-client/bench.js";
+import { errorResponse } from "../../placement-client/bench.js";
 import { ConductorBench, FLAVOR, NEED } from "../conductor/tasks/bench.js";
 
 const I = "cccccccc-0000-4000-8000-000000000001";
@@ -88,7 +88,7 @@ describe("scheduler", () => {
         expect(await chosen(changes)).toBe("devstack2");
         bench.placementBench.inject({
           on: "PUT /allocations",
-          does: refusal(409, "placement.undefined_code", "Unable to allocate inventory"),
+          does: errorResponse(409, "placement.undefined_code", "Unable to allocate inventory"),
         });
         await expect(select(changes)).rejects.toMatchObject({
           explanation: expect.stringContaining(`Of 2 hosts with room ${reason}, 1 had no room left when claimed.`),
@@ -229,7 +229,7 @@ describe("scheduler", () => {
   });
 
   it("none left: what a claim without an answer has left is released, unless the instance holds more than that", async () => {
-    const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+    const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
     await bench.host("devstack1");
     for (const [held, requests] of [
       ["replace", ["PUT", "DELETE"]],

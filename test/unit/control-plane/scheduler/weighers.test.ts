@@ -65,7 +65,7 @@ it("hosts come in the order of all sorted at once, however many are asked for", 
     failed: fc.integer({ min: 0, max: 1 }),
   });
   fc.assert(
-    fc.property(fc.array(aHost, { maxLength: 40 }), fc.string(), fc.nat(40), (drawn, seed, asked) => {
+    fc.property(fc.array(aHost, { maxLength: 40 }), fc.string(), fc.nat(40), (drawn, seed, requestedCount) => {
       const hosts = drawn.map(({ failed, load, ...free }, index) =>
         host(((index * 7) % 41) + 1, free, {
           io_workload: String(load),
@@ -77,11 +77,11 @@ it("hosts come in the order of all sorted at once, however many are asked for", 
       const { random } = new VirtualWorld({ seed }).spawn();
       const first: number[] = [];
       for (const { node } of weighHosts(hosts, { group: null, multipliers: MULTIPLIERS, ofAggregates: NONE }, random)) {
-        if (first.push(node.id) > asked) {
+        if (first.push(node.id) > requestedCount) {
           break;
         }
       }
-      expect(first).toEqual(expected.slice(0, asked + 1));
+      expect(first).toEqual(expected.slice(0, requestedCount + 1));
     }),
   );
 });

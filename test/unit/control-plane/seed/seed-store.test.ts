@@ -30,7 +30,7 @@ it("reads while another has it, and cannot change it", async () => {
     store.flavors.create(TINY);
     await withSeedStore(place, "read", async (reader) => {
       expect(reader.store.flavors.list()).toMatchObject([{ name: "tiny" }]);
-      expect(reader.people.read()).toEqual({ projects: [], users: [] });
+      expect(reader.identities.read()).toEqual({ projects: [], users: [] });
       expect(reader.images.list()).toEqual([]);
       expect(() => reader.store.flavors.destroy("1")).toThrow();
     });
@@ -49,5 +49,5 @@ it("does not read tables of an older program: a start brings them up to date", a
     "has the identity tables of an older program",
   );
   await withSeedStore(place, "write", async () => undefined);
-  expect(await withSeedStore(place, "read", async ({ people }) => people.read().users)).toEqual([]);
+  expect(await withSeedStore(place, "read", async ({ identities }) => identities.read().users)).toEqual([]);
 });

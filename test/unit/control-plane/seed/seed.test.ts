@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ensureDefaultFlavors } from "../../../../src/control-plane/default-flavors.js";
 import { openIdentityStore } from "../../../../src/control-plane/identity/store/bootstrap.js";
-import { PeopleStore } from "../../../../src/control-plane/identity/store/user-store.js";
+import { SeededIdentityStore } from "../../../../src/control-plane/identity/store/user-store.js";
 import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
-import { applySeed, type Seed, seedSteps, seedTexts } from "../../../../src/control-plane/seed/seed.js";
-import { refuseZones } from "../../../../src/control-plane/seed/seed-aggregates.js";
+import { applySeed, exportSeed, type Seed, seedSteps } from "../../../../src/control-plane/seed/seed.js";
+import { assertValidZones } from "../../../../src/control-plane/seed/seed-aggregates.js";
 import type { SeedPlace, SeedStore } from "../../../../src/control-plane/seed/seed-store.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
@@ -25,27 +25,32 @@ beforeEach(() => {
   const sql = store.database;
   const identity = openIdentityStore(sql, nodeDigests, 0);
   const images = new ImageStore({ sql, clock, files, logger, digests: nodeDigests, folder: "/state/glance" });
-  parts = { store, people: new PeopleStore(identity, nodeDigests), images: images.table, imageStore: () => images };
+  parts = {
+    store,
+    identities: new SeededIdentityStore(identity, nodeDigests),
+    images: images.table,
+    imageStore: () => images,
+  };
 });
 
 const steps = (seed: Partial<Seed>) => seedSteps(parts, { ...NOTHING, ...seed }, place);
-function shown(seed: Partial<Seed>) {
+function describeSteps(seed: Partial<Seed>) {
   return steps(seed).map(({ sign, text, destroys }) => `${sign} ${text}${destroys ? " !" : ""}`);
 }
 /** Applies the seed, and applies it again, which changes nothing. */
 async function settle(seed: Partial<Seed>): Promise<readonly string[]> {
-  const found = shown(seed);
+  const found = describeSteps(seed);
   await applySeed(parts, steps(seed));
-  expect(shown(seed)).toEqual([]);
+  expect(describeSteps(seed)).toEqual([]);
   return found;
 }
-const texts = () => seedTexts(parts, place);
+const exportSections = () => exportSeed(parts, place);
 
 function members(hosts: Readonly<Record<string, readonly string[]>>, known: readonly string[]) {
   return {
     members: new Map(Object.entries(hosts).map(([name, theirs]) => [name, new Set(theirs)])),
     known: new Set(known),
-    whole: true,
+    complete: true,
   };
 }
 
@@ -65,7 +70,7 @@ describe("flavors of a cluster file", () => {
       "- flavor m1.xlarge !",
       "+ flavor tiny",
     ]);
-    expect(texts().flavors).toEqual([
+    expect(exportSections().flavors).toEqual([
       { name: "m1.tiny", id: "1", vcpus: 1, ram: 512, disk: 1 },
       { ...tiny, id: expect.any(String), extra_specs: { a: "b" } },
     ]);
@@ -73,29 +78,29 @@ describe("flavors of a cluster file", () => {
 
   it("keep their id, and are made anew only where Nova changes nothing", async () => {
     await settle({ flavors: [tiny] });
-    const [{ id } = { id: "" }] = texts().flavors;
+    const [{ id } = { id: "" }] = exportSections().flavors;
     expect(await settle({ flavors: [{ ...tiny, extra_specs: { x: "y" }, description: "new" }] })).toEqual([
       '~ flavor tiny: description  -> new, extra_specs {} -> {"x":"y"}',
     ]);
     expect(await settle({ flavors: [{ ...tiny, ram: 1024 }] })).toEqual([
       '~ flavor tiny: ram 512 -> 1024, description new -> , extra_specs {"x":"y"} -> {} !',
     ]);
-    expect(texts().flavors).toEqual([{ ...tiny, ram: 1024, id }]);
+    expect(exportSections().flavors).toEqual([{ ...tiny, ram: 1024, id }]);
   });
 
   it("that are not public are for the projects that are named", async () => {
     const flavor = { ...tiny, is_public: false, access: ["research", "demo"] };
     const projects = [{ name: "research" }];
     await settle({ flavors: [flavor], projects });
-    expect(texts().flavors[0]?.access).toEqual(["demo", "research"]);
+    expect(exportSections().flavors[0]?.access).toEqual(["demo", "research"]);
     expect(await settle({ flavors: [{ ...flavor, access: ["demo"] }], projects })).toHaveLength(1);
-    expect(texts().flavors[0]?.access).toEqual(["demo"]);
+    expect(exportSections().flavors[0]?.access).toEqual(["demo"]);
   });
 
   it("leave the one of bare-metal nodes alone while there are nodes", async () => {
     await settle({ flavors: [{ ...tiny, name: "baremetal" }] });
-    expect(shown({ flavors: [tiny], ironicNodes: 2 })).toEqual(["+ ironic nodes: 0 -> 2", "+ flavor tiny"]);
-    expect(shown({ flavors: [tiny] })).toEqual(["- flavor baremetal !", "+ flavor tiny"]);
+    expect(describeSteps({ flavors: [tiny], ironicNodes: 2 })).toEqual(["+ ironic nodes: 0 -> 2", "+ flavor tiny"]);
+    expect(describeSteps({ flavors: [tiny] })).toEqual(["- flavor baremetal !", "+ flavor tiny"]);
   });
 
   it("do not take the id of another one", async () => {
@@ -104,7 +109,7 @@ describe("flavors of a cluster file", () => {
       { ...tiny, id: "2" },
       { ...tiny, name: "other", id: "1" },
     ];
-    expect(() => shown({ flavors })).toThrow("flavor other cannot have id 1: flavor tiny has it");
+    expect(() => describeSteps({ flavors })).toThrow("flavor other cannot have id 1: flavor tiny has it");
   });
 });
 
@@ -120,8 +125,8 @@ describe("images of a cluster file", () => {
   it("have the bytes of their file, and other bytes when these are others", async () => {
     const images = [{ name: "debian", properties: { hw_disk_bus: "virtio" } }];
     expect(await settle({ images, imageBytes: new Map([["debian", bytesOf("one")]]) })).toEqual(["+ image debian"]);
-    const [{ id } = { id: "" }] = texts().images;
-    expect(texts().images).toEqual([
+    const [{ id } = { id: "" }] = exportSections().images;
+    expect(exportSections().images).toEqual([
       { name: "debian", id, properties: { hw_disk_bus: "virtio" }, file: `/state/glance/${id}` },
     ]);
     expect(await settle({ images, imageBytes: new Map([["debian", bytesOf("two")]]) })).toEqual([
@@ -157,7 +162,7 @@ describe("host aggregates of a cluster file", () => {
     expect(
       await settle({ aggregates: { aggregates, ...members({ fast: ["a", "b"], east: ["a"] }, ["a", "b"]) } }),
     ).toEqual(["+ aggregate fast: hosts a,b join", "+ aggregate east: hosts a join"]);
-    expect(texts().aggregates).toEqual(aggregates);
+    expect(exportSections().aggregates).toEqual(aggregates);
     const service = parts.store.services.create({
       host: "a",
       binary: "nova-compute",
@@ -178,7 +183,7 @@ describe("host aggregates of a cluster file", () => {
       { name: "x", availability_zone: "x" },
       { name: "y", availability_zone: "y" },
     ];
-    expect(() => shown({ aggregates: { aggregates, ...members({ x: ["a"], y: ["a"] }, ["a"]) } })).toThrow(
+    expect(() => describeSteps({ aggregates: { aggregates, ...members({ x: ["a"], y: ["a"] }, ["a"]) } })).toThrow(
       "host a would be in two availability zones, x and y",
     );
   });
@@ -188,14 +193,14 @@ describe("host aggregates of a cluster file", () => {
     const east = [{ name: "east", availability_zone: "east" }];
     await settle({ aggregates: { aggregates: east, ...members({ east: ["a", "b"] }, ["a", "b"]) } });
     const instances = { countsByHost: () => new Map([["a", 1]]) } as unknown as typeof parts.store.instances;
-    const refuse = (theirs: readonly string[], known: readonly string[]) =>
-      refuseZones({ aggregates, instances }, { aggregates: east, ...members({ east: theirs }, known) });
-    expect(() => refuse(["b"], ["a", "b"])).toThrow(
+    const assertZones = (theirs: readonly string[], known: readonly string[]) =>
+      assertValidZones({ aggregates, instances }, { aggregates: east, ...members({ east: theirs }, known) });
+    expect(() => assertZones(["b"], ["a", "b"])).toThrow(
       "host a has 1 server, and would change from availability zone east to nova; move them away first",
     );
-    expect(() => refuse(["a"], ["a", "b"])).not.toThrow();
+    expect(() => assertZones(["a"], ["a", "b"])).not.toThrow();
     // It is left out, and stays where it is.
-    expect(() => refuse(["b"], ["b"])).not.toThrow();
+    expect(() => assertZones(["b"], ["b"])).not.toThrow();
   });
 
   it("of 10,000 hosts are made in a moment", async () => {
@@ -213,7 +218,7 @@ describe("projects and users of a cluster file", () => {
     const projects = [{ name: "research", description: "one" }];
     const users = [{ name: "ada", roles: { research: ["member" as const] } }];
     expect(await settle({ projects, users })).toEqual(["+ project research", "+ user ada"]);
-    expect(texts()).toMatchObject({ projects, users });
+    expect(exportSections()).toMatchObject({ projects, users });
     const more = [{ name: "ada", roles: { research: ["member" as const], demo: ["reader" as const] } }];
     expect(await settle({ projects: [{ name: "research" }], users: more })).toEqual([
       "~ project research: description one -> ",
@@ -234,7 +239,7 @@ describe("projects and users of a cluster file", () => {
 
 it("leaves all as it is where the file says nothing", () => {
   ensureDefaultFlavors(parts.store);
-  expect(shown({})).toEqual([]);
+  expect(describeSteps({})).toEqual([]);
 });
 
 it("changes all or nothing", async () => {
@@ -248,5 +253,5 @@ it("changes all or nothing", async () => {
   };
   const flavors = [{ name: "tiny", vcpus: 1, ram: 512 }];
   await expect(applySeed(parts, [...steps({ flavors }), failing])).rejects.toThrow("no");
-  expect(texts().flavors).toEqual([]);
+  expect(exportSections().flavors).toEqual([]);
 });

@@ -17,10 +17,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
 import { finishRestore, restoreSnapshot } from "../../../../src/control-plane/snapshot/restore.js";
 import { readDownHosts } from "../../../../src/control-plane/snapshot/saved-hosts.js";
-import type { SnapshotFacts } from "../../../../src/control-plane/snapshot/snapshot-file.js";
+import type { SnapshotMetadata } from "../../../../src/control-plane/snapshot/snapshot-file.js";
 import {
-  refuseForeignDrivers,
-  refuseOtherDrivers,
+  assertSameDrivers,
+  assertSupportedDrivers,
   Snapshots,
 } from "../../../../src/control-plane/snapshot/snapshots.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
@@ -52,7 +52,12 @@ describe("snapshots of a state directory", () => {
     await writeFile(join(folder, path), text);
   }
   const text = (path: string, folder = root) => readFile(join(folder, path), "utf8");
-  const facts = (): SnapshotFacts => ({ savedAt: 1, program: "1.0.0", root, drivers: { devstack1: "fake-libvirt" } });
+  const createMetadata = (): SnapshotMetadata => ({
+    savedAt: 1,
+    program: "1.0.0",
+    root,
+    drivers: { devstack1: "fake-libvirt" },
+  });
   const snapshotFile = () => join(root, "snapshots/one.snapshot");
   const tokens = (folder: string) => {
     const database = new DatabaseFile(join(folder, "state.sqlite"));
@@ -62,7 +67,7 @@ describe("snapshots of a state directory", () => {
   };
 
   it("bring back what was changed, added and removed, and leave alone what is this cluster's own", async () => {
-    snapshots.save("one", facts());
+    snapshots.save("one", createMetadata());
     await put("agents/devstack1/compute_id", "other\n");
     await put("agents/devstack2/compute_id", "added\n");
     await rm(join(root, "hypervisors/devstack1/domains"), { recursive: true });
@@ -86,7 +91,7 @@ describe("snapshots of a state directory", () => {
       "INSERT INTO services VALUES ('reported', 90000, 50000, 0), ('new', NULL, 99000, 0), ('gone', 7, 7, 1)",
     );
     database.close();
-    snapshots.save("one", { ...facts(), savedAt: 100_000 });
+    snapshots.save("one", { ...createMetadata(), savedAt: 100_000 });
     // A control plane that was killed leaves its journal, which must not come to a database that is not its own.
     await put("state.sqlite-wal", "of another database");
     restoreSnapshot(root, snapshots.read("one"), { now: 700_000 });
@@ -104,12 +109,12 @@ describe("snapshots of a state directory", () => {
   it("say which hosts the next start leaves down, unless all are to be started", async () => {
     const down = async () => Object.fromEntries(await readDownHosts({ root }, new NodeFiles()));
     const host = (state: "killed" | "running") => ({ state, forcedDown: false });
-    snapshots.save("older", facts());
-    snapshots.save("one", { ...facts(), hosts: { devstack1: host("killed"), devstack2: host("running") } });
+    snapshots.save("older", createMetadata());
+    snapshots.save("one", { ...createMetadata(), hosts: { devstack1: host("killed"), devstack2: host("running") } });
     expect(await down()).toEqual({});
     restoreSnapshot(root, snapshots.read("one"), { now: 1 });
     expect(await down()).toEqual({ devstack1: "killed" });
-    snapshots.save("two", facts());
+    snapshots.save("two", createMetadata());
     restoreSnapshot(root, snapshots.read("two"), { now: 1 });
     expect(await down(), "it is no file of another snapshot").toEqual({});
     restoreSnapshot(root, snapshots.read("one"), { now: 1 });
@@ -123,7 +128,7 @@ describe("snapshots of a state directory", () => {
   });
 
   it("keep disks as holes, and are for their owner alone", async () => {
-    snapshots.save("one", facts());
+    snapshots.save("one", createMetadata());
     const { size, mode } = await stat(snapshotFile());
     expect(size).toBeLessThan(200_000);
     expect(mode & 0o777).toBe(0o600);
@@ -138,7 +143,7 @@ describe("snapshots of a state directory", () => {
     await truncate(path, 3 * 2 ** 20);
     await writeFile(path, "at the end", { flag: "a" });
     await chmod(path, 0o640);
-    snapshots.save("one", facts());
+    snapshots.save("one", createMetadata());
     const before = await readFile(path);
     await writeFile(path, "overwritten");
     await chmod(path, 0o600);
@@ -148,7 +153,7 @@ describe("snapshots of a state directory", () => {
   });
 
   it("put a folder in the place of a file, and the other way", async () => {
-    snapshots.save("one", facts());
+    snapshots.save("one", createMetadata());
     await rm(join(root, "agents"), { recursive: true });
     await put("agents", "a file");
     await rm(join(root, "hypervisors/devstack1/disk"));
@@ -159,7 +164,7 @@ describe("snapshots of a state directory", () => {
   });
 
   it("go from one cluster to another with new paths, and without what lets others in", async () => {
-    snapshots.save("one", facts());
+    snapshots.save("one", createMetadata());
     const file = join(root, "exported");
     snapshots.export("one", file);
     const other = await mkdtemp(join(tmpdir(), "snapshots-"));
@@ -180,9 +185,9 @@ describe("snapshots of a state directory", () => {
   });
 
   it("are listed by age, without those that cannot be read, and deleted", async () => {
-    snapshots.save("newer", { ...facts(), savedAt: 2 });
-    snapshots.save("one", facts());
-    snapshots.save(null, facts());
+    snapshots.save("newer", { ...createMetadata(), savedAt: 2 });
+    snapshots.save("one", createMetadata());
+    snapshots.save(null, createMetadata());
     await put("snapshots/broken.snapshot", "nonsense");
     const unreadable: string[] = [];
     const listed = await snapshots.list((name) => unreadable.push(name));
@@ -197,8 +202,8 @@ describe("snapshots of a state directory", () => {
   });
 
   it("are refused when they are truncated, changed, of a newer version, or none", async () => {
-    snapshots.save("one", facts());
-    const whole = await readFile(snapshotFile());
+    snapshots.save("one", createMetadata());
+    const fullContent = await readFile(snapshotFile());
     const found = async (content: Uint8Array | string) => {
       await writeFile(snapshotFile(), content);
       try {
@@ -208,40 +213,40 @@ describe("snapshots of a state directory", () => {
         return String(error);
       }
     };
-    expect(await found(whole)).toBe("taken");
-    expect(await found(whole.subarray(0, whole.length - 100))).toContain("it is truncated");
-    expect(await found(whole.subarray(0, 60))).toContain("truncated");
+    expect(await found(fullContent)).toBe("taken");
+    expect(await found(fullContent.subarray(0, fullContent.length - 100))).toContain("it is truncated");
+    expect(await found(fullContent.subarray(0, 60))).toContain("truncated");
     expect(await found("")).toContain("is no snapshot");
-    expect(await found(Buffer.concat([whole, Buffer.from("x")]))).toContain("something was added");
-    const changed = Buffer.from(whole);
-    changed[whole.length - 200] = (changed[whole.length - 200] ?? 0) ^ 1;
+    expect(await found(Buffer.concat([fullContent, Buffer.from("x")]))).toContain("something was added");
+    const changed = Buffer.from(fullContent);
+    changed[fullContent.length - 200] = (changed[fullContent.length - 200] ?? 0) ^ 1;
     expect(await found(changed)).toContain("was changed since it was saved");
-    expect(await found(`compute-cluster snapshot 2\n${whole.toString().split("\n").slice(1).join("\n")}`)).toContain(
-      "is of version 2, this program reads up to 1",
-    );
-    const outside = JSON.stringify({
-      facts: facts(),
+    expect(
+      await found(`compute-cluster snapshot 2\n${fullContent.toString().split("\n").slice(1).join("\n")}`),
+    ).toContain("is of version 2, this program reads up to 1");
+    const traversalHeader = JSON.stringify({
+      facts: createMetadata(),
       files: [{ path: "../outside", mode: 0o644, bytes: 0 }],
     });
-    expect(await found(`compute-cluster snapshot 1\n${outside}\n`)).toContain("cannot be read");
+    expect(await found(`compute-cluster snapshot 1\n${traversalHeader}\n`)).toContain("cannot be read");
     expect(() => snapshots.read("../one")).toThrow('found "../one" as the name');
   });
 
   it("are not made of drivers that keep their guests elsewhere, nor restored over hosts of another driver", () => {
-    snapshots.save("one", facts());
-    expect(() => refuseForeignDrivers({ h: "qemu" })).toThrow("host h has driver qemu");
-    expect(() => refuseOtherDrivers(snapshots.read("one"), { devstack1: "ironic" })).toThrow(
+    snapshots.save("one", createMetadata());
+    expect(() => assertSupportedDrivers({ h: "qemu" })).toThrow("host h has driver qemu");
+    expect(() => assertSameDrivers(snapshots.read("one"), { devstack1: "ironic" })).toThrow(
       "devstack1 has ironic, in the snapshot fake-libvirt",
     );
-    refuseOtherDrivers(snapshots.read("one"), { other: "ironic" });
+    assertSameDrivers(snapshots.read("one"), { other: "ironic" });
   });
 
   it("make what comes again of what has gone, so that no file has to be made anew", async () => {
     const compute = "agents/devstack1/compute_id";
     const inode = async (path: string) => (await stat(join(root, path))).ino;
-    snapshots.save("one", facts());
+    snapshots.save("one", createMetadata());
     await rm(join(root, "agents"), { recursive: true });
-    snapshots.save("two", facts());
+    snapshots.save("two", createMetadata());
     restoreSnapshot(root, snapshots.read("one"), { now: 1 });
     const folders = async () => new Set([await inode("agents"), await inode("agents/devstack1")]);
     const [file, both] = [await inode(compute), await folders()];
@@ -256,7 +261,7 @@ describe("snapshots of a state directory", () => {
   });
 
   it("empty nothing that has another name, and not the database, which may be mapped", async () => {
-    snapshots.save("one", facts());
+    snapshots.save("one", createMetadata());
     await link(join(root, "join-token"), join(root, "agents/linked"));
     await link(join(root, "state.sqlite"), join(root, "join.conf"));
     await put("agents/sealed", "sealed\n");
@@ -283,7 +288,7 @@ describe("snapshots of a state directory", () => {
 
   it("pass over what is neither a file nor a folder", async () => {
     await symlink("/", join(root, "agents/everything"));
-    snapshots.save("one", facts());
+    snapshots.save("one", createMetadata());
     expect(snapshots.read("one").entries.some(({ path }) => path.includes("everything"))).toBe(false);
   });
 });

@@ -78,10 +78,10 @@ describe("services", () => {
   test("7.1 row 8: destroying a compute service takes its nodes along, by service id or host, and unmaps them", async () => {
     const { store } = await memoryStore();
     const service = addService(store);
-    const stranger = addService(store, "devstack2");
+    const otherService = addService(store, "devstack2");
     const own = addNode(store, service, "node-a");
-    const byHost = addNode(store, { ...stranger, host: "devstack1" }, "node-b");
-    const other = addNode(store, stranger, "node-c");
+    const byHost = addNode(store, { ...otherService, host: "devstack1" }, "node-b");
+    const other = addNode(store, otherService, "node-c");
     store.services.destroy(service.id);
     expect(store.computeNodes.list()).toEqual([other]);
     for (const { uuid, id } of [own, byHost]) {

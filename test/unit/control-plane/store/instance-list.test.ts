@@ -53,8 +53,8 @@ describe("the Compute API's list of instances", () => {
     for (const [index, displayName] of names.entries()) {
       addInstance(store, uuidOf(index), { displayName });
     }
-    const texts = ["web-1", "^web-1$", "b-1$", "^a", "b_1", "w%b", "^keb-1$", "s", "\\\\", "n", "nothing"];
-    for (const text of texts) {
+    const nameFilters = ["web-1", "^web-1$", "b-1$", "^a", "b_1", "w%b", "^keb-1$", "s", "\\\\", "n", "nothing"];
+    for (const text of nameFilters) {
       const pattern = new NamePattern(text);
       const nameLike = String(pattern.like);
       const found = store.instances.names({ nameLike }).map(({ displayName }) => displayName);
@@ -112,14 +112,14 @@ describe("the Compute API's list of instances", () => {
             { key: first, direction: one },
             { key: second, direction: two },
           ];
-          const whole = store.instances.names({ sort }).map(({ uuid }) => uuid);
+          const allUuids = store.instances.names({ sort }).map(({ uuid }) => uuid);
           const paged: string[] = [];
           let page = store.instances.names({ sort, limit: 5 });
           while (page.length > 0) {
             paged.push(...page.map(({ uuid }) => uuid));
             page = store.instances.names({ sort, limit: 5, after: page.at(-1)?.place ?? [] });
           }
-          expect(paged, `${first} ${one}, ${second} ${two}`).toEqual(whole);
+          expect(paged, `${first} ${one}, ${second} ${two}`).toEqual(allUuids);
         }
       }
     }

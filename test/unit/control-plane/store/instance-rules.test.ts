@@ -168,8 +168,9 @@ describe("instances", () => {
   test("1.4 save compares the stored vm_state", async () => {
     const { store } = await memoryStore();
     addInstance(store);
-    const refused = () => store.instances.save(uuidOf(1), { vmState: "error" }, { expectedVmState: ["active"] });
-    expect(errorOf(refused)).toBeInstanceOf(UnexpectedVmState);
+    const conflictingSave = () =>
+      store.instances.save(uuidOf(1), { vmState: "error" }, { expectedVmState: ["active"] });
+    expect(errorOf(conflictingSave)).toBeInstanceOf(UnexpectedVmState);
     expect(store.instances.get(uuidOf(1))?.vmState).toBe("building");
   });
 
@@ -264,10 +265,10 @@ describe("migrations", () => {
     const { id } = add();
     older.database.run("UPDATE migrations SET uuid = NULL");
     const store = storeOn(older.database, { runtime }, () => undefined);
-    const given = store.migrations.get(id)?.uuid ?? "";
-    expect(given).toMatch(/^[0-9a-f-]{36}$/);
-    expect(store.migrations.byFilters({})).toMatchObject([{ uuid: given }]);
-    expect(store.migrations.getByUuid(given)?.id).toBe(id);
+    const generatedUuid = store.migrations.get(id)?.uuid ?? "";
+    expect(generatedUuid).toMatch(/^[0-9a-f-]{36}$/);
+    expect(store.migrations.byFilters({})).toMatchObject([{ uuid: generatedUuid }]);
+    expect(store.migrations.getByUuid(generatedUuid)?.id).toBe(id);
   });
 
   test("1.5 in progress: on the source or the destination, every status that is not final; `finished` is in progress", async () => {

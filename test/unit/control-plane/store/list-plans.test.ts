@@ -7,30 +7,30 @@ import { fillStore } from "../../../fixtures/large-cloud.js";
 import { uuidOf } from "./support.js";
 
 let store: Store;
-let asked: { readonly text: string; readonly values: readonly unknown[] }[];
+let queries: { readonly text: string; readonly values: readonly unknown[] }[];
 
 beforeEach(async () => {
   // None that another test uses after this one: it is wrapped, and libsql leaves a plan that it has read open, which locks its tables.
   store = await openStore({ path: ":memory:", runtime: createVirtualRuntime({ seed: 1 }) });
   onTestFinished(() => store.close());
   fillStore(store, { hosts: 4, servers: 8 });
-  asked = [];
+  queries = [];
   const { database } = store;
   const all = database.all.bind(database);
   database.all = (text, ...values) => {
-    asked.push({ text, values });
+    queries.push({ text, values });
     return all(text, ...values);
   };
 });
 
 /** How SQLite would find the rows of what was asked for last. */
 function plan(): string {
-  const { text, values } = asked.at(-1) ?? { text: "", values: [] };
+  const { text, values } = queries.at(-1) ?? { text: "", values: [] };
   const steps = store.database.file.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(values as string[]));
   return (steps as { detail: string }[]).map(({ detail }) => detail).join("; ");
 }
 
-const WHOLE = /SCAN (instances|services|compute_nodes|migrations)\b(?! USING)|TEMP B-TREE/;
+const FULL_SCAN = /SCAN (instances|services|compute_nodes|migrations)\b(?! USING)|TEMP B-TREE/;
 
 test.each<[string, (store: Store) => unknown, string]>([
   [
@@ -58,7 +58,7 @@ test.each<[string, (store: Store) => unknown, string]>([
 ])("a page is entered by an index, and nothing is sorted: %s", (_what, read, index) => {
   read(store);
   expect(plan()).toContain(index);
-  expect(plan()).not.toMatch(WHOLE);
+  expect(plan()).not.toMatch(FULL_SCAN);
 });
 
 test.each<[string, (store: Store) => unknown]>([

@@ -151,8 +151,8 @@ describe("transactions", () => {
 
   test("changes are told after the commit, in their order, and never of what was undone", async () => {
     const { store } = await memoryStore();
-    const told: StoreChange[] = [];
-    const stop = store.onChange((change) => told.push(change));
+    const changes: StoreChange[] = [];
+    const stop = store.onChange((change) => changes.push(change));
     store.transaction(() => {
       addInstance(store);
       errorOf(() =>
@@ -162,26 +162,26 @@ describe("transactions", () => {
         }),
       );
       store.messages.enqueue({ host: "devstack1", method: "m", params: "{}", requestId: "r" });
-      expect(told).toEqual([]);
+      expect(changes).toEqual([]);
     });
-    expect(told).toEqual([
+    expect(changes).toEqual([
       { kind: "instance", id: uuidOf(1) },
       { kind: "message", id: "devstack1" },
     ]);
     stop();
     addService(store);
-    expect(told).toHaveLength(2);
+    expect(changes).toHaveLength(2);
   });
 
   test("a listener that throws harms nobody", async () => {
     const { store, runtime } = await memoryStore();
-    const told: StoreChange[] = [];
+    const changes: StoreChange[] = [];
     store.onChange(() => {
       throw new Error("listener");
     });
-    store.onChange((change) => told.push(change));
+    store.onChange((change) => changes.push(change));
     const service = addService(store);
-    expect(told).toEqual([{ kind: "service", id: service.id }]);
+    expect(changes).toEqual([{ kind: "service", id: service.id }]);
     expect(runtime.logs).toMatchObject([{ level: "error" }]);
   });
 });

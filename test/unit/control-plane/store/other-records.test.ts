@@ -162,26 +162,26 @@ describe("mappings, tasks, messages, leases", () => {
   test("answers are kept by boot until they are acknowledged, or old", async () => {
     const { store, runtime } = await memoryStore();
     for (const call of [1, 2, 3]) {
-      store.messages.recordAnswer("boot", call, `"${call}"`);
+      store.messages.recordReply("boot", call, `"${call}"`);
     }
-    store.messages.recordAnswer("other", 1, "1");
-    store.messages.forgetAnswers("boot", 2);
-    expect([1, 2, 3].map((call) => store.messages.answer("boot", call))).toEqual([null, null, '"3"']);
-    expect(errorOf(() => store.messages.recordAnswer("boot", 3, "{}"))).toBeInstanceOf(DuplicateRecord);
+    store.messages.recordReply("other", 1, "1");
+    store.messages.forgetReplies("boot", 2);
+    expect([1, 2, 3].map((call) => store.messages.findReply("boot", call))).toEqual([null, null, '"3"']);
+    expect(errorOf(() => store.messages.recordReply("boot", 3, "{}"))).toBeInstanceOf(DuplicateRecord);
     await runtime.advance(1);
-    store.messages.forgetAnswersBefore(runtime.clock.now());
-    expect(store.messages.answer("other", 1)).toBeNull();
+    store.messages.forgetRepliesBefore(runtime.clock.now());
+    expect(store.messages.findReply("other", 1)).toBeNull();
   });
 
   test("what an earlier control plane has answered is forgotten, too", async () => {
     const { store } = await memoryStore();
-    const answered = "INSERT INTO answers (boot_id, call_id, answer, created_at) VALUES (?, ?, ?, ?)";
-    store.database.run(answered, "boot", 7, "{}", 0);
-    store.messages.recordAnswer("boot", 8, "{}");
-    store.messages.forgetAnswers("boot", 6);
-    expect(store.messages.answer("boot", 7)).toBe("{}");
-    store.messages.forgetAnswers("boot", 7);
-    expect([7, 8].map((call) => store.messages.answer("boot", call))).toEqual([null, "{}"]);
+    const insertReply = "INSERT INTO answers (boot_id, call_id, answer, created_at) VALUES (?, ?, ?, ?)";
+    store.database.run(insertReply, "boot", 7, "{}", 0);
+    store.messages.recordReply("boot", 8, "{}");
+    store.messages.forgetReplies("boot", 6);
+    expect(store.messages.findReply("boot", 7)).toBe("{}");
+    store.messages.forgetReplies("boot", 7);
+    expect([7, 8].map((call) => store.messages.findReply("boot", call))).toEqual([null, "{}"]);
   });
 
   test("2.4 G6 a host has one holder", async () => {
@@ -226,8 +226,8 @@ describe("consumers that are under way", () => {
       instance: instance as Instance,
     });
     const moves = [running, ended, old].map(({ uuid }) => uuid ?? "");
-    const asked = [...[1, 2, 3, 4, 5, 6, 7, 8].map(uuidOf), ...moves, "no uuid"];
-    expect(store.requests.consumersUnderWay(asked, runtime.clock.now() - 60_000)).toEqual([
+    const consumers = [...[1, 2, 3, 4, 5, 6, 7, 8].map(uuidOf), ...moves, "no uuid"];
+    expect(store.requests.consumersUnderWay(consumers, runtime.clock.now() - 60_000)).toEqual([
       ...[2, 3, 6, 7].map(uuidOf),
       running.uuid,
       ended.uuid,

@@ -5,14 +5,14 @@ import { addInstance, addNode, addService, errorOf, memoryStore, newInstance, uu
 
 const LAST = addressText(POOL.last);
 
-function ported(store: Store, ...wanted: { readonly port?: string; readonly address?: string }[]) {
+function ported(store: Store, ...requestedPorts: { readonly port?: string; readonly address?: string }[]) {
   const server = addInstance(store);
-  return store.ports.addToServer(server, wanted.length === 0 ? [{}] : wanted, []);
+  return store.ports.addToServer(server, requestedPorts.length === 0 ? [{}] : requestedPorts, []);
 }
 
 function freePort(store: Store, address?: string) {
-  const facts = { projectId: "p", name: "", description: "", adminStateUp: true, securityGroups: [], tag: null };
-  return store.ports.create({ ...facts, deviceId: "", deviceOwner: "", madeForDevice: false }, address);
+  const attributes = { projectId: "p", name: "", description: "", adminStateUp: true, securityGroups: [], tag: null };
+  return store.ports.create({ ...attributes, deviceId: "", deviceOwner: "", madeForDevice: false }, address);
 }
 
 const addressesOf = (store: Store): string[] => store.ports.list().map(({ address }) => addressText(address));
@@ -49,10 +49,10 @@ describe("addresses", () => {
   test("what is none of the subnet's, or somebody's, is refused", async () => {
     const { store } = await memoryStore();
     freePort(store, "10.0.0.7");
-    const refused = ["10.0.0.7", "10.0.0.1", "10.16.0.0", "nonsense", "10.0.0.256"].map(
+    const rejections = ["10.0.0.7", "10.0.0.1", "10.16.0.0", "nonsense", "10.0.0.256"].map(
       (address) => (errorOf(() => freePort(store, address)) as Error).name,
     );
-    expect(refused).toEqual(["IpAddressAlreadyAllocated", ...Array(4).fill("InvalidIpForNetwork")]);
+    expect(rejections).toEqual(["IpAddressAlreadyAllocated", ...Array(4).fill("InvalidIpForNetwork")]);
   });
 });
 

@@ -58,9 +58,10 @@ test("of heavy records only so many characters are kept; light ones beside them 
   recent.set("light", "a record");
   const heavy = "x".repeat(64 * 1024);
   const fill = () => Array.from({ length: 300 }, (_, key) => recent.set(`heavy ${key}`, heavy));
-  const kept = () => Array.from({ length: 300 }, (_, key) => recent.get(`heavy ${key}`)).filter(Boolean).length;
+  const countRetained = () =>
+    Array.from({ length: 300 }, (_, key) => recent.get(`heavy ${key}`)).filter(Boolean).length;
   fill();
-  expect([kept(), recent.get("heavy 171"), recent.get("heavy 172"), recent.get("light")]).toEqual([
+  expect([countRetained(), recent.get("heavy 171"), recent.get("heavy 172"), recent.get("light")]).toEqual([
     128,
     undefined,
     heavy,
@@ -70,11 +71,11 @@ test("of heavy records only so many characters are kept; light ones beside them 
   recent.forget("heavy 299");
   recent.set("heavy 298", "light by now");
   fill();
-  expect([kept(), recent.get("light")]).toEqual([128, "a record"]);
+  expect([countRetained(), recent.get("light")]).toEqual([128, "a record"]);
   expect(errorOf(() => sql.transaction(() => expect.fail("undone")))).toBeInstanceOf(Error);
-  expect(kept()).toBe(0);
+  expect(countRetained()).toBe(0);
   fill();
-  expect(kept()).toBe(128);
+  expect(countRetained()).toBe(128);
   file.close();
 });
 

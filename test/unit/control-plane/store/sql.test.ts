@@ -17,7 +17,7 @@ const { step } = fc.letrec<{ step: Step }>((tie) => ({
   ),
 }));
 
-test.each(["transaction", "together"] as const)(
+test.each(["transaction", "batch"] as const)(
   "in a %s, whatever is nested in what, exactly that is undone which throws",
   (kind) => {
     fc.assert(
@@ -25,20 +25,20 @@ test.each(["transaction", "together"] as const)(
         const sql = new Sql(new DatabaseFile(":memory:"));
         sql.file.exec("CREATE TABLE t (n INTEGER)");
         let written = 0;
-        let kept: number[] = [];
-        const inTransaction = (each: readonly Step[], thrown: boolean, begin: "transaction" | "together"): void => {
-          const before = kept;
+        let expectedRows: number[] = [];
+        const inTransaction = (each: readonly Step[], thrown: boolean, begin: "transaction" | "batch"): void => {
+          const before = expectedRows;
           try {
             sql[begin](() => {
               // Of a first time that was undone, nothing is left.
-              kept = before;
+              expectedRows = before;
               each.forEach(run);
               if (thrown) {
                 throw new Error("stop");
               }
             });
           } catch (error) {
-            kept = before;
+            expectedRows = before;
             throw error;
           }
         };
@@ -46,7 +46,7 @@ test.each(["transaction", "together"] as const)(
           if (each === "write") {
             written += 1;
             sql.run("INSERT INTO t VALUES (?)", written);
-            kept = [...kept, written];
+            expectedRows = [...expectedRows, written];
             return;
           }
           try {
@@ -62,7 +62,7 @@ test.each(["transaction", "together"] as const)(
         } catch {
           // All of it was undone.
         }
-        expect(sql.all("SELECT n FROM t ORDER BY n").map(([n]) => n)).toEqual(kept);
+        expect(sql.all("SELECT n FROM t ORDER BY n").map(([n]) => n)).toEqual(expectedRows);
         expect(sql.file.inTransaction).toBe(false);
         sql.file.close();
       }),
@@ -81,7 +81,7 @@ test("what is done together is done once, without savepoints, unless a part of i
     return prepare(text);
   };
   let times = 0;
-  let told = 0;
+  let notificationCount = 0;
   const work = (written: boolean) => () => {
     times += 1;
     for (const n of [1, 2]) {
@@ -91,7 +91,7 @@ test("what is done together is done once, without savepoints, unless a part of i
             sql.run("INSERT INTO t VALUES (?)", n);
           }
           sql.afterCommit(() => {
-            told += 1;
+            notificationCount += 1;
           });
           if (n === 2) {
             throw new Error("a part");
@@ -106,9 +106,9 @@ test("what is done together is done once, without savepoints, unless a part of i
     return times;
   };
   const rows = () => sql.all("SELECT n FROM t ORDER BY n").map(([n]) => n);
-  expect([sql.together(work(false)), told, rows()]).toEqual([1, 1, [1, 3]]);
+  expect([sql.batch(work(false)), notificationCount, rows()]).toEqual([1, 1, [1, 3]]);
   expect(prepared.filter((text) => text.startsWith("SAVEPOINT"))).toEqual(["SAVEPOINT level_1"]);
-  expect([sql.together(work(true)), told, rows()]).toEqual([3, 2, [1, 1, 3, 3]]);
+  expect([sql.batch(work(true)), notificationCount, rows()]).toEqual([3, 2, [1, 1, 3, 3]]);
   sql.file.close();
 });
 
@@ -116,7 +116,7 @@ test("what could not even begin leaves the next transaction its parts", () => {
   const sql = new Sql(new DatabaseFile(":memory:"));
   sql.file.exec("CREATE TABLE t (n INTEGER)");
   sql.file.exec("BEGIN");
-  expect(() => sql.together(() => sql.run("INSERT INTO t VALUES (1)"))).toThrow("within a transaction");
+  expect(() => sql.batch(() => sql.run("INSERT INTO t VALUES (1)"))).toThrow("within a transaction");
   sql.file.exec("ROLLBACK");
   sql.transaction(() => {
     sql.run("INSERT INTO t VALUES (2)");

@@ -8,7 +8,7 @@ const runtime = createVirtualRuntime();
 
 /** A browser that takes each event at once, and what is done in between. */
 function follow({ rows, cost, viewer }: { rows: number; cost: number; viewer?: Partial<Viewer> }) {
-  const turns: string[] = [];
+  const steps: string[] = [];
   const feed = new Feed(runtime, () => null);
   let now = 0;
   function* all(): Generator<DashboardRow> {
@@ -20,7 +20,7 @@ function follow({ rows, cost, viewer }: { rows: number; cost: number; viewer?: P
   const timers = {
     after: () => () => undefined,
     sleep: async (ms: number) => {
-      turns.push(`slept ${ms}`);
+      steps.push(`slept ${ms}`);
     },
   };
   const stream = eventStream(
@@ -32,7 +32,7 @@ function follow({ rows, cost, viewer }: { rows: number; cost: number; viewer?: P
       hello: {} as Viewer["hello"],
       life: "life",
       signal: new AbortController().signal,
-      onEnd: () => turns.push("ended"),
+      onEnd: () => steps.push("ended"),
       ...viewer,
     },
   );
@@ -40,35 +40,35 @@ function follow({ rows, cost, viewer }: { rows: number; cost: number; viewer?: P
     const { value, done } = await stream.next();
     const text = done ? "end" : new TextDecoder().decode(value);
     const event = done ? "end" : (/^event: (.*)$/m.exec(text)?.[1] ?? "message");
-    turns.push(
+    steps.push(
       event === "message"
         ? `${(JSON.parse(text.split("data: ")[1] ?? "") as DashboardMessage).set.length} rows`
         : event,
     );
     return event;
   };
-  return { feed, turns, take };
+  return { feed, turns: steps, take };
 }
 
 it("a snapshot comes in pieces of so many rows, and everybody else has a turn after each", async () => {
-  const { turns, take } = follow({ rows: 450, cost: 0 });
+  const { turns: steps, take } = follow({ rows: 450, cost: 0 });
   while ((await take()) !== "ready") {}
-  expect(turns).toEqual(["hello", "200 rows", "slept 0", "200 rows", "slept 0", "50 rows", "slept 0", "ready"]);
+  expect(steps).toEqual(["hello", "200 rows", "slept 0", "200 rows", "slept 0", "50 rows", "slept 0", "ready"]);
 });
 
 it("rows that take long to read make smaller pieces: none is longer than six milliseconds", async () => {
-  const { turns, take } = follow({ rows: 20, cost: 1 });
+  const { turns: steps, take } = follow({ rows: 20, cost: 1 });
   while ((await take()) !== "ready") {}
-  const pieces = turns.filter((turn) => turn.endsWith("rows"));
+  const pieces = steps.filter((turn) => turn.endsWith("rows"));
   expect(pieces).toEqual(["6 rows", "6 rows", "6 rows", "2 rows"]);
-  expect(turns.filter((turn) => turn === "slept 0")).toHaveLength(pieces.length);
+  expect(steps.filter((turn) => turn === "slept 0")).toHaveLength(pieces.length);
 });
 
 it("a browser that is too slow for what is kept gets no goodbye, as it is to come back and begin anew", async () => {
-  const { feed, turns, take } = follow({ rows: 0, cost: 0 });
+  const { feed, turns: steps, take } = follow({ rows: 0, cost: 0 });
   while ((await take()) !== "ready") {}
   feed.clear();
   feed.clear();
   await take();
-  expect(turns).toEqual(["hello", "ready", "ended", "end"]);
+  expect(steps).toEqual(["hello", "ready", "ended", "end"]);
 });

@@ -56,8 +56,8 @@ describe("a feed", () => {
       set("request", "one", { id: "one" });
       await runtime.advance(50);
     }
-    const told = { set: [{ kind: "request", key: "one" }], gone: [{ kind: "server", key: "gone" }] };
-    expect(feed.after(0)).toMatchObject([told, told]);
+    const update = { set: [{ kind: "request", key: "one" }], gone: [{ kind: "server", key: "gone" }] };
+    expect(feed.after(0)).toMatchObject([update, update]);
   });
 
   it("keeps so many characters of messages: who is further behind has to begin anew", async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SeenStates } from "../../../../src/dashboard/lifecycle/observed-states.js";
+import { ObservedStates } from "../../../../src/dashboard/lifecycle/observed-states.js";
 import { serverLife } from "../../../../src/dashboard/lifecycle/server-life.js";
 import { addInstance, addNode, addService, memoryStore } from "../../control-plane/store/support.js";
 
@@ -33,8 +33,8 @@ it("a host has had the server from its build until the move that took it away, w
   store.instances.save(uuid, { ...placeOf("devstack2"), launchedAt: moved });
   store.migrations.save(migration.id, { status: "finished" });
   await later();
-  const seen = new SeenStates(clock);
-  const life = serverLife(uuid, { store, consumers: undefined, seen, flavorName: () => null });
+  const observed = new ObservedStates(clock);
+  const life = serverLife(uuid, { store, consumers: undefined, observed, flavorName: () => null });
   expect(life?.hosts).toEqual([
     { host: "devstack1", from: built, to: moved },
     { host: "devstack2", from: moved, to: null },

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { AnsweredRequest, RequestListener } from "../../../../src/control-plane/request-log/watched-requests.js";
+import type { HandledRequest, RequestListener } from "../../../../src/control-plane/request-log/watched-requests.js";
 import { RequestRing } from "../../../../src/dashboard/requests/request-ring.js";
 import type { RequestRow } from "../../../../src/dashboard/wire/request-rows.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
@@ -29,7 +29,7 @@ function openRing() {
     },
     runtime,
   });
-  const hear = (request: Partial<AnsweredRequest["request"]>, body = "", headers: Record<string, string> = {}) => {
+  const hear = (request: Partial<HandledRequest["request"]>, body = "", headers: Record<string, string> = {}) => {
     for (const listener of listeners) {
       listener({
         mount: "/compute",
@@ -88,9 +88,9 @@ it("shows no secret of a path, a body or an answer", () => {
     },
     JSON.stringify({ adminPass: "hunter2-secret", id: "one" }),
   );
-  const shown = JSON.stringify([rows(), ring.bodies(rows()[0]?.key ?? "")]);
-  expect(shown).not.toContain("hunter2");
-  expect(shown).toContain("vm");
+  const rendered = JSON.stringify([rows(), ring.bodies(rows()[0]?.key ?? "")]);
+  expect(rendered).not.toContain("hunter2");
+  expect(rendered).toContain("vm");
 });
 
 it("keeps a megabyte, the last requests, and no body that is long or no JSON", () => {
@@ -101,10 +101,10 @@ it("keeps a megabyte, the last requests, and no body that is long or no JSON", (
   for (let count = 0; count < 100; count += 1) {
     hear({}, JSON.stringify("x".repeat(50_000)));
   }
-  const kept = rows();
-  expect(kept.length).toBeGreaterThan(15);
-  expect(kept.length).toBeLessThan(22);
-  expect(kept.at(-1)?.key).toMatch(/-101$/);
+  const retained = rows();
+  expect(retained.length).toBeGreaterThan(15);
+  expect(retained.length).toBeLessThan(22);
+  expect(retained.at(-1)?.key).toMatch(/-101$/);
 });
 
 it("notes which ids a request was about, the first of them, and each once", () => {

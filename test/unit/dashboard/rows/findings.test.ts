@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 function codes(host: string, ...uuids: readonly string[]): readonly string[] {
-  findings.judgeHost(host, {
+  findings.checkHost(host, {
     at: 1,
     from: "folder",
     guests: uuids.map((uuid) => ({ uuid, name: uuid, state: "running" })),
@@ -73,7 +73,7 @@ it("a server at rest without a guest is a finding; one that builds, moves or is 
   expect(codes("one")).toEqual([]);
   moves = [aMigration({ status: "finished" })];
   expect(codes("one")).toEqual(["server-without-guest"]);
-  findings.judgeHost("one", undefined);
+  findings.checkHost("one", undefined);
   expect(findings.all.size).toBe(0);
 });
 
@@ -88,19 +88,19 @@ it("what is held for nobody is said with what it is", () => {
     userId: "u",
     held: { rp: { VCPU: 2, MEMORY_MB: 512 } },
   };
-  findings.judgeConsumer("c", row);
+  findings.checkConsumer("c", row);
   expect([...findings.all.values()]).toMatchObject([
     { code: "stale-allocation", consumer: "c", provider: "rp", text: expect.stringContaining("2 VCPU, 512 MEMORY_MB") },
   ]);
-  findings.judgeConsumer("c", { ...row, type: "server" });
-  findings.judgeConsumer("c", undefined);
+  findings.checkConsumer("c", { ...row, type: "server" });
+  findings.checkConsumer("c", undefined);
   expect(findings.all.size).toBe(0);
 });
 
 it("a server at rest that holds nothing is told of, one that something is done to or that has no host is not", () => {
   const holding = (server: Partial<Instance>, holds = false) => {
     servers = [anInstance({ uuid: "a", host: "one", ...active, ...server })];
-    findings.judgeHolding("a", holds ? ["rp-one"] : []);
+    findings.checkServerAllocations("a", holds ? ["rp-one"] : []);
     return [...findings.all.values()].map(({ code, host, server }) => ({ code, host, server }));
   };
   const missing = [{ code: "missing-allocation", host: "one", server: "a" }];
@@ -113,14 +113,14 @@ it("a server at rest that holds nothing is told of, one that something is done t
   moves = [aMigration({ migrationType: "migration", status: "migrating" })];
   expect(holding({})).toEqual([]);
   servers = [];
-  findings.judgeHolding("a", []);
+  findings.checkServerAllocations("a", []);
   expect(findings.all.size).toBe(0);
 });
 
 it("a server at rest that holds another host as well is a finding of that host, unless a move explains it", () => {
   const holding = (...providers: readonly string[]) => {
     servers = [anInstance({ uuid: "a", host: "one", ...active })];
-    findings.judgeHolding("a", providers);
+    findings.checkServerAllocations("a", providers);
     return [...findings.all.values()].map(({ code, host, server, provider }) => ({ code, host, server, provider }));
   };
   const doubled = [{ code: "doubled-allocation", host: "two", server: "a", provider: "rp-two" }];

@@ -18,12 +18,12 @@ function known(host: string, more: Partial<HostAgent> = {}): HostAgent {
 }
 
 it("a host that refuses to start is there without a service, with its reason, until it is forgotten", () => {
-  const refusal = known("backup1", { state: "failed", exitCode: 3, reason: "recorded for devstack1" });
-  expect(hosts.noteAgents([refusal])).toEqual(["backup1"]);
+  const rejectedHost = known("backup1", { state: "failed", exitCode: 3, reason: "recorded for devstack1" });
+  expect(hosts.noteAgents([rejectedHost])).toEqual(["backup1"]);
   const row = { state: "down", registered: false, agent: "refused", reason: "recorded for devstack1" };
   expect(hosts.read("backup1")).toMatchObject(row);
   expect([...hosts.all()]).toEqual([[expect.objectContaining({ host: "backup1", ...row }), null]]);
-  expect(hosts.noteAgents([refusal])).toEqual([]);
+  expect(hosts.noteAgents([rejectedHost])).toEqual([]);
   expect(hosts.noteAgents([])).toEqual(["backup1"]);
   expect([hosts.read("backup1"), [...hosts.all()]]).toEqual([undefined, []]);
 });

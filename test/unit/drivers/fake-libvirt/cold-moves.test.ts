@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "v
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import { GuestNotFound, InstanceFaultRollback } from "../../../../src/virt/index.js";
 import { imageOf, migrationOf, NO_DEVICES, UUID } from "../../virt/fixtures.js";
-import { DESTROY, KEEP_DISKS, LABS, type Lab, SPAWN } from "./fixtures.js";
+import { DESTROY, HARNESSES, type Harness, KEEP_DISKS, SPAWN } from "./fixtures.js";
 import { connect, large, lookAt, REVERT, small } from "./two-hosts.js";
 
 const GIB = 1024 ** 3;
@@ -10,24 +10,24 @@ const TO = { ...NO_DEVICES, destIp: "127.0.0.2", flavor: large.flavor };
 const FINISH = { ...NO_DEVICES, image: imageOf(), resizeInstance: true, powerOn: true };
 const CONFIRM = { network: [] };
 
-describe.each(LABS)("8.3 cold moves on %s", (_, newLab) => {
+describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
   describe.each([false, true])("shared storage: %s", (shared) => {
-    let lab: Lab;
+    let harness: Harness;
     let source: DriverHost;
     let destination: DriverHost;
-    const look = () => lookAt(lab, shared);
+    const look = () => lookAt(harness, shared);
     const bytes = async (host: string, name: string) => {
-      const root = shared ? `${lab.folder}/nfs` : `${lab.folder}/hypervisors/${host}/instances`;
-      return (await lab.files.stat(`${root}/${UUID}/${name}`))?.bytes;
+      const root = shared ? `${harness.folder}/nfs` : `${harness.folder}/hypervisors/${host}/instances`;
+      return (await harness.files.stat(`${root}/${UUID}/${name}`))?.bytes;
     };
 
     beforeEach(async () => {
-      lab = await newLab();
-      source = await connect(lab, "devstack1", { shared });
-      destination = await connect(lab, "devstack2", { shared });
+      harness = await createHarness();
+      source = await connect(harness, "devstack1", { shared });
+      destination = await connect(harness, "devstack2", { shared });
       await source.spawn(small, SPAWN);
     });
-    afterEach(() => lab.close());
+    afterEach(() => harness.close());
 
     test("S 1 the guest is off, its definition stays", async () => {
       await source.moves.migrateDiskAndPowerOff(small, TO);
@@ -109,8 +109,8 @@ describe.each(LABS)("8.3 cold moves on %s", (_, newLab) => {
     });
 
     test("files that an earlier move left are no part of this one", async () => {
-      const root = shared ? `${lab.folder}/nfs` : `${lab.folder}/hypervisors/devstack1/instances`;
-      await lab.files.truncate(`${root}/${UUID}_resize/disk`, 99 * GIB);
+      const root = shared ? `${harness.folder}/nfs` : `${harness.folder}/hypervisors/devstack1/instances`;
+      await harness.files.truncate(`${root}/${UUID}_resize/disk`, 99 * GIB);
       const diskInfo = await source.moves.migrateDiskAndPowerOff(small, TO);
       await destination.moves.finishMigration(migrationOf(), large, diskInfo, FINISH);
       expect(await bytes("devstack2", "disk")).toBe(20 * GIB);
@@ -126,13 +126,13 @@ describe.each(LABS)("8.3 cold moves on %s", (_, newLab) => {
   });
 
   describe("what cannot be done", () => {
-    let lab: Lab;
+    let harness: Harness;
     let source: DriverHost;
     beforeEach(async () => {
-      lab = await newLab();
-      source = await connect(lab, "devstack1");
+      harness = await createHarness();
+      source = await connect(harness, "devstack1");
     });
-    afterEach(() => lab.close());
+    afterEach(() => harness.close());
 
     test.each([
       ["root", { ...small.flavor, rootGb: 5, ephemeralGb: 1 }],
@@ -144,7 +144,7 @@ describe.each(LABS)("8.3 cold moves on %s", (_, newLab) => {
         .catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(InstanceFaultRollback);
       expect(String(error)).toContain(`Unable to resize disk down. The ${disk} disk`);
-      expect(await lookAt(lab, false)).toMatchObject({ source: "running" });
+      expect(await lookAt(harness, false)).toMatchObject({ source: "running" });
     });
 
     test("S 1 of a guest that is not there: InstanceNotFound", async () => {
@@ -152,11 +152,11 @@ describe.each(LABS)("8.3 cold moves on %s", (_, newLab) => {
     });
 
     test("D 2 on another machine, which does not see the source's folders: disks of the same sizes, and back again", async () => {
-      const elsewhere = await newLab();
+      const elsewhere = await createHarness();
       onTestFinished(() => elsewhere.close());
       const destination = await connect(elsewhere, "devstack2");
       await source.spawn(small, SPAWN);
-      const before = await lookAt(lab, false);
+      const before = await lookAt(harness, false);
       const diskInfo = await source.moves.migrateDiskAndPowerOff(small, { ...TO, flavor: small.flavor });
       await destination.moves.finishMigration(migrationOf(), small, diskInfo, FINISH);
       expect(await lookAt(elsewhere, false)).toMatchObject({ source: undefined, destination: "running" });
@@ -164,43 +164,43 @@ describe.each(LABS)("8.3 cold moves on %s", (_, newLab) => {
       expect((await elsewhere.files.stat(disk))?.bytes).toBe(10 * GIB);
       await destination.destroy(small, DESTROY);
       await source.moves.finishRevertMigration(small, REVERT);
-      expect(await lookAt(lab, false)).toEqual(before);
+      expect(await lookAt(harness, false)).toEqual(before);
     });
 
     test("D 2 without the source's disks, or with another driver's information", async () => {
-      const destination = await connect(lab, "devstack2");
-      const diskInfo = JSON.stringify({ instancesPath: `${lab.folder}/hypervisors/devstack1/instances` });
+      const destination = await connect(harness, "devstack2");
+      const diskInfo = JSON.stringify({ instancesPath: `${harness.folder}/hypervisors/devstack1/instances` });
       await expect(destination.moves.finishMigration(migrationOf(), large, diskInfo, FINISH)).rejects.toThrow(
         /cannot be taken: the source has no disk of it set aside in .*devstack1\/instances/,
       );
       await expect(destination.moves.finishMigration(migrationOf(), large, "[]", FINISH)).rejects.toThrow(
         /disk information is not of fake-libvirt: expected JSON with instancesPath, found \[\]/,
       );
-      expect(await lookAt(lab, false)).toMatchObject({ destination: undefined });
+      expect(await lookAt(harness, false)).toMatchObject({ destination: undefined });
     });
 
     test("D 2 a source that says nothing of disks, as nova's own fakes: they are made", async () => {
-      const destination = await connect(lab, "devstack2");
+      const destination = await connect(harness, "devstack2");
       await destination.moves.finishMigration(migrationOf(), large, "{}", FINISH);
       expect(await destination.powerState(large)).toBe(1);
-      expect(await lookAt(lab, false)).toMatchObject({ destination: "running" });
+      expect(await lookAt(harness, false)).toMatchObject({ destination: "running" });
     });
 
     test("S 4b when the disks are gone: says where they should be, and defines no empty guest", async () => {
       await expect(source.moves.finishRevertMigration(small, REVERT)).rejects.toThrow(
         /cannot be brought back: expected its disk in .*instances\/1111/,
       );
-      expect(await lookAt(lab, false)).toMatchObject({ source: undefined });
+      expect(await lookAt(harness, false)).toMatchObject({ source: undefined });
     });
 
     test("3a two agents on one hypervisor: the guest that the other has taken is left alone, with a warning", async () => {
       await source.spawn(small, SPAWN);
-      const other = await connect(lab, "devstack1", {}, { host: "devstack2" });
+      const other = await connect(harness, "devstack1", {}, { host: "devstack2" });
       const diskInfo = await source.moves.migrateDiskAndPowerOff(small, TO);
       await other.moves.finishMigration(migrationOf(), large, diskInfo, FINISH);
       await source.moves.confirmMigration(migrationOf(), large, CONFIRM);
       expect(await other.powerState(large)).toBe(1);
-      expect(lab.logs).toMatchObject([
+      expect(harness.logs).toMatchObject([
         { level: "warn", message: "the guest stays: another agent of this hypervisor has defined it since" },
       ]);
     });

@@ -1,22 +1,24 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import { instanceOf, UUID } from "../../virt/fixtures.js";
-import { DESTROY, LABS, type Lab, SPAWN } from "./fixtures.js";
+import { DESTROY, HARNESSES, type Harness, SPAWN } from "./fixtures.js";
 
 const file = (name: string) => ({ path: `/etc/${name}`, contents: Buffer.from(name).toString("base64") });
 const vm = instanceOf({ configDrive: true, injectedFiles: [file("one"), file("two")] });
 
-describe.each(LABS)("8.15 config drives of fake-libvirt on %s", (_, newLab) => {
-  let lab: Lab;
+describe.each(HARNESSES)("8.15 config drives of fake-libvirt on %s", (_, createHarness) => {
+  let harness: Harness;
   let host: DriverHost;
   const drive = (path: string) =>
-    lab.files.readIfPresent(`${lab.folder}/hypervisors/devstack1/instances/${UUID}/disk.config/openstack/${path}`);
+    harness.files.readIfPresent(
+      `${harness.folder}/hypervisors/devstack1/instances/${UUID}/disk.config/openstack/${path}`,
+    );
 
   beforeEach(async () => {
-    lab = await newLab();
-    host = await lab.connect();
+    harness = await createHarness();
+    host = await harness.connect();
   });
-  afterEach(() => lab.close());
+  afterEach(() => harness.close());
 
   test("lie beside the disks, and go with them", async () => {
     await host.spawn(vm, SPAWN);
@@ -28,7 +30,7 @@ describe.each(LABS)("8.15 config drives of fake-libvirt on %s", (_, newLab) => {
 
   test("are made anew with what the instance has by then", async () => {
     await host.spawn(vm, SPAWN);
-    await lab.files.remove(`${lab.folder}/hypervisors/devstack1/domains/${UUID}.xml`);
+    await harness.files.remove(`${harness.folder}/hypervisors/devstack1/domains/${UUID}.xml`);
     await host.reboot({ ...vm, injectedFiles: [file("three")] }, "HARD");
     expect([await drive("content/0000"), await drive("content/0001")]).toEqual(["three", undefined]);
   });

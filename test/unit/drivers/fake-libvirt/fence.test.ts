@@ -22,7 +22,7 @@ for (const [name, open] of benches) {
       await bench.run(fence.raise(epoch));
       return fence;
     };
-    const refusal = (work: Promise<void>) =>
+    const getRejection = (work: Promise<void>) =>
       bench.run(
         work.then(
           () => "done",
@@ -38,10 +38,10 @@ for (const [name, open] of benches) {
       const text =
         `the hypervisor refuses what an agent of host devstack1 asks in epoch 7: it has heard of epoch 12 ` +
         `(${path("fences", "devstack1")}), so that another agent has the host now; stop this one`;
-      expect(await refusal(old.guests.write(path("domains", "two.xml"), "two"))).toBe(text);
-      expect(await refusal(old.guests.write(path("domains", "one.xml"), "changed"))).toBe(text);
-      expect(await refusal(old.guests.remove(path("domains", "one.xml")))).toBe(text);
-      expect(await refusal(old.disks.remove(path("instances", "one")))).toBe(text);
+      expect(await getRejection(old.guests.write(path("domains", "two.xml"), "two"))).toBe(text);
+      expect(await getRejection(old.guests.write(path("domains", "one.xml"), "changed"))).toBe(text);
+      expect(await getRejection(old.guests.remove(path("domains", "one.xml")))).toBe(text);
+      expect(await getRejection(old.disks.remove(path("instances", "one")))).toBe(text);
       expect(await bench.run(bench.runtime.files.list(path("domains")))).toEqual(["one.xml"]);
       expect(await bench.run(bench.runtime.files.read(path("domains", "one.xml")))).toBe("one");
       expect(await bench.run(bench.runtime.files.list(path("instances")))).toEqual(["one"]);
@@ -49,9 +49,9 @@ for (const [name, open] of benches) {
 
     test("an older agent cannot raise it again, and leaves no trace of the try", async () => {
       const present = await raised(12);
-      expect(await refusal(fenceOf().raise(7))).toMatch(/epoch 7: it has heard of epoch 12/);
+      expect(await getRejection(fenceOf().raise(7))).toMatch(/epoch 7: it has heard of epoch 12/);
       expect(await bench.run(bench.runtime.files.list(path("fences", "devstack1")))).toEqual(["12"]);
-      expect(await refusal(present.guests.write(path("domains", "one.xml"), "one"))).toBe("done");
+      expect(await getRejection(present.guests.write(path("domains", "one.xml"), "one"))).toBe("done");
     });
 
     test("what an older agent had not put into its place goes, and one that waits with a file puts it nowhere", async () => {
@@ -61,7 +61,9 @@ for (const [name, open] of benches) {
       await raised(12);
       expect(await bench.run(bench.runtime.files.list(path("fences", "devstack1")))).toEqual(["12"]);
       expect(await bench.run(bench.runtime.files.list(path("fences", "devstack1", "12")))).toEqual([]);
-      expect(await refusal(old.guests.write(path("domains", "one.xml"), "one"))).toMatch(/it has heard of epoch 12/);
+      expect(await getRejection(old.guests.write(path("domains", "one.xml"), "one"))).toMatch(
+        /it has heard of epoch 12/,
+      );
     });
 
     test("of agents that raise it at a time the one with the greatest epoch has it", async () => {
@@ -75,8 +77,8 @@ for (const [name, open] of benches) {
     test("agents of other hosts that are pointed at one hypervisor have fences of their own", async () => {
       const one = await raised(12, "../one");
       const two = await raised(7, "two");
-      expect(await refusal(one.guests.write(path("domains", "one.xml"), "one"))).toBe("done");
-      expect(await refusal(two.guests.remove(path("domains", "one.xml")))).toBe("done");
+      expect(await getRejection(one.guests.write(path("domains", "one.xml"), "one"))).toBe("done");
+      expect(await getRejection(two.guests.remove(path("domains", "one.xml")))).toBe("done");
       expect(await bench.run(bench.runtime.files.list(path("fences")))).toEqual(["%2E.%2Fone", "two"]);
     });
 

@@ -26,7 +26,7 @@ export const DESTROY = { ...nothing, destroyDisks: true };
 export const KEEP_DISKS = { ...nothing, destroyDisks: false };
 
 /** A place for hypervisors, and agents on them. */
-export interface Lab {
+export interface Harness {
   readonly folder: string;
   readonly files: HostContext["files"];
   /** What all of its drivers logged. */
@@ -36,7 +36,7 @@ export interface Lab {
   close(): Promise<void>;
 }
 
-function labOf(folder: string, context: HostContext, close: () => Promise<void>): Lab {
+function createHarness(folder: string, context: HostContext, close: () => Promise<void>): Harness {
   const logs: { level: string; message: string }[] = [];
   const logger = new VirtualLogger((level, message) => void logs.push({ level, message }));
   const hosts: DriverHost[] = [];
@@ -65,19 +65,20 @@ function labOf(folder: string, context: HostContext, close: () => Promise<void>)
   };
 }
 
-export const virtualLab = async (): Promise<Lab> => labOf("/lab", contextOf(createVirtualRuntime()), async () => {});
+export const createVirtualHarness = async (): Promise<Harness> =>
+  createHarness("/lab", contextOf(createVirtualRuntime()), async () => {});
 
-export async function realLab(): Promise<Lab> {
+export async function createRealHarness(): Promise<Harness> {
   const folder = await mkdtemp(join(tmpdir(), "fake-libvirt-"));
   const runtime = createNodeRuntime({ logger: new VirtualLogger(() => {}) });
-  return labOf(folder, contextOf(runtime), async () => {
+  return createHarness(folder, contextOf(runtime), async () => {
     await runtime.http.close();
     await rm(folder, { recursive: true, force: true });
   });
 }
 
 /** The file systems that behaviours are looped over. */
-export const LABS = [
-  ["virtual files", virtualLab],
-  ["real files", realLab],
+export const HARNESSES = [
+  ["virtual files", createVirtualHarness],
+  ["real files", createRealHarness],
 ] as const;

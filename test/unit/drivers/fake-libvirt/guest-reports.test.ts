@@ -3,20 +3,20 @@ import { uptimeText } from "../../../../drivers/fake-libvirt/guest-reports.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import { GuestNotFound, InstanceAgentNotEnabled, InstanceNotRunning } from "../../../../src/virt/index.js";
 import { instanceOf, UUID } from "../../virt/fixtures.js";
-import { DESTROY, IMAGE, KEEP_DISKS, LABS, type Lab, SPAWN } from "./fixtures.js";
+import { DESTROY, HARNESSES, type Harness, IMAGE, KEEP_DISKS, SPAWN } from "./fixtures.js";
 
 const vm1 = instanceOf({ vcpus: 2, memoryMb: 2048, hostname: "vm1" });
 const boots = (text: string): number => text.split("Linux version").length - 1;
 
-describe.each(LABS)("8.14 what people ask of fake-libvirt on %s", (_, newLab) => {
-  let lab: Lab;
+describe.each(HARNESSES)("8.14 what people ask of fake-libvirt on %s", (_, createHarness) => {
+  let harness: Harness;
   let host: DriverHost;
 
   beforeEach(async () => {
-    lab = await newLab();
-    host = await lab.connect();
+    harness = await createHarness();
+    host = await harness.connect();
   });
-  afterEach(() => lab.close());
+  afterEach(() => harness.close());
 
   test("the console has the boot of the guest, up to its login", async () => {
     await host.spawn(vm1, SPAWN);
@@ -54,7 +54,7 @@ describe.each(LABS)("8.14 what people ask of fake-libvirt on %s", (_, newLab) =>
   test("the console outlives the agent, goes with the disks, and stays with them", async () => {
     await host.spawn(vm1, SPAWN);
     await host.cleanupHost();
-    const next = await lab.connect();
+    const next = await harness.connect();
     expect(boots(await next.getConsoleOutput(vm1))).toBe(1);
     await next.destroy(vm1, KEEP_DISKS);
     await next.spawn(vm1, SPAWN);
@@ -66,10 +66,10 @@ describe.each(LABS)("8.14 what people ask of fake-libvirt on %s", (_, newLab) =>
 
   test("however often a guest boots, its console stays small", async () => {
     await host.spawn(vm1, SPAWN);
-    const path = `${lab.folder}/hypervisors/devstack1/instances/${UUID}/console.log`;
-    await lab.files.append(path, "x\n".repeat(200 * 1024));
+    const path = `${harness.folder}/hypervisors/devstack1/instances/${UUID}/console.log`;
+    await harness.files.append(path, "x\n".repeat(200 * 1024));
     await host.reboot(vm1, "SOFT");
-    expect((await lab.files.stat(path))?.bytes).toBeLessThanOrEqual(200 * 1024);
+    expect((await harness.files.stat(path))?.bytes).toBeLessThanOrEqual(200 * 1024);
     expect(await host.getConsoleOutput(vm1)).toMatch(/^x\n[\s\S]*vm1 login: \n$/);
   });
 
@@ -113,15 +113,15 @@ test("8.14 the words of uptime", () => {
   expect(uptimeText(now, 200_000, 0)).toMatch(/ up 2 days, {2}7:33, /);
 });
 
-describe.each(LABS)("6.6 the administrator's password on %s", (_, newLab) => {
-  let lab: Lab;
+describe.each(HARNESSES)("6.6 the administrator's password on %s", (_, createHarness) => {
+  let harness: Harness;
   let host: DriverHost;
 
   beforeEach(async () => {
-    lab = await newLab();
-    host = await lab.connect();
+    harness = await createHarness();
+    host = await harness.connect();
   });
-  afterEach(() => lab.close());
+  afterEach(() => harness.close());
 
   test("is taken where the image has a guest agent, of a guest that runs", async () => {
     await host.spawn(vm1, SPAWN);

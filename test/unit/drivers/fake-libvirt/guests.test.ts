@@ -2,22 +2,22 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import { BuildAbortException, GuestNotFound, InstanceExists, InstanceNotRunning } from "../../../../src/virt/index.js";
 import { instanceOf, UUID } from "../../virt/fixtures.js";
-import { DESTROY, IMAGE, KEEP_DISKS, LABS, type Lab, SPAWN } from "./fixtures.js";
+import { DESTROY, HARNESSES, type Harness, IMAGE, KEEP_DISKS, SPAWN } from "./fixtures.js";
 
 const vm1 = instanceOf();
 const GIB = 1024 ** 3;
 
-describe.each(LABS)("guests of fake-libvirt on %s", (_, newLab) => {
-  let lab: Lab;
+describe.each(HARNESSES)("guests of fake-libvirt on %s", (_, createHarness) => {
+  let harness: Harness;
   let host: DriverHost;
-  const hypervisor = () => `${lab.folder}/hypervisors/devstack1`;
+  const hypervisor = () => `${harness.folder}/hypervisors/devstack1`;
   const disk = (uuid: string) => `${hypervisor()}/instances/${uuid}/disk`;
 
   beforeEach(async () => {
-    lab = await newLab();
-    host = await lab.connect();
+    harness = await createHarness();
+    host = await harness.connect();
   });
-  afterEach(() => lab.close());
+  afterEach(() => harness.close());
 
   describe("8.2 guests", () => {
     test("spawn makes a running guest with a sparse disk", async () => {
@@ -25,7 +25,7 @@ describe.each(LABS)("guests of fake-libvirt on %s", (_, newLab) => {
       expect(await host.listInstanceUuids()).toEqual([UUID]);
       expect(await host.instanceExists(vm1)).toBe(true);
       expect(await host.getInfo(vm1)).toEqual({ state: 1, internalId: "instance-0000002a" });
-      expect(await lab.files.stat(disk(UUID))).toMatchObject({ kind: "file", bytes: 20 * GIB });
+      expect(await harness.files.stat(disk(UUID))).toMatchObject({ kind: "file", bytes: 20 * GIB });
     });
 
     test("spawn with powerOn false leaves it shut off", async () => {
@@ -37,19 +37,19 @@ describe.each(LABS)("guests of fake-libvirt on %s", (_, newLab) => {
       await host.spawn(vm1, SPAWN);
       await expect(host.spawn(vm1, SPAWN)).rejects.toThrow(InstanceExists);
       expect(await host.powerState(vm1)).toBe(1);
-      expect(await lab.files.stat(disk(UUID))).toBeDefined();
+      expect(await harness.files.stat(disk(UUID))).toBeDefined();
     });
 
     test("an image that no host can run: BuildAbortException, nothing is left", async () => {
       await expect(host.spawn(vm1, { ...SPAWN, image: { ...IMAGE, diskFormat: "vmdk" } })).rejects.toThrow(
         BuildAbortException,
       );
-      expect(await lab.files.list(`${hypervisor()}/instances`)).toEqual([]);
+      expect(await harness.files.list(`${hypervisor()}/instances`)).toEqual([]);
     });
 
     test("a volume-backed guest has no local root disk", async () => {
       await host.spawn(instanceOf({ imageRef: "" }), SPAWN);
-      expect(await lab.files.stat(disk(UUID))).toBeUndefined();
+      expect(await harness.files.stat(disk(UUID))).toBeUndefined();
       expect((await host.getAvailableResource("devstack1")).localGbUsed).toBe(0);
     });
 
@@ -59,7 +59,7 @@ describe.each(LABS)("guests of fake-libvirt on %s", (_, newLab) => {
       await host.destroy(vm1, DESTROY);
       expect(await host.listInstanceUuids()).toEqual([]);
       for (const folder of ["domains", "state", "instances"]) {
-        expect(await lab.files.list(`${hypervisor()}/${folder}`)).toEqual([]);
+        expect(await harness.files.list(`${hypervisor()}/${folder}`)).toEqual([]);
       }
     });
 
@@ -67,7 +67,7 @@ describe.each(LABS)("guests of fake-libvirt on %s", (_, newLab) => {
       await host.spawn(vm1, SPAWN);
       await host.destroy(vm1, KEEP_DISKS);
       expect(await host.instanceExists(vm1)).toBe(false);
-      expect(await lab.files.stat(disk(UUID))).toMatchObject({ bytes: 20 * GIB });
+      expect(await harness.files.stat(disk(UUID))).toMatchObject({ bytes: 20 * GIB });
     });
 
     test("power off, power on, pause, unpause, suspend, resume", async () => {
@@ -112,7 +112,7 @@ describe.each(LABS)("guests of fake-libvirt on %s", (_, newLab) => {
       await expect(host.reboot(vm1, "SOFT")).rejects.toThrow(GuestNotFound);
       await host.reboot(vm1, "HARD");
       expect(await host.powerState(vm1)).toBe(1);
-      expect(await lab.files.stat(disk(UUID))).toMatchObject({ bytes: 20 * GIB });
+      expect(await harness.files.stat(disk(UUID))).toMatchObject({ bytes: 20 * GIB });
     });
 
     test("resumeStateOnHostBoot starts what is off, and leaves alone what is not", async () => {

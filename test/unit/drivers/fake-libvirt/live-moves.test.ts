@@ -10,7 +10,7 @@ import {
   MigrationPreCheckError,
 } from "../../../../src/virt/index.js";
 import { contextOf, NO_DEVICES } from "../../virt/fixtures.js";
-import { DESTROY, KEEP_DISKS, type Lab, SPAWN } from "./fixtures.js";
+import { DESTROY, type Harness, KEEP_DISKS, SPAWN } from "./fixtures.js";
 import { lookAt, PROGRESS_OF, small } from "./two-hosts.js";
 
 type Config = Readonly<Record<string, unknown>>;
@@ -40,20 +40,20 @@ async function twoHosts(config: { readonly shared?: boolean; readonly source?: C
   const source = await connect("devstack1", config.source);
   const dest = await connect("devstack2", config.dest);
   await source.driver.spawn(small, SPAWN);
-  const look = () => lookAt({ folder, files: runtime.files } as Lab, shared);
+  const look = () => lookAt({ folder, files: runtime.files } as Harness, shared);
   return { runtime, source, dest, look, shared };
 }
 type TwoHosts = Awaited<ReturnType<typeof twoHosts>>;
 
 async function check({ source, dest }: TwoHosts, blockMigration: boolean | null = null): Promise<LiveMigrateData> {
-  const given = await dest.driver.moves.checkCanLiveMigrateDestination(small, {
+  const destinationData = await dest.driver.moves.checkCanLiveMigrateDestination(small, {
     blockMigration,
     diskOverCommit: false,
   });
   try {
-    return await source.driver.moves.checkCanLiveMigrateSource(small, given);
+    return await source.driver.moves.checkCanLiveMigrateSource(small, destinationData);
   } finally {
-    await dest.driver.moves.cleanupLiveMigrationDestinationCheck(given);
+    await dest.driver.moves.cleanupLiveMigrationDestinationCheck(destinationData);
   }
 }
 
@@ -242,7 +242,7 @@ describe("6.5 the course of a live migration", () => {
 });
 
 describe("8.3 checks, and what they leave", () => {
-  const refusal = async (hosts: TwoHosts, block: boolean | null = null) => {
+  const getPreCheckError = async (hosts: TwoHosts, block: boolean | null = null) => {
     const error = await check(hosts, block).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MigrationPreCheckError);
     return String(error);
@@ -251,53 +251,57 @@ describe("8.3 checks, and what they leave", () => {
   test("the storage decides, unless the API was told", async () => {
     expect(await check(await twoHosts())).toMatchObject({ blockMigration: true, sharedInstanceFiles: false });
     expect(await check(await twoHosts({ shared: true }))).toMatchObject({ blockMigration: false });
-    expect(await refusal(await twoHosts({ shared: true }), true)).toContain("cannot be used with shared storage");
-    expect(await refusal(await twoHosts(), false)).toContain("on no storage that both hosts share");
+    expect(await getPreCheckError(await twoHosts({ shared: true }), true)).toContain(
+      "cannot be used with shared storage",
+    );
+    expect(await getPreCheckError(await twoHosts(), false)).toContain("on no storage that both hosts share");
   });
 
   test("a CPU that lacks what the guest's has", async () => {
-    expect(await refusal(await twoHosts({ dest: { cpuModel: "Nehalem" } }))).toMatch(
+    expect(await getPreCheckError(await twoHosts({ dest: { cpuModel: "Nehalem" } }))).toMatch(
       /its CPU is Cascadelake-Server, but Nehalem of the destination lacks aes, /,
     );
     await expect(check(await twoHosts({ source: { cpuModel: "Nehalem" } }))).resolves.toBeDefined();
   });
 
   test("disks that do not fit, only if they are copied and not over-committed", async () => {
-    expect(await refusal(await twoHosts({ dest: { diskGb: 10 } }))).toContain("need 11 GiB, but only 10 GiB are free");
+    expect(await getPreCheckError(await twoHosts({ dest: { diskGb: 10 } }))).toContain(
+      "need 11 GiB, but only 10 GiB are free",
+    );
     await expect(check(await twoHosts({ shared: true, dest: { diskGb: 10 } }))).resolves.toBeDefined();
     const { source, dest } = await twoHosts({ dest: { diskGb: 10 } });
-    const given = await dest.driver.moves.checkCanLiveMigrateDestination(small, {
+    const destinationData = await dest.driver.moves.checkCanLiveMigrateDestination(small, {
       blockMigration: true,
       diskOverCommit: true,
     });
-    await expect(source.driver.moves.checkCanLiveMigrateSource(small, given)).resolves.toBeDefined();
+    await expect(source.driver.moves.checkCanLiveMigrateSource(small, destinationData)).resolves.toBeDefined();
   });
 
   test("a guest that is there already, or not here, or has no XML", async () => {
     const hosts = await twoHosts();
     await hosts.dest.driver.spawn(small, SPAWN);
-    expect(await refusal(hosts)).toContain("hypervisors/devstack2 already");
+    expect(await getPreCheckError(hosts)).toContain("hypervisors/devstack2 already");
     const other = await twoHosts();
     await other.runtime.files.write(`/lab/hypervisors/devstack1/domains/${small.uuid}.xml`, "");
-    expect(await refusal(other)).toContain("its XML cannot be read");
+    expect(await getPreCheckError(other)).toContain("its XML cannot be read");
     await other.source.driver.destroy(small, DESTROY);
     await expect(check(other)).rejects.toThrow(GuestNotFound);
   });
 
   test("a destination whose folder is another machine's, or of another driver", async () => {
     const { source, dest } = await twoHosts();
-    const given = await dest.driver.moves.checkCanLiveMigrateDestination(small, {
+    const destinationData = await dest.driver.moves.checkCanLiveMigrateDestination(small, {
       blockMigration: null,
       diskOverCommit: false,
     });
     const uri = "fake-libvirt:///elsewhere";
-    const elsewhere = { ...given, destination: { ...(given.destination as object), uri } };
+    const elsewhere = { ...destinationData, destination: { ...(destinationData.destination as object), uri } };
     await expect(source.driver.moves.checkCanLiveMigrateSource(small, elsewhere)).rejects.toThrow(
       /\/elsewhere is not the destination's hypervisor here: both hosts must see the same folders/,
     );
-    await expect(source.driver.moves.checkCanLiveMigrateSource(small, { ...given, destination: null })).rejects.toThrow(
-      /names no hypervisor/,
-    );
+    await expect(
+      source.driver.moves.checkCanLiveMigrateSource(small, { ...destinationData, destination: null }),
+    ).rejects.toThrow(/names no hypervisor/);
   });
 
   test("the file that the checks look for is gone afterwards", async () => {
@@ -343,7 +347,7 @@ describe("8.3 checks, and what they leave", () => {
     const device = '<fake:devices><fake:device address="0000:81:00.0" class="VGPU" part="0"/></fake:devices>';
     const xml = await hosts.runtime.files.read(path);
     await hosts.runtime.files.write(path, xml.replace("</metadata>", `${device}</metadata>`));
-    expect(await refusal(hosts)).toContain("it has devices of this host");
+    expect(await getPreCheckError(hosts)).toContain("it has devices of this host");
   });
 });
 

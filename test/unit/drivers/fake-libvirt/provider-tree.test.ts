@@ -16,13 +16,13 @@ import {
   OTHER_UUID,
   UUID,
 } from "../../virt/fixtures.js";
-import { DESTROY, IMAGE, KEEP_DISKS, type Lab, SPAWN, virtualLab } from "./fixtures.js";
+import { createVirtualHarness, DESTROY, type Harness, IMAGE, KEEP_DISKS, SPAWN } from "./fixtures.js";
 
 const GPU = "devstack1_pci_0000_81_00_0";
 const CARD = "devstack1_pci_0000_82_00_0";
 const DEVICES = { devices: ["0000:81:00.0=VGPU:2", "0000:82:00.0=VGPU:2"] };
 
-let lab: Lab;
+let harness: Harness;
 let tree: ProviderTree;
 const root = () => tree.data("devstack1");
 function update(host: DriverHost, allocations?: ReshapeAllocations) {
@@ -30,40 +30,40 @@ function update(host: DriverHost, allocations?: ReshapeAllocations) {
 }
 
 beforeEach(async () => {
-  lab = await virtualLab();
+  harness = await createVirtualHarness();
   tree = new ProviderTree();
   tree.newRoot("devstack1", NODE_UUID, 0);
 });
-afterEach(() => lab.close());
+afterEach(() => harness.close());
 
 describe("8.7 duties of update_provider_tree", () => {
   test("8.7 duty 2 complete inventory of the node: totals, units, ratios, reserved", async () => {
-    const host = await lab.connect({ vcpus: 8, memoryMb: 4096, diskGb: 100 });
+    const host = await harness.connect({ vcpus: 8, memoryMb: 4096, diskGb: 100 });
     await update(host);
-    const whole = { minUnit: 1, stepSize: 1 };
+    const units = { minUnit: 1, stepSize: 1 };
     expect(root().inventory).toEqual({
-      VCPU: { total: 8, maxUnit: 8, reserved: 0, allocationRatio: 4, ...whole },
-      MEMORY_MB: { total: 4096, maxUnit: 4096, reserved: 512, allocationRatio: 1, ...whole },
-      DISK_GB: { total: 100, maxUnit: 100, reserved: 0, allocationRatio: 1, ...whole },
+      VCPU: { total: 8, maxUnit: 8, reserved: 0, allocationRatio: 4, ...units },
+      MEMORY_MB: { total: 4096, maxUnit: 4096, reserved: 512, allocationRatio: 1, ...units },
+      DISK_GB: { total: 100, maxUnit: 100, reserved: 0, allocationRatio: 1, ...units },
     });
   });
 
   test("8.7 duty 2 a class with total 0 is left out", async () => {
-    await update(await lab.connect({ diskGb: 0 }));
+    await update(await harness.connect({ diskGb: 0 }));
     expect(root().inventory).not.toHaveProperty("DISK_GB");
   });
 
   test("8.7 duty 3 CPU traits of the model are added, those of another removed, foreign ones kept", async () => {
     tree.addTraits("devstack1", "CUSTOM_GOLD", "COMPUTE_NODE", "HW_CPU_X86_AVX512F");
-    await update(await lab.connect({ cpuModel: "Nehalem" }));
+    await update(await harness.connect({ cpuModel: "Nehalem" }));
     expect([...root().traits]).toEqual(expect.arrayContaining(["CUSTOM_GOLD", "COMPUTE_NODE", "HW_CPU_X86_SSE42"]));
     expect(root().traits.has("HW_CPU_X86_AVX512F")).toBe(false);
-    await update(await lab.connect({ cpuModel: "generic" }));
+    await update(await harness.connect({ cpuModel: "generic" }));
     expect([...root().traits].sort()).toEqual(["COMPUTE_NODE", "CUSTOM_GOLD"]);
   });
 
   test("8.7 duty 6 idempotent: a second update changes nothing", async () => {
-    const host = await lab.connect({ ...DEVICES, cpuDedicatedSet: "0-1" });
+    const host = await harness.connect({ ...DEVICES, cpuDedicatedSet: "0-1" });
     await update(host);
     const before = tree.copy();
     await update(host);
@@ -74,7 +74,7 @@ describe("8.7 duties of update_provider_tree", () => {
   });
 
   test("PCPU for the dedicated CPUs, VCPU for the rest", async () => {
-    await update(await lab.connect({ vcpus: 8, cpuDedicatedSet: "4-7,^5" }));
+    await update(await harness.connect({ vcpus: 8, cpuDedicatedSet: "4-7,^5" }));
     expect(root().inventory).toMatchObject({
       VCPU: { total: 5 },
       PCPU: { total: 3, reserved: 0, allocationRatio: 1 },
@@ -82,7 +82,7 @@ describe("8.7 duties of update_provider_tree", () => {
   });
 
   test("DISK_GB comes from the sharing provider of a shared folder, and from the node without one", async () => {
-    const host = await lab.connect({ sharedInstances: true });
+    const host = await harness.connect({ sharedInstances: true });
     await update(host);
     expect(root().inventory).toHaveProperty("DISK_GB");
     tree.newRoot("nfs", OTHER_UUID, 0);
@@ -98,9 +98,9 @@ describe("8.7 duties of update_provider_tree", () => {
   });
 
   test("8.7 duty 4 devices are child providers, found again by their names", async () => {
-    await update(await lab.connect(DEVICES));
+    await update(await harness.connect(DEVICES));
     const { uuid } = tree.data(GPU);
-    await update(await lab.connect(DEVICES));
+    await update(await harness.connect(DEVICES));
     expect(tree.data(GPU)).toMatchObject({
       uuid,
       parentUuid: NODE_UUID,
@@ -111,8 +111,8 @@ describe("8.7 duties of update_provider_tree", () => {
 
   test("8.7 duty 1 children that this driver did not make stay; its own go with their device", async () => {
     tree.newChild("devstack1_numa0", "devstack1", OTHER_UUID);
-    await update(await lab.connect(DEVICES));
-    await update(await lab.connect({ devices: DEVICES.devices.slice(0, 1) }));
+    await update(await harness.connect(DEVICES));
+    await update(await harness.connect({ devices: DEVICES.devices.slice(0, 1) }));
     expect(tree.exists(CARD)).toBe(false);
     expect(tree.exists(GPU)).toBe(true);
     expect(tree.exists("devstack1_numa0")).toBe(true);
@@ -123,25 +123,25 @@ describe("4.7 allocation ratios", () => {
   const options = (changes: Partial<typeof INVENTORY_OPTIONS>) => ({ inventory: { ...INVENTORY_OPTIONS, ...changes } });
 
   test("what is set wins, else what Placement has, else the initial one", async () => {
-    await update(await lab.connect());
+    await update(await harness.connect());
     expect(root().inventory.VCPU).toMatchObject({ allocationRatio: 4 });
     tree.updateInventory("devstack1", { VCPU: { total: 8, allocationRatio: 2.5 } });
-    await update(await lab.connect());
+    await update(await harness.connect());
     expect(root().inventory.VCPU).toMatchObject({ allocationRatio: 2.5 });
-    await update(await lab.connect({}, options({ cpuAllocationRatio: 9 })));
+    await update(await harness.connect({}, options({ cpuAllocationRatio: 9 })));
     expect(root().inventory.VCPU).toMatchObject({ allocationRatio: 9 });
-    await update(await lab.connect());
+    await update(await harness.connect());
     expect(root().inventory.VCPU).toMatchObject({ allocationRatio: 9 });
   });
 
   test("0.0 is never written (bug 1789654)", async () => {
     tree.updateInventory("devstack1", { VCPU: { total: 8, allocationRatio: 0 } });
-    await update(await lab.connect({}, options({ cpuAllocationRatio: 0 })));
+    await update(await harness.connect({}, options({ cpuAllocationRatio: 0 })));
     expect(root().inventory.VCPU).toMatchObject({ allocationRatio: 4 });
   });
 
   test("reserved disk is in GiB, rounded up", async () => {
-    await update(await lab.connect({}, options({ reservedHostDiskMb: 1025, reservedHostCpus: 1 })));
+    await update(await harness.connect({}, options({ reservedHostDiskMb: 1025, reservedHostCpus: 1 })));
     expect(root().inventory).toMatchObject({ DISK_GB: { reserved: 2 }, VCPU: { reserved: 1 } });
   });
 });
@@ -156,10 +156,10 @@ describe("devices of guests", () => {
       [tree.data(provider).uuid]: { resources: { VGPU: amount } },
     },
   });
-  const xmlOf = (uuid: string) => lab.files.read(`${lab.folder}/hypervisors/devstack1/domains/${uuid}.xml`);
+  const xmlOf = (uuid: string) => harness.files.read(`${harness.folder}/hypervisors/devstack1/domains/${uuid}.xml`);
 
   test("come from the provider that the allocation names, each part once", async () => {
-    const host = await lab.connect(DEVICES);
+    const host = await harness.connect(DEVICES);
     await update(host);
     await Promise.all([host.spawn(vm1, wants(CARD, 1)), host.spawn(vm2, wants(CARD, 1))]);
     const parts = (await Promise.all([xmlOf(UUID), xmlOf(OTHER_UUID)])).map((xml) =>
@@ -172,7 +172,7 @@ describe("devices of guests", () => {
   });
 
   test("ComputeResourcesUnavailable when they are taken, and nothing is left; free again after a destroy", async () => {
-    const host = await lab.connect(DEVICES);
+    const host = await harness.connect(DEVICES);
     await update(host);
     await host.spawn(vm1, wants(GPU, 2));
     await expect(host.spawn(vm2, wants(GPU, 1))).rejects.toThrow(ComputeResourcesUnavailable);
@@ -182,7 +182,7 @@ describe("devices of guests", () => {
   });
 
   test("8.3 move with what the instance holds; a revert without a word of it keeps those of the definition", async () => {
-    const host = await lab.connect(DEVICES);
+    const host = await harness.connect(DEVICES);
     await update(host);
     const addresses = async () => [...(await xmlOf(UUID)).matchAll(/address="([^"]*)"/g)].map(([, address]) => address);
     const migrate = () =>
@@ -206,12 +206,12 @@ describe("devices of guests", () => {
     const vcpu = { VCPU: 2, MEMORY_MB: 64 };
 
     test("8.7 duty 5 is needed before anything is edited, moves inventory and allocations, keeps the sums", async () => {
-      const flat = await lab.connect(FLAT);
+      const flat = await harness.connect(FLAT);
       await update(flat);
       expect(root().inventory.VGPU).toMatchObject({ total: 4 });
       await flat.spawn(vm1, wants("devstack1", 2));
       await flat.spawn(vm2, wants("devstack1", 1));
-      const nested = await lab.connect(DEVICES);
+      const nested = await harness.connect(DEVICES);
       const before = tree.copy();
       await expect(update(nested)).rejects.toThrow(ReshapeNeeded);
       expect(root()).toEqual(before.data("devstack1"));
@@ -237,15 +237,15 @@ describe("devices of guests", () => {
     });
 
     test("fails when the devices of the new configuration have too little room", async () => {
-      await update(await lab.connect(FLAT));
-      const nested = await lab.connect({ devices: ["0000:81:00.0=VGPU:1"] });
+      await update(await harness.connect(FLAT));
+      const nested = await harness.connect({ devices: ["0000:81:00.0=VGPU:1"] });
       const allocations: ReshapeAllocations = new Map([[UUID, new Map([[NODE_UUID, { VGPU: 2 }]])]]);
       await expect(update(nested, allocations)).rejects.toThrow(ReshapeFailed);
     });
 
     test("turned off again, what is nested stays nested", async () => {
-      await update(await lab.connect(DEVICES));
-      await update(await lab.connect(FLAT));
+      await update(await harness.connect(DEVICES));
+      await update(await harness.connect(FLAT));
       expect(root().inventory).not.toHaveProperty("VGPU");
       expect(tree.exists(GPU)).toBe(true);
     });

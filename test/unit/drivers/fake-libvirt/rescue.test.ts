@@ -2,23 +2,23 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import { BuildAbortException, GuestNotFound, InstanceNotRunning } from "../../../../src/virt/index.js";
 import { imageOf, instanceOf, NO_DEVICES, UUID } from "../../virt/fixtures.js";
-import { DESTROY, LABS, type Lab, SPAWN } from "./fixtures.js";
+import { DESTROY, HARNESSES, type Harness, SPAWN } from "./fixtures.js";
 
 const vm = instanceOf();
 const RESCUE = { ...NO_DEVICES, image: imageOf({ name: "rescue", minDisk: 2 }) };
 
-describe.each(LABS)("8.2 rescue and snapshot on %s", (_, newLab) => {
-  let lab: Lab;
+describe.each(HARNESSES)("8.2 rescue and snapshot on %s", (_, createHarness) => {
+  let harness: Harness;
   let host: DriverHost;
-  const hypervisor = () => `${lab.folder}/hypervisors/devstack1`;
-  const xml = () => lab.files.read(`${hypervisor()}/domains/${UUID}.xml`);
+  const hypervisor = () => `${harness.folder}/hypervisors/devstack1`;
+  const xml = () => harness.files.read(`${hypervisor()}/domains/${UUID}.xml`);
 
   beforeEach(async () => {
-    lab = await newLab();
-    host = await lab.connect();
+    harness = await createHarness();
+    host = await harness.connect();
     await host.spawn(vm, SPAWN);
   });
-  afterEach(() => lab.close());
+  afterEach(() => harness.close());
 
   test("rescue boots from another disk, with the guest's own beside; unrescue puts all back", async () => {
     const before = await xml();
@@ -26,13 +26,13 @@ describe.each(LABS)("8.2 rescue and snapshot on %s", (_, newLab) => {
     await host.rescue(vm, RESCUE);
     expect(await host.powerState(vm)).toBe(1);
     expect(await xml()).toMatch(/disk\.rescue"[\s\S]*dev="vda"[\s\S]*\/disk"[\s\S]*dev="vdb"/);
-    expect(await lab.files.stat(`${hypervisor()}/instances/${UUID}/disk.rescue`)).toMatchObject({
+    expect(await harness.files.stat(`${hypervisor()}/instances/${UUID}/disk.rescue`)).toMatchObject({
       bytes: 2 * 1024 ** 3,
     });
     await host.unrescue(vm);
     expect(await host.powerState(vm)).toBe(1);
     expect(await xml()).toBe(before);
-    expect(await lab.files.list(`${hypervisor()}/instances/${UUID}`)).toEqual(["console.log", "disk"]);
+    expect(await harness.files.list(`${hypervisor()}/instances/${UUID}`)).toEqual(["console.log", "disk"]);
   });
 
   test("a second rescue keeps the way back; a second unrescue changes nothing", async () => {
@@ -54,7 +54,7 @@ describe.each(LABS)("8.2 rescue and snapshot on %s", (_, newLab) => {
     await host.destroy(vm, DESTROY);
     await expect(host.rescue(vm, RESCUE)).rejects.toThrow(GuestNotFound);
     await expect(host.unrescue(vm)).rejects.toThrow(GuestNotFound);
-    expect(await lab.files.list(`${hypervisor()}/instances`)).toEqual([]);
+    expect(await harness.files.list(`${hypervisor()}/instances`)).toEqual([]);
   });
 
   test("a snapshot goes through its stages, and stops when it is told that the instance has moved on", async () => {

@@ -6,7 +6,7 @@ import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-
 import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import type { Files, LifecycleEvent } from "../../../../src/virt/index.js";
 import { contextOf, instanceOf, UUID } from "../../virt/fixtures.js";
-import { realLab, SPAWN } from "./fixtures.js";
+import { createRealHarness, SPAWN } from "./fixtures.js";
 
 const uuidOf = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
 
@@ -159,19 +159,19 @@ test("a start reads each state once; what changed since the first look is seen i
 });
 
 test("on real files a running driver hears of what a person does", async () => {
-  const lab = await realLab();
+  const harness = await createRealHarness();
   try {
-    const host = await lab.connect({ stopEventDelay: 0 });
+    const host = await harness.connect({ stopEventDelay: 0 });
     await host.spawn(instanceOf(), SPAWN);
-    const heard = new Promise<LifecycleEvent>((resolve) => host.setLifecycleListener(resolve));
-    const virsh = new Virsh(`fake-libvirt://${lab.folder}/hypervisors/devstack1`, {
-      files: lab.files,
+    const lifecycleEvent = new Promise<LifecycleEvent>((resolve) => host.setLifecycleListener(resolve));
+    const virsh = new Virsh(`fake-libvirt://${harness.folder}/hypervisors/devstack1`, {
+      files: harness.files,
       clock: { now: () => 0, monotonic: () => 0 },
       logger: createVirtualRuntime().logger,
     });
     await virsh.destroy("instance-0000002a");
-    expect(await heard).toMatchObject({ uuid: UUID, name: "instance-0000002a", transition: "stopped" });
+    expect(await lifecycleEvent).toMatchObject({ uuid: UUID, name: "instance-0000002a", transition: "stopped" });
   } finally {
-    await lab.close();
+    await harness.close();
   }
 });

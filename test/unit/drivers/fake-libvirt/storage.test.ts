@@ -1,22 +1,22 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import { instanceOf, UUID } from "../../virt/fixtures.js";
-import { KEEP_DISKS, LABS, type Lab, SPAWN } from "./fixtures.js";
+import { HARNESSES, type Harness, KEEP_DISKS, SPAWN } from "./fixtures.js";
 
 const vm1 = instanceOf();
 const GIB = 1024 ** 3;
 
-describe.each(LABS)("storage of fake-libvirt on %s", (_, newLab) => {
-  let lab: Lab;
+describe.each(HARNESSES)("storage of fake-libvirt on %s", (_, createHarness) => {
+  let harness: Harness;
   let host: DriverHost;
-  const hypervisor = () => `${lab.folder}/hypervisors/devstack1`;
+  const hypervisor = () => `${harness.folder}/hypervisors/devstack1`;
   const disk = (uuid: string) => `${hypervisor()}/instances/${uuid}/disk`;
 
   beforeEach(async () => {
-    lab = await newLab();
-    host = await lab.connect();
+    harness = await createHarness();
+    host = await harness.connect();
   });
-  afterEach(() => lab.close());
+  afterEach(() => harness.close());
 
   describe("files and storage", () => {
     test("instanceOnDisk, deleteInstanceFiles", async () => {
@@ -36,10 +36,10 @@ describe.each(LABS)("storage of fake-libvirt on %s", (_, newLab) => {
     test.each([true, false])(
       "3.3 the token of a host is seen by another with the same folder only (shared: %s)",
       async (shared) => {
-        const instancesPath = `${lab.folder}/nfs`;
-        const source = await lab.connect({ instancesPath });
-        const other = `fake-libvirt://${lab.folder}/hypervisors/devstack2`;
-        const dest = await lab.connect(
+        const instancesPath = `${harness.folder}/nfs`;
+        const source = await harness.connect({ instancesPath });
+        const other = `fake-libvirt://${harness.folder}/hypervisors/devstack2`;
+        const dest = await harness.connect(
           { connectionUri: other, ...(shared ? { instancesPath } : {}) },
           { host: "devstack2" },
         );
@@ -48,7 +48,7 @@ describe.each(LABS)("storage of fake-libvirt on %s", (_, newLab) => {
         expect(await dest.checkInstanceSharedStorageRemote(token ?? {})).toBe(shared);
         await source.checkInstanceSharedStorageCleanup(token ?? {});
         expect(await source.checkInstanceSharedStorageRemote(token ?? {})).toBe(false);
-        expect(await lab.files.list(`${instancesPath}/${UUID}`)).toEqual(["console.log", "disk"]);
+        expect(await harness.files.list(`${instancesPath}/${UUID}`)).toEqual(["console.log", "disk"]);
       },
     );
 
@@ -63,45 +63,45 @@ describe.each(LABS)("storage of fake-libvirt on %s", (_, newLab) => {
         await host.checkInstanceSharedStorageCleanup(token);
       }
       const up = { instanceUuid: "../..", file: ".shared-storage-0123456789abcdef" };
-      await lab.files.write(`${hypervisor()}/instances/../../.shared-storage-0123456789abcdef`, "");
+      await harness.files.write(`${hypervisor()}/instances/../../.shared-storage-0123456789abcdef`, "");
       expect(await host.checkInstanceSharedStorageRemote(up)).toBe(false);
-      expect(await lab.files.stat(disk(UUID))).toBeDefined();
+      expect(await harness.files.stat(disk(UUID))).toBeDefined();
     });
 
     test("6.7 evacuation on shared storage: the destination uses the source's disk", async () => {
-      const instancesPath = `${lab.folder}/nfs`;
-      const source = await lab.connect({ instancesPath });
-      const dest = await lab.connect(
-        { instancesPath, connectionUri: `fake-libvirt://${lab.folder}/hypervisors/devstack2` },
+      const instancesPath = `${harness.folder}/nfs`;
+      const source = await harness.connect({ instancesPath });
+      const dest = await harness.connect(
+        { instancesPath, connectionUri: `fake-libvirt://${harness.folder}/hypervisors/devstack2` },
         { host: "devstack2" },
       );
       const shared = `${instancesPath}/${UUID}/disk`;
       const tiny = instanceOf({ rootGb: 0 });
       await source.spawn(tiny, SPAWN);
-      await lab.files.append(shared, "what the guest wrote");
+      await harness.files.append(shared, "what the guest wrote");
       expect(await dest.instanceOnDisk(tiny)).toBe(true);
       expect(await dest.instanceExists(tiny)).toBe(false);
       await dest.spawn(tiny, SPAWN);
       await source.destroy(tiny, KEEP_DISKS);
-      expect(await lab.files.read(shared)).toBe("what the guest wrote");
+      expect(await harness.files.read(shared)).toBe("what the guest wrote");
       expect(await dest.powerState(tiny)).toBe(1);
     });
 
     test("a spawn on shared storage that fails leaves the source's disk", async () => {
-      const instancesPath = `${lab.folder}/nfs`;
-      const source = await lab.connect({ instancesPath });
+      const instancesPath = `${harness.folder}/nfs`;
+      const source = await harness.connect({ instancesPath });
       await source.spawn(vm1, SPAWN);
-      const connectionUri = `fake-libvirt://${lab.folder}/hypervisors/devstack2`;
-      const failing = { ...lab.files, ...failingWrites(lab) };
-      const dest = await lab.connect({ instancesPath, connectionUri }, { host: "devstack2", files: failing });
+      const connectionUri = `fake-libvirt://${harness.folder}/hypervisors/devstack2`;
+      const failing = { ...harness.files, ...failingWrites(harness) };
+      const dest = await harness.connect({ instancesPath, connectionUri }, { host: "devstack2", files: failing });
       await expect(dest.spawn(vm1, SPAWN)).rejects.toThrow("no space left");
       expect(await dest.listInstanceUuids()).toEqual([]);
-      expect(await lab.files.stat(`${instancesPath}/${UUID}/disk`)).toMatchObject({ bytes: 20 * GIB });
+      expect(await harness.files.stat(`${instancesPath}/${UUID}/disk`)).toMatchObject({ bytes: 20 * GIB });
     });
   });
 });
 
-function failingWrites({ files }: Lab): Lab["files"] {
+function failingWrites({ files }: Harness): Harness["files"] {
   return {
     read: (path) => files.read(path),
     readIfPresent: (path) => files.readIfPresent(path),

@@ -1,7 +1,7 @@
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import type { LiveMigrationProgress } from "../../../../src/virt/index.js";
 import { type HostContext, instanceOf, NO_DEVICES, UUID } from "../../virt/fixtures.js";
-import type { Lab } from "./fixtures.js";
+import type { Harness } from "./fixtures.js";
 
 /** Before and after a resize. */
 export const small = instanceOf({
@@ -24,15 +24,15 @@ type Connecting = Readonly<Record<string, unknown>> & { readonly shared?: boolea
 
 /** An agent's driver on one of the lab's hypervisors. */
 export function connect(
-  lab: Lab,
+  harness: Harness,
   host: HostName,
   { shared = false, ...config }: Connecting = {},
   changes: Partial<HostContext> = {},
 ): Promise<DriverHost> {
-  return lab.connect(
+  return harness.connect(
     {
-      connectionUri: `fake-libvirt://${lab.folder}/hypervisors/${host}`,
-      ...(shared ? { instancesPath: `${lab.folder}/nfs` } : {}),
+      connectionUri: `fake-libvirt://${harness.folder}/hypervisors/${host}`,
+      ...(shared ? { instancesPath: `${harness.folder}/nfs` } : {}),
       ...config,
     },
     { host, ...changes },
@@ -40,20 +40,20 @@ export function connect(
 }
 
 /** What is running, and everything that lies in the folders of both hypervisors. */
-export async function lookAt(lab: Lab, shared: boolean) {
+export async function lookAt(harness: Harness, shared: boolean) {
   const state = async (host: HostName) => {
-    const folder = `${lab.folder}/hypervisors/${host}`;
-    if (!(await lab.files.stat(`${folder}/domains/${UUID}.xml`))) {
+    const folder = `${harness.folder}/hypervisors/${host}`;
+    if (!(await harness.files.stat(`${folder}/domains/${UUID}.xml`))) {
       return undefined;
     }
-    return (await lab.files.readIfPresent(`${folder}/state/${UUID}`))?.trim() ?? "shutoff";
+    return (await harness.files.readIfPresent(`${folder}/state/${UUID}`))?.trim() ?? "shutoff";
   };
   const files = async (host: HostName) => {
-    const folder = `${lab.folder}/hypervisors/${host}`;
+    const folder = `${harness.folder}/hypervisors/${host}`;
     const there: string[] = [];
     const roots = ["domains", "state", "migrations", "instances"].map((name) => `${folder}/${name}`);
-    for (const root of [...roots, ...(shared ? [`${lab.folder}/nfs`] : [])]) {
-      for (const name of await lab.files.list(root)) {
+    for (const root of [...roots, ...(shared ? [`${harness.folder}/nfs`] : [])]) {
+      for (const name of await harness.files.list(root)) {
         there.push(`${root.split("/").at(-1)}/${name}`);
       }
     }

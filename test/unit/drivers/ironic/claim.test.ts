@@ -16,26 +16,26 @@ describe("8.2 a claim", () => {
     await expect(driver.prepareForSpawn(bareMetal(NODE))).rejects.toMatchObject({
       name: "ComputeResourcesUnavailable",
     });
-    expect(ironic.seen.every(({ method }) => method === "GET")).toBe(true);
+    expect(ironic.observedRequests.every(({ method }) => method === "GET")).toBe(true);
   });
 
   const losing = {
     "lost to another": fault(409, `Node ${NODE} is associated with instance ${OTHER}.`),
     "of a node that stays locked": LOCKED,
-    refused: fault(400, "no"),
+    rejected: fault(400, "no"),
   };
   test.each(Object.entries(losing))(
     "%s is given to another host, but aborts the build as upstream's",
-    async (_, answer) => {
+    async (_, response) => {
       for (const [quirks, name] of [
         [[], "ComputeResourcesUnavailable"],
         [["ironic-lost-claim-aborts"], "BuildAbortException"],
       ] as const) {
         const { driver, ironic } = await started({}, {}, [...quirks]);
-        ironic.fault = ({ method }) => (method === "PATCH" ? answer : undefined);
+        ironic.fault = ({ method }) => (method === "PATCH" ? response : undefined);
         await expect(driver.prepareForSpawn(bareMetal(NODE))).rejects.toMatchObject({ name });
         await driver.failedSpawnCleanup(bareMetal(NODE));
-        expect(ironic.seen.filter(({ method }) => method === "PATCH").length).toBeLessThanOrEqual(2);
+        expect(ironic.observedRequests.filter(({ method }) => method === "PATCH").length).toBeLessThanOrEqual(2);
       }
     },
   );
@@ -59,7 +59,7 @@ describe("8.2 a claim", () => {
     ironic.fault = ({ method }) => (method === "PATCH" ? "answer lost" : undefined);
     await driver.prepareForSpawn(bareMetal(NODE));
     expect(node.instance_uuid).toBe(INSTANCE);
-    expect(ironic.seen.filter(({ method }) => method === "PATCH")).toHaveLength(1);
+    expect(ironic.observedRequests.filter(({ method }) => method === "PATCH")).toHaveLength(1);
   });
 
   test("of an instance that has another node is hopeless", async () => {
@@ -76,7 +76,7 @@ describe("8.2 a claim", () => {
     await driver.prepareForSpawn(bareMetal(NODE));
     await driver.failedSpawnCleanup(bareMetal(NODE));
     expect(node.instance_uuid).toBeNull();
-    const before = ironic.seen.length;
+    const before = ironic.observedRequests.length;
     await driver.failedSpawnCleanup(bareMetal(NODE));
     expect(ironic.requests().slice(before)).toEqual([BY_INSTANCE]);
   });

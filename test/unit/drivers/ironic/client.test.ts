@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { errorOfAnswer, faultText } from "../../../../drivers/ironic/client/ironic-error.js";
+import { faultText, toIronicError } from "../../../../drivers/ironic/client/ironic-error.js";
 import type { HttpRequest, HttpResponse } from "../../../../src/virt/index.js";
 import { ironicDriver } from "./support/driver.js";
 import { FakeIronic, fault, LOCKED } from "./support/fake-ironic.js";
@@ -9,7 +9,7 @@ function recorded(name: string) {
   return readFile(new URL(`../../../fixtures/golden/ironic/${name}.json`, import.meta.url), "utf8");
 }
 
-const nodeRequest = (ironic: FakeIronic) => ironic.seen.filter(({ path }) => path.startsWith("/v1/nodes"));
+const nodeRequest = (ironic: FakeIronic) => ironic.observedRequests.filter(({ path }) => path.startsWith("/v1/nodes"));
 
 describe("what an answer means", () => {
   test.each([
@@ -22,7 +22,7 @@ describe("what an answer means", () => {
   ])("the recorded %s", async (name, status, meaning, text) => {
     const body = await recorded(name);
     expect(faultText(body)).toContain(text);
-    expect(errorOfAnswer("GET", "http://ironic/v1", status, body)).toMatchObject({ meaning, status });
+    expect(toIronicError("GET", "http://ironic/v1", status, body)).toMatchObject({ meaning, status });
   });
 
   test.each([
@@ -39,7 +39,7 @@ describe("what an answer means", () => {
     [401, "who?", "unauthorized"],
     [500, "boom", "other"],
   ])("%i %s", (status, text, meaning) => {
-    expect(errorOfAnswer("GET", "u", status, fault(status, text).body).meaning).toBe(meaning);
+    expect(toIronicError("GET", "u", status, fault(status, text).body).meaning).toBe(meaning);
   });
 
   test("bodies that are no JSON, or not twice", () => {
@@ -104,10 +104,10 @@ describe("authentication", () => {
     const basic = { auth_type: "http_basic", username: "u", password: "pä" };
     const { driver } = await ironicDriver({ ironic, config: basic });
     await driver.initHost();
-    expect(ironic.seen[0]?.headers.authorization).toBe(`Basic ${Buffer.from("u:pä").toString("base64")}`);
+    expect(ironic.observedRequests[0]?.headers.authorization).toBe(`Basic ${Buffer.from("u:pä").toString("base64")}`);
     const none = new FakeIronic();
     await (await ironicDriver({ ironic: none })).driver.initHost();
-    expect(Object.keys(none.seen[0]?.headers ?? {})).toEqual(["accept"]);
+    expect(Object.keys(none.observedRequests[0]?.headers ?? {})).toEqual(["accept"]);
   });
 
   const KEYSTONE = {
@@ -144,8 +144,8 @@ describe("authentication", () => {
     const { driver } = await ironicDriver({ ironic, config: KEYSTONE });
     await Promise.all([driver.isNodeDeleted("a"), driver.isNodeDeleted("b")]);
     expect(ironic.tokens).toBe(1);
-    expect(ironic.seen.every(({ headers }) => headers["x-auth-token"] === "t1")).toBe(true);
-    expect(ironic.seen[0]?.path).toBe("/");
+    expect(ironic.observedRequests.every(({ headers }) => headers["x-auth-token"] === "t1")).toBe(true);
+    expect(ironic.observedRequests[0]?.path).toBe("/");
   });
 
   test.each(["password", "v3password"])(
@@ -155,7 +155,7 @@ describe("authentication", () => {
       const { driver } = await ironicDriver({ ironic, config: { ...KEYSTONE, auth_type: type } });
       await driver.isNodeDeleted("a");
       expect(ironic.identityTls).toEqual(["ironic"]);
-      expect(new Set(ironic.seen.map(({ tlsSection }) => tlsSection))).toEqual(new Set(["ironic"]));
+      expect(new Set(ironic.observedRequests.map(({ tlsSection }) => tlsSection))).toEqual(new Set(["ironic"]));
     },
   );
 
@@ -183,7 +183,7 @@ describe("authentication", () => {
 });
 
 describe("retries", () => {
-  const powerOn = async (answer: HttpResponse, times: number) => {
+  const powerOn = async (response: HttpResponse, times: number) => {
     const ironic = new FakeIronic();
     const instance = { uuid: "11111111-1111-4111-8111-111111111111" } as never;
     ironic.add({ instance_uuid: "11111111-1111-4111-8111-111111111111", provision_state: "active" });
@@ -193,26 +193,26 @@ describe("retries", () => {
         return undefined;
       }
       left -= 1;
-      return answer;
+      return response;
     };
     const { driver, slept } = await ironicDriver({ ironic });
     const outcome = await driver.powerOn(instance).then(
       () => "done",
       (error: Error) => error.message,
     );
-    return { outcome, slept, puts: ironic.seen.filter(({ method }) => method === "PUT").length };
+    return { outcome, slept, puts: ironic.observedRequests.filter(({ method }) => method === "PUT").length };
   };
 
   test.each([
     ["locked", LOCKED],
     ["503", fault(503, "no free conductor workers")],
     ["transition", fault(409, "Node n can not be updated while a state transition is in progress.")],
-  ])("%s: five times, after 0.5, 1, 2, 4 and 8 seconds", async (_, answer) => {
-    const { outcome, slept, puts } = await powerOn(answer, 5);
+  ])("%s: five times, after 0.5, 1, 2, 4 and 8 seconds", async (_, response) => {
+    const { outcome, slept, puts } = await powerOn(response, 5);
     expect(outcome).toBe("done");
     expect(slept.slice(0, 5)).toEqual([500, 1000, 2000, 4000, 8000]);
     expect(puts).toBe(6);
-    expect((await powerOn(answer, 6)).outcome).toMatch(/Ironic answered PUT/);
+    expect((await powerOn(response, 6)).outcome).toMatch(/Ironic answered PUT/);
   });
 
   test.each([
@@ -220,7 +220,7 @@ describe("retries", () => {
     ["elsewhere", fault(409, "Instance i is already associated with a node")],
     ["400", fault(400, "nonsense")],
     ["500", fault(500, "boom")],
-  ])("%s: never", async (_, answer) => {
-    expect(await powerOn(answer, 1)).toMatchObject({ slept: [], puts: 1 });
+  ])("%s: never", async (_, response) => {
+    expect(await powerOn(response, 1)).toMatchObject({ slept: [], puts: 1 });
   });
 });

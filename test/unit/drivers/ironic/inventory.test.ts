@@ -197,7 +197,7 @@ test.each([
 });
 
 test("what is kept of a node is what the driver reads of it, not all that Ironic says", async () => {
-  const kept = JSON.stringify(readNode(await golden("active"), "test"));
-  expect(kept.length).toBeLessThan(500);
-  expect(kept).not.toContain("links");
+  const retained = JSON.stringify(readNode(await golden("active"), "test"));
+  expect(retained.length).toBeLessThan(500);
+  expect(retained).not.toContain("links");
 });

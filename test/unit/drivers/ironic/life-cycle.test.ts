@@ -21,7 +21,7 @@ describe("8.2 building", () => {
       BY_INSTANCE,
     ]);
     expect(slept).toEqual([2000]);
-    const [claim, info, put] = ironic.seen.filter(({ body }) => body !== undefined).map(({ body }) => body);
+    const [claim, info, put] = ironic.observedRequests.filter(({ body }) => body !== undefined).map(({ body }) => body);
     expect(claim).toEqual([{ op: "replace", path: "/instance_uuid", value: INSTANCE }]);
     expect([info]).toEqual((await recordedBodies("spawn")).slice(0, 1));
     expect(put).toEqual({ target: "active" });
@@ -61,7 +61,7 @@ describe("8.2 building", () => {
     const instance = bareMetal(NODE, { configDrive: true, userData, metadata: { a: "b" } });
     await driver.prepareForSpawn(instance);
     await driver.spawn(instance, spawnOptions());
-    expect(ironic.seen.find(({ method }) => method === "PUT")?.body).toMatchObject({
+    expect(ironic.observedRequests.find(({ method }) => method === "PUT")?.body).toMatchObject({
       configdrive: { meta_data: { uuid: INSTANCE, meta: { a: "b" } }, user_data: "#!/bin/sh" },
     });
   });
@@ -71,7 +71,7 @@ describe("8.2 building", () => {
     const instance = bareMetal(NODE, { configDrive: true, keyName: "mine", keyData: "ssh-rsa AAAA" });
     await driver.prepareForSpawn(instance);
     await driver.spawn(instance, spawnOptions());
-    expect(ironic.seen.find(({ method }) => method === "PUT")?.body).toMatchObject({
+    expect(ironic.observedRequests.find(({ method }) => method === "PUT")?.body).toMatchObject({
       configdrive: { meta_data: { public_keys: { mine: "ssh-rsa AAAA" } } },
     });
   });
@@ -118,7 +118,7 @@ describe("8.2 building", () => {
       `DELETE /v1/nodes/${NODE}/vifs/p1`,
       `PATCH /v1/nodes/${NODE}`,
     ]);
-    expect(ironic.seen.at(-1)?.body).toEqual((await recordedBodies("prepare_for_spawn then")).at(-1));
+    expect(ironic.observedRequests.at(-1)?.body).toEqual((await recordedBodies("prepare_for_spawn then")).at(-1));
   });
 
   test("a deployment that fails says why, and is left to destroy", async () => {
@@ -173,7 +173,7 @@ describe("8.2 building", () => {
     ironic.fault = ({ method }) => (method === "PUT" ? "answer lost" : undefined);
     await driver.spawn(instance, spawnOptions());
     expect(node.provision_state).toBe("active");
-    expect(ironic.seen.filter(({ method }) => method === "PUT")).toHaveLength(1);
+    expect(ironic.observedRequests.filter(({ method }) => method === "PUT")).toHaveLength(1);
   });
 
   test("an Ironic that is away for a minute of a deployment is waited for", async () => {
@@ -210,7 +210,7 @@ describe("an Ironic that is away for a minute", () => {
   test.each([0, 1, 2, 3, 4, 5])("is waited for at request %i of a deployment", async (at) => {
     const { driver, ironic, node } = await started();
     await driver.prepareForSpawn(bareMetal(NODE));
-    ironic.seen.length = 0;
+    ironic.observedRequests.length = 0;
     away(ironic, at);
     await driver.spawn(bareMetal(NODE), spawnOptions());
     expect(node).toMatchObject({ instance_uuid: INSTANCE, provision_state: "active" });
@@ -226,7 +226,7 @@ describe("an Ironic that is away for a minute", () => {
   test.each([0, 1, 2])("is waited for at request %i of giving a node back", async (at) => {
     const { driver, ironic, node } = await started();
     await driver.prepareForSpawn(bareMetal(NODE));
-    ironic.seen.length = 0;
+    ironic.observedRequests.length = 0;
     away(ironic, at);
     await driver.failedSpawnCleanup(bareMetal(NODE));
     expect(node).toMatchObject({ instance_uuid: null, provision_state: "available" });
@@ -243,9 +243,9 @@ describe("8.2 destroy", () => {
       BY_INSTANCE,
       BY_INSTANCE,
     ]);
-    expect(ironic.seen[1]?.body).toEqual({ target: "deleted" });
+    expect(ironic.observedRequests[1]?.body).toEqual({ target: "deleted" });
     expect(node.instance_uuid).toBeNull();
-    ironic.seen.length = 0;
+    ironic.observedRequests.length = 0;
     await driver.destroy(bareMetal(NODE), DESTROY);
     expect(ironic.requests()).toEqual([BY_INSTANCE]);
   });
@@ -290,7 +290,7 @@ describe("8.2 destroy", () => {
     ironic.fault = ({ method }) => (method === "PUT" ? "answer lost" : undefined);
     await driver.destroy(bareMetal(NODE), DESTROY);
     expect(node.instance_uuid).toBeNull();
-    expect(ironic.seen.filter(({ method }) => method === "PUT")).toHaveLength(1);
+    expect(ironic.observedRequests.filter(({ method }) => method === "PUT")).toHaveLength(1);
   });
 
   test("gives up after api_max_retries polls", async () => {
@@ -304,9 +304,9 @@ describe("8.2 destroy", () => {
     expect(await driver.deleteInstanceFiles(bareMetal(NODE))).toBe(true);
     expect(node.instance_uuid).toBeNull();
     expect(await driver.getAvailableNodes({ refresh: true })).toEqual([NODE]);
-    ironic.seen.length = 0;
+    ironic.observedRequests.length = 0;
     expect(await driver.deleteInstanceFiles(bareMetal(NODE))).toBe(true);
-    expect(ironic.seen.map(({ method }) => method)).toEqual(["GET"]);
+    expect(ironic.observedRequests.map(({ method }) => method)).toEqual(["GET"]);
   });
 
   test("the next inventory is made of a fresh read", async () => {
@@ -314,7 +314,7 @@ describe("8.2 destroy", () => {
     records.instances = [INSTANCE];
     await driver.getAvailableNodes({ refresh: true });
     await driver.destroy(bareMetal(NODE), DESTROY);
-    ironic.seen.length = 0;
+    ironic.observedRequests.length = 0;
     await driver.getAvailableResource(NODE);
     expect(ironic.requests()).toEqual([`GET /v1/nodes/${NODE}?fields=F`]);
     expect(await driver.listInstanceUuids()).toEqual([]);
@@ -326,19 +326,21 @@ describe("8.2 power", () => {
     const { driver, ironic, records } = await started(active);
     records.instances = [INSTANCE];
     await driver.getAvailableNodes({ refresh: true });
-    ironic.seen.length = 0;
+    ironic.observedRequests.length = 0;
     await driver.powerOn(bareMetal(NODE));
     expect(ironic.requests()).toEqual([BY_INSTANCE, `PUT /v1/nodes/${NODE}/states/power`, BY_INSTANCE, BY_INSTANCE]);
-    expect(ironic.seen[1]?.body).toEqual({ target: "power on" });
-    ironic.seen.length = 0;
+    expect(ironic.observedRequests[1]?.body).toEqual({ target: "power on" });
+    ironic.observedRequests.length = 0;
     expect(await driver.powerState(bareMetal(NODE))).toBe(POWER_STATES.running);
-    expect(ironic.seen).toEqual([]);
+    expect(ironic.observedRequests).toEqual([]);
     await driver.powerOff(bareMetal(NODE));
     expect(await driver.powerState(bareMetal(NODE))).toBe(POWER_STATES.shutdown);
   });
 
   const targets = (ironic: FakeIronic) =>
-    ironic.seen.filter(({ method }) => method === "PUT").map(({ body }) => (body as { target: string }).target);
+    ironic.observedRequests
+      .filter(({ method }) => method === "PUT")
+      .map(({ body }) => (body as { target: string }).target);
 
   test.each([
     [{}, ["soft power off"], ["soft rebooting"]],
@@ -347,10 +349,10 @@ describe("8.2 power", () => {
     const { driver, ironic } = await started({ ...active, power_state: "power on", properties });
     await driver.reboot(bareMetal(NODE), "SOFT");
     expect(targets(ironic)).toEqual(rebooted);
-    ironic.seen.length = 0;
+    ironic.observedRequests.length = 0;
     await driver.powerOff(bareMetal(NODE), { timeout: 30 });
     expect(targets(ironic)).toEqual(off);
-    expect(ironic.seen.find(({ method }) => method === "PUT")?.body).toMatchObject({ timeout: 30 });
+    expect(ironic.observedRequests.find(({ method }) => method === "PUT")?.body).toMatchObject({ timeout: 30 });
   });
 
   test("of an instance without a node is InstanceNotFound", async () => {
@@ -375,7 +377,7 @@ describe("8.2 rebuild, rescue", () => {
   test("a rebuild keeps the node, and tells of the instance as recorded", async () => {
     const { driver, ironic, node } = await started(active);
     await driver.rebuild(bareMetal(NODE), spawnOptions());
-    const [info, put] = ironic.seen.filter(({ body }) => body !== undefined).map(({ body }) => body);
+    const [info, put] = ironic.observedRequests.filter(({ body }) => body !== undefined).map(({ body }) => body);
     expect([info]).toEqual((await recordedBodies("rebuild")).slice(0, 1));
     expect(put).toEqual({ target: "rebuild" });
     expect(node).toMatchObject({ instance_uuid: INSTANCE, provision_state: "active" });
@@ -385,13 +387,13 @@ describe("8.2 rebuild, rescue", () => {
     const { driver, ironic, node } = await started(active);
     await driver.rescue(bareMetal(NODE), { image: spawnOptions().image, ...DESTROY });
     expect(node.provision_state).toBe("rescue");
-    expect(ironic.seen.find(({ method }) => method === "PUT")?.body).toMatchObject({
+    expect(ironic.observedRequests.find(({ method }) => method === "PUT")?.body).toMatchObject({
       target: "rescue",
       rescue_password: expect.any(String),
     });
     await driver.unrescue(bareMetal(NODE));
     expect(node.provision_state).toBe("active");
-    ironic.seen.length = 0;
+    ironic.observedRequests.length = 0;
     await driver.unrescue(bareMetal(NODE));
     expect(ironic.requests()).toEqual([BY_INSTANCE]);
   });

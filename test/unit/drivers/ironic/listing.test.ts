@@ -28,8 +28,8 @@ describe("paging", () => {
       `GET /v1/nodes?shard=shard-1&fields=F&sort_key=id&sort_dir=asc&limit=1000&marker=${markers[0]}`,
       `GET /v1/nodes?shard=shard-1&fields=F&sort_key=id&sort_dir=asc&limit=1000&marker=${markers[1]}`,
     ]);
-    expect(ironic.seen[2]?.headers).toMatchObject(HEADERS);
-    expect(ironic.seen[0]?.headers).not.toHaveProperty("x-openstack-ironic-api-version");
+    expect(ironic.observedRequests[2]?.headers).toMatchObject(HEADERS);
+    expect(ironic.observedRequests[0]?.headers).not.toHaveProperty("x-openstack-ironic-api-version");
   });
 
   test("an exactly full last page is followed by an empty one", async () => {
@@ -37,7 +37,7 @@ describe("paging", () => {
     ironic.maxLimit = 2;
     const { driver } = await ironicDriver({ ironic });
     expect(await driver.getAvailableNodes({ refresh: true })).toHaveLength(4);
-    expect(ironic.seen).toHaveLength(2 + 3);
+    expect(ironic.observedRequests).toHaveLength(2 + 3);
   });
 
   test("a marker whose node was deleted meanwhile: the listing starts again", async () => {
@@ -89,11 +89,11 @@ describe("8.1 a listing that failed, is short or contradicts itself changes noth
     "an old version's answer": page([{ uuid: "x" }]),
   } as const;
 
-  test.each(Object.entries(broken))("%s", async (_, answer) => {
+  test.each(Object.entries(broken))("%s", async (_, response) => {
     const ironic = ironicWith(3);
     const { driver } = await ironicDriver({ ironic });
     const before = await driver.getAvailableNodes({ refresh: true });
-    ironic.fault = ({ path }) => (path.includes("/v1/nodes?") ? answer : undefined);
+    ironic.fault = ({ path }) => (path.includes("/v1/nodes?") ? response : undefined);
     await expect(driver.getAvailableNodes({ refresh: true })).rejects.toMatchObject({ name: "VirtDriverNotReady" });
     expect(await driver.getAvailableNodes()).toEqual(before);
   });
@@ -139,7 +139,7 @@ describe("whose node it is", () => {
     const free = owned("compute-1").filter((node) => node !== taken);
     expect([...listed].sort()).toEqual([...free, foreign].map(({ uuid }) => uuid).sort());
     expect(await driver.listInstanceUuids()).toEqual([MINE]);
-    expect(records.asked).toEqual(["hosts of ironic", "instances"]);
+    expect(records.calls).toEqual(["hosts of ironic", "instances"]);
   });
 
   test("with a conductor group the ring has its peers only", async () => {
@@ -175,8 +175,8 @@ test("4.3 step 4: a node is deleted only if Ironic says 404", async () => {
   const gone = "00000000-0000-4000-8000-00000000dead";
   expect(await driver.isNodeDeleted(there)).toBe(false);
   expect(await driver.isNodeDeleted(gone)).toBe(true);
-  for (const answer of ["refused", fault(500, "boom"), fault(401, "who?")] as const) {
-    ironic.fault = () => answer;
+  for (const failure of ["refused", fault(500, "boom"), fault(401, "who?")] as const) {
+    ironic.fault = () => failure;
     await expect(driver.isNodeDeleted(gone)).rejects.toMatchObject({ name: "VirtDriverNotReady" });
   }
 });

@@ -1,116 +1,116 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { GuestNotFound, HostEpochOutdated, type LiveMigrateData } from "../../../../src/virt/index.js";
 import { instanceOf, NO_DEVICES, spawnOptions, UUID } from "../../virt/fixtures.js";
-import { QemuLab } from "./scripted-qemu.js";
+import { QemuHarness } from "./scripted-qemu.js";
 
 const vm = instanceOf({ rootGb: 1 });
 const DESTROY = { ...NO_DEVICES, destroyDisks: true };
 const RUN = `/qemu/run/${UUID}`;
 
 describe("8.11 whose process a guest of driver qemu is", () => {
-  let lab: QemuLab;
+  let harness: QemuHarness;
 
   beforeEach(() => {
-    lab = new QemuLab();
+    harness = new QemuHarness();
   });
 
   async function spawned() {
-    const host = await lab.connect();
-    await lab.run(host.spawn(vm, spawnOptions));
+    const host = await harness.connect();
+    await harness.run(host.spawn(vm, spawnOptions));
     return host;
   }
 
   test("the next agent finds it by its record, and starts nothing", async () => {
     await spawned();
-    const next = await lab.connect();
-    expect(await lab.run(next.powerState(vm))).toBe(1);
-    await lab.run(next.powerOn(vm));
-    expect(lab.started).toBe(1);
+    const next = await harness.connect();
+    expect(await harness.run(next.powerState(vm))).toBe(1);
+    await harness.run(next.powerOn(vm));
+    expect(harness.started).toBe(1);
   });
 
   test("without a record it is what QEMU's own pid file says, if it was started with that", async () => {
     await spawned();
-    await lab.runtime.files.remove(`${RUN}/process.json`);
-    const next = await lab.connect();
-    expect(await lab.run(next.powerState(vm))).toBe(1);
-    const stranger = await lab.runtime.programs.start({
+    await harness.runtime.files.remove(`${RUN}/process.json`);
+    const next = await harness.connect();
+    expect(await harness.run(next.powerState(vm))).toBe(1);
+    const foreignProcess = await harness.runtime.programs.start({
       argv: ["qemu-system-x86_64", "-pidfile", "/else"],
       logFile: "/l",
     });
-    await lab.runtime.files.write(`${RUN}/pid`, `${stranger.pid}\n`);
-    expect(await lab.run(next.powerState(vm)), "another program has the pid").toBe(4);
+    await harness.runtime.files.write(`${RUN}/pid`, `${foreignProcess.pid}\n`);
+    expect(await harness.run(next.powerState(vm)), "another program has the pid").toBe(4);
   });
 
   test("a process that has its pid later is another one, and is not harmed", async () => {
     const host = await spawned();
-    const [qemu] = lab.running;
-    await lab.runtime.files.write(
+    const [qemu] = harness.running;
+    await harness.runtime.files.write(
       `${RUN}/process.json`,
       JSON.stringify({ pid: qemu?.pid, started: "before the boot" }),
     );
-    expect(await lab.run(host.powerState(vm))).toBe(4);
-    await lab.runtime.files.write(`${RUN}/pid`, "1\n");
-    await lab.run(host.destroy(vm, DESTROY));
-    expect(lab.running.size, "it goes on").toBe(1);
+    expect(await harness.run(host.powerState(vm))).toBe(4);
+    await harness.runtime.files.write(`${RUN}/pid`, "1\n");
+    await harness.run(host.destroy(vm, DESTROY));
+    expect(harness.running.size, "it goes on").toBe(1);
   });
 
   test("a monitor that says another uuid is not asked for anything", async () => {
-    const host = await lab.connect();
-    lab.script.uuid = "22222222-2222-4222-8222-222222222222";
-    await expect(lab.run(host.spawn(vm, spawnOptions))).rejects.toThrow(/did not start/);
-    expect(lab.asked).toEqual(["qmp_capabilities", "query-uuid"]);
-    expect(lab.running.size, "nothing is left").toBe(0);
-    expect(await lab.run(host.listInstanceUuids())).toEqual([]);
+    const host = await harness.connect();
+    harness.script.uuid = "22222222-2222-4222-8222-222222222222";
+    await expect(harness.run(host.spawn(vm, spawnOptions))).rejects.toThrow(/did not start/);
+    expect(harness.commands).toEqual(["qmp_capabilities", "query-uuid"]);
+    expect(harness.running.size, "nothing is left").toBe(0);
+    expect(await harness.run(host.listInstanceUuids())).toEqual([]);
   });
 
   test("a start whose agent was killed before it could write anything is ended by the next", async () => {
-    const host = await lab.connect();
-    await lab.run(host.spawn(vm, { ...spawnOptions, powerOn: false }));
+    const host = await harness.connect();
+    await harness.run(host.spawn(vm, { ...spawnOptions, powerOn: false }));
     const argv = ["qemu-system-x86_64", "-uuid", UUID, "-pidfile", `${RUN}/pid`];
-    await lab.runtime.programs.start({ argv, cwd: RUN, logFile: `${RUN}/log` });
-    await lab.run(host.powerOff(vm));
-    expect(lab.running.size).toBe(0);
-    await lab.runtime.programs.start({ argv, cwd: RUN, logFile: `${RUN}/log` });
-    await lab.runtime.files.rename(RUN, `${RUN}.12345678`);
-    await lab.run(host.powerOn(vm));
+    await harness.runtime.programs.start({ argv, cwd: RUN, logFile: `${RUN}/log` });
+    await harness.run(host.powerOff(vm));
+    expect(harness.running.size).toBe(0);
+    await harness.runtime.programs.start({ argv, cwd: RUN, logFile: `${RUN}/log` });
+    await harness.runtime.files.rename(RUN, `${RUN}.12345678`);
+    await harness.run(host.powerOn(vm));
     expect(
-      [...lab.running].map(({ cwd }) => cwd),
+      [...harness.running].map(({ cwd }) => cwd),
       "one guest, once",
     ).toEqual([RUN]);
-    expect(lab.started).toBe(3);
+    expect(harness.started).toBe(3);
   });
 
   test("what does not end on SIGTERM is killed", async () => {
     const host = await spawned();
-    lab.script.stubborn = true;
-    await lab.run(host.powerOff(vm));
-    expect(lab.running.size).toBe(0);
-    expect(await lab.run(host.powerState(vm))).toBe(4);
+    harness.script.stubborn = true;
+    await harness.run(host.powerOff(vm));
+    expect(harness.running.size).toBe(0);
+    expect(await harness.run(host.powerState(vm))).toBe(4);
   });
 
   test("what goes on after SIGKILL is told with its pid, and waited for no longer", async () => {
     const host = await spawned();
-    const [qemu] = lab.running;
+    const [qemu] = harness.running;
     qemu?.stick();
-    await expect(lab.run(host.powerOff(vm))).rejects.toThrow(`process ${qemu?.pid} goes on 30 s after SIGKILL`);
-    expect(await lab.run(host.powerState(vm)), "it still runs").toBe(1);
+    await expect(harness.run(host.powerOff(vm))).rejects.toThrow(`process ${qemu?.pid} goes on 30 s after SIGKILL`);
+    expect(await harness.run(host.powerState(vm)), "it still runs").toBe(1);
   });
 
   test("the power button is pressed again every 10 s until the time is over", async () => {
     const host = await spawned();
-    await lab.run(host.powerOff(vm, { timeout: 25 }));
-    expect(lab.asked.filter((command) => command === "system_powerdown")).toHaveLength(3);
-    expect(lab.running.size).toBe(0);
-    lab.script.obeysButton = true;
-    await lab.run(host.powerOn(vm));
-    await lab.run(host.powerOff(vm, { timeout: 25 }));
-    expect(lab.asked.filter((command) => command === "system_powerdown")).toHaveLength(4);
+    await harness.run(host.powerOff(vm, { timeout: 25 }));
+    expect(harness.commands.filter((command) => command === "system_powerdown")).toHaveLength(3);
+    expect(harness.running.size).toBe(0);
+    harness.script.obeysButton = true;
+    await harness.run(host.powerOn(vm));
+    await harness.run(host.powerOff(vm, { timeout: 25 }));
+    expect(harness.commands.filter((command) => command === "system_powerdown")).toHaveLength(4);
   });
 
   test("an agent that has lost its host changes nothing that it begins after that", async () => {
-    const late = await lab.connect(1);
-    await lab.run(late.spawn(vm, spawnOptions));
-    await lab.connect(2);
+    const late = await harness.connect(1);
+    await harness.run(late.spawn(vm, spawnOptions));
+    await harness.connect(2);
     const changes = [
       () => late.powerOff(vm),
       () => late.pause(vm),
@@ -118,10 +118,10 @@ describe("8.11 whose process a guest of driver qemu is", () => {
       () => late.reboot(vm, "HARD"),
     ];
     for (const change of changes) {
-      await expect(lab.run(change())).rejects.toThrow(HostEpochOutdated);
+      await expect(harness.run(change())).rejects.toThrow(HostEpochOutdated);
     }
-    expect(await lab.run(late.powerState(vm))).toBe(1);
-    expect(lab.started).toBe(1);
+    expect(await harness.run(late.powerState(vm))).toBe(1);
+    expect(harness.started).toBe(1);
   });
 });
 
@@ -133,21 +133,21 @@ describe("8.3 a guest that comes to driver qemu", () => {
   };
 
   async function arriving(arrival: string[]) {
-    const lab = new QemuLab();
-    lab.script.arrival = arrival;
-    const host = await lab.connect();
-    await lab.run(host.moves.preLiveMigration(vm, { ...NO_DEVICES, data: DATA }));
+    const harness = new QemuHarness();
+    harness.script.arrival = arrival;
+    const host = await harness.connect();
+    await harness.run(host.moves.preLiveMigration(vm, { ...NO_DEVICES, data: DATA }));
     return {
-      lab,
-      arrived: () => lab.run(host.moves.postLiveMigrationAtDestination(vm, { ...NO_DEVICES, data: DATA })),
+      lab: harness,
+      arrived: () => harness.run(host.moves.postLiveMigrationAtDestination(vm, { ...NO_DEVICES, data: DATA })),
       host,
     };
   }
 
   test("is waited for while its QEMU reads the end of what the other has sent", async () => {
-    const { arrived, host, lab } = await arriving(["active", "active", "completed"]);
+    const { arrived, host, lab: harness } = await arriving(["active", "active", "completed"]);
     await arrived();
-    expect(await lab.run(host.powerState(vm))).toBe(1);
+    expect(await harness.run(host.powerState(vm))).toBe(1);
   });
 
   test("is not waited for when nothing of it has come, or when its QEMU has ended", async () => {
@@ -163,26 +163,26 @@ describe("8.3 a guest that comes to driver qemu", () => {
 
 describe("8.3 a guest that driver qemu sends", () => {
   test("comes back from a QEMU that does not come to the end of a cancel, by the end of the one it was sent to", async () => {
-    const lab = new QemuLab();
-    const host = await lab.connect();
-    await lab.run(host.spawn(vm, spawnOptions));
-    const { programs, files } = lab.runtime;
+    const harness = new QemuHarness();
+    const host = await harness.connect();
+    await harness.run(host.spawn(vm, spawnOptions));
+    const { programs, files } = harness.runtime;
     const there = await programs.start({ argv: ["qemu-system-x86_64", "-pidfile", "/there"], logFile: "/l" });
     const destination = { qemu: there, folder: "/other", instances: "/other/instances" };
     await files.write(`/qemu/migrations/${UUID}.json`, JSON.stringify({ destination, disks: [], running: true }));
-    lab.script.departure = () => (lab.running.size === 2 ? "cancelling" : "cancelled");
-    await lab.run(host.moves.liveMigrationAbort(vm));
-    expect([...lab.running].map(({ cwd }) => cwd)).toEqual([RUN]);
-    expect(lab.asked.at(-1)).toBe("cont");
+    harness.script.departure = () => (harness.running.size === 2 ? "cancelling" : "cancelled");
+    await harness.run(host.moves.liveMigrationAbort(vm));
+    expect([...harness.running].map(({ cwd }) => cwd)).toEqual([RUN]);
+    expect(harness.commands.at(-1)).toBe("cont");
   });
 });
 
 describe("the node of driver qemu", () => {
   test("has what /proc and the file system say, and its guests take their memory and some more", async () => {
-    const lab = new QemuLab();
-    const host = await lab.connect();
-    await lab.run(host.spawn(vm, spawnOptions));
-    expect(await lab.run(host.getAvailableResource("devstack1"))).toMatchObject({
+    const harness = new QemuHarness();
+    const host = await harness.connect();
+    await harness.run(host.spawn(vm, spawnOptions));
+    expect(await harness.run(host.getAvailableResource("devstack1"))).toMatchObject({
       vcpus: 2,
       memoryMb: 8192,
       localGb: 100,

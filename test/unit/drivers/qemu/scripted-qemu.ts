@@ -22,11 +22,11 @@ export interface Script {
 }
 
 /** A machine with QEMU's programs, scripted, in virtual time; what they were asked is noted. */
-export class QemuLab {
+export class QemuHarness {
   readonly runtime: VirtualRuntime;
   readonly script: Script = {};
   /** Commands that monitors got, in order. */
-  readonly asked: string[] = [];
+  readonly commands: string[] = [];
   readonly running = new Set<ProgramHandle>();
   #begun = 0;
 
@@ -87,13 +87,13 @@ export class QemuLab {
     await stream.write('{"QMP": {}}\n');
     for (let line = await stream.readLine(); line !== null; line = await stream.readLine()) {
       const { execute } = JSON.parse(line) as { readonly execute: string };
-      this.asked.push(execute);
+      this.commands.push(execute);
       // The driver may have gone.
-      await stream.write(`${JSON.stringify(this.#answer(execute, qemu, guest))}\n`).catch(() => {});
+      await stream.write(`${JSON.stringify(this.#handleCommand(execute, qemu, guest))}\n`).catch(() => {});
     }
   }
 
-  #answer(command: string, qemu: ProgramHandle, guest: { status: string }): unknown {
+  #handleCommand(command: string, qemu: ProgramHandle, guest: { status: string }): unknown {
     switch (command) {
       case "query-uuid":
         return { return: { UUID: this.script.uuid ?? qemu.argv[qemu.argv.indexOf("-uuid") + 1] } };

@@ -65,12 +65,14 @@ const all = (["zed", "2025.1", "2026.2"] as const).flatMap((release) =>
 
 describe("what a real Nova asks of a nova-compute", () => {
   it.each(all)("is understood: %s %s", async (release, phase) => {
-    const asked = recording(release, phase).filter(({ key, kind }) => HOST_QUEUE.test(key ?? "") && kind !== "reply");
-    for (const { key = "", msg, kind } of asked) {
+    const requests = recording(release, phase).filter(
+      ({ key, kind }) => HOST_QUEUE.test(key ?? "") && kind !== "reply",
+    );
+    for (const { key = "", msg, kind } of requests) {
       const { runtime, broker, taken } = await serving(key.replace(HOST_QUEUE, ""), release);
       const body = JSON.stringify({ "oslo.version": "2.0", "oslo.message": JSON.stringify(msg) });
       const caller = broker.connect();
-      const answers: string[] = [];
+      const replies: string[] = [];
       const queue = {
         name: String(msg._reply_q ?? "nobody"),
         durable: false,
@@ -80,15 +82,15 @@ describe("what a real Nova asks of a nova-compute", () => {
       };
       await caller.consume(
         { queue, exchanges: [], bindings: [], exclusive: false },
-        { message: (text) => answers.push(text) },
+        { message: (text) => replies.push(text) },
       );
       await caller.publish({ exchange: REQUESTS, routingKey: key, body, expiration: null });
-      const isDone = () => (kind === "call" ? answers.length > 0 : taken.length > 0);
+      const isDone = () => (kind === "call" ? replies.length > 0 : taken.length > 0);
       await runtime.runUntil(isDone);
       const [first] = taken;
       // An answer that is a failure would be one to every server of the cloud.
-      expect(answers.map((text) => JSON.parse(JSON.parse(text)["oslo.message"]).failure)).toEqual(
-        answers.map(() => null),
+      expect(replies.map((text) => JSON.parse(JSON.parse(text)["oslo.message"]).failure)).toEqual(
+        replies.map(() => null),
       );
       const instance = msg.args?.instance as { "nova_object.data": { uuid: string } } | undefined;
       if (instance !== undefined) {
@@ -190,8 +192,8 @@ describe("failures", () => {
       errorOf(JSON.stringify({ ...failure, class: name, kwargs: { actual: both } })).data.actual;
     expect(of("UnexpectedTaskStateError")).toBeNull();
     expect(of("UnexpectedVMStateError")).toBe("soft-delete");
-    const refusal = new ObjectActionError("the guest is not here", { reason: "no guest" });
-    expect(errorOf(failureOf(refusal)), "a source goes by it").toMatchObject({
+    const actionError = new ObjectActionError("the guest is not here", { reason: "no guest" });
+    expect(errorOf(failureOf(actionError)), "a source goes by it").toMatchObject({
       name: "ObjectActionError",
       data: { reason: "no guest" },
     });

@@ -8,8 +8,8 @@ const [BUILD] = recording("zed", "build").filter(({ msg }) => msg.method === "bu
 const ARGS = BUILD?.msg.args ?? {};
 const INSTANCE = ARGS.instance as NovaObject;
 
-function networks(...asked: readonly object[]): NovaObject {
-  const objects = asked.map((data) =>
+function networks(...requestedNetworks: readonly object[]): NovaObject {
+  const objects = requestedNetworks.map((data) =>
     novaObject("NetworkRequest", "1.3", { network_id: null, port_id: null, ...data }),
   );
   return novaObject("NetworkRequestList", "1.1", { objects });

@@ -13,19 +13,21 @@ const [FAKES] = recording("zed", "live-migrate").filter(({ msg }) => msg.method 
 const NOVAS_FAKE = FAKES?.msg.args?.dest_check_data;
 
 it("what a source of ours has looked at comes back as it is; what it only handed on brings no guest", () => {
-  const asked = writeLiveMigrateData(OURS, null, OLDEST_PROFILE);
-  expect(readLiveMigrateData(asked)).toEqual(OURS);
-  const seen = writeLiveMigrateData({ ...OURS, blockMigration: true }, asked, OLDEST_PROFILE, { bySource: true });
-  expect(readSourceCheck(seen)).toEqual({ ...OURS, blockMigration: true });
-  expect(readSourceCheck(asked)).toEqual({ ...OURS, guestMadeAnew: true });
+  const destinationData = writeLiveMigrateData(OURS, null, OLDEST_PROFILE);
+  expect(readLiveMigrateData(destinationData)).toEqual(OURS);
+  const sourceData = writeLiveMigrateData({ ...OURS, blockMigration: true }, destinationData, OLDEST_PROFILE, {
+    bySource: true,
+  });
+  expect(readSourceCheck(sourceData)).toEqual({ ...OURS, blockMigration: true });
+  expect(readSourceCheck(destinationData)).toEqual({ ...OURS, guestMadeAnew: true });
 });
 
 it("a destination with nova's own fake driver takes no guest over, and keeps what it has said", () => {
   expect(readLiveMigrateData(NOVAS_FAKE)).toEqual({ guestMadeAnew: true });
   const written = writeLiveMigrateData({ guestMadeAnew: true, blockMigration: false }, NOVAS_FAKE, OLDEST_PROFILE);
   expect(readLiveMigrateData(written)).toEqual({ guestMadeAnew: true, blockMigration: false });
-  const { filename: _filename, ...said } = objectOf(NOVAS_FAKE)["nova_object.data"];
-  expect(written["nova_object.data"]).toMatchObject(said);
+  const { filename: _filename, ...destinationFields } = objectOf(NOVAS_FAKE)["nova_object.data"];
+  expect(written["nova_object.data"]).toMatchObject(destinationFields);
 });
 
 it("nothing is read of a hypervisor that is neither", () => {

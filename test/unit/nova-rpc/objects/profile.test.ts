@@ -5,8 +5,10 @@ import { recordedObjectVersions } from "../../../fixtures/nova-recordings.js";
 
 describe("release profiles", () => {
   it("have the object versions that each release's own tests have", () => {
-    const told = Object.fromEntries(PROFILES.map(({ release, objects }) => [release, Object.fromEntries(objects)]));
-    expect(told).toEqual(recordedObjectVersions());
+    const objectVersions = Object.fromEntries(
+      PROFILES.map(({ release, objects }) => [release, Object.fromEntries(objects)]),
+    );
+    expect(objectVersions).toEqual(recordedObjectVersions());
   });
 
   it.each([

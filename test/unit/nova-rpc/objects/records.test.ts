@@ -53,8 +53,8 @@ function expectSame<R>(kind: RecordObject<R>, object: NovaObject, except: readon
   const data = object["nova_object.data"];
   const written = fieldsOf(kind, readRecord(kind, object), EPOXY);
   for (const [field, value] of Object.entries(written)) {
-    const isGiven = data[field] !== undefined && data[field] !== null && !except.includes(field);
-    if (isGiven) {
+    const isPresent = data[field] !== undefined && data[field] !== null && !except.includes(field);
+    if (isPresent) {
       expect(plain(value), `${kind.name}.${field}`).toMatchObject(plainWithout(data[field], plain(value)));
     }
   }
@@ -62,11 +62,11 @@ function expectSame<R>(kind: RecordObject<R>, object: NovaObject, except: readon
 
 /** The part of what was recorded that the record has. */
 function plainWithout(recordedValue: unknown, writtenValue: unknown): never {
-  const whole = plain(recordedValue);
-  if (!isObject(whole) || !isObject(writtenValue)) {
-    return whole as never;
+  const fullValue = plain(recordedValue);
+  if (!isObject(fullValue) || !isObject(writtenValue)) {
+    return fullValue as never;
   }
-  const entries = Object.entries(whole).filter(([key, value]) => key in writtenValue && value !== null);
+  const entries = Object.entries(fullValue).filter(([key, value]) => key in writtenValue && value !== null);
   return Object.fromEntries(entries) as never;
 }
 
@@ -77,8 +77,8 @@ describe("objects of Nova and our records", () => {
     ["ComputeNode", COMPUTE_NODE_OBJECT, 20],
     ["Migration", MIGRATION_OBJECT, 20],
   ] as const)("%s is read and written back as it was", (name, kind, atLeast) => {
-    const whole = objectsNamed(name, recorded).filter((object) => "id" in object["nova_object.data"]);
-    const wellFormed = whole.filter(({ "nova_object.data": data }) => "uuid" in data || name === "Flavor");
+    const fullObjects = objectsNamed(name, recorded).filter((object) => "id" in object["nova_object.data"]);
+    const wellFormed = fullObjects.filter(({ "nova_object.data": data }) => "uuid" in data || name === "Flavor");
     expect(wellFormed.length).toBeGreaterThan(atLeast);
     for (const object of wellFormed) {
       expectSame(kind as RecordObject<unknown>, object);
@@ -86,12 +86,12 @@ describe("objects of Nova and our records", () => {
   });
 
   it("Instance is read and written back as it was, with its flavors and migration context", () => {
-    const whole = objectsNamed("Instance", recorded).filter(({ "nova_object.data": data }) => "flavor" in data);
-    expect(whole.length).toBeGreaterThan(50);
-    for (const object of whole) {
+    const fullInstances = objectsNamed("Instance", recorded).filter(({ "nova_object.data": data }) => "flavor" in data);
+    expect(fullInstances.length).toBeGreaterThan(50);
+    for (const object of fullInstances) {
       expectSame(INSTANCE_OBJECT, object);
     }
-    expect(whole.some(({ "nova_object.data": data }) => isObject(data.migration_context))).toBe(true);
+    expect(fullInstances.some(({ "nova_object.data": data }) => isObject(data.migration_context))).toBe(true);
   });
 
   it("reads an instance as the record has it", () => {
@@ -127,10 +127,10 @@ describe("objects of Nova and our records", () => {
   it("writes times as Nova does, and reads them in any form", () => {
     const at = Date.parse("2026-11-22T02:00:41Z");
     expect(fieldsOf(INSTANCE_OBJECT, { launchedAt: at + 400 }, ZED)).toEqual({ launched_at: "2026-11-22T02:00:41Z" });
-    const read = (last_seen_up: string) =>
+    const read = (timestamp: string) =>
       readRecord(SERVICE_OBJECT, {
         ...writeRecord(SERVICE_OBJECT, { id: 1, uuid: "u", host: "h", binary: "b" }, ZED),
-        "nova_object.data": { id: 1, uuid: "u", host: "h", binary: "b", last_seen_up },
+        "nova_object.data": { id: 1, uuid: "u", host: "h", binary: "b", last_seen_up: timestamp },
       }).lastSeenUp;
     expect(read("2026-11-22T02:00:41Z")).toBe(at);
     expect(read("2026-11-22T02:00:41.000000")).toBe(at);

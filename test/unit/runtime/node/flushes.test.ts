@@ -2,21 +2,21 @@ import { expect, it } from "vitest";
 import { Flushes } from "../../../../src/runtime/node/flushes.js";
 
 function begin() {
-  const asked: number[] = [];
+  const flushedFiles: number[] = [];
   const flushes = new Flushes((file, done) => {
-    asked.push(file);
+    flushedFiles.push(file);
     done(file < 0 ? new Error("EBADF") : null);
   });
-  return { asked, flushes };
+  return { asked: flushedFiles, flushes };
 }
 
 it("hands over those of a turn together, and those of a later one by themselves", async () => {
-  const { asked, flushes } = begin();
+  const { asked: flushedFiles, flushes } = begin();
   const both = [flushes.flush(1), flushes.flush(2)];
-  expect(asked).toEqual([]);
+  expect(flushedFiles).toEqual([]);
   await Promise.all(both);
   await flushes.flush(3);
-  expect(asked).toEqual([1, 2, 3]);
+  expect(flushedFiles).toEqual([1, 2, 3]);
 });
 
 it("fails for the one file that cannot be flushed", async () => {

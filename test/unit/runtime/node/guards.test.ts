@@ -3,7 +3,7 @@ import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js"
 import type { Runtime } from "../../../../src/runtime/runtime.js";
 import type { Listener, ListenOptions } from "../../../../src/runtime/server.js";
 import type { Socket } from "../../../../src/runtime/socket.js";
-import { UpgradeRefused } from "../../../../src/runtime/socket.js";
+import { UpgradeRejectedError } from "../../../../src/runtime/socket.js";
 import { VirtualLogger } from "../../../../src/simulation/virtual-logger.js";
 
 const open: { readonly runtime: Runtime; readonly listener: Listener }[] = [];
@@ -44,9 +44,9 @@ it("an acceptor that throws refuses one connection, and the server lives", async
       },
     },
   });
-  const refused = await runtime.sockets.connect(`${url}/x`).catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(UpgradeRefused);
-  expect((refused as UpgradeRefused).status).toBe(500);
+  const rejection = await runtime.sockets.connect(`${url}/x`).catch((error: unknown) => error);
+  expect(rejection).toBeInstanceOf(UpgradeRejectedError);
+  expect((rejection as UpgradeRejectedError).status).toBe(500);
   expect(await alive()).toBe("alive");
   expect(errors).toEqual([defect]);
 });
@@ -76,9 +76,9 @@ it("a listener of the server that throws costs that connection, and nobody else"
   const end = closed(socket);
   socket.send("bad");
   expect(await end).toBe(1011);
-  const answer = new Promise((resolve) => bystander.onMessage(resolve));
+  const reply = new Promise((resolve) => bystander.onMessage(resolve));
   bystander.send("still here?");
-  expect(await answer).toBe("still here?");
+  expect(await reply).toBe("still here?");
   expect(await alive()).toBe("alive");
   expect(ended).toEqual([1011]);
   expect(errors).toEqual([defect, defect]);

@@ -16,7 +16,7 @@ const runtime = createNodeRuntime({ logger });
 const listeners: Listener[] = [];
 
 async function listen(options: Partial<ListenOptions>): Promise<Listener> {
-  const listener = await runtime.servers.listen({ port: 0, services: {}, refuse: openstackError, ...options });
+  const listener = await runtime.servers.listen({ port: 0, services: {}, reject: openstackError, ...options });
   listeners.push(listener);
   return listener;
 }
@@ -24,14 +24,14 @@ async function listen(options: Partial<ListenOptions>): Promise<Listener> {
 /** Sends raw bytes and returns everything that comes back until the server closes. */
 async function raw(port: number, text: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
-  let answer = "";
+  let received = "";
   socket.on("data", (part) => {
-    answer += part;
+    received += part;
   });
   socket.on("error", () => {});
   socket.write(text);
   await once(socket, "close");
-  return answer;
+  return received;
 }
 
 const errorOf = (body: string) => JSON.parse(body.slice(body.indexOf("{"))).errors[0];
@@ -42,45 +42,45 @@ afterEach(async () => {
 
 describe("requests", () => {
   it("reach the service with the longest mount point, with everything it needs", async () => {
-    const seen: ServiceRequest[] = [];
+    const requests: ServiceRequest[] = [];
     const keep = (status: number) => (request: ServiceRequest) => {
-      seen.push(request);
+      requests.push(request);
       return { status, headers: { "content-type": "text/plain", "x-made-by": "test" }, body: "straße" };
     };
     const { url } = await listen({
       services: { "": keep(200), "/placement": keep(202), "/placement/deep": keep(203) },
     });
-    const answer = await runtime.http.request({
+    const response = await runtime.http.request({
       method: "POST",
       url: `${url}/placement/a%20b?q=1&q=%3F`,
       headers: { "x-name": "value" },
       body: "körper",
     });
-    expect(answer).toMatchObject({ status: 202, body: "straße" });
-    expect(answer.headers).toMatchObject({ "content-length": "7", "x-made-by": "test" });
-    expect(seen[0]).toMatchObject({
+    expect(response).toMatchObject({ status: 202, body: "straße" });
+    expect(response.headers).toMatchObject({ "content-length": "7", "x-made-by": "test" });
+    expect(requests[0]).toMatchObject({
       method: "POST",
       path: "/a%20b",
       query: "q=1&q=%3F",
       body: "körper",
       baseUrl: `${url}/placement`,
     });
-    expect(seen[0]?.headers).toMatchObject({ "x-name": "value", "content-length": "7" });
+    expect(requests[0]?.headers).toMatchObject({ "x-name": "value", "content-length": "7" });
     const statusOf = async (path: string) => (await runtime.http.request({ method: "GET", url: url + path })).status;
     expect(await statusOf("/placementless")).toBe(200);
     expect(await statusOf("/placement/deep")).toBe(203);
     expect(await statusOf("/placement")).toBe(202);
-    expect(seen.map(({ path }) => path)).toEqual(["/a%20b", "/placementless", "", ""]);
+    expect(requests.map(({ path }) => path)).toEqual(["/a%20b", "/placementless", "", ""]);
   });
 
   it("without a body leave their connection open for the next, however soon they are answered", async () => {
     const { port } = await listen({ services: { "": ({ path }) => ({ status: 200, headers: {}, body: path }) } });
-    const answers = await raw(
+    const rawResponses = await raw(
       port,
       "GET /1 HTTP/1.1\r\nhost: x\r\n\r\nGET /2 HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
     );
-    expect(answers.match(/^connection: .*$/gim)).toEqual(["Connection: keep-alive", "Connection: close"]);
-    expect(answers).toMatch(/\/1HTTP\/1\.1 200 OK\r\n[\s\S]*\/2$/);
+    expect(rawResponses.match(/^connection: .*$/gim)).toEqual(["Connection: keep-alive", "Connection: close"]);
+    expect(rawResponses).toMatch(/\/1HTTP\/1\.1 200 OK\r\n[\s\S]*\/2$/);
   });
 
   it("leave no listener and no timeout of theirs on a connection that stays open", async () => {
@@ -187,9 +187,9 @@ describe("requests", () => {
     const listener = await runtime.servers.listen({ port: 0, services: {} });
     listeners.push(listener);
     const { url } = listener;
-    const answer = await runtime.http.request({ method: "GET", url });
-    expect([answer.status, answer.headers["content-type"]]).toEqual([404, "text/plain; charset=utf-8"]);
-    expect(answer.body).toBe("nothing is served at this path\n");
+    const response = await runtime.http.request({ method: "GET", url });
+    expect([response.status, response.headers["content-type"]]).toEqual([404, "text/plain; charset=utf-8"]);
+    expect(response.body).toBe("nothing is served at this path\n");
   });
 
   it("are refused with 413 when their body is too large, and the service never sees them", async () => {
@@ -220,9 +220,9 @@ describe("requests", () => {
 
   it("of clients that are too slow end with 408", async () => {
     const { port } = await listen({ limits: { headersTimeout: 50, requestTimeout: 50 } });
-    const answer = await raw(port, "GET / HTTP/1.1\r\nhost:");
-    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
-    expect(errorOf(answer).title).toBe("Request Timeout");
+    const response = await raw(port, "GET / HTTP/1.1\r\nhost:");
+    expect(response).toMatch(/^HTTP\/1\.1 408 /);
+    expect(errorOf(response).title).toBe("Request Timeout");
     const body = await raw(port, "PUT / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nabc");
     expect(body).toMatch(/^HTTP\/1\.1 408 /);
   });
@@ -253,8 +253,8 @@ describe("the client", () => {
     await listeners[0]?.close(0);
     await cut;
     // A port that nobody ever has: one that was closed a moment ago may be somebody else's, or still reset connections.
-    const refused = runtime.http.request({ method: "GET", url: "http://127.0.0.1:1/" });
-    await expect(refused).rejects.toMatchObject({ name: "HttpConnectFailure", code: "ECONNREFUSED" });
+    const rejectedRequest = runtime.http.request({ method: "GET", url: "http://127.0.0.1:1/" });
+    await expect(rejectedRequest).rejects.toMatchObject({ name: "HttpConnectFailure", code: "ECONNREFUSED" });
   });
 
   it("gives up a request that waits for a connection, and does not send it later", async () => {
@@ -301,8 +301,8 @@ describe("the client", () => {
       },
     });
     const { http } = createNodeRuntime({ logger, connections: 3 });
-    const answers = await Promise.all(Array.from({ length: 30 }, () => http.request({ method: "GET", url })));
-    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    const responses = await Promise.all(Array.from({ length: 30 }, () => http.request({ method: "GET", url })));
+    expect(responses.every(({ status }) => status === 200)).toBe(true);
     expect(most).toBe(3);
     await http.close();
   });

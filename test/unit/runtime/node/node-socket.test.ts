@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import type { WebSocket } from "ws";
 import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
 import { NodeSocket } from "../../../../src/runtime/node/node-socket.js";
-import { RequestTurns } from "../../../../src/runtime/node/request-slots.js";
+import { RequestQueue } from "../../../../src/runtime/node/request-slots.js";
 
 /** A WebSocket of ws over a stream that keeps what is handed to the system at a time. */
 function connection() {
@@ -32,7 +32,7 @@ it("frames of one turn are handed over together, and none waits for the next fra
   const { stream, ws, handedOver } = connection();
   const socket = new NodeSocket(quietLogger);
   socket.send("early");
-  socket.attach(ws, { stream, turns: new RequestTurns() });
+  socket.attach(ws, { stream, queue: new RequestQueue() });
   socket.send("one");
   await Promise.resolve();
   socket.send("two");

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { SpareEntries } from "../../../../src/runtime/node/preallocated-entries.js";
+import { ReusableEntries } from "../../../../src/runtime/node/preallocated-entries.js";
 
 let root: string;
 
@@ -14,12 +14,12 @@ afterEach(() => rm(root, { recursive: true, force: true }));
 it("what is taken away is given again, empty, also to who comes later", async () => {
   await writeFile(join(root, "file"), "text");
   await mkdir(join(root, "folder"));
-  const spare = new SpareEntries(join(root, "spare"));
-  spare.take(join(root, "file"), "file");
-  spare.take(join(root, "folder"), "folder");
-  spare.take(join(root, "nothing"), "file");
+  const reusableEntries = new ReusableEntries(join(root, "spare"));
+  reusableEntries.take(join(root, "file"), "file");
+  reusableEntries.take(join(root, "folder"), "folder");
+  reusableEntries.take(join(root, "nothing"), "file");
   expect(await readdir(root)).toEqual(["spare"]);
-  const later = new SpareEntries(join(root, "spare"));
+  const later = new ReusableEntries(join(root, "spare"));
   expect((await stat(later.file() ?? "")).size).toBe(0);
   expect(later.file()).toBeUndefined();
   later.putFolder(join(root, "again"));
@@ -30,8 +30,8 @@ it("what is taken away is given again, empty, also to who comes later", async ()
 it("a folder that has something goes with it, and is not kept", async () => {
   await mkdir(join(root, "folder/deep"), { recursive: true });
   await writeFile(join(root, "folder/deep/file"), "text");
-  const spare = new SpareEntries(join(root, "spare"));
-  spare.take(join(root, "folder"), "folder");
+  const reusableEntries = new ReusableEntries(join(root, "spare"));
+  reusableEntries.take(join(root, "folder"), "folder");
   expect(await readdir(root)).toEqual(["spare"]);
   expect(await readdir(join(root, "spare/folder"))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
-import { QuickTurns } from "../../../../src/runtime/node/fast-ticks.js";
+import { SyncTimeBudget } from "../../../../src/runtime/node/fast-ticks.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { QuickChanges } from "../../../../src/runtime/node/quick-changes.js";
@@ -10,7 +10,7 @@ import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-
 
 const runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });
 
-const TURNS = {
+const BUDGET_CASES = {
   "at once": { took: 0, isAtOnce: true },
   "by a thread where the turn's time is over": { took: 1_000, isAtOnce: false },
 };
@@ -31,17 +31,17 @@ async function isDoneAtOnce(work: Promise<unknown>): Promise<boolean> {
   return atOnce;
 }
 
-it.each(Object.entries(TURNS))("changes names, folders and small files %s", async (_, { took, isAtOnce }) => {
+it.each(Object.entries(BUDGET_CASES))("changes names, folders and small files %s", async (_, { took, isAtOnce }) => {
   await inTemporaryFolder(runtime, "changes", async (folder) => {
     let now = 0;
     vi.spyOn(performance, "now").mockImplementation(() => {
       now += took;
       return now;
     });
-    const turns = new QuickTurns();
-    const change = new QuickChanges(turns);
+    const budget = new SyncTimeBudget();
+    const change = new QuickChanges(budget);
     const tried = (work: () => Promise<unknown>) => {
-      turns.spend(() => {});
+      budget.spend(() => {});
       return isDoneAtOnce(work());
     };
     const at = (name: string) => join(folder, name);
@@ -67,7 +67,7 @@ it.each(Object.entries(TURNS))("changes names, folders and small files %s", asyn
 
 it("waits for the disk by a thread", async () => {
   await inTemporaryFolder(runtime, "changes", async (folder) => {
-    const change = new QuickChanges(new QuickTurns());
+    const change = new QuickChanges(new SyncTimeBudget());
     const flushed = { mode: 0o600, flag: "w", flush: true } as const;
     expect(await isDoneAtOnce(change.write(join(folder, "file"), "text", flushed))).toBe(false);
     expect(readFileSync(join(folder, "file"), "utf8")).toBe("text");

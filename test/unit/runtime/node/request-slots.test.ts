@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { RequestTurns } from "../../../../src/runtime/node/request-slots.js";
+import { RequestQueue } from "../../../../src/runtime/node/request-slots.js";
 import type { Socket } from "../../../../src/runtime/socket.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
@@ -28,10 +28,10 @@ function work(): void {
 }
 
 test("reads that come together wait when a turn's share is used up, in their order", async () => {
-  const turns = new RequestTurns();
+  const queue = new RequestQueue();
   const begun: number[] = [];
   for (const read of [1, 2, 3]) {
-    turns.read(() => {
+    queue.read(() => {
       begun.push(read);
       work();
     });
@@ -46,11 +46,11 @@ test("reads that come together wait when a turn's share is used up, in their ord
 });
 
 test("reads that cost little share a turn, and all of them begin", async () => {
-  const turns = new RequestTurns();
+  const queue = new RequestQueue();
   let begun = 0;
-  turns.read(work);
+  queue.read(work);
   for (let read = 0; read < 100; read += 1) {
-    turns.read(() => {
+    queue.read(() => {
       begun += 1;
     });
   }
@@ -61,13 +61,13 @@ test("reads that cost little share a turn, and all of them begin", async () => {
 });
 
 test("a read that waits for something leaves the next its turn", async () => {
-  const turns = new RequestTurns();
+  const queue = new RequestQueue();
   const begun: number[] = [];
-  turns.read(() => {
+  queue.read(() => {
     begun.push(1);
-    void turn().then(() => turns.read(() => void begun.push(3)));
+    void turn().then(() => queue.read(() => void begun.push(3)));
   });
-  turns.read(() => void begun.push(2));
+  queue.read(() => void begun.push(2));
   while (begun.length < 3) {
     await turn();
   }
@@ -75,14 +75,14 @@ test("a read that waits for something leaves the next its turn", async () => {
 });
 
 test("a turn begins a change, and then a read, however many of either wait", async () => {
-  const turns = new RequestTurns();
+  const queue = new RequestQueue();
   const begun: string[] = [];
   for (const each of [1, 2, 3]) {
-    turns.read(() => {
+    queue.read(() => {
       begun.push(`read ${each}`);
       work();
     });
-    turns.change(() => begun.push(`change ${each}`));
+    queue.change(() => begun.push(`change ${each}`));
   }
   await turn();
   expect(begun).toEqual(["change 1", "read 1"]);
@@ -92,10 +92,10 @@ test("a turn begins a change, and then a read, however many of either wait", asy
 });
 
 test("changes that come without reads all begin", async () => {
-  const turns = new RequestTurns();
+  const queue = new RequestQueue();
   const begun: number[] = [];
   for (const each of [1, 2, 3]) {
-    turns.change(async () => begun.push(each));
+    queue.change(async () => begun.push(each));
   }
   while (begun.length < 3) {
     await turn();
@@ -104,14 +104,14 @@ test("changes that come without reads all begin", async () => {
 });
 
 test("what goes ahead does so before the reads that wait already, and before those of the same slice", async () => {
-  const turns = new RequestTurns();
+  const queue = new RequestQueue();
   const order: string[] = [];
-  turns.read(() => {
+  queue.read(() => {
     order.push("first read");
-    turns.goAhead(() => order.push("of the slice"));
+    queue.goAhead(() => order.push("of the slice"));
   });
-  turns.read(() => order.push("second read"));
-  turns.goAhead(() => order.push("ahead"));
+  queue.read(() => order.push("second read"));
+  queue.goAhead(() => order.push("ahead"));
   while (order.length < 4) {
     await turn();
   }
@@ -121,14 +121,14 @@ test("what goes ahead does so before the reads that wait already, and before tho
 test("an agent's message is answered before the reads that have come with it begin", async () => {
   const { servers, sockets } = createNodeRuntime({ logger: createVirtualRuntime().logger });
   let agent: Socket | undefined;
-  const seen: { readonly answered: boolean; readonly leftToSend: number }[] = [];
-  let answered = false;
+  const observed: { readonly replied: boolean; readonly leftToSend: number }[] = [];
+  let replied = false;
   const listener = await servers.listen({
     port: 0,
     services: {
       "": ({ method }) => {
         if (method === "GET") {
-          seen.push({ answered, leftToSend: agent?.bufferedBytes ?? -1 });
+          observed.push({ replied, leftToSend: agent?.bufferedBytes ?? -1 });
           work();
         }
         return { status: 200, headers: {}, body: "" };
@@ -138,7 +138,7 @@ test("an agent's message is answered before the reads that have come with it beg
       "/agents": (socket) => {
         agent = socket;
         socket.onMessage((text) => {
-          answered = text === "message";
+          replied = text === "message";
           socket.send("answer");
         });
         return undefined;
@@ -154,8 +154,8 @@ test("an agent's message is answered before the reads that have come with it beg
   await Promise.all(clients.map((client) => once(client.resume(), "close")));
   connection.terminate();
   await listener.close(0);
-  expect(seen).toHaveLength(30);
-  expect(seen).toEqual(seen.map(() => ({ answered: true, leftToSend: 0 })));
+  expect(observed).toHaveLength(30);
+  expect(observed).toEqual(observed.map(() => ({ replied: true, leftToSend: 0 })));
 });
 
 test("what changes something goes before the reads that came before it, and what is patient after what is not", async () => {
@@ -169,17 +169,17 @@ test("what changes something goes before the reads that came before it, and what
   const listener = await servers.listen({
     port: 0,
     services: { "/patient": serve("patient"), "": serve("") },
-    isPatient: ({ method }, mount) => method === "GET" || mount === "/patient",
+    isLowPriority: ({ method }, mount) => method === "GET" || mount === "/patient",
     sockets: { "/agents": () => undefined },
   });
   const sockets = await connected(listener.port, 10);
   order.length = 0;
-  const asked = [...Array.from({ length: 8 }, (_, index) => `GET /${index}`), "DELETE /patient/8", "POST /9"];
+  const requestLines = [...Array.from({ length: 8 }, (_, index) => `GET /${index}`), "DELETE /patient/8", "POST /9"];
   // All are there before the server looks: it is in this process.
   for (const [index, socket] of sockets.entries()) {
-    socket.write(`${asked[index]} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+    socket.write(`${requestLines[index]} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
   }
   await Promise.all(sockets.map((socket) => once(socket.resume(), "close")));
   await listener.close(0);
-  expect(order).toEqual(["POST /9", "DELETE patient/8", ...asked.slice(0, 8)]);
+  expect(order).toEqual(["POST /9", "DELETE patient/8", ...requestLines.slice(0, 8)]);
 });

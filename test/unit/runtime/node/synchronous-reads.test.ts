@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, expect, it, vi } from "vitest";
-import { QuickTurns } from "../../../../src/runtime/node/fast-ticks.js";
+import { SyncTimeBudget } from "../../../../src/runtime/node/fast-ticks.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { QuickLooks } from "../../../../src/runtime/node/synchronous-reads.js";
+import { SyncFileReader } from "../../../../src/runtime/node/synchronous-reads.js";
 import { inTemporaryFolder } from "../../../../src/runtime/node/temporary-folder.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
@@ -19,14 +19,14 @@ it("reads a small file at once, and leaves large ones, folders and pipes to a th
     await files.write(join(folder, "small"), "running\n");
     await files.write(join(folder, "large"), "x".repeat(65 * 1024));
     execFileSync("mkfifo", [join(folder, "pipe")]);
-    const looks = new QuickLooks(new QuickTurns());
-    expect(looks.read(join(folder, "small"))).toEqual({ found: "running\n" });
-    expect(looks.read(join(folder, "absent"))).toEqual({ found: undefined });
-    expect(looks.list(join(folder, "absent"))).toEqual({ found: undefined });
+    const reader = new SyncFileReader(new SyncTimeBudget());
+    expect(reader.read(join(folder, "small"))).toEqual({ found: "running\n" });
+    expect(reader.read(join(folder, "absent"))).toEqual({ found: undefined });
+    expect(reader.list(join(folder, "absent"))).toEqual({ found: undefined });
     for (const name of ["large", "pipe", "."]) {
-      expect(looks.read(join(folder, name)), name).toBeUndefined();
+      expect(reader.read(join(folder, name)), name).toBeUndefined();
     }
-    expect(looks.list(folder)?.found?.toSorted()).toEqual(["large", "pipe", "small"]);
+    expect(reader.list(folder)?.found?.toSorted()).toEqual(["large", "pipe", "small"]);
   });
 });
 
@@ -36,10 +36,10 @@ it("looks for a slice of each turn, whatever the disk takes", async () => {
     now += 6;
     return now;
   });
-  const looks = new QuickLooks(new QuickTurns());
-  expect(looks.stat("/")).toBeDefined();
-  expect(looks.stat("/")).toBeDefined();
-  expect(looks.stat("/")).toBeUndefined();
+  const reader = new SyncFileReader(new SyncTimeBudget());
+  expect(reader.stat("/")).toBeDefined();
+  expect(reader.stat("/")).toBeDefined();
+  expect(reader.stat("/")).toBeUndefined();
   await turn();
-  expect(looks.stat("/")).toBeDefined();
+  expect(reader.stat("/")).toBeDefined();
 });

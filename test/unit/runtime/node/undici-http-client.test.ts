@@ -35,13 +35,13 @@ describe("the HTTP client, with peers elsewhere", () => {
       .put("/resource_providers/a%20b", "körper")
       .query({ name: "straße", "member_of[]": "in:1,2" })
       .reply(202, "accepted");
-    const answer = await client.request({
+    const response = await client.request({
       method: "PUT",
       url: `${PEER}/resource_providers/a%20b?name=stra%C3%9Fe&member_of%5B%5D=in:1,2`,
       headers: { "x-auth-token": "secret", "openstack-api-version": "placement 1.39" },
       body: "körper",
     });
-    expect(answer).toMatchObject({ status: 202, body: "accepted" });
+    expect(response).toMatchObject({ status: 202, body: "accepted" });
   });
 
   it("gives names of headers in lower case", async () => {

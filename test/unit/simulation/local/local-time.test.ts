@@ -6,8 +6,8 @@ describe("virtual time", () => {
   it("stands until it is moved, and does what is due in order", async () => {
     const time = new VirtualTime(new Activity());
     const begin = time.clock.now();
-    const seen: number[] = [];
-    const note = (): void => void seen.push(time.clock.now() - begin);
+    const observedTimes: number[] = [];
+    const note = (): void => void observedTimes.push(time.clock.now() - begin);
     time.plan(300, note);
     time.plan(100, () => {
       note();
@@ -16,10 +16,10 @@ describe("virtual time", () => {
     const cancel = time.plan(200, note);
     cancel();
     await time.advance(250);
-    expect(seen).toEqual([100, 150]);
+    expect(observedTimes).toEqual([100, 150]);
     expect(time.clock.monotonic()).toBe(250);
     await time.advance(50);
-    expect(seen).toEqual([100, 150, 300]);
+    expect(observedTimes).toEqual([100, 150, 300]);
   });
 
   it("moves for one after the other who moves it", async () => {
@@ -31,17 +31,17 @@ describe("virtual time", () => {
   it("waits at each moment for what is under way", async () => {
     const activity = new Activity();
     const time = new VirtualTime(activity);
-    const seen: string[] = [];
+    const events: string[] = [];
     time.plan(
       10,
       () =>
         void activity
-          .during(async () => void seen.push("read"))
-          .then(() => activity.soon(() => void seen.push("taken"))),
+          .during(async () => void events.push("read"))
+          .then(() => activity.soon(() => void events.push("taken"))),
     );
-    time.plan(11, () => void seen.push("next"));
+    time.plan(11, () => void events.push("next"));
     await time.advance(20);
-    expect(seen).toEqual(["read", "taken", "next"]);
+    expect(events).toEqual(["read", "taken", "next"]);
   });
 
   it("goes to the next moment at which something is due", async () => {
@@ -56,21 +56,21 @@ describe("virtual time", () => {
   it("skips time for what only happens again and again: it is due once, and all else as much later", async () => {
     const time = new VirtualTime(new Activity());
     const begin = time.clock.now();
-    const seen: string[] = [];
+    const events: string[] = [];
     const beat = (): void => {
-      seen.push(`beat ${time.skippable.clock.monotonic()}`);
+      events.push(`beat ${time.skippable.clock.monotonic()}`);
       time.skippable.plan(100, beat);
     };
     time.skippable.plan(100, beat);
-    time.plan(150, () => void seen.push(`other ${time.clock.monotonic()}`));
+    time.plan(150, () => void events.push(`other ${time.clock.monotonic()}`));
     const cancel = time.skippable.plan(500, () => expect.fail("it was cancelled"));
     await time.advance(50);
     await time.skip(1_000);
     cancel();
-    expect(seen).toEqual([]);
+    expect(events).toEqual([]);
     expect([time.clock.now() - begin, time.clock.monotonic()]).toEqual([1_050, 50]);
     await time.advance(100);
-    expect(seen).toEqual(["beat 1050", "other 150", "beat 1150"]);
+    expect(events).toEqual(["beat 1050", "other 150", "beat 1150"]);
   });
 
   it("has nothing left to come once it is closed", async () => {

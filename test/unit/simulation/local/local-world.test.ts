@@ -17,14 +17,14 @@ describe("processes of a local world", () => {
   it("reach each other's listeners, as others on the machine do", async () => {
     const server = world.spawn("server");
     const { url } = await server.runtime.servers.listen({ port: 0, services });
-    const outside = createNodeRuntime({ logger: quietLogger });
+    const externalRuntime = createNodeRuntime({ logger: quietLogger });
     const request = { method: "GET", url: `${url}/hello` } as const;
     expect(await world.spawn("client").runtime.http.request(request)).toMatchObject({ status: 200, body: "hello" });
-    expect(await outside.http.request(request)).toMatchObject({ status: 200, body: "hello" });
+    expect(await externalRuntime.http.request(request)).toMatchObject({ status: 200, body: "hello" });
     await server.kill();
     await expect(world.spawn("client").runtime.http.request(request)).rejects.toThrow("ECONNREFUSED");
-    await expect(outside.http.request(request)).rejects.toThrow(/ECONNREFUSED|ECONNRESET/);
-    await outside.http.close();
+    await expect(externalRuntime.http.request(request)).rejects.toThrow(/ECONNREFUSED|ECONNRESET/);
+    await externalRuntime.http.close();
   });
 
   it("see the sockets of one that is killed break, and its pid die", async () => {
@@ -38,7 +38,7 @@ describe("processes of a local world", () => {
     await server.kill();
     expect(await closed).toBe(1006);
     expect(client.processes.isAlive(pid)).toBe(false);
-    expect(client.processes.isAlive(world.spawn("seen", { isSeen: true }).runtime.processes.pid)).toBe(true);
+    expect(client.processes.isAlive(world.spawn("seen", { isVisible: true }).runtime.processes.pid)).toBe(true);
   });
 
   it("draw the same from the same seed, and something else in their next life", () => {

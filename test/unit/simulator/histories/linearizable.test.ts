@@ -3,9 +3,9 @@ import { type Act, firstUnexplained } from "../../../simulator/histories/lineari
 import { Registers } from "../../../simulator/histories/registers.js";
 
 /** A compare-and-swap of a number that was carried out. */
-const swap = (invoked: number, answered: number, from: number, to: number): Act<number> => ({
+const swap = (invoked: number, completed: number, from: number, to: number): Act<number> => ({
   invoked,
-  answered,
+  completed,
   apply: (state) => (state === from ? to : undefined),
   what: `${from} to ${to}`,
 });
@@ -35,7 +35,7 @@ describe("a history of one record", () => {
 });
 
 describe("a register", () => {
-  const at = (invoked: number, answered: number) => ({ invoked, answered });
+  const at = (invoked: number, completed: number) => ({ invoked, completed });
 
   it("has what was written last", () => {
     const registers = new Registers();

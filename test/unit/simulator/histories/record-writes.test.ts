@@ -75,11 +75,11 @@ describe("compare-and-swap writes of agents", () => {
     ["is away meanwhile", true],
     ["has answered, and is not listened to yet", false],
   ])("are not judged where a control plane %s", async (_name, followed) => {
-    const { store, writes, save } = await world((opened) => (id, changes) => {
+    const { store, writes, save } = await world((targetStore) => (id, changes) => {
       writes.loses();
-      opened.instances.save(id, changes);
+      targetStore.instances.save(id, changes);
       if (followed) {
-        writes.follow(opened);
+        writes.follow(targetStore);
       }
     });
     await save("powering-off", ["pausing"]);

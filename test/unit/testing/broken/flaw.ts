@@ -20,10 +20,10 @@ export function brokenBy(flaw: Flaw, healthy: DriverDefinition = fakeLibvirt): D
   return defineDriver({
     ...healthy,
     create: async (context) => {
-      const whole = (await healthy.create(context)) as Right;
-      const right = new Proxy(whole, { get: (target, name) => bound(target, name) });
+      const fullDriver = (await healthy.create(context)) as Right;
+      const right = new Proxy(fullDriver, { get: (target, name) => bound(target, name) });
       const otherwise = flaw(right, context);
-      return new Proxy(whole, {
+      return new Proxy(fullDriver, {
         get: (target, name) => (typeof name === "string" && name in otherwise ? otherwise[name] : bound(target, name)),
         has: (target, name) => name in otherwise || name in target,
       });

@@ -1,11 +1,11 @@
 import type { AgentCast, AgentMethods, InstanceParams } from "../../../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../../../conductor-client/methods/method.js";
 import type { Instance, InstanceChanges, TaskState } from "../../../../records/index.js";
-import type { Answer, Call } from "../../api/call.js";
+import type { Call, ComputeResponse } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { requireMember } from "../../api/policy.js";
 import type { SchemaVersions } from "../../api/validate.js";
-import { findInstance, refuseLocked } from "../find-server.js";
+import { assertNotLocked, findInstance } from "../find-server.js";
 import {
   type AllowedStates,
   anyBody,
@@ -41,10 +41,10 @@ export function agentAction(options: AgentActionOptions): ServerAction {
   return {
     name,
     schema,
-    run: (deps, call): Answer => {
+    run: (deps, call): ComputeResponse => {
       const instance = findInstance(deps, call);
       require(call, policy);
-      refuseLocked(call, instance);
+      assertNotLocked(call, instance);
       requireState(instance, verb, states);
       const host = requireHost(instance);
       begin(deps, call, instance, { taskState: options.taskState, ...options.changes }, verb);

@@ -5,7 +5,7 @@ import { Fault } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import { ADMIN_PASSWORD } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
-import { findInstance, refuseLocked } from "../find-server.js";
+import { assertNotLocked, findInstance } from "../find-server.js";
 import { begin } from "./agent-action.js";
 import { requireHost, requireState, type ServerAction } from "./server-action.js";
 
@@ -40,7 +40,7 @@ export const changePassword: ServerAction = {
     const { uuid, host } = deps.store.transaction(() => {
       const instance = findInstance(deps, call);
       requireMember(call, "os_compute_api:os-admin-password");
-      refuseLocked(call, instance);
+      assertNotLocked(call, instance);
       requireState(instance, "changePassword", { vm: ["active"] });
       const host = requireHost(instance);
       begin(deps, call, instance, { taskState: "updating_password" }, "changePassword");

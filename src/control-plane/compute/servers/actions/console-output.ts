@@ -1,4 +1,4 @@
-import { MOST } from "../../../../records/field.js";
+import { MAX_INTEGER } from "../../../../records/field.js";
 import { askAgent } from "../../api/ask-agent.js";
 import { requireMember } from "../../api/policy.js";
 import { schemas } from "../../api/validate.js";
@@ -37,7 +37,7 @@ export const consoleOutput: ServerAction = {
     const { length = null } = call.body(SCHEMA)["os-getConsoleOutput"];
     const { instance } = findServer(deps, call);
     requireMember(call, "os_compute_api:os-console-output");
-    const tailLength = length === null ? null : Math.max(-MOST, Math.min(MOST, Number(length)));
+    const tailLength = length === null ? null : Math.max(-MAX_INTEGER, Math.min(MAX_INTEGER, Number(length)));
     const params = { instanceUuid: instance.uuid, requestId: call.requestId, tailLength };
     const method = "get_console_output";
     const output = await askAgent(deps, call, requireHost(instance), method, params, method);

@@ -2,7 +2,7 @@ import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import { METADATA, NAME, NON_NEGATIVE_INTEGER } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
-import { refuseImageMetadata } from "../../quotas/request-quota.js";
+import { assertImageMetadataQuota } from "../../quotas/request-quota.js";
 import { findInstance } from "../find-server.js";
 import { askForSnapshot, SNAPSHOT_STATES } from "./create-image.js";
 import { endAction, recordAction, requireHost, requireState, type ServerAction } from "./server-action.js";
@@ -46,7 +46,7 @@ export const createBackup: ServerAction = {
     const { name, backup_type: type, rotation, metadata } = call.body(SCHEMA).createBackup;
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:os-create-backup");
-    refuseImageMetadata(deps, call, metadata);
+    assertImageMetadataQuota(deps, call, metadata);
     requireState(instance, "createBackup", SNAPSHOT_STATES);
     if (instance.imageRef === "") {
       throw badRequest("Backup is not supported for volume-backed instances.");

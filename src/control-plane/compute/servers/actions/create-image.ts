@@ -5,7 +5,7 @@ import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import { METADATA, NAME } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
-import { refuseImageMetadata } from "../../quotas/request-quota.js";
+import { assertImageMetadataQuota } from "../../quotas/request-quota.js";
 import { findInstance } from "../find-server.js";
 import { begin } from "./agent-action.js";
 import { type AllowedStates, requireHost, requireState, type ServerAction } from "./server-action.js";
@@ -46,7 +46,7 @@ export const createImage: ServerAction = {
     if (instance.imageRef === "") {
       throw badRequest("A server without a root disk of its own has nothing that an image could be made of.");
     }
-    refuseImageMetadata(deps, call, metadata);
+    assertImageMetadataQuota(deps, call, metadata);
     const host = requireHost(instance);
     const imageId = deps.images.addSnapshot(instance, name, metadata);
     askForSnapshot(deps, call, instance, { host, imageId, action: "createImage" });

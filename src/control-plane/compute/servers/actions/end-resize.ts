@@ -2,9 +2,9 @@ import type { Instance, Migration } from "../../../../records/index.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, conflict } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
-import { refuseUpsize } from "../../quotas/server-quota.js";
+import { assertUpsizeQuota } from "../../quotas/server-quota.js";
 import { isUp } from "../../services/service-status.js";
-import { findInstance, refuseLocked } from "../find-server.js";
+import { assertNotLocked, findInstance } from "../find-server.js";
 import { begin } from "./agent-action.js";
 import { anyBody, recordAction, requireState, type ServerAction } from "./server-action.js";
 
@@ -16,7 +16,7 @@ export const confirmResize: ServerAction = {
     const { store, bus } = deps;
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:servers:confirm_resize");
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireState(instance, "confirmResize", { vm: ["resized"] });
     const migration = finishedMigration(deps, instance);
     const source = migration.sourceCompute ?? "";
@@ -40,11 +40,11 @@ export const revertResize: ServerAction = {
     const { store, bus } = deps;
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:servers:revert_resize");
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireState(instance, "revertResize", { vm: ["resized"] });
     const migration = finishedMigration(deps, instance);
     // Nova lets this one through its actions, and answers with what the error says of itself.
-    refuseUpsize(deps, instance, instance.flavor, instance.oldFlavor ?? instance.flavor, 413);
+    assertUpsizeQuota(deps, instance, instance.flavor, instance.oldFlavor ?? instance.flavor, 413);
     const spec = store.requests.spec(instance.uuid);
     if (spec !== null) {
       store.requests.saveSpec({ ...spec, flavor: instance.oldFlavor ?? instance.flavor });

@@ -48,17 +48,17 @@ export const evacuate: ServerAction = {
   name: "evacuate",
   schema: SCHEMA,
   run: (deps, call) => {
-    const { evacuate: wanted } = call.body(SCHEMA);
+    const { evacuate: requested } = call.body(SCHEMA);
     const { store } = deps;
     const instance = findInstance(deps, call);
     requireAdmin(call, "os_compute_api:os-evacuate");
-    const { host = null } = wanted;
-    const forced = isTrue(wanted.force);
-    const shared = call.version < 14 ? isTrue(wanted.onSharedStorage) : null;
+    const { host = null } = requested;
+    const forced = isTrue(requested.force);
+    const shared = call.version < 14 ? isTrue(requested.onSharedStorage) : null;
     if (forced && host === null) {
       throw badRequest("Can't force to a non-provided destination");
     }
-    if (shared && wanted.adminPass !== undefined) {
+    if (shared && requested.adminPass !== undefined) {
       throw badRequest("admin password can't be changed on existing disk");
     }
     if (host !== null && !store.services.getByHost(host, "nova-compute")) {
@@ -106,7 +106,7 @@ export const evacuate: ServerAction = {
     if (call.version >= 14) {
       return { status: 200 };
     }
-    const password = wanted.adminPass ?? (shared ? null : generatePassword(deps.random));
+    const password = requested.adminPass ?? (shared ? null : generatePassword(deps.random));
     return { status: 200, body: { adminPass: password } };
   },
 };

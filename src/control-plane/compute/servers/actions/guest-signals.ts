@@ -1,7 +1,7 @@
 import { gone } from "../../api/gone.js";
 import { requireAdmin, requireMember } from "../../api/policy.js";
 import { schemas } from "../../api/validate.js";
-import { findInstance, refuseLocked } from "../find-server.js";
+import { assertNotLocked, findInstance } from "../find-server.js";
 import { anyBody, endAction, recordAction, requireHost, requireState, type ServerAction } from "./server-action.js";
 
 /** It left Nova with XenAPI. */
@@ -20,7 +20,7 @@ export const injectNetworkInfo: ServerAction = {
   run: (deps, call) => {
     const instance = findInstance(deps, call);
     requireAdmin(call, "os_compute_api:os-admin-actions:inject_network_info");
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireHost(instance);
     return { status: 202 };
   },
@@ -47,7 +47,7 @@ export const triggerCrashDump: ServerAction = {
   run: (deps, call) => {
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:servers:trigger_crash_dump");
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireHost(instance);
     requireState(instance, "trigger_crash_dump", { vm: ["active", "paused", "rescued", "resized", "error"] });
     recordAction(deps, call, instance, "trigger_crash_dump");

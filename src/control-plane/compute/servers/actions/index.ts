@@ -1,5 +1,5 @@
 import { isObject } from "../../../../runtime/is-object.js";
-import type { Answer, Call } from "../../api/call.js";
+import type { Call, ComputeResponse } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, notFound } from "../../api/fault.js";
 import { MAX_MICROVERSION } from "../../api/versions.js";
@@ -71,7 +71,7 @@ const ACTIONS: readonly ServerAction[] = [
 const BY_NAME = new Map(ACTIONS.map((action) => [action.name, action]));
 
 /** POST /servers/{id}/action: checks and writes of an action are one transaction. */
-export function runAction(deps: ComputeDeps, call: Call): Answer | Promise<Answer> {
+export function runAction(deps: ComputeDeps, call: Call): ComputeResponse | Promise<ComputeResponse> {
   const body = call.json();
   const [name] = isObject(body) ? Object.keys(body) : [];
   if (name === undefined) {
@@ -88,7 +88,7 @@ export function runAction(deps: ComputeDeps, call: Call): Answer | Promise<Answe
   if ("ask" in action) {
     return action.ask(deps, call);
   }
-  const answer = deps.store.transaction(() => action.run(deps, call));
+  const response = deps.store.transaction(() => action.run(deps, call));
   deps.wake();
-  return answer;
+  return response;
 }

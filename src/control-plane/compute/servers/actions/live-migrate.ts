@@ -1,13 +1,13 @@
 import { messageOf } from "../../../conductor/tasks/faults.js";
 import { InstanceInvalidState, UNSUITABLE_HOST_ERRORS } from "../../../conductor/tasks/live-errors.js";
 import type { StoredTask } from "../../../store/task.js";
-import type { Answer, Call } from "../../api/call.js";
+import type { Call, ComputeResponse } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, conflict } from "../../api/fault.js";
 import { requireAdmin } from "../../api/policy.js";
 import { BOOLEAN, isTrue } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
-import { findInstance, refuseLocked } from "../find-server.js";
+import { assertNotLocked, findInstance } from "../find-server.js";
 import { begin } from "./agent-action.js";
 import { requireState, type ServerAction } from "./server-action.js";
 
@@ -63,7 +63,7 @@ export const liveMigrate: ServerAction = {
     const task = deps.store.transaction(() => storeTask(deps, call));
     const ended = call.version < FIRST_ASYNCHRONOUS ? deps.taskEnded(task.id) : undefined;
     deps.wake();
-    return ended?.then((failure) => answerOf(task, failure)) ?? ACCEPTED;
+    return ended?.then((failure) => toResponse(task, failure)) ?? ACCEPTED;
   },
 };
 
@@ -78,7 +78,7 @@ function storeTask(deps: ComputeDeps, call: Call): StoredTask {
   if (isTrue(requested.force) && host === null) {
     throw badRequest("Can't force to a non-provided destination");
   }
-  refuseLocked(call, instance);
+  assertNotLocked(call, instance);
   requireState(instance, "os-migrateLive", { vm: ["active", "paused"] });
   if (host !== null && store.computeNodes.byHost(host).length === 0) {
     throw badRequest(`Compute host ${host} could not be found.`);
@@ -96,7 +96,7 @@ function storeTask(deps: ComputeDeps, call: Call): StoredTask {
 }
 
 /** @param failure undefined: a destination was found @throws {Fault} 400, 409; what is unexpected as it is */
-function answerOf({ task }: StoredTask, failure: unknown): Answer {
+function toResponse({ task }: StoredTask, failure: unknown): ComputeResponse {
   if (failure === undefined) {
     return ACCEPTED;
   }

@@ -2,7 +2,7 @@ import { badRequest } from "../../api/fault.js";
 import { requireAdmin } from "../../api/policy.js";
 import { HOSTNAME } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
-import { findInstance, refuseLocked } from "../find-server.js";
+import { assertNotLocked, findInstance } from "../find-server.js";
 import { begin } from "./agent-action.js";
 import { requireAgent, requireState, type ServerAction } from "./server-action.js";
 
@@ -45,7 +45,7 @@ export const migrate: ServerAction = {
       call,
       host === null ? "os_compute_api:os-migrate-server:migrate" : "os_compute_api:os-migrate-server:migrate:host",
     );
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireState(instance, "migrate", { vm: ["active", "stopped"] });
     const source = requireAgent(deps, instance);
     if (host === source) {

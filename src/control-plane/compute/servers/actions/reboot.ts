@@ -1,6 +1,6 @@
 import { requireMember } from "../../api/policy.js";
 import { schemas } from "../../api/validate.js";
-import { findInstance, refuseLocked } from "../find-server.js";
+import { assertNotLocked, findInstance } from "../find-server.js";
 import { begin } from "./agent-action.js";
 import { type AllowedStates, requireHost, requireState, type ServerAction } from "./server-action.js";
 
@@ -46,11 +46,11 @@ export const reboot: ServerAction = {
   schema: SCHEMA,
   run: (deps, call) => {
     const { bus } = deps;
-    const { reboot: wanted } = call.body(SCHEMA);
-    const type = wanted.type.toUpperCase() === "HARD" ? "HARD" : "SOFT";
+    const { reboot: requested } = call.body(SCHEMA);
+    const type = requested.type.toUpperCase() === "HARD" ? "HARD" : "SOFT";
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:servers:reboot");
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireState(instance, "reboot", type === "HARD" ? HARD : SOFT);
     const host = requireHost(instance);
     begin(deps, call, instance, { taskState: type === "HARD" ? "rebooting_hard" : "rebooting" }, "reboot");

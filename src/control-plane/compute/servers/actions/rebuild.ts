@@ -22,21 +22,21 @@ import {
   SHORT_HOSTNAME,
 } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
-import { refuseFiles, refuseMetadata } from "../../quotas/request-quota.js";
-import { chosenKey, refuseCertificates } from "../create-checks.js";
+import { assertFileQuota, assertMetadataQuota } from "../../quotas/request-quota.js";
+import { assertNoCertificates, chosenKey } from "../create-checks.js";
 import { PERSONALITY, TRUSTED_CERTIFICATES } from "../create-schema.js";
 import { generatePassword } from "../create-server.js";
-import { findInstance, refuseLocked } from "../find-server.js";
+import { assertNotLocked, findInstance } from "../find-server.js";
 import { imageToUse } from "../image-to-use.js";
-import { shownBefore75 } from "../rendered-before-75.js";
+import { toViewBefore75 } from "../rendered-before-75.js";
 import { ServerView } from "../server-view.js";
-import { refuseUnhonoured } from "../unhonoured-specs.js";
-import { diskConfigWith, USER_WISHES, type UserWishes, wishedChanges } from "../user-requests.js";
+import { validateRequestedSpecs } from "../unhonoured-specs.js";
+import { diskConfigWith, USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "../user-requests.js";
 import { begin } from "./agent-action.js";
 import { requireHost, requireState, type ServerAction } from "./server-action.js";
 
 interface RebuildBody {
-  readonly rebuild: UserWishes & {
+  readonly rebuild: UserAttributes & {
     readonly imageRef: string;
     readonly name?: string;
     readonly adminPass?: string;
@@ -65,7 +65,7 @@ const v1 = {
   adminPass: ADMIN_PASSWORD,
   metadata: METADATA,
   preserve_ephemeral: BOOLEAN,
-  ...USER_WISHES,
+  ...USER_ATTRIBUTES,
 };
 const v19 = { ...v1, description: DESCRIPTION };
 const v54 = { ...v19, key_name: { ...NAME, type: ["string", "null"] } };
@@ -89,28 +89,28 @@ export const rebuild: ServerAction = {
   name: "rebuild",
   schema: SCHEMA,
   run: (deps, call) => {
-    const { rebuild: wanted } = call.body(SCHEMA);
+    const { rebuild: requested } = call.body(SCHEMA);
     const { store, bus, random } = deps;
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:servers:rebuild");
-    refuseCertificates(wanted.trusted_image_certificates);
-    refuseLocked(call, instance);
+    assertNoCertificates(requested.trusted_image_certificates);
+    assertNotLocked(call, instance);
     requireState(instance, "rebuild", { vm: ["active", "stopped", "error"] });
-    refuseMetadata(deps, call, wanted.metadata);
-    refuseFiles(deps, call, wanted.personality);
+    assertMetadataQuota(deps, call, requested.metadata);
+    assertFileQuota(deps, call, requested.personality);
     const host = requireHost(instance);
-    const properties = imageToUse(deps, call, wanted.imageRef, "Cannot find image for rebuild", instance.flavor);
-    refuseUnhonoured(instance.flavor, properties);
-    refuseOtherCpus(instance, properties);
+    const properties = imageToUse(deps, call, requested.imageRef, "Cannot find image for rebuild", instance.flavor);
+    validateRequestedSpecs(instance.flavor, properties);
+    assertSameCpus(instance, properties);
     const systemMetadata = withImageProperties(instance.systemMetadata, properties);
-    const given = {
-      ...changes(wanted),
-      ...diskConfigWith(properties, wanted, wanted.imageRef),
-      ...(wanted.key_name === undefined ? {} : chosenKey(deps, instance.userId, wanted.key_name)),
+    const requestedChanges = {
+      ...changes(requested),
+      ...diskConfigWith(properties, requested, requested.imageRef),
+      ...(requested.key_name === undefined ? {} : chosenKey(deps, instance.userId, requested.key_name)),
     };
     // Whatever becomes of the rebuild, the user's word is that the server is of this image: an evacuation instead of it, too.
-    const { imageRef } = wanted;
-    const begun = { taskState: "rebuilding", progress: 0, imageRef, systemMetadata, ...given } as const;
+    const { imageRef } = requested;
+    const begun = { taskState: "rebuilding", progress: 0, imageRef, systemMetadata, ...requestedChanges } as const;
     begin(deps, call, instance, begun, "rebuild");
     const spec = store.requests.spec(instance.uuid);
     if (spec !== null) {
@@ -127,34 +127,36 @@ export const rebuild: ServerAction = {
     } else {
       bus.cast(host, "rebuild_instance", rebuildParams({ ...instance, imageRef }, call.requestId), call.requestId);
     }
-    const shown = store.instances.get(instance.uuid) ?? instance;
+    const updated = store.instances.get(instance.uuid) ?? instance;
     return {
       status: 202,
       headers: { location: call.links.self(`servers/${instance.uuid}`) },
-      body: { server: { ...answered(deps, call, shown), adminPass: wanted.adminPass ?? generatePassword(random) } },
+      body: {
+        server: { ...toRebuildView(deps, call, updated), adminPass: requested.adminPass ?? generatePassword(random) },
+      },
     };
   },
 };
 
-function answered(deps: ComputeDeps, call: Call, instance: Instance): { readonly [key: string]: Json } {
+function toRebuildView(deps: ComputeDeps, call: Call, instance: Instance): { readonly [key: string]: Json } {
   const { version } = call;
   // User data has a member of its own here, for anybody.
-  const { "OS-EXT-SRV-ATTR:user_data": _shown, ...server } = new ServerView(deps, call).detail({
+  const { "OS-EXT-SRV-ATTR:user_data": _userData, ...server } = new ServerView(deps, call).detail({
     instance,
     building: false,
   });
   return {
-    ...(version >= 75 ? server : shownBefore75(server)),
+    ...(version >= 75 ? server : toViewBefore75(server)),
     ...(version >= 54 ? { key_name: instance.keyName } : {}),
     ...(version >= 57 ? { user_data: instance.userData } : {}),
   };
 }
 
 /** What the server holds in Placement stays as it is. @throws {Fault} 400 */
-function refuseOtherCpus(instance: Instance, properties: Readonly<Record<string, string>>): void {
+function assertSameCpus(instance: Instance, properties: Readonly<Record<string, string>>): void {
   const { flavor } = instance;
-  const asked = (image: Readonly<Record<string, string>>) => JSON.stringify(cpuRequest(flavor, image));
-  if (asked(properties) === asked(imagePropertiesOf(instance))) {
+  const cpuRequestKey = (image: Readonly<Record<string, string>>) => JSON.stringify(cpuRequest(flavor, image));
+  if (cpuRequestKey(properties) === cpuRequestKey(imagePropertiesOf(instance))) {
     return;
   }
   throw badRequest(
@@ -162,14 +164,14 @@ function refuseOtherCpus(instance: Instance, properties: Readonly<Record<string,
   );
 }
 
-function changes(wanted: RebuildBody["rebuild"]): InstanceChanges {
+function changes(requested: RebuildBody["rebuild"]): InstanceChanges {
   return {
-    ...(wanted.name === undefined ? {} : { displayName: wanted.name }),
-    ...(wanted.metadata === undefined ? {} : { metadata: wanted.metadata }),
-    ...(wanted.description === undefined ? {} : { displayDescription: wanted.description }),
-    ...(wanted.user_data === undefined ? {} : { userData: wanted.user_data }),
-    ...(wanted.hostname === undefined ? {} : { hostname: wanted.hostname }),
-    injectedFiles: wanted.personality ?? [],
-    ...wishedChanges(wanted),
+    ...(requested.name === undefined ? {} : { displayName: requested.name }),
+    ...(requested.metadata === undefined ? {} : { metadata: requested.metadata }),
+    ...(requested.description === undefined ? {} : { displayDescription: requested.description }),
+    ...(requested.user_data === undefined ? {} : { userData: requested.user_data }),
+    ...(requested.hostname === undefined ? {} : { hostname: requested.hostname }),
+    injectedFiles: requested.personality ?? [],
+    ...wishedChanges(requested),
   };
 }

@@ -2,7 +2,7 @@ import { requireMember } from "../../api/policy.js";
 import { ADMIN_PASSWORD } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
 import { generatePassword } from "../create-server.js";
-import { findInstance, refuseLocked } from "../find-server.js";
+import { assertNotLocked, findInstance } from "../find-server.js";
 import { imageToUse } from "../image-to-use.js";
 import { agentAction, begin } from "./agent-action.js";
 import { requireHost, requireState, type ServerAction } from "./server-action.js";
@@ -31,13 +31,13 @@ export const rescue: ServerAction = {
   name: "rescue",
   schema: SCHEMA,
   run: (deps, call) => {
-    const { rescue: wanted } = call.body(SCHEMA);
+    const { rescue: requested } = call.body(SCHEMA);
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:os-rescue");
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireState(instance, "rescue", { vm: ["active", "stopped", "error"] });
     const host = requireHost(instance);
-    const image = wanted?.rescue_image_ref;
+    const image = requested?.rescue_image_ref;
     if (image !== undefined) {
       imageToUse(deps, call, image, `Requested rescue image '${image}' is not supported`);
     }
@@ -49,7 +49,7 @@ export const rescue: ServerAction = {
       ...(image === undefined ? {} : { rescueImageRef: image }),
     };
     deps.bus.cast(host, "rescue_instance", params, requestId);
-    return { status: 200, body: { adminPass: wanted?.adminPass ?? generatePassword(deps.random) } };
+    return { status: 200, body: { adminPass: requested?.adminPass ?? generatePassword(deps.random) } };
   },
 };
 

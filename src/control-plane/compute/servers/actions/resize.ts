@@ -3,16 +3,16 @@ import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import { schemas } from "../../api/validate.js";
 import { isOpenTo } from "../../flavors/find-flavor.js";
-import { refuseUpsize } from "../../quotas/server-quota.js";
-import { findInstance, refuseLocked } from "../find-server.js";
-import { refuseSmaller } from "../image-to-use.js";
-import { refuseUnhonoured } from "../unhonoured-specs.js";
-import { USER_WISHES, type UserWishes, wishedChanges } from "../user-requests.js";
+import { assertUpsizeQuota } from "../../quotas/server-quota.js";
+import { assertNotLocked, findInstance } from "../find-server.js";
+import { assertFlavorFits } from "../image-to-use.js";
+import { validateRequestedSpecs } from "../unhonoured-specs.js";
+import { USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "../user-requests.js";
 import { begin } from "./agent-action.js";
 import { requireAgent, requireState, type ServerAction } from "./server-action.js";
 
 interface ResizeBody {
-  readonly resize: Pick<UserWishes, "OS-DCF:diskConfig"> & { readonly flavorRef: string | number };
+  readonly resize: Pick<UserAttributes, "OS-DCF:diskConfig"> & { readonly flavorRef: string | number };
 }
 
 const SCHEMA = schemas<ResizeBody>([
@@ -24,7 +24,7 @@ const SCHEMA = schemas<ResizeBody>([
         type: "object",
         properties: {
           flavorRef: { type: ["string", "integer"], minLength: 1 },
-          "OS-DCF:diskConfig": USER_WISHES["OS-DCF:diskConfig"],
+          "OS-DCF:diskConfig": USER_ATTRIBUTES["OS-DCF:diskConfig"],
         },
         required: ["flavorRef"],
         additionalProperties: false,
@@ -40,15 +40,15 @@ export const resize: ServerAction = {
   name: "resize",
   schema: SCHEMA,
   run: (deps, call) => {
-    const { resize: wanted } = call.body(SCHEMA);
+    const { resize: requested } = call.body(SCHEMA);
     const { store } = deps;
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:servers:resize");
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireState(instance, "resize", { vm: ["active", "stopped"] });
     requireAgent(deps, instance);
     // Links are taken too, as everywhere a flavor is named.
-    const flavorid = String(wanted.flavorRef).replace(/^.*\//, "");
+    const flavorid = String(requested.flavorRef).replace(/^.*\//, "");
     const flavor = store.flavors.getByFlavorid(flavorid);
     const same = flavor?.id === instance.flavor.id;
     // Nova looks the flavor up as an administrator, so that others' private ones can be had; here they cannot.
@@ -63,10 +63,10 @@ export const resize: ServerAction = {
       throw badRequest("When resizing, instances must change flavor!");
     }
     const image = imagePropertiesOf(instance);
-    refuseSmaller(flavor, { minRam: Number(image.min_ram) || 0, minDisk: Number(image.min_disk) || 0, size: null });
-    refuseUnhonoured(flavor, image);
-    refuseUpsize(deps, instance, instance.flavor, flavor, 403);
-    begin(deps, call, instance, { taskState: "resize_prep", progress: 0, ...wishedChanges(wanted) }, "resize");
+    assertFlavorFits(flavor, { minRam: Number(image.min_ram) || 0, minDisk: Number(image.min_disk) || 0, size: null });
+    validateRequestedSpecs(flavor, image);
+    assertUpsizeQuota(deps, instance, instance.flavor, flavor, 403);
+    begin(deps, call, instance, { taskState: "resize_prep", progress: 0, ...wishedChanges(requested) }, "resize");
     store.tasks.add({
       kind: "migrate_server",
       instanceUuid: instance.uuid,

@@ -1,7 +1,7 @@
 import { requireMember } from "../../api/policy.js";
 import { serversInQuota } from "../../quotas/server-quota.js";
 import { terminate } from "../delete-server.js";
-import { findInstance, refuseLocked } from "../find-server.js";
+import { assertNotLocked, findInstance } from "../find-server.js";
 import { begin } from "./agent-action.js";
 import { anyBody, requireState, type ServerAction } from "./server-action.js";
 
@@ -12,7 +12,7 @@ export const restore: ServerAction = {
   run: (deps, call) => {
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:os-deferred-delete:restore");
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireState(instance, "restore", { vm: ["soft-delete"] });
     serversInQuota(deps, instance, instance.flavor, 1, 1);
     if (instance.host === null) {
@@ -33,7 +33,7 @@ export const forceDelete: ServerAction = {
   run: (deps, call) => {
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:os-deferred-delete:force");
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     terminate(deps, call, instance);
     return { status: 202 };
   },

@@ -1,5 +1,5 @@
 import type { Instance, TaskState, VmState } from "../../../../records/index.js";
-import type { Answer, Call } from "../../api/call.js";
+import type { Call, ComputeResponse } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { conflict } from "../../api/fault.js";
 import type { SchemaVersions } from "../../api/validate.js";
@@ -19,12 +19,12 @@ interface ActionOfAll {
 
 /** What it checks and writes is one transaction. */
 interface ChangingAction {
-  readonly run: (deps: ComputeDeps, call: Call) => Answer;
+  readonly run: (deps: ComputeDeps, call: Call) => ComputeResponse;
 }
 
 /** Waits for the response of the server's host, or for the end of a task; makes its own transactions. */
 interface AskingAction {
-  readonly ask: (deps: ComputeDeps, call: Call) => Answer | Promise<Answer>;
+  readonly ask: (deps: ComputeDeps, call: Call) => ComputeResponse | Promise<ComputeResponse>;
 }
 
 /** A body whose only member may be anything. */
@@ -69,17 +69,17 @@ export interface AllowedStates {
  * @param verb the operation, as the message names it @throws {Fault} 409
  */
 export function requireState(instance: Instance, verb: string, { vm, task = [null] }: AllowedStates): void {
-  const refuse = (attribute: string, state: string | null): never => {
+  const reject = (attribute: string, state: string | null): never => {
     throw conflict(`Cannot '${verb}' instance ${instance.uuid} while it is in ${attribute} ${state ?? "None"}`);
   };
   if (vm && !vm.includes(instance.vmState)) {
-    refuse("vm_state", instance.vmState);
+    reject("vm_state", instance.vmState);
   }
   if (task && !task.includes(instance.taskState)) {
-    refuse("task_state", instance.taskState);
+    reject("task_state", instance.taskState);
   }
   if (instance.launchedAt === null) {
-    refuse("launched_at", null);
+    reject("launched_at", null);
   }
 }
 

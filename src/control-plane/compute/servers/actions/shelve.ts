@@ -5,7 +5,7 @@ import { badRequest, conflict } from "../../api/fault.js";
 import { requireAdmin, requireMember } from "../../api/policy.js";
 import { HOSTNAME, NAME } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
-import { findInstance, refuseLocked } from "../find-server.js";
+import { assertNotLocked, findInstance } from "../find-server.js";
 import { agentAction, begin } from "./agent-action.js";
 import { anyBody, requireHost, requireState, type ServerAction } from "./server-action.js";
 
@@ -16,7 +16,7 @@ export const shelve: ServerAction = {
   run: (deps, call) => {
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:os-shelve:shelve");
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireState(instance, "shelve", { vm: ["active", "stopped", "paused", "suspended"] });
     const host = requireHost(instance);
     const { uuid: instanceUuid, imageRef } = instance;
@@ -86,15 +86,15 @@ export const unshelve: ServerAction = {
   schema: UNSHELVE,
   run: (deps, call) => {
     const body = call.body(UNSHELVE);
-    const wanted = (call.version >= 77 ? body.unshelve : null) ?? {};
+    const requested = (call.version >= 77 ? body.unshelve : null) ?? {};
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:os-shelve:unshelve");
-    if (wanted.host !== undefined) {
+    if (requested.host !== undefined) {
       requireAdmin(call, "os_compute_api:os-shelve:unshelve_to_host");
     }
-    refuseLocked(call, instance);
+    assertNotLocked(call, instance);
     requireState(instance, "unshelve", { vm: ["shelved", "shelved_offloaded"] });
-    const host = readUnshelveTarget(deps, call, instance, wanted);
+    const host = readUnshelveTarget(deps, call, instance, requested);
     begin(deps, call, instance, { taskState: "unshelving" }, "unshelve");
     deps.store.tasks.add({
       kind: "unshelve_instance",

@@ -8,19 +8,19 @@ import { findServer } from "../find-server.js";
 
 /** By the network's name; `ips` leaves the rest out. */
 export function addressesOf(ports: readonly Port[], { extended }: { readonly extended: boolean }) {
-  const shown = ports.map(({ address, mac }) => ({
+  const addresses = ports.map(({ address, mac }) => ({
     version: 4,
     addr: addressText(address),
     ...(extended ? { "OS-EXT-IPS:type": "fixed", "OS-EXT-IPS-MAC:mac_addr": mac } : {}),
   }));
-  return shown.length === 0 ? {} : { [FLAT_NETWORK.name]: shown };
+  return addresses.length === 0 ? {} : { [FLAT_NETWORK.name]: addresses };
 }
 
 export const ADDRESS_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/servers/:id/ips",
-    answer: ({ store }, call) => {
+    handle: ({ store }, call) => {
       const { instance } = findServer({ store }, call);
       requireReader(call, "os_compute_api:ips:index");
       return { body: { addresses: addressesOf(store.ports.ofDevice(instance.uuid), { extended: false }) } };
@@ -29,7 +29,7 @@ export const ADDRESS_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/servers/:id/ips/:network",
-    answer: ({ store }, call) => {
+    handle: ({ store }, call) => {
       const { instance } = findServer({ store }, call);
       requireReader(call, "os_compute_api:ips:show");
       const addresses = addressesOf(store.ports.ofDevice(instance.uuid), { extended: false });

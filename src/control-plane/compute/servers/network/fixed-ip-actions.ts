@@ -1,12 +1,12 @@
 import type { AnySchemaObject } from "ajv";
 import type { Instance } from "../../../../records/index.js";
-import type { Answer, Call } from "../../api/call.js";
+import type { Call, ComputeResponse } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { requireMember } from "../../api/policy.js";
 import { schemas } from "../../api/validate.js";
 import type { ServerAction } from "../actions/server-action.js";
 import { requireHost } from "../actions/server-action.js";
-import { findInstance, refuseLocked } from "../find-server.js";
+import { assertNotLocked, findInstance } from "../find-server.js";
 
 /** The last minor that has these actions. */
 const UNTIL = 43;
@@ -45,10 +45,10 @@ function rejectedLater(
   call: Call,
   rule: "add" | "remove",
   message: (of: Instance) => string,
-): Answer {
+): ComputeResponse {
   const instance = findInstance(deps, call);
   requireMember(call, `os_compute_api:os-multinic:${rule}`);
-  refuseLocked(call, instance);
+  assertNotLocked(call, instance);
   const host = requireHost(instance);
   deps.store.instances.addFault({
     instanceUuid: instance.uuid,

@@ -1,17 +1,17 @@
 import type { Instance } from "../../../../records/index.js";
-import { tellOfInstance } from "../../../conductor/instance-events.js";
+import { sendInstanceEvents } from "../../../conductor/instance-events.js";
 import { FLAT_NETWORK } from "../../../network/flat/flat-network.js";
 import { portQuota } from "../../../network/info/quotas.js";
 import { fixedIps, portStatus } from "../../../network/ports/port-view.js";
 import type { Port } from "../../../store/ports.js";
-import type { Answer, Call, ComputeRoute } from "../../api/call.js";
+import type { Call, ComputeResponse, ComputeRoute } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, Fault, notFound } from "../../api/fault.js";
 import { requireMember, requireReader } from "../../api/policy.js";
 import { TAG, UUID_TEXT } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
 import { recordAction, requireHost, requireState } from "../actions/server-action.js";
-import { findInstance, findServer, refuseLocked } from "../find-server.js";
+import { assertNotLocked, findInstance, findServer } from "../find-server.js";
 import { freePort, NETWORK_MARK, portLimitExceeded } from "./requested-networks.js";
 
 interface AttachBody {
@@ -53,7 +53,7 @@ export const INTERFACE_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/servers/:id/os-interface",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       const { instance } = findServer(deps, call);
       requireReader(call, policy("list"));
       const ports = deps.store.ports.ofDevice(instance.uuid);
@@ -63,7 +63,7 @@ export const INTERFACE_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/servers/:id/os-interface/:port",
-    answer: (deps, call) => {
+    handle: (deps, call) => {
       const { instance } = findServer(deps, call);
       requireReader(call, policy("show"));
       const port = deps.store.ports.get(call.param("port").toLowerCase());
@@ -76,8 +76,8 @@ export const INTERFACE_ROUTES: readonly ComputeRoute[] = [
       return { body: { interfaceAttachment: view(call, port) } };
     },
   },
-  { method: "POST", path: "/servers/:id/os-interface", answer: attach },
-  { method: "DELETE", path: "/servers/:id/os-interface/:port", answer: detach },
+  { method: "POST", path: "/servers/:id/os-interface", handle: attach },
+  { method: "DELETE", path: "/servers/:id/os-interface/:port", handle: detach },
 ];
 
 function view({ version }: Call, port: Port) {
@@ -91,9 +91,9 @@ function view({ version }: Call, port: Port) {
   };
 }
 
-function attach(deps: ComputeDeps, call: Call): Answer {
-  const { interfaceAttachment: wanted = {} } = call.request.body === "" ? {} : call.body(ATTACH);
-  const { net_id: network, port_id: port, fixed_ips: [fixed] = [], tag } = wanted;
+function attach(deps: ComputeDeps, call: Call): ComputeResponse {
+  const { interfaceAttachment: requested = {} } = call.request.body === "" ? {} : call.body(ATTACH);
+  const { net_id: network, port_id: port, fixed_ips: [fixed] = [], tag } = requested;
   if (network !== undefined && port !== undefined) {
     throw badRequest("Must not input both network_id and port_id");
   }
@@ -136,7 +136,7 @@ function existingPort({ store }: ComputeDeps, call: Call, id: string): string {
   return freePort(store, call, id);
 }
 
-function detach(deps: ComputeDeps, call: Call): Answer {
+function detach(deps: ComputeDeps, call: Call): ComputeResponse {
   return deps.store.transaction(() => {
     const instance = attachable(deps, call, "detach_interface", "delete");
     const port = deps.store.ports.get(call.param("port").toLowerCase());
@@ -156,7 +156,7 @@ function noteChange({ store, bus }: ComputeDeps, call: Call, instance: Instance,
     store.instances.save(uuid, { systemMetadata: { ...systemMetadata, ...NETWORK_MARK } });
   }
   const event = { name: "network-changed", tag: port, status: "completed" };
-  tellOfInstance({ store, bus }, instance, [event], call.requestId);
+  sendInstanceEvents({ store, bus }, instance, [event], call.requestId);
 }
 
 /** @throws {Fault} 403, 404, 409 */
@@ -168,7 +168,7 @@ function attachable(
 ): Instance {
   const instance = findInstance(deps, call);
   requireMember(call, policy(rule));
-  refuseLocked(call, instance);
+  assertNotLocked(call, instance);
   requireState(instance, verb, { vm: ["active", "paused", "stopped"] });
   requireHost(instance);
   recordAction(deps, call, instance, verb);

@@ -12,22 +12,22 @@ type Server = CreateBody["server"];
 type NetworkRequest = Exclude<Server["networks"], string | undefined>[number];
 
 /** What a server is to have of the network when it is placed. */
-export interface WantedNetworks {
+export interface RequestedNetworks {
   readonly ports: readonly RequestedPort[];
   /** Uuids; of ports that are made for the server. */
   readonly securityGroups: readonly string[];
 }
 
 /** The only network, unless the request says `none`; before 2.37 it may say nothing of networks. @throws {Fault} 400, 409 */
-export function wantedNetworks(
+export function resolveNetworks(
   store: Store,
   call: Call,
   { projectId, server, count }: { readonly projectId: string; readonly server: Server; readonly count: number },
-): WantedNetworks {
+): RequestedNetworks {
   const { networks = "auto" } = server;
   const requests = typeof networks === "string" ? [] : networks;
-  const ports = requests.map((request) => wantedPort(store, call, request));
-  refuseTwice(requests);
+  const ports = requests.map((request) => resolvePort(store, call, request));
+  assertNoDuplicates(requests);
   if (count > 1 && ports.some(({ port }) => port !== undefined)) {
     throw badRequest(
       "Unable to launch multiple instances with a single configured port ID. Please launch your instance one by one with different ports.",
@@ -36,7 +36,7 @@ export function wantedNetworks(
   if (count > 1 && ports.some(({ address }) => address !== undefined)) {
     throw badRequest("max_count cannot be greater than 1 if an fixed_ip is specified.");
   }
-  const securityGroups = wantedGroups(store, projectId, server.security_groups);
+  const securityGroups = resolveGroups(store, projectId, server.security_groups);
   return networks === "none"
     ? { ports: [], securityGroups: [] }
     : { ports: ports.length === 0 ? [{}] : ports, securityGroups };
@@ -75,12 +75,12 @@ export const portLimitExceeded = (): Fault => new Fault(403, "Maximum number of 
 /** Nova's mark of a server that has ports, in its system metadata. */
 export const NETWORK_MARK = { network_allocated: "True" } as const;
 
-export function networkMark({ ports }: WantedNetworks): Readonly<Record<string, string>> {
+export function networkMark({ ports }: RequestedNetworks): Readonly<Record<string, string>> {
   return ports.length === 0 ? {} : NETWORK_MARK;
 }
 
-function wantedGroups(store: Store, projectId: string, asked: Server["security_groups"]): readonly string[] {
-  const names = asked?.map(({ name = "default" }) => name) ?? ["default"];
+function resolveGroups(store: Store, projectId: string, requestedGroups: Server["security_groups"]): readonly string[] {
+  const names = requestedGroups?.map(({ name = "default" }) => name) ?? ["default"];
   return [...new Set(names)].map((name) => {
     const group = findGroup(store, projectId, name);
     if (!group) {
@@ -90,7 +90,7 @@ function wantedGroups(store: Store, projectId: string, asked: Server["security_g
   });
 }
 
-function wantedPort(store: Store, call: Call, request: NetworkRequest): RequestedPort {
+function resolvePort(store: Store, call: Call, request: NetworkRequest): RequestedPort {
   const { uuid, port, fixed_ip: address, tag } = request;
   const named = tag === undefined ? {} : { tag };
   if (port) {
@@ -134,9 +134,9 @@ function freeAddress(store: Store, text: string): string {
   return text;
 }
 
-function refuseTwice(requests: readonly NetworkRequest[]): void {
-  const given = requests.flatMap(({ port, fixed_ip: address }) => [port, address].filter((one) => one));
-  if (new Set(given).size < given.length) {
+function assertNoDuplicates(requests: readonly NetworkRequest[]): void {
+  const portsAndAddresses = requests.flatMap(({ port, fixed_ip: address }) => [port, address].filter((one) => one));
+  if (new Set(portsAndAddresses).size < portsAndAddresses.length) {
     throw badRequest("Duplicate networks: a port, or a fixed IP, is asked for twice.");
   }
 }

@@ -1,7 +1,7 @@
 import { isObject } from "../../../../runtime/is-object.js";
 import type { Port } from "../../../store/ports.js";
 import type { SecurityGroup } from "../../../store/security-groups.js";
-import type { Answer, Call } from "../../api/call.js";
+import type { Call, ComputeResponse } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, notFound } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
@@ -38,7 +38,7 @@ function change(
   call: Call,
   action: "addSecurityGroup" | "removeSecurityGroup",
   changed: (group: SecurityGroup, ports: readonly Port[], instanceUuid: string) => Changed,
-): Answer {
+): ComputeResponse {
   const { store } = deps;
   const name = nameIn(call, action);
   const { uuid, projectId } = findInstance(deps, call);
@@ -61,14 +61,14 @@ function change(
 /** @throws {Fault} 400 */
 function nameIn(call: Call, action: string): string {
   const body = call.json();
-  const given = isObject(body) ? body[action] : undefined;
-  if (!isObject(given)) {
+  const parameters = isObject(body) ? body[action] : undefined;
+  if (!isObject(parameters)) {
     throw badRequest("Missing parameter dict");
   }
-  if (given.name === undefined) {
+  if (parameters.name === undefined) {
     throw badRequest("Security group not specified");
   }
-  const name = String(given.name ?? "").trim();
+  const name = String(parameters.name ?? "").trim();
   if (name === "") {
     throw badRequest("Security group name cannot be empty");
   }

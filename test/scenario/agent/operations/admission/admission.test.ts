@@ -164,20 +164,20 @@ describe("docs/two-at-once.md: every message in every situation", () => {
 
   test.each(METHODS)("%s", async (method) => {
     const { world, h1, h2 } = await openWorld(method);
-    const answers: Record<string, string> = {};
+    const results: Record<string, string> = {};
     for (const [situation, happens] of Object.entries(SITUATIONS)) {
       const due = await sent(world, method, { h1, h2 });
       happens(due);
-      const verdict = await admit(h1.context, { method, admission: OPERATIONS[method].admission }, due.message);
-      answers[situation] = "admitted" in verdict ? "done" : WORDS[verdict.refused.kind];
-      if ("refused" in verdict) {
-        expect(verdict.refused.error.name, `${method}, ${situation}`).toBe(errorFor(due));
+      const result = await admit(h1.context, { method, admission: OPERATIONS[method].admission }, due.message);
+      results[situation] = "admitted" in result ? "done" : WORDS[result.rejected.kind];
+      if ("rejected" in result) {
+        expect(result.rejected.error.name, `${method}, ${situation}`).toBe(errorFor(due));
       }
-      if ("refused" in verdict && verdict.refused.kind !== "moved") {
+      if ("rejected" in result && result.rejected.kind !== "moved") {
         await changesNothing(h1, method, due, situation);
       }
     }
-    const { "its move has ended": ended, ...others } = answers;
+    const { "its move has ended": ended, ...others } = results;
     const expected = Object.fromEntries(page.get(method) ?? []);
     expect({ ...others, "its move has ended": OPERATIONS[method].admission.migration ? ended : "–" }).toEqual(expected);
   });

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { Task } from "../../../../../src/control-plane/store/task.js";
 import type { Selection } from "../../../../../src/records/index.js";
 import { ConductorBench, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
-import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
 
-const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 
 /** A build that the API has accepted, with its task still to be run. */
 async function requested(
@@ -70,10 +70,10 @@ describe("6.1 rows 2 and 3, step by step", () => {
       createdAt: _createdAt,
       taskRequestId: _request,
       availabilityZone: _zone,
-      ...wanted
+      ...expected
     } = request.instance;
     await stepsOf(bench, task);
-    expect(bench.instance(task.instanceUuid)).toMatchObject({ ...wanted, host: null, node: null, computeId: null });
+    expect(bench.instance(task.instanceUuid)).toMatchObject({ ...expected, host: null, node: null, computeId: null });
     expect(bench.instance(task.instanceUuid).id).toBeGreaterThan(0);
   });
 
@@ -87,7 +87,7 @@ describe("6.1 rows 2 and 3, step by step", () => {
     const lines = await stepsOf(bench, task);
     expect(bench.casts).toMatchObject([{ host: "devstack2", params: { alternates: [] } }]);
     expect(Object.hasOwn(bench.casts[0]?.params ?? {}, "retry")).toBe(!isForced);
-    expect(outside(lines)[0]).toBe("GET /allocation_candidates");
+    expect(getExternalCalls(lines)[0]).toBe("GET /allocation_candidates");
     const other = await requested({ hosts: ["devstack1", "devstack2"], task: where });
     other.bench.store.services.update(other.bench.service("devstack2").id, { disabled: true });
     await stepsOf(other.bench, other.task);
@@ -100,7 +100,7 @@ describe("6.1 row 2 fails: cell0", () => {
     const { bench, task } = await requested({ hosts: [] });
     const lines = await stepsOf(bench, task);
     const why = "No valid host was found. There are not enough hosts available.";
-    expect(outside(lines)).toEqual(["GET /allocation_candidates", "DELETE /allocations/I -> 404"]);
+    expect(getExternalCalls(lines)).toEqual(["GET /allocation_candidates", "DELETE /allocations/I -> 404"]);
     expect(outcome(lines)).toEqual({
       instance: expect.objectContaining({ vmState: "error" }),
       "build request gone": true,
@@ -117,7 +117,7 @@ describe("6.1 row 2 fails: cell0", () => {
     const { bench, task } = await requested();
     bench.store.database.run("DELETE FROM request_specs");
     const lines = await stepsOf(bench, task);
-    expect(outside(lines)).toEqual(["DELETE /allocations/I -> 404"]);
+    expect(getExternalCalls(lines)).toEqual(["DELETE /allocations/I -> 404"]);
     expect(outcome(lines).fault).toMatchObject({
       message: "the request spec of instance I is gone; create the server again",
     });
@@ -148,7 +148,7 @@ describe("a build that is no longer wanted", () => {
   it("deleted before it was placed: what a run that was killed has claimed goes by force", async () => {
     const { bench, task } = await requested();
     bench.store.requests.destroyBuildRequest(task.instanceUuid);
-    expect(outside(await stepsOf(bench, task))).toEqual(["DELETE /allocations/I -> 404"]);
+    expect(getExternalCalls(await stepsOf(bench, task))).toEqual(["DELETE /allocations/I -> 404"]);
   });
 
   it("handed over before: nothing is asked, and nothing goes", async () => {
@@ -162,13 +162,13 @@ describe("a build that is no longer wanted", () => {
     const does = () => void bench.store.requests.destroyBuildRequest(task.instanceUuid);
     bench.placementBench.inject({ on: "PUT /allocations", does });
     const lines = await stepsOf(bench, task);
-    expect(outside(lines).slice(2)).toEqual(["PUT /allocations/I", "DELETE /allocations/I"]);
+    expect(getExternalCalls(lines).slice(2)).toEqual(["PUT /allocations/I", "DELETE /allocations/I"]);
     expect(bench.store.mappings.instance(task.instanceUuid)?.cell).toBeNull();
   });
 });
 
 describe("6.1: a host has given it back", () => {
-  async function givenBack(more: Partial<BuildTask> = {}) {
+  async function prepareReschedule(more: Partial<BuildTask> = {}) {
     const { bench, task } = await requested({ hosts: ["devstack1", "devstack2", "devstack3"] });
     await stepsOf(bench, task);
     await bench.placement.deleteAllocation(task.instanceUuid, { force: true });
@@ -183,7 +183,7 @@ describe("6.1: a host has given it back", () => {
   }
 
   it("the next host is claimed and told, with the attempt counted", async () => {
-    const { bench, task } = await givenBack({ retry: { numAttempts: 2, hosts: [["devstack1", "devstack1"]] } });
+    const { bench, task } = await prepareReschedule({ retry: { numAttempts: 2, hosts: [["devstack1", "devstack1"]] } });
     expect(await stepsOf(bench, task)).toEqual([
       ["GET /allocations/I"],
       ["PUT /allocations/I", { devstack2: NEED }],
@@ -209,7 +209,7 @@ describe("6.1: a host has given it back", () => {
   });
 
   it("without word of earlier attempts it was the first; the zone is the new host's", async () => {
-    const { bench, task } = await givenBack();
+    const { bench, task } = await prepareReschedule();
     bench.store.instances.save(task.instanceUuid, { availabilityZone: "elsewhere" });
     const lines = await stepsOf(bench, task);
     expect(bench.casts).toMatchObject([{ params: { retry: { numAttempts: 2, hosts: [["devstack2", "devstack2"]] } } }]);
@@ -224,11 +224,11 @@ describe("6.1: a host has given it back", () => {
       "Exceeded max scheduling attempts 3 for instance I. Last exception: spawn failed",
     ],
   ] as const)("%s: nothing is held, the instance is in error", async (what, more, why) => {
-    const { bench, task } = await givenBack(more as Partial<BuildTask>);
+    const { bench, task } = await prepareReschedule(more as Partial<BuildTask>);
     bench.placementBench.inject({ on: "PUT /allocations", does: FULL, times: 2 });
     const lines = await stepsOf(bench, task);
-    expect(outside(lines).slice(-1)).toEqual(["DELETE /allocations/I -> 404"]);
-    expect(outside(lines)).toHaveLength(what === "all are full" ? 5 : 1);
+    expect(getExternalCalls(lines).slice(-1)).toEqual(["DELETE /allocations/I -> 404"]);
+    expect(getExternalCalls(lines)).toHaveLength(what === "all are full" ? 5 : 1);
     expect(outcome(lines)).toEqual({
       instance: { vmState: "error", taskState: null, taskRequestId: null },
       fault: { code: 500, message: `Exceeded maximum number of retries. ${why}`, host: "conductor" },
@@ -237,14 +237,14 @@ describe("6.1: a host has given it back", () => {
   });
 
   it("the first is full, the second is claimed: only those after it are left", async () => {
-    const { bench, task } = await givenBack();
+    const { bench, task } = await prepareReschedule();
     bench.placementBench.inject({ on: "PUT /allocations", does: FULL });
     await stepsOf(bench, task);
     expect(bench.casts).toMatchObject([{ host: "devstack3", params: { alternates: [] } }]);
   });
 
   it("deleted while the alternates were claimed in vain: nothing is made of it", async () => {
-    const { bench, task } = await givenBack({ alternates: [] });
+    const { bench, task } = await prepareReschedule({ alternates: [] });
     bench.placementBench.inject({
       on: "DELETE /allocations",
       does: () => void bench.store.instances.destroy(task.instanceUuid),
@@ -256,28 +256,28 @@ describe("6.1: a host has given it back", () => {
   });
 
   it("a delete while the next is claimed: the claim goes, and the delete is carried out in its own name", async () => {
-    const { bench, task } = await givenBack();
+    const { bench, task } = await prepareReschedule();
     const does = () => {
       bench.store.instances.save(task.instanceUuid, { taskState: "deleting", taskRequestId: "req-delete" });
       bench.store.instances.save(task.instanceUuid, { taskState: "scheduling", taskRequestId: "req-1" });
     };
     bench.placementBench.inject({ on: "PUT /allocations", does });
     const lines = await stepsOf(bench, task);
-    expect(outside(lines)).toEqual(["GET /allocations/I", "PUT /allocations/I", "DELETE /allocations/I"]);
+    expect(getExternalCalls(lines)).toEqual(["GET /allocations/I", "PUT /allocations/I", "DELETE /allocations/I"]);
     expect(lines).toContainEqual(["task delete_local", { requestId: "req-delete" }]);
     expect(outcome(lines).instance).toMatchObject({ taskState: "deleting", taskRequestId: "req-delete" });
     expect(outcome(lines)).not.toHaveProperty("finished apart from its last write");
   });
 
   it("a delete that another request carries out is left to that", async () => {
-    const { bench, task } = await givenBack();
+    const { bench, task } = await prepareReschedule();
     bench.store.instances.save(task.instanceUuid, { taskState: "deleting", taskRequestId: "req-delete" });
     const lines = await stepsOf(bench, task);
     expect(lines).toEqual([["DELETE /allocations/I -> 404"]]);
   });
 
   it("what nobody foresaw: the instance is in error with the fault", async () => {
-    const { bench, task } = await givenBack();
+    const { bench, task } = await prepareReschedule();
     const does = () => Promise.reject(new TypeError("unforeseen"));
     bench.placementBench.inject({ on: "GET /allocations", does });
     expect(outcome(await stepsOf(bench, task))).toEqual({

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Selection } from "../../../../../src/records/index.js";
 import { type Cast, ConductorBench, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
 function alternatesOf(cast: Cast | undefined): Selection[] {
   return cast ? (cast.params as { alternates: Selection[] }).alternates : expect.fail("no cast");
 }
 
-const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 
 describe("6.1 build", () => {
   let bench: ConductorBench;
@@ -64,8 +64,10 @@ describe("6.1 build", () => {
     async (what) => {
       await bench.host("devstack1");
       const gone = "c0ffee00-0000-4000-8000-000000000099";
-      const wanted = what.startsWith("a port") ? { ports: [{ port: gone }] } : { ports: [{}], securityGroups: [gone] };
-      const uuid = bench.request(wanted);
+      const networkRequest = what.startsWith("a port")
+        ? { ports: [{ port: gone }] }
+        : { ports: [{}], securityGroups: [gone] };
+      const uuid = bench.request(networkRequest);
       await bench.run();
       expect(bench.instance(uuid)).toMatchObject({ vmState: "error", taskState: null, host: null });
       expect(bench.store.mappings.instance(uuid)?.cell).toBe("cell0");
@@ -232,7 +234,7 @@ describe("6.1 build", () => {
 
   it("an unexpected failure of the scheduling: cell0 with the fault, never a stuck build", async () => {
     await bench.host("devstack1");
-    bench.placementBench.inject({ on: "GET /allocations", does: refusal(500, "", "database is locked") });
+    bench.placementBench.inject({ on: "GET /allocations", does: errorResponse(500, "", "database is locked") });
     const uuid = bench.request();
     await bench.run();
     expect(bench.instance(uuid)).toMatchObject({ vmState: "error", taskState: null });

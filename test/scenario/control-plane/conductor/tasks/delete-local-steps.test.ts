@@ -7,10 +7,10 @@ import {
   operated,
   REQUEST,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
-const OOPS = refusal(500, "", "oops");
+const OOPS = errorResponse(500, "", "oops");
 const nowhere = { host: null, node: null, computeId: null } as const;
 const taskOf = ({ head }: Operated) => ({ kind: "delete_local", ...head }) as const;
 
@@ -92,7 +92,7 @@ describe("6.2 local delete, step by step", () => {
     claimed.bench.store.instances.save(claimed.instance.uuid, nowhere);
     const claims = () => void claimed.bench.store.instances.save(claimed.instance.uuid, { host, node, computeId });
     claimed.bench.placementBench.inject({ on: "DELETE /allocations", does: claims });
-    expect(outside(await stepsOf(claimed.bench, taskOf(claimed)))).toEqual([
+    expect(getExternalCalls(await stepsOf(claimed.bench, taskOf(claimed)))).toEqual([
       "DELETE /allocations/I",
       "cast terminate_instance of devstack1",
     ]);
@@ -101,7 +101,7 @@ describe("6.2 local delete, step by step", () => {
     const { id } = back.bench.service("devstack1");
     const returns = () => void back.bench.store.services.update(id, { forcedDown: false });
     back.bench.placementBench.inject({ on: "DELETE /allocations", does: returns });
-    expect(outside(await stepsOf(back.bench, taskOf(back)))).toEqual(["DELETE /allocations/I"]);
+    expect(getExternalCalls(await stepsOf(back.bench, taskOf(back)))).toEqual(["DELETE /allocations/I"]);
     expect(back.bench.store.instances.get(back.instance.uuid)).toBeNull();
   });
 
@@ -120,7 +120,7 @@ describe("6.2 local delete, step by step", () => {
     await holds(world, migrationOf(world, "migration", "error").uuid, "devstack2");
     world.bench.placementBench.inject({ on: "DELETE /allocations", does: "lose", times: 2 });
     const lines = await stepsOf(world.bench, taskOf(world));
-    expect(outside(lines)).toEqual(["DELETE /allocations/M1", "DELETE /allocations/I"]);
+    expect(getExternalCalls(lines)).toEqual(["DELETE /allocations/M1", "DELETE /allocations/I"]);
     expect(world.bench.store.instances.get(world.instance.uuid)).toBeNull();
     const leaks = world.bench.placementBench.logs.filter(({ message }) => message.includes("leaks"));
     expect(leaks).toHaveLength(2);

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Instance } from "../../../../../src/records/index.js";
 import { ConductorBench } from "../../../../unit/control-plane/conductor/tasks/bench.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
 describe("6.2 delete", () => {
   let bench: ConductorBench;
@@ -40,7 +40,7 @@ describe("6.2 delete", () => {
   });
 
   it("AllocationDeleteFailed: vm error with the fault, the row stays, and it can be tried again", async () => {
-    bench.placementBench.inject({ on: "DELETE /allocations", does: refusal(500, "", "oops") });
+    bench.placementBench.inject({ on: "DELETE /allocations", does: errorResponse(500, "", "oops") });
     await remove();
     expect(bench.instance(instance.uuid)).toMatchObject({ vmState: "error", taskState: null, deleted: 0 });
     expect(bench.store.instances.fault(instance.uuid)?.message).toContain("oops");

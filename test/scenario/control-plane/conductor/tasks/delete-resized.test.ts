@@ -8,8 +8,8 @@ import {
   operated,
   REQUEST,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
 /** A server on devstack1 that came from devstack2, and whose user deletes it instead of confirming. */
 async function resized(status: Migration["status"] = "finished"): Promise<Operated & { readonly move: Migration }> {
@@ -29,7 +29,7 @@ const TERMINATE = ["cast terminate_instance of devstack1", { instanceUuid: "I", 
 describe("6.2 vm resized, step by step", () => {
   it("the source confirms, then the destination is told", async () => {
     const world = await resized();
-    world.bench.answers.set("confirm_resize", () => {
+    world.bench.agentReplies.set("confirm_resize", () => {
       world.bench.store.instances.save(world.instance.uuid, { taskState: null });
       world.bench.store.migrations.save(world.move.id, { status: "confirmed" });
       return null;
@@ -49,12 +49,12 @@ describe("6.2 vm resized, step by step", () => {
     ["does not answer", undefined],
     ["refuses", new ConductorError("busy")],
     ["answers, and has not confirmed", null],
-  ])("a source that %s: its half goes by force, and the migration is in error", async (_what, answer) => {
+  ])("a source that %s: its half goes by force, and the migration is in error", async (_what, reply) => {
     const world = await resized("confirming");
-    if (answer !== undefined) {
-      world.bench.answers.set("confirm_resize", () => {
-        if (answer !== null) {
-          throw answer;
+    if (reply !== undefined) {
+      world.bench.agentReplies.set("confirm_resize", () => {
+        if (reply !== null) {
+          throw reply;
         }
       });
     }
@@ -64,7 +64,7 @@ describe("6.2 vm resized, step by step", () => {
 
   it("a half that Placement does not give back leaks, and the delete goes on", async () => {
     const world = await resized();
-    world.bench.placementBench.inject({ on: "DELETE /allocations", does: refusal(500, "", "oops") });
+    world.bench.placementBench.inject({ on: "DELETE /allocations", does: errorResponse(500, "", "oops") });
     const lines = await stepsOf(world.bench, taskOf(world));
     expect(lines.slice(-2)).toEqual([["migration M1", { status: "error" }], TERMINATE]);
   });
@@ -89,7 +89,7 @@ describe("6.2 vm resized, step by step", () => {
     expect(await stepsOf(world.bench, taskOf(world))).toEqual([]);
     expect(world.bench.store.tasks.pending()).toEqual([]);
     const failing = await resized();
-    failing.bench.answers.set("confirm_resize", () => {
+    failing.bench.agentReplies.set("confirm_resize", () => {
       failing.bench.store.instances.destroy(failing.instance.uuid);
       throw new TypeError("unforeseen");
     });
@@ -105,12 +105,12 @@ describe("6.2 vm resized, step by step", () => {
     const world = await resized();
     const does = () => Promise.reject(new TypeError("unforeseen"));
     if (where === "confirm_resize") {
-      world.bench.answers.set(where, does);
+      world.bench.agentReplies.set(where, does);
     } else {
       world.bench.placementBench.inject({ on: where, does });
     }
     const lines = await stepsOf(world.bench, taskOf(world));
-    expect(outside(lines)).not.toContain(TERMINATE[0]);
+    expect(getExternalCalls(lines)).not.toContain(TERMINATE[0]);
     expect(outcome(lines)).toMatchObject({
       instance: { vmState: "error", taskState: null },
       fault: { code: 500, message: "TypeError", host: "conductor" },

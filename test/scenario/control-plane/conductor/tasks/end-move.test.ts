@@ -16,7 +16,7 @@ import {
   operated,
   REQUEST,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
 function depsOf({ bench }: Operated): TaskDeps {
   const { store, placement } = bench;
@@ -40,7 +40,7 @@ describe("failMove", () => {
       held: "replace",
       ...more,
     };
-    const told: (Instance | null)[] = [];
+    const notifications: (Instance | null)[] = [];
     let finished = 0;
     const finish = () => {
       finished += 1;
@@ -49,20 +49,20 @@ describe("failMove", () => {
     const fail = async (end: Partial<Parameters<typeof failMove>[3]> = {}) => {
       const fault = new Error("why");
       const full = { taskState: "resize_prep", vmState: undefined, fault, ...end } as const;
-      await failMove(depsOf(world), move, fault, full, context, (each) => told.push(each));
+      await failMove(depsOf(world), move, fault, full, context, (each) => notifications.push(each));
       const { vmState, taskState } = world.bench.instance(instance.uuid);
       const status = world.bench.store.migrations.get(migration.id)?.status;
       return { vmState, taskState, status, fault: world.bench.store.instances.fault(instance.uuid)?.message, finished };
     };
-    return { world, told, fail };
+    return { world, told: notifications, fail };
   }
   const ENDED = { vmState: "stopped", taskState: null, status: "error", fault: "Error", finished: 1 };
 
   it("gives the source's half back, then ends migration, operation and task", async () => {
-    const { world, told, fail } = await failing();
+    const { world, told: notifications, fail } = await failing();
     expect(await fail()).toEqual(ENDED);
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
-    expect(told, "the instance as it was before").toMatchObject([{ taskState: "resize_prep" }]);
+    expect(notifications, "the instance as it was before").toMatchObject([{ taskState: "resize_prep" }]);
   });
 
   it("with the vm_state that its failure has", async () => {
@@ -75,15 +75,15 @@ describe("failMove", () => {
   });
 
   it("has no instance to end where it was deleted", async () => {
-    const { world, told, fail } = await failing();
+    const { world, told: notifications, fail } = await failing();
     world.bench.store.instances.destroy(world.instance.uuid);
     expect(await fail()).toMatchObject({ status: "pre-migrating", fault: undefined, finished: 1 });
-    expect(told).toEqual([null]);
+    expect(notifications).toEqual([null]);
   });
 
   it("V27: a half that Placement does not move back makes the server unusable", async () => {
     const { world, fail } = await failing();
-    const full = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+    const full = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
     world.bench.placementBench.inject({ on: "POST /allocations", does: full });
     expect(await fail()).toEqual({ ...ENDED, vmState: "error" });
   });
@@ -96,7 +96,7 @@ describe("failMove", () => {
     [null, true, false],
   ])("V27: Placement fails, and the half was %s, restarted %s: it is usable %s", async (held, restarted, isUsable) => {
     const { world, fail } = await failing({ held, restarted });
-    world.bench.placementBench.inject({ on: "GET /allocations", does: refusal(500, "", "oops") });
+    world.bench.placementBench.inject({ on: "GET /allocations", does: errorResponse(500, "", "oops") });
     expect(await fail()).toEqual({ ...ENDED, vmState: isUsable ? "stopped" : "error" });
   });
 
@@ -137,8 +137,8 @@ describe("releaseDeleted", () => {
 it("a new migration says where the instance is, and who asked: its owner, where no action tells", async () => {
   const world = await operated("resize_prep");
   const there = { sourceCompute: "devstack1", sourceNode: "devstack1", oldInstanceTypeId: 1 };
-  const asked = columnsOf(depsOf(world), world.instance, REQUEST);
-  expect(asked).toEqual({ ...there, userId: "actor", projectId: "actors" });
+  const columns = columnsOf(depsOf(world), world.instance, REQUEST);
+  expect(columns).toEqual({ ...there, userId: "actor", projectId: "actors" });
   const unknown = columnsOf(depsOf(world), world.instance, "req-2");
   expect(unknown).toEqual({ ...there, userId: "user", projectId: "project" });
 });

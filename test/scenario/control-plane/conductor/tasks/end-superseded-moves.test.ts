@@ -10,19 +10,23 @@ import {
   PIKE,
   REQUEST,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
 const SMALL = { ...FLAVOR, id: 2, flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 };
 /** The id of a third flavor. */
 const LARGE = 3;
-const CONFLICT = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
+const CONFLICT = errorResponse(
+  409,
+  "placement.concurrent_update",
+  "consumer generation conflict - expected 1 but got 2",
+);
 
 /**
  * A move from devstack1 to devstack2, whose server is evacuated to devstack3. Until it has arrived it is on devstack1, which is
  * the dead host, afterwards on devstack2.
  */
-async function overtaken(
+async function createSupersededMove(
   type: Migration["migrationType"],
   status: Migration["status"],
   options: { readonly arrived?: boolean; readonly version?: number; readonly changes?: InstanceChanges } = {},
@@ -48,7 +52,7 @@ async function overtaken(
   const there = arrived ? { host: "devstack2", node: "devstack2", computeId: 2 } : {};
   bench.store.instances.save(instance.uuid, {
     ...there,
-    systemMetadata: { kept: "yes", old_vm_state: "stopped", resize_disk_info: "raw" },
+    systemMetadata: { retained: "yes", old_vm_state: "stopped", resize_disk_info: "raw" },
     ...changes,
   });
   bench.store.services.update(bench.service(arrived ? "devstack2" : "devstack1").id, { forcedDown: true });
@@ -61,14 +65,14 @@ async function overtaken(
 /** What is said to the hosts of the move, not to the destination of the evacuation. */
 const cleanUps = ({ bench }: Operated) => bench.casts.filter(({ method }) => method !== "rebuild_instance");
 
-const ASIDE = { kept: "yes", old_vm_state: "stopped", set_aside_by: "1" };
-const PLAIN = { kept: "yes" };
+const ASIDE = { retained: "yes", old_vm_state: "stopped", set_aside_by: "1" };
+const PLAIN = { retained: "yes" };
 
 describe("6.7: a move that an evacuation overtakes", () => {
   it("has not arrived: the instance gets the source's half back, before the destination is claimed", async () => {
-    const { steps } = await overtaken("migration", "pre-migrating", { changes: { newFlavor: FLAVOR } });
+    const { steps } = await createSupersededMove("migration", "pre-migrating", { changes: { newFlavor: FLAVOR } });
     const lines = await steps();
-    expect(outside(lines)).toEqual([
+    expect(getExternalCalls(lines)).toEqual([
       "GET /allocations/M1",
       "GET /allocations/M1",
       "GET /allocations/I",
@@ -88,9 +92,9 @@ describe("6.7: a move that an evacuation overtakes", () => {
   });
 
   it("has arrived: the source's half goes by force, and the instance keeps the destination's", async () => {
-    const { steps, bench, instance } = await overtaken("resize", "finished", { arrived: true });
+    const { steps, bench, instance } = await createSupersededMove("resize", "finished", { arrived: true });
     const lines = await steps();
-    expect(outside(lines).slice(0, 2)).toEqual(["DELETE /allocations/M1", "GET /allocation_candidates"]);
+    expect(getExternalCalls(lines).slice(0, 2)).toEqual(["DELETE /allocations/M1", "GET /allocation_candidates"]);
     expect(await bench.held(instance.uuid)).toEqual({ devstack2: NEED, devstack3: NEED });
   });
 
@@ -121,26 +125,26 @@ describe("6.7: a move that an evacuation overtakes", () => {
       { host: "devstack2", method: "rollback_live_migration_at_destination" },
     ],
     // The guest may be at either.
-    ["live-migration", "running", false, { kept: "yes", set_aside_by: "1" }, null],
-    ["live-migration", "running (post-copy)", false, { kept: "yes", set_aside_by: "1" }, null],
+    ["live-migration", "running", false, { retained: "yes", set_aside_by: "1" }, null],
+    ["live-migration", "running (post-copy)", false, { retained: "yes", set_aside_by: "1" }, null],
     ["live-migration", "running", true, PLAIN, null],
-  ])("%s in %s, arrived %s", async (type, status, arrived, systemMetadata, said) => {
-    const world = await overtaken(type, status, { arrived });
+  ])("%s in %s, arrived %s", async (type, status, arrived, systemMetadata, expectedCast) => {
+    const world = await createSupersededMove(type, status, { arrived });
     const lines = await world.steps();
     expect(world.bench.instance(world.instance.uuid).systemMetadata).toEqual(systemMetadata);
     expect(world.bench.store.migrations.get(world.move.id)?.status).toBe("error");
     const params =
-      said !== null && "host" in said && said.host === "devstack2"
+      expectedCast !== null && "host" in expectedCast && expectedCast.host === "devstack2"
         ? { destroyDisks: false, data: { sharedInstanceFiles: true } }
         : {};
     const message = { instanceUuid: world.instance.uuid, migrationId: world.move.id, requestId: REQUEST, ...params };
-    expect(cleanUps(world)).toEqual(said === null ? [] : [{ ...said, params: message }]);
+    expect(cleanUps(world)).toEqual(expectedCast === null ? [] : [{ ...expectedCast, params: message }]);
     expect(lines).toContainEqual(["migration M1", { status: "error" }]);
   });
 
   it("what a guest was before it was stopped for the move is what it is now, where nothing says", async () => {
     const changes = { systemMetadata: {}, vmState: "paused" } as const;
-    const world = await overtaken("resize", "post-migrating", { arrived: true, changes });
+    const world = await createSupersededMove("resize", "post-migrating", { arrived: true, changes });
     await world.steps();
     expect(world.bench.instance(world.instance.uuid).systemMetadata).toEqual({
       old_vm_state: "paused",
@@ -161,7 +165,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
     ],
   ] as const)("a resize that %s ends with the flavor of where it is, and so does its spec", async (...row) => {
     const [, arrived, status, changes, flavor] = row;
-    const world = await overtaken("resize", status, { arrived, changes });
+    const world = await createSupersededMove("resize", status, { arrived, changes });
     const { bench, instance } = world;
     const spec = bench.store.requests.spec(instance.uuid) ?? expect.fail("no spec");
     bench.store.requests.saveSpec({ ...spec, flavor: SMALL });
@@ -179,7 +183,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
     ["another resize that has not arrived", "resize", "pre-migrating"],
   ] as const)("%s does not take up the flavors that an earlier revert has left", async (_, type, status) => {
     const changes = { ...flavorColumns(SMALL), oldFlavor: FLAVOR, newFlavor: SMALL };
-    const { bench, instance, steps, move } = await overtaken(type, status, { changes });
+    const { bench, instance, steps, move } = await createSupersededMove(type, status, { changes });
     await bench.placement.deleteAllocation(move.uuid, { force: true });
     bench.store.database.run(
       "UPDATE migrations SET old_instance_type_id = ?, new_instance_type_id = ? WHERE id = ?",
@@ -192,7 +196,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
   });
 
   it("without its spec it is ended all the same", async () => {
-    const world = await overtaken("migration", "pre-migrating");
+    const world = await createSupersededMove("migration", "pre-migrating");
     world.bench.store.database.run("DELETE FROM request_specs");
     expect(outcome(await world.steps())).toMatchObject({ "migration M1": { status: "error" } });
   });
@@ -208,7 +212,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
       oldResources: [],
       newResources: [],
     };
-    const world = await overtaken("migration", "migrating");
+    const world = await createSupersededMove("migration", "migrating");
     const { bench, instance } = world;
     bench.store.instances.save(instance.uuid, { migrationContext: { ...context, instanceUuid: instance.uuid } });
     await world.steps();
@@ -216,9 +220,12 @@ describe("6.7: a move that an evacuation overtakes", () => {
   });
 
   it("doubled, arrived: the source's part is taken off what the instance holds", async () => {
-    const { steps, bench, instance } = await overtaken("migration", "finished", { arrived: true, version: PIKE });
+    const { steps, bench, instance } = await createSupersededMove("migration", "finished", {
+      arrived: true,
+      version: PIKE,
+    });
     const lines = await steps();
-    expect(outside(lines).slice(0, 5)).toEqual([
+    expect(getExternalCalls(lines).slice(0, 5)).toEqual([
       "DELETE /allocations/M1 -> 404",
       "GET /allocations/I",
       "GET /allocations/I",
@@ -229,29 +236,31 @@ describe("6.7: a move that an evacuation overtakes", () => {
   });
 
   it("doubled, arrived: there may be no such part, or no such node any more", async () => {
-    const world = await overtaken("migration", "finished", { arrived: true, version: PIKE });
+    const world = await createSupersededMove("migration", "finished", { arrived: true, version: PIKE });
     await holds(world, world.instance.uuid, "devstack2");
-    expect(outside(await world.steps()).slice(0, 3)).toEqual([
+    expect(getExternalCalls(await world.steps()).slice(0, 3)).toEqual([
       "DELETE /allocations/M1 -> 404",
       "GET /allocations/I",
       "GET /allocation_candidates",
     ]);
-    const other = await overtaken("migration", "finished", { arrived: true, version: PIKE });
+    const other = await createSupersededMove("migration", "finished", { arrived: true, version: PIKE });
     forgetNode(other, "devstack1");
-    expect(outside(await other.steps()).slice(0, 2)).toEqual([
+    expect(getExternalCalls(await other.steps()).slice(0, 2)).toEqual([
       "DELETE /allocations/M1 -> 404",
       "GET /allocation_candidates",
     ]);
   });
 
   it("doubled, not arrived: the destination's part is taken off", async () => {
-    const { steps, bench, instance } = await overtaken("migration", "pre-migrating", { version: PIKE });
+    const { steps, bench, instance } = await createSupersededMove("migration", "pre-migrating", { version: PIKE });
     await steps();
     expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED, devstack3: NEED });
   });
 
   it("doubled, not arrived, to the host that the evacuation goes to: the move's claim there is none of the evacuation's", async () => {
-    const { steps, bench, instance, move, evacuation } = await overtaken("resize", "pre-migrating", { version: PIKE });
+    const { steps, bench, instance, move, evacuation } = await createSupersededMove("resize", "pre-migrating", {
+      version: PIKE,
+    });
     const there = { destCompute: "devstack3", destNode: "devstack3", destComputeId: 3 };
     bench.store.migrations.save(move.id, there);
     bench.store.migrations.save(evacuation.id, { destCompute: "devstack3" });
@@ -268,10 +277,10 @@ describe("6.7: a move that an evacuation overtakes", () => {
 
   it("three tries for a half that the move's agent gives back at the same moment, then it is an error", async () => {
     for (const times of [2, 3]) {
-      const world = await overtaken("migration", "pre-migrating");
+      const world = await createSupersededMove("migration", "pre-migrating");
       world.bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT, times });
       const lines = await world.steps();
-      expect(outside(lines).filter((line) => line.startsWith("POST"))).toHaveLength(3);
+      expect(getExternalCalls(lines).filter((line) => line.startsWith("POST"))).toHaveLength(3);
       if (times === 2) {
         expect(outcome(lines)).toMatchObject({ "migration M2": { destCompute: "devstack3" } });
       } else {
@@ -290,14 +299,14 @@ describe("6.7: a move that an evacuation overtakes", () => {
 
 describe("6.7: a move that its own agent has ended", () => {
   it("in error, with allocations: they are given back, and no host is told anything", async () => {
-    const world = await overtaken("resize", "error");
+    const world = await createSupersededMove("resize", "error");
     const lines = await world.steps();
     expect(lines).toContainEqual(["POST /allocations", { M1: {}, I: { devstack1: NEED } }]);
     expect(cleanUps(world)).toEqual([]);
   });
 
   it("in error, without allocations, with a new flavor: it is not over", async () => {
-    const world = await overtaken("resize", "error", { changes: { newFlavor: SMALL } });
+    const world = await createSupersededMove("resize", "error", { changes: { newFlavor: SMALL } });
     await holds(world, world.instance.uuid, "devstack1");
     await world.bench.placement.deleteAllocation(world.move.uuid, { force: true });
     await world.steps();
@@ -305,7 +314,7 @@ describe("6.7: a move that its own agent has ended", () => {
   });
 
   it("in error, and settled: it is left alone", async () => {
-    const world = await overtaken("resize", "error");
+    const world = await createSupersededMove("resize", "error");
     await holds(world, world.instance.uuid, "devstack1");
     await world.bench.placement.deleteAllocation(world.move.uuid, { force: true });
     expect(outcome(await world.steps())).toEqual({
@@ -315,7 +324,7 @@ describe("6.7: a move that its own agent has ended", () => {
   });
 
   it("in error, and live: its destination is not told again to clean up", async () => {
-    const world = await overtaken("live-migration", "error");
+    const world = await createSupersededMove("live-migration", "error");
     await world.steps();
     expect(world.bench.store.migrations.get(world.move.id)?.status).toBe("error");
     expect(cleanUps(world)).toEqual([]);
@@ -323,7 +332,7 @@ describe("6.7: a move that its own agent has ended", () => {
   });
 
   it("in error, beside one that is under way: both are ended", async () => {
-    const world = await overtaken("resize", "migrating");
+    const world = await createSupersededMove("resize", "migrating");
     const last = migrationOf(world, "migration", "error");
     await holds(world, last.uuid, "devstack1");
     await world.steps();
@@ -333,15 +342,15 @@ describe("6.7: a move that its own agent has ended", () => {
   });
 
   it("another server's: it is not looked at", async () => {
-    const world = await overtaken("resize", "confirmed");
+    const world = await createSupersededMove("resize", "confirmed");
     const other = await world.bench.server("devstack2");
     const { id } = migrationOf({ ...world, instance: other }, "migration", "pre-migrating");
-    expect(outside(await world.steps())[0]).toBe("GET /allocation_candidates");
+    expect(getExternalCalls(await world.steps())[0]).toBe("GET /allocation_candidates");
     expect(world.bench.store.migrations.get(id)?.status).toBe("pre-migrating");
   });
 
   it.each(["confirmed", "reverted", "completed"] as const)("%s: it is not even looked at", async (status) => {
-    const world = await overtaken("resize", status);
-    expect(outside(await world.steps())[0]).toBe("GET /allocation_candidates");
+    const world = await createSupersededMove("resize", status);
+    expect(getExternalCalls(await world.steps())[0]).toBe("GET /allocation_candidates");
   });
 });

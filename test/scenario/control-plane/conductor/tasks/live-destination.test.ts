@@ -2,19 +2,19 @@ import { describe, expect, it } from "vitest";
 import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import {
-  asked,
   CHECK,
   EVENT,
   forced,
+  getHostCalls,
   guest,
-  refused,
+  rejectedOutcome,
   taskOf,
 } from "../../../../unit/control-plane/conductor/tasks/live-guest.js";
 import { forgetNode, holds, type Operated } from "../../../../unit/control-plane/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
-const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 
 describe("6.5 row 4: hosts that cannot take it", () => {
   const spoil = (
@@ -29,7 +29,7 @@ describe("6.5 row 4: hosts that cannot take it", () => {
   it("each is tried once, loses its claim, and the next is claimed", async () => {
     const world = await guest({ hosts: 3 });
     let calls = 0;
-    world.bench.answers.set(CHECK, ({ host }) => {
+    world.bench.agentReplies.set(CHECK, ({ host }) => {
       calls += 1;
       if (calls === 1) {
         throw new ConductorError("the CPU lacks avx512");
@@ -37,9 +37,9 @@ describe("6.5 row 4: hosts that cannot take it", () => {
       return { found: host };
     });
     const lines = await stepsOf(world.bench, taskOf(world));
-    const [first, second] = asked(lines).map((line) => line.replace(/.* of /, ""));
+    const [first, second] = getHostCalls(lines).map((line) => line.replace(/.* of /, ""));
     expect(new Set([first, second])).toEqual(new Set(["devstack2", "devstack3"]));
-    expect(outside(lines).slice(5)).toEqual([
+    expect(getExternalCalls(lines).slice(5)).toEqual([
       "GET /allocation_candidates",
       "GET /allocations/I",
       "PUT /allocations/I",
@@ -68,13 +68,13 @@ describe("6.5 row 4: hosts that cannot take it", () => {
     spoil(world, "devstack2", changes);
     const none = "No valid host was found. There are not enough hosts available.";
     const lines = await stepsOf(world.bench, taskOf(world));
-    expect(outcome(lines)).toEqual(refused(none));
-    expect(asked(lines)).toEqual([]);
+    expect(outcome(lines)).toEqual(rejectedOutcome(none));
+    expect(getHostCalls(lines)).toEqual([]);
     const other = await guest();
     spoil(other, "devstack2", changes);
     const byForce = await stepsOf(other.bench, forced(other));
-    expect(outcome(byForce)).toEqual(refused(message, { destCompute: "devstack2" }));
-    expect(asked(byForce)).toEqual([]);
+    expect(outcome(byForce)).toEqual(rejectedOutcome(message, { destCompute: "devstack2" }));
+    expect(getHostCalls(byForce)).toEqual([]);
   });
 
   it("one whose node goes while it is claimed is another that cannot take it", async () => {
@@ -84,7 +84,7 @@ describe("6.5 row 4: hosts that cannot take it", () => {
     const does = () => forgetNode(world, "devstack2");
     world.bench.placementBench.inject({ on: `PUT /allocations/${world.instance.uuid}`, does });
     const lines = await stepsOf(world.bench, taskOf(world));
-    expect(asked(lines)).toEqual([]);
+    expect(getHostCalls(lines)).toEqual([]);
     expect(outcome(lines)).toMatchObject({ instance: { taskState: null }, "migration M1": { status: "error" } });
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
   });
@@ -92,14 +92,14 @@ describe("6.5 row 4: hosts that cannot take it", () => {
   it("its claim is taken off again also when another process writes at the same moment", async () => {
     const world = await guest({ hosts: 3 });
     let calls = 0;
-    world.bench.answers.set(CHECK, () => {
+    world.bench.agentReplies.set(CHECK, () => {
       calls += 1;
       if (calls === 1) {
         throw new ConductorError("no");
       }
       return {};
     });
-    const does = refusal(409, "placement.concurrent_update", "another");
+    const does = errorResponse(409, "placement.concurrent_update", "another");
     world.bench.placementBench.inject({ on: `PUT /allocations/${world.instance.uuid}`, does, skip: 1 });
     await stepsOf(world.bench, taskOf(world));
     expect(Object.keys(await world.bench.held(world.instance.uuid))).toEqual([
@@ -128,16 +128,16 @@ describe("6.5 row 4: hosts that cannot take it", () => {
     [-1, 3],
   ])("migrate_max_retries %i: %i of three are tried", async (retries, tried) => {
     const world = await guest({ hosts: 4 });
-    world.bench.answers.delete(CHECK);
+    world.bench.agentReplies.delete(CHECK);
     world.bench.settings.migrateMaxRetries = retries;
     await world.bench.restart();
     const lines = await stepsOf(world.bench, taskOf(world));
-    expect(asked(lines)).toHaveLength(tried);
+    expect(getHostCalls(lines)).toHaveLength(tried);
     const why =
       retries < 0
         ? "No valid host was found. There are not enough hosts available."
         : `Exceeded maximum number of retries. Exceeded max scheduling retries ${tried} for instance I during live migration`;
-    expect(outcome(lines)).toEqual(refused(why));
+    expect(outcome(lines)).toEqual(rejectedOutcome(why));
     const isNamed = lines.some(([, particulars]) => JSON.stringify(particulars) === '{"status":"failed"}');
     expect(isNamed, "failed, before it is an error").toBe(retries >= 0);
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
@@ -158,7 +158,7 @@ describe("6.5 row 4: hosts that cannot take it", () => {
     const world = await guest();
     forgetNode(world, "devstack1");
     const why = "Compute service of devstack1 is unavailable at this time.";
-    expect(outcome(await stepsOf(world.bench, taskOf(world)))).toEqual(refused(why));
+    expect(outcome(await stepsOf(world.bench, taskOf(world)))).toEqual(rejectedOutcome(why));
   });
 });
 
@@ -172,8 +172,8 @@ describe("6.5 row 4f: a forced host that cannot take it", () => {
   ])("%s", async (_what, host, message) => {
     const world = await guest();
     const lines = await stepsOf(world.bench, forced(world, host));
-    expect(outcome(lines)).toEqual(refused(message, { destCompute: host }));
-    expect(outside(lines)).not.toContain("PUT /allocations/I");
+    expect(outcome(lines)).toEqual(rejectedOutcome(message, { destCompute: host }));
+    expect(getExternalCalls(lines)).not.toContain("PUT /allocations/I");
   });
 
   it("one whose agent is away", async () => {
@@ -202,7 +202,9 @@ describe("6.5 row 4f: a forced host that cannot take it", () => {
     const world = await guest();
     world.bench.placementBench.inject({ on: `PUT /allocations/${world.instance.uuid}`, does: FULL });
     const message = `${UNABLE}There is not enough capacity on the host for the instance.`;
-    expect(outcome(await stepsOf(world.bench, forced(world)))).toEqual(refused(message, { destCompute: "devstack2" }));
+    expect(outcome(await stepsOf(world.bench, forced(world)))).toEqual(
+      rejectedOutcome(message, { destCompute: "devstack2" }),
+    );
   });
 
   it("allocations on more than one provider, or on none, cannot be copied", async () => {
@@ -216,13 +218,13 @@ describe("6.5 row 4f: a forced host that cannot take it", () => {
 
   it("one that refuses when it is asked: its claim goes, and no other is tried", async () => {
     const world = await guest({ hosts: 3 });
-    world.bench.answers.set(CHECK, () => {
+    world.bench.agentReplies.set(CHECK, () => {
       throw new ConductorError("the CPU lacks avx512");
     });
     const lines = await stepsOf(world.bench, forced(world));
     const message = "Migration pre-check error: the CPU lacks avx512";
-    expect(outcome(lines)).toEqual(refused(message, { destCompute: "devstack2" }));
-    expect(asked(lines)).toHaveLength(1);
+    expect(outcome(lines)).toEqual(rejectedOutcome(message, { destCompute: "devstack2" }));
+    expect(getHostCalls(lines)).toHaveLength(1);
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
   });
 });

@@ -2,17 +2,17 @@ import { describe, expect, it } from "vitest";
 import { DOWN_TIME } from "../../../../fixtures/world/conductor-tasks.js";
 import { NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import {
-  asked,
   CHECK,
   CREATED,
   EVENT,
   forced,
+  getHostCalls,
   guest,
-  refused,
+  rejectedOutcome,
   taskOf,
 } from "../../../../unit/control-plane/conductor/tasks/live-guest.js";
 import { holds, migrationOf, PIKE, REQUEST } from "../../../../unit/control-plane/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
 
 describe("6.5 rows 2 to 4, step by step", () => {
   it("the record, the source's half to the migration, the claim, the destination's word, the message", async () => {
@@ -52,7 +52,7 @@ describe("6.5 rows 2 to 4, step by step", () => {
     const world = await guest();
     const lines = await stepsOf(world.bench, forced(world));
     expect(lines[0]).toEqual(["migration M1", { ...CREATED, destCompute: "devstack2" }]);
-    expect(outside(lines).slice(5)).toEqual([
+    expect(getExternalCalls(lines).slice(5)).toEqual([
       "GET /allocations/M1",
       "GET /allocations/I",
       "PUT /allocations/I",
@@ -73,14 +73,14 @@ describe("6.5 rows 2 to 4, step by step", () => {
     const world = await guest({ hosts: 4 });
     const lines = await stepsOf(world.bench, taskOf(world, { host: "devstack3" }));
     expect(lines[0]).toEqual(["migration M1", CREATED]);
-    expect(asked(lines)).toEqual([`call ${CHECK} of devstack3`]);
-    expect(outside(lines)).toContain("GET /allocation_candidates");
+    expect(getHostCalls(lines)).toEqual([`call ${CHECK} of devstack3`]);
+    expect(getExternalCalls(lines)).toContain("GET /allocation_candidates");
     expect(outcome(lines)).toMatchObject({ "migration M1": { destCompute: "devstack3" } });
   });
 
   it("force without a host is no force", async () => {
     const world = await guest();
-    expect(outside(await stepsOf(world.bench, taskOf(world, { forced: true })))).toContain(
+    expect(getExternalCalls(await stepsOf(world.bench, taskOf(world, { forced: true })))).toContain(
       "GET /allocation_candidates",
     );
   });
@@ -88,7 +88,7 @@ describe("6.5 rows 2 to 4, step by step", () => {
   it("doubled: the forced claim copies what the instance holds, and adds to it", async () => {
     const world = await guest({ version: PIKE });
     const lines = await stepsOf(world.bench, forced(world));
-    expect(outside(lines)).toEqual([
+    expect(getExternalCalls(lines)).toEqual([
       "GET /allocations/M1",
       "GET /allocations/I",
       "GET /allocations/I",
@@ -111,8 +111,8 @@ describe("6.5 rows 2 to 4, step by step", () => {
     expect(world.bench.casts).toHaveLength(goes ? 1 : 0);
     if (!goes) {
       const why = `Instance I in power_state ${name}. Cannot live migrate while the instance is in this state.`;
-      expect(outcome(lines)).toEqual(refused(why));
-      expect(outside(lines)).toEqual(["GET /allocations/M1", "GET /allocations/I", "GET /allocations/I"]);
+      expect(outcome(lines)).toEqual(rejectedOutcome(why));
+      expect(getExternalCalls(lines)).toEqual(["GET /allocations/M1", "GET /allocations/I", "GET /allocations/I"]);
     }
   });
 
@@ -121,7 +121,7 @@ describe("6.5 rows 2 to 4, step by step", () => {
     const { bench, instance } = world;
     bench.store.services.update(bench.service("devstack1").id, { forcedDown: true });
     const why = "Compute service of devstack1 is unavailable at this time.";
-    expect(outcome(await stepsOf(bench, taskOf(world)))).toEqual(refused(why));
+    expect(outcome(await stepsOf(bench, taskOf(world)))).toEqual(rejectedOutcome(why));
     bench.store.instances.save(instance.uuid, { host: null, node: null, computeId: null, taskState: "migrating" });
     const { fault } = outcome(await stepsOf(bench, taskOf(world)));
     expect(fault).toMatchObject({ message: "Compute service of none is unavailable at this time." });
@@ -149,7 +149,7 @@ describe("another request has the instance", () => {
   ] as const)("%s, while the destination was asked: the half goes back, nothing is told", async (_what, changes) => {
     const world = await guest();
     const { bench, instance } = world;
-    bench.answers.set(CHECK, () => {
+    bench.agentReplies.set(CHECK, () => {
       bench.store.instances.save(instance.uuid, changes);
       return {};
     });
@@ -170,7 +170,7 @@ describe("another request has the instance", () => {
       await holds(world, uuid, "devstack1");
     }
     bench.store.instances.destroy(instance.uuid);
-    expect(outside(await stepsOf(bench, taskOf(world)))).toEqual([
+    expect(getExternalCalls(await stepsOf(bench, taskOf(world)))).toEqual([
       "DELETE /allocations/M1",
       "DELETE /allocations/M2",
       "DELETE /allocations/I",
@@ -237,18 +237,18 @@ describe("a conductor that was killed, or did not know what to do", () => {
 
   it("deleted while its destination was asked: nothing is held by anybody", async () => {
     const world = await guest();
-    world.bench.answers.set(CHECK, () => {
+    world.bench.agentReplies.set(CHECK, () => {
       world.bench.store.instances.save(world.instance.uuid, { vmState: "deleted", taskState: null });
       world.bench.store.instances.destroy(world.instance.uuid);
       return {};
     });
-    expect(outside(await stepsOf(world.bench, taskOf(world)))).toContain("DELETE /allocations/I");
+    expect(getExternalCalls(await stepsOf(world.bench, taskOf(world)))).toContain("DELETE /allocations/I");
     expect(await world.bench.held(world.instance.uuid)).toEqual({});
   });
 
   it("and an answer of the destination that is none", async () => {
     const world = await guest();
-    world.bench.answers.set(CHECK, () => {
+    world.bench.agentReplies.set(CHECK, () => {
       throw new TypeError("unforeseen");
     });
     expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({

@@ -3,25 +3,29 @@ import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import type { Task } from "../../../../../src/control-plane/store/task.js";
 import type { Instance, Migration } from "../../../../../src/records/index.js";
 import { type Cast, ConductorBench, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
-const CONFLICT = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
+const CONFLICT = errorResponse(
+  409,
+  "placement.concurrent_update",
+  "consumer generation conflict - expected 1 but got 2",
+);
 const CHECK = "check_can_live_migrate_destination";
 
 type LiveTask = Extract<Task, { kind: "live_migrate_instance" }>;
 
 let bench: ConductorBench;
 let instance: Instance;
-let asked: string[];
+let checkedHosts: string[];
 
 async function open(options: { readonly version?: number; readonly hosts?: readonly string[] } = {}): Promise<void> {
   bench = await ConductorBench.open();
-  asked = [];
+  checkedHosts = [];
   for (const host of options.hosts ?? ["devstack1", "devstack2", "devstack3"]) {
     await bench.host(host, options.version === undefined ? {} : { version: options.version });
   }
-  bench.answers.set(CHECK, ({ host }: Cast) => {
-    asked.push(host);
+  bench.agentReplies.set(CHECK, ({ host }: Cast) => {
+    checkedHosts.push(host);
     return { found: host };
   });
   instance = await bench.server("devstack1");
@@ -92,25 +96,25 @@ describe("6.5 live migration", () => {
     await bench.run(task());
     expect(state()).toEqual(UNCHANGED);
     expect(await held()).toEqual(AT_SOURCE);
-    expect(asked).toEqual([]);
+    expect(checkedHosts).toEqual([]);
   });
 
   it("6.5 row 4: a host that cannot take it is tried once, then another", async () => {
-    bench.answers.set(CHECK, ({ host }) => {
-      asked.push(host);
-      if (asked.length === 1) {
+    bench.agentReplies.set(CHECK, ({ host }) => {
+      checkedHosts.push(host);
+      if (checkedHosts.length === 1) {
         throw new ConductorError("InvalidCPUInfo: the CPU lacks avx512");
       }
       return {};
     });
     await bench.run(task());
-    expect(new Set(asked)).toEqual(new Set(["devstack2", "devstack3"]));
-    expect(asked).toHaveLength(2);
-    expect(await held()).toEqual({ instance: { [asked[1] ?? ""]: NEED }, migration: { devstack1: NEED } });
+    expect(new Set(checkedHosts)).toEqual(new Set(["devstack2", "devstack3"]));
+    expect(checkedHosts).toHaveLength(2);
+    expect(await held()).toEqual({ instance: { [checkedHosts[1] ?? ""]: NEED }, migration: { devstack1: NEED } });
   });
 
   it("6.5 row 4 fail: no host left: allocations back, then the task ends", async () => {
-    bench.answers.delete(CHECK);
+    bench.agentReplies.delete(CHECK);
     await bench.run(task());
     expect(state()).toEqual(UNCHANGED);
     expect(await held()).toEqual(AT_SOURCE);
@@ -122,7 +126,7 @@ describe("6.5 live migration", () => {
   });
 
   it("6.5 row 4 fail: as many hosts as migrate_max_retries allows, and Nova's words for it", async () => {
-    bench.answers.delete(CHECK);
+    bench.agentReplies.delete(CHECK);
     bench.settings.migrateMaxRetries = 0;
     await bench.restart();
     await bench.run(task());
@@ -195,7 +199,7 @@ describe("6.5 live migration", () => {
     await bench.run(task({ host: "devstack2" }));
     expect(await held()).toEqual({ instance: { devstack1: NEED, devstack2: NEED }, migration: {} });
     await open({ version: 22 });
-    bench.answers.delete(CHECK);
+    bench.agentReplies.delete(CHECK);
     await bench.run(task({ host: "devstack2", forced: true }));
     expect(state()).toEqual(UNCHANGED);
     expect(await held()).toEqual(AT_SOURCE);
@@ -263,7 +267,7 @@ describe("6.2 vm resized: confirmed on the source, then deleted", () => {
 
   it("tells the destination only after the source has confirmed", async () => {
     const { id } = await prepare();
-    bench.answers.set("confirm_resize", ({ host }) => {
+    bench.agentReplies.set("confirm_resize", ({ host }) => {
       expect(host).toBe("devstack2");
       expect(bench.casts).toEqual([]);
       bench.store.migrations.save(id, { status: "confirmed" });

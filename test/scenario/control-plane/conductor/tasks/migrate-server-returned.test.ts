@@ -16,11 +16,11 @@ import {
   operated,
   REQUEST,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
 describe("6.3 row 4: a destination has given it back", () => {
-  async function givenBack(
+  async function rescheduleMigration(
     more: {
       readonly failure?: Partial<DestinationFailure>;
       readonly task?: Partial<MigrateTask>;
@@ -54,8 +54,8 @@ describe("6.3 row 4: a destination has given it back", () => {
   }
 
   it("the next one is claimed and told; the destination's event succeeds and its error is the fault", async () => {
-    const { lines } = await givenBack();
-    expect(outside(lines)).not.toContain("GET /allocation_candidates");
+    const { lines } = await rescheduleMigration();
+    expect(getExternalCalls(lines)).not.toContain("GET /allocation_candidates");
     expect(lines).toContainEqual(["PUT /allocations/I", { devstack3: NEED }]);
     expect(lines).toContainEqual([
       "cast prep_resize of devstack3",
@@ -83,9 +83,9 @@ describe("6.3 row 4: a destination has given it back", () => {
   });
 
   it("the last attempt that max_attempts allows is made, the one after it is not", async () => {
-    const last = await givenBack({ task: { retry: { numAttempts: 2, hosts: [] } } });
+    const last = await rescheduleMigration({ task: { retry: { numAttempts: 2, hosts: [] } } });
     expect(last.world.bench.casts).toMatchObject([{ params: { retry: { numAttempts: 3 } } }]);
-    const { lines, world } = await givenBack({ task: { retry: { numAttempts: 3, hosts: [] } } });
+    const { lines, world } = await rescheduleMigration({ task: { retry: { numAttempts: 3, hosts: [] } } });
     expect(world.bench.casts).toEqual([]);
     const why =
       "Exceeded maximum number of retries. Exceeded max scheduling attempts 3 for instance I. Last exception: no room";
@@ -104,14 +104,14 @@ describe("6.3 row 4: a destination has given it back", () => {
   });
 
   it("without word of earlier attempts it was the first", async () => {
-    const { world } = await givenBack({ isFirst: true });
+    const { world } = await rescheduleMigration({ isFirst: true });
     expect(world.bench.casts).toMatchObject([
       { params: { retry: { numAttempts: 2, hosts: [["devstack3", "devstack3"]] } } },
     ]);
   });
 
   it("a destination whose node is gone, and that left no event, is named all the same", async () => {
-    const { lines } = await givenBack({
+    const { lines } = await rescheduleMigration({
       failure: { host: "devstack9", node: "devstack9", eventId: null, rollback: false, message: "m".repeat(300) },
       task: { alternates: [] },
     });
@@ -125,7 +125,7 @@ describe("6.3 row 4: a destination has given it back", () => {
   it("the first is full, the second is claimed: only those after it are left", async () => {
     const world = await operated("resize_prep", { hosts: THREE });
     const selections = ["devstack2", "devstack3", "devstack1"].map((host) => selectionOf(world, host));
-    const full = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+    const full = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
     world.bench.placementBench.inject({ on: `PUT /allocations/${world.instance.uuid}`, does: full });
     await stepsOf(world.bench, taskOf(world, { alternates: selections }));
     expect(world.bench.casts).toMatchObject([{ host: "devstack3", params: { alternates: [{ host: "devstack1" }] } }]);

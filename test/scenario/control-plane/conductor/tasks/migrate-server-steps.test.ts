@@ -15,7 +15,7 @@ import {
   providerOf,
   REQUEST,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
 
 describe("6.3 rows 2 and 3, step by step", () => {
   it("a resize: the record, the source's half to the migration, the claim, the message", async () => {
@@ -52,7 +52,7 @@ describe("6.3 rows 2 and 3, step by step", () => {
   it("a cold migration with a Pike agent about: the instance's own claim doubles, nothing is the migration's", async () => {
     const world = await operated("resize_prep", { version: PIKE });
     const lines = await stepsOf(world.bench, taskOf(world));
-    expect(outside(lines)).toEqual([
+    expect(getExternalCalls(lines)).toEqual([
       "GET /allocations/M1",
       "GET /resource_providers/devstack1/traits",
       "GET /allocation_candidates",
@@ -97,7 +97,7 @@ describe("6.3 row 3 fails", () => {
     const spec = bench.store.requests.spec(instance.uuid);
     bench.store.requests.saveSpec({ ...(spec ?? expect.fail("no spec")), flavor: SMALL });
     const lines = await stepsOf(bench, taskOf(world));
-    expect(outside(lines).slice(-5)).toEqual([
+    expect(getExternalCalls(lines).slice(-5)).toEqual([
       "DELETE /allocations/I -> 404",
       "GET /allocations/M1",
       "GET /allocations/M1",
@@ -138,7 +138,7 @@ describe("6.3 row 3 fails", () => {
       "migration M1": { status: "error" },
       events: bothEvents(`Error (${message})`),
     });
-    expect(outside(lines)).not.toContain("GET /allocation_candidates");
+    expect(getExternalCalls(lines)).not.toContain("GET /allocation_candidates");
     expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED });
   });
 });
@@ -175,7 +175,10 @@ describe("another request has the instance", () => {
     const migration = migrationOf(world, "migration", "pre-migrating");
     await holds(world, migration.uuid, "devstack1");
     bench.store.instances.destroy(instance.uuid);
-    expect(outside(await stepsOf(bench, taskOf(world)))).toEqual(["DELETE /allocations/M1", "DELETE /allocations/I"]);
+    expect(getExternalCalls(await stepsOf(bench, taskOf(world)))).toEqual([
+      "DELETE /allocations/M1",
+      "DELETE /allocations/I",
+    ]);
   });
 });
 

@@ -2,9 +2,13 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Flavor, Instance } from "../../../../../src/records/index.js";
 import { ConductorBench, FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import { MigrateBench, UNCHANGED } from "../../../../unit/control-plane/conductor/tasks/migrate-bench.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
-const CONFLICT = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
+const CONFLICT = errorResponse(
+  409,
+  "placement.concurrent_update",
+  "consumer generation conflict - expected 1 but got 2",
+);
 const SMALL: Flavor = { ...FLAVOR, id: 2, flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 };
 const SMALL_NEED = { VCPU: 1, MEMORY_MB: 2048, DISK_GB: 20 };
 const PIKE = 22;
@@ -17,9 +21,9 @@ async function open(options?: Parameters<typeof MigrateBench.open>[0]): Promise<
   use(await MigrateBench.open(options));
 }
 
-function use(opened: MigrateBench): void {
-  migrate = opened;
-  ({ bench, instance } = opened);
+function use(migrateBench: MigrateBench): void {
+  migrate = migrateBench;
+  ({ bench, instance } = migrateBench);
 }
 
 describe("6.3 split", () => {
@@ -152,9 +156,9 @@ describe("6.4: a resize on one host, where the sum is over max_unit", () => {
   const EIGHT: Flavor = { ...FLAVOR, id: 8, flavorid: "8", name: "eight", vcpus: 8 };
 
   async function resize(version: number): Promise<void> {
-    const opened = await ConductorBench.open();
-    await opened.host("devstack1", { version, vcpus: 10, cpuRatio: 16 });
-    use(new MigrateBench(opened, await opened.server("devstack1")));
+    const conductorBench = await ConductorBench.open();
+    await conductorBench.host("devstack1", { version, vcpus: 10, cpuRatio: 16 });
+    use(new MigrateBench(conductorBench, await conductorBench.server("devstack1")));
     const [node] = bench.store.computeNodes.byHost("devstack1");
     const { projectId, userId } = instance;
     const request = { allocations: { [node?.uuid ?? ""]: { resources: { ...NEED, VCPU: 6 } } } };

@@ -10,8 +10,8 @@ import {
   operated,
   REQUEST,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
 type RebuildTask = Extract<Task, { kind: "rebuild_instance" }>;
 
@@ -20,8 +20,12 @@ interface Evacuated extends Operated {
 }
 
 const SMALL = { ...FLAVOR, id: 2, flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 };
-const CONFLICT = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
-const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+const CONFLICT = errorResponse(
+  409,
+  "placement.concurrent_update",
+  "consumer generation conflict - expected 1 but got 2",
+);
+const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 
 async function evacuated(changes: InstanceChanges = {}, hosts = ["devstack1", "devstack2"]): Promise<Evacuated> {
   const world = await operated("rebuilding", { hosts, changes });
@@ -54,7 +58,7 @@ function ended(message: string, instance: object = {}) {
 }
 
 describe("6.7 rows 2a and 2b, step by step", () => {
-  const told = {
+  const castParams = {
     instanceUuid: "I",
     migrationId: 1,
     onSharedStorage: true,
@@ -71,7 +75,7 @@ describe("6.7 rows 2a and 2b, step by step", () => {
       ["GET /allocation_candidates"],
       ["GET /allocations/I"],
       ["PUT /allocations/I", { devstack1: NEED, devstack2: NEED }],
-      ["cast rebuild_instance of devstack2", told],
+      ["cast rebuild_instance of devstack2", castParams],
       ["migration M1", { destCompute: "devstack2" }],
       ["events", [`${EVENT} Success`]],
     ]);
@@ -85,7 +89,7 @@ describe("6.7 rows 2a and 2b, step by step", () => {
       ["GET /allocations/I"],
       ["GET /allocations/I"],
       ["PUT /allocations/I", { devstack1: NEED, devstack2: NEED }],
-      ["cast rebuild_instance of devstack2", told],
+      ["cast rebuild_instance of devstack2", castParams],
       ["migration M1", { destCompute: "devstack2" }],
       ["events", [`${EVENT} Success`]],
     ]);
@@ -192,7 +196,7 @@ describe("6.7 rows 2a and 2b fail", () => {
   it("a claim that cannot be given back is left for reconcile_allocations, and the evacuation ends all the same", async () => {
     const world = await evacuated();
     world.bench.placementBench.inject({ on: "PUT /allocations", does: CONFLICT });
-    world.bench.placementBench.inject({ on: "GET /allocations", does: refusal(500, "", "oops"), skip: 1 });
+    world.bench.placementBench.inject({ on: "GET /allocations", does: errorResponse(500, "", "oops"), skip: 1 });
     expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({
       instance: { vmState: "error", taskState: null },
       "migration M1": { status: "error" },
@@ -205,7 +209,7 @@ describe("6.7 rows 2a and 2b fail", () => {
     world.bench.placementBench.inject({ on: "PUT /allocations", does });
     const lines = await stepsOf(world.bench, taskOf(world));
     expect(outcome(lines)).toEqual({ ...ended("TypeError", { vmState: "error" }), "rebuild_instance failed": true });
-    expect(outside(lines).slice(-1)).toEqual(["GET /allocations/I"]);
+    expect(getExternalCalls(lines).slice(-1)).toEqual(["GET /allocations/I"]);
   });
 });
 
@@ -240,7 +244,7 @@ describe("who has the instance", () => {
     world.bench.store.instances.save(world.instance.uuid, changes);
     const lines = await stepsOf(world.bench, taskOf(world));
     expect(outcome(lines)).toMatchObject({ "migration M1": { status: "error" } });
-    expect(outside(lines).filter((line) => line.startsWith("PUT") || line.startsWith("cast"))).toEqual([]);
+    expect(getExternalCalls(lines).filter((line) => line.startsWith("PUT") || line.startsWith("cast"))).toEqual([]);
   });
 
   it("a delete that was acknowledged before it is carried out, in its own name", async () => {
@@ -251,7 +255,7 @@ describe("who has the instance", () => {
     expect(lines).toContainEqual(["instance", { taskState: "deleting", taskRequestId: "req-delete" }]);
     expect(lines).toContainEqual(["task delete_local", { requestId: "req-delete" }]);
     expect(lines).toContainEqual(["migration M1", { status: "error" }]);
-    expect(outside(lines)).toEqual([]);
+    expect(getExternalCalls(lines)).toEqual([]);
     expect(store.tasks.pending()).toMatchObject([{ task: { kind: "delete_local", requestId: "req-delete" } }]);
   });
 
@@ -262,7 +266,7 @@ describe("who has the instance", () => {
       void bench.store.instances.save(instance.uuid, { taskRequestId: "req-2", taskState: "rebuilding" });
     bench.placementBench.inject({ on: "PUT /allocations", does });
     const lines = await stepsOf(bench, taskOf(world));
-    expect(outside(lines).slice(3)).toEqual([
+    expect(getExternalCalls(lines).slice(3)).toEqual([
       "GET /allocations/I",
       "GET /allocations/I",
       "GET /resource_providers",
@@ -278,7 +282,7 @@ describe("who has the instance", () => {
     const { bench, instance } = world;
     const does = () => void bench.store.instances.destroy(instance.uuid);
     bench.placementBench.inject({ on: "PUT /allocations", does });
-    expect(outside(await stepsOf(bench, taskOf(world))).slice(3)).toEqual(["DELETE /allocations/I"]);
+    expect(getExternalCalls(await stepsOf(bench, taskOf(world))).slice(3)).toEqual(["DELETE /allocations/I"]);
   });
 
   it("what nobody foresaw, and it is gone: only the migration is left to end", async () => {
@@ -306,7 +310,7 @@ describe("who has the instance", () => {
     await holds(world, instance.uuid, "devstack1", "devstack3");
     bench.store.services.update(bench.service("devstack3").id, { disabled: true });
     const lines = await stepsOf(bench, taskOf(world), () => bench.restart());
-    expect(outside(lines).slice(0, 4)).toEqual([
+    expect(getExternalCalls(lines).slice(0, 4)).toEqual([
       "GET /allocations/I",
       "GET /allocations/I",
       "GET /resource_providers",

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Instance, type Migration, markInterruptedRebuild } from "../../../../../src/records/index.js";
 import { ConductorBench, FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
-const CONSUMER_CONFLICT = refusal(
+const CONSUMER_CONFLICT = errorResponse(
   409,
   "placement.concurrent_update",
   "consumer generation conflict - expected 1 but got 2",
 );
-const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 
 describe("6.7 evacuate", () => {
   let bench: ConductorBench;
@@ -305,7 +305,11 @@ describe("6.7 evacuate", () => {
   });
 
   it("anything unexpected: status error, vm error with a fault, never a stuck rebuild", async () => {
-    bench.placementBench.inject({ on: "GET /allocations", does: refusal(500, "", "database is locked"), times: 2 });
+    bench.placementBench.inject({
+      on: "GET /allocations",
+      does: errorResponse(500, "", "database is locked"),
+      times: 2,
+    });
     await evacuate();
     expect(await state()).toMatchObject({ vmState: "error", taskState: null, status: "error" });
     expect(bench.store.instances.fault(instance.uuid)?.message).toContain("database is locked");

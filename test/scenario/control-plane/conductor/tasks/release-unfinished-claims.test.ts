@@ -3,7 +3,7 @@ import { releaseUnfinishedClaims } from "../../../../../src/control-plane/conduc
 import type { TaskDeps } from "../../../../../src/control-plane/conductor/tasks/task-deps.js";
 import type { Migration, MigrationStatus, MigrationType } from "../../../../../src/records/index.js";
 import { holds, migrationOf, operated, REQUEST } from "../../../../unit/control-plane/conductor/tasks/operated.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
 const HOSTS = ["devstack1", "s", "d", "x"];
 
@@ -22,7 +22,7 @@ async function left(
     failed = options.isFailed ? made : undefined;
   }
   if (options.conflict) {
-    const does = refusal(409, "placement.concurrent_update", "another");
+    const does = errorResponse(409, "placement.concurrent_update", "another");
     bench.placementBench.inject({ on: "PUT /allocations", does });
   }
   const { store, placement } = bench;

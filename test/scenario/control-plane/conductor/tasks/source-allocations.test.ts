@@ -8,17 +8,21 @@ import {
   operated,
   PIKE,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { refusal } from "../../../../unit/placement-client/bench.js";
+import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
-const CONFLICT = refusal(409, "placement.concurrent_update", "consumer generation conflict - expected 1 but got 2");
+const CONFLICT = errorResponse(
+  409,
+  "placement.concurrent_update",
+  "consumer generation conflict - expected 1 but got 2",
+);
 
 describe("6.0: the source's half of a move", () => {
   it("an instance without allocations has none to give to the migration", async () => {
     const world = await operated("resize_prep");
     await world.bench.placement.deleteAllocation(world.instance.uuid, { force: true });
     const lines = await stepsOf(world.bench, taskOf(world));
-    expect(outside(lines).filter((line) => line.startsWith("POST"))).toEqual([]);
+    expect(getExternalCalls(lines).filter((line) => line.startsWith("POST"))).toEqual([]);
     expect(lines).toContainEqual(["PUT /allocations/I", { devstack2: NEED }]);
   });
 
@@ -26,9 +30,9 @@ describe("6.0: the source's half of a move", () => {
     const world = await operated("resize_prep");
     forgetNode(world, "devstack1");
     const lines = await stepsOf(world.bench, taskOf(world));
-    expect(outside(lines)).not.toContain("POST /allocations");
-    expect(outside(lines).filter((line) => line.includes("traits"))).toEqual([]);
-    expect(outside(lines)).toContain("cast prep_resize of devstack2");
+    expect(getExternalCalls(lines)).not.toContain("POST /allocations");
+    expect(getExternalCalls(lines).filter((line) => line.includes("traits"))).toEqual([]);
+    expect(getExternalCalls(lines)).toContain("cast prep_resize of devstack2");
   });
 
   it("what a dead host keeps until it has cleaned up (V12) stays the instance's, and out of the claim", async () => {
@@ -52,14 +56,14 @@ describe("6.0: the source's half of a move", () => {
 
   it("Placement refuses to move the source's half: NoValidHost in Nova's words, nothing is scheduled", async () => {
     const world = await operated("resize_prep");
-    const full = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+    const full = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
     world.bench.placementBench.inject({ on: "POST /allocations", does: full });
     const lines = await stepsOf(world.bench, taskOf(world));
     expect(outcome(lines).fault).toMatchObject({
       message:
         "No valid host was found. Unable to replace instance claim on source host devstack1 node devstack1 by one of the migration.",
     });
-    expect(outside(lines)).not.toContain("GET /allocation_candidates");
+    expect(getExternalCalls(lines)).not.toContain("GET /allocation_candidates");
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
   });
 });
@@ -95,7 +99,7 @@ describe("a conductor that was killed", () => {
     await holds(world, instance.uuid, "devstack3");
     bench.store.services.update(bench.service("devstack3").id, { disabled: true });
     const lines = await stepsOf(bench, taskOf(world), () => bench.restart());
-    expect(outside(lines)).not.toContain("POST /allocations");
+    expect(getExternalCalls(lines)).not.toContain("POST /allocations");
     expect(lines).toContainEqual(["PUT /allocations/I", { devstack2: NEED }]);
     expect(await bench.held(instance.uuid)).toEqual({ devstack2: NEED });
     expect(await bench.held(migration.uuid)).toEqual({ devstack1: NEED });
@@ -109,7 +113,7 @@ describe("a conductor that was killed", () => {
     await holds(world, migration.uuid, "devstack1");
     await holds(world, instance.uuid, "devstack3");
     const lines = await stepsOf(bench, taskOf(world), () => bench.restart());
-    const writes = outside(lines).filter((line) => /^(PUT|POST|DELETE) \/allocations/.test(line));
+    const writes = getExternalCalls(lines).filter((line) => /^(PUT|POST|DELETE) \/allocations/.test(line));
     expect(writes).toEqual(["PUT /allocations/I"]);
   });
 

@@ -3,7 +3,7 @@ import type { Task } from "../../../../../src/control-plane/store/task.js";
 import type { InstanceChanges } from "../../../../../src/records/index.js";
 import { FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import { holds, type Operated, operated, REQUEST } from "../../../../unit/control-plane/conductor/tasks/operated.js";
-import { outcome, outside, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
+import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
 
 const NOWHERE = { host: null, node: null, computeId: null };
 const EVENT = "conductor_unshelve_instance on conductor:";
@@ -16,7 +16,7 @@ async function offloaded(changes: InstanceChanges = {}): Promise<Operated> {
 
 const taskOf = ({ head }: Operated, host: string | null = null): Task => ({ kind: "unshelve_instance", ...head, host });
 
-function refused(message: string) {
+function createRejection(message: string) {
   return {
     instance: { taskState: null, taskRequestId: null },
     fault: { code: 500, message, host: "conductor" },
@@ -66,12 +66,12 @@ describe("6.6 from offloaded, step by step", () => {
       world.bench.store.services.update(id, { disabled: true });
     }
     const lines = await stepsOf(world.bench, taskOf(world));
-    expect(outcome(lines)).toEqual(refused("No valid host was found. There are not enough hosts available."));
-    expect(outside(lines).slice(-1)).toEqual(["DELETE /allocations/I -> 404"]);
+    expect(outcome(lines)).toEqual(createRejection("No valid host was found. There are not enough hosts available."));
+    expect(getExternalCalls(lines).slice(-1)).toEqual(["DELETE /allocations/I -> 404"]);
     const other = await offloaded();
     other.bench.store.database.run("DELETE FROM request_specs");
     expect(outcome(await stepsOf(other.bench, taskOf(other)))).toEqual(
-      refused("the request spec of instance I is gone"),
+      createRejection("the request spec of instance I is gone"),
     );
     expect(other.bench.store.tasks.pending()).toEqual([]);
   });
@@ -81,7 +81,7 @@ describe("6.6 from offloaded, step by step", () => {
     const does = () => void world.bench.store.instances.save(world.instance.uuid, { taskState: "deleting" });
     world.bench.placementBench.inject({ on: "PUT /allocations", does });
     const lines = await stepsOf(world.bench, taskOf(world));
-    expect(outside(lines).slice(2)).toEqual(["PUT /allocations/I", "DELETE /allocations/I"]);
+    expect(getExternalCalls(lines).slice(2)).toEqual(["PUT /allocations/I", "DELETE /allocations/I"]);
     expect(outcome(lines).instance).toMatchObject({ taskState: "deleting" });
     expect(outcome(lines)).not.toHaveProperty("fault");
   });
@@ -102,7 +102,7 @@ describe("6.6 from offloaded, step by step", () => {
     const world = await offloaded();
     await holds(world, world.instance.uuid, "devstack1");
     world.bench.store.instances.destroy(world.instance.uuid);
-    expect(outside(await stepsOf(world.bench, taskOf(world)))).toEqual(["DELETE /allocations/I"]);
+    expect(getExternalCalls(await stepsOf(world.bench, taskOf(world)))).toEqual(["DELETE /allocations/I"]);
   });
 
   it("what nobody foresaw: a fault, and the vm_state as it was", async () => {

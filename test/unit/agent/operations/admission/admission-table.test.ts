@@ -137,8 +137,8 @@ describe("what has to be so for a message to be carried out", () => {
 
 /** The names as the records list them. */
 function inOrder(names: string, all: readonly string[]): string {
-  const wanted = names.split(" ");
-  const none = wanted.includes("none") ? ["none"] : [];
-  const known = all.filter((name) => (name.includes(" ") ? names.includes(name) : wanted.includes(name)));
+  const requestedNames = names.split(" ");
+  const none = requestedNames.includes("none") ? ["none"] : [];
+  const known = all.filter((name) => (name.includes(" ") ? names.includes(name) : requestedNames.includes(name)));
   return names === "any" ? names : [...none, ...known].join(" ");
 }

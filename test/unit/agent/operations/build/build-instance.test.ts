@@ -110,7 +110,7 @@ describe("6.1 rows 4 to 7", () => {
     const stage = building();
     await build(stage, { allocations: null });
     expect(stage.did[1]).toEqual(["placement.getAllocationsForConsumer", "vm", { requestId: REQUEST }]);
-    expect(stage.said("tracker.instanceClaim")[0]?.[2]).toEqual(ALLOCATIONS);
+    expect(stage.argumentsOf("tracker.instanceClaim")[0]?.[2]).toEqual(ALLOCATIONS);
   });
 });
 
@@ -119,7 +119,7 @@ describe("6.1 row 4, it is not to be built any more", () => {
     "%o: what was claimed goes, and there is no event",
     async (error) => {
       const stage = building();
-      stage.answers.instance_save = error;
+      stage.replies.instance_save = error;
       expect(await build(stage)).toBeNull();
       expect(stage.did.slice(1)).toEqual([RELEASE]);
       expect(stage.events).toEqual([]);
@@ -128,7 +128,7 @@ describe("6.1 row 4, it is not to be built any more", () => {
 
   test("a conductor that fails is an error, and leaves all as it is", async () => {
     const stage = building();
-    stage.answers.instance_save = new Error("broken");
+    stage.replies.instance_save = new Error("broken");
     expect(await build(stage)).toMatchObject({ message: "broken" });
     expect(stage.calls).toEqual(["instance_save"]);
   });
@@ -159,7 +159,7 @@ describe("6.1 second table: tried on another host", () => {
 
   test("no claim: off the host, V25 without allocations, and then to the conductor", async () => {
     const stage = building();
-    stage.answers["tracker.instanceClaim"] = new Error("full");
+    stage.replies["tracker.instanceClaim"] = new Error("full");
     expect(await build(stage, { retry: RETRY })).toBeNull();
     expect(since(stage, "tracker.instanceClaim")).toEqual([FAILED, save(AGAIN, null), RELEASE, handed("Error")]);
     expect(stage.events).toEqual(["compute__do_build_and_run_instance", "Success"]);
@@ -170,7 +170,7 @@ describe("6.1 second table: tried on another host", () => {
     ["driver.spawn", "spawning"],
   ])("%s fails: the guest goes first, then the claim", async (call, task) => {
     const stage = building();
-    stage.answers[call] = new Error("broken");
+    stage.replies[call] = new Error("broken");
     expect(await build(stage, { retry: RETRY })).toBeNull();
     expect(since(stage, call)).toEqual([
       ...CLEANED,
@@ -185,10 +185,10 @@ describe("6.1 second table: tried on another host", () => {
   test.each([
     [null, Array(4).fill(RELEASE)],
     [new Error("Placement"), [RELEASE]],
-  ])("its allocations stay (%o): no other host could claim, so that it is in error", async (answer, tries) => {
+  ])("its allocations stay (%o): no other host could claim, so that it is in error", async (reply, tries) => {
     const stage = building();
-    stage.answers["driver.spawn"] = new Error("broken");
-    stage.answers["placement.deleteAllocation"] = answer instanceof Error ? answer : () => null;
+    stage.replies["driver.spawn"] = new Error("broken");
+    stage.replies["placement.deleteAllocation"] = reply instanceof Error ? reply : () => null;
     expect(await build(stage, { retry: RETRY })).toMatchObject({ message: "broken" });
     expect(since(stage, "claim.abort")).toEqual([...tries, FAULT("Error"), save(ERROR, "scheduling"), ...tries]);
   });
@@ -206,7 +206,7 @@ describe("6.1 second table: in error", () => {
     ["as somebody has reset its state", new UnexpectedTaskState("broken"), { retry: RETRY }],
   ])("%s: fault, off the host, allocations", async (_, error, request) => {
     const stage = building();
-    stage.answers["driver.spawn"] = error;
+    stage.replies["driver.spawn"] = error;
     expect(await build(stage, request)).toBe(error);
     expect(since(stage, "driver.spawn")).toEqual([
       ...CLEANED,
@@ -231,7 +231,7 @@ describe("6.1 second table: in error", () => {
     "NoMoreFixedIps",
   ])("%s is hopeless", async (name) => {
     const stage = building();
-    stage.answers["tracker.instanceClaim"] = Object.assign(new Error("x"), { name });
+    stage.replies["tracker.instanceClaim"] = Object.assign(new Error("x"), { name });
     await build(stage, { retry: RETRY });
     expect(stage.calls).not.toContain("build_instances");
   });
@@ -248,11 +248,11 @@ describe("6.1 second table: in error", () => {
     "%s fails at the clean-up: hopeless, and the instance stays with the guest that may run here",
     async (call) => {
       const stage = building();
-      stage.answers["driver.spawn"] = new Error("broken");
-      stage.answers[call] = new Error("busy");
+      stage.replies["driver.spawn"] = new Error("broken");
+      stage.replies[call] = new Error("busy");
       expect(await build(stage, { retry: RETRY })).toMatchObject({ name: "BuildAbortException" });
       expect(stage.faults).toEqual([expect.stringContaining("Error (after: Error)")]);
-      const [[fault]] = stage.said("instance_add_fault") as [[{ details: string }]];
+      const [[fault]] = stage.argumentsOf("instance_add_fault") as [[{ details: string }]];
       expect(fault.details).toMatch(/Caused by: Error: broken(.|\n)*Caused by: Error: busy/);
       expect(stage.logged("could not be removed; it is tried again")).toBe(1);
       expect(stage.instance).toMatchObject({ vmState: "error", taskState: null, host: "here" });
@@ -263,8 +263,8 @@ describe("6.1 second table: in error", () => {
 
   test("a row that cannot be written does not keep the allocations", async () => {
     const stage = building();
-    stage.answers["driver.spawn"] = new Error("broken");
-    stage.answers["claim.abort"] = new Error("conductor");
+    stage.replies["driver.spawn"] = new Error("broken");
+    stage.replies["claim.abort"] = new Error("conductor");
     expect(await build(stage)).toMatchObject({ message: "broken" });
     expect(stage.did.at(-1)).toEqual(RELEASE);
     expect(stage.logged("could not take the instance off the host")).toBe(1);
@@ -278,7 +278,7 @@ describe("6.1 second table: forgotten", () => {
     "%o: the delete waits for its turn, and finds the instance here",
     async (error) => {
       const stage = building();
-      stage.answers["driver.spawn"] = error;
+      stage.replies["driver.spawn"] = error;
       expect(await build(stage, { retry: RETRY })).toBeNull();
       expect(since(stage, "driver.spawn")).toEqual(CLEANED);
     },
@@ -294,7 +294,7 @@ describe("6.1 second table: forgotten", () => {
     ["gone", (stage) => Object.assign(stage, { instance: null }), true],
   ])("whatever the driver says of one that is %s", async (_, happens, takenOff) => {
     const stage = building();
-    stage.answers["driver.spawn"] = () => {
+    stage.replies["driver.spawn"] = () => {
       happens(stage);
       return new Error("broken");
     };
@@ -308,8 +308,8 @@ describe("6.1 second table: forgotten", () => {
     ["handed back", { retry: RETRY }],
   ])("a delete takes it as it is %s: it keeps its task, its host and what it holds for that", async (_, request) => {
     const stage = building();
-    stage.answers["driver.spawn"] = new Error("broken");
-    stage.answers["claim.abort"] = () => {
+    stage.replies["driver.spawn"] = new Error("broken");
+    stage.replies["claim.abort"] = () => {
       Object.assign(stage.instance ?? {}, { taskState: "deleting" });
       return new UnexpectedTaskState("deleting");
     };
@@ -321,11 +321,11 @@ describe("6.1 second table: forgotten", () => {
 
   test("also while its guest may run here: the delete removes it", async () => {
     const stage = building();
-    stage.answers["driver.spawn"] = () => {
+    stage.replies["driver.spawn"] = () => {
       Object.assign(stage.instance ?? {}, { taskState: "deleting" });
       return new Error("broken");
     };
-    stage.answers["driver.destroy"] = new Error("busy");
+    stage.replies["driver.destroy"] = new Error("busy");
     expect(await build(stage)).toBeNull();
     expect(stage.calls.at(-1)).toBe("driver.destroy");
     expect(stage.instance).toMatchObject({ host: "here", taskState: "deleting" });
@@ -333,7 +333,7 @@ describe("6.1 second table: forgotten", () => {
 
   test("a conductor that is silent: what was done is left as after a crash", async () => {
     const stage = building();
-    stage.answers["tracker.instanceClaim"] = new ConductorUnreachable("away");
+    stage.replies["tracker.instanceClaim"] = new ConductorUnreachable("away");
     expect(await build(stage, { retry: RETRY })).toBeInstanceOf(ConductorUnreachable);
     expect(stage.calls.at(-1)).toBe("tracker.instanceClaim");
     expect(stage.events).toEqual(["compute__do_build_and_run_instance", "Error"]);

@@ -56,7 +56,7 @@ describe("6.6 rebuild in place, step by step", () => {
     await rebuild(stage);
     expect(stage.calls).not.toContain("driver.destroy");
     expect(stage.calls).not.toContain("driver.spawn");
-    expect(stage.said("driver.rebuild")).toEqual([[VM(spawning), options(true)]]);
+    expect(stage.argumentsOf("driver.rebuild")).toEqual([[VM(spawning), options(true)]]);
   });
 
   test.each([
@@ -66,13 +66,13 @@ describe("6.6 rebuild in place, step by step", () => {
   ] as const)("one that was %s, target stopped %s, ends stopped", async (vmState, targetStopped) => {
     const stage = rebuilding({ instance: { vmState } });
     await rebuild(stage, targetStopped);
-    expect(stage.said("driver.spawn")[0]?.[1]).toMatchObject({ powerOn: false });
+    expect(stage.argumentsOf("driver.spawn")[0]?.[1]).toMatchObject({ powerOn: false });
     expect(stage.instance?.vmState).toBe("stopped");
   });
 
   test("fails: in error if it still is this request's here, with a fault; what it holds stays", async () => {
     const stage = rebuilding();
-    stage.answers["driver.spawn"] = new Error("broken");
+    stage.replies["driver.spawn"] = new Error("broken");
     expect(await rebuild(stage)).toMatchObject({ message: "broken" });
     expect(stage.did.slice(5)).toEqual([
       [
@@ -86,7 +86,7 @@ describe("6.6 rebuild in place, step by step", () => {
 
   test("being deleted meanwhile: left to the delete", async () => {
     const stage = rebuilding({ quirks: ["rebuild-strips-allocations"] });
-    stage.answers.instance_save = new UnexpectedDeletingTaskState("deleting");
+    stage.replies.instance_save = new UnexpectedDeletingTaskState("deleting");
     expect(await rebuild(stage)).toBeNull();
     expect(stage.calls.slice(1)).toEqual(["instance_save"]);
     expect(stage.events).toEqual(["compute_rebuild_instance", "Success"]);
@@ -111,7 +111,7 @@ describe("6.6 rebuild in place, step by step", () => {
     ["of somebody else's", { quirks: ["rebuild-strips-allocations"] }, new UnexpectedTaskState("taken"), false],
   ])("rebuild-strips-allocations %s", async (_, staged, error, strips) => {
     const stage = rebuilding(staged);
-    stage.answers["driver.spawn"] = error;
+    stage.replies["driver.spawn"] = error;
     await rebuild(stage);
     expect(stage.did.filter(([call]) => call === strip[0])).toEqual(strips ? [strip] : []);
   });

@@ -7,7 +7,7 @@ import {
 import { DISK_INFO, type Migration } from "../../../../../src/records/index.js";
 import { HostEpochOutdated } from "../../../../../src/virt/errors.js";
 import { type FlowStage, MOVE, NOW, type StageOptions, VM } from "../../support/flow-stage.js";
-import { FROM_HERE, HALF_DROPPED, metadata, stagedResize } from "../../support/staged-move.js";
+import { ALLOCATIONS_DROPPED, FROM_HERE, metadata, stagedResize } from "../../support/staged-move.js";
 
 function staged({ instance, migration, ...options }: StageOptions = {}) {
   const row = {
@@ -28,7 +28,7 @@ const dropped = (vmState: "active" | "stopped") => [
   { vmState },
   [null, "deleting", "soft-deleting"],
 ];
-const cleared = { oldFlavor: null, newFlavor: null, systemMetadata: { kept: "yes" } };
+const cleared = { oldFlavor: null, newFlavor: null, systemMetadata: { retained: "yes" } };
 const ERROR = { vmState: "error", oldFlavor: null, newFlavor: null, migrationContext: null };
 
 describe('6.3 "Confirm", on the source', () => {
@@ -43,7 +43,7 @@ describe('6.3 "Confirm", on the source', () => {
       expect(stage.did).toEqual([
         CONFIRM,
         dropped(vmState),
-        HALF_DROPPED,
+        ALLOCATIONS_DROPPED,
         [
           "tracker.saveMove",
           {
@@ -69,10 +69,10 @@ describe('6.3 "Confirm", on the source', () => {
     ["the claim", "tracker.dropMoveClaimAtSource"],
   ])("%s fails: allocations and flavors go all the same, and the instance is in error", async (_, call) => {
     const stage = staged();
-    stage.answers[call] = new Error("broken");
+    stage.replies[call] = new Error("broken");
     expect(await confirm(stage)).toMatchObject({ message: "broken" });
     expect(stage.did.slice(-4)).toEqual([
-      HALF_DROPPED,
+      ALLOCATIONS_DROPPED,
       ["tracker.saveMove", { instance: VM(), migration: MOVE(), changes: cleared, expectedTaskState: [null] }],
       [
         "tracker.saveMove",
@@ -90,26 +90,28 @@ describe('6.3 "Confirm", on the source', () => {
     ]);
     expect(stage.events).toEqual(["compute_confirm_resize", "Error"]);
     await stage.operations.recoverColdMoves({ before: NOW, confirmed: false });
-    expect(JSON.stringify(stage.said("migrations_by_filters")), "it is over").not.toContain('"confirmed"');
+    expect(JSON.stringify(stage.argumentsOf("migrations_by_filters")), "it is over").not.toContain('"confirmed"');
   });
 
   test("the release fails: the instance is in error, with the first of two errors", async () => {
     const stage = staged();
-    stage.answers["placement.deleteAllocation"] = new Error("Placement");
+    stage.replies["placement.deleteAllocation"] = new Error("Placement");
     expect(await confirm(stage)).toMatchObject({ message: "Placement" });
     expect(stage.instance).toMatchObject({ vmState: "error", oldFlavor: null });
     const both = staged();
-    both.answers["driver.confirmMigration"] = new Error("broken");
-    both.answers["placement.deleteAllocation"] = new Error("Placement");
+    both.replies["driver.confirmMigration"] = new Error("broken");
+    both.replies["placement.deleteAllocation"] = new Error("Placement");
     expect(await confirm(both)).toMatchObject({ message: "broken" });
     expect(both.faults).toEqual(["Error"]);
-    expect(both.said("instance_add_fault")).toMatchObject([[{ details: expect.stringContaining("Error: broken") }]]);
+    expect(both.argumentsOf("instance_add_fault")).toMatchObject([
+      [{ details: expect.stringContaining("Error: broken") }],
+    ]);
   });
 
   describe("the user goes on before the flavors are cleared", () => {
     function meanwhile(changes: object) {
       const stage = staged();
-      stage.answers["placement.deleteAllocation"] = () => {
+      stage.replies["placement.deleteAllocation"] = () => {
         stage.instance = stage.instance && { ...stage.instance, ...changes };
         return true;
       };
@@ -126,10 +128,12 @@ describe('6.3 "Confirm", on the source', () => {
     });
 
     test("what it has written meanwhile stays, and so does its task", async () => {
-      const systemMetadata = { kept: "no", old_vm_state: "active" };
+      const systemMetadata = { retained: "no", old_vm_state: "active" };
       const stage = meanwhile({ taskState: "powering-off", systemMetadata });
       await confirm(stage);
-      const [{ changes, expectedTaskState }] = stage.said("tracker.saveMove").at(-1) as [Record<string, unknown>];
+      const [{ changes, expectedTaskState }] = stage.argumentsOf("tracker.saveMove").at(-1) as [
+        Record<string, unknown>,
+      ];
       expect(changes).toMatchObject({ systemMetadata: { kept: "no" } });
       expect(expectedTaskState).toEqual(["powering-off"]);
     });
@@ -137,29 +141,29 @@ describe('6.3 "Confirm", on the source', () => {
     test("its task changes again: it is looked at anew, four times at most", async () => {
       const stage = meanwhile({});
       const errors = [1, 2, 3].map(() => new UnexpectedTaskState("taken"));
-      stage.answers["tracker.saveMove"] = () => errors.shift();
+      stage.replies["tracker.saveMove"] = () => errors.shift();
       expect(await confirm(stage)).toBeNull();
-      expect(stage.said("tracker.saveMove")).toHaveLength(4);
+      expect(stage.argumentsOf("tracker.saveMove")).toHaveLength(4);
       const never = meanwhile({});
-      never.answers["tracker.saveMove"] = new UnexpectedTaskState("taken");
+      never.replies["tracker.saveMove"] = new UnexpectedTaskState("taken");
       expect(await confirm(never)).toBeInstanceOf(UnexpectedTaskState);
     });
   });
 
   test("its instance is deleted meanwhile: what the source holds goes, and nothing is an error", async () => {
     const stage = staged();
-    stage.answers["tracker.dropMoveClaimAtSource"] = new InstanceNotFound("gone");
-    stage.answers["tracker.saveMove"] = new InstanceNotFound("gone");
+    stage.replies["tracker.dropMoveClaimAtSource"] = new InstanceNotFound("gone");
+    stage.replies["tracker.saveMove"] = new InstanceNotFound("gone");
     expect(await confirm(stage)).toBeNull();
-    expect(stage.did).toContainEqual(HALF_DROPPED);
+    expect(stage.did).toContainEqual(ALLOCATIONS_DROPPED);
     expect(stage.faults).toEqual([]);
     expect(stage.calls).not.toContain("migration_save");
   });
 
   test("the row is somebody else's: the migration ends alone", async () => {
     const stage = staged();
-    stage.answers["driver.confirmMigration"] = new Error("broken");
-    stage.answers["tracker.saveMove"] = new UnexpectedTaskState("taken");
+    stage.replies["driver.confirmMigration"] = new Error("broken");
+    stage.replies["tracker.saveMove"] = new UnexpectedTaskState("taken");
     await confirm(stage);
     expect(stage.did).toContainEqual(["migration_save", { id: 7, changes: { status: "error" } }]);
   });
@@ -170,13 +174,13 @@ describe('6.3 "Confirm", on the source', () => {
     ["at the release", "placement.deleteAllocation", new HostEpochOutdated("another agent")],
   ])("left as after a crash %s (%o), and looked at again", async (_, call, error) => {
     const stage = staged();
-    stage.answers[call] = error;
+    stage.replies[call] = error;
     expect(await confirm(stage)).toBe(error);
     expect(stage.calls.at(-1)).toBe(call);
-    stage.answers[call] = undefined;
+    stage.replies[call] = undefined;
     await stage.operations.recoverColdMoves({ before: NOW - 1, confirmed: false });
     expect(
-      stage.said("migrations_by_filters").map(([params]) => params),
+      stage.argumentsOf("migrations_by_filters").map(([params]) => params),
       "2.6 what was confirmed is asked for, too",
     ).toContainEqual({
       filters: {
@@ -189,7 +193,7 @@ describe('6.3 "Confirm", on the source', () => {
 
   test("a silence at the release is no reason to leave it", async () => {
     const stage = staged();
-    stage.answers["tracker.saveMove"] = new ConductorUnreachable("away");
+    stage.replies["tracker.saveMove"] = new ConductorUnreachable("away");
     expect(await confirm(stage)).toBeInstanceOf(ConductorUnreachable);
     expect(stage.calls.filter((call) => call === "tracker.saveMove")).toHaveLength(2);
   });
@@ -202,7 +206,7 @@ describe("6.3 what a move in error left on its source", () => {
   test("goes, and the node is counted anew", async () => {
     const stage = left();
     expect(await confirm(stage)).toBeNull();
-    expect(stage.said("migrations_by_filters")).toEqual([[{ filters: { instanceUuid: "vm" } }]]);
+    expect(stage.argumentsOf("migrations_by_filters")).toEqual([[{ filters: { instanceUuid: "vm" } }]]);
     expect(stage.did).toEqual([CONFIRM, ["tracker.updateAvailableResourceForNode", "node"]]);
     expect(stage.steps).toEqual([
       "clean_up_source.accept",
@@ -222,9 +226,9 @@ describe("6.3 what a move in error left on its source", () => {
     ["it was evacuated from here", [{ id: 8, sourceCompute: "here", migrationType: "evacuation" }], {}, false],
     ["it was resized from here before", [{ id: 6, sourceCompute: "here", migrationType: "resize" }], {}, false],
     ["it was resized from elsewhere", [{ id: 8, sourceCompute: "third", migrationType: "resize" }], {}, false],
-  ])("%s: kept %#", async (_, others, instance, kept) => {
+  ])("%s: kept %#", async (_, others, instance, isRetained) => {
     const stage = left(others, instance);
     expect(await confirm(stage)).toBeNull();
-    expect(stage.calls).toHaveLength(kept ? 0 : 2);
+    expect(stage.calls).toHaveLength(isRetained ? 0 : 2);
   });
 });

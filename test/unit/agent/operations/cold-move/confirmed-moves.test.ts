@@ -20,7 +20,7 @@ describe("2.6 OPT a confirmation that died between its last two writes", () => {
     await recover(stage, true);
     expect(stage.calls).toEqual([LOOK, "placement.deleteAllocation", "tracker.saveMove"]);
     expect(stage.instance).toMatchObject({ oldFlavor: null, newFlavor: null });
-    expect(stage.said("instances_by_filters").at(-1)).toEqual([{ filters: { uuids: ["vm"], deleted: false } }]);
+    expect(stage.argumentsOf("instances_by_filters").at(-1)).toEqual([{ filters: { uuids: ["vm"], deleted: false } }]);
   });
 
   test.each([
@@ -44,21 +44,21 @@ describe("2.6 OPT a confirmation that died between its last two writes", () => {
       sourceCompute: "there",
       destCompute: "far",
     } as const;
-    const overtaken = (holder: string, other: Partial<Migration> = {}, instance: StageOptions["instance"] = {}) => {
+    const superseded = (holder: string, other: Partial<Migration> = {}, instance: StageOptions["instance"] = {}) => {
       const stage = confirmed({ host: "there", ...instance }, { others: [{ ...GONE_ON, ...other }] });
-      stage.answers[LOOK] = { consumers: new Map([[holder, { VCPU: 1 }]]) };
+      stage.replies[LOOK] = { consumers: new Map([[holder, { VCPU: 1 }]]) };
       return stage;
     };
 
     test("drops what the migration holds here, and leaves the flavors to the later move", async () => {
-      const stage = overtaken("move");
+      const stage = superseded("move");
       await recover(stage, true);
       expect(done(stage)).toEqual(["placement.deleteAllocation"]);
     });
 
     test("looks at what a doubled record holds, where the migration holds nothing", async () => {
-      const stage = overtaken("vm");
-      stage.answers["placement.deleteAllocation"] = false;
+      const stage = superseded("vm");
+      stage.replies["placement.deleteAllocation"] = false;
       await recover(stage, true);
       expect(done(stage).slice(0, 2)).toEqual(["placement.deleteAllocation", "placement.getAllocationsForConsumer"]);
       expect(done(stage)).not.toContain("tracker.saveMove");
@@ -72,14 +72,14 @@ describe("2.6 OPT a confirmation that died between its last two writes", () => {
       ["what it needs here", "vm", {}, { host: "here" }],
       ["what an unshelve may have claimed", "vm", {}, { host: null }],
     ] as const)("and holds %s: left", async (_, holder, other, instance) => {
-      const stage = overtaken(holder, other, instance);
+      const stage = superseded(holder, other, instance);
       await recover(stage, true);
       expect(done(stage)).toEqual([]);
     });
 
     test("and Placement cannot say who holds something here: left", async () => {
-      const stage = overtaken("vm");
-      stage.answers[LOOK] = new Error("Placement");
+      const stage = superseded("vm");
+      stage.replies[LOOK] = new Error("Placement");
       await recover(stage, true);
       expect(done(stage)).toEqual([]);
     });

@@ -19,8 +19,8 @@ import {
   VM,
 } from "../../support/flow-stage.js";
 import {
+  ALLOCATIONS_DROPPED,
   ERROR_IF_SOFT_DELETED,
-  HALF_DROPPED,
   MOVE_TASKS,
   metadata,
   stagedResize,
@@ -89,7 +89,7 @@ describe("6.3 row 7, on the destination", () => {
   ])("%s", async (_, migration, instance, options) => {
     const stage = staged({ migration, instance });
     await finish(stage);
-    expect(stage.said("driver.finishMigration")[0]?.[3]).toMatchObject(options);
+    expect(stage.argumentsOf("driver.finishMigration")[0]?.[3]).toMatchObject(options);
   });
 
   test.each([
@@ -99,10 +99,10 @@ describe("6.3 row 7, on the destination", () => {
   ])("%s fails: the source's half goes, and the instance is in error here", async (_, call, saved) => {
     const stage = staged();
     let times = 0;
-    stage.answers[call] = () => (times++ === 0 ? new Error("broken") : undefined);
+    stage.replies[call] = () => (times++ === 0 ? new Error("broken") : undefined);
     expect(await finish(stage)).toMatchObject({ message: "broken" });
     expect(stage.did.slice(-3)).toEqual([
-      HALF_DROPPED,
+      ALLOCATIONS_DROPPED,
       [
         "tracker.saveMove",
         {
@@ -124,7 +124,7 @@ describe("6.3 row 7, on the destination", () => {
     ["of an instance that notes no old flavor, the new one stays", { oldFlavor: null }, NEW],
   ])("restore-flavor-after-failed-finish: %s", async (_, instance, flavor) => {
     const stage = staged({ instance, quirks: ["restore-flavor-after-failed-finish"] });
-    stage.answers["driver.finishMigration"] = new Error("broken");
+    stage.replies["driver.finishMigration"] = new Error("broken");
     await finish(stage);
     expect(stage.instance).toMatchObject({ ...flavorColumns(flavor), vmState: "error" });
   });
@@ -136,10 +136,10 @@ describe("6.3 row 7, on the destination", () => {
     "%o while it is begun: its half goes, the move ends, and the row is left to who has it",
     async (error, alsoDone) => {
       const stage = staged();
-      stage.answers["tracker.saveMove"] = error;
+      stage.replies["tracker.saveMove"] = error;
       expect(await finish(stage)).toBeNull();
       expect(stage.did.slice(1)).toEqual([
-        HALF_DROPPED,
+        ALLOCATIONS_DROPPED,
         ...alsoDone,
         ["migration_save", { id: 7, changes: { status: "error" } }],
       ]);
@@ -149,7 +149,7 @@ describe("6.3 row 7, on the destination", () => {
 
   test("a conductor that is silent: what was done is left as after a crash", async () => {
     const stage = staged();
-    stage.answers["tracker.saveMove"] = new ConductorUnreachable("away");
+    stage.replies["tracker.saveMove"] = new ConductorUnreachable("away");
     expect(await finish(stage)).toBeInstanceOf(ConductorUnreachable);
     expect(stage.calls).toEqual(["tracker.saveMove"]);
     expect(stage.operations.incoming.size).toBe(0);
@@ -179,9 +179,9 @@ describe("6.3 row 7, on the destination", () => {
 
   test("records that cannot be written are said, and the user is still told why it failed", async () => {
     const stage = staged();
-    stage.answers["driver.finishMigration"] = new Error("broken");
+    stage.replies["driver.finishMigration"] = new Error("broken");
     let times = 0;
-    stage.answers["tracker.saveMove"] = () => (times++ === 0 ? undefined : new Error("conductor"));
+    stage.replies["tracker.saveMove"] = () => (times++ === 0 ? undefined : new Error("conductor"));
     expect(await finish(stage)).toMatchObject({ message: "broken" });
     expect(stage.calls).not.toContain("migration_save");
     expect(stage.logged("could not set the migration to error")).toBe(1);
@@ -190,8 +190,8 @@ describe("6.3 row 7, on the destination", () => {
 
   test("allocations that cannot be dropped do not keep the move from ending", async () => {
     const stage = staged();
-    stage.answers["driver.finishMigration"] = new Error("broken");
-    stage.answers["placement.deleteAllocation"] = new Error("Placement");
+    stage.replies["driver.finishMigration"] = new Error("broken");
+    stage.replies["placement.deleteAllocation"] = new Error("Placement");
     await finish(stage);
     expect(stage.migration?.status).toBe("error");
     expect(stage.logged("could not drop what the source's half of the move holds")).toBe(1);

@@ -14,10 +14,10 @@ import {
   VM,
 } from "../../support/flow-stage.js";
 import {
+  ALLOCATIONS_DROPPED,
+  ALLOCATIONS_RESTORED,
   ERROR_IF_SOFT_DELETED,
   FROM_HERE,
-  HALF_BACK,
-  HALF_DROPPED,
   metadata,
   stagedResize,
 } from "../../support/staged-move.js";
@@ -45,7 +45,7 @@ const atRest = (vmState: "active" | "stopped", powerState: 1 | 4): InstanceChang
   launchedAt: NOW,
   oldFlavor: null,
   newFlavor: null,
-  systemMetadata: { kept: "yes" },
+  systemMetadata: { retained: "yes" },
 });
 
 describe('6.3 "Revert", on the source', () => {
@@ -56,9 +56,9 @@ describe('6.3 "Revert", on the source', () => {
     "the instance is here again, with its allocations, then its guest, and %s",
     async (state, power, powerOn) => {
       const stage = staged({ instance: metadata(state, { [DISK_INFO]: "info" }) });
-      stage.answers["driver.powerState"] = power;
+      stage.replies["driver.powerState"] = power;
       expect(await finish(stage)).toBeNull();
-      expect(stage.said("compute_node_get_by_host_and_node")[0]).toEqual([{ host: "here", node: "node" }]);
+      expect(stage.argumentsOf("compute_node_get_by_host_and_node")[0]).toEqual([{ host: "here", node: "node" }]);
       expect(stage.did).toEqual([
         [
           "tracker.saveMove",
@@ -99,7 +99,7 @@ describe('6.3 "Revert", on the source', () => {
 
   test("a node that has no row any more is no reason to stay away", async () => {
     const stage = staged({ migration: { sourceNode: null } });
-    stage.answers.compute_node_get_by_host_and_node = () => null;
+    stage.replies.compute_node_get_by_host_and_node = () => null;
     await finish(stage);
     expect(stage.instance).toMatchObject({ host: "here", node: null });
   });
@@ -108,7 +108,7 @@ describe('6.3 "Revert", on the source', () => {
     "%s fails: the instance is here, in error, without the move's flavors",
     async (call) => {
       const stage = staged();
-      stage.answers[call] = new Error("broken");
+      stage.replies[call] = new Error("broken");
       expect(await finish(stage)).toMatchObject({ message: "broken" });
       expect(stage.did.slice(-3)).toEqual([
         [
@@ -137,10 +137,10 @@ describe('6.3 "Revert", on the source', () => {
 
   test("taken by somebody else: what the migration holds goes, and the migration ends alone", async () => {
     const stage = staged();
-    stage.answers["tracker.saveMove"] = new UnexpectedTaskState("taken");
+    stage.replies["tracker.saveMove"] = new UnexpectedTaskState("taken");
     expect(await finish(stage)).toBeNull();
     expect(stage.did.slice(-3)).toEqual([
-      HALF_DROPPED,
+      ALLOCATIONS_DROPPED,
       ERROR_IF_SOFT_DELETED,
       ["migration_save", { id: 7, changes: { status: "error" } }],
     ]);
@@ -149,17 +149,17 @@ describe('6.3 "Revert", on the source', () => {
 
   test("a conductor that is silent: left as after a crash", async () => {
     const stage = staged();
-    stage.answers["tracker.saveMove"] = new ConductorUnreachable("away");
+    stage.replies["tracker.saveMove"] = new ConductorUnreachable("away");
     expect(await finish(stage)).toBeInstanceOf(ConductorUnreachable);
     expect(stage.calls).toEqual(["tracker.saveMove"]);
   });
 
-  const HALF_GOES = "placement.deleteAllocation";
+  const DELETE_ALLOCATION = "placement.deleteAllocation";
   test.each<[string, StageOptions["instance"], readonly string[]]>([
     [
       "is another request's, and away: what the migration holds goes",
       { taskRequestId: "req-theirs" },
-      [HALF_GOES, "tracker.saveInstance", "migration_save"],
+      [DELETE_ALLOCATION, "tracker.saveInstance", "migration_save"],
     ],
     [
       "is at home already, without the flavors of the move: nothing is done",
@@ -169,13 +169,13 @@ describe('6.3 "Revert", on the source', () => {
     [
       "is on its host still, as the resize has stayed on it: what the migration holds goes",
       { taskRequestId: "req-theirs", host: "here" },
-      [HALF_GOES, "tracker.saveInstance", "migration_save"],
+      [DELETE_ALLOCATION, "tracker.saveInstance", "migration_save"],
     ],
-    ["is deleted: what the migration holds goes", { deleted: 1 }, [HALF_GOES, "migration_save"]],
+    ["is deleted: what the migration holds goes", { deleted: 1 }, [DELETE_ALLOCATION, "migration_save"]],
   ])("the message of an instance that %s", async (_, instance, calls) => {
     const stage = staged({ instance });
     expect(await finish(stage)).toBeNull();
     expect(stage.calls).toEqual(calls);
-    expect(stage.calls).not.toContain(HALF_BACK[1]);
+    expect(stage.calls).not.toContain(ALLOCATIONS_RESTORED[1]);
   });
 });

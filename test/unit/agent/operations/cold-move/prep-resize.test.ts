@@ -10,7 +10,7 @@ import {
   InstanceFaultRollback,
 } from "../../../../../src/virt/errors.js";
 import { ALLOCATIONS, FlowStage, MOVE, NEW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
-import { HALF_BACK, MOVE_TASKS, stagedResize, TO_HERE } from "../../support/staged-move.js";
+import { ALLOCATIONS_RESTORED, MOVE_TASKS, stagedResize, TO_HERE } from "../../support/staged-move.js";
 
 const RETRY = { numAttempts: 1, hosts: [] } as never;
 const ALTERNATES = [{ host: "third" }] as never;
@@ -20,7 +20,7 @@ function staged({ instance, migration, ...options }: StageOptions = {}) {
     taskState: "resize_prep",
     host: "there",
     newFlavor: null,
-    systemMetadata: { kept: "yes" },
+    systemMetadata: { retained: "yes" },
     ...instance,
   };
   const ends = { ...TO_HERE, destNode: null };
@@ -59,10 +59,10 @@ describe("6.3 row 4, on the destination", () => {
     ["a driver that migrates to its own host", { migrationType: "migration" } as const, "here", true, false],
     ["a resize on its host", {}, "here", false, false],
     ["a cold migration to another host", { migrationType: "migration" } as const, "there", false, false],
-  ])("%s is refused as by Nova", async (_, migration, host, able, refused) => {
+  ])("%s is refused as by Nova", async (_, migration, host, able, isRejected) => {
     const stage = staged({ migration, instance: { host }, capabilities: { supportsMigrateToSameHost: able } });
     const failure = await prepare(stage);
-    if (!refused) {
+    if (!isRejected) {
       expect(failure).toBeNull();
       return;
     }
@@ -74,10 +74,10 @@ describe("6.3 row 4, on the destination", () => {
 
   test("no claim: the allocations come back, and then the move ends", async () => {
     const stage = staged();
-    stage.answers["tracker.resizeClaim"] = new ComputeResourcesUnavailable("full");
+    stage.replies["tracker.resizeClaim"] = new ComputeResourcesUnavailable("full");
     expect(await prepare(stage)).toMatchObject({ message: "full" });
-    expect(stage.calls.slice(2, 4)).toEqual(HALF_BACK);
-    expect(stage.said("placement.moveAllocations")[0]?.[2]).toMatchObject({ requestId: REQUEST });
+    expect(stage.calls.slice(2, 4)).toEqual(ALLOCATIONS_RESTORED);
+    expect(stage.argumentsOf("placement.moveAllocations")[0]?.[2]).toMatchObject({ requestId: REQUEST });
     expect(stage.did.slice(4)).toEqual([
       [
         "tracker.saveMove",
@@ -97,7 +97,7 @@ describe("6.3 row 4, on the destination", () => {
 
   test("a claim whose message cannot be sent is dropped with what the row gets", async () => {
     const stage = staged();
-    stage.answers["cast resize_instance"] = new Error("broken");
+    stage.replies["cast resize_instance"] = new Error("broken");
     expect(await prepare(stage)).toMatchObject({ message: "broken" });
     expect(stage.did.slice(-2)).toEqual([
       ["claim.abort", { instance: BROKEN, migrationStatus: "error" }],
@@ -108,8 +108,8 @@ describe("6.3 row 4, on the destination", () => {
 
   test("the claim's instance was deleted meanwhile: the migration ends alone", async () => {
     const stage = staged();
-    stage.answers["cast resize_instance"] = new Error("broken");
-    stage.answers["claim.abort"] = new InstanceNotFound("gone");
+    stage.replies["cast resize_instance"] = new Error("broken");
+    stage.replies["claim.abort"] = new InstanceNotFound("gone");
     await prepare(stage);
     expect(stage.did.at(-2)).toEqual(["migration_save", { id: 7, changes: { status: "error" } }]);
   });
@@ -118,7 +118,7 @@ describe("6.3 row 4, on the destination", () => {
 
   test("the claim says that nothing happened: the instance keeps its state, and users see the inner error", async () => {
     const stage = staged();
-    stage.answers["tracker.resizeClaim"] = rollback;
+    stage.replies["tracker.resizeClaim"] = rollback;
     expect(await prepare(stage)).toMatchObject({ message: "inner" });
     expect(stage.instance).toMatchObject({ vmState: "active", taskState: null, newFlavor: null });
     expect(stage.faults).toEqual(["Error"]);
@@ -126,8 +126,8 @@ describe("6.3 row 4, on the destination", () => {
 
   test("nothing happened, but the allocations do not come back: error, and no other host", async () => {
     const stage = staged();
-    stage.answers["tracker.resizeClaim"] = rollback;
-    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    stage.replies["tracker.resizeClaim"] = rollback;
+    stage.replies["placement.moveAllocations"] = new Error("Placement");
     await prepare(stage, RETRY);
     expect(stage.instance?.vmState).toBe("error");
     expect(stage.calls).not.toContain("migrate_server");
@@ -139,7 +139,7 @@ describe("6.3 row 4, on the destination", () => {
     ["after it", "cast resize_instance", [["claim.abort"]]],
   ])("taken by somebody else %s: the claim goes, the migration ends, and the row is left", async (_, call, claim) => {
     const stage = staged();
-    stage.answers[call] = new UnexpectedTaskState("taken");
+    stage.replies[call] = new UnexpectedTaskState("taken");
     expect(await prepare(stage)).toBeNull();
     const at = stage.calls.indexOf("placement.moveAllocations");
     expect(stage.did.slice(at + 1)).toEqual([...claim, ["migration_save", { id: 7, changes: { status: "error" } }]]);
@@ -150,7 +150,7 @@ describe("6.3 row 4, on the destination", () => {
 
   test("a conductor that is silent: the move may have begun, and is on its way still", async () => {
     const stage = staged();
-    stage.answers["cast resize_instance"] = new ConductorUnreachable("away");
+    stage.replies["cast resize_instance"] = new ConductorUnreachable("away");
     expect(await prepare(stage)).toBeInstanceOf(ConductorUnreachable);
     expect(stage.calls.at(-1)).toBe("cast resize_instance");
     expect(stage.operations.incoming.migrations).toEqual([7]);
@@ -187,9 +187,9 @@ describe("6.3 row 4, another host is asked for", () => {
     ],
   ])("%s: the conductor has the move and the event from then on", async (_, error, failure) => {
     const stage = staged();
-    stage.answers["tracker.resizeClaim"] = error;
+    stage.replies["tracker.resizeClaim"] = error;
     expect(await prepare(stage, RETRY)).toBeNull();
-    expect(stage.calls.slice(2, 4)).toEqual(HALF_BACK);
+    expect(stage.calls.slice(2, 4)).toEqual(ALLOCATIONS_RESTORED);
     expect(stage.did.slice(4)).toEqual([["migrate_server", handed(failure), { requestId: REQUEST }]]);
     expect(stage.events).toEqual(["compute_prep_resize"]);
     expect(stage.operations.incoming.size).toBe(0);
@@ -197,29 +197,29 @@ describe("6.3 row 4, another host is asked for", () => {
 
   test("a claim is dropped before", async () => {
     const stage = staged();
-    stage.answers["cast resize_instance"] = new Error("broken");
+    stage.replies["cast resize_instance"] = new Error("broken");
     await prepare(stage, RETRY);
     expect(stage.calls.slice(-2)).toEqual(["claim.abort", "migrate_server"]);
-    expect(stage.said("claim.abort")).toEqual([[]]);
+    expect(stage.argumentsOf("claim.abort")).toEqual([[]]);
   });
 
   test.each([
     ["the error is hopeless", new BuildAbortException("no"), null],
     ["the conductor does not take it", new Error("full"), new Error("refused")],
-  ])("%s: the move ends here", async (_, error, answer) => {
+  ])("%s: the move ends here", async (_, error, reply) => {
     const stage = staged();
-    stage.answers["tracker.resizeClaim"] = error;
-    stage.answers.migrate_server = answer ?? undefined;
+    stage.replies["tracker.resizeClaim"] = error;
+    stage.replies.migrate_server = reply ?? undefined;
     expect(await prepare(stage, RETRY)).toBe(error);
-    expect(stage.calls.includes("migrate_server")).toBe(answer !== null);
+    expect(stage.calls.includes("migrate_server")).toBe(reply !== null);
     expect(stage.instance).toMatchObject(BROKEN);
     expect(stage.events).toEqual(["compute_prep_resize", "Error"]);
   });
 
   test("the conductor may have taken it: the move and its event are left to it", async () => {
     const stage = staged();
-    stage.answers["tracker.resizeClaim"] = new Error("full");
-    stage.answers.migrate_server = new ConductorUnreachable("away");
+    stage.replies["tracker.resizeClaim"] = new Error("full");
+    stage.replies.migrate_server = new ConductorUnreachable("away");
     expect(await prepare(stage, RETRY)).toBeInstanceOf(ConductorUnreachable);
     expect(stage.calls.at(-1)).toBe("migrate_server");
     expect(stage.events).toEqual(["compute_prep_resize"]);
@@ -232,15 +232,15 @@ describe("6.3 row 4, the message is not carried out", () => {
       "another request has it: its half comes back",
       { taskRequestId: "req-theirs" },
       {},
-      [...HALF_BACK, "migration_save"],
+      [...ALLOCATIONS_RESTORED, "migration_save"],
     ],
-    ["the move has failed meanwhile: its half comes back", {}, { status: "error" } as const, [...HALF_BACK]],
+    ["the move has failed meanwhile: its half comes back", {}, { status: "error" } as const, [...ALLOCATIONS_RESTORED]],
     ["the move has gone on: nothing is done", {}, { status: "migrating" } as const, []],
   ])("%s", async (_, instance, migration, calls) => {
     const stage = staged({ instance, migration });
     expect(await prepare(stage)).toBeNull();
     expect(stage.calls).toEqual(calls);
-    for (const [, , options] of stage.said("placement.moveAllocations")) {
+    for (const [, , options] of stage.argumentsOf("placement.moveAllocations")) {
       expect(options).toMatchObject({ requestId: REQUEST });
     }
     expect(stage.operations.incoming.size).toBe(0);
@@ -248,7 +248,7 @@ describe("6.3 row 4, the message is not carried out", () => {
 
   test("another request has it, and Placement fails: the migration ends all the same", async () => {
     const stage = staged({ instance: { taskRequestId: "req-theirs" } });
-    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    stage.replies["placement.moveAllocations"] = new Error("Placement");
     await prepare(stage);
     expect(stage.did.at(-1)).toEqual(["migration_save", { id: 7, changes: { status: "error" } }]);
     expect(stage.logged("could not give the allocations back to the instance")).toBe(1);

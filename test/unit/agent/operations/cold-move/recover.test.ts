@@ -9,7 +9,14 @@ import {
 } from "../../../../../src/records/index.js";
 import { HostEpochOutdated } from "../../../../../src/virt/errors.js";
 import { FlowStage, MOVE, NOW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
-import { FROM_HERE, HALF_BACK, HALF_DROPPED, metadata, stagedResize, TO_HERE } from "../../support/staged-move.js";
+import {
+  ALLOCATIONS_DROPPED,
+  ALLOCATIONS_RESTORED,
+  FROM_HERE,
+  metadata,
+  stagedResize,
+  TO_HERE,
+} from "../../support/staged-move.js";
 
 const SIDES = { source: FROM_HERE, destination: TO_HERE, both: { ...FROM_HERE, destCompute: "here" } } as const;
 type Side = keyof typeof SIDES;
@@ -25,7 +32,7 @@ interface Left extends Omit<StageOptions, "migration" | "instance"> {
 function left({ side = "source", task = "resize_prep", status = "pre-migrating", migration, instance, ...rest }: Left) {
   const row = { taskState: task, ...metadata("active", { [DISK_INFO]: "info" }), ...instance } as const;
   const stage = stagedResize({ ...SIDES[side], status, ...migration }, row, rest);
-  stage.answers["driver.checkInstanceSharedStorageLocal"] = () => null;
+  stage.replies["driver.checkInstanceSharedStorageLocal"] = () => null;
   return stage;
 }
 
@@ -121,11 +128,11 @@ describe("2.6 OPT a cold move that nobody works on", () => {
     await recover(stage);
     await recover(stage, true);
     const filters = { host: "here", migrationTypes: ["migration", "resize"] };
-    expect(stage.said("migrations_by_filters")).toEqual([
+    expect(stage.argumentsOf("migrations_by_filters")).toEqual([
       [{ filters: { ...filters, statuses: STUCK } }],
       [{ filters: { ...filters, statuses: [...STUCK, "confirmed"] } }],
     ]);
-    expect(stage.said("instances_by_filters")).toEqual([]);
+    expect(stage.argumentsOf("instances_by_filters")).toEqual([]);
   });
 
   test.each<[MigrationStatus, boolean]>([
@@ -138,8 +145,10 @@ describe("2.6 OPT a cold move that nobody works on", () => {
     await stage.operations.recoverColdMoves({ before: NOW, confirmed: false, listed });
     const filters = { uuids: ["vm"], deleted: false };
     const taskStates = ["resize_prep", "resize_migrated", "resize_finish", "resize_reverting"];
-    expect(stage.said("instances_by_filters")).toEqual([[{ filters: inTask ? { ...filters, taskStates } : filters }]]);
-    expect(stage.said("migrations_by_filters")[0], "what was listed is not asked for").not.toEqual([
+    expect(stage.argumentsOf("instances_by_filters")).toEqual([
+      [{ filters: inTask ? { ...filters, taskStates } : filters }],
+    ]);
+    expect(stage.argumentsOf("migrations_by_filters")[0], "what was listed is not asked for").not.toEqual([
       expect.objectContaining({ filters: expect.objectContaining({ host: "here" }) }),
     ]);
   });
@@ -182,8 +191,8 @@ describe("2.6 OPT a cold move that nobody works on", () => {
       "migration_save",
       { id: 7, changes: { status: "error" }, expectedStatus: ["pre-migrating"] },
     ]);
-    expect(stage.calls.slice(1, 3)).toEqual(HALF_BACK);
-    expect(stage.said("placement.moveAllocations")[0]?.[2]).toMatchObject({ requestId: REQUEST });
+    expect(stage.calls.slice(1, 3)).toEqual(ALLOCATIONS_RESTORED);
+    expect(stage.argumentsOf("placement.moveAllocations")[0]?.[2]).toMatchObject({ requestId: REQUEST });
     expect(stage.did.slice(3)).toEqual([
       [
         "tracker.saveMove",
@@ -202,7 +211,7 @@ describe("2.6 OPT a cold move that nobody works on", () => {
     ["the task", "tracker.saveMove", new UnexpectedTaskState("taken")],
   ])("%s has gone on meanwhile: that is no failure", async (_, call, error) => {
     const stage = left({});
-    stage.answers[call] = error;
+    stage.replies[call] = error;
     await recover(stage);
     expect(stage.calls.at(-1)).toBe(call);
     expect(stage.operations.recoversAgain).toBe(false);
@@ -212,7 +221,7 @@ describe("2.6 OPT a cold move that nobody works on", () => {
   test("a finish goes on with what the source's driver has said; none is no text", async () => {
     const stage = left({ side: "destination", task: "resize_migrated", status: "post-migrating" });
     await recover(stage);
-    expect(stage.said("driver.finishMigration")[0]?.[2]).toBe("info");
+    expect(stage.argumentsOf("driver.finishMigration")[0]?.[2]).toBe("info");
     const early = left({
       side: "destination",
       task: "resize_migrated",
@@ -220,7 +229,7 @@ describe("2.6 OPT a cold move that nobody works on", () => {
       instance: metadata("active"),
     });
     await recover(early);
-    expect(early.said("driver.finishMigration")[0]?.[2]).toBe("");
+    expect(early.argumentsOf("driver.finishMigration")[0]?.[2]).toBe("");
   });
 
   const MESSAGE = { instanceUuid: "vm", migrationId: 7, requestId: REQUEST };
@@ -251,7 +260,7 @@ describe("2.6 OPT a cold move that nobody works on", () => {
   test("a finish that died: the source's half goes, and the instance is in error here", async () => {
     const stage = left({ side: "destination", task: "resize_finish", status: "post-migrating" });
     await recover(stage);
-    expect(stage.did[0]).toEqual(HALF_DROPPED);
+    expect(stage.did[0]).toEqual(ALLOCATIONS_DROPPED);
     expect(stage.instance).toMatchObject({ vmState: "error", taskState: null });
     expect(stage.faults).toEqual(["the agent stopped while it finished the move"]);
   });
@@ -260,7 +269,7 @@ describe("2.6 OPT a cold move that nobody works on", () => {
     const [known, unknown] = [left({}), left({ instance: { taskRequestId: null } })];
     await recover(known);
     await recover(unknown);
-    const ids = [known, unknown].map((stage) => stage.said("placement.moveAllocations")[0]?.[2]);
+    const ids = [known, unknown].map((stage) => stage.argumentsOf("placement.moveAllocations")[0]?.[2]);
     expect(ids).toMatchObject([{ requestId: REQUEST }, { requestId: expect.stringMatching(/^req-[0-9a-f-]{36}$/) }]);
   });
 
@@ -290,9 +299,9 @@ describe("2.6 OPT a cold move that nobody works on", () => {
   ])("%s", async (_, others, status) => {
     const stage = left({ others });
     await recover(stage);
-    expect(stage.said("migration_save")[0]?.[0]).toMatchObject({ expectedStatus: [status] });
+    expect(stage.argumentsOf("migration_save")[0]?.[0]).toMatchObject({ expectedStatus: [status] });
     const filters = { instanceUuid: "vm", migrationTypes: ["migration", "resize"] };
-    expect(stage.said("migrations_by_filters")).toContainEqual([{ filters }]);
+    expect(stage.argumentsOf("migrations_by_filters")).toContainEqual([{ filters }]);
   });
 
   test("an instance in a task of moves without a move is left", async () => {
@@ -320,12 +329,12 @@ describe("2.6 OPT a cold move that nobody works on", () => {
 describe("2.6 OPT a recovery that fails", () => {
   test("is tried again, although it has written since, until it succeeds", async () => {
     const stage = left({});
-    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    stage.replies["placement.moveAllocations"] = new Error("Placement");
     await recover(stage);
     expect(stage.operations.recoversAgain).toBe(true);
     expect(stage.logged("a move that was interrupted could not be put right")).toBe(1);
     stage.migration = stage.migration && { ...stage.migration, updatedAt: NOW + 5 };
-    stage.answers["placement.moveAllocations"] = undefined;
+    stage.replies["placement.moveAllocations"] = undefined;
     await recover(stage);
     expect(stage.instance?.taskState).toBeNull();
     expect(stage.operations.recoversAgain).toBe(false);
@@ -333,7 +342,7 @@ describe("2.6 OPT a recovery that fails", () => {
 
   test("says which move, and for which request", async () => {
     const stage = left({});
-    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    stage.replies["placement.moveAllocations"] = new Error("Placement");
     await recover(stage);
     const fields = { instance: "vm", migration: 7, request_id: REQUEST };
     expect(stage.runtime.logs.filter(({ message }) => message.startsWith("a move that was"))).toMatchObject([
@@ -344,7 +353,7 @@ describe("2.6 OPT a recovery that fails", () => {
 
   test("is forgotten when somebody else has ended the move", async () => {
     const stage = left({});
-    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    stage.replies["placement.moveAllocations"] = new Error("Placement");
     await recover(stage);
     stage.instance = stage.instance && { ...stage.instance, taskState: null };
     await recover(stage);
@@ -353,11 +362,12 @@ describe("2.6 OPT a recovery that fails", () => {
 
   test("and looks from then on at what is confirmed, until it has looked", async () => {
     const stage = left({});
-    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    stage.replies["placement.moveAllocations"] = new Error("Placement");
     await recover(stage);
-    stage.answers["placement.moveAllocations"] = undefined;
+    stage.replies["placement.moveAllocations"] = undefined;
     const confirmed = () =>
-      stage.said("migrations_by_filters").filter(([params]) => JSON.stringify(params).includes('"confirmed"')).length;
+      stage.argumentsOf("migrations_by_filters").filter(([params]) => JSON.stringify(params).includes('"confirmed"'))
+        .length;
     await stage.operations.recoverColdMoves({ before: NOW - 1, confirmed: false });
     expect(confirmed()).toBe(1);
     await recover(stage);
@@ -368,7 +378,7 @@ describe("2.6 OPT a recovery that fails", () => {
 
   test("ends where the host's lease is lost", async () => {
     const stage = left({});
-    stage.answers["placement.moveAllocations"] = new HostEpochOutdated("another agent");
+    stage.replies["placement.moveAllocations"] = new HostEpochOutdated("another agent");
     await expect(recover(stage)).rejects.toThrow("another agent");
     expect(stage.operations.recoversAgain).toBe(true);
   });

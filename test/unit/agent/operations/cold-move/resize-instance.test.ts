@@ -8,7 +8,13 @@ import {
 import { DISK_INFO, flavorColumns, type Instance, SET_ASIDE_BY } from "../../../../../src/records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../../../src/virt/errors.js";
 import { DISKS, type FlowStage, MOVE, NEW, OLD, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
-import { FROM_HERE, HALF_BACK, HALF_DROPPED, MOVE_TASKS, stagedResize } from "../../support/staged-move.js";
+import {
+  ALLOCATIONS_DROPPED,
+  ALLOCATIONS_RESTORED,
+  FROM_HERE,
+  MOVE_TASKS,
+  stagedResize,
+} from "../../support/staged-move.js";
 
 function staged({ instance, migration, ...options }: StageOptions = {}) {
   const row = { taskState: "resize_prep", oldFlavor: null, ...instance } as const;
@@ -21,7 +27,7 @@ const flipped = {
   node: "far",
   computeId: 9,
   oldFlavor: OLD,
-  systemMetadata: { kept: "yes", old_vm_state: "active", [DISK_INFO]: "disk-info" },
+  systemMetadata: { retained: "yes", old_vm_state: "active", [DISK_INFO]: "disk-info" },
   taskState: "resize_migrated",
 } as const;
 
@@ -81,45 +87,51 @@ describe("6.3 rows 5 and 6, on the source", () => {
   test("a cold migration keeps the flavor", async () => {
     const stage = staged({ migration: { migrationType: "migration" }, instance: { newFlavor: null } });
     await resize(stage);
-    expect(stage.said("driver.migrateDiskAndPowerOff")[0]?.[1]).toMatchObject({ flavor: OLD });
+    expect(stage.argumentsOf("driver.migrateDiskAndPowerOff")[0]?.[1]).toMatchObject({ flavor: OLD });
   });
 
   const error = { vmState: "error", taskState: null, newFlavor: null };
-  const kept = { taskState: null, newFlavor: null };
+  const unchangedState = { taskState: null, newFlavor: null };
 
   test.each([
     ["the driver fails: error", new Error("broken"), error, "broken", "Error"],
-    ["the driver says that nothing happened: as it was", new NotImplemented("cannot"), kept, "cannot", "cannot"],
+    [
+      "the driver says that nothing happened: as it was",
+      new NotImplemented("cannot"),
+      unchangedState,
+      "cannot",
+      "cannot",
+    ],
     [
       "it wraps what went wrong: users see that",
       new InstanceFaultRollback("x", { cause: new Error("inner") }),
-      kept,
+      unchangedState,
       "inner",
       "Error",
     ],
     ["another error's cause is its own", new Error("outer", { cause: new Error("inner") }), error, "outer", "Error"],
-    ["it wraps nothing", new InstanceFaultRollback("alone"), kept, "alone", "alone"],
-  ])("V27 before the flip, %s; the allocations come back first", async (_, thrown, changes, message, shown) => {
+    ["it wraps nothing", new InstanceFaultRollback("alone"), unchangedState, "alone", "alone"],
+  ])("V27 before the flip, %s; the allocations come back first", async (_, thrown, changes, message, userMessage) => {
     const stage = staged();
-    stage.answers["driver.migrateDiskAndPowerOff"] = thrown;
+    stage.replies["driver.migrateDiskAndPowerOff"] = thrown;
     expect(await resize(stage)).toMatchObject({ message });
-    expect(stage.calls.slice(3, 5)).toEqual(HALF_BACK);
-    expect(stage.said("placement.moveAllocations")[0]).toEqual([
+    expect(stage.calls.slice(3, 5)).toEqual(ALLOCATIONS_RESTORED);
+    expect(stage.argumentsOf("placement.moveAllocations")[0]).toEqual([
       "move",
       "vm",
       expect.objectContaining({ requestId: REQUEST }),
     ]);
     expect(stage.did.slice(5)).toEqual([
       ended(VM({ taskState: "resize_migrating" }), changes, { status: "migrating" }),
-      ["instance_add_fault", expect.objectContaining({ message: shown })],
+      ["instance_add_fault", expect.objectContaining({ message: userMessage })],
     ]);
     expect(stage.events).toEqual(["compute_resize_instance", "Error"]);
   });
 
   test("V27 nothing happened, but the allocations do not come back: error", async () => {
     const stage = staged();
-    stage.answers["driver.migrateDiskAndPowerOff"] = new NotImplemented("cannot");
-    stage.answers["placement.moveAllocations"] = new Error("Placement");
+    stage.replies["driver.migrateDiskAndPowerOff"] = new NotImplemented("cannot");
+    stage.replies["placement.moveAllocations"] = new Error("Placement");
     await resize(stage);
     expect(stage.instance).toMatchObject(error);
     expect(stage.logged("could not give the allocations back to the instance")).toBe(1);
@@ -127,16 +139,16 @@ describe("6.3 rows 5 and 6, on the source", () => {
 
   test("V27 its task_state cannot be written: the migration that had begun ends", async () => {
     const stage = staged();
-    stage.answers.instance_save = new Error("broken");
+    stage.replies.instance_save = new Error("broken");
     expect(await resize(stage)).toMatchObject({ message: "broken" });
     expect(stage.did.at(-2)).toEqual(ended(VM(), error, { status: "migrating" }));
   });
 
   test("its task_state is somebody else's by now: what the move holds goes back, and the row is left", async () => {
     const stage = staged();
-    stage.answers.instance_save = new UnexpectedTaskState("taken");
+    stage.replies.instance_save = new UnexpectedTaskState("taken");
     expect(await resize(stage)).toBeNull();
-    expect(stage.did.slice(2).map(([call]) => call)).toEqual([...HALF_BACK, "migration_save"]);
+    expect(stage.did.slice(2).map(([call]) => call)).toEqual([...ALLOCATIONS_RESTORED, "migration_save"]);
     expect(stage.did.at(-1)).toEqual(["migration_save", { id: 7, changes: { status: "error" } }]);
     expect(stage.faults).toEqual([]);
   });
@@ -150,12 +162,12 @@ describe("6.3 rows 5 and 6, on the source", () => {
     ["is left by an evacuation", { taskState: null, systemMetadata: { [SET_ASIDE_BY]: "7" } }, false],
   ])("the guest was set aside, and the instance %s: brought back %#", async (_, changes, comesBack) => {
     const stage = staged();
-    stage.answers["tracker.saveMove"] = () => {
+    stage.replies["tracker.saveMove"] = () => {
       Object.assign(stage.instance ?? {}, changes);
       return new UnexpectedTaskState("taken");
     };
     expect(await resize(stage)).toBeNull();
-    expect(stage.said("driver.finishRevertMigration")).toEqual(
+    expect(stage.argumentsOf("driver.finishRevertMigration")).toEqual(
       comesBack ? [[expect.anything(), expect.objectContaining({ powerOn: true })]] : [],
     );
     expect(stage.migration?.status).toBe("error");
@@ -163,8 +175,8 @@ describe("6.3 rows 5 and 6, on the source", () => {
 
   test("the row goes to somebody else while the move is ended: the migration ends alone", async () => {
     const stage = staged();
-    stage.answers["driver.migrateDiskAndPowerOff"] = new Error("broken");
-    stage.answers["tracker.saveMove"] = new UnexpectedTaskState("taken");
+    stage.replies["driver.migrateDiskAndPowerOff"] = new Error("broken");
+    stage.replies["tracker.saveMove"] = new UnexpectedTaskState("taken");
     await resize(stage);
     expect(stage.migration?.status).toBe("error");
     expect(stage.instance).toMatchObject({ vmState: "active", taskState: "resize_migrating" });
@@ -172,13 +184,13 @@ describe("6.3 rows 5 and 6, on the source", () => {
 
   test("the status is not what it was: nothing of the guest is touched", async () => {
     const stage = staged();
-    stage.answers.migration_save = new InvalidMigrationState("gone on");
+    stage.replies.migration_save = new InvalidMigrationState("gone on");
     expect(await resize(stage)).toBeInstanceOf(InvalidMigrationState);
     expect(stage.calls).not.toContain("driver.migrateDiskAndPowerOff");
   });
 
   test.each([
-    ["dropped", [], HALF_DROPPED, flavorColumns(NEW)],
+    ["dropped", [], ALLOCATIONS_DROPPED, flavorColumns(NEW)],
     [
       "given back",
       ["undo-resize-after-host-flip"] as const,
@@ -187,12 +199,12 @@ describe("6.3 rows 5 and 6, on the source", () => {
     ],
   ])(
     "after the flip the source's half is %s (quirks: %j), and the instance stays there in error",
-    async (_, quirks, half, flavor) => {
+    async (_, quirks, allocationCall, flavor) => {
       const stage = staged({ quirks });
-      stage.answers["cast finish_resize"] = new Error("broken");
+      stage.replies["cast finish_resize"] = new Error("broken");
       expect(await resize(stage)).toMatchObject({ message: "broken" });
       expect(stage.did.slice(-3)).toEqual([
-        half,
+        allocationCall,
         ended(VM(flipped), { ...flavor, vmState: "error", taskState: null }, { status: "post-migrating" }),
         ["instance_add_fault", expect.objectContaining({ message: "Error" })],
       ]);
@@ -201,15 +213,18 @@ describe("6.3 rows 5 and 6, on the source", () => {
 
   test("after the flip it was deleted: the migration ends alone", async () => {
     const stage = staged();
-    stage.answers["cast finish_resize"] = new InstanceNotFound("gone");
+    stage.replies["cast finish_resize"] = new InstanceNotFound("gone");
     await resize(stage);
-    expect(stage.did.slice(-2)).toEqual([HALF_DROPPED, ["migration_save", { id: 7, changes: { status: "error" } }]]);
+    expect(stage.did.slice(-2)).toEqual([
+      ALLOCATIONS_DROPPED,
+      ["migration_save", { id: 7, changes: { status: "error" } }],
+    ]);
   });
 
   test("after the flip Placement fails, too: the instance is in error all the same", async () => {
     const stage = staged();
-    stage.answers["cast finish_resize"] = new Error("broken");
-    stage.answers["placement.deleteAllocation"] = new Error("Placement");
+    stage.replies["cast finish_resize"] = new Error("broken");
+    stage.replies["placement.deleteAllocation"] = new Error("Placement");
     expect(await resize(stage)).toMatchObject({ message: "broken" });
     expect(stage.instance?.vmState).toBe("error");
     expect(stage.logged("could not drop what the source's half of the move holds")).toBe(1);
@@ -217,13 +232,18 @@ describe("6.3 rows 5 and 6, on the source", () => {
 
   test("a conductor that is silent: what was done is left as after a crash", async () => {
     const stage = staged();
-    stage.answers["tracker.saveMove"] = new ConductorUnreachable("away");
+    stage.replies["tracker.saveMove"] = new ConductorUnreachable("away");
     expect(await resize(stage)).toBeInstanceOf(ConductorUnreachable);
     expect(stage.calls.at(-1)).toBe("tracker.saveMove");
   });
 
   test.each([
-    ["of another request: its half comes back", { taskRequestId: "req-theirs" }, {}, [...HALF_BACK, "migration_save"]],
+    [
+      "of another request: its half comes back",
+      { taskRequestId: "req-theirs" },
+      {},
+      [...ALLOCATIONS_RESTORED, "migration_save"],
+    ],
     ["whose move has ended: nothing is done", {}, { status: "error" } as const, []],
   ])("the message of an instance %s", async (_, instance, migration, calls) => {
     const stage = staged({ instance, migration });

@@ -2,12 +2,18 @@ import { describe, expect, test } from "vitest";
 import { ConductorUnreachable, UnexpectedTaskState } from "../../../../../src/conductor-client/errors.js";
 import { NotImplemented } from "../../../../../src/virt/errors.js";
 import { DISKS, type FlowStage, MOVE, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
-import { ERROR_IF_SOFT_DELETED, HALF_DROPPED, MOVE_TASKS, stagedResize, TO_HERE } from "../../support/staged-move.js";
+import {
+  ALLOCATIONS_DROPPED,
+  ERROR_IF_SOFT_DELETED,
+  MOVE_TASKS,
+  stagedResize,
+  TO_HERE,
+} from "../../support/staged-move.js";
 
 function staged({ instance, migration, ...options }: StageOptions = {}) {
   const row = { vmState: "resized", taskState: "resize_reverting", ...instance } as const;
   const stage = stagedResize({ status: "reverting", ...TO_HERE, ...migration }, row, options);
-  stage.answers["call check_instance_shared_storage"] = false;
+  stage.replies["call check_instance_shared_storage"] = false;
   return stage;
 }
 
@@ -42,11 +48,11 @@ describe('6.3 "Revert", on the destination', () => {
   });
 
   const destroysDisks = (stage: FlowStage) =>
-    (stage.said("driver.destroy")[0]?.[1] as { destroyDisks: boolean } | undefined)?.destroyDisks;
+    (stage.argumentsOf("driver.destroy")[0]?.[1] as { destroyDisks: boolean } | undefined)?.destroyDisks;
 
   test("V5 disks that the source sees, too, stay", async () => {
     const stage = staged();
-    stage.answers["call check_instance_shared_storage"] = true;
+    stage.replies["call check_instance_shared_storage"] = true;
     await revert(stage);
     expect(destroysDisks(stage)).toBe(false);
   });
@@ -63,7 +69,7 @@ describe('6.3 "Revert", on the destination', () => {
     ["fails when it is asked: they stay", new Error("no"), false],
   ])("V5 a driver that %s", async (_, error, destroyed) => {
     const stage = staged();
-    stage.answers["driver.checkInstanceSharedStorageLocal"] = error;
+    stage.replies["driver.checkInstanceSharedStorageLocal"] = error;
     await revert(stage);
     expect(destroysDisks(stage)).toBe(destroyed);
   });
@@ -72,7 +78,7 @@ describe('6.3 "Revert", on the destination', () => {
     "%s fails: the instance stays here in error, and the source's half is left",
     async (call) => {
       const stage = staged();
-      stage.answers[call] = new Error("broken");
+      stage.replies[call] = new Error("broken");
       expect(await revert(stage)).toMatchObject({ message: "broken" });
       expect(stage.did.slice(-2)).toEqual([
         [
@@ -85,23 +91,23 @@ describe('6.3 "Revert", on the destination', () => {
         ],
         ["instance_add_fault", expect.objectContaining({ message: "Error" })],
       ]);
-      expect(stage.did).not.toContainEqual(HALF_DROPPED);
+      expect(stage.did).not.toContainEqual(ALLOCATIONS_DROPPED);
       expect(stage.events).toEqual(["compute_revert_resize", "Error"]);
     },
   );
 
   test("taken by somebody else: the source's half goes, and the migration ends alone", async () => {
     const stage = staged();
-    stage.answers["tracker.dropMoveClaimAtDestination"] = new UnexpectedTaskState("deleting");
+    stage.replies["tracker.dropMoveClaimAtDestination"] = new UnexpectedTaskState("deleting");
     expect(await revert(stage)).toBeNull();
-    expect(stage.did.slice(-3)).toEqual([HALF_DROPPED, ERROR_IF_SOFT_DELETED, MIGRATION_ENDS]);
+    expect(stage.did.slice(-3)).toEqual([ALLOCATIONS_DROPPED, ERROR_IF_SOFT_DELETED, MIGRATION_ENDS]);
     expect(stage.faults).toEqual([]);
   });
 
   test("taken, and Placement fails: the migration ends all the same", async () => {
     const stage = staged();
-    stage.answers["driver.destroy"] = new UnexpectedTaskState("deleting");
-    stage.answers["placement.deleteAllocation"] = new Error("Placement");
+    stage.replies["driver.destroy"] = new UnexpectedTaskState("deleting");
+    stage.replies["placement.deleteAllocation"] = new Error("Placement");
     expect(await revert(stage)).toBeNull();
     expect(stage.did.at(-1)).toEqual(MIGRATION_ENDS);
     expect(stage.logged("could not drop what the migration holds")).toBe(1);
@@ -109,19 +115,19 @@ describe('6.3 "Revert", on the destination', () => {
 
   test("a conductor that is silent: left as after a crash", async () => {
     const stage = staged();
-    stage.answers["tracker.dropMoveClaimAtDestination"] = new ConductorUnreachable("away");
+    stage.replies["tracker.dropMoveClaimAtDestination"] = new ConductorUnreachable("away");
     expect(await revert(stage)).toBeInstanceOf(ConductorUnreachable);
     expect(stage.calls.at(-1)).toBe("tracker.dropMoveClaimAtDestination");
   });
 
-  const ended = [HALF_DROPPED, MIGRATION_ENDS];
+  const ended = [ALLOCATIONS_DROPPED, MIGRATION_ENDS];
   test.each<[string, StageOptions["instance"], StageOptions["migration"], readonly unknown[]]>([
     ["is deleted: the source's half goes", { deleted: 1 }, {}, ended],
     [
       "is another request's: the source's half goes",
       { taskRequestId: "req-theirs" },
       {},
-      [HALF_DROPPED, ERROR_IF_SOFT_DELETED, MIGRATION_ENDS],
+      [ALLOCATIONS_DROPPED, ERROR_IF_SOFT_DELETED, MIGRATION_ENDS],
     ],
     [
       "has been reverted already: nothing is done",

@@ -49,7 +49,7 @@ describe('6.2 "host up"', () => {
     ["placement.deleteAllocation", 3],
   ])("%s fails: the row stays, in error, with a fault", async (call, made) => {
     const stage = deleting();
-    stage.answers[call] = new Error("broken");
+    stage.replies[call] = new Error("broken");
     expect(await terminate(stage)).toMatchObject({ message: "broken" });
     expect(stage.did.slice(made)).toEqual([
       ["tracker.saveInstance", expect.anything(), { vmState: "error", taskState: null }],
@@ -60,7 +60,7 @@ describe('6.2 "host up"', () => {
 
   test("OPT its row is not destroyed: it stays deleted, as nothing is held that it could be rebuilt with, and is looked at again", async () => {
     const stage = deleting();
-    stage.answers.instance_destroy = new Error("no disk");
+    stage.replies.instance_destroy = new Error("no disk");
     expect(await terminate(stage)).toMatchObject({ message: "no disk" });
     expect(stage.did).toEqual([DESTROY, RECORD, release(true), ROW]);
     expect(stage.events).toEqual(["compute_terminate_instance", "Error"]);
@@ -69,7 +69,7 @@ describe('6.2 "host up"', () => {
 
   test("the row of one that no host has is not destroyed: it is in error, and its user asks again", async () => {
     const stage = deleting({ instance: { host: null } });
-    stage.answers.instance_destroy = new Error("no disk");
+    stage.replies.instance_destroy = new Error("no disk");
     await terminate(stage);
     expect(stage.did).toContainEqual([
       "tracker.saveInstance",
@@ -84,12 +84,12 @@ describe('6.2 "host up"', () => {
   ])("9.4 allocations whose delete is not answered %i times: %s", async (silences, error) => {
     const stage = deleting();
     let times = 0;
-    stage.answers["placement.deleteAllocation"] = () => (times++ < silences ? null : false);
+    stage.replies["placement.deleteAllocation"] = () => (times++ < silences ? null : false);
     const failure = (await terminate(stage)) as Error | null;
     expect(failure?.name ?? null).toBe(error);
-    expect(stage.said("placement.deleteAllocation")).toHaveLength(4);
+    expect(stage.argumentsOf("placement.deleteAllocation")).toHaveLength(4);
     // The last request may have been carried out: in error it could be rebuilt, and would hold nothing.
-    expect(stage.said("tracker.saveInstance")).toHaveLength(1);
+    expect(stage.argumentsOf("tracker.saveInstance")).toHaveLength(1);
     const left = error === null ? [] : [{ instanceUuid: "vm", requestId: REQUEST }];
     expect(stage.operations.interrupted.all).toEqual(left);
     expect(stage.calls.includes("instance_destroy")).toBe(error === null);
@@ -97,14 +97,14 @@ describe('6.2 "host up"', () => {
 
   test("without the host's lease nothing is written", async () => {
     const stage = deleting();
-    stage.answers["driver.destroy"] = new HostEpochOutdated("another agent");
+    stage.replies["driver.destroy"] = new HostEpochOutdated("another agent");
     expect(await terminate(stage)).toBeInstanceOf(HostEpochOutdated);
     expect(stage.calls).toEqual(["driver.destroy"]);
   });
 
   test("a row that is gone meanwhile gets no state, and the error is still told", async () => {
     const stage = deleting();
-    stage.answers["tracker.saveInstance"] = new InstanceNotFound("gone");
+    stage.replies["tracker.saveInstance"] = new InstanceNotFound("gone");
     expect(await terminate(stage)).toBeInstanceOf(InstanceNotFound);
     expect(stage.logged("could not set the instance to error")).toBe(0);
   });

@@ -95,13 +95,13 @@ describe("6.7 rows 3 to 6, on the destination", () => {
 
   test("the driver's devices are those on this host's tree", async () => {
     const stage = evacuated();
-    stage.answers["placement.getAllocationsForConsumer"] = { allocations: { ...ALLOCATIONS, far: { resources: {} } } };
-    stage.answers["placement.getProviderTreeAndEnsureRoot"] = { providerUuidsInTree: () => ["node-uuid"] };
+    stage.replies["placement.getAllocationsForConsumer"] = { allocations: { ...ALLOCATIONS, far: { resources: {} } } };
+    stage.replies["placement.getProviderTreeAndEnsureRoot"] = { providerUuidsInTree: () => ["node-uuid"] };
     await evacuate(stage);
-    expect(stage.said("placement.getProviderTreeAndEnsureRoot")).toEqual([
+    expect(stage.argumentsOf("placement.getProviderTreeAndEnsureRoot")).toEqual([
       ["node-uuid", "node", { requestId: REQUEST }],
     ]);
-    expect(stage.said("driver.spawn")[0]?.[1]).toMatchObject({ allocations: ALLOCATIONS });
+    expect(stage.argumentsOf("driver.spawn")[0]?.[1]).toMatchObject({ allocations: ALLOCATIONS });
   });
 
   test.each([
@@ -113,8 +113,10 @@ describe("6.7 rows 3 to 6, on the destination", () => {
   ] as const)("one that was %s, target stopped %s: powered on %s", async (vmState, targetStopped, powerOn) => {
     const stage = evacuated({ instance: { vmState } });
     await evacuate(stage, { targetStopped });
-    expect(stage.said("driver.spawn")[0]?.[1]).toMatchObject({ powerOn });
-    expect(stage.said("tracker.finishEvacuation")[0]?.[3]).toMatchObject({ vmState: powerOn ? "active" : "stopped" });
+    expect(stage.argumentsOf("driver.spawn")[0]?.[1]).toMatchObject({ powerOn });
+    expect(stage.argumentsOf("tracker.finishEvacuation")[0]?.[3]).toMatchObject({
+      vmState: powerOn ? "active" : "stopped",
+    });
   });
 });
 
@@ -125,7 +127,7 @@ describe("6.7 rows 3 and 4, it fails", () => {
     Object.assign(new Error("x"), { name: "GroupAffinityViolation" }),
   ])("%o at the claim: the instance is as it was, and may be evacuated elsewhere", async (error) => {
     const stage = evacuated();
-    stage.answers["tracker.rebuildClaim"] = error;
+    stage.replies["tracker.rebuildClaim"] = error;
     expect(await evacuate(stage)).toBe(error);
     expect(since(stage, "tracker.rebuildClaim")).toEqual([
       STRIP,
@@ -146,9 +148,9 @@ describe("6.7 rows 3 and 4, it fails", () => {
 
   test("another error at the claim: the instance is in error", async () => {
     const stage = evacuated();
-    stage.answers["tracker.rebuildClaim"] = new Error("broken");
+    stage.replies["tracker.rebuildClaim"] = new Error("broken");
     await evacuate(stage);
-    expect(stage.said("instance_save")).toMatchObject([[{ changes: BROKEN }]]);
+    expect(stage.argumentsOf("instance_save")).toMatchObject([[{ changes: BROKEN }]]);
   });
 
   test.each([
@@ -156,7 +158,7 @@ describe("6.7 rows 3 and 4, it fails", () => {
     ["driver.instanceExists", new Error("broken")],
   ])("%s fails before there is a guest: allocations and claim go, in error", async (call, error) => {
     const stage = evacuated();
-    stage.answers[call] = error;
+    stage.replies[call] = error;
     expect(await evacuate(stage)).toBe(error);
     expect(since(stage, call)).toEqual([STRIP, aborted(BROKEN), FAULT(publicMessageOf(error))]);
   });
@@ -168,8 +170,8 @@ describe("6.7 rows 3 and 4, it fails", () => {
     "V5 a guest that was made goes, its disks only if they were not here before (%s)",
     async (onDisk, destroyDisks) => {
       const stage = evacuated();
-      stage.answers["driver.instanceOnDisk"] = onDisk;
-      stage.answers["driver.spawn"] = new Error("broken");
+      stage.replies["driver.instanceOnDisk"] = onDisk;
+      stage.replies["driver.spawn"] = new Error("broken");
       expect(await evacuate(stage)).toMatchObject({ message: "broken" });
       expect(since(stage, "driver.spawn")).toEqual([
         ["driver.destroy", VM(), { network: [], blockDevices: DISKS, destroyDisks }],
@@ -184,7 +186,7 @@ describe("6.7 rows 3 and 4, it fails", () => {
     "%o: what was made goes, the row is left, and nobody is told",
     async (error) => {
       const stage = evacuated();
-      stage.answers["tracker.finishEvacuation"] = error;
+      stage.replies["tracker.finishEvacuation"] = error;
       expect(await evacuate(stage)).toBeNull();
       expect(since(stage, "driver.destroy")).toEqual([STRIP, aborted({})]);
       expect(stage.events).toEqual(["compute_rebuild_instance", "Success"]);
@@ -193,7 +195,7 @@ describe("6.7 rows 3 and 4, it fails", () => {
 
   test("a conductor that is silent: left as after a crash", async () => {
     const stage = evacuated();
-    stage.answers["tracker.finishEvacuation"] = new ConductorUnreachable("away");
+    stage.replies["tracker.finishEvacuation"] = new ConductorUnreachable("away");
     expect(await evacuate(stage)).toBeInstanceOf(ConductorUnreachable);
     expect(stage.calls.at(-1)).toBe("tracker.finishEvacuation");
   });
@@ -206,16 +208,16 @@ describe("6.7 rows 3 and 4, it fails", () => {
     ["a move elsewhere: they go", [{ destCompute: "third", status: "running" }], () => {}, true],
   ])("the allocations here are wanted by %s", async (_, others, happens, goes) => {
     const stage = evacuated({ others });
-    stage.answers["tracker.rebuildClaim"] = () => {
+    stage.replies["tracker.rebuildClaim"] = () => {
       happens(stage);
       return new Error("broken");
     };
     await evacuate(stage);
     expect(stage.calls.includes(STRIP[0] as string)).toBe(goes);
-    for (const [params] of stage.said("migrations_by_filters")) {
+    for (const [params] of stage.argumentsOf("migrations_by_filters")) {
       expect(params).toMatchObject({ filters: { instanceUuid: "vm", destCompute: "here" } });
     }
-    expect(stage.said("migration_save")).toHaveLength(1);
+    expect(stage.argumentsOf("migration_save")).toHaveLength(1);
   });
 
   test.each([
@@ -223,17 +225,17 @@ describe("6.7 rows 3 and 4, it fails", () => {
     ["has none: there is nothing to remove", () => null, undefined],
   ])("a node that the tracker does not know %s", async (_, row, root) => {
     const stage = evacuated();
-    stage.answers["tracker.rebuildClaim"] = new Error("broken");
-    stage.answers.compute_node_get_by_host_and_node = row;
+    stage.replies["tracker.rebuildClaim"] = new Error("broken");
+    stage.replies.compute_node_get_by_host_and_node = row;
     await evacuate(stage, { node: "new" });
-    expect(stage.said("compute_node_get_by_host_and_node")).toEqual([[{ host: "here", node: "new" }]]);
-    expect(stage.said(STRIP[0] as string).map(([, of]) => of)).toEqual(root === undefined ? [] : [root]);
+    expect(stage.argumentsOf("compute_node_get_by_host_and_node")).toEqual([[{ host: "here", node: "new" }]]);
+    expect(stage.argumentsOf(STRIP[0] as string).map(([, of]) => of)).toEqual(root === undefined ? [] : [root]);
   });
 
   test("nothing is held here: that is said, and no failure", async () => {
     const stage = evacuated();
-    stage.answers["driver.spawn"] = new Error("broken");
-    stage.answers[STRIP[0] as string] = false;
+    stage.replies["driver.spawn"] = new Error("broken");
+    stage.replies[STRIP[0] as string] = false;
     await evacuate(stage);
     expect(stage.logged("the instance had no allocations to remove from this host")).toBe(1);
     expect(stage.did).toContainEqual(aborted(BROKEN));
@@ -241,8 +243,8 @@ describe("6.7 rows 3 and 4, it fails", () => {
 
   test.each([STRIP[0] as string, "claim.abort"])("%s fails, too: the rest is done all the same", async (call) => {
     const stage = evacuated();
-    stage.answers["driver.spawn"] = new Error("broken");
-    stage.answers[call] = new Error("busy");
+    stage.replies["driver.spawn"] = new Error("broken");
+    stage.replies[call] = new Error("busy");
     expect(await evacuate(stage)).toMatchObject({ message: "broken" });
     expect(stage.calls.slice(-4)).toEqual(["driver.destroy", STRIP[0], "claim.abort", "instance_add_fault"]);
   });
@@ -271,7 +273,7 @@ describe("6.7 row 4, what is found on the host", () => {
 
   test("a guest that is here already", async () => {
     const stage = evacuated();
-    stage.answers["driver.instanceExists"] = true;
+    stage.replies["driver.instanceExists"] = true;
     expect(await evacuate(stage)).toMatchObject({ name: "InstanceExists" });
     expect(stage.calls).not.toContain("driver.destroy");
   });
@@ -282,17 +284,17 @@ describe("6.7 row 4, what is found on the host", () => {
     [null, true, null],
     [true, false, "instance vm is shared, but its files are not on"],
     [false, true, "instance vm is not shared, but its files are on"],
-  ])("the request says shared %s, the files are here %s", async (onSharedStorage, onDisk, refusal) => {
+  ])("the request says shared %s, the files are here %s", async (onSharedStorage, onDisk, rejection) => {
     const stage = evacuated();
-    stage.answers["driver.instanceOnDisk"] = onDisk;
+    stage.replies["driver.instanceOnDisk"] = onDisk;
     const failure = (await evacuate(stage, { onSharedStorage })) as Error | null;
-    expect(failure?.name ?? null).toBe(refusal && "InvalidSharedStorage");
-    expect(failure?.message ?? "").toContain(refusal ?? "");
+    expect(failure?.name ?? null).toBe(rejection && "InvalidSharedStorage");
+    expect(failure?.message ?? "").toContain(rejection ?? "");
   });
 });
 
 describe("6.7 a move that the evacuation has ended", () => {
-  const aside = { [SET_ASIDE_BY]: "8", [DISK_INFO]: "info", old_vm_state: "active", kept: "yes" };
+  const aside = { [SET_ASIDE_BY]: "8", [DISK_INFO]: "info", old_vm_state: "active", retained: "yes" };
   const left = (other: object, options: StageOptions = {}) =>
     evacuated({
       others: [{ id: 8, status: "error", ...other }],
@@ -303,7 +305,7 @@ describe("6.7 a move that the evacuation has ended", () => {
   const live = { migrationType: "live-migration", sourceCompute: "there", destCompute: "here" };
   const FORGOTTEN = [
     "instance_save",
-    { uuid: "vm", changes: { systemMetadata: { kept: "yes" } }, expectedTaskState: [null], expectedHost: "here" },
+    { uuid: "vm", changes: { systemMetadata: { retained: "yes" } }, expectedTaskState: [null], expectedHost: "here" },
   ];
 
   test("what a cold one has left here goes, when nothing else is in the way", async () => {
@@ -315,7 +317,7 @@ describe("6.7 a move that the evacuation has ended", () => {
       "driver.confirmMigration",
       "driver.instanceExists",
     ]);
-    expect(stage.said("driver.confirmMigration")[0]).toEqual([
+    expect(stage.argumentsOf("driver.confirmMigration")[0]).toEqual([
       expect.objectContaining({ id: 8 }),
       VM(),
       { network: [] },
@@ -325,7 +327,7 @@ describe("6.7 a move that the evacuation has ended", () => {
 
   test("what a live one has left here goes with its guest; files that may be shared stay", async () => {
     const stage = left(live);
-    stage.answers["driver.rollbackLiveMigrationAtDestination"] = new InstanceExists("it runs");
+    stage.replies["driver.rollbackLiveMigrationAtDestination"] = new InstanceExists("it runs");
     expect(await evacuate(stage)).toBeNull();
     const data = { blockMigration: false, sharedInstanceFiles: true };
     expect(stage.did.slice(3, 6)).toEqual([
@@ -341,10 +343,10 @@ describe("6.7 a move that the evacuation has ended", () => {
 
   test("a guest that is still here after that, or that somebody has started, is refused", async () => {
     const stage = left(cold);
-    stage.answers["driver.instanceExists"] = true;
+    stage.replies["driver.instanceExists"] = true;
     expect(await evacuate(stage)).toMatchObject({ name: "InstanceExists" });
     const started = left(cold);
-    Object.assign(started.answers, { "driver.instanceExists": true, "driver.powerState": POWER_STATES.running });
+    Object.assign(started.replies, { "driver.instanceExists": true, "driver.powerState": POWER_STATES.running });
     expect(await evacuate(started)).toMatchObject({ name: "InstanceExists" });
     expect(started.calls).not.toContain("driver.confirmMigration");
   });
@@ -391,7 +393,7 @@ describe("6.7 a move that the evacuation has ended", () => {
 
   test("that it could not be told is no failure: the next start does it", async () => {
     const stage = left({ ...cold, sourceCompute: "third" });
-    stage.answers["cast confirm_resize"] = new Error("away");
+    stage.replies["cast confirm_resize"] = new Error("away");
     expect(await evacuate(stage)).toBeNull();
     expect(stage.logged("could not remove what a move has left")).toBe(1);
   });

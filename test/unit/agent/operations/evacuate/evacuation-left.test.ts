@@ -18,8 +18,8 @@ describe("6.7 row 4 OPT, the guest of a failed evacuation cannot be removed: it 
       instance: { host: "there", node: "far", taskState: "rebuilding" },
       migration: { migrationType: "evacuation", status: "accepted", ...TO_HERE, destNode: null },
     });
-    stage.answers["driver.spawn"] = new Error("broken");
-    stage.answers["driver.destroy"] = new Error("busy");
+    stage.replies["driver.spawn"] = new Error("broken");
+    stage.replies["driver.destroy"] = new Error("busy");
     await stage.failure("rebuild_instance", {
       onSharedStorage: null,
       recreate: true,
@@ -31,7 +31,7 @@ describe("6.7 row 4 OPT, the guest of a failed evacuation cannot be removed: it 
     expect(stage.migration?.status).toBe("pre-migrating");
     await stage.operations.removeLeftGuests();
     expect(stage.logged("has left here could not be removed")).toBe(1);
-    stage.answers["driver.destroy"] = undefined;
+    stage.replies["driver.destroy"] = undefined;
     stage.lines.length = 0;
     return stage;
   }
@@ -41,7 +41,7 @@ describe("6.7 row 4 OPT, the guest of a failed evacuation cannot be removed: it 
     await stage.operations.removeLeftGuests();
     await stage.operations.removeLeftGuests();
     expect(stage.calls).toEqual(["driver.destroy", STRIP[0], "claim.abort"]);
-    expect(stage.said("claim.abort")).toEqual([[{ migrationStatus: "failed", instance: BROKEN }]]);
+    expect(stage.argumentsOf("claim.abort")).toEqual([[{ migrationStatus: "failed", instance: BROKEN }]]);
   });
 
   test("the instance is another request's by then: only the evacuation ends", async () => {
@@ -64,11 +64,11 @@ describe("6.7 row 4 OPT, the guest of a failed evacuation cannot be removed: it 
   test("the instance is here by then, and the evacuation has come to its end: that stays", async () => {
     const stage = await left();
     Object.assign(stage.instance ?? {}, { host: "here" });
-    stage.answers.migration_save = new InvalidMigrationState("done");
+    stage.replies.migration_save = new InvalidMigrationState("done");
     await stage.operations.removeLeftGuests();
     expect(stage.logged("has left here could not be removed")).toBe(1);
     await stage.operations.removeLeftGuests();
-    expect(stage.said("migration_save")).toHaveLength(1);
+    expect(stage.argumentsOf("migration_save")).toHaveLength(1);
   });
 
   test("nothing is done without the host's lease", async () => {

@@ -29,12 +29,12 @@ const fails = (error: unknown) => async (): Promise<never> => {
 };
 
 describe("1.6 the event of an action", () => {
-  const finished = (stage: FlowStage) => stage.said("instance_action_event_finish").map(([params]) => params);
+  const finished = (stage: FlowStage) => stage.argumentsOf("instance_action_event_finish").map(([params]) => params);
 
   test("is begun with its host, and ends with the operation", async () => {
     const stage = new FlowStage();
     expect(await withActionEvent(stage.context, EVENT, async ({ id }) => id)).toBe(17);
-    expect(stage.said("instance_action_event_start")).toEqual([[{ ...EVENT, host: "here" }]]);
+    expect(stage.argumentsOf("instance_action_event_start")).toEqual([[{ ...EVENT, host: "here" }]]);
     expect(finished(stage)).toEqual([{ eventId: 17, result: "Success" }]);
   });
 
@@ -43,15 +43,15 @@ describe("1.6 the event of an action", () => {
     [new NotImplemented("cannot"), { details: "cannot", traceback: expect.any(String) }],
     [without, { details: "Error", traceback: "Error: bare" }],
     ["a text", { details: "Error" }],
-  ])("ends as an error with what went wrong: %o", async (error, said) => {
+  ])("ends as an error with what went wrong: %o", async (error, expected) => {
     const stage = new FlowStage();
     expect(await outcome(withActionEvent(stage.context, EVENT, fails(error)))).toBe(error);
-    expect(finished(stage)).toStrictEqual([{ eventId: 17, result: "Error", ...said }]);
+    expect(finished(stage)).toStrictEqual([{ eventId: 17, result: "Error", ...expected }]);
   });
 
   test("of an instance without an action there is none to end", async () => {
     const stage = new FlowStage();
-    stage.answers.instance_action_event_start = () => null;
+    stage.replies.instance_action_event_start = () => null;
     await withActionEvent(stage.context, EVENT, async ({ id }) => expect(id).toBeNull());
     expect(finished(stage)).toEqual([]);
   });
@@ -75,10 +75,12 @@ describe("1.6 faults", () => {
     ],
     [without, { message: "Error", details: "Error: bare" }],
     ["a text", { message: "Error" }],
-  ])("%o", async (error, said) => {
+  ])("%o", async (error, expected) => {
     const stage = new FlowStage();
     await addFault(stage.context, "vm", error);
-    expect(stage.said("instance_add_fault")).toStrictEqual([[{ uuid: "vm", code: 500, host: "here", ...said }]]);
+    expect(stage.argumentsOf("instance_add_fault")).toStrictEqual([
+      [{ uuid: "vm", code: 500, host: "here", ...expected }],
+    ]);
   });
 });
 
@@ -100,13 +102,13 @@ describe("1.6 an instance that fails", () => {
   ])("%o: becomes %s", async (error, vmState, thrown = error) => {
     const stage = new FlowStage({ instance: { vmState: "stopped" } });
     expect(await outcome(erroringOut(stage.context, stage.instance as never, REQUEST, fails(error)))).toBe(thrown);
-    expect(stage.said("instance_save")).toEqual([save(vmState)]);
+    expect(stage.argumentsOf("instance_save")).toEqual([save(vmState)]);
   });
 
   test("elsewhere: whatever its host", async () => {
     const stage = new FlowStage({ instance: { host: "there" } });
     await outcome(erroringOut(stage.context, stage.instance as never, REQUEST, fails(new Error("broken"))));
-    expect(stage.said("instance_save")).toEqual([save("error", false)]);
+    expect(stage.argumentsOf("instance_save")).toEqual([save("error", false)]);
   });
 
   test.each([new InstanceNotFound("gone"), new UnexpectedDeletingTaskState("deleting")])(
@@ -125,9 +127,9 @@ describe("1.6 an instance that fails", () => {
     [new Error("conductor"), "error", 1],
   ])(
     "its row cannot be written (%o): the first error is told, and the log says (%s) %i times",
-    async (refusal, level, times) => {
+    async (saveError, level, times) => {
       const stage = new FlowStage();
-      stage.answers.instance_save = refusal;
+      stage.replies.instance_save = saveError;
       const error = new Error("first");
       expect(await outcome(erroringOut(stage.context, stage.instance as never, REQUEST, fails(error)))).toBe(error);
       expect(stage.runtime.logs.map((entry) => entry.level)).toEqual(Array(times).fill(level));
@@ -139,10 +141,10 @@ test.each<[Error, number]>([
   [new InstanceNotFound("gone"), 0],
   [new MigrationNotFound("gone"), 0],
   [new Error("broken"), 1],
-])("what an error handler does hides no error, and a row that is gone needs nothing: %o", async (error, said) => {
+])("what an error handler does hides no error, and a row that is gone needs nothing: %o", async (error, logCount) => {
   const stage = new FlowStage();
   await attempt(stage.context, "vm", "do it", fails(error));
   expect(stage.runtime.logs).toMatchObject(
-    Array(said).fill({ level: "error", message: "could not do it", fields: { instance: "vm", err: error } }),
+    Array(logCount).fill({ level: "error", message: "could not do it", fields: { instance: "vm", err: error } }),
   );
 });

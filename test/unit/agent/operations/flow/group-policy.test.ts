@@ -61,15 +61,15 @@ function arrive(stage: FlowStage, arrival: Arrival, serverGroup: string | undefi
   }
 }
 
-const asked = (stage: FlowStage) => stage.said("server_group_on_host").length;
+const countGroupChecks = (stage: FlowStage) => stage.argumentsOf("server_group_on_host").length;
 const VIOLATION = { name: "GroupAffinityViolation", message: "Anti-affinity instance group policy was violated" };
 
 describe("6.9 row 5, the destination", () => {
   it.each(Object.keys(ARRIVALS) as Arrival[])("looks at the group when it has claimed: %s", async (arrival) => {
     const stage = ARRIVALS[arrival]({});
-    stage.answers.server_group_on_host = APART;
+    stage.replies.server_group_on_host = APART;
     const error = await arrive(stage, arrival);
-    expect(stage.said("server_group_on_host")).toEqual([[{ instanceUuid: "vm", host: "here", node: "node" }]]);
+    expect(stage.argumentsOf("server_group_on_host")).toEqual([[{ instanceUuid: "vm", host: "here", node: "node" }]]);
     const order = stage.lines.map(([call]) => call).filter((call) => /Claim$|server_group/.test(call));
     expect(order.at(-1)).toBe("server_group_on_host");
     const calls = stage.calls.filter((call) => /driver\.(spawn|preLive|checkCan)/.test(call));
@@ -95,7 +95,7 @@ describe("6.9 row 5, the destination", () => {
     ["affinity, no others", { policy: "affinity", here: [], hosts: [] }, null],
   ])("%s", async (_what, changes, broken) => {
     const stage = ARRIVALS.unshelve({});
-    stage.answers.server_group_on_host = { ...APART, ...changes };
+    stage.replies.server_group_on_host = { ...APART, ...changes };
     const message = broken === null ? null : `${broken} instance group policy was violated`;
     expect(((await arrive(stage, "unshelve")) as Error | null)?.message ?? null).toBe(message);
   });
@@ -103,10 +103,10 @@ describe("6.9 row 5, the destination", () => {
   it("does not ask for a server that is in no group, nor where the group is gone", async () => {
     const free = ARRIVALS.build({});
     await arrive(free, "build", "");
-    expect([asked(free), free.calls.includes("driver.spawn")]).toEqual([0, true]);
+    expect([countGroupChecks(free), free.calls.includes("driver.spawn")]).toEqual([0, true]);
     const gone = ARRIVALS.build({});
     await arrive(gone, "build");
-    expect([asked(gone), gone.calls.includes("driver.spawn")]).toEqual([1, true]);
+    expect([countGroupChecks(gone), gone.calls.includes("driver.spawn")]).toEqual([1, true]);
   });
 
   it.each<[Arrival, QuirkName]>([
@@ -117,7 +117,7 @@ describe("6.9 row 5, the destination", () => {
   ])("%s: as upstream with %s", async (arrival, quirk) => {
     const stage = ARRIVALS[arrival]({ quirks: [quirk] });
     await arrive(stage, arrival);
-    expect(asked(stage)).toBe(0);
+    expect(countGroupChecks(stage)).toBe(0);
   });
 
   it.each(Object.keys(ARRIVALS) as Arrival[])(
@@ -125,41 +125,41 @@ describe("6.9 row 5, the destination", () => {
     async (arrival) => {
       const stage = ARRIVALS[arrival]({ workarounds: { disableGroupPolicyCheckUpcall: true } });
       await arrive(stage, arrival);
-      expect(asked(stage)).toBe(0);
+      expect(countGroupChecks(stage)).toBe(0);
     },
   );
 });
 
 describe("6.9 row 6, what a refusal leads to", () => {
-  async function refused(arrival: Arrival): Promise<FlowStage> {
+  async function rejectArrival(arrival: Arrival): Promise<FlowStage> {
     const stage = ARRIVALS[arrival]({});
-    stage.answers.server_group_on_host = APART;
+    stage.replies.server_group_on_host = APART;
     await arrive(stage, arrival);
     return stage;
   }
 
   test("a build is handed back, and is no failed build", async () => {
-    const stage = await refused("build");
-    expect(stage.said("build_instances")).toMatchObject([[{ reason: VIOLATION.message }]]);
-    expect(stage.said("tracker.noteBuild")).toEqual([]);
-    expect(stage.said("claim.abort")).toMatchObject([[{ instance: { host: null, taskState: "scheduling" } }]]);
+    const stage = await rejectArrival("build");
+    expect(stage.argumentsOf("build_instances")).toMatchObject([[{ reason: VIOLATION.message }]]);
+    expect(stage.argumentsOf("tracker.noteBuild")).toEqual([]);
+    expect(stage.argumentsOf("claim.abort")).toMatchObject([[{ instance: { host: null, taskState: "scheduling" } }]]);
   });
 
   test("a cold migration leaves the server as it was", async () => {
-    const stage = await refused("migration");
-    expect(stage.said("claim.abort")).toEqual([
+    const stage = await rejectArrival("migration");
+    expect(stage.argumentsOf("claim.abort")).toEqual([
       [{ instance: { taskState: null, newFlavor: null }, migrationStatus: "error" }],
     ]);
   });
 
   test("an evacuation has failed, and the server is as it was", async () => {
-    const stage = await refused("evacuation");
-    expect(stage.said("claim.abort")).toEqual([[{ migrationStatus: "failed", instance: { taskState: null } }]]);
+    const stage = await rejectArrival("evacuation");
+    expect(stage.argumentsOf("claim.abort")).toEqual([[{ migrationStatus: "failed", instance: { taskState: null } }]]);
   });
 
   test("an unshelve gives back what it has claimed", async () => {
-    const stage = await refused("unshelve");
+    const stage = await rejectArrival("unshelve");
     expect(stage.calls).toContain("placement.deleteAllocation");
-    expect(stage.said("claim.abort")).toHaveLength(1);
+    expect(stage.argumentsOf("claim.abort")).toHaveLength(1);
   });
 });

@@ -3,12 +3,12 @@ import type { OperationServices } from "../../../../../src/agent/operations/cont
 import { heldAllocations } from "../../../../../src/agent/operations/flow/held-allocations.js";
 
 const held = { provider: { resources: { VCPU: 1 } } };
-const asked: string[] = [];
+const requestedConsumers: string[] = [];
 const services = {
   context: {
     placement: {
       getAllocationsForConsumer: async (consumer: string) => {
-        asked.push(consumer);
+        requestedConsumers.push(consumer);
         return { allocations: held };
       },
     },
@@ -18,7 +18,7 @@ const services = {
 it("asks Placement what an instance holds only when its message does not say it", async () => {
   const request = { instanceUuid: "u", requestId: "req-1" };
   expect(await heldAllocations(services, { ...request, allocations: null })).toEqual(held);
-  expect(asked).toEqual(["u"]);
+  expect(requestedConsumers).toEqual(["u"]);
   expect(await heldAllocations(services, { ...request, allocations: {} })).toEqual({});
-  expect(asked).toEqual(["u"]);
+  expect(requestedConsumers).toEqual(["u"]);
 });

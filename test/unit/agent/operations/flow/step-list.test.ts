@@ -4,49 +4,49 @@ import { STEP_NAMES } from "../../../../../src/agent/operations/table.js";
 
 function noting(fails?: string) {
   return stepList<string[]>("move", {
-    first: async (seen) => {
-      seen.push("first");
+    first: async (visited) => {
+      visited.push("first");
     },
-    second: async (seen) => {
-      seen.push("second");
+    second: async (visited) => {
+      visited.push("second");
       if (fails === "second") {
         throw new Error("second failed");
       }
       return fails === "stop" ? STOP : undefined;
     },
-    third: async (seen) => {
-      seen.push("third");
+    third: async (visited) => {
+      visited.push("third");
     },
   });
 }
 
 describe("lists of steps", () => {
   it("runs the steps in order, with the fault point before each", async () => {
-    const seen: string[] = [];
+    const visited: string[] = [];
     const hit = async (point: string) => {
-      seen.push(point);
+      visited.push(point);
     };
-    expect(await runSteps({ faults: { hit } }, noting(), seen)).toBe(true);
-    expect(seen).toEqual(["agent.move.first", "first", "agent.move.second", "second", "agent.move.third", "third"]);
+    expect(await runSteps({ faults: { hit } }, noting(), visited)).toBe(true);
+    expect(visited).toEqual(["agent.move.first", "first", "agent.move.second", "second", "agent.move.third", "third"]);
   });
 
   it("ends where a step says stop", async () => {
-    const seen: string[] = [];
-    expect(await runSteps({}, noting("stop"), seen)).toBe(false);
-    expect(seen).toEqual(["first", "second"]);
+    const visited: string[] = [];
+    expect(await runSteps({}, noting("stop"), visited)).toBe(false);
+    expect(visited).toEqual(["first", "second"]);
   });
 
   it("ends with what a step throws, and with the fault that was set before it", async () => {
-    const seen: string[] = [];
-    await expect(runSteps({}, noting("second"), seen)).rejects.toThrow("second failed");
-    expect(seen).toEqual(["first", "second"]);
+    const visited: string[] = [];
+    await expect(runSteps({}, noting("second"), visited)).rejects.toThrow("second failed");
+    expect(visited).toEqual(["first", "second"]);
     const hit = async (point: string) => {
       if (point === faultPoint("move", "third")) {
         throw new Error("set on purpose");
       }
     };
-    await expect(runSteps({ faults: { hit } }, noting(), seen)).rejects.toThrow("set on purpose");
-    expect(seen).toEqual(["first", "second", "first", "second"]);
+    await expect(runSteps({ faults: { hit } }, noting(), visited)).rejects.toThrow("set on purpose");
+    expect(visited).toEqual(["first", "second", "first", "second"]);
   });
 
   it("gives every operation's list a name of its own, and names no step twice", () => {

@@ -13,14 +13,14 @@ describe('6.5 "Abort"', () => {
     ["before it runs", "migration_save", 3],
   ])("%s: it is taken back at the next step, and that is no error", async (_, call, time) => {
     const stage = stagedLive();
-    const answer = stage.answers[call];
+    const reply = stage.replies[call];
     let times = 0;
-    stage.answers[call] = async () => {
+    stage.replies[call] = async () => {
       times += 1;
       if (times === time) {
         expect(await abort(stage)).toBeNull();
       }
-      return answer;
+      return reply;
     };
     expect(await migrateLive(stage)).toBeNull();
     expect(stage.calls).not.toContain("driver.liveMigration");
@@ -35,10 +35,10 @@ describe('6.5 "Abort"', () => {
       expect(await abort(stage)).toBeNull();
       await recovers("cancelled")(options);
     });
-    expect(stage.said("driver.liveMigrationAbort")).toEqual([[VM()]]);
+    expect(stage.argumentsOf("driver.liveMigrationAbort")).toEqual([[VM()]]);
     expect(stage.steps.slice(4, 6)).toEqual(["live_migration_abort.check_state", "live_migration_abort.stop"]);
     expect(stage.migration?.status).toBe("cancelled");
-    expect(stage.said("instance_action_event_start").map(([params]) => params)).toContainEqual(
+    expect(stage.argumentsOf("instance_action_event_start").map(([params]) => params)).toContainEqual(
       expect.objectContaining({ event: "compute_live_migration_abort" }),
     );
   });
@@ -61,7 +61,7 @@ describe('6.5 "Abort"', () => {
       options.onProgress(news);
       await recovers("cancelled")(options);
     });
-    expect(stage.said("driver.liveMigrationAbort")).toEqual([[VM()]]);
+    expect(stage.argumentsOf("driver.liveMigrationAbort")).toEqual([[VM()]]);
     expect(stage.did).toContainEqual([
       "save_together",
       expect.objectContaining({ migration: { id: 7, changes: { ...news, status: "cancelled" } } }),
@@ -94,12 +94,12 @@ describe('6.5 "Abort"', () => {
 
   test("one that the driver is through with is refused", async () => {
     const stage = stagedLive();
-    let refusal: unknown = null;
-    stage.answers["driver.postLiveMigration"] = async () => {
-      refusal = await abort(stage);
+    let rejection: unknown = null;
+    stage.replies["driver.postLiveMigration"] = async () => {
+      rejection = await abort(stage);
     };
     await migrateLive(stage);
-    expect(refusal).toMatchObject({ name: "InvalidMigrationState" });
+    expect(rejection).toMatchObject({ name: "InvalidMigrationState" });
   });
 
   test("one of which this host is not the source is refused", async () => {
@@ -109,14 +109,14 @@ describe('6.5 "Abort"', () => {
 
   test("an instance that is gone by then is not known", async () => {
     const stage = stagedLive();
-    let asked = 0;
-    stage.answers.instance_get = () => (asked++ === 1 ? null : undefined);
-    let refusal: unknown = null;
+    let callCount = 0;
+    stage.replies.instance_get = () => (callCount++ === 1 ? null : undefined);
+    let rejection: unknown = null;
     await migrateLive(stage, async (options) => {
-      refusal = await abort(stage);
+      rejection = await abort(stage);
       await recovers("cancelled")(options);
     });
-    expect(refusal).toBeInstanceOf(InstanceNotFound);
+    expect(rejection).toBeInstanceOf(InstanceNotFound);
   });
 });
 
@@ -129,7 +129,7 @@ describe('6.5 "Force-complete"', () => {
       expect(await force(stage)).toBeNull();
       await moves(options);
     });
-    expect(stage.said("driver.liveMigrationForceComplete")).toEqual([[VM()]]);
+    expect(stage.argumentsOf("driver.liveMigrationForceComplete")).toEqual([[VM()]]);
     const steps = ["live_migration_force_complete.check_state", "live_migration_force_complete.force"];
     expect(stage.steps.slice(4, 6)).toEqual(steps);
   });
@@ -153,13 +153,13 @@ describe('6.5 "Force-complete"', () => {
 
   test("one that the driver does not run yet is refused", async () => {
     const stage = stagedLive({ migration: { status: "accepted" } });
-    let refusal: unknown = null;
-    stage.answers["call pre_live_migration"] = async () => {
+    let rejection: unknown = null;
+    stage.replies["call pre_live_migration"] = async () => {
       stage.migration = stage.migration && { ...stage.migration, status: "running" };
-      refusal = await force(stage);
+      rejection = await force(stage);
       return READY;
     };
     await migrateLive(stage);
-    expect(refusal).toMatchObject({ name: "InvalidMigrationState" });
+    expect(rejection).toMatchObject({ name: "InvalidMigrationState" });
   });
 });

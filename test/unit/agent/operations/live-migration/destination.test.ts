@@ -25,20 +25,20 @@ const SENT = { blockMigration: true, sharedInstanceFiles: false, asked: "here" }
 const OPTIONS = { network: [], blockDevices: DISKS, data: SENT };
 
 /** The caller has given up before its request had its turn. */
-const GIVEN_UP = {
-  refuseGivenUp: () => {
+const ABANDONED_CALLER = {
+  assertCallerWaiting: () => {
     throw new Error("nobody waits");
   },
 };
 
-function givenUp(
+function runAbandoned(
   stage: FlowStage,
   method: "pre_live_migration" | "post_live_migration_at_destination" | "rollback_live_migration_at_destination",
 ) {
   return stage.operations.run(
     method,
     { ...MESSAGE, blockMigration: null, data: SENT, destroyDisks: true } as never,
-    GIVEN_UP,
+    ABANDONED_CALLER,
   );
 }
 
@@ -47,7 +47,7 @@ describe("6.5 row 6, on the destination", () => {
 
   test("has the driver prepare, and answers what it says; the guest is on its way from then on", async () => {
     const stage = coming();
-    stage.answers["driver.preLiveMigration"] = { ...SENT, ready: "here" };
+    stage.replies["driver.preLiveMigration"] = { ...SENT, ready: "here" };
     expect(await prepare(stage)).toEqual({ ...SENT, ready: "here" });
     expect(stage.did).toEqual([["driver.preLiveMigration", VM(), OPTIONS]]);
     expect(stage.events).toEqual(["compute_pre_live_migration", "Success"]);
@@ -56,7 +56,7 @@ describe("6.5 row 6, on the destination", () => {
   });
 
   test.each<[string, (stage: FlowStage) => void]>([
-    ["the driver fails", (stage) => Object.assign(stage.answers, { "driver.preLiveMigration": new Error("broken") })],
+    ["the driver fails", (stage) => Object.assign(stage.replies, { "driver.preLiveMigration": new Error("broken") })],
     ["another request has it", (stage) => Object.assign(stage.instance ?? {}, { taskRequestId: "req-theirs" })],
     ["its migration is another's to prepare", (stage) => Object.assign(stage.migration ?? {}, { status: "running" })],
   ])("%s: it is not on its way", async (_, happens) => {
@@ -73,14 +73,14 @@ describe("6.5 row 6, on the destination", () => {
       blockMigration: null,
       data: { sharedInstanceFiles: "?", blockMigration: "?" },
     });
-    expect(stage.said("driver.preLiveMigration")[0]?.[1]).toMatchObject({
+    expect(stage.argumentsOf("driver.preLiveMigration")[0]?.[1]).toMatchObject({
       data: { sharedInstanceFiles: true, blockMigration: false },
     });
   });
 
   test("nobody waits any more: nothing is prepared", async () => {
     const stage = coming();
-    await expect(givenUp(stage, "pre_live_migration")).rejects.toThrow("nobody waits");
+    await expect(runAbandoned(stage, "pre_live_migration")).rejects.toThrow("nobody waits");
     expect(stage.did).toEqual([]);
     expect(stage.operations.incoming.size).toBe(0);
   });
@@ -122,7 +122,7 @@ describe("6.5 row 8, on the destination", () => {
   test("a migration that notes no node has its host's", async () => {
     const stage = taking({ migration: { destNode: null } });
     await take(stage);
-    expect(stage.said("tracker.finishLiveMigration")[0]?.[1]).toBe("here");
+    expect(stage.argumentsOf("tracker.finishLiveMigration")[0]?.[1]).toBe("here");
   });
 
   test.each(["deleting", "soft-deleting"] as const)(
@@ -130,7 +130,7 @@ describe("6.5 row 8, on the destination", () => {
     async (actual) => {
       const stage = taking();
       let times = 0;
-      stage.answers["tracker.finishLiveMigration"] = () =>
+      stage.replies["tracker.finishLiveMigration"] = () =>
         times++ === 0 ? new UnexpectedTaskState("x", { actual }) : { ...stage.instance, taskRequestId: "req-delete" };
       expect(await take(stage)).toBeNull();
       expect(stage.did.at(-1)).toEqual(finish({ powerState: 1 }, ["deleting", "soft-deleting"]));
@@ -143,16 +143,16 @@ describe("6.5 row 8, on the destination", () => {
     "%o: not taken over",
     async (error) => {
       const stage = taking();
-      stage.answers["tracker.finishLiveMigration"] = error;
+      stage.replies["tracker.finishLiveMigration"] = error;
       expect(await take(stage)).toBe(error);
-      expect(stage.said("tracker.finishLiveMigration")).toHaveLength(1);
+      expect(stage.argumentsOf("tracker.finishLiveMigration")).toHaveLength(1);
       expect(stage.operations.incoming.size).toBe(0);
     },
   );
 
   test("without a guest it says so, and writes nothing", async () => {
     const stage = taking();
-    stage.answers["driver.powerState"] = 0;
+    stage.replies["driver.powerState"] = 0;
     expect(await take(stage)).toMatchObject({ name: "ObjectActionError", data: { reason: "no guest" } });
     expect(stage.did).toEqual([]);
   });
@@ -171,7 +171,7 @@ describe("6.5 row 8, on the destination", () => {
 
   test("nobody waits any more: nothing is taken over", async () => {
     const stage = taking();
-    await expect(givenUp(stage, "post_live_migration_at_destination")).rejects.toThrow("nobody waits");
+    await expect(runAbandoned(stage, "post_live_migration_at_destination")).rejects.toThrow("nobody waits");
     expect(stage.did).toEqual([]);
     expect(stage.operations.incoming.size).toBe(0);
   });
@@ -223,7 +223,7 @@ describe("6.5 rollback, on the destination", () => {
     [true, new Error("broken"), "broken"],
   ])("a guest that runs goes only if it is wanted elsewhere (%s, %o)", async (guestGoes, error, message) => {
     const stage = left();
-    stage.answers["driver.rollbackLiveMigrationAtDestination"] = error;
+    stage.replies["driver.rollbackLiveMigrationAtDestination"] = error;
     const failure = (await rollBack(stage, {
       ...(guestGoes === undefined ? {} : { guestGoes }),
       destroyDisks: false,
@@ -237,28 +237,31 @@ describe("6.5 rollback, on the destination", () => {
 
   test("nobody waits any more: nothing is removed", async () => {
     const stage = left();
-    await expect(givenUp(stage, "rollback_live_migration_at_destination")).rejects.toThrow("nobody waits");
+    await expect(runAbandoned(stage, "rollback_live_migration_at_destination")).rejects.toThrow("nobody waits");
     expect(stage.did).toEqual([]);
   });
 });
 
 describe("6.5 row 4, the checks", () => {
-  const ASKED = { blockMigration: null, diskOverCommit: true };
-  const check = (stage: FlowStage) => stage.failure("check_can_live_migrate_destination", ASKED);
+  const CHECK_REQUEST = { blockMigration: null, diskOverCommit: true };
+  const check = (stage: FlowStage) => stage.failure("check_can_live_migrate_destination", CHECK_REQUEST);
   const CLEANED = ["driver.cleanupLiveMigrationDestinationCheck", SENT];
 
   function checking(options: StageOptions = {}): FlowStage {
     const stage = coming(options);
-    stage.answers["driver.checkCanLiveMigrateDestination"] = SENT;
-    stage.answers["call check_can_live_migrate_source"] = { ...SENT, answered: "there" };
+    stage.replies["driver.checkCanLiveMigrateDestination"] = SENT;
+    stage.replies["call check_can_live_migrate_source"] = { ...SENT, answered: "there" };
     return stage;
   }
 
   test("the destination's driver, then the source's, and what was made for it goes", async () => {
     const stage = checking();
-    expect(await stage.run("check_can_live_migrate_destination", ASKED)).toEqual({ ...SENT, answered: "there" });
+    expect(await stage.run("check_can_live_migrate_destination", CHECK_REQUEST)).toEqual({
+      ...SENT,
+      answered: "there",
+    });
     expect(stage.did).toEqual([
-      ["driver.checkCanLiveMigrateDestination", VM(), ASKED],
+      ["driver.checkCanLiveMigrateDestination", VM(), CHECK_REQUEST],
       [
         "call check_can_live_migrate_source",
         "there",
@@ -279,7 +282,7 @@ describe("6.5 row 4, the checks", () => {
     ["call check_can_live_migrate_source", new Error("no"), "Error", true],
   ])("%s refuses: another host is tried", async (call, error, reason, cleans) => {
     const stage = checking();
-    stage.answers[call] = error;
+    stage.replies[call] = error;
     const failure = await check(stage);
     expect(failure).toMatchObject({ name: "MigrationPreCheckError", message: `host here: ${reason}` });
     expect(failure).toBeInstanceOf(MigrationPreCheckError);
@@ -289,23 +292,23 @@ describe("6.5 row 4, the checks", () => {
 
   test("a refusal that the driver words itself arrives as it is, without the host's name before it", async () => {
     const stage = checking();
-    const refusal = new DriverPreCheckError("Migration pre-check error: another processor");
-    stage.answers["driver.checkCanLiveMigrateDestination"] = refusal;
-    expect(await check(stage)).toMatchObject({ name: "MigrationPreCheckError", message: refusal.message });
+    const preCheckError = new DriverPreCheckError("Migration pre-check error: another processor");
+    stage.replies["driver.checkCanLiveMigrateDestination"] = preCheckError;
+    expect(await check(stage)).toMatchObject({ name: "MigrationPreCheckError", message: preCheckError.message });
   });
 
   test.each([new InstanceNotFound("gone"), new MigrationPreCheckError("said by the source")])(
     "%o is told as it is",
     async (error) => {
       const stage = checking();
-      stage.answers["call check_can_live_migrate_source"] = error;
+      stage.replies["call check_can_live_migrate_source"] = error;
       expect(await check(stage)).toBe(error);
     },
   );
 
   test("a clean-up that fails does not change the answer", async () => {
     const stage = checking();
-    stage.answers[CLEANED[0] as string] = new Error("busy");
+    stage.replies[CLEANED[0] as string] = new Error("busy");
     expect(await check(stage)).toBeNull();
     expect(stage.logged("could not remove what the checks of a live migration made")).toBe(1);
   });
@@ -321,7 +324,7 @@ describe("6.5 row 4, the checks", () => {
 
   test("the source's driver is asked with what the destination's said", async () => {
     const stage = new FlowStage({ instance: { taskState: "migrating" } });
-    stage.answers["driver.checkCanLiveMigrateSource"] = SENT;
+    stage.replies["driver.checkCanLiveMigrateSource"] = SENT;
     expect(await stage.run("check_can_live_migrate_source", { data: { asked: "there" } })).toEqual(SENT);
     expect(stage.did).toEqual([
       ["driver.checkCanLiveMigrateSource", VM(), { asked: "there", blockMigration: false, sharedInstanceFiles: true }],
@@ -331,7 +334,7 @@ describe("6.5 row 4, the checks", () => {
 
   test("the source's driver refuses", async () => {
     const stage = new FlowStage({ instance: { taskState: "migrating" } });
-    stage.answers["driver.checkCanLiveMigrateSource"] = new Error("no");
+    stage.replies["driver.checkCanLiveMigrateSource"] = new Error("no");
     expect(await checkSource(stage)).toMatchObject({ name: "MigrationPreCheckError", message: "host here: Error" });
   });
 

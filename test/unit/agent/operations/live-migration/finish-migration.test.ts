@@ -18,9 +18,9 @@ const FAULT = ["instance_add_fault", expect.objectContaining({ code: 500 })];
 const error = (name: string) => ({ name });
 
 /** Its destination does not do what it is asked. */
-function failing(answer: unknown, options: StageOptions = {}): FlowStage {
+function failing(reply: unknown, options: StageOptions = {}): FlowStage {
   const stage = stagedLive(options);
-  stage.answers[POST] = answer;
+  stage.replies[POST] = reply;
   return stage;
 }
 
@@ -29,7 +29,7 @@ describe("6.5 row 8, the source lets go", () => {
     "%s fails: the guest is gone all the same, and the move is completed",
     async (call) => {
       const stage = stagedLive();
-      stage.answers[call] = new Error("busy");
+      stage.replies[call] = new Error("busy");
       expect(await migrateLive(stage)).toBeNull();
       expect(stage.calls.slice(5)).toEqual([
         "driver.postLiveMigration",
@@ -47,7 +47,7 @@ describe("6.5 row 8, the source lets go", () => {
   test("a migration that notes no node has none to count", async () => {
     const stage = stagedLive({ migration: { sourceNode: null } });
     await migrateLive(stage);
-    expect(stage.said(RECOUNT)).toEqual([[VM({ host: "there", node: "far", taskState: null }), ""]]);
+    expect(stage.argumentsOf(RECOUNT)).toEqual([[VM({ host: "there", node: "far", taskState: null }), ""]]);
   });
 });
 
@@ -55,7 +55,7 @@ describe("6.5 row 8, the destination does not answer", () => {
   test("it is asked again while an answer may come back, and then the source writes what it should have", async () => {
     const stage = failing(new MessagingTimeout("away"));
     expect(await migrateLive(stage)).toMatchObject(error("DestinationFailed"));
-    expect(stage.said(POST)).toHaveLength(66);
+    expect(stage.argumentsOf(POST)).toHaveLength(66);
     expect(stage.passed).toBe(325_000);
     expect(since(stage, POST)).toEqual([
       [
@@ -85,7 +85,7 @@ describe("6.5 row 8, the destination does not answer", () => {
   test("one that refuses is asked once", async () => {
     const stage = failing(new ObjectActionError("no"));
     expect(await migrateLive(stage)).toMatchObject(error("DestinationFailed"));
-    expect(stage.said(POST)).toHaveLength(1);
+    expect(stage.argumentsOf(POST)).toHaveLength(1);
     expect(stage.instance).toMatchObject({ host: "there", vmState: "error" });
   });
 
@@ -134,7 +134,7 @@ describe("6.5 row 8, the destination does not answer", () => {
   ])("%s: it is over %#", async (_, others, over) => {
     const stage = failing(new ObjectActionError("no"), { others });
     await migrateLive(stage);
-    expect(stage.said("migrations_by_filters")[0]).toEqual([{ filters: { instanceUuid: "vm" } }]);
+    expect(stage.argumentsOf("migrations_by_filters")[0]).toEqual([{ filters: { instanceUuid: "vm" } }]);
     expect(stage.calls.includes("tracker.saveMove")).toBe(!over);
   });
 
@@ -149,12 +149,12 @@ describe("6.5 row 8, the destination does not answer", () => {
       { host: "there", node: "far", computeId: 9, vmState: "error" },
       null,
     ],
-  ])("V20 %o: the records follow the guest all the same", async (refusal, changes, task) => {
+  ])("V20 %o: the records follow the guest all the same", async (rejection, changes, task) => {
     const stage = failing(new ObjectActionError("no"));
     let times = 0;
-    stage.answers["tracker.saveMove"] = () => (times++ === 0 ? refusal : undefined);
+    stage.replies["tracker.saveMove"] = () => (times++ === 0 ? rejection : undefined);
     await migrateLive(stage);
-    expect(stage.said("tracker.saveMove")[1]).toEqual([
+    expect(stage.argumentsOf("tracker.saveMove")[1]).toEqual([
       {
         instance: VM(),
         migration: MOVE({ status: "running" }),
@@ -168,9 +168,9 @@ describe("6.5 row 8, the destination does not answer", () => {
 
   test("another error of that write is one", async () => {
     const stage = failing(new ObjectActionError("no"));
-    stage.answers["tracker.saveMove"] = new Error("broken");
+    stage.replies["tracker.saveMove"] = new Error("broken");
     expect(await migrateLive(stage)).toMatchObject({ message: "broken" });
-    expect(stage.said("tracker.saveMove")).toHaveLength(1);
+    expect(stage.argumentsOf("tracker.saveMove")).toHaveLength(1);
   });
 });
 
@@ -204,7 +204,7 @@ describe("6.5 row 8, what is left on the source", () => {
     const stage = stagedLive({ others });
     await migrateLive(stage);
     expect(stage.calls.includes(CLEANUP)).toBe(goes);
-    expect(stage.said("migrations_by_filters")[0]).toEqual([
+    expect(stage.argumentsOf("migrations_by_filters")[0]).toEqual([
       { filters: { instanceUuid: "vm", statuses: expect.not.arrayContaining(["completed"]) } },
     ]);
     expect(stage.migration?.status).toBe("completed");
@@ -215,7 +215,7 @@ describe("6.5 row 8, what is left on the source", () => {
     ["it is deleted: it goes", () => ({ deleted: 1 }), true],
   ])("%s", async (_, changes, goes) => {
     const stage = stagedLive();
-    stage.answers[POST] = () => {
+    stage.replies[POST] = () => {
       takenOver(stage);
       stage.instance = stage.instance && { ...stage.instance, ...changes() };
       return null;
@@ -241,7 +241,7 @@ describe("6.5 row 8, what is left on the source", () => {
 describe("6.5 row 9, what the source's half is goes", () => {
   test("it does not: the instance is in error where it is, so that somebody looks at it", async () => {
     const stage = stagedLive();
-    stage.answers["placement.deleteAllocation"] = new Error("Placement");
+    stage.replies["placement.deleteAllocation"] = new Error("Placement");
     expect(await migrateLive(stage)).toMatchObject({ message: "Placement" });
     expect(since(stage, "placement.deleteAllocation")).toEqual([
       [
@@ -263,14 +263,14 @@ describe("6.5 row 9, what the source's half is goes", () => {
 
   test("nor can that be written: the user is still told", async () => {
     const stage = stagedLive();
-    stage.answers["placement.deleteAllocation"] = new Error("Placement");
-    stage.answers.save_together = new Error("conductor");
+    stage.replies["placement.deleteAllocation"] = new Error("Placement");
+    stage.replies.save_together = new Error("conductor");
     expect(await migrateLive(stage)).toMatchObject({ message: "Placement" });
   });
 
   test("a conductor that is silent then: left to recovery", async () => {
     const stage = stagedLive();
-    stage.answers["placement.deleteAllocation"] = new ConductorUnreachable("away");
+    stage.replies["placement.deleteAllocation"] = new ConductorUnreachable("away");
     expect(await migrateLive(stage)).toBeInstanceOf(ConductorUnreachable);
     expect(stage.calls).not.toContain("save_together");
     expect(stage.migration?.status).toBe("running");
@@ -278,15 +278,15 @@ describe("6.5 row 9, what the source's half is goes", () => {
 
   test("doubled: the source's tree of it goes", async () => {
     const stage = stagedLive();
-    stage.answers["placement.deleteAllocation"] = false;
+    stage.replies["placement.deleteAllocation"] = false;
     await migrateLive(stage);
-    expect(stage.said("placement.getAllocationsForConsumer")).toEqual([["vm", { requestId: REQUEST }]]);
+    expect(stage.argumentsOf("placement.getAllocationsForConsumer")).toEqual([["vm", { requestId: REQUEST }]]);
   });
 
   test("of an instance that is here again what the migration holds goes, and what it may need stays", async () => {
     const stage = stagedLive();
-    stage.answers[POST] = null;
-    stage.answers["placement.deleteAllocation"] = false;
+    stage.replies[POST] = null;
+    stage.replies["placement.deleteAllocation"] = false;
     await migrateLive(stage);
     expect(stage.did).toContainEqual(RELEASE);
     expect(stage.did.filter(([name]) => /^placement\.(remove|put|move)/.test(String(name)))).toEqual([]);

@@ -10,7 +10,7 @@ import {
 import type { LiveMigrationOptions } from "../../../../../src/virt/move-types.js";
 import { type FlowStage, REQUEST, VM } from "../../support/flow-stage.js";
 import { BACK, MESSAGE, migrateLive, moves, OPTIONS, READY, recovers, stagedLive } from "../../support/staged-live.js";
-import { HALF_BACK } from "../../support/staged-move.js";
+import { ALLOCATIONS_RESTORED } from "../../support/staged-move.js";
 
 const status = (to: string, ...from: string[]) => [
   "migration_save",
@@ -94,11 +94,11 @@ describe("6.5 rows 5 to 9, on the source", () => {
     [null, true],
   ])("the request's wish of a block migration (%s) is worth more than the checks'", async (blockMigration, copied) => {
     const stage = stagedLive();
-    stage.answers["call pre_live_migration"] = (_: string, { data }: { data: object }) => data;
-    stage.answers["driver.liveMigration"] = (_: unknown, _dest: string, options: LiveMigrationOptions) =>
+    stage.replies["call pre_live_migration"] = (_: string, { data }: { data: object }) => data;
+    stage.replies["driver.liveMigration"] = (_: unknown, _dest: string, options: LiveMigrationOptions) =>
       moves(options);
     await stage.run("live_migration", { dest: "there", blockMigration, data: { blockMigration: true } });
-    expect(stage.said("driver.liveMigration")[0]?.[2]).toMatchObject({
+    expect(stage.argumentsOf("driver.liveMigration")[0]?.[2]).toMatchObject({
       blockMigration: copied,
       data: { sharedInstanceFiles: true },
     });
@@ -106,7 +106,7 @@ describe("6.5 rows 5 to 9, on the source", () => {
 
   test("what the driver throws after it has said that the guest moved is of no matter", async () => {
     const stage = stagedLive();
-    stage.answers["driver.liveMigration"] = async (_: unknown, _dest: string, options: LiveMigrationOptions) => {
+    stage.replies["driver.liveMigration"] = async (_: unknown, _dest: string, options: LiveMigrationOptions) => {
       await moves(options);
       return new Error("late");
     };
@@ -116,14 +116,14 @@ describe("6.5 rows 5 to 9, on the source", () => {
 
   test("files that both hosts see stay", async () => {
     const stage = stagedLive();
-    stage.answers["call pre_live_migration"] = { ...READY, sharedInstanceFiles: true };
+    stage.replies["call pre_live_migration"] = { ...READY, sharedInstanceFiles: true };
     await migrateLive(stage);
-    expect(stage.said("driver.cleanup")[0]?.[1]).toMatchObject({ destroyDisks: false });
+    expect(stage.argumentsOf("driver.cleanup")[0]?.[1]).toMatchObject({ destroyDisks: false });
   });
 
   test("is not begun when its status is another by now", async () => {
     const stage = stagedLive();
-    stage.answers.migration_save = new InvalidMigrationState("gone on");
+    stage.replies.migration_save = new InvalidMigrationState("gone on");
     expect(await migrateLive(stage)).toBeInstanceOf(InvalidMigrationState);
     expect(stage.calls).toEqual(["migration_save", "instance_add_fault"]);
   });
@@ -133,17 +133,17 @@ describe("6.5 rows 5 to 9, on the source", () => {
       "another request's: what it holds comes back",
       { taskRequestId: "req-theirs" },
       {},
-      [...HALF_BACK, "migration_save"],
+      [...ALLOCATIONS_RESTORED, "migration_save"],
     ],
     ["ended: nothing is done", {}, { status: "error" } as const, []],
   ])("the message of one that is %s", async (_, instance, migration, calls) => {
     const stage = stagedLive({ instance, migration });
     expect(await migrateLive(stage)).toBeInstanceOf(UnexpectedTaskState);
     expect(stage.calls).toEqual([...calls, "instance_add_fault"]);
-    for (const [, , options] of stage.said("placement.moveAllocations")) {
+    for (const [, , options] of stage.argumentsOf("placement.moveAllocations")) {
       expect(options).toMatchObject({ requestId: REQUEST });
     }
-    expect(stage.said("migration_save")).toEqual(
+    expect(stage.argumentsOf("migration_save")).toEqual(
       calls.length > 0 ? [[{ id: 7, changes: { status: "error" }, expectedStatus: ["accepted"] }]] : [],
     );
     expect(stage.events).toEqual(["compute_live_migration", "Error"]);
@@ -195,7 +195,7 @@ describe("6.5 rows 6 and 7, an end without the guest's leaving", () => {
     ["cannot be asked as the request is refused", new TypeError("broken"), "TypeError"],
   ])("the destination %s: failed, and the user is told", async (_, error, name) => {
     const stage = stagedLive();
-    stage.answers["call pre_live_migration"] = error;
+    stage.replies["call pre_live_migration"] = error;
     expect(await migrateLive(stage)).toMatchObject({ name });
     expect(stage.calls.slice(3)).toEqual([
       ...BACK,
@@ -210,7 +210,7 @@ describe("6.5 rows 6 and 7, an end without the guest's leaving", () => {
   test("before the destination was asked it has nothing to clean", async () => {
     const stage = stagedLive();
     let times = 0;
-    stage.answers.migration_save = () => (times++ === 1 ? new Error("broken") : undefined);
+    stage.replies.migration_save = () => (times++ === 1 ? new Error("broken") : undefined);
     expect(await migrateLive(stage)).toMatchObject({ message: "broken" });
     expect(stage.calls.slice(2)).toEqual([...BACK, "save_together", "instance_add_fault"]);
   });
@@ -221,36 +221,36 @@ describe("6.5 rows 6 and 7, an end without the guest's leaving", () => {
   ])("%s may be somebody else's by now: left as it is", async (_, error, name) => {
     const stage = stagedLive();
     let times = 0;
-    stage.answers.migration_save = () => (times++ === 1 ? error : undefined);
+    stage.replies.migration_save = () => (times++ === 1 ? error : undefined);
     expect(await migrateLive(stage)).toMatchObject({ name });
     expect(stage.calls.slice(2)).toEqual(["instance_add_fault"]);
   });
 
   test("a driver that cannot take it back is no reason to leave the rest", async () => {
     const stage = stagedLive();
-    stage.answers["driver.rollbackLiveMigrationAtSource"] = new Error("busy");
+    stage.replies["driver.rollbackLiveMigrationAtSource"] = new Error("busy");
     await migrateLive(stage, recovers("failed"));
     expect(since(stage, BACK[2])).toEqual([CLEAN(true), ends("failed")]);
   });
 
   test("a destination that is away gets the clean-up as a message; one that refuses does not", async () => {
     const away = stagedLive();
-    away.answers["call rollback_live_migration_at_destination"] = new MessagingTimeout("away");
+    away.replies["call rollback_live_migration_at_destination"] = new MessagingTimeout("away");
     await migrateLive(away, recovers("failed"));
     const message = { ...MESSAGE, destroyDisks: true, data: READY };
     expect(since(away, CLEAN(true)[0] as string)).toEqual([
       ["cast rollback_live_migration_at_destination", "there", message],
       ends("failed"),
     ]);
-    const refuses = stagedLive();
-    refuses.answers["call rollback_live_migration_at_destination"] = new ObjectActionError("no");
-    await migrateLive(refuses, recovers("failed"));
-    expect(since(refuses, CLEAN(true)[0] as string)).toEqual([ends("failed")]);
+    const rejecting = stagedLive();
+    rejecting.replies["call rollback_live_migration_at_destination"] = new ObjectActionError("no");
+    await migrateLive(rejecting, recovers("failed"));
+    expect(since(rejecting, CLEAN(true)[0] as string)).toEqual([ends("failed")]);
   });
 
   test("the own conductor's silence there leaves it to recovery", async () => {
     const stage = stagedLive();
-    stage.answers["call rollback_live_migration_at_destination"] = new ConductorUnreachable("away");
+    stage.replies["call rollback_live_migration_at_destination"] = new ConductorUnreachable("away");
     expect(await migrateLive(stage, recovers("failed"))).toBeInstanceOf(ConductorUnreachable);
     expect(stage.calls).not.toContain("save_together");
   });
@@ -259,7 +259,7 @@ describe("6.5 rows 6 and 7, an end without the guest's leaving", () => {
     "%o: the migration ends alone",
     async (error) => {
       const stage = stagedLive();
-      stage.answers.save_together = error;
+      stage.replies.save_together = error;
       expect(await migrateLive(stage, recovers("failed"))).toBeNull();
       expect(stage.did.at(-1)).toEqual(["migration_save", { id: 7, changes: { status: "failed" } }]);
     },
@@ -267,7 +267,7 @@ describe("6.5 rows 6 and 7, an end without the guest's leaving", () => {
 
   test("another error of that write is one", async () => {
     const stage = stagedLive();
-    stage.answers.save_together = new Error("broken");
+    stage.replies.save_together = new Error("broken");
     expect(await migrateLive(stage, recovers("failed"))).toMatchObject({ message: "broken" });
     expect(stage.migration?.status).toBe("running");
   });
@@ -290,7 +290,7 @@ describe("6.5 nobody says how the copy ended", () => {
 
   test("one that is not here is the destination's, which is asked once", async () => {
     const stage = stagedLive();
-    stage.answers["driver.powerState"] = 0;
+    stage.replies["driver.powerState"] = 0;
     expect(await migrateLive(stage, breaks)).toMatchObject({ message: "qemu died" });
     expect(since(stage, "driver.liveMigrationAbort").map(([call]) => call)).toEqual([
       "driver.postLiveMigration",
@@ -307,8 +307,8 @@ describe("6.5 nobody says how the copy ended", () => {
 
   test("one that neither has is lost: the instance is in error here", async () => {
     const stage = stagedLive();
-    stage.answers["driver.powerState"] = 0;
-    stage.answers["call post_live_migration_at_destination"] = new ObjectActionError("x", { reason: "no guest" });
+    stage.replies["driver.powerState"] = 0;
+    stage.replies["call post_live_migration_at_destination"] = new ObjectActionError("x", { reason: "no guest" });
     await migrateLive(stage, breaks);
     expect(since(stage, "call post_live_migration_at_destination")).toEqual([
       ...BACK.map((call) => expect.arrayContaining([call])),
@@ -322,10 +322,10 @@ describe("6.5 nobody says how the copy ended", () => {
     "a destination that does not say (%o): nothing is decided, recovery asks again",
     async (error) => {
       const stage = stagedLive();
-      stage.answers["driver.powerState"] = 0;
-      stage.answers["call post_live_migration_at_destination"] = error;
+      stage.replies["driver.powerState"] = 0;
+      stage.replies["call post_live_migration_at_destination"] = error;
       expect(await migrateLive(stage, breaks)).toMatchObject({ name: "DestinationFailed" });
-      expect(stage.said("call post_live_migration_at_destination")).toHaveLength(1);
+      expect(stage.argumentsOf("call post_live_migration_at_destination")).toHaveLength(1);
       expect(since(stage, "call post_live_migration_at_destination").map(([call]) => call)).toEqual([
         "instance_add_fault",
       ]);
@@ -343,7 +343,7 @@ describe("6.5 nobody says how the copy ended", () => {
 describe("6.5 the instance is gone meanwhile", () => {
   test("what the destination has, the allocations, and the migration go", async () => {
     const stage = stagedLive();
-    stage.answers["placement.moveAllocations"] = new InstanceNotFound("gone");
+    stage.replies["placement.moveAllocations"] = new InstanceNotFound("gone");
     expect(await migrateLive(stage, recovers("failed"))).toBeNull();
     expect(since(stage, "placement.moveAllocations")).toEqual([
       CLEAN(true),
@@ -355,8 +355,8 @@ describe("6.5 the instance is gone meanwhile", () => {
   test("one whose destination was never asked has nothing there", async () => {
     const stage = stagedLive();
     let times = 0;
-    stage.answers.migration_save = () => (times++ === 1 ? new Error("broken") : undefined);
-    stage.answers["placement.moveAllocations"] = new InstanceNotFound("gone");
+    stage.replies.migration_save = () => (times++ === 1 ? new Error("broken") : undefined);
+    stage.replies["placement.moveAllocations"] = new InstanceNotFound("gone");
     await migrateLive(stage);
     expect(since(stage, "placement.moveAllocations").map(([call]) => call)).toEqual([
       "placement.deleteAllocation",

@@ -27,7 +27,7 @@ describe("8.5 the guest runs on the destination while its memory still comes", (
     const stage = stagedLive();
     await say(stage);
     expect(stage.calls).toEqual([]);
-    stage.answers["driver.postLiveMigration"] = () => say(stage);
+    stage.replies["driver.postLiveMigration"] = () => say(stage);
     await migrateLive(stage);
     expect(stage.did).not.toContainEqual(SAVE);
   });
@@ -35,11 +35,11 @@ describe("8.5 the guest runs on the destination while its memory still comes", (
   test("told twice, or too late, does no harm; another failure is one", async () => {
     const stage = stagedLive();
     await migrateLive(stage, async (options) => {
-      stage.answers.migration_save = new InvalidMigrationState("completed");
+      stage.replies.migration_save = new InvalidMigrationState("completed");
       await expect(say(stage)).resolves.toBeUndefined();
-      stage.answers.migration_save = new ConductorUnreachable("away");
+      stage.replies.migration_save = new ConductorUnreachable("away");
       await expect(say(stage)).rejects.toThrow("away");
-      stage.answers.migration_save = undefined;
+      stage.replies.migration_save = undefined;
       await moves(options);
     });
   });
@@ -50,33 +50,33 @@ describe("6.2 a delete stops the live migration of its instance, and waits for i
     ["a running one is stopped by its driver", undefined, 1, null],
     ["a driver that cannot lets it go on", new NotImplemented("no"), 1, "info"],
     ["a driver that fails lets it go on, and that is a warning", new Error("busy"), 1, "warn"],
-  ])("%s", async (_, answer, asked, level) => {
+  ])("%s", async (_, reply, callCount, level) => {
     const stage = stagedLive();
-    stage.answers["driver.liveMigrationAbort"] = answer;
+    stage.replies["driver.liveMigrationAbort"] = reply;
     let deleting: Promise<unknown> | undefined;
     await migrateLive(stage, async (options) => {
       deleting = stage.failure("terminate_instance", {});
       await settled();
-      expect(stage.said("driver.liveMigrationAbort")).toEqual(Array(asked).fill([VM()]));
+      expect(stage.argumentsOf("driver.liveMigrationAbort")).toEqual(Array(callCount).fill([VM()]));
       expect(stage.calls).not.toContain("driver.destroy");
       expect(stage.operations.outgoing.find(7)?.aborted).toBe(true);
       await recovers("cancelled")(options);
     });
     await deleting;
     expect(stage.calls.indexOf("driver.destroy")).toBeGreaterThan(stage.calls.indexOf(BACK[1]));
-    const said = stage.runtime.logs.filter(({ message }) => message.includes("goes on to its end"));
-    expect(said.map((entry) => entry.level)).toEqual(level === null ? [] : [level]);
+    const logs = stage.runtime.logs.filter(({ message }) => message.includes("goes on to its end"));
+    expect(logs.map((entry) => entry.level)).toEqual(level === null ? [] : [level]);
   });
 
   test("one whose row is gone is not stopped, only waited for", async () => {
     const stage = stagedLive();
     let deleting: Promise<unknown> | undefined;
     await migrateLive(stage, async (options) => {
-      stage.answers.instance_get = new InstanceNotFound("gone");
+      stage.replies.instance_get = new InstanceNotFound("gone");
       deleting = stage.failure("terminate_instance", {});
       await settled();
       expect(stage.calls).not.toContain("driver.liveMigrationAbort");
-      stage.answers.instance_get = undefined;
+      stage.replies.instance_get = undefined;
       await recovers("cancelled")(options);
     });
     await deleting;
@@ -86,7 +86,7 @@ describe("6.2 a delete stops the live migration of its instance, and waits for i
   test("one that is not running yet is only marked", async () => {
     const stage = stagedLive();
     let deleting: Promise<unknown> | undefined;
-    stage.answers["call pre_live_migration"] = async () => {
+    stage.replies["call pre_live_migration"] = async () => {
       deleting = stage.failure("soft_delete_instance", {});
       await settled();
       return {};
@@ -141,7 +141,7 @@ describe("2.8 shutdown", () => {
   test("one that has its turn goes on", async () => {
     const stage = stagedLive();
     let closing: Promise<void> | undefined;
-    stage.answers["call pre_live_migration"] = async () => {
+    stage.replies["call pre_live_migration"] = async () => {
       closing = stage.operations.outgoing.cancelQueued();
       await settled();
       return {};
@@ -153,7 +153,7 @@ describe("2.8 shutdown", () => {
 
   test("an error of one that had its turn is no cancellation", async () => {
     const stage = stagedLive();
-    stage.answers["driver.liveMigration"] = undefined;
+    stage.replies["driver.liveMigration"] = undefined;
     await migrateLive(stage, () => {
       stage.operations.outgoing.find(7)?.abort();
       return new Error("qemu died");

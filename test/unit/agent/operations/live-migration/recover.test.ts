@@ -18,12 +18,12 @@ const SHARED = [
 ];
 const GUEST_GONE = ["driver.postLiveMigration", "driver.postLiveMigrationAtSource"];
 const SETTLED = ["tracker.updateUsage", "placement.deleteAllocation", "migration_save"];
-const GIVEN_UP = [CLEAN, "placement.deleteAllocation", "migration_save"];
-const BOTH_HALVES = GIVEN_UP.toSpliced(1, 0, "placement.deleteAllocation");
+const ABANDON_CALLS = [CLEAN, "placement.deleteAllocation", "migration_save"];
+const BOTH_SIDES_CALLS = ABANDON_CALLS.toSpliced(1, 0, "placement.deleteAllocation");
 
 function left(status: MigrationStatus, options: StageOptions = {}): FlowStage {
   const stage = stagedLive({ ...options, migration: { status, ...options.migration } });
-  stage.answers["call check_instance_shared_storage"] = false;
+  stage.replies["call check_instance_shared_storage"] = false;
   return stage;
 }
 
@@ -34,7 +34,7 @@ describe("2.6 OPT a live migration that nobody works on", () => {
   test("asks for its own that have not ended, those of deleted instances too", async () => {
     const stage = left("completed");
     await recover(stage);
-    expect(stage.said("migrations_by_filters")).toEqual([
+    expect(stage.argumentsOf("migrations_by_filters")).toEqual([
       [
         {
           filters: {
@@ -67,7 +67,7 @@ describe("2.6 OPT a live migration that nobody works on", () => {
     const stage = left(status);
     await recover(stage);
     expect(thereupon(stage)).toEqual(["driver.liveMigrationAbort", ...BACK, CLEAN, "save_together"]);
-    expect(stage.said("driver.liveMigrationAbort")).toEqual([[VM()]]);
+    expect(stage.argumentsOf("driver.liveMigrationAbort")).toEqual([[VM()]]);
   });
 
   test.each([
@@ -75,7 +75,7 @@ describe("2.6 OPT a live migration that nobody works on", () => {
     [new Error("busy"), 1],
   ])("a driver that cannot stop it (%o) is no reason to leave it", async (error, complaints) => {
     const stage = left("running");
-    stage.answers["driver.liveMigrationAbort"] = error;
+    stage.replies["driver.liveMigrationAbort"] = error;
     await recover(stage);
     expect(stage.migration?.status).toBe("error");
     expect(stage.logged("could not stop the live migration")).toBe(complaints);
@@ -83,7 +83,7 @@ describe("2.6 OPT a live migration that nobody works on", () => {
 
   test("its guest is gone from here: the destination has it, and is asked once", async () => {
     const stage = left("running");
-    stage.answers["driver.powerState"] = 0;
+    stage.replies["driver.powerState"] = 0;
     await recover(stage);
     expect(thereupon(stage)).toEqual(["driver.liveMigrationAbort", ...GUEST_GONE, POST, "driver.cleanup", ...SETTLED]);
     expect(stage.migration?.status).toBe("completed");
@@ -96,13 +96,13 @@ describe("2.6 OPT a live migration that nobody works on", () => {
   });
 
   test.each<[string, MigrationStatus, StageOptions["instance"], readonly string[]]>([
-    ["of a deleted instance", "running", { deleted: 1 }, BOTH_HALVES],
-    ["that had not begun, and whose instance is elsewhere", "preparing", { host: "there" }, GIVEN_UP],
+    ["of a deleted instance", "running", { deleted: 1 }, BOTH_SIDES_CALLS],
+    ["that had not begun, and whose instance is elsewhere", "preparing", { host: "there" }, ABANDON_CALLS],
   ])("one %s is given up", async (_, status, instance, done) => {
     const stage = left(status, { instance });
     await recover(stage);
     expect(thereupon(stage)).toEqual(done);
-    expect(stage.said(CLEAN)[0]?.[1]).toMatchObject({ destroyDisks: true });
+    expect(stage.argumentsOf(CLEAN)[0]?.[1]).toMatchObject({ destroyDisks: true });
     expect(stage.migration?.status).toBe("error");
   });
 
@@ -117,7 +117,7 @@ describe("2.6 OPT a live migration that nobody works on", () => {
     const stage = left("preparing", { migration: { destCompute: null } });
     await recover(stage);
     expect(stage.calls).toEqual([...BACK, "save_together"]);
-    expect(stage.said(BACK[2])[0]?.[1]).toMatchObject({ data: { sharedInstanceFiles: true } });
+    expect(stage.argumentsOf(BACK[2])[0]?.[1]).toMatchObject({ data: { sharedInstanceFiles: true } });
   });
 
   test.each<[string, unknown, unknown, boolean]>([
@@ -129,15 +129,15 @@ describe("2.6 OPT a live migration that nobody works on", () => {
     ["the destination cannot tell", { token: 1 }, new Error("away"), false],
   ])("files are shared: %s", async (_, local, remote, destroyDisks) => {
     const stage = left("preparing");
-    stage.answers["driver.checkInstanceSharedStorageLocal"] = local;
-    stage.answers["call check_instance_shared_storage"] = remote;
+    stage.replies["driver.checkInstanceSharedStorageLocal"] = local;
+    stage.replies["call check_instance_shared_storage"] = remote;
     await recover(stage);
-    expect(stage.said(CLEAN)[0]?.[1]).toMatchObject({ destroyDisks });
+    expect(stage.argumentsOf(CLEAN)[0]?.[1]).toMatchObject({ destroyDisks });
     if (stage.calls.includes(SHARED[1] as string)) {
-      expect(stage.said(SHARED[1] as string)).toEqual([
+      expect(stage.argumentsOf(SHARED[1] as string)).toEqual([
         ["there", { instanceUuid: "vm", token: { token: 1 } }, { requestId: expect.stringMatching(/^req-/) }],
       ]);
-      expect(stage.said(SHARED[2] as string)).toEqual([[{ token: 1 }]]);
+      expect(stage.argumentsOf(SHARED[2] as string)).toEqual([[{ token: 1 }]]);
     }
   });
 
@@ -145,15 +145,15 @@ describe("2.6 OPT a live migration that nobody works on", () => {
     const stage = left("preparing");
     await recover(stage);
     const data = { blockMigration: false, sharedInstanceFiles: false };
-    expect(stage.said(BACK[2])).toEqual([[VM(), { network: [], blockDevices: DISKS, data }]]);
+    expect(stage.argumentsOf(BACK[2])).toEqual([[VM(), { network: [], blockDevices: DISKS, data }]]);
   });
 });
 
 describe("2.6 OPT what cannot be ended now is tried again", () => {
-  const lost = (answer: Error) => {
+  const lost = (postError: Error) => {
     const stage = left("running");
-    stage.answers["driver.powerState"] = 0;
-    stage.answers[POST] = answer;
+    stage.replies["driver.powerState"] = 0;
+    stage.replies[POST] = postError;
     return stage;
   };
 
@@ -163,7 +163,7 @@ describe("2.6 OPT what cannot be ended now is tried again", () => {
     expect(stage.migration?.status).toBe("running");
     expect(stage.logged("a live migration that was left halfway is tried again later")).toBe(1);
     expect(stage.operations.outgoing.recoversSoon).toBe(true);
-    expect(stage.said(POST)).toHaveLength(1);
+    expect(stage.argumentsOf(POST)).toHaveLength(1);
     stage.passed = 329_999;
     await recover(stage);
     expect(stage.operations.outgoing.recoversSoon).toBe(true);
@@ -171,8 +171,8 @@ describe("2.6 OPT what cannot be ended now is tried again", () => {
     expect(stage.operations.outgoing.recoversSoon).toBe(false);
   });
 
-  test.each([new ObjectActionError("no"), new ConductorUnreachable("away")])("%o: not soon", async (answer) => {
-    const stage = lost(answer);
+  test.each([new ObjectActionError("no"), new ConductorUnreachable("away")])("%o: not soon", async (error) => {
+    const stage = lost(error);
     await recover(stage);
     expect(stage.operations.outgoing.recoversSoon).toBe(false);
   });
@@ -180,7 +180,7 @@ describe("2.6 OPT what cannot be ended now is tried again", () => {
   test("one that answers again is not waited for any more", async () => {
     const stage = lost(new MessagingTimeout("away"));
     await recover(stage);
-    stage.answers[POST] = new ObjectActionError("no");
+    stage.replies[POST] = new ObjectActionError("no");
     await recover(stage);
     expect(stage.operations.outgoing.recoversSoon).toBe(false);
   });
@@ -188,8 +188,8 @@ describe("2.6 OPT what cannot be ended now is tried again", () => {
   test("nor one that takes the guest over", async () => {
     const stage = lost(new MessagingTimeout("away"));
     await recover(stage);
-    const answers = stagedLive().answers;
-    stage.answers[POST] = answers[POST];
+    const replies = stagedLive().replies;
+    stage.replies[POST] = replies[POST];
     await recover(stage);
     expect(stage.operations.outgoing.recoversSoon).toBe(false);
   });
@@ -208,7 +208,7 @@ describe("2.6 OPT one that is accepted, and that nobody has in hand", () => {
     const stage = left("accepted");
     await recover(stage);
     expect(stage.calls).toEqual([]);
-    expect(stage.said("instance_in_hand")).toEqual([[{ uuid: "vm", host: "here" }]]);
+    expect(stage.argumentsOf("instance_in_hand")).toEqual([[{ uuid: "vm", host: "here" }]]);
     expect(stage.operations.outgoing.recoversSoon).toBe(true);
     stage.passed = 3_999;
     await recover(stage);
@@ -222,10 +222,10 @@ describe("2.6 OPT one that is accepted, and that nobody has in hand", () => {
     const stage = left("accepted");
     await recover(stage);
     stage.passed = 5_000;
-    stage.answers.instance_in_hand = true;
+    stage.replies.instance_in_hand = true;
     await recover(stage);
     expect(stage.operations.outgoing.recoversSoon).toBe(false);
-    stage.answers.instance_in_hand = false;
+    stage.replies.instance_in_hand = false;
     await recover(stage);
     expect(stage.calls).toEqual([]);
   });
@@ -246,7 +246,7 @@ describe("2.6 OPT one that is accepted, and that nobody has in hand", () => {
       stage.migration = stage.migration && { ...stage.migration, status: "accepted" };
       await recover(stage);
       expect(stage.calls).toHaveLength(before);
-      expect(stage.said("instance_in_hand")).toEqual([]);
+      expect(stage.argumentsOf("instance_in_hand")).toEqual([]);
       await moves(options);
     });
   });

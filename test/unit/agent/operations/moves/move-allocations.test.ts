@@ -114,11 +114,11 @@ describe("split: the migration's consumer holds the source's half", () => {
     expect(await both()).toEqual({ instance: { [S]: OLD_AMOUNTS }, migration: {} });
   });
 
-  const REFUSAL = { on: "POST /allocations", does: CONSUMER_CONFLICT } as const;
+  const CONFLICT_FAULT = { on: "POST /allocations", does: CONSUMER_CONFLICT } as const;
 
   test("the move back is refused as the instance was just deleted: the migration's half goes", async () => {
     await split();
-    hosts.bench.inject(REFUSAL);
+    hosts.bench.inject(CONFLICT_FAULT);
     let times = 0;
     const { services, move } = setUp({ stored: () => ({ deleted: times++ }) });
     await revertToSource(services, move, CONTEXT);
@@ -138,7 +138,7 @@ describe("split: the migration's consumer holds the source's half", () => {
 
   test("the move back is refused, and the half is still the migration's: that fails, and says who refused", async () => {
     await split();
-    hosts.bench.inject({ ...REFUSAL, times: 9 });
+    hosts.bench.inject({ ...CONFLICT_FAULT, times: 9 });
     const { services, move } = setUp();
     const failure = await revertToSource(services, move, CONTEXT).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(AllocationMoveFailed);

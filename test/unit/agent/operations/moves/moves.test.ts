@@ -41,9 +41,9 @@ describe("6.7 what an evacuation has set aside", () => {
   test("is the move that the instance names", async () => {
     const stage = new FlowStage({ others: [{ id: 8 }] });
     expect((await setAsideMove(stage.context, anInstance({ systemMetadata: aside })))?.id).toBe(8);
-    expect(stage.said("migration_get")).toEqual([[{ id: 8 }]]);
+    expect(stage.argumentsOf("migration_get")).toEqual([[{ id: 8 }]]);
     expect(await setAsideMove(stage.context, anInstance())).toBeNull();
-    expect(stage.said("migration_get")).toHaveLength(1);
+    expect(stage.argumentsOf("migration_get")).toHaveLength(1);
   });
 
   test.each<[Partial<Instance>, boolean]>([
@@ -92,17 +92,17 @@ describe("a step of a migration", () => {
     const flow = moveFlow<"confirm_resize">({
       steps: [],
       run: async (_call, move) => void did.push(move),
-      refused: async (_call, move) => void did.push(move),
+      onRejected: async (_call, move) => void did.push(move),
     });
     if (found) {
       await flow.run({} as never, found);
     }
-    await flow.refused?.({} as never, { found } as never);
+    await flow.onRejected?.({} as never, { found } as never);
     expect(did).toEqual(Array(done).fill({ instance, migration }));
   });
 
   test("that gives nothing back when it is refused", async () => {
     const flow = moveFlow<"confirm_resize">({ steps: [], run: async () => {} });
-    await expect(flow.refused?.({} as never, { found: { instance, migration } } as never)).resolves.toBeUndefined();
+    await expect(flow.onRejected?.({} as never, { found: { instance, migration } } as never)).resolves.toBeUndefined();
   });
 });

@@ -32,7 +32,7 @@ describe("start and stop, step by step", () => {
 
   test.each(POWER)("%s (%s) fails: no task any more, and a fault", async (method, taskState, act) => {
     const stage = new FlowStage({ instance: { taskState } });
-    stage.answers[act] = new Error("broken");
+    stage.replies[act] = new Error("broken");
     await stage.failure(method, {});
     expect(stage.did.slice(1)).toEqual([NO_TASK, FAULT]);
   });
@@ -46,11 +46,11 @@ describe("start and stop, step by step", () => {
     "8.2 start of a guest that is gone (%s, disks here: %s) makes it anew: %s",
     async (vmState, onDisk, anew) => {
       const stage = new FlowStage({ instance: { vmState, taskState: "powering-on" } });
-      stage.answers["driver.powerOn"] = new GuestNotFound("gone");
-      stage.answers["driver.instanceOnDisk"] = onDisk;
+      stage.replies["driver.powerOn"] = new GuestNotFound("gone");
+      stage.replies["driver.instanceOnDisk"] = onDisk;
       const failure = await stage.failure("start_instance", {});
       expect(failure === null).toBe(anew);
-      expect(stage.said("driver.reboot")).toEqual(anew ? [[VM(), "HARD"]] : []);
+      expect(stage.argumentsOf("driver.reboot")).toEqual(anew ? [[VM(), "HARD"]] : []);
     },
   );
 });
@@ -89,15 +89,15 @@ describe("reboot, step by step", () => {
 
   test.each(REBOOTS)("%s fails without a running guest: in error", async (type, _, started) => {
     const stage = new FlowStage({ instance: { taskState: "rebooting" } });
-    stage.answers["driver.reboot"] = new Error("broken");
-    stage.answers["driver.powerState"] = 4;
+    stage.replies["driver.reboot"] = new Error("broken");
+    stage.replies["driver.powerState"] = 4;
     expect(await stage.failure("reboot_instance", { type })).toMatchObject({ message: "broken" });
     expect(stage.did.slice(3)).toEqual([save({ vmState: "error" }, started), NO_TASK, FAULT]);
   });
 
   test.each(REBOOTS)("%s fails, but the guest runs: a fault, and active", async (type, _, started) => {
     const stage = new FlowStage({ instance: { vmState: "paused", taskState: "rebooting_hard" } });
-    stage.answers["driver.reboot"] = new Error("broken");
+    stage.replies["driver.reboot"] = new Error("broken");
     await stage.run("reboot_instance", { type });
     expect(stage.did.slice(3)).toEqual([FAULT, save({ vmState: "active", powerState: 1, taskState: null }, started)]);
     expect(stage.events).toEqual(["compute_reboot_instance", "Success"]);
@@ -110,7 +110,7 @@ describe("4.10 _sync_power_states, step by step", () => {
 
   async function sync(instance: StageOptions["instance"], power: PowerState): Promise<FlowStage> {
     const stage = new FlowStage({ instance });
-    stage.answers["driver.powerState"] = power;
+    stage.replies["driver.powerState"] = power;
     if (stage.instance) {
       await stage.operations.syncInstancePowerState(stage.instance);
     }
@@ -142,9 +142,9 @@ describe("4.10 _sync_power_states, step by step", () => {
   ] as const)("%s, guest in power state %i: stopped %s, with %i warnings", async (vmState, power, stops, warnings) => {
     const stage = await sync({ vmState, powerState: power }, power);
     expect(stage.did).toEqual(stops ? [STOP] : []);
-    const said = stage.runtime.logs.filter(({ level }) => level === "warn");
+    const warningLogs = stage.runtime.logs.filter(({ level }) => level === "warn");
     const fields = { instance: "vm", vm_state: vmState, power_state: power };
-    expect(said.map((entry) => entry.fields)).toEqual(Array(warnings).fill(expect.objectContaining(fields)));
+    expect(warningLogs.map((entry) => entry.fields)).toEqual(Array(warnings).fill(expect.objectContaining(fields)));
   });
 
   test("the row follows the driver while it is here and at rest", async () => {

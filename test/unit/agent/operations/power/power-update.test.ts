@@ -25,7 +25,7 @@ describe("6.6 power-update", () => {
     "%s of an instance that is %s (%i): it is %s (%i), in one write",
     async (target, vmState, powerState, to, now) => {
       const stage = stageOf({ vmState, powerState });
-      stage.answers["driver.powerState"] = now;
+      stage.replies["driver.powerState"] = now;
       await update(stage, target);
       const changes = { vmState: to, powerState: now, taskState: null };
       const expected = { expectedTaskState: [null], expectedVmState: [vmState], expectedHost: "here" };
@@ -55,7 +55,7 @@ describe("6.6 power-update", () => {
 
   test("an event that is older than the guest's last start changes nothing", async () => {
     const stage = stageOf();
-    stage.answers["driver.powerState"] = 1;
+    stage.replies["driver.powerState"] = 1;
     await update(stage, "POWER_OFF");
     expect(stage.calls).toEqual(["driver.powerUpdateEvent"]);
     expect(stage.events).toEqual(["compute_power_update", "Success"]);
@@ -73,8 +73,8 @@ describe("6.6 power-update", () => {
     "another request that comes first wins, and the event succeeds: %o",
     async (error) => {
       const stage = stageOf();
-      stage.answers["driver.powerState"] = 4;
-      stage.answers.instance_save = error;
+      stage.replies["driver.powerState"] = 4;
+      stage.replies.instance_save = error;
       await update(stage, "POWER_OFF");
       expect(stage.events).toEqual(["compute_power_update", "Success"]);
       expect(stage.faults).toEqual([]);
@@ -83,7 +83,7 @@ describe("6.6 power-update", () => {
 
   test("a driver without the method fails the event with a fault, and the instance keeps its state", async () => {
     const stage = stageOf();
-    stage.answers["driver.powerUpdateEvent"] = new NotImplemented("the driver does not implement powerUpdateEvent");
+    stage.replies["driver.powerUpdateEvent"] = new NotImplemented("the driver does not implement powerUpdateEvent");
     await expect(update(stage, "POWER_OFF")).rejects.toThrow(NotImplemented);
     expect(stage.calls).toEqual(["driver.powerUpdateEvent", "instance_add_fault"]);
     expect(stage.events).toEqual(["compute_power_update", "Error"]);

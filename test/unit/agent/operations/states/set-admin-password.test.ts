@@ -13,7 +13,7 @@ const METHOD = "set_admin_password";
 
 function stageOf(instance: ConstructorParameters<typeof FlowStage>[0] = {}): FlowStage {
   const stage = new FlowStage({ instance: { taskState: "updating_password" }, ...instance });
-  stage.answers["driver.powerState"] = 1;
+  stage.replies["driver.powerState"] = 1;
   return stage;
 }
 
@@ -42,7 +42,7 @@ describe("6.6 password", () => {
     ],
   ])("%o: the caller hears %o, nobody the password, and the task ends", async (error, kind, message) => {
     const stage = stageOf();
-    stage.answers["driver.setAdminPassword"] = error;
+    stage.replies["driver.setAdminPassword"] = error;
     const failure = await stage.failure(METHOD, { newPass: "secret" });
     expect(failure).toBeInstanceOf(kind);
     expect(failure).toMatchObject({ message });
@@ -50,12 +50,12 @@ describe("6.6 password", () => {
       ["instance_save", { uuid: "vm", changes: { taskState: null }, ofRequest: REQUEST }],
       ["instance_add_fault", expect.objectContaining({ message })],
     ]);
-    expect(JSON.stringify([stage.said("instance_add_fault"), stage.runtime.logs])).not.toContain("secret");
+    expect(JSON.stringify([stage.argumentsOf("instance_add_fault"), stage.runtime.logs])).not.toContain("secret");
   });
 
   test("of a guest that does not run the driver is not asked", async () => {
     const stage = stageOf();
-    stage.answers["driver.powerState"] = 4;
+    stage.replies["driver.powerState"] = 4;
     expect(await stage.failure(METHOD, { newPass: "secret" })).toMatchObject({
       message: "Failed to set admin password on vm because instance vm is not running",
     });

@@ -13,7 +13,7 @@ const shelve = (stage: FlowStage) => stage.failure("shelve_instance", { imageId:
 describe('6.6 "shelve", the image', () => {
   test("the image is deleted when the driver makes no snapshot, so that no queued image is left", async () => {
     const stage = shelving();
-    stage.answers["driver.snapshot"] = new NotImplemented("the driver has no snapshot");
+    stage.replies["driver.snapshot"] = new NotImplemented("the driver has no snapshot");
     expect(await shelve(stage)).toBeInstanceOf(NotImplemented);
     expect(stage.did.slice(2)).toEqual([
       ["images.remove", "snapshot"],
@@ -24,14 +24,14 @@ describe('6.6 "shelve", the image', () => {
 
   test("the image stays when only the offload fails: the server is shelved with it", async () => {
     const stage = shelving();
-    stage.answers["driver.destroy"] = new Error("broken");
+    stage.replies["driver.destroy"] = new Error("broken");
     expect(await shelve(stage)).toMatchObject({ message: "broken" });
     expect(stage.calls).not.toContain("images.remove");
   });
 
   test("a failed shelve that may have been stored keeps the image", async () => {
     const stage = shelving();
-    stage.answers["tracker.saveInstance"] = new MessagingTimeout("no answer");
+    stage.replies["tracker.saveInstance"] = new MessagingTimeout("no answer");
     expect(await shelve(stage)).toBeInstanceOf(MessagingTimeout);
     expect(stage.calls).not.toContain("images.remove");
   });

@@ -6,16 +6,16 @@ import { anInstance } from "../../../../fixtures/records.js";
 import { DISKS, FlowStage, NOW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 
 const STAGES: readonly SnapshotStage[] = ["image_pending_upload", "image_uploading"];
-const MARK = { kept: "yes", shelved_at: String(NOW), shelved_host: "here" };
+const MARK = { retained: "yes", shelved_at: String(NOW), shelved_host: "here" };
 const NOWHERE = { host: null, node: null, computeId: null, availabilityZone: null, launchedOn: null };
 
 function shelving(time: number, options: StageOptions = {}): FlowStage {
   const stage = new FlowStage({
     config: { shelvedOffloadTime: time },
     ...options,
-    instance: { taskState: "shelving", systemMetadata: { kept: "yes" }, ...options.instance },
+    instance: { taskState: "shelving", systemMetadata: { retained: "yes" }, ...options.instance },
   });
-  stage.answers["driver.snapshot"] = async (_: unknown, _id: string, { updateTaskState }: SnapshotOptions) => {
+  stage.replies["driver.snapshot"] = async (_: unknown, _id: string, { updateTaskState }: SnapshotOptions) => {
     for (const each of STAGES) {
       await updateTaskState(each);
     }
@@ -106,10 +106,10 @@ describe('6.6 "shelve"', () => {
 
   test("a guest that is gone is no failure; another error is", async () => {
     const gone = shelving(600);
-    gone.answers["driver.powerOff"] = new GuestNotFound("gone");
+    gone.replies["driver.powerOff"] = new GuestNotFound("gone");
     expect(await shelve(gone)).toBeNull();
     const broken = shelving(600);
-    broken.answers["driver.powerOff"] = new Error("broken");
+    broken.replies["driver.powerOff"] = new Error("broken");
     expect(await shelve(broken)).toMatchObject({ message: "broken" });
     expect(broken.did.slice(1)).toEqual([
       ["images.remove", "snapshot"],
@@ -160,7 +160,7 @@ describe('6.6 "offload"', () => {
     ["driver.destroy", ["driver.destroy"]],
   ])("6.2 a soft delete during %s has the guest that is left, and what it holds", async (call, did) => {
     const stage = offloading();
-    stage.answers[call] = () => {
+    stage.replies[call] = () => {
       stage.instance = anInstance({ ...stage.instance, taskState: "soft-deleting", taskRequestId: "req-theirs" });
     };
     expect(await offload(stage)).toBeInstanceOf(UnexpectedTaskState);
@@ -174,10 +174,10 @@ describe('6.6 "offload"', () => {
   ])("9.4 a release that is not answered %i times: offloaded %s", async (silences, offloaded) => {
     const stage = offloading();
     let times = 0;
-    stage.answers["placement.deleteAllocation"] = () => (times++ < silences ? null : false);
+    stage.replies["placement.deleteAllocation"] = () => (times++ < silences ? null : false);
     const failure = (await offload(stage)) as Error | null;
     expect(failure?.name ?? null).toBe(offloaded ? null : "AllocationDeleteFailed");
-    expect(stage.said("placement.deleteAllocation")).toHaveLength(4);
+    expect(stage.argumentsOf("placement.deleteAllocation")).toHaveLength(4);
     expect(stage.instance?.vmState).toBe(offloaded ? "shelved_offloaded" : "shelved");
   });
 });
@@ -194,7 +194,7 @@ function unshelving(options: StageOptions = {}) {
       node: null,
       computeId: null,
       launchedOn: null,
-      systemMetadata: { kept: "yes", shelved_at: "1", shelved_host: "here", shelved_image_id: "snapshot" },
+      systemMetadata: { retained: "yes", shelved_at: "1", shelved_host: "here", shelved_image_id: "snapshot" },
       ...options.instance,
     },
   });
@@ -231,7 +231,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
       [
         "tracker.saveInstance",
         VM(claimed),
-        { vmState: "active", taskState: null, powerState: 1, launchedAt: NOW, systemMetadata: { kept: "yes" } },
+        { vmState: "active", taskState: null, powerState: 1, launchedAt: NOW, systemMetadata: { retained: "yes" } },
         ["spawning"],
       ],
       ["images.remove", "snapshot"],
@@ -248,7 +248,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
   test("without a snapshot it is made from its own image", async () => {
     const stage = unshelving({ instance: { systemMetadata: {} } });
     await unshelve(stage);
-    expect(stage.said("driver.spawn")[0]?.[1]).toMatchObject({ image: { id: "image" } });
+    expect(stage.argumentsOf("driver.spawn")[0]?.[1]).toMatchObject({ image: { id: "image" } });
   });
 
   const FAULT = ["instance_add_fault", expect.objectContaining({ message: "Error" })];
@@ -259,7 +259,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
 
   test("no claim: what it holds goes, and it is offloaded as before", async () => {
     const stage = unshelving();
-    stage.answers["tracker.instanceClaim"] = new Error("broken");
+    stage.replies["tracker.instanceClaim"] = new Error("broken");
     expect(await unshelve(stage)).toMatchObject({ message: "broken" });
     expect(stage.did.slice(2)).toEqual([RELEASE, OFFLOADED, FAULT]);
     expect(stage.events).toEqual(["compute_unshelve_instance", "Error"]);
@@ -267,7 +267,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
 
   test("a claim fails, and cannot take back that the instance is here: it is on no host all the same", async () => {
     const stage = unshelving();
-    stage.answers["tracker.instanceClaim"] = () => {
+    stage.replies["tracker.instanceClaim"] = () => {
       Object.assign(stage.instance ?? {}, { host: "here", node: "node", computeId: 1 });
       return new Error("broken");
     };
@@ -277,13 +277,13 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
 
   test("its row cannot be written: the instance stays here until it can", async () => {
     const stage = unshelving();
-    stage.answers["tracker.instanceClaim"] = () => {
-      stage.answers.instance_save = new Error("no answer");
+    stage.replies["tracker.instanceClaim"] = () => {
+      stage.replies.instance_save = new Error("no answer");
       return new Error("broken");
     };
     await unshelve(stage);
     expect(stage.instance).toMatchObject({ taskState: "spawning" });
-    delete stage.answers.instance_save;
+    delete stage.replies.instance_save;
     await stage.operations.removeLeftGuests();
     expect(stage.did.at(-1)).toEqual(OFFLOADED);
   });
@@ -293,19 +293,19 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
     ["tracker.saveInstance", claimed],
   ])("%s fails: the guest goes, what it holds, and the claim", async (call, row) => {
     const stage = unshelving();
-    stage.answers[call] = new Error("broken");
+    stage.replies[call] = new Error("broken");
     expect(await unshelve(stage)).toMatchObject({ message: "broken" });
     expect(stage.did.slice(-4)).toEqual([DESTROY(row), RELEASE, ["claim.abort", { instance: back, ...TASKS }], FAULT]);
   });
 
   test("what it holds cannot be removed: the instance stays here until it can", async () => {
     const stage = unshelving();
-    stage.answers["driver.spawn"] = new Error("broken");
-    stage.answers["placement.deleteAllocation"] = new Error("Placement");
+    stage.replies["driver.spawn"] = new Error("broken");
+    stage.replies["placement.deleteAllocation"] = new Error("Placement");
     await unshelve(stage);
     expect(stage.did.slice(-2)).toEqual([RELEASE, FAULT]);
     expect(stage.logged("allocations could not be removed")).toBe(1);
-    delete stage.answers["placement.deleteAllocation"];
+    delete stage.replies["placement.deleteAllocation"];
     await stage.operations.removeLeftGuests();
     expect(stage.did.at(-1)).toEqual(["claim.abort", { instance: back, ...TASKS }]);
   });
@@ -313,21 +313,21 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
   describe("its guest cannot be removed", () => {
     async function left(error: Error = new Error("broken")) {
       const stage = unshelving();
-      stage.answers["driver.spawn"] = error;
-      stage.answers["driver.destroy"] = new Error("busy");
+      stage.replies["driver.spawn"] = error;
+      stage.replies["driver.destroy"] = new Error("busy");
       await unshelve(stage);
       expect(stage.instance).toMatchObject({ host: "here", vmState: "shelved_offloaded", taskState: "spawning" });
       expect(stage.calls).not.toContain("placement.deleteAllocation");
-      stage.answers["driver.destroy"] = undefined;
+      stage.replies["driver.destroy"] = undefined;
       return stage;
     }
 
     test("the instance stays here until it has gone; then as any that fails, once", async () => {
       const stage = await left();
-      stage.answers["driver.destroy"] = new Error("busy");
+      stage.replies["driver.destroy"] = new Error("busy");
       await stage.operations.removeLeftGuests();
       expect(stage.logged("has left here could not be removed")).toBe(1);
-      stage.answers["driver.destroy"] = undefined;
+      stage.replies["driver.destroy"] = undefined;
       stage.lines.length = 0;
       await stage.operations.removeLeftGuests();
       await stage.operations.removeLeftGuests();
@@ -357,7 +357,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
 
   test("a delete takes it after the claim: it finds the instance here, with all that it holds", async () => {
     const stage = unshelving();
-    stage.answers["tracker.saveInstance"] = () => {
+    stage.replies["tracker.saveInstance"] = () => {
       Object.assign(stage.instance ?? {}, { taskState: "deleting" });
       return new UnexpectedTaskState("deleting");
     };
@@ -371,7 +371,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
     ["after it", "tracker.saveInstance", [["claim.abort", { instance: { launchedOn: null, availabilityZone: null } }]]],
   ])("taken by a delete %s: it keeps its task, and is told nothing", async (_, call, aborted) => {
     const stage = unshelving();
-    stage.answers[call] = new UnexpectedTaskState("deleting");
+    stage.replies[call] = new UnexpectedTaskState("deleting");
     expect(await unshelve(stage)).toBeNull();
     expect(stage.did.slice(stage.did.findLastIndex(([name]) => name === "placement.deleteAllocation"))).toEqual([
       RELEASE,

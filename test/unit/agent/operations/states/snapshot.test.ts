@@ -5,7 +5,7 @@ import { FlowStage, REQUEST, VM } from "../../support/flow-stage.js";
 
 function snapshotting(): FlowStage {
   const stage = new FlowStage({ instance: { taskState: "image_snapshot_pending" } });
-  stage.answers["driver.snapshot"] = async (_: unknown, _id: string, { updateTaskState }: SnapshotOptions) => {
+  stage.replies["driver.snapshot"] = async (_: unknown, _id: string, { updateTaskState }: SnapshotOptions) => {
     await updateTaskState("image_pending_upload");
     await updateTaskState("image_uploading");
   };
@@ -37,7 +37,7 @@ describe('6.6 "snapshot"', () => {
 
   test("that fails leaves no image, and the server at rest with a fault", async () => {
     const stage = snapshotting();
-    stage.answers["driver.snapshot"] = new Error("the disk failed");
+    stage.replies["driver.snapshot"] = new Error("the disk failed");
     expect(await snapshot(stage)).toMatchObject({ message: "the disk failed" });
     expect(stage.did.slice(2)).toEqual([
       ["instance_save", { uuid: "vm", changes: { taskState: null }, ofRequest: REQUEST }],
@@ -48,7 +48,7 @@ describe('6.6 "snapshot"', () => {
 
   test("of a server that is deleted meanwhile leaves no half image", async () => {
     const stage = snapshotting();
-    stage.answers["driver.snapshot"] = new UnexpectedDeletingTaskState("deleting");
+    stage.replies["driver.snapshot"] = new UnexpectedDeletingTaskState("deleting");
     await snapshot(stage);
     expect(stage.did.at(-1)).toEqual(["images.removeUnfinished", "image"]);
   });

@@ -17,7 +17,7 @@ const CHANGES = [
 describe("V18 an operation that changes the state alone", () => {
   test.each(CHANGES)("%s of an instance that is %s (%s): %s, then %s", async (method, vmState, taskState, act, to) => {
     const stage = new FlowStage({ instance: { vmState, taskState } });
-    stage.answers["driver.powerState"] = 3;
+    stage.replies["driver.powerState"] = 3;
     await stage.run(method, {});
     const changes = { vmState: to, powerState: 3, taskState: null };
     expect(stage.did).toEqual([
@@ -32,8 +32,8 @@ describe("V18 an operation that changes the state alone", () => {
     "%s of an instance that is %s (%s) fails: no task any more, and a fault",
     async (method, vmState, taskState, act) => {
       const stage = new FlowStage({ instance: { vmState, taskState } });
-      stage.answers[`driver.${act}`] = new Error("broken");
-      stage.answers["driver.instanceExists"] = true;
+      stage.replies[`driver.${act}`] = new Error("broken");
+      stage.replies["driver.instanceExists"] = true;
       expect(await stage.failure(method, {})).toMatchObject({ message: "broken" });
       expect(stage.did.slice(1).filter(([what]) => what !== "driver.instanceExists")).toEqual([
         ["instance_save", { uuid: "vm", changes: { taskState: null }, ofRequest: REQUEST }],
@@ -56,15 +56,15 @@ describe("6.2 soft delete", () => {
 
   test("a guest that is gone already is no failure", async () => {
     const stage = new FlowStage({ instance: { taskState: "soft-deleting" } });
-    stage.answers["driver.powerOff"] = new GuestNotFound("gone");
+    stage.replies["driver.powerOff"] = new GuestNotFound("gone");
     await stage.run("soft_delete_instance", {});
     expect(stage.instance?.vmState).toBe("soft-delete");
   });
 
   test("one that fails leaves no server that looks usable without its guest", async () => {
     const stage = new FlowStage({ instance: { taskState: "soft-deleting" } });
-    stage.answers["driver.powerOff"] = new Error("broken");
-    stage.answers["driver.instanceExists"] = false;
+    stage.replies["driver.powerOff"] = new Error("broken");
+    stage.replies["driver.instanceExists"] = false;
     await stage.failure("soft_delete_instance", {});
     expect(stage.instance).toMatchObject({ vmState: "error", taskState: null });
   });
@@ -74,11 +74,11 @@ describe("6.2 soft delete", () => {
     ["without an answer of the conductor", new ConductorUnreachable("away")],
   ])("one that fails %s leaves the move and the server as after a crash", async (_, error) => {
     const stage = new FlowStage({ instance: { taskState: "soft-deleting" } });
-    stage.answers["driver.powerOff"] = error;
+    stage.replies["driver.powerOff"] = error;
     await stage.failure("soft_delete_instance", {});
-    expect(stage.said("migrations_by_filters")).toHaveLength(1);
-    expect(stage.said("driver.instanceExists")).toEqual([]);
-    expect(stage.said("tracker.saveInstance")).toEqual([]);
+    expect(stage.argumentsOf("migrations_by_filters")).toHaveLength(1);
+    expect(stage.argumentsOf("driver.instanceExists")).toEqual([]);
+    expect(stage.argumentsOf("tracker.saveInstance")).toEqual([]);
   });
 
   test("an instance that no host has any more is deleted at once", async () => {
@@ -115,16 +115,16 @@ describe("rescue", () => {
   });
 
   test("the image is as the instance's metadata says", async () => {
-    const said = {
+    const imageMetadata = {
       image_name: "cirros",
       image_disk_format: "qcow2",
       image_container_format: "ovf",
       image_min_disk: "3",
       image_min_ram: "64",
     };
-    const stage = new FlowStage({ instance: { taskState: "rescuing", systemMetadata: said } });
+    const stage = new FlowStage({ instance: { taskState: "rescuing", systemMetadata: imageMetadata } });
     await stage.run("rescue_instance", {});
-    expect(stage.said("driver.rescue")[0]?.[1]).toMatchObject({
+    expect(stage.argumentsOf("driver.rescue")[0]?.[1]).toMatchObject({
       image: {
         id: "image",
         name: "cirros",
@@ -138,9 +138,9 @@ describe("rescue", () => {
   });
 
   test("a size that is no number is none", async () => {
-    const said = { image_min_disk: "much", image_min_ram: "" };
-    const stage = new FlowStage({ instance: { taskState: "rescuing", systemMetadata: said } });
+    const imageMetadata = { image_min_disk: "much", image_min_ram: "" };
+    const stage = new FlowStage({ instance: { taskState: "rescuing", systemMetadata: imageMetadata } });
     await stage.run("rescue_instance", {});
-    expect(stage.said("driver.rescue")[0]?.[1]).toMatchObject({ image: { minDisk: 0, minRam: 0 } });
+    expect(stage.argumentsOf("driver.rescue")[0]?.[1]).toMatchObject({ image: { minDisk: 0, minRam: 0 } });
   });
 });

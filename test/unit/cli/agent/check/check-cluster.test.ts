@@ -5,7 +5,7 @@ import { VirtualWorld } from "../../../../../src/simulation/virtual-world.js";
 import { JOIN_TOKEN, startInProcessConductor } from "../../../../fixtures/in-process-conductor.js";
 import { TestPlacement } from "../../../../fixtures/world/placement.js";
 
-async function lab({ joinToken = JOIN_TOKEN }: { readonly joinToken?: string } = {}) {
+async function createHarness({ joinToken = JOIN_TOKEN }: { readonly joinToken?: string } = {}) {
   const world = new VirtualWorld({ seed: 7 });
   const conductor = await startInProcessConductor(world, {
     conductor: {
@@ -24,9 +24,9 @@ async function lab({ joinToken = JOIN_TOKEN }: { readonly joinToken?: string } =
     runtime.files,
     null,
   );
-  const doors = { runtime, connectToBroker: () => expect.fail("there is no broker"), serviceVersion: undefined };
+  const deps = { runtime, connectToBroker: () => expect.fail("there is no broker"), serviceVersion: undefined };
   const limits = { limit: 8_000, signal: new AbortController().signal };
-  const check = () => world.runUntil(checkStart(loaded, doors, limits));
+  const check = () => world.runUntil(checkStart(loaded, deps, limits));
   return { world, conductor, runtime, check };
 }
 
@@ -35,7 +35,7 @@ function part({ parts }: CheckReport, name: string) {
 }
 
 it("--check of a new host under compute-cluster finds all, and makes nothing", async () => {
-  const { check, conductor, runtime } = await lab();
+  const { check, conductor, runtime } = await createHarness();
   const report = await check();
   expect(report).toMatchObject({ host: "h", controlPlane: "compute-cluster", verdict: "starts" });
   expect(report.parts.map(({ name, state }) => `${name} ${state}`)).toEqual([
@@ -54,7 +54,7 @@ it("--check of a new host under compute-cluster finds all, and makes nothing", a
 });
 
 it("--check names the agent that has the host, and when a lost one's lease ends", async () => {
-  const { check, conductor, world } = await lab();
+  const { check, conductor, world } = await createHarness();
   const other = conductor.agent("h");
   await world.runUntil(other.session.acquireLease());
   const held = await check();
@@ -69,7 +69,7 @@ it("--check names the agent that has the host, and when a lost one's lease ends"
 });
 
 it("--check tells a control plane that is away from one that refuses the join token", async () => {
-  const { check, conductor, world } = await lab();
+  const { check, conductor, world } = await createHarness();
   conductor.kill();
   const began = world.now;
   const away = await check();
@@ -80,7 +80,7 @@ it("--check tells a control plane that is away from one that refuses the join to
   expect(part(away, "conductor")?.found).toContain(conductor.url.replace("http", "ws"));
   expect(part(away, "conductor")?.mend).toContain("compute-cluster up");
   expect(world.now - began).toBeLessThan(10_000);
-  const refused = await (await lab({ joinToken: "another" })).check();
-  expect(part(refused, "conductor")).toMatchObject({ state: "fails" });
-  expect(JSON.stringify(refused)).not.toContain("another");
+  const rejectedReport = await (await createHarness({ joinToken: "another" })).check();
+  expect(part(rejectedReport, "conductor")).toMatchObject({ state: "fails" });
+  expect(JSON.stringify(rejectedReport)).not.toContain("another");
 });

@@ -4,11 +4,15 @@ import { renderReport } from "../../../../../src/cli/agent/check/render-report.j
 import { loadConfig } from "../../../../../src/cli/agent/load-config.js";
 import { novaObject } from "../../../../../src/nova-rpc/objects/primitive.js";
 import { NEWEST_PROFILE } from "../../../../../src/nova-rpc/objects/profile.js";
-import { type BrokerOptions, type MessageBroker, RefusedByBroker } from "../../../../../src/runtime/message-broker.js";
+import {
+  type BrokerOptions,
+  BrokerRejectedError,
+  type MessageBroker,
+} from "../../../../../src/runtime/message-broker.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { MemoryBroker } from "../../../../fixtures/memory-broker.js";
 import { NovaFailure } from "../../../../fixtures/nova-conductor/nova-failure.js";
-import { type AskedOfConductor, connectInMemory, scriptConductor } from "../../../../fixtures/scripted-conductor.js";
+import { type ConductorRequest, connectInMemory, scriptConductor } from "../../../../fixtures/scripted-conductor.js";
 import { TestPlacement } from "../../../../fixtures/world/placement.js";
 
 const SERVICE = {
@@ -25,7 +29,7 @@ const SERVICE = {
 };
 
 /** A host that was never there. */
-function emptyCloud({ what, args }: AskedOfConductor): unknown {
+function emptyCloud({ what, args }: ConductorRequest): unknown {
   switch (what) {
     case "Service.get_minimum_version":
       return JSON.stringify(args).includes("nova-conductor") ? 64 : 0;
@@ -42,28 +46,28 @@ const OTHER_PROVIDER = "0d4b1e6c-52ad-4b2b-8f3c-2f1d3c1a7e55";
 
 /** A host that was there before. */
 function withService(changes: object = {}, node: object = NODE) {
-  return (asked: AskedOfConductor): unknown => {
-    if (asked.what === "Service.get_by_host_and_binary") {
+  return (request: ConductorRequest): unknown => {
+    if (request.what === "Service.get_by_host_and_binary") {
       return novaObject("Service", "1.22", { ...SERVICE, ...changes }, []);
     }
-    return asked.what.startsWith("ComputeNodeList.")
+    return request.what.startsWith("ComputeNodeList.")
       ? novaObject("ComputeNodeList", "1.17", { objects: [novaObject("ComputeNode", "1.19", { ...node }, [])] }, [])
-      : emptyCloud(asked);
+      : emptyCloud(request);
   };
 }
 
 interface Setting {
   readonly conf?: string;
-  readonly answers?: ((asked: AskedOfConductor) => unknown) | null;
+  readonly handler?: ((request: ConductorRequest) => unknown) | null;
   readonly serviceVersion?: number;
   /** How a host of the broker answers; default: it lets in. */
   readonly brokerHost?: (hostname: string, let_in: () => MessageBroker) => MessageBroker;
 }
 
-async function world({ conf = "", answers = emptyCloud, serviceVersion = 64, brokerHost }: Setting = {}) {
+async function world({ conf = "", handler = emptyCloud, serviceVersion = 64, brokerHost }: Setting = {}) {
   const runtime = createVirtualRuntime();
   const broker = new MemoryBroker();
-  const asked = answers === null ? [] : await scriptConductor(broker, answers, { serviceVersion });
+  const requests = handler === null ? [] : await scriptConductor(broker, handler, { serviceVersion });
   const placement = new TestPlacement(runtime);
   await placement.listen(runtime, 8778);
   await runtime.files.write(
@@ -97,7 +101,7 @@ ${conf}`,
       { limit: 8_000, signal: limits.signal ?? abort.signal },
     );
   const run = () => runtime.runUntil(check());
-  return { runtime, broker, asked, abort, placement, check, run };
+  return { runtime, broker, asked: requests, abort, placement, check, run };
 }
 
 function states({ parts }: CheckReport): Readonly<Record<string, string>> {
@@ -116,7 +120,7 @@ function rendered(report: CheckReport): string {
 }
 
 /** A broker that is not there, or does not let in. */
-function closedBroker(refusal: Error, detail = refusal.message): MessageBroker {
+function closedBroker(rejection: Error, detail = rejection.message): MessageBroker {
   const broker = new MemoryBroker().connect();
   const waits = detail === "" ? [] : [detail];
   return {
@@ -127,14 +131,14 @@ function closedBroker(refusal: Error, detail = refusal.message): MessageBroker {
         queueMicrotask(() => listener("waiting", each));
       }
     },
-    connected: () => (refusal instanceof RefusedByBroker ? Promise.reject(refusal) : new Promise(() => {})),
+    connected: () => (rejection instanceof BrokerRejectedError ? Promise.reject(rejection) : new Promise(() => {})),
     close: async () => {},
   };
 }
 
 describe("--check under a real Nova", () => {
   it("finds all that a new host needs, and leaves nothing behind", async () => {
-    const { run, broker, asked, runtime } = await world();
+    const { run, broker, asked: requests, runtime } = await world();
     const before = [...broker.queueNames()];
     const report = await run();
     expect(report).toMatchObject({ host: "h", controlPlane: "nova", verdict: "starts" });
@@ -155,7 +159,7 @@ describe("--check under a real Nova", () => {
     expect(found(report, "service")?.mend).toContain("nova-manage cell_v2 discover_hosts");
     expect(found(report, "placement")?.found).toContain("http://127.0.0.1:8778 speaks 1.0 to 1.");
     expect(broker.queueNames()).toEqual(before);
-    expect(asked.filter(({ request }) => request.method !== "object_class_action_versions")).toEqual([]);
+    expect(requests.filter(({ request }) => request.method !== "object_class_action_versions")).toEqual([]);
     expect(await runtime.files.stat("/state/compute_id")).toBeUndefined();
     expect(await runtime.files.stat("/hypervisors")).toBeUndefined();
   });
@@ -165,7 +169,7 @@ describe("--check under a real Nova", () => {
       brokerHost: (name, letIn) =>
         name === "rabbit2" ? closedBroker(new Error("connect ECONNREFUSED rabbit2:5672")) : letIn(),
       conf: "[placement]\ntoken = SECRET-TOKEN\n",
-      answers: withService({ disabled: true, disabled_reason: "to be repaired", forced_down: true }),
+      handler: withService({ disabled: true, disabled_reason: "to be repaired", forced_down: true }),
     });
     const report = await run();
     const text = rendered(report);
@@ -187,12 +191,14 @@ describe("--check under a real Nova", () => {
   it.each([
     ["ACCESS_REFUSED", "check user nova and its password"],
     ["NOT_ALLOWED", "check virtual host nova"],
-  ])("says that a broker refuses the login: %s", async (code, mend) => {
-    const { run } = await world({ brokerHost: () => closedBroker(new RefusedByBroker(code, `the login: ${code}`)) });
+  ])("says that a broker refuses the login: %s", async (code, hint) => {
+    const { run } = await world({
+      brokerHost: () => closedBroker(new BrokerRejectedError(code, `the login: ${code}`)),
+    });
     const report = await run();
     expect(report.verdict).toBe("fails");
     expect(found(report, "broker")).toMatchObject({ state: "fails" });
-    expect(found(report, "broker")?.mend).toContain(mend);
+    expect(found(report, "broker")?.mend).toContain(hint);
     expect(found(report, "lease")?.state).toBe("unknown");
     expect(found(report, "placement")?.state).toBe("ok");
   });
@@ -207,12 +213,12 @@ describe("--check under a real Nova", () => {
   });
 
   it("tells a broker without conductor from a conductor that is silent", async () => {
-    const absent = await (await world({ answers: null })).run();
+    const absent = await (await world({ handler: null })).run();
     expect(found(absent, "conductor")).toMatchObject({
       state: "waits",
       found: "there is no queue conductor in this virtual host",
     });
-    const { run, broker, runtime } = await world({ answers: null });
+    const { run, broker, runtime } = await world({ handler: null });
     const queue = { name: "conductor", durable: false, autoDelete: false, exclusive: false, arguments: {} };
     const bindings = [{ exchange: "nova", routingKey: "conductor" }];
     const exchanges = [{ name: "nova", type: "topic", durable: false, autoDelete: false }] as const;
@@ -228,7 +234,7 @@ describe("--check under a real Nova", () => {
 
   it("finds a conductor that is too old, and queues of another kind", async () => {
     const old = await world({
-      answers: (asked) => (asked.what === "Service.get_minimum_version" ? 61 : emptyCloud(asked)),
+      handler: (request) => (request.what === "Service.get_minimum_version" ? 61 : emptyCloud(request)),
       serviceVersion: 61,
     });
     expect(found(await old.run(), "conductor")).toMatchObject({ state: "fails" });
@@ -252,10 +258,10 @@ describe("--check under a real Nova", () => {
   ])("looks at the oldest nova-compute: one %s", async (_, version, workaround, state, text) => {
     const { run } = await world({
       conf: `[workarounds]\n${workaround}\n`,
-      answers: (asked) =>
-        JSON.stringify(asked.args).includes("nova-compute") && asked.what === "Service.get_minimum_version"
+      handler: (request) =>
+        JSON.stringify(request.args).includes("nova-compute") && request.what === "Service.get_minimum_version"
           ? version
-          : emptyCloud(asked),
+          : emptyCloud(request),
     });
     expect(found(await run(), "conductor")).toMatchObject({ state, found: expect.stringContaining(text) });
   });
@@ -277,7 +283,7 @@ describe("--check under a real Nova", () => {
   });
 
   it("tells who has the host: another agent, or a real nova-compute", async () => {
-    const { run, broker, runtime } = await world({ answers: withService() });
+    const { run, broker, runtime } = await world({ handler: withService() });
     const other = connectInMemory(broker, runtime);
     const session = other.host("h");
     await runtime.runUntil(session.acquireLease());
@@ -306,7 +312,7 @@ describe("--check under a real Nova", () => {
   });
 
   it("finds that the records contradict the machine", async () => {
-    const { run } = await world({ answers: withService({ version: 66 }) });
+    const { run } = await world({ handler: withService({ version: 66 }) });
     expect(found(await run(), "identity")).toMatchObject({
       state: "fails",
       found: expect.stringContaining("No local node identity found"),
@@ -315,7 +321,7 @@ describe("--check under a real Nova", () => {
   });
 
   it("finds the node's provider by the node's uuid, and reports that an operator renamed it", async () => {
-    const { run, runtime, placement } = await world({ answers: withService() });
+    const { run, runtime, placement } = await world({ handler: withService() });
     await runtime.files.write("/state/compute_id", `${NODE.uuid}\n`);
     expect(found(await run(), "provider")).toMatchObject({
       state: "ok",
@@ -342,8 +348,8 @@ describe("--check under a real Nova", () => {
   it.each([
     ["a new host", emptyCloud],
     ["a known host", withService()],
-  ])("reports that another provider has the name of the node: %s", async (_, answers) => {
-    const { run, runtime, placement } = await world({ answers });
+  ])("reports that another provider has the name of the node: %s", async (_, handler) => {
+    const { run, runtime, placement } = await world({ handler });
     await runtime.files.write("/state/compute_id", `${NODE.uuid}\n`);
     placement.ask("POST", "/resource_providers", { uuid: OTHER_PROVIDER, name: "h" });
     const report = await run();
@@ -369,8 +375,8 @@ describe("--check under a real Nova", () => {
   });
 
   it("finds credentials that Placement does not take, and a Placement that is away", async () => {
-    const refused = await world({ conf: "[placement]\nendpoint = http://127.0.0.1:9\n" });
-    expect(found(await refused.run(), "placement")).toMatchObject({
+    const unreachable = await world({ conf: "[placement]\nendpoint = http://127.0.0.1:9\n" });
+    expect(found(await unreachable.run(), "placement")).toMatchObject({
       state: "waits",
       found: expect.stringContaining("http://127.0.0.1:9"),
     });

@@ -46,7 +46,7 @@ it("a binary that is missing and a disk that is full keep a cluster from working
 it("a port that is taken is told with whose it is", async () => {
   const world = createVirtualRuntime();
   await world.servers.listen({ port: 8774, services: {} });
-  expect((await checkPorts(world.servers, [])).map(({ verdict }) => verdict)).toEqual(["warning", "ok"]);
+  expect((await checkPorts(world.servers, [])).map(({ verdict: severity }) => severity)).toEqual(["warning", "ok"]);
   const [taken] = await checkPorts(world.servers, [cluster({ state: "running" })]);
   expect(taken).toMatchObject({ verdict: "info", found: "taken by the cluster of /st/ci" });
 });
@@ -84,16 +84,16 @@ it("clients are told with their versions, and what is known of them; none has to
     const known: Readonly<Record<string, string>> = { openstack: "openstack 6.0.0\n", nova: "18.1.0\n" };
     return script.includes("openstacksdk") ? "openstacksdk 1.0.1\n" : (known[program ?? ""] ?? null);
   };
-  expect((await checkClients(printed)).map(({ what, verdict, found }) => [what.split(" ")[0], verdict, found])).toEqual(
-    [
-      ["openstack", "ok", "6.0.0"],
-      ["openstack", "info", "not found"],
-      ["nova", "ok", "18.1.0"],
-      ["openstacksdk", "ok", "1.0.1"],
-      ["terraform", "info", "not found"],
-      ["tofu", "info", "not found"],
-    ],
-  );
+  expect(
+    (await checkClients(printed)).map(({ what, verdict: severity, found }) => [what.split(" ")[0], severity, found]),
+  ).toEqual([
+    ["openstack", "ok", "6.0.0"],
+    ["openstack", "info", "not found"],
+    ["nova", "ok", "18.1.0"],
+    ["openstacksdk", "ok", "1.0.1"],
+    ["terraform", "info", "not found"],
+    ["tofu", "info", "not found"],
+  ]);
   const [openstack] = await checkClients(printed);
   expect(openstack?.advice).toContain("server evacuate");
 });

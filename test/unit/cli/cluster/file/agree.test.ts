@@ -7,11 +7,11 @@ const GONE = { sign: "-", text: `flavor ${"with a long name ".repeat(3)}`.trim()
 
 /** What is said and complained of, and the exit code. Nobody can be asked: this is no terminal. */
 async function agreed(changes: Parameters<typeof agree>[1], flags: Parameters<typeof agree>[2] = {}) {
-  const said: string[] = [];
-  const print = (text: string) => void said.push(text);
+  const output: string[] = [];
+  const print = (text: string) => void output.push(text);
   const terminal = { columns: 40, print, complain: print } as unknown as Terminal;
   const place = { terminal, interrupt: new AbortController().signal };
-  return { end: await agree("c.yaml", changes, flags, place), said: said.join("\n") };
+  return { end: await agree("c.yaml", changes, flags, place), output: output.join("\n") };
 }
 
 describe("what a person is told and asked of a cluster file", () => {
@@ -21,8 +21,8 @@ describe("what a person is told and asked of a cluster file", () => {
 
   it("is each change, no wider than the terminal; what destroys nothing goes on", async () => {
     expect(await agreed([ADDED])).toEqual({ end: undefined, said: "c.yaml changes:\n  + host a[1-3]" });
-    const { said } = await agreed([ADDED, GONE], { yes: true });
-    expect(said).toBe(
+    const { output } = await agreed([ADDED, GONE], { yes: true });
+    expect(output).toBe(
       "c.yaml changes:\n  + host a[1-3]\n  - flavor with a long name with a long\n    name with a long name (destroys)",
     );
   });

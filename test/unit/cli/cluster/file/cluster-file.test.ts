@@ -24,10 +24,10 @@ describe("the schema of cluster files", () => {
     const validate = new Ajv({ strict: false }).compile(
       JSON.parse(await readFile(new URL("cluster.schema.json", CONFIG), "utf8")),
     );
-    const whole: unknown = parse(uncommented(await sample()));
-    expect(validate(whole), JSON.stringify(validate.errors)).toBe(true);
-    expect(Object.keys(whole as object).sort()).toEqual(Object.keys(CLUSTER_FILE.properties).sort());
-    const groups = (whole as { hosts: object[] }).hosts.flatMap((group) => Object.keys(group));
+    const sampleFile: unknown = parse(uncommented(await sample()));
+    expect(validate(sampleFile), JSON.stringify(validate.errors)).toBe(true);
+    expect(Object.keys(sampleFile as object).sort()).toEqual(Object.keys(CLUSTER_FILE.properties).sort());
+    const groups = (sampleFile as { hosts: object[] }).hosts.flatMap((group) => Object.keys(group));
     expect([...new Set(groups)].sort()).toEqual(Object.keys(CLUSTER_FILE.properties.hosts.items.properties).sort());
   });
 
@@ -41,8 +41,8 @@ describe("the schema of cluster files", () => {
     const flags = upCommand().options.map(({ long }) => long);
     const about = ["--file", "--scenario", "--check", "--yes", "--detach", "--json"];
     // A group says its hosts' release.
-    const said = [...UP_FLAGS.map(({ flag }) => flag), "--releases"];
-    expect(flags.filter((flag) => !about.includes(flag ?? "")).sort()).toEqual(said.sort());
+    const fileFlags = [...UP_FLAGS.map(({ flag }) => flag), "--releases"];
+    expect(flags.filter((flag) => !about.includes(flag ?? "")).sort()).toEqual(fileFlags.sort());
     expect(Object.keys(CLUSTER_FILE.properties)).toEqual(expect.arrayContaining(UP_FLAGS.map(({ key }) => key)));
   });
 });

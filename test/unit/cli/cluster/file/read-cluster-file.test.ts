@@ -74,12 +74,12 @@ hosts:
 
   it("take the place of what hosts came up with before, and of hosts that were added", async () => {
     const { options } = await described("hosts: [{name: a}]");
-    const kept = {
+    const savedSettings = {
       "control-plane": { configFiles: ["/old.conf"] },
       a: { driver: "qemu", configFiles: ["/old.conf"] },
       b: { configFiles: [], added: true as const },
     };
-    expect([...settingsOf(options, kept, (path) => path)]).toEqual([
+    expect([...settingsOf(options, savedSettings, (path) => path)]).toEqual([
       ["control-plane", { configFiles: [], hosts: ["a"] }],
       ["a", { configFiles: [] }],
     ]);

@@ -12,7 +12,7 @@ export async function described(text: string, flags: Partial<UpOptions> = {}): P
   const digests = { sha256: (value: string) => createHash("sha256").update(value).digest("hex") };
   return readClusterFile(
     "cluster.yaml",
-    { options: { ...OPTIONS, ...flags }, given: new Set(Object.keys(flags)) },
+    { options: { ...OPTIONS, ...flags }, providedOptions: new Set(Object.keys(flags)) },
     { files, digests, cwd: "/here" },
   );
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { GroupText } from "../../../../../src/cli/cluster/file/cluster-file.js";
 import { keysOfOptions } from "../../../../../src/cli/cluster/file/group-options.js";
 import { readProviderConfig, writeProviderConfig } from "../../../../../src/cli/cluster/file/provider-config.js";
-import { flagsOf, keepFlags, readKeptFlags } from "../../../../../src/cli/cluster/file/saved-flags.js";
+import { flagsOf, keepFlags, readSavedFlags } from "../../../../../src/cli/cluster/file/saved-flags.js";
 import { clusterFileText } from "../../../../../src/cli/cluster/file/write-cluster-file.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { described } from "./read.js";
@@ -32,8 +32,13 @@ describe("what is written of a group", () => {
         await writeProviderConfig(providerConfig, files);
       }
       const { keys, others } = await readProviderConfig(setting.options ?? [], { root: "/state" }, files);
-      const { name: _name, driver = "fake-libvirt", config_files: _files, ...said } = GROUPS[at] ?? { name: "" };
-      expect({ ...keysOfOptions(others, driver.replace("-", "_")), ...keys }).toEqual(said);
+      const {
+        name: _name,
+        driver = "fake-libvirt",
+        config_files: _files,
+        ...groupOptions
+      } = GROUPS[at] ?? { name: "" };
+      expect({ ...keysOfOptions(others, driver.replace("-", "_")), ...keys }).toEqual(groupOptions);
     }
     expect(groups).toHaveLength(2);
   });
@@ -47,7 +52,7 @@ describe("what is written of a group", () => {
 
 describe("flags that are kept", () => {
   it("are those of the file that says them", async () => {
-    const said = {
+    const fileOptions = {
       port: 0,
       listen: "[2001:db8::2]:8775",
       listen_without_tls: true,
@@ -56,13 +61,13 @@ describe("flags that are kept", () => {
       reclaim_instance_interval: 60,
       service_delete_policy: "cascade" as const,
     };
-    const { options } = await described(clusterFileText(said));
-    expect(flagsOf(options)).toEqual(said);
+    const { options } = await described(clusterFileText(fileOptions));
+    expect(flagsOf(options)).toEqual(fileOptions);
     const { files } = createVirtualRuntime();
     await keepFlags(options, { root: "/state" }, files);
-    expect(await readKeptFlags({ root: "/state" }, files)).toEqual(said);
-    expect(await readKeptFlags({ root: "/none" }, files)).toBeUndefined();
+    expect(await readSavedFlags({ root: "/state" }, files)).toEqual(fileOptions);
+    expect(await readSavedFlags({ root: "/none" }, files)).toBeUndefined();
     await files.write("/state/up.json", "{");
-    expect(await readKeptFlags({ root: "/state" }, files)).toBeUndefined();
+    expect(await readSavedFlags({ root: "/state" }, files)).toBeUndefined();
   });
 });

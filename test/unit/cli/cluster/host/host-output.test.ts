@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type HostOutcome, tell } from "../../../../../src/cli/cluster/host/host-control.js";
+import { type HostOutcome, reportOutcomes } from "../../../../../src/cli/cluster/host/host-control.js";
 import { hostTable } from "../../../../../src/cli/cluster/host/host-list.js";
 import { chosenHosts, collectHosts } from "../../../../../src/cli/cluster/host/host-session.js";
 import { HostLogFilter } from "../../../../../src/cli/cluster/logs/host-log-filter.js";
@@ -47,9 +47,9 @@ describe("the table of hosts", () => {
 
 describe("hosts of a command line", () => {
   const rows = ["devstack1", "devstack2", "devstack10"].map((host) => aRow(host));
-  const chosen = (...texts: string[]) =>
+  const chosen = (...args: string[]) =>
     chosenHosts(
-      texts.reduce((hosts: readonly string[], text) => collectHosts(text, hosts), []),
+      args.reduce((hosts: readonly string[], text) => collectHosts(text, hosts), []),
       false,
       rows,
       "/st",
@@ -73,9 +73,9 @@ describe("hosts of a command line", () => {
 });
 
 describe("what a command says it has done", () => {
-  function told(outcomes: readonly HostOutcome[], json = false) {
+  function captureReport(outcomes: readonly HostOutcome[], json = false) {
     const lines: string[] = [];
-    const code = tell(outcomes, json, {
+    const code = reportOutcomes(outcomes, json, {
       print: (line) => void lines.push(line),
       complain: (line) => void lines.push(`! ${line}`),
     });
@@ -88,7 +88,7 @@ describe("what a command says it has done", () => {
 
   it("is in ranges by state, and failures one by one", () => {
     const done = ["a1", "a2", "a3"].map((host): HostOutcome => ({ process: aRow(host) }));
-    expect(told([...done, failed("b", 3)])).toEqual({
+    expect(captureReport([...done, failed("b", 3)])).toEqual({
       code: 3,
       lines: ["a[1-3] serving", "! compute-cluster host: b: failed: because"],
     });
@@ -101,16 +101,18 @@ describe("what a command says it has done", () => {
     [[failed("a", null)], 1],
     [[failed("a", 0)], 1],
   ])("ends with the one reason that all have: %#", (outcomes, code) => {
-    expect(told(outcomes).code).toBe(code);
+    expect(captureReport(outcomes).code).toBe(code);
   });
 
   it("is JSON for programs", () => {
-    const [line = ""] = told([failed("a", 3)], true).lines;
+    const [line = ""] = captureReport([failed("a", 3)], true).lines;
     expect(JSON.parse(line)).toMatchObject([{ host: "a", failure: "failed: because", since: expect.any(String) }]);
   });
 
   it("does not name thousands of failures", () => {
-    expect(told(Array.from({ length: 1000 }, (_none, index) => failed(`h${index}`, 1))).lines).toHaveLength(21);
+    expect(captureReport(Array.from({ length: 1000 }, (_none, index) => failed(`h${index}`, 1))).lines).toHaveLength(
+      21,
+    );
   });
 });
 
@@ -131,13 +133,13 @@ describe("the log of one host of a pool", () => {
 
   it("has what is said of it by name or in a range", () => {
     const filter = new HostLogFilter("rack1-n7");
-    const said = (text: string) => filter.accepts(`2026-11-23 20:42:29.257 7061 INFO ${text}`);
+    const accepts = (text: string) => filter.accepts(`2026-11-23 20:42:29.257 7061 INFO ${text}`);
     expect(
-      ["host rack1-n7 is serving", "2 hosts are killed: a,rack[1-2]-n[5-9]", "the last of rack1-n7."].map(said),
+      ["host rack1-n7 is serving", "2 hosts are killed: a,rack[1-2]-n[5-9]", "the last of rack1-n7."].map(accepts),
     ).toEqual([true, true, true]);
     expect(
       ["host rack1-n70 is serving", "2 hosts are killed: rack[1-2]-n[8-9]", "xrack1-n7", "a[9-1]", "rack1-n7.x"].map(
-        said,
+        accepts,
       ),
     ).toEqual([false, false, false, false, false]);
   });

@@ -30,7 +30,7 @@ class Cloud {
   readonly log: string[] = [];
 
   readonly parts: RemovalParts = {
-    session: { request: async (_service, method, path, _version, body) => this.#answer(method, path, body) },
+    session: { request: async (_service, method, path, _version, body) => this.#respond(method, path, body) },
     timers: {
       sleep: async () => {
         for (const server of this.servers.filter((each) => each["OS-EXT-STS:task_state"] !== null)) {
@@ -64,7 +64,7 @@ class Cloud {
     return { host: "h1", state: this.agent, ...nothing };
   }
 
-  #answer(method: string, path: string, body: unknown): unknown {
+  #respond(method: string, path: string, body: unknown): unknown {
     if (method === "GET") {
       return path.startsWith("/os-services")
         ? { services: this.service === undefined ? [] : [this.service] }
@@ -142,8 +142,8 @@ describe("the removal of a host", () => {
   it("says why a server stays, asks it once, and can be repeated", async () => {
     cloud.boot("vm1");
     cloud.hasRoom = false;
-    const refused = "1 server (vm1) could not be evacuated from h1: No valid host was found.";
-    await expect(removeHost("h1", true, cloud.parts)).rejects.toThrow(refused);
+    const evacuationError = "1 server (vm1) could not be evacuated from h1: No valid host was found.";
+    await expect(removeHost("h1", true, cloud.parts)).rejects.toThrow(evacuationError);
     expect(cloud.log.filter((line) => line.startsWith("POST"))).toHaveLength(1);
     expect(cloud.forgotten).toBe(false);
     cloud.hasRoom = true;

@@ -16,10 +16,10 @@ beforeEach(async () => {
     await mkdir(directory.agent(host), { recursive: true });
   }
   await mkdir(directory.logs);
-  const write = (stem: string, ...texts: string[]) =>
+  const write = (stem: string, ...messages: string[]) =>
     writeFile(
       join(directory.logs, `${stem}.log`),
-      texts.map((text, at) => `2026-11-25 10:00:0${at}.000 1 INFO ${text}\n`).join(""),
+      messages.map((text, at) => `2026-11-25 10:00:0${at}.000 1 INFO ${text}\n`).join(""),
     );
   await write("up", "what the starter saw");
   await write("control-plane", "a service=placement", "b service=compute-api", "c service=placement method=GET");
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-async function shown(...names: string[]) {
+async function findEntries(...names: string[]) {
   const { sources, missing } = await findSources(
     names,
     { directory: stateDir(root, "/"), files: new NodeFiles() },
@@ -42,26 +42,26 @@ async function shown(...names: string[]) {
 }
 
 it("a host has its own log and its part of those that it shared, whether anything runs or not", async () => {
-  expect(await shown("h1")).toEqual({ entries: ["h1: alone", "h1: of h1 host=h1"], missing: [] });
-  expect((await shown("h2", "h3")).entries).toEqual(["h2: of h2 host=h2"]);
-  expect((await shown("pool-1")).entries).toHaveLength(2);
+  expect(await findEntries("h1")).toEqual({ entries: ["h1: alone", "h1: of h1 host=h1"], missing: [] });
+  expect((await findEntries("h2", "h3")).entries).toEqual(["h2: of h2 host=h2"]);
+  expect((await findEntries("pool-1")).entries).toHaveLength(2);
   await rm(join(root, "logs", "pool-1.log"));
-  expect(await shown("h2")).toEqual({ entries: [], missing: ["h2"] });
+  expect(await findEntries("h2")).toEqual({ entries: [], missing: ["h2"] });
 });
 
 it("a service has its part of the control plane's log, and nothing named is everything", async () => {
-  expect((await shown("placement")).entries).toEqual([
+  expect((await findEntries("placement")).entries).toEqual([
     "placement: a service=placement",
     "placement: c service=placement method=GET",
   ]);
-  expect((await shown("control-plane")).entries).toHaveLength(3);
-  expect((await shown()).entries).toHaveLength(6);
+  expect((await findEntries("control-plane")).entries).toHaveLength(3);
+  expect((await findEntries()).entries).toHaveLength(6);
 });
 
 it("a name that nobody has is put right", async () => {
-  await expect(shown("h4")).rejects.toThrow(/there is no host h4 in .*did you mean h\d\?/);
-  await expect(shown("placemnt")).rejects.toThrow("did you mean placement?");
+  await expect(findEntries("h4")).rejects.toThrow(/there is no host h4 in .*did you mean h\d\?/);
+  await expect(findEntries("placemnt")).rejects.toThrow("did you mean placement?");
   await rm(root, { recursive: true });
-  await expect(shown()).rejects.toThrow("has no cluster");
+  await expect(findEntries()).rejects.toThrow("has no cluster");
   await mkdir(root);
 });

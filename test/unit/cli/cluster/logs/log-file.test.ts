@@ -30,11 +30,11 @@ it("begins with the files that it was rotated into, oldest first, and goes on wi
   await writeFile(at("h1.log.3.gz"), "compressed\n");
   await writeFile(at("h1.log.log"), "of host h1.log\n");
   await writeFile(at("h1.log"), "3\nhalf");
-  const whole = new LogFile(folder, "h1");
-  expect(await newLines(whole)).toEqual(["1", "2", "3"]);
+  const existingFile = new LogFile(folder, "h1");
+  expect(await newLines(existingFile)).toEqual(["1", "2", "3"]);
   await appendFile(at("h1.log"), " a line\n");
-  expect(await newLines(whole)).toEqual(["half a line"]);
-  expect(await newLines(whole)).toEqual([]);
+  expect(await newLines(existingFile)).toEqual(["half a line"]);
+  expect(await newLines(existingFile)).toEqual([]);
   // The log came to be after the first look: what it was rotated into is then no news.
   expect(await newLines(file)).toEqual(["3", "half a line"]);
 });

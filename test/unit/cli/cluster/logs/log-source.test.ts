@@ -45,9 +45,9 @@ it("logs are joined by time, each in its own order, with the lines that belong t
 });
 
 it("what was not accepted takes its stack with it, also over two looks", async () => {
-  const looks = [logOf("2026-11-25 10:00:01.000 1 ERROR of h10", "    at one"), logOf("    at two")];
+  const polls = [logOf("2026-11-25 10:00:01.000 1 ERROR of h10", "    at one"), logOf("    at two")];
   let look = 0;
-  const file = { newLines: () => (looks[look++] ?? logOf()).newLines() };
+  const file = { newLines: () => (polls[look++] ?? logOf()).newLines() };
   const source = new LogSource("h1", file, ({ lines: [first = ""] }) => first.includes("h1 "));
   expect([...(await taken(source)), ...(await taken(source))]).toEqual([]);
 });

@@ -96,7 +96,7 @@ function filesOf(text: string): Files {
 }
 
 /** Reads the recording and does it again. @returns what refuses it; undefined: nothing does */
-async function refusalOf(text: string): Promise<Error | undefined> {
+async function rejectionOf(text: string): Promise<Error | undefined> {
   const runtime = createVirtualRuntime();
   const recording = await readRecording("/r.jsonl", filesOf(text)).catch((error: unknown) => error as Error);
   if (recording instanceof Error) {
@@ -116,7 +116,7 @@ async function refusalOf(text: string): Promise<Error | undefined> {
 
 describe("a recording", () => {
   it("is done again when nothing is wrong with it", async () => {
-    expect(await refusalOf(LINES.map((line) => `${JSON.stringify(line)}\n`).join(""))).toBeUndefined();
+    expect(await rejectionOf(LINES.map((line) => `${JSON.stringify(line)}\n`).join(""))).toBeUndefined();
   });
 
   const cases = LINES.flatMap((line, at) => pathsIn(line).map((path) => ({ at, path })));
@@ -124,11 +124,11 @@ describe("a recording", () => {
     "with any value in any of its fields is done again, or refused with the line's number and exit code 2",
     async ({ at, path }, value) => {
       const lines = LINES.map((line, index) => textOf(index === at ? withValue(line, path, value) : line));
-      const refused = await refusalOf(lines.map((line) => `${line}\n`).join(""));
-      if (refused !== undefined) {
-        expect(exitCodeOf(refused)).toBe(2);
-        expect(refused.message).toMatch(new RegExp(`^/r\\.jsonl:${at + 1}: `));
-        expect(refused.message.length).toBeLessThan(500);
+      const rejection = await rejectionOf(lines.map((line) => `${line}\n`).join(""));
+      if (rejection !== undefined) {
+        expect(exitCodeOf(rejection)).toBe(2);
+        expect(rejection.message).toMatch(new RegExp(`^/r\\.jsonl:${at + 1}: `));
+        expect(rejection.message.length).toBeLessThan(500);
       }
     },
   );
@@ -136,11 +136,11 @@ describe("a recording", () => {
   property([fc.nat(LINES.map((line) => JSON.stringify(line)).join("\n").length)], { numRuns: 100 })(
     "that was cut off anywhere is done as far as it goes, or refused",
     async (length) => {
-      const whole = LINES.map((line) => `${JSON.stringify(line)}\n`).join("");
-      const refused = await refusalOf(whole.slice(0, length));
-      if (refused !== undefined) {
-        expect(exitCodeOf(refused)).toBe(2);
-        expect(refused.message).toContain("/r.jsonl:1: found no beginning");
+      const recordingText = LINES.map((line) => `${JSON.stringify(line)}\n`).join("");
+      const rejection = await rejectionOf(recordingText.slice(0, length));
+      if (rejection !== undefined) {
+        expect(exitCodeOf(rejection)).toBe(2);
+        expect(rejection.message).toContain("/r.jsonl:1: found no beginning");
       }
     },
   );
@@ -149,9 +149,9 @@ describe("a recording", () => {
     "with other lines is refused with the number of the first",
     async (others, garbage) => {
       const [first, second] = LINES.map((line) => JSON.stringify(line));
-      const refused = await refusalOf(`${[first, second, ...others, garbage.replaceAll("\n", " ")].join("\n")}\n`);
-      expect(refused?.message).toMatch(/^\/r\.jsonl:[3-8]: /);
-      expect(refused && exitCodeOf(refused)).toBe(2);
+      const rejection = await rejectionOf(`${[first, second, ...others, garbage.replaceAll("\n", " ")].join("\n")}\n`);
+      expect(rejection?.message).toMatch(/^\/r\.jsonl:[3-8]: /);
+      expect(rejection && exitCodeOf(rejection)).toBe(2);
     },
   );
 
@@ -162,10 +162,10 @@ describe("a recording", () => {
     ["a time in fifty years", { at: 1_600_000_000_000 }, "days after the beginning"],
   ])("is refused for %s", async (_, more, wrong) => {
     const [first, request] = LINES;
-    const refused = await refusalOf(
+    const rejection = await rejectionOf(
       [first, { ...request, ...more }].map((line) => `${JSON.stringify(line)}\n`).join(""),
     );
-    expect(refused?.message).toMatch(/^\/r\.jsonl:2: /);
-    expect(refused?.message).toContain(wrong);
+    expect(rejection?.message).toMatch(/^\/r\.jsonl:2: /);
+    expect(rejection?.message).toContain(wrong);
   });
 });

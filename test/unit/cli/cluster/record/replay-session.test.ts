@@ -12,7 +12,7 @@ const LIST = { method: "GET", path: "/compute/v2.1/servers", version: "2.79" } a
 
 function open(statuses: readonly number[] = []) {
   const stoodIn: unknown[] = [];
-  const asked: HttpRequest[] = [];
+  const requests: HttpRequest[] = [];
   const made: string[] = [];
   const ids = new IdMap();
   const session = {
@@ -27,18 +27,18 @@ function open(statuses: readonly number[] = []) {
   } as unknown as Pick<HostSession, "call">;
   const http = {
     request: async (request: HttpRequest) => {
-      asked.push(request);
-      return { status: statuses[asked.length - 1] ?? 200, headers: {}, body: "" };
+      requests.push(request);
+      return { status: statuses[requests.length - 1] ?? 200, headers: {}, body: "" };
     },
     close: async () => undefined,
   };
   const replay = openReplaySession(session, { http, url: "http://cluster", ids, made: (text) => made.push(text) });
-  const tokens = () => asked.map(({ headers }) => headers?.["x-auth-token"]);
-  return { replay, stoodIn, asked, made, ids, tokens };
+  const tokens = () => requests.map(({ headers }) => headers?.["x-auth-token"]);
+  return { replay, stoodIn, asked: requests, made, ids, tokens };
 }
 
 it("somebody has one token, and another one to say where a server goes; nobody has none", async () => {
-  const { replay, stoodIn, made, ids, tokens, asked } = open();
+  const { replay, stoodIn, made, ids, tokens, asked: requests } = open();
   await replay.request(ADA, LIST);
   await replay.request(ADA, LIST);
   await replay.request(ADA, LIST, true);
@@ -51,7 +51,7 @@ it("somebody has one token, and another one to say where a server goes; nobody h
   ]);
   expect(ids.of(THEN)).toBe(NOW);
   expect(made).toEqual(["user ada", "user ada"]);
-  expect(asked[0]).toMatchObject({
+  expect(requests[0]).toMatchObject({
     url: "http://cluster/compute/v2.1/servers",
     headers: { "x-openstack-nova-api-version": "2.79" },
   });

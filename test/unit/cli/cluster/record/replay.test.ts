@@ -20,7 +20,7 @@ const ADA: RecordedCaller = {
   roles: ["member"],
 };
 
-const asked = (more: Partial<RecordedRequest>): RecordedRequest => ({
+const recordedRequest = (more: Partial<RecordedRequest>): RecordedRequest => ({
   at: 1_000,
   caller: administratorIn("admin"),
   method: "GET",
@@ -67,16 +67,16 @@ describe("ids of the recorded cloud", () => {
 });
 
 it("a server is built where it was, unless the request says where", () => {
-  const made = asked({
+  const made = recordedRequest({
     method: "POST",
     body: { server: { name: "vm", min_count: 1 } },
     answer: { server: { id: OLD } },
   });
-  const shown = asked({
+  const serverView = recordedRequest({
     answer: { server: { id: OLD, "OS-EXT-SRV-ATTR:host": "h2", "OS-EXT-AZ:availability_zone": "east" } },
   });
-  const later = asked({ answer: { server: { id: OLD, "OS-EXT-SRV-ATTR:host": "h3" } } });
-  const places = firstPlaces([made, shown, later]);
+  const later = recordedRequest({ answer: { server: { id: OLD, "OS-EXT-SRV-ATTR:host": "h3" } } });
+  const places = firstPlaces([made, serverView, later]);
   expect(placeOf(made, places)).toBe("east:h2");
   expect(placedIn(made.body, "east:h2")).toEqual({
     server: { name: "vm", min_count: 1, availability_zone: "east:h2" },
@@ -85,7 +85,7 @@ it("a server is built where it was, unless the request says where", () => {
   expect(placeOf({ ...made, body: { server: { min_count: 2 } } }, places)).toBeUndefined();
   expect(placeOf(made, new Map())).toBeUndefined();
   // What the recording itself has seen counts, whatever administrators were told later.
-  expect(placeOf(made, firstPlaces([shown, { at: 1, server: OLD, place: "nova:h1" }]))).toBe("nova:h1");
+  expect(placeOf(made, firstPlaces([serverView, { at: 1, server: OLD, place: "nova:h1" }]))).toBe("nova:h1");
 });
 
 it("what is held is compared by providers' names and what ids are now", () => {
@@ -107,7 +107,7 @@ it("what is held is compared by providers' names and what ids are now", () => {
 describe("a replay", () => {
   async function replayed(
     events: readonly RecordedEvent[],
-    answers: (request: Parameters<ReplaySession["request"]>[1], at: number) => number,
+    respond: (request: Parameters<ReplaySession["request"]>[1], at: number) => number,
   ) {
     const world = createVirtualRuntime();
     const done: string[] = [];
@@ -120,7 +120,7 @@ describe("a replay", () => {
           request: async (caller, request, placing) => {
             const who = `${caller?.user.name ?? "nobody"}${placing === true ? "!" : ""}`;
             done.push(`${now()} ${who} ${request.method} ${request.path} ${request.body ?? ""}`.trimEnd());
-            const status = answers(request, done.length);
+            const status = respond(request, done.length);
             return { status, headers: {}, body: JSON.stringify({ server: { id: NEW } }) };
           },
         },
@@ -139,9 +139,15 @@ describe("a replay", () => {
   it("asks in the recorded times, as fast as it is told, with the ids of the new cloud", async () => {
     const { done, differences } = await replayed(
       [
-        asked({ method: "POST", body: { server: {} }, status: 202, answer: { server: { id: OLD } } }),
+        recordedRequest({ method: "POST", body: { server: {} }, status: 202, answer: { server: { id: OLD } } }),
         { at: 3_000, run: ["host", "kill", "h1"] },
-        asked({ at: 5_000, method: "DELETE", path: `/compute/v2.1/servers/${OLD}`, caller: ADA, status: 204 }),
+        recordedRequest({
+          at: 5_000,
+          method: "DELETE",
+          path: `/compute/v2.1/servers/${OLD}`,
+          caller: ADA,
+          status: 204,
+        }),
       ],
       ({ method }) => (method === "POST" ? 202 : 204),
     );
@@ -155,7 +161,11 @@ describe("a replay", () => {
 
   it("asks again for a while what the cluster is not ready for, and says where it went otherwise", async () => {
     const { done, differences } = await replayed(
-      [asked({ method: "POST", status: 202 }), asked({ status: 404 }), { at: 2_000, run: ["host", "start", "fail"] }],
+      [
+        recordedRequest({ method: "POST", status: 202 }),
+        recordedRequest({ status: 404 }),
+        { at: 2_000, run: ["host", "start", "fail"] },
+      ],
       ({ method }, at) => (method === "POST" ? (at < 4 ? 409 : 202) : 200),
     );
     expect(done.filter((text) => text.includes("POST"))).toHaveLength(4);
@@ -167,7 +177,7 @@ describe("a replay", () => {
 
   it("asks as who asked, also as nobody, and says who went otherwise", async () => {
     const { done, differences } = await replayed(
-      [asked({ caller: ADA, status: 403 }), asked({ caller: null, status: 401 })],
+      [recordedRequest({ caller: ADA, status: 403 }), recordedRequest({ caller: null, status: 401 })],
       () => 200,
     );
     expect(done).toEqual(["0 ada GET /compute/v2.1/servers", "0 nobody GET /compute/v2.1/servers"]);
@@ -179,8 +189,11 @@ describe("a replay", () => {
 
   it("has a tenant's server built where it was, which only administrators may ask for", async () => {
     const made = { method: "POST", body: { server: {} }, answer: { server: { id: OLD } }, status: 202 };
-    const seen = asked({ answer: { server: { id: OLD, "OS-EXT-SRV-ATTR:host": "h2" } } });
-    const { done } = await replayed([asked({ ...made, caller: ADA }), asked(made), seen], () => 202);
+    const serverView = recordedRequest({ answer: { server: { id: OLD, "OS-EXT-SRV-ATTR:host": "h2" } } });
+    const { done } = await replayed(
+      [recordedRequest({ ...made, caller: ADA }), recordedRequest(made), serverView],
+      () => 202,
+    );
     const body = '{"server":{"availability_zone":"nova:h2"}}';
     expect(done.slice(0, 2)).toEqual([
       `0 ada! POST /compute/v2.1/servers ${body}`,
@@ -193,8 +206,8 @@ describe("a replay", () => {
     const hidden = { user: { original_password: "****", password: "****" } };
     const { done } = await replayed(
       [
-        asked({ caller: ADA, method: "POST", path, body: hidden, status: 204 }),
-        asked({ caller: ADA, method: "POST", path, body: hidden, status: 401 }),
+        recordedRequest({ caller: ADA, method: "POST", path, body: hidden, status: 204 }),
+        recordedRequest({ caller: ADA, method: "POST", path, body: hidden, status: 401 }),
       ],
       ({ method }) => (method === "PATCH" ? 200 : 204),
     );
@@ -206,27 +219,27 @@ describe("a replay", () => {
   });
 
   it("leaves out what was not kept, and says so", async () => {
-    const { done, left } = await replayed([asked({ left: "its body is no JSON, or too long" })], () => 200);
+    const { done, left } = await replayed([recordedRequest({ left: "its body is no JSON, or too long" })], () => 200);
     expect(done).toEqual([]);
     expect(left).toEqual(["GET /compute/v2.1/servers: its body is no JSON, or too long"]);
   });
 
   it("has zeros for the bytes of an image, and something that reads as user data", () => {
     const { random } = createVirtualRuntime();
-    const upload = asked({ method: "PUT", contentType: "application/octet-stream", bytes: 3 });
+    const upload = recordedRequest({ method: "PUT", contentType: "application/octet-stream", bytes: 3 });
     expect(askableBody(upload, undefined, random)).toBe("\0\0\0");
     expect(askableBody({ ...upload, bytes: 2 ** 40 }, undefined, random)?.length).toBe(2 ** 24);
-    const body = askableBody(asked({ body: { server: { user_data: "****" } } }), undefined, random) ?? "";
+    const body = askableBody(recordedRequest({ body: { server: { user_data: "****" } } }), undefined, random) ?? "";
     const { server } = JSON.parse(body) as { readonly server: { readonly user_data: string } };
     expect(Buffer.from(server.user_data, "base64").toString("base64")).toBe(server.user_data);
-    const blob = JSON.parse(askableBody(asked({ body: { blob: "****" } }), undefined, random) ?? "").blob;
+    const blob = JSON.parse(askableBody(recordedRequest({ body: { blob: "****" } }), undefined, random) ?? "").blob;
     expect(JSON.parse(blob)).toEqual({ access: expect.any(String), secret: expect.any(String) });
   });
 });
 
 describe("a recording", () => {
   it("of version 1 is asked as the administrator, but for what others were refused", async () => {
-    const { caller: _, ...old } = asked({ status: 403 });
+    const { caller: _, ...old } = recordedRequest({ status: 403 });
     const one = { ...old, user: "demo", project: "demo" };
     const { events } = await read(
       JSON.stringify({ ...START, recording: 1 }),
@@ -249,7 +262,7 @@ describe("a recording", () => {
   const start = JSON.stringify(START);
 
   it("is in the order of its times, and may be broken off in the middle of a line", async () => {
-    const later = JSON.stringify(asked({ at: 3_000 }));
+    const later = JSON.stringify(recordedRequest({ at: 3_000 }));
     const earlier = JSON.stringify({ at: 2_000, run: ["host", "kill", "h1"] });
     const { events, end } = await read(start, later, earlier, '{"at":4');
     expect(events.map(({ at }) => at)).toEqual([2_000, 3_000]);

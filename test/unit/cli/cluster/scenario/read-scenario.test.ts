@@ -18,7 +18,7 @@ mended: [{ say: a, run: b }]
 async function problems(text: string): Promise<readonly string[]> {
   const { files } = createVirtualRuntime();
   await files.write("/here/mine.yaml", `title: t\nabout: a\n${text}\n${REST}`);
-  const flags = { options: OPTIONS, given: new Set<string>() };
+  const flags = { options: OPTIONS, providedOptions: new Set<string>() };
   return describeScenario("./mine.yaml", flags, { files, digests: nodeDigests, cwd: "/here" }).then(
     () => [],
     (error: Error) => error.message.split("\n"),
@@ -64,11 +64,11 @@ describe("a scenario file", () => {
   });
 
   it("of the package is found by its name, which is put right", async () => {
-    const doors = { files: new NodeFiles(), digests: nodeDigests, cwd: "/" };
-    expect((await readScenario("overcommitted", doors)).finds).toEqual(["overcommitted-inventory"]);
-    await expect(readScenario("overcomitted", doors)).rejects.toThrow("did you mean overcommitted?");
-    await expect(readScenario("x", doors)).rejects.toThrow("a file is named with its .yaml");
-    await expect(readScenario("./x.yaml", doors)).rejects.toThrow("./x.yaml: there is no such file");
+    const deps = { files: new NodeFiles(), digests: nodeDigests, cwd: "/" };
+    expect((await readScenario("overcommitted", deps)).finds).toEqual(["overcommitted-inventory"]);
+    await expect(readScenario("overcomitted", deps)).rejects.toThrow("did you mean overcommitted?");
+    await expect(readScenario("x", deps)).rejects.toThrow("a file is named with its .yaml");
+    await expect(readScenario("./x.yaml", deps)).rejects.toThrow("./x.yaml: there is no such file");
   });
 });
 
@@ -87,7 +87,7 @@ it("names in braces stand for ids, also as keys, and for what is no text", async
   expect(
     await resolveReferences(
       { "{provider h}": ["/servers/{server vm1}/x", "{generation h}", 1, null], text: "{not one}" },
-      { request: async (...asked) => (asked[2].includes("one") ? {} : cloud.request(...asked)) },
+      { request: async (...requestArgs) => (requestArgs[2].includes("one") ? {} : cloud.request(...requestArgs)) },
     ).catch((error: Error) => error.message),
   ).toBe("there is no {not ...}");
   expect(

@@ -7,7 +7,7 @@ import { nodeDigests } from "../../../../../src/runtime/node/node-digests.js";
 import { NodeFiles } from "../../../../../src/runtime/node/node-files.js";
 
 const ROOT = new URL("../../../../../", import.meta.url);
-const DOORS = { files: new NodeFiles(), digests: nodeDigests, cwd: "/" };
+const DEPS = { files: new NodeFiles(), digests: nodeDigests, cwd: "/" };
 
 const INTRODUCTION = `# Disasters to learn from
 
@@ -49,8 +49,8 @@ Quirks of upstream, releases and faults from the start go into \`cluster\`: \`op
 <!-- not run from here: test/peers/scenarios.test.ts runs the commands of each chapter -->`;
 
 it("the course is made of the files", async () => {
-  const names = await scenarioNames(DOORS.files);
-  const chapters = await Promise.all(names.map(async (name) => scenarioChapter(await readScenario(name, DOORS))));
+  const names = await scenarioNames(DEPS.files);
+  const chapters = await Promise.all(names.map(async (name) => scenarioChapter(await readScenario(name, DEPS))));
   await expect(`${[INTRODUCTION, ...chapters].join("\n\n")}\n`).toMatchFileSnapshot(
     new URL("docs/scenarios.md", ROOT).pathname,
   );
@@ -63,7 +63,7 @@ it("the schema is published as config/scenario.schema.json", async () => {
 });
 
 it("every file of the folder belongs to a scenario", async () => {
-  const names = await scenarioNames(DOORS.files);
+  const names = await scenarioNames(DEPS.files);
   const files = await readdir(new URL("config/scenarios/", ROOT));
   expect(files.filter((file) => !names.includes(file.replace(/\.(yaml|conf)$/, "")))).toEqual([]);
   expect(names).toHaveLength(8);

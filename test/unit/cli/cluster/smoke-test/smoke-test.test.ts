@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { NoOutage } from "../../../../../src/cli/cluster/smoke-test/host-outage.js";
-import { Drill, type DrillOptions } from "../../../../../src/cli/cluster/smoke-test/smoke-test.js";
-import type { DrillResult } from "../../../../../src/cli/cluster/smoke-test/smoke-test-result.js";
+import { SmokeTest, type SmokeTestOptions } from "../../../../../src/cli/cluster/smoke-test/smoke-test.js";
+import type { SmokeTestResult } from "../../../../../src/cli/cluster/smoke-test/smoke-test-result.js";
 import { CloudRequestFailed } from "../../../../../src/control-plane/local/cloud-session.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 
@@ -15,7 +15,7 @@ interface Server {
 const HOST = "OS-EXT-SRV-ATTR:host";
 
 /** What an action does: the status it comes to, or how it goes wrong. */
-type Outcome = string | { readonly fails: string } | { readonly hangs: string } | { readonly refused: string };
+type Outcome = string | { readonly fails: string } | { readonly hangs: string } | { readonly rejected: string };
 
 const OUTCOMES: Readonly<Record<string, Outcome>> = {
   create: "ACTIVE",
@@ -46,12 +46,12 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
   const outcomes = { ...OUTCOMES, ...changes };
   const servers = new Map<string, Server>();
   const images = new Map<string, string>();
-  const asked: string[] = [];
+  const requests: string[] = [];
   let failure: string | null = null;
   let late = false;
   const live: string[] = [];
   const act = (server: Server, action: string) => {
-    asked.push(action);
+    requests.push(action);
     const outcome = outcomes[action] ?? "ACTIVE";
     failure = null;
     if (typeof outcome === "string") {
@@ -65,8 +65,8 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
         server[HOST] = server[HOST] === "host1" ? "host2" : "host1";
       }
       server.status = outcome;
-    } else if ("refused" in outcome) {
-      throw new CloudRequestFailed("POST", "/servers/action", 409, outcome.refused);
+    } else if ("rejected" in outcome) {
+      throw new CloudRequestFailed("POST", "/servers/action", 409, outcome.rejected);
     } else if ("fails" in outcome) {
       failure = outcome.fails;
       if (action === "shelve") {
@@ -76,7 +76,7 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
       server["OS-EXT-STS:task_state"] = outcome.hangs;
     }
   };
-  const request: DrillOptions["session"]["request"] = async (_, method, path, __, body) => {
+  const request: SmokeTestOptions["session"]["request"] = async (_, method, path, __, body) => {
     const [, , id = "", more = "", action = ""] = path.split("/");
     if (path.startsWith("/v2/images?instance_uuid=")) {
       const ids = [...images].filter(([, server]) => path.endsWith(`=${server}`)).map(([image]) => image);
@@ -95,7 +95,7 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
       return { migrations };
     }
     if (method === "POST" && path === "/servers") {
-      const server = { id: `s${asked.length}`, status: "BUILD" } as Server;
+      const server = { id: `s${requests.length}`, status: "BUILD" } as Server;
       server["OS-EXT-STS:task_state"] = null;
       server[HOST] = "host1";
       servers.set(server.id, server);
@@ -132,54 +132,54 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
     }
     return { instanceAction: { events: [{ result: "Error", details: failure }] } };
   };
-  return { session: { request }, servers, images, asked };
+  return { session: { request }, servers, images, asked: requests };
 }
 
 async function drilled(
   changes: Readonly<Record<string, Outcome>>,
-  options: Partial<DrillOptions> = {},
+  options: Partial<SmokeTestOptions> = {},
 ): Promise<{
-  readonly results: readonly DrillResult[];
+  readonly results: readonly SmokeTestResult[];
   readonly of: (name: string) => string;
-  asked: string[];
+  requests: string[];
   left: number;
   readonly images: number;
   readonly leftovers: readonly string[];
 }> {
   const runtime = createVirtualRuntime();
-  const { session, servers, images, asked } = cloud(changes);
+  const { session, servers, images, asked: requests } = cloud(changes);
   const failHost = async (host: string) => {
-    asked.push(`${host} fails`);
-    return async () => void asked.push(`${host} is back`);
+    requests.push(`${host} fails`);
+    return async () => void requests.push(`${host} is back`);
   };
-  const drill = new Drill({
+  const smokeTest = new SmokeTest({
     session,
     clock: runtime.clock,
     timers: runtime.timers,
     places: { image: "i", flavor: "f", largerFlavor: "g" },
     hosts: 2,
-    patience: 5_000,
+    timeoutMs: 5_000,
     callsSince: async () => "",
     failHost,
     ...options,
   });
   const results = await runtime.runUntil(
-    drill.run(() => {}),
+    smokeTest.run(() => {}),
     { limit: 3_600_000 },
   );
   const of = (name: string) => {
-    const { verdict = "absent", reason = "" } = results.find(({ operation }) => operation === name) ?? {};
-    return reason === "" ? verdict : `${verdict}: ${reason}`;
+    const { verdict: outcome = "absent", reason = "" } = results.find(({ operation }) => operation === name) ?? {};
+    return reason === "" ? outcome : `${outcome}: ${reason}`;
   };
-  return { results, of, asked, left: servers.size, images: images.size, leftovers: drill.leftovers };
+  return { results, of, requests, left: servers.size, images: images.size, leftovers: smokeTest.leftovers };
 }
 
 describe("Drill", () => {
   test("each operation is tried once, on one server, which is gone in the end", async () => {
-    const { results, asked, left } = await drilled({});
-    expect(results.filter(({ verdict }) => verdict !== "ok")).toEqual([]);
+    const { results, requests, left } = await drilled({});
+    expect(results.filter(({ verdict: outcome }) => outcome !== "ok")).toEqual([]);
     expect(results).toHaveLength(22);
-    expect(asked.filter((action) => action === "create")).toHaveLength(1);
+    expect(requests.filter((action) => action === "create")).toHaveLength(1);
     expect(left).toBe(0);
   });
 
@@ -198,7 +198,7 @@ describe("Drill", () => {
   });
 
   test("an operation fails when the server that it needs cannot be created", async () => {
-    const rejected = { create: { refused: "Image i is not active." } };
+    const rejected = { create: { rejected: "Image i is not active." } };
     const { of } = await drilled(rejected, { only: ["suspend", "resume"] });
     const reason = /^failed: no server came to \w+: create failed: .*Image i is not active/;
     expect([of("suspend"), of("resume")]).toEqual([expect.stringMatching(reason), expect.stringMatching(reason)]);
@@ -230,23 +230,23 @@ describe("Drill", () => {
   });
 
   test("a driver that hangs: the drill waits as long as its patience, then goes on with a new server", async () => {
-    const { of, results, asked } = await drilled({ "os-stop": { hangs: "powering-off" } });
+    const { of, results, requests } = await drilled({ "os-stop": { hangs: "powering-off" } });
     expect(of("stop")).toBe("failed: expected SHUTOFF after 5 s, found ACTIVE, task_state powering-off");
     expect(results.find(({ operation }) => operation === "stop")?.milliseconds).toBeGreaterThanOrEqual(5_000);
     expect(of("start")).toBe("skipped: no server came to SHUTOFF");
     expect(of("rescue")).toBe("ok");
-    expect(asked.filter((action) => action === "os-stop")).toHaveLength(1);
-    expect(asked.filter((action) => action === "create")).toHaveLength(2);
+    expect(requests.filter((action) => action === "os-stop")).toHaveLength(1);
+    expect(requests.filter((action) => action === "create")).toHaveLength(2);
   });
 
   test("an operation that the API refuses has the API's answer for a reason", async () => {
-    const { of } = await drilled({ rebuild: { refused: "Cannot 'rebuild' instance" } });
+    const { of } = await drilled({ rebuild: { rejected: "Cannot 'rebuild' instance" } });
     expect(of("rebuild")).toMatch(/^failed: .*answered 409: Cannot 'rebuild' instance/);
   });
 
   test("with one host, moves are skipped", async () => {
     const { results } = await drilled({}, { hosts: 1 });
-    const skipped = results.filter(({ verdict }) => verdict === "skipped");
+    const skipped = results.filter(({ verdict: outcome }) => outcome === "skipped");
     expect(new Set(skipped.map(({ reason }) => reason))).toEqual(new Set(["it takes two hosts that are up"]));
     expect(skipped.map(({ operation }) => operation)).toEqual([
       "cold migrate",
@@ -257,7 +257,7 @@ describe("Drill", () => {
       "abort live migration",
       "evacuate",
     ]);
-    expect(results.filter(({ verdict }) => verdict === "ok")).toHaveLength(15);
+    expect(results.filter(({ verdict: outcome }) => outcome === "ok")).toHaveLength(15);
   });
 
   test("a live migration for which no host is found is unsupported when no driver was asked, else it failed", async () => {
@@ -265,8 +265,8 @@ describe("Drill", () => {
     expect((await drilled(none)).of("live migrate")).toBe(
       "unsupported: No valid host was found. No call of the driver is recorded: it may lack methods of this move",
     );
-    const asked = await drilled(none, { callsSince: async () => "checkCanLiveMigrateDestination (error)" });
-    expect(asked.of("live migrate")).toBe("failed: No valid host was found.");
+    const driverCalled = await drilled(none, { callsSince: async () => "checkCanLiveMigrateDestination (error)" });
+    expect(driverCalled.of("live migrate")).toBe("failed: No valid host was found.");
   });
 
   test("a live migration that leaves the server where it is has failed", async () => {
@@ -275,9 +275,9 @@ describe("Drill", () => {
   });
 
   test("a live migration is aborted while it runs; one that was over before is no failure", async () => {
-    const { of, asked } = await drilled({}, { only: ["live migrate", "abort live migration"] });
+    const { of, requests } = await drilled({}, { only: ["live migrate", "abort live migration"] });
     expect(of("abort live migration")).toBe("ok");
-    expect(asked).toEqual(["create", "os-migrateLive", "os-migrateLive", "abort", "delete"]);
+    expect(requests).toEqual(["create", "os-migrateLive", "os-migrateLive", "abort", "delete"]);
     const fast = await drilled({}, { only: ["abort live migration"] });
     expect(fast.of("abort live migration")).toBe("skipped: the migration was over before it could be aborted");
     const tooLate = { abort: { fails: "it has arrived" } };
@@ -289,12 +289,12 @@ describe("Drill", () => {
   });
 
   test("a host fails before its server is evacuated, and is back afterwards, whatever came of it", async () => {
-    const { of, asked } = await drilled({}, { only: ["evacuate"] });
+    const { of, requests } = await drilled({}, { only: ["evacuate"] });
     expect(of("evacuate")).toBe("ok");
-    expect(asked).toEqual(["create", "host1 fails", "evacuate", "host1 is back", "delete"]);
-    const refused = await drilled({ evacuate: { refused: "no" } }, { only: ["evacuate"] });
-    expect(refused.of("evacuate")).toMatch(/^failed: .*answered 409/);
-    expect(refused.asked).toContain("host1 is back");
+    expect(requests).toEqual(["create", "host1 fails", "evacuate", "host1 is back", "delete"]);
+    const rejected = await drilled({ evacuate: { rejected: "no" } }, { only: ["evacuate"] });
+    expect(rejected.of("evacuate")).toMatch(/^failed: .*answered 409/);
+    expect(rejected.requests).toContain("host1 is back");
     const lost = async () => () => Promise.reject(new Error("the agent of host1 did not start again within 5 s"));
     const gone = await drilled({}, { only: ["evacuate"], failHost: lost });
     expect(gone.of("evacuate")).toBe("failed: the agent of host1 did not start again within 5 s");
@@ -304,14 +304,16 @@ describe("Drill", () => {
   });
 
   test("some operations only: a server is led to where each begins", async () => {
-    const { results, asked } = await drilled({}, { only: ["confirm migration"] });
-    expect(results.map(({ operation, verdict }) => [operation, verdict])).toEqual([["confirm migration", "ok"]]);
-    expect(asked).toEqual(["create", "migrate", "confirmResize", "delete"]);
+    const { results, requests } = await drilled({}, { only: ["confirm migration"] });
+    expect(results.map(({ operation, verdict: outcome }) => [operation, outcome])).toEqual([
+      ["confirm migration", "ok"],
+    ]);
+    expect(requests).toEqual(["create", "migrate", "confirmResize", "delete"]);
   });
 
   test("one that is interrupted deletes its server and tries nothing more", async () => {
     const interrupt = new AbortController();
-    const { results, asked, left } = await drilled(
+    const { results, requests, left } = await drilled(
       { pause: { hangs: "pausing" } },
       {
         signal: interrupt.signal,
@@ -322,7 +324,7 @@ describe("Drill", () => {
       },
     );
     expect(results).toEqual([]);
-    expect(asked).toEqual(["create", "delete"]);
+    expect(requests).toEqual(["create", "delete"]);
     expect(left).toBe(0);
   });
 });

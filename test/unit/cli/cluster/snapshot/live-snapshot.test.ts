@@ -8,9 +8,9 @@ it("a snapshot stops no process of this machine whose pid an agent of another ma
     far: { pid: 13, machine: "another" },
     gone: null,
   };
-  const asked: unknown[] = [];
+  const calls: unknown[] = [];
   const call = async (method: string, params: { readonly host: string }) => {
-    asked.push([method, params.host]);
+    calls.push([method, params.host]);
     return holders[params.host];
   };
   const row = (host: string, pid: number | null, process: string | null) => ({ host, pid, process });
@@ -22,5 +22,5 @@ it("a snapshot stops no process of this machine whose pid an agent of another ma
     row("gone", 14, "elsewhere"),
   ];
   expect(await pidsHere(hosts, { call } as unknown as Pick<HostSession, "call">, "mine")).toEqual([11, 12]);
-  expect(asked).toEqual(["here", "far", "gone"].map((host) => ["host_lease_holder", host]));
+  expect(calls).toEqual(["here", "far", "gone"].map((host) => ["host_lease_holder", host]));
 });

@@ -1,19 +1,24 @@
 import { describe, expect, it } from "vitest";
 import type { Condition } from "../../../../../src/cli/cluster/wait/condition.js";
-import { type Asked, judge } from "../../../../../src/cli/cluster/wait/evaluate-condition.js";
+import { type ConditionClients, checkCondition } from "../../../../../src/cli/cluster/wait/evaluate-condition.js";
 import type { ClusterWork } from "../../../../../src/conductor-client/methods/cluster.js";
 
 const NOTHING: ClusterWork = { tasks: 0, messages: 0, servers: [], moves: [] };
 const paths: string[] = [];
 
-function asked({ work = NOTHING, servers = [], states = [], toReport = [] }: Partial<Answers> = {}): Asked {
-  const answers: Readonly<Record<string, unknown>> = {
+function createClients({
+  work = NOTHING,
+  servers = [],
+  states = [],
+  toReport = [],
+}: Partial<ClientReplies> = {}): ConditionClients {
+  const replies: Readonly<Record<string, unknown>> = {
     cluster_work: work,
     list_hosts: states.map((state, index) => ({ host: `h${index}`, state })),
     hosts_to_report: toReport,
   };
   return {
-    session: { call: async (method: string) => answers[method] } as unknown as Asked["session"],
+    session: { call: async (method: string) => replies[method] } as unknown as ConditionClients["session"],
     cloud: async () => ({
       request: async (_service, _method, path) => {
         paths.push(path);
@@ -23,7 +28,7 @@ function asked({ work = NOTHING, servers = [], states = [], toReport = [] }: Par
   };
 }
 
-interface Answers {
+interface ClientReplies {
   readonly work: ClusterWork;
   readonly servers: readonly { readonly id: string; readonly name: string; readonly status: string; fault?: object }[];
   readonly states: readonly string[];
@@ -36,13 +41,13 @@ const vm = (status: string, more: object = {}) => ({ id: "u1", name: "vm.1", sta
 describe("conditions of `wait`", () => {
   it("counts the hosts that serve", async () => {
     const two: Condition = { kind: "hosts", count: 2 };
-    expect(await judge(two, asked({ states: ["serving", "starting"] }))).toBe("1 of 2 hosts serve");
-    expect(await judge(two, asked({ states: ["serving", "failed", "serving"] }))).toBeUndefined();
+    expect(await checkCondition(two, createClients({ states: ["serving", "starting"] }))).toBe("1 of 2 hosts serve");
+    expect(await checkCondition(two, createClients({ states: ["serving", "failed", "serving"] }))).toBeUndefined();
   });
 
   it("counts no host to which nothing is scheduled before its first heartbeat", async () => {
     const two: Condition = { kind: "hosts", count: 2 };
-    expect(await judge(two, asked({ states: ["serving", "serving"], toReport: ["h1"] }))).toBe(
+    expect(await checkCondition(two, createClients({ states: ["serving", "serving"], toReport: ["h1"] }))).toBe(
       "1 of 2 hosts serve, and 1 more once they have sent a heartbeat",
     );
   });
@@ -54,37 +59,45 @@ describe("conditions of `wait`", () => {
       servers: [{ uuid: "u1", displayName: "vm1", taskState: "powering-off" }],
       moves: [{ type: "resize", status: "migrating", instanceUuid: "u2" }],
     };
-    expect(await judge({ kind: "settled" }, asked({ work }))).toBe(
+    expect(await checkCondition({ kind: "settled" }, createClients({ work }))).toBe(
       "server vm1 is powering-off, the resize of server u2 is migrating, the conductor has 1 tasks",
     );
-    expect(await judge({ kind: "settled" }, asked())).toBeUndefined();
+    expect(await checkCondition({ kind: "settled" }, createClients())).toBeUndefined();
   });
 
   it("knows a server by its whole name or its id, and asks for no other", async () => {
     paths.length = 0;
-    expect(await judge(active, asked({ servers: [vm("BUILD")] }))).toBe("server vm.1 is BUILD");
-    expect(await judge(active, asked({ servers: [vm("ACTIVE"), { ...vm("BUILD"), name: "vmx1" }] }))).toBeUndefined();
-    expect(await judge(active, asked())).toBe("there is no server vm.1");
+    expect(await checkCondition(active, createClients({ servers: [vm("BUILD")] }))).toBe("server vm.1 is BUILD");
+    expect(
+      await checkCondition(active, createClients({ servers: [vm("ACTIVE"), { ...vm("BUILD"), name: "vmx1" }] })),
+    ).toBeUndefined();
+    expect(await checkCondition(active, createClients())).toBe("there is no server vm.1");
     expect(paths[0]).toBe(`/servers/detail?all_tenants=1&name=${encodeURIComponent("^vm\\.1$")}`);
     const server = "01234567-89ab-4def-8123-456789abcdef";
-    expect(await judge({ ...active, server }, asked({ servers: [{ ...vm("ACTIVE"), id: server }] }))).toBeUndefined();
+    expect(
+      await checkCondition({ ...active, server }, createClients({ servers: [{ ...vm("ACTIVE"), id: server }] })),
+    ).toBeUndefined();
     expect(paths.at(-1)).toBe(`/servers/detail?all_tenants=1&uuid=${server}`);
   });
 
   it("takes a server that is not there for a deleted one", async () => {
-    expect(await judge({ ...active, status: "DELETED" }, asked())).toBeUndefined();
-    expect(await judge({ ...active, status: "DELETED" }, asked({ servers: [vm("ERROR")] }))).toContain("is ERROR");
+    expect(await checkCondition({ ...active, status: "DELETED" }, createClients())).toBeUndefined();
+    expect(await checkCondition({ ...active, status: "DELETED" }, createClients({ servers: [vm("ERROR")] }))).toContain(
+      "is ERROR",
+    );
   });
 
   it("waits no longer for a server in error, or for one of two", async () => {
-    const broken = asked({ servers: [vm("ERROR", { fault: { message: "No valid host was found." } })] });
-    await expect(judge(active, broken)).rejects.toThrow("server vm.1 is in ERROR: No valid host was found.");
+    const broken = createClients({ servers: [vm("ERROR", { fault: { message: "No valid host was found." } })] });
+    await expect(checkCondition(active, broken)).rejects.toThrow("server vm.1 is in ERROR: No valid host was found.");
     const message = "No valid host was found. There are not enough hosts available.";
     const explained = { message, details: `Of 1 host with room 1 is disabled.\nNoValidHost: ${message}\n    at x` };
-    await expect(judge(active, asked({ servers: [vm("ERROR", { fault: explained })] }))).rejects.toThrow(
-      `server vm.1 is in ERROR: ${message} Of 1 host with room 1 is disabled.`,
+    await expect(
+      checkCondition(active, createClients({ servers: [vm("ERROR", { fault: explained })] })),
+    ).rejects.toThrow(`server vm.1 is in ERROR: ${message} Of 1 host with room 1 is disabled.`);
+    await expect(checkCondition(active, createClients({ servers: [vm("ACTIVE"), vm("ACTIVE")] }))).rejects.toThrow(
+      "2 servers",
     );
-    await expect(judge(active, asked({ servers: [vm("ACTIVE"), vm("ACTIVE")] }))).rejects.toThrow("2 servers");
-    expect(await judge({ ...active, status: "ERROR" }, broken)).toBeUndefined();
+    expect(await checkCondition({ ...active, status: "ERROR" }, broken)).toBeUndefined();
   });
 });

@@ -29,8 +29,8 @@ let leases: HostLeases;
 let known: { host: string; pid: number; machine: string; state: HostState; detail: string }[];
 let supervisor: HostSupervisor | undefined;
 let processes: HostProcess[];
-let asked: string[];
-let answer: HostProcess | "over-the-link" | null;
+let calls: string[];
+let controlResult: HostProcess | "over-the-link" | null;
 let runtime: VirtualRuntime;
 let serving: Set<string>;
 
@@ -39,21 +39,21 @@ beforeEach(() => {
   serving = new Set();
   store = emptyStore({ runtime });
   leases = new HostLeases(store, runtime.clock, 10_000);
-  [known, processes, asked, answer] = [[], [], [], null];
+  [known, processes, calls, controlResult] = [[], [], [], null];
   supervisor = {
     list: async () => {
-      asked.push("list");
+      calls.push("list");
       return processes;
     },
     find: async (host) => processes.find((process) => process.host === host) ?? null,
     control: async (host, action) => {
-      asked.push(`${action} ${host}`);
-      return answer;
+      calls.push(`${action} ${host}`);
+      return controlResult;
     },
     add: async () => {
       throw new Error("it is there already");
     },
-    forget: async (host) => void asked.push(`forget ${host}`),
+    forget: async (host) => void calls.push(`forget ${host}`),
     stop: async () => 4711,
     restore: async () => 4711,
   };
@@ -76,7 +76,7 @@ function controls() {
     known: () => known,
     find: (host: string) => known.find((one) => one.host === host),
     control: async (host: string, action: string) => {
-      asked.push(`${action} ${host} over the link`);
+      calls.push(`${action} ${host} over the link`);
       return { host, state: "killed" as const, detail: "by hand" };
     },
   };
@@ -113,9 +113,9 @@ describe("the list of hosts", () => {
       { host: "b", state: "serving", pid: 8, process: "elsewhere", service: null },
     ]);
     expect((await methods().list_hosts({ host: "b" }, caller)).map(({ host }) => host)).toEqual(["b"]);
-    asked.length = 0;
+    calls.length = 0;
     expect(await methods().list_hosts({ host: "a" }, caller)).toMatchObject([{ host: "a", servers: 1 }]);
-    expect(asked, "nothing about others").toEqual([]);
+    expect(calls, "nothing about others").toEqual([]);
   });
 
   it("has no host that was removed, though the pool that served it still speaks of it", async () => {
@@ -157,30 +157,30 @@ it("the list of agents has what somebody here can speak to, and no service that 
 
 describe("an operator's command for a host", () => {
   it("is done by the parent where that can", async () => {
-    answer = aProcess("a", { state: "killed" });
+    controlResult = aProcess("a", { state: "killed" });
     expect(await methods().control_host({ host: "a", action: "kill" }, caller)).toMatchObject({ state: "killed" });
-    expect(asked).toEqual(["kill a"]);
+    expect(calls).toEqual(["kill a"]);
   });
 
-  it.each([["over-the-link" as const], [null]])("goes over the link where the parent says %s", async (said) => {
-    answer = said;
+  it.each([["over-the-link" as const], [null]])("goes over the link where the parent says %s", async (result) => {
+    controlResult = result;
     known = [{ host: "a", pid: 7, machine: "m", state: "serving", detail: "" }];
     expect(await methods().control_host({ host: "a", action: "kill" }, caller)).toMatchObject({
       host: "a",
       state: "killed",
       reason: "by hand",
     });
-    expect(asked).toEqual(["kill a", "kill a over the link"]);
+    expect(calls).toEqual(["kill a", "kill a over the link"]);
   });
 
   it("asks nothing about the other hosts, and keeps what is known of this one", async () => {
-    answer = "over-the-link";
+    controlResult = "over-the-link";
     processes = [aProcess("a", { driver: "mine", log: "pool-1.log" }), aProcess("b")];
     known = [{ host: "a", pid: 7, machine: "m", state: "serving", detail: "" }];
     expect(await methods().control_host({ host: "a", action: "kill" }, caller)).toEqual(
       aProcess("a", { driver: "mine", log: "pool-1.log", state: "killed", reason: "by hand" }),
     );
-    expect(asked).toEqual(["kill a", "kill a over the link"]);
+    expect(calls).toEqual(["kill a", "kill a over the link"]);
   });
 
   it("is refused for a host that nothing has, also without a parent", async () => {

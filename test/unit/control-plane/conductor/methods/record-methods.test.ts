@@ -6,8 +6,8 @@ import type { Store } from "../../../../../src/control-plane/store/store.js";
 type Method = keyof typeof RECORD_METHODS;
 
 /** A store that answers by what it was asked: `[services.getByHost, h, nova-compute]`. */
-function recordingStore(answers: Readonly<Record<string, unknown>> = {}) {
-  const asked: unknown[] = [];
+function recordingStore(results: Readonly<Record<string, unknown>> = {}) {
+  const calls: unknown[] = [];
   const part = (name: string) =>
     new Proxy(
       {},
@@ -16,19 +16,19 @@ function recordingStore(answers: Readonly<Record<string, unknown>> = {}) {
           (_target, method: string) =>
           (...args: readonly unknown[]) => {
             const question = [`${name}.${method}`, ...args];
-            asked.push(question);
-            return answers[`${name}.${method}`] ?? question;
+            calls.push(question);
+            return results[`${name}.${method}`] ?? question;
           },
       },
     );
   const store = new Proxy({}, { get: (_target, name: string) => part(name) });
-  return { store: store as Store, asked };
+  return { store: store as Store, asked: calls };
 }
 
-function call(method: Method, params: object, answers?: Readonly<Record<string, unknown>>) {
-  const { store, asked } = recordingStore(answers);
+function call(method: Method, params: object, results?: Readonly<Record<string, unknown>>) {
+  const { store, asked: calls } = recordingStore(results);
   const handler = recordMethods(store)[method] as (params: object) => unknown;
-  return { answer: handler(params), asked };
+  return { result: handler(params), asked: calls };
 }
 
 describe("each reads or writes by one method of the store, and answers what that answers", () => {
@@ -115,19 +115,19 @@ describe("service_create: enable_new_services", () => {
     ["nova-compute", false, { disabled: true, disabledReason: REASON }],
     ["nova-conductor", false, { disabled: false, disabledReason: null }],
   ])("%s %s", (binary, enableNewServices, expected) => {
-    const { asked } = call("service_create", { host: "h", binary, enableNewServices });
-    expect(asked).toEqual([["services.create", { host: "h", binary, ...expected }]]);
+    const { asked: calls } = call("service_create", { host: "h", binary, enableNewServices });
+    expect(calls).toEqual([["services.create", { host: "h", binary, ...expected }]]);
   });
 });
 
 it("services_by_hypervisor_type: the compute services of the hosts that have such a node", () => {
-  const answers = {
+  const results = {
     "computeNodes.hostsOfType": ["a", "c"],
     "services.list": [{ host: "a" }, { host: "b" }, { host: "c" }],
   };
-  const { answer, asked } = call("services_by_hypervisor_type", { hypervisorType: "ironic" }, answers);
-  expect(answer).toEqual([{ host: "a" }, { host: "c" }]);
-  expect(asked).toEqual([
+  const { result, asked: calls } = call("services_by_hypervisor_type", { hypervisorType: "ironic" }, results);
+  expect(result).toEqual([{ host: "a" }, { host: "c" }]);
+  expect(calls).toEqual([
     ["computeNodes.hostsOfType", "ironic"],
     ["services.list", { binary: "nova-compute" }],
   ]);
@@ -136,7 +136,7 @@ it("services_by_hypervisor_type: the compute services of the hosts that have suc
 it("instance_in_hand: a message to the host, or a task, is about the instance", () => {
   const inHand = (isPending: boolean, tasks: readonly object[]) =>
     call("instance_in_hand", { uuid: "u", host: "h" }, { "messages.isPending": isPending, "tasks.ofInstance": tasks })
-      .answer;
+      .result;
   expect([inHand(false, []), inHand(true, []), inHand(false, [{}])]).toEqual([false, true, true]);
 });
 
@@ -148,7 +148,7 @@ describe("save_together", () => {
     "saves both with what each expects; the instance is read again after a migration that is %s: %s",
     (status, isRead) => {
       const moved = { status };
-      const { answer, asked } = call(
+      const { result, asked: calls } = call(
         "save_together",
         {
           instance: { uuid: "u", changes: { host: "h" }, expectedHost: "s" },
@@ -159,14 +159,14 @@ describe("save_together", () => {
       const saved = ["instances.save", "u", { host: "h" }, { expectedHost: "s" }];
       const again = ["instances.get", "u", { readDeleted: true }];
       const both = [saved, ["migrations.save", 1, { status }, { expectedStatus: ["accepted"] }]];
-      expect(asked).toEqual(isRead ? [...both, again] : both);
-      expect(answer).toEqual({ instance: isRead ? again : saved, migration: moved });
+      expect(calls).toEqual(isRead ? [...both, again] : both);
+      expect(result).toEqual({ instance: isRead ? again : saved, migration: moved });
     },
   );
 
   it("saves one alone, or none", () => {
     const saved = ["instances.save", "u", {}, {}];
-    expect(call("save_together", { instance: { uuid: "u", changes: {} } }).answer).toEqual({
+    expect(call("save_together", { instance: { uuid: "u", changes: {} } }).result).toEqual({
       instance: saved,
       migration: null,
     });

@@ -46,7 +46,12 @@ beforeEach(() => {
 
 function callerOf(bootId: string | null, more: Partial<Caller> = {}): Caller {
   const identity = bootId === null ? undefined : { bootId, pid: 1, machine: "m", version: "v" };
-  const session = { identity, lastHeard: 0, notify: () => undefined, hostEnded: () => undefined } as unknown as Session;
+  const session = {
+    identity,
+    lastFrameAt: 0,
+    notify: () => undefined,
+    hostEnded: () => undefined,
+  } as unknown as Session;
   return { session, host: undefined, bootId: bootId ?? "", requestId: "req-1", unfenced: false, ...more };
 }
 
@@ -135,7 +140,7 @@ describe("leases and what is served", () => {
 });
 
 describe("what agents say to each other", () => {
-  const said = { host: "h", method: "confirm_resize", params: { a: 1 } } as const;
+  const agentMessage = { host: "h", method: "confirm_resize", params: { a: 1 } } as const;
 
   it.each([
     [{}, { timeout: 500 }],
@@ -145,12 +150,12 @@ describe("what agents say to each other", () => {
       { timeout: 500, call: "b:1" },
     ],
   ])("a call of one that waits %j", async (more, options) => {
-    expect(await methods.agent_call({ ...said, timeout: 500 }, callerOf("one", more))).toBe("answer");
+    expect(await methods.agent_call({ ...agentMessage, timeout: 500 }, callerOf("one", more))).toBe("answer");
     expect(forwarded).toEqual([["h", "confirm_resize", { a: 1 }, { requestId: "req-1", ...options }]]);
   });
 
   it("a cast", () => {
-    expect(methods.agent_cast(said, callerOf("one"))).toBeNull();
+    expect(methods.agent_cast(agentMessage, callerOf("one"))).toBeNull();
     expect(forwarded).toEqual([["h", "confirm_resize", { a: 1 }, "req-1"]]);
   });
 });
@@ -166,9 +171,9 @@ describe("heartbeats of several hosts", () => {
     methods.host_lease({ host: "taken" }, callerOf("two"));
     methods.host_lease({ host: "again" }, callerOf("its own"));
     const [h, taken, again, free] = [made("h"), made("taken"), made("again"), made("free")] as const;
-    const told: string[] = [];
-    store.onChange(({ kind, id }) => told.push(`${kind} ${id}`));
-    const refused = methods.hosts_report_state(
+    const changeEvents: string[] = [];
+    store.onChange(({ kind, id }) => changeEvents.push(`${kind} ${id}`));
+    const rejections = methods.hosts_report_state(
       {
         reports: [
           { host: "taken", service: taken },
@@ -181,13 +186,13 @@ describe("heartbeats of several hosts", () => {
       },
       mine,
     );
-    expect(refused.map(({ at, error }) => [at, error.data?.name]).sort()).toEqual([
+    expect(rejections.map(({ at, error }) => [at, error.data?.name]).sort()).toEqual([
       [0, "HostLeaseHeld"],
       [2, "ServiceNotFound"],
       [4, "HostLeaseHeld"],
     ]);
     expect(counts(h, taken, again, free)).toEqual([1, 0, 1, 1]);
-    expect(told).toEqual([`service ${h}`, `service ${again}`, `service ${free}`]);
+    expect(changeEvents).toEqual([`service ${h}`, `service ${again}`, `service ${free}`]);
   });
 
   it("none is refused where all are there", () => {

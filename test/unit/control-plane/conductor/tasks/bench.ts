@@ -33,7 +33,7 @@ export class ConductorBench {
   /** Told of each message to an agent, before it is answered. */
   readonly watchers = new Set<(what: "cast" | "call", message: Cast) => void>();
   /** What agents answer to calls; without one the host is not served. */
-  readonly answers = new Map<string, (call: Cast) => unknown>();
+  readonly agentReplies = new Map<string, (call: Cast) => unknown>();
   readonly quirks = new Set<string>();
   /** Looked at when a task needs it. */
   readonly settings = { allowResizeToSameHost: true, migrateMaxRetries: -1, upstreamQuirks: this.quirks };
@@ -51,16 +51,16 @@ export class ConductorBench {
         this.#note(method, requestId, params);
         this.casts.push({ host, method, params });
         store.messages.enqueue({ host, method, params: JSON.stringify(params), requestId });
-        this.#tell("cast", { host, method, params });
+        this.#notify("cast", { host, method, params });
       },
       call: async (host, method, params, { requestId }) => {
         this.#note(method, requestId, params);
-        this.#tell("call", { host, method, params });
-        const answer = this.answers.get(method);
-        if (!answer) {
+        this.#notify("call", { host, method, params });
+        const getReply = this.agentReplies.get(method);
+        if (!getReply) {
           throw new MessagingTimeout(`no agent serves ${host}`);
         }
-        return (await answer({ host, method, params })) as never;
+        return (await getReply({ host, method, params })) as never;
       },
       serves: () => false,
     };
@@ -179,7 +179,7 @@ export class ConductorBench {
     }
   }
 
-  #tell(what: "cast" | "call", message: Cast): void {
+  #notify(what: "cast" | "call", message: Cast): void {
     for (const watcher of this.watchers) {
       watcher(what, message);
     }

@@ -1,7 +1,7 @@
 import type { Task } from "../../../../../src/control-plane/store/task.js";
 import type { InstanceChanges } from "../../../../../src/records/index.js";
 import { type Operated, operated } from "./operated.js";
-import { outside } from "./transcript.js";
+import { getExternalCalls } from "./transcript.js";
 
 type LiveTask = Extract<Task, { kind: "live_migrate_instance" }>;
 
@@ -13,7 +13,7 @@ export async function guest(
   const { hosts: count = 2, ...more } = options;
   const hosts = Array.from({ length: count }, (_, index) => `devstack${index + 1}`);
   const world = await operated("migrating", { ...more, hosts });
-  world.bench.answers.set(CHECK, ({ host }) => ({ found: host }));
+  world.bench.agentReplies.set(CHECK, ({ host }) => ({ found: host }));
   return world;
 }
 
@@ -42,7 +42,7 @@ export const CREATED = {
 };
 export const EVENT = "conductor_live_migrate_instance on conductor:";
 /** What is left of one that changes nothing for its user (row 2). */
-export function refused(message: string, more: object = {}) {
+export function rejectedOutcome(message: string, more: object = {}) {
   return {
     instance: { taskState: null, taskRequestId: null },
     "migration M1": { ...CREATED, status: "error", ...more },
@@ -51,6 +51,6 @@ export function refused(message: string, more: object = {}) {
   };
 }
 /** How many of the hosts were asked whether they can take it. */
-export function asked(lines: Parameters<typeof outside>[0]) {
-  return outside(lines).filter((line) => line.startsWith("call "));
+export function getHostCalls(lines: Parameters<typeof getExternalCalls>[0]) {
+  return getExternalCalls(lines).filter((line) => line.startsWith("call "));
 }

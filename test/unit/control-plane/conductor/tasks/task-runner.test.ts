@@ -5,7 +5,7 @@ import {
   type TaskTable,
 } from "../../../../../src/control-plane/conductor/task-runner.js";
 import type { Task } from "../../../../../src/control-plane/store/task.js";
-import { Turns } from "../../../../../src/control-plane/time-slices.js";
+import { EventLoopTicks } from "../../../../../src/control-plane/time-slices.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 
@@ -46,14 +46,14 @@ async function bench(concurrency: number) {
     delete_resized: flow,
     delete_local: flow,
   };
-  const create = (turns?: Turns) =>
+  const create = (ticks?: EventLoopTicks) =>
     new TaskRunner({
       store,
       table,
       concurrency,
       clock: runtime.clock,
       logger: runtime.logger,
-      ...(turns ? { turns } : {}),
+      ...(ticks ? { ticks } : {}),
     });
   const settle = async () => {
     for (let turn = 0; turn < 10; turn += 1) {
@@ -100,15 +100,15 @@ describe("task runner", () => {
   it("says of each task that ends how long ago it was stored", async () => {
     const { store, runtime, create, end, settle } = await bench(2);
     const runner = create();
-    const told: [string, number][] = [];
-    runner.listen((kind, milliseconds) => told.push([kind, milliseconds]));
+    const measurements: [string, number][] = [];
+    runner.listen((kind, milliseconds) => measurements.push([kind, milliseconds]));
     store.tasks.add(taskOf(A, "a1"));
     await runtime.advance(70);
     runner.start();
     await settle();
-    expect(told).toEqual([]);
+    expect(measurements).toEqual([]);
     await end("a1");
-    expect(told).toEqual([[taskOf(A, "a1").kind, 70]]);
+    expect(measurements).toEqual([[taskOf(A, "a1").kind, 70]]);
   });
 
   it("lets others have their turn before it begins more", async () => {
@@ -127,7 +127,7 @@ describe("task runner", () => {
           resume = resolve;
         }),
     };
-    const runner = create(new Turns({ clock: { monotonic: () => now }, timers }));
+    const runner = create(new EventLoopTicks({ clock: { monotonic: () => now }, timers }));
     now = 100;
     runner.start();
     await settle();

@@ -55,17 +55,17 @@ export async function stepsOf(
   return named(bench, instanceUuid, lines);
 }
 
-const OUTSIDE = /^(GET|PUT|POST|DELETE|cast|call) /;
+const EXTERNAL_CALL = /^(GET|PUT|POST|DELETE|cast|call) /;
 
 /** Only what it asks of Placement and says to agents. */
-export function outside(lines: readonly Line[]): readonly string[] {
-  return lines.map(([what]) => what).filter((what) => OUTSIDE.test(what));
+export function getExternalCalls(lines: readonly Line[]): readonly string[] {
+  return lines.map(([what]) => what).filter((what) => EXTERNAL_CALL.test(what));
 }
 
 /** Only what it leaves in the records: the changed columns of each. */
 export function outcome(lines: readonly Line[]): Readonly<Record<string, unknown>> {
   const left = new Map<string, unknown>();
-  for (const [what, particulars = true] of lines.filter(([each]) => !OUTSIDE.test(each))) {
+  for (const [what, particulars = true] of lines.filter(([each]) => !EXTERNAL_CALL.test(each))) {
     const before = left.get(what);
     left.set(what, isObject(before) && isObject(particulars) ? { ...before, ...particulars } : particulars);
   }
@@ -124,10 +124,10 @@ class Records {
       return before ? [[`${what} gone`]] : [];
     }
     if (!before || what === "fault") {
-      const told = Object.entries(now).filter(
+      const presentColumns = Object.entries(now).filter(
         ([name, value]) => !UNTOLD.has(name) && value !== null && value !== false,
       );
-      return before && same(before, now) ? [] : [[what, Object.fromEntries(told)]];
+      return before && same(before, now) ? [] : [[what, Object.fromEntries(presentColumns)]];
     }
     const changed = Object.entries(now).filter(([name, value]) => !UNTOLD.has(name) && !same(before[name], value));
     return changed.length > 0 ? [[what, Object.fromEntries(changed)]] : [];

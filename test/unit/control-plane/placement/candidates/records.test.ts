@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { inProcessHttp } from "../../../../../src/control-plane/in-process-http.js";
-import { Turns } from "../../../../../src/control-plane/time-slices.js";
+import { EventLoopTicks } from "../../../../../src/control-plane/time-slices.js";
 import type { CandidatesGroup, CandidatesQuery } from "../../../../../src/placement-client/types.js";
 import type { ServiceRequest, ServiceResponse } from "../../../../../src/runtime/service.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
@@ -12,23 +12,27 @@ const ENDPOINT = "http://placement.test";
 
 describe("candidates as records", () => {
   let world: World;
-  let answers: ServiceResponse[];
+  let responses: ServiceResponse[];
   const runtime = createVirtualRuntime();
 
   beforeEach(() => {
     world = new World();
-    answers = [];
+    responses = [];
   });
 
   function client(changes: Partial<ServiceRequest>, headers: Readonly<Record<string, string>> = {}) {
     const http = inProcessHttp(
       ENDPOINT,
       (request) => {
-        const answer = world.placement.handle({ ...request, headers: { ...request.headers, ...headers }, ...changes });
-        answers.push(answer);
-        return answer;
+        const response = world.placement.handle({
+          ...request,
+          headers: { ...request.headers, ...headers },
+          ...changes,
+        });
+        responses.push(response);
+        return response;
       },
-      new Turns(runtime),
+      new EventLoopTicks(runtime),
     );
     return reportClientOf(ENDPOINT, { ...runtime, http });
   }
@@ -39,10 +43,10 @@ describe("candidates as records", () => {
     const read = async (changes: Partial<ServiceRequest>) => {
       const found = await client(changes).getAllocationCandidates(query);
       const { allocationRequests, providerSummaries, version } = found ?? expect.unreachable();
-      return { shown: JSON.stringify([allocationRequests, [...providerSummaries], version]), roots: found?.roots };
+      return { rendered: JSON.stringify([allocationRequests, [...providerSummaries], version]), roots: found?.roots };
     };
-    const { shown: text } = await read({ takesRecords: false });
-    const { shown: records, roots } = await read({});
+    const { rendered: text } = await read({ takesRecords: false });
+    const { rendered: records, roots } = await read({});
     return { text, records, roots };
   }
 
@@ -72,11 +76,11 @@ describe("candidates as records", () => {
   it("follow each change of a provider", async () => {
     world.provider(1, { VCPU: 4 });
     world.provider(2, { SRIOV_NET_VF: 4 });
-    const seen = new Set([await expectSame([group({ VCPU: 1 })])]);
+    const observed = new Set([await expectSame([group({ VCPU: 1 })])]);
     const look = async () => {
       const found = await expectSame([group({ VCPU: 1 })]);
-      expect(seen).not.toContain(found);
-      seen.add(found);
+      expect(observed).not.toContain(found);
+      observed.add(found);
     };
     world.allocate(1, null, { 1: { VCPU: 3 } });
     await look();
@@ -118,26 +122,31 @@ describe("candidates as records", () => {
       rootRequired: fc.subarray(["!COMPUTE_STATUS_DISABLED", "COMPUTE_NODE"]),
       limit: fc.integer({ min: 1, max: 8 }),
     });
-    const wanted = fc.record({ VCPU: fc.integer({ min: 1, max: 2 }) });
+    const requestedResources = fc.record({ VCPU: fc.integer({ min: 1, max: 2 }) });
     await fc.assert(
-      fc.asyncProperty(fc.array(aProvider, { maxLength: 8 }), wanted, aQuery, async (drawn, resources, query) => {
-        world = new World();
-        for (const [index, each] of drawn.entries()) {
-          const { inventories, child, used, traits: has, aggregates } = each;
-          const totals = Object.fromEntries(Object.entries(inventories).filter(([, total]) => total > 0));
-          world.provider(index + 1, totals, {
-            ...(has.length > 0 ? { traits: has } : {}),
-            aggregates,
-            ...(child && index > 0 ? { parent: 1 } : {}),
-          });
-          const taken = Object.entries(used).filter(([name, amount]) => amount > 0 && amount <= (totals[name] ?? 0));
-          if (taken.length > 0) {
-            world.allocate(index + 1, null, { [index + 1]: Object.fromEntries(taken) });
+      fc.asyncProperty(
+        fc.array(aProvider, { maxLength: 8 }),
+        requestedResources,
+        aQuery,
+        async (drawn, resources, query) => {
+          world = new World();
+          for (const [index, each] of drawn.entries()) {
+            const { inventories, child, used, traits: has, aggregates } = each;
+            const totals = Object.fromEntries(Object.entries(inventories).filter(([, total]) => total > 0));
+            world.provider(index + 1, totals, {
+              ...(has.length > 0 ? { traits: has } : {}),
+              aggregates,
+              ...(child && index > 0 ? { parent: 1 } : {}),
+            });
+            const taken = Object.entries(used).filter(([name, amount]) => amount > 0 && amount <= (totals[name] ?? 0));
+            if (taken.length > 0) {
+              world.allocate(index + 1, null, { [index + 1]: Object.fromEntries(taken) });
+            }
+            // What was kept of the world before this is not what is said of it now.
+            await expectSame([group(resources)], query);
           }
-          // What was kept of the world before this is not what is said of it now.
-          await expectSame([group(resources)], query);
-        }
-      }),
+        },
+      ),
       { numRuns: 40 },
     );
   });
@@ -147,7 +156,7 @@ describe("candidates as records", () => {
     await client({}).getAllocationCandidates({ groups: [group({ VCPU: 1 })], rootRequired: [], limit: 1 });
     const older = { "openstack-api-version": "placement 1.28" };
     await client({}, older).getAllocationCandidates({ groups: [group({ VCPU: 1 })], rootRequired: [], limit: 1 });
-    expect(answers.map(({ body, records }) => [body === "", records !== undefined])).toEqual([
+    expect(responses.map(({ body, records }) => [body === "", records !== undefined])).toEqual([
       [true, true],
       [false, false],
     ]);
@@ -157,7 +166,7 @@ describe("candidates as records", () => {
     const query = { groups: [group({ VCPU: 1 })], rootRequired: ["CUSTOM_UNKNOWN"], limit: 1 };
     expect(await client({}).getAllocationCandidates(query)).toBeNull();
     expect(await client({ takesRecords: false }).getAllocationCandidates(query)).toBeNull();
-    const [records, text] = answers.map(({ status, body }) => ({ status, body: body.replaceAll(/req-[^"]*/g, "") }));
+    const [records, text] = responses.map(({ status, body }) => ({ status, body: body.replaceAll(/req-[^"]*/g, "") }));
     expect(records).toEqual(text);
     expect(records?.status).toBe(400);
   });

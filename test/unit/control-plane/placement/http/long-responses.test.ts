@@ -12,11 +12,11 @@ describe("answers that may be long", () => {
   const service = createPlacement(createVirtualRuntime());
 
   function send(method: string, target: string, body?: unknown): ServiceResponse {
-    const answer = service.handle(adminRequest(method, target, "1.39", body));
-    if (answer instanceof Promise || answer.status >= 300) {
+    const response = service.handle(adminRequest(method, target, "1.39", body));
+    if (response instanceof Promise || response.status >= 300) {
       throw new Error(`${method} ${target} failed`);
     }
-    return answer;
+    return response;
   }
 
   const text = (target: string) => joined(send("GET", target)).body;
@@ -42,8 +42,8 @@ describe("answers that may be long", () => {
 
   it("are, byte for byte, those of their members one by one", () => {
     const all = Array.from({ length: PROVIDERS }, (_, n) => n);
-    const shown = all.map((n) => text(`/resource_providers/${uuidOf(n)}`));
-    expect(text("/resource_providers") === `{"resource_providers":[${shown.join(",")}]}`).toBe(true);
+    const providerBodies = all.map((n) => text(`/resource_providers/${uuidOf(n)}`));
+    expect(text("/resource_providers") === `{"resource_providers":[${providerBodies.join(",")}]}`).toBe(true);
     const [requests, summaries]: [string[], string[]] = [[], []];
     for (const n of all) {
       const [, request = "", summary = ""] =
@@ -53,28 +53,28 @@ describe("answers that may be long", () => {
       requests.push(request);
       summaries.push(summary);
     }
-    const whole = `{"allocation_requests":[${requests.join(",")}],"provider_summaries":{${summaries.join(",")}}}`;
-    expect(text(CANDIDATES) === whole).toBe(true);
+    const expectedBody = `{"allocation_requests":[${requests.join(",")}],"provider_summaries":{${summaries.join(",")}}}`;
+    expect(text(CANDIDATES) === expectedBody).toBe(true);
   });
 
   it("show what was so when they were asked for, however slowly they are taken", () => {
-    const answers = [send("GET", "/resource_providers"), send("GET", CANDIDATES)];
-    const before = answers.map((answer) => joined(answer).body);
+    const responses = [send("GET", "/resource_providers"), send("GET", CANDIDATES)];
+    const before = responses.map((response) => joined(response).body);
     rename("another");
     send("PUT", `/resource_providers/${uuidOf(1)}/inventories`, { resource_provider_generation: 1, inventories: {} });
-    expect(answers.map((answer, index) => joined(answer).body === before[index])).toEqual([true, true]);
+    expect(responses.map((response, index) => joined(response).body === before[index])).toEqual([true, true]);
     expect(text("/resource_providers") === before[0]).toBe(false);
     expect(text(CANDIDATES) === before[1]).toBe(false);
   });
 
   it("summarize the providers of the candidates that were chosen, and no others", () => {
-    const answer = JSON.parse(text(`${CANDIDATES}&limit=200`)) as {
+    const candidates = JSON.parse(text(`${CANDIDATES}&limit=200`)) as {
       allocation_requests: { allocations: Record<string, unknown> }[];
       provider_summaries: Record<string, unknown>;
     };
-    expect(answer.allocation_requests).toHaveLength(200);
-    expect(Object.keys(answer.provider_summaries)).toEqual(
-      answer.allocation_requests.flatMap(({ allocations }) => Object.keys(allocations)),
+    expect(candidates.allocation_requests).toHaveLength(200);
+    expect(Object.keys(candidates.provider_summaries)).toEqual(
+      candidates.allocation_requests.flatMap(({ allocations }) => Object.keys(allocations)),
     );
   });
 });

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { PlacementCredentials, PolicyOptions } from "../../../../../src/control-plane/placement/options.js";
 import type { Action } from "../../../../../src/control-plane/placement/policy/default-rules.js";
 import { Enforcer } from "../../../../../src/control-plane/placement/policy/enforcer.js";
-import { type PolicyFacts, parseRule } from "../../../../../src/control-plane/policy/rule-parser.js";
+import { type PolicyAttributes, parseRule } from "../../../../../src/control-plane/policy/rule-parser.js";
 
-const facts: PolicyFacts = {
+const attributes: PolicyAttributes = {
   credentials: {
     user_id: "u",
     project_id: "p",
@@ -48,14 +48,14 @@ describe("parseRule", () => {
     ["(role:reader", false],
     ["and role:reader", false],
   ])("%j allows: %s", (rule, allowed) => {
-    expect(parseRule(rule)(facts)).toBe(allowed);
+    expect(parseRule(rule)(attributes)).toBe(allowed);
   });
 
   it("takes the old lists: an outer or of inner ands", () => {
-    expect(parseRule([])(facts)).toBe(true);
-    expect(parseRule(["role:admin", ["role:reader", "rule:yes"]])(facts)).toBe(true);
-    expect(parseRule([["role:reader", "rule:no"]])(facts)).toBe(false);
-    expect(parseRule([[]])(facts)).toBe(false);
+    expect(parseRule([])(attributes)).toBe(true);
+    expect(parseRule(["role:admin", ["role:reader", "rule:yes"]])(attributes)).toBe(true);
+    expect(parseRule([["role:reader", "rule:no"]])(attributes)).toBe(false);
+    expect(parseRule([[]])(attributes)).toBe(false);
   });
 });
 
@@ -68,7 +68,7 @@ describe("Enforcer", () => {
     ...more,
   });
   const allowed = (options: Partial<PolicyOptions>, by: PlacementCredentials, action: Action, projectId = "p") =>
-    new Enforcer(options).refusal(by, action, { project_id: projectId }) === undefined;
+    new Enforcer(options).rejectionReason(by, action, { project_id: projectId }) === undefined;
   const list = "placement:resource_providers:list";
   const reshape = "placement:reshaper:reshape";
   const strict = { enforceNewDefaults: true };
@@ -95,10 +95,10 @@ describe("Enforcer", () => {
 
   it("refuses tokens of another scope by the action's bare name", () => {
     const system = who(["admin"], { systemScope: "all", projectId: null });
-    expect(new Enforcer({}).refusal(system, list)).toBe(list);
-    expect(new Enforcer({}).refusal(who(["admin"], { domainScope: "d" }), list)).toBe(list);
-    expect(new Enforcer({ enforceScope: false }).refusal(system, list)).toBeUndefined();
-    expect(new Enforcer({}).refusal(who([]), list)).toBe(`Policy does not allow ${list} to be performed.`);
+    expect(new Enforcer({}).rejectionReason(system, list)).toBe(list);
+    expect(new Enforcer({}).rejectionReason(who(["admin"], { domainScope: "d" }), list)).toBe(list);
+    expect(new Enforcer({ enforceScope: false }).rejectionReason(system, list)).toBeUndefined();
+    expect(new Enforcer({}).rejectionReason(who([]), list)).toBe(`Policy does not allow ${list} to be performed.`);
   });
 
   it("puts the rules of a policy file in place of its own, the deprecated ones included", () => {

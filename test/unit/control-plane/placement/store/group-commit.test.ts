@@ -7,10 +7,10 @@ import { adminRequest } from "../../../../fixtures/admin-request.js";
 import { consumer, uuid, World } from "../world.js";
 import { FailingDatabase } from "./failing-database.js";
 
-type Answer = ServiceResponse | Promise<ServiceResponse>;
+type HandlerResult = ServiceResponse | Promise<ServiceResponse>;
 
 /** Requests of one turn after the other; the test ends a turn. */
-class Turns {
+class ManualTicks {
   readonly #actions: (() => void)[] = [];
   afterArrivals(action: () => void): void {
     this.#actions.push(action);
@@ -24,7 +24,7 @@ class Turns {
 
 describe("writes that arrive together", () => {
   let database: FailingDatabase;
-  let turns: Turns;
+  let ticks: ManualTicks;
   let service: PlacementService;
   let now: number;
 
@@ -32,13 +32,13 @@ describe("writes that arrive together", () => {
     now = 0;
     database = new FailingDatabase(openDatabase(":memory:"));
     const { random, logger } = createVirtualRuntime();
-    turns = new Turns();
+    ticks = new ManualTicks();
     service = createPlacement({
       clock: { now: () => 0, monotonic: () => now },
       random,
       logger,
       database,
-      servers: turns,
+      servers: ticks,
     });
     const world = new World({ database });
     world.provider(1, { VCPU: 8 });
@@ -48,15 +48,15 @@ describe("writes that arrive together", () => {
       random,
       logger,
       database,
-      servers: turns,
+      servers: ticks,
     });
     database.ran.length = 0;
   });
 
-  const send = (method: string, target: string, body?: unknown): Answer =>
+  const send = (method: string, target: string, body?: unknown): HandlerResult =>
     service.handle(adminRequest(method, target, "1.39", body));
 
-  const put = (n: number, generation: number | null, vcpus: number, provider = 1): Answer =>
+  const put = (n: number, generation: number | null, vcpus: number, provider = 1): HandlerResult =>
     send("PUT", `/allocations/${consumer(n)}`, {
       allocations: { [uuid(provider)]: { resources: { VCPU: vcpus } } },
       project_id: "project",
@@ -69,18 +69,19 @@ describe("writes that arrive together", () => {
   async function crowd(): Promise<void> {
     const first = send("PUT", "/traits/CUSTOM_A");
     const second = send("PUT", "/traits/CUSTOM_B");
-    turns.end();
+    ticks.end();
     expect((await first).status + (await second).status).toBe(402);
     database.ran.length = 0;
   }
 
-  const statuses = async (answers: readonly Answer[]) => (await Promise.all(answers)).map(({ status }) => status);
+  const statuses = async (responses: readonly HandlerResult[]) =>
+    (await Promise.all(responses)).map(({ status }) => status);
   const commits = () => database.ran.filter((sql) => sql === "COMMIT").length;
-  const atOnce = <T>(answer: Answer): T => {
-    if (answer instanceof Promise) {
+  const atOnce = <T>(response: HandlerResult): T => {
+    if (response instanceof Promise) {
       throw new Error("it waits");
     }
-    return JSON.parse(answer.body) as T;
+    return JSON.parse(response.body) as T;
   };
   const used = (provider: number) =>
     atOnce<{ usages: { VCPU: number } }>(send("GET", `/resource_providers/${uuid(provider)}/usages`)).usages.VCPU;
@@ -98,23 +99,23 @@ describe("writes that arrive together", () => {
 
   it("are committed in one transaction, before any is answered", async () => {
     await crowd();
-    const answered: number[] = [];
-    const answers = [put(1, null, 1), put(2, null, 1), put(3, null, 1, 2)];
-    answers.forEach((answer, index) => void Promise.resolve(answer).then(() => answered.push(index)));
+    const respondedIndexes: number[] = [];
+    const responses = [put(1, null, 1), put(2, null, 1), put(3, null, 1, 2)];
+    responses.forEach((response, index) => void Promise.resolve(response).then(() => respondedIndexes.push(index)));
     await Promise.resolve();
-    expect([answered, commits()]).toEqual([[], 0]);
+    expect([respondedIndexes, commits()]).toEqual([[], 0]);
     expect(afterKill()).toEqual({ 1: undefined, 2: undefined, 3: undefined, 4: undefined });
-    turns.end();
+    ticks.end();
     expect(commits()).toBe(1);
     expect(afterKill()).toEqual({ 1: 1, 2: 1, 3: 1, 4: undefined });
-    expect(await statuses(answers)).toEqual([204, 204, 204]);
-    expect(answered).toEqual([0, 1, 2]);
+    expect(await statuses(responses)).toEqual([204, 204, 204]);
+    expect(respondedIndexes).toEqual([0, 1, 2]);
     expect([used(1), used(2)]).toEqual([2, 1]);
   });
 
   it("see each other in their order: generations conflict and capacity ends as one by one", async () => {
     await crowd();
-    const answers = [
+    const responses = [
       put(1, null, 5),
       put(1, null, 1),
       put(2, null, 5),
@@ -122,7 +123,7 @@ describe("writes that arrive together", () => {
       put(2, null, 5),
       put(3, null, 9, 2),
     ];
-    turns.end();
+    ticks.end();
     const alone = new World();
     alone.provider(1, { VCPU: 8 });
     alone.provider(2, { VCPU: 8 });
@@ -135,7 +136,7 @@ describe("writes that arrive together", () => {
       alone.allocate(3, null, { 2: { VCPU: 9 } }),
     ];
     expect(expected).toEqual([204, 409, 409, 204, 204, 409]);
-    expect(await statuses(answers)).toEqual(expected);
+    expect(await statuses(responses)).toEqual(expected);
     expect(commits()).toBe(1);
     expect(afterKill()).toEqual({ 1: 2, 2: 1, 3: undefined, 4: undefined });
   });
@@ -143,7 +144,7 @@ describe("writes that arrive together", () => {
   it("are written as they are in the end, also when one takes back what another made", async () => {
     await crowd();
     const provider = `/resource_providers/${uuid(5)}`;
-    const answers = [
+    const responses = [
       put(1, null, 1),
       send("DELETE", `/allocations/${consumer(1)}`),
       put(1, null, 3),
@@ -156,8 +157,8 @@ describe("writes that arrive together", () => {
       send("PUT", `/resource_providers/${uuid(2)}`, { name: "p5", parent_provider_uuid: null }),
       send("POST", "/resource_providers", { name: "p2", uuid: uuid(6) }),
     ];
-    turns.end();
-    expect(await statuses(answers)).toEqual([204, 204, 204, 200, 200, 204, 204, 204, 200, 200]);
+    ticks.end();
+    expect(await statuses(responses)).toEqual([204, 204, 204, 200, 200, 204, 204, 204, 200, 200]);
     const names = (body: string) =>
       (JSON.parse(body) as { resource_providers: { name: string; uuid: string }[] }).resource_providers.map(
         ({ name, uuid: id }) => `${name} ${id}`,
@@ -172,29 +173,29 @@ describe("writes that arrive together", () => {
   it("fail one by one: what the database refuses of one is taken back alone", async () => {
     await crowd();
     database.failing = /INSERT INTO placement_traits/;
-    const answers = [put(1, null, 2), send("PUT", "/traits/CUSTOM_C"), put(2, null, 3), put(1, 1, 4)];
-    turns.end();
-    expect(await statuses(answers)).toEqual([204, 500, 204, 204]);
+    const responses = [put(1, null, 2), send("PUT", "/traits/CUSTOM_C"), put(2, null, 3), put(1, 1, 4)];
+    ticks.end();
+    expect(await statuses(responses)).toEqual([204, 500, 204, 204]);
     expect(used(1)).toBe(7);
     expect(afterKill()).toEqual({ 1: 2, 2: 1, 3: undefined, 4: undefined });
     database.failing = undefined;
     const again = send("PUT", "/traits/CUSTOM_C");
-    turns.end();
+    ticks.end();
     expect((await again).status).toBe(201);
   });
 
   it("all fail where nothing can be written, and leave nothing behind", async () => {
     await crowd();
     database.failing = /COMMIT/;
-    const answers = [put(1, null, 2), put(2, null, 3), put(1, 1, 4)];
-    turns.end();
+    const responses = [put(1, null, 2), put(2, null, 3), put(1, 1, 4)];
+    ticks.end();
     // The third names the generation that the first would have made.
-    expect(await statuses(answers)).toEqual([500, 500, 409]);
+    expect(await statuses(responses)).toEqual([500, 500, 409]);
     expect(used(1)).toBe(0);
     expect(afterKill()).toEqual({ 1: undefined, 2: undefined, 3: undefined, 4: undefined });
     database.failing = undefined;
     const after = [put(1, null, 2), put(2, null, 3)];
-    turns.end();
+    ticks.end();
     expect(await statuses(after)).toEqual([204, 204]);
     expect(used(1)).toBe(5);
   });
@@ -206,17 +207,17 @@ describe("writes that arrive together", () => {
     expect(commits()).toBe(1);
     expect(afterKill()).toMatchObject({ 1: 1 });
     const second = put(2, null, 2);
-    turns.end();
+    ticks.end();
     expect(await statuses([first, second])).toEqual([204, 204]);
   });
 
   it("keep the consumer of an allocation that fails for its provider, as one by one", async () => {
     await crowd();
-    const answers = [put(1, null, 1), put(2, null, 1, 7)];
-    turns.end();
-    expect(await statuses(answers)).toEqual([204, 400]);
+    const responses = [put(1, null, 1), put(2, null, 1, 7)];
+    ticks.end();
+    expect(await statuses(responses)).toEqual([204, 400]);
     const again = [put(2, null, 1), put(2, 0, 1)];
-    turns.end();
+    ticks.end();
     expect(await statuses(again)).toEqual([409, 204]);
   });
 
@@ -224,7 +225,7 @@ describe("writes that arrive together", () => {
     await crowd();
     const many = Array.from({ length: 130 }, (_, n) => send("PUT", `/traits/CUSTOM_N${n}`));
     expect(commits()).toBe(1);
-    turns.end();
+    ticks.end();
     expect(commits()).toBe(2);
     expect(new Set(await statuses(many))).toEqual(new Set([201]));
     const early = send("PUT", "/traits/CUSTOM_EARLY");
@@ -237,7 +238,7 @@ describe("writes that arrive together", () => {
   it("do not make one wait that comes alone", () => {
     for (let n = 0; n < 3; n += 1) {
       expect(send("PUT", `/traits/CUSTOM_${n}`)).toMatchObject({ status: 201 });
-      turns.end();
+      ticks.end();
     }
     expect(commits()).toBe(3);
   });

@@ -88,13 +88,13 @@ describe("persistence", () => {
     ]);
     const again = new World({ database });
     again.now = world.now += 60_000;
-    const shown = (from: World) =>
+    const readProvider = (from: World) =>
       [path, ...Object.keys(totals).map((name) => `${path}/${name}`)].map((each) => {
         const { status, headers, body } = from.send("GET", each);
         return [status, headers["last-modified"], sorted(JSON.parse(body))];
       });
-    expect(shown(again)).toEqual(shown(world));
-    expect(shown(again).map(([, modified]) => modified)).toEqual(
+    expect(readProvider(again)).toEqual(readProvider(world));
+    expect(readProvider(again).map(([, modified]) => modified)).toEqual(
       Array(Object.keys(totals).length + 1).fill("Sat, 21 Nov 2026 12:01:00 GMT"),
     );
   });
@@ -196,11 +196,11 @@ describe("persistence", () => {
   it("has the database enforce references and uniqueness too", () => {
     const database = openDatabase(":memory:");
     fill(new World({ database }));
-    const refused = (sql: string) => expect(() => database.exec(sql)).toThrow(/constraint/i);
-    refused("DELETE FROM placement_inventories");
-    refused("DELETE FROM placement_resource_providers WHERE parent_id IS NULL");
-    refused("DELETE FROM placement_consumers");
-    refused("UPDATE placement_resource_providers SET name = 'p1'");
-    refused("UPDATE placement_allocations SET used = 0");
+    const expectConstraint = (sql: string) => expect(() => database.exec(sql)).toThrow(/constraint/i);
+    expectConstraint("DELETE FROM placement_inventories");
+    expectConstraint("DELETE FROM placement_resource_providers WHERE parent_id IS NULL");
+    expectConstraint("DELETE FROM placement_consumers");
+    expectConstraint("UPDATE placement_resource_providers SET name = 'p1'");
+    expectConstraint("UPDATE placement_allocations SET used = 0");
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isRequestWanted, requestWords } from "../../../../../src/dashboard/pages/model/filters.js";
+import { isRequestMatch, requestWords } from "../../../../../src/dashboard/pages/model/filters.js";
 import type { RequestRow } from "../../../../../src/dashboard/wire/request-rows.js";
 import { serverRow } from "../../../../dashboard/support/generated-cluster.js";
 import { requestRow } from "../../../../dashboard/support/scenes.js";
@@ -8,7 +8,7 @@ const vm1 = serverRow(5, 0);
 
 function found(text: string, request: Partial<RequestRow>): boolean {
   const words = requestWords(text, [vm1, serverRow(1, 0)]);
-  return isRequestWanted({ ...requestRow(0), ...request }, { words, service: "", changes: false, failed: false });
+  return isRequestMatch({ ...requestRow(0), ...request }, { words, service: "", changes: false, failed: false });
 }
 
 it("requests are found by a server's id, or its name, in the path, what was asked and what was answered", () => {

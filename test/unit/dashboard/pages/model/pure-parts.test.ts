@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { barOf, barsOf, inOrder } from "../../../../../src/dashboard/pages/model/bars.js";
 import { commandsOf, missingOf } from "../../../../../src/dashboard/pages/model/commands.js";
 import { othersOf, pairsOf } from "../../../../../src/dashboard/pages/model/compare.js";
-import { isHostWanted } from "../../../../../src/dashboard/pages/model/filters.js";
+import { isHostMatch } from "../../../../../src/dashboard/pages/model/filters.js";
 import { age, amount } from "../../../../../src/dashboard/pages/model/format.js";
 import { hashOf, routeOf } from "../../../../../src/dashboard/pages/model/routes.js";
 import type { DashboardAction } from "../../../../../src/dashboard/wire/actions.js";
@@ -85,13 +85,13 @@ describe("filters of hosts", () => {
 
   it("find by words, state, aggregate and fault", () => {
     const dead = hostRow(3);
-    expect(isHostWanted(dead, false, { ...filter, text: "SIGNAL node004" })).toBe(true);
-    expect(isHostWanted(dead, false, { ...filter, text: "signal node005" })).toBe(false);
-    expect(isHostWanted(dead, false, { ...filter, state: "up" })).toBe(false);
-    expect(isHostWanted(dead, true, { ...filter, state: "differs" })).toBe(true);
-    expect(isHostWanted(hostRow(0), false, { ...filter, aggregate: "gold" })).toBe(true);
-    expect(isHostWanted(hostRow(2), false, { ...filter, fault: "driver.spawn" })).toBe(true);
-    expect(isHostWanted(hostRow(2), false, { ...filter, fault: "driver.destroy" })).toBe(false);
+    expect(isHostMatch(dead, false, { ...filter, text: "SIGNAL node004" })).toBe(true);
+    expect(isHostMatch(dead, false, { ...filter, text: "signal node005" })).toBe(false);
+    expect(isHostMatch(dead, false, { ...filter, state: "up" })).toBe(false);
+    expect(isHostMatch(dead, true, { ...filter, state: "differs" })).toBe(true);
+    expect(isHostMatch(hostRow(0), false, { ...filter, aggregate: "gold" })).toBe(true);
+    expect(isHostMatch(hostRow(2), false, { ...filter, fault: "driver.spawn" })).toBe(true);
+    expect(isHostMatch(hostRow(2), false, { ...filter, fault: "driver.destroy" })).toBe(false);
   });
 });
 

@@ -9,15 +9,15 @@ interface Row {
 describe("a table of rows", () => {
   it("tells who looks at a row of its changes, and of no others", () => {
     const table = new Table<Row>();
-    const seen: (string | undefined)[] = [];
+    const observed: (string | undefined)[] = [];
     effect(() => {
-      seen.push(table.get("a")?.host);
+      observed.push(table.get("a")?.host);
     });
     table.set("b", { host: "h1" });
     table.set("a", { host: "h1" });
     table.delete("a");
     table.delete("a");
-    expect(seen).toEqual([undefined, "h1", undefined]);
+    expect(observed).toEqual([undefined, "h1", undefined]);
   });
 
   it("moves a row from group to group, and tells both", () => {

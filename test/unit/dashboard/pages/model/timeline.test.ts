@@ -58,12 +58,12 @@ describe("the timeline of a server", () => {
     const server = { ...life.server, createdAt: START, updatedAt: START + 900_000 };
     const none = { ...life, server, actions: [], migrations: [], hosts: [], states: [], history: [] };
     const drawn = (more: object) => {
-      const shown = timelineOf(
+      const timeline = timelineOf(
         { ...none, ...more } as typeof life,
         (uuid) => NAMES.get(uuid) ?? null,
         START + 2_000_000,
       );
-      return shown.lanes.flatMap(({ stretches }) =>
+      return timeline.lanes.flatMap(({ stretches }) =>
         stretches.map(({ tone, label, from, width }) => [tone, label, Math.round(from), Math.round(from + width)]),
       );
     };

@@ -24,7 +24,7 @@ export async function ironicDriver(world: World = {}) {
     instances: [] as string[],
     hosts: [] as string[],
     states: { vmState: "building", taskState: "spawning" } as InstanceStates | null,
-    asked: [] as string[],
+    calls: [] as string[],
   };
   const driver = await createDriverHost(definition, {
     ...contextOf(runtime),
@@ -39,11 +39,11 @@ export async function ironicDriver(world: World = {}) {
     },
     virtApi: {
       instanceUuidsOfHost: async () => {
-        records.asked.push("instances");
+        records.calls.push("instances");
         return records.instances;
       },
       liveHosts: async (type) => {
-        records.asked.push(`hosts of ${type}`);
+        records.calls.push(`hosts of ${type}`);
         return records.hosts;
       },
       waitForVifs: (_uuid, _ports, plug) => plug(),

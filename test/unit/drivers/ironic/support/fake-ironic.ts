@@ -28,7 +28,7 @@ export interface FakeNode {
 /** What happens to a request: not sent, not answered although carried out, or answered otherwise. */
 export type FakeFault = "refused" | "answer lost" | HttpResponse;
 
-export interface SeenRequest {
+export interface ObservedRequest {
   readonly method: string;
   /** From `/v1` on, decoded. */
   readonly path: string;
@@ -46,14 +46,14 @@ type Script = ((node: FakeNode) => void)[];
  */
 export class FakeIronic implements HttpClient {
   readonly nodes = new Map<string, FakeNode>();
-  readonly seen: SeenRequest[] = [];
+  readonly observedRequests: ObservedRequest[] = [];
   maxLimit = 1000;
   versions = { min: "1.1", max: "1.82" };
   /** Asked before each request is carried out. */
-  fault: (request: SeenRequest, index: number) => FakeFault | undefined | Promise<FakeFault | undefined> = () =>
+  fault: (request: ObservedRequest, index: number) => FakeFault | undefined | Promise<FakeFault | undefined> = () =>
     undefined;
   /** Told after each request that was carried out. */
-  done: (request: SeenRequest) => void | Promise<void> = () => undefined;
+  done: (request: ObservedRequest) => void | Promise<void> = () => undefined;
   /** How a deployment ends. */
   deployEnds: "active" | "deploy failed" = "active";
   validation: Record<string, unknown> = {
@@ -88,28 +88,28 @@ export class FakeIronic implements HttpClient {
 
   /** `METHOD path`, without the fields and versions that every request has. */
   requests(): readonly string[] {
-    return this.seen.map(({ method, path }) => `${method} ${path.replace(/fields=[^&]*/, "fields=F")}`);
+    return this.observedRequests.map(({ method, path }) => `${method} ${path.replace(/fields=[^&]*/, "fields=F")}`);
   }
 
   async request(request: HttpRequest): Promise<HttpResponse> {
     const { method, url, headers = {} } = request;
     const path = decodeURIComponent(url.replace(/^https?:\/\/[^/]+/, ""));
     const body = request.body ? JSON.parse(request.body) : undefined;
-    const seen: SeenRequest = { method, path, headers, body, tlsSection: request.tlsSection };
-    const index = this.seen.push(seen) - 1;
-    const fault = await this.fault(seen, index);
+    const observed: ObservedRequest = { method, path, headers, body, tlsSection: request.tlsSection };
+    const index = this.observedRequests.push(observed) - 1;
+    const fault = await this.fault(observed, index);
     if (fault === "refused") {
       throw new HttpConnectFailure(url, "ECONNREFUSED");
     }
     if (typeof fault === "object") {
       return fault;
     }
-    const answer = this.#answer(method, new URL(url), seen);
-    await this.done(seen);
+    const response = this.#handle(method, new URL(url), observed);
+    await this.done(observed);
     if (fault === "answer lost") {
       throw new HttpConnectFailure(url, "ECONNRESET");
     }
-    return answer;
+    return response;
   }
 
   /** What a transition had still to do is not done. */
@@ -119,7 +119,7 @@ export class FakeIronic implements HttpClient {
 
   async close(): Promise<void> {}
 
-  #answer(method: string, url: URL, { body, headers }: SeenRequest): HttpResponse {
+  #handle(method: string, url: URL, { body, headers }: ObservedRequest): HttpResponse {
     const [, root, collection, id, ...rest] = url.pathname.split("/");
     if (root === "") {
       return ok({ default_version: { id: "v1", min_version: this.versions.min, version: this.versions.max } });
@@ -127,9 +127,12 @@ export class FakeIronic implements HttpClient {
     if (collection === "") {
       return ok({ id: "v1" });
     }
-    const asked = headers["x-openstack-ironic-api-version"] ?? "1.1";
-    if (Number(asked.slice(2)) > Number(this.versions.max.slice(2))) {
-      return fault(406, `Version ${asked} was requested but the minor version is not supported by this service.`);
+    const requestedVersion = headers["x-openstack-ironic-api-version"] ?? "1.1";
+    if (Number(requestedVersion.slice(2)) > Number(this.versions.max.slice(2))) {
+      return fault(
+        406,
+        `Version ${requestedVersion} was requested but the minor version is not supported by this service.`,
+      );
     }
     if (collection === "volume") {
       return this.#volume(method, rest);
@@ -153,7 +156,7 @@ export class FakeIronic implements HttpClient {
     if (method === "PATCH") {
       return patched(node, body as PatchStep[], [...this.nodes.values()]);
     }
-    return ok(shown(node));
+    return ok(toPublicNode(node));
   }
 
   #list(query: URLSearchParams): HttpResponse {
@@ -163,7 +166,7 @@ export class FakeIronic implements HttpClient {
       for (const node of found) {
         this.#scripts.get(node.uuid)?.shift()?.(node);
       }
-      return ok({ nodes: found.filter((node) => node.instance_uuid === instance).map(shown) });
+      return ok({ nodes: found.filter((node) => node.instance_uuid === instance).map(toPublicNode) });
     }
     const all = [...this.nodes.values()].filter(
       (node) =>
@@ -178,7 +181,7 @@ export class FakeIronic implements HttpClient {
     const limit = Math.min(this.maxLimit, Number(query.get("limit") ?? this.maxLimit));
     const page = all.slice(from, from + limit);
     const next = `http://ironic/v1/nodes?fields=uuid&limit=${limit}&marker=${page.at(-1)?.uuid}`;
-    return ok({ nodes: page.map(shown), ...(page.length === limit ? { next } : {}) });
+    return ok({ nodes: page.map(toPublicNode), ...(page.length === limit ? { next } : {}) });
   }
 
   #volume(method: string, [id]: readonly string[]): HttpResponse {
@@ -316,10 +319,10 @@ function patched(node: FakeNode, patch: readonly PatchStep[], all: readonly Fake
       node.instance_info[path.replace("/instance_info/", "")] = value;
     }
   }
-  return ok(shown(node));
+  return ok(toPublicNode(node));
 }
 
-const shown = ({ shard: _shard, conductor_group: _group, vifs: _vifs, ...node }: FakeNode) => node;
+const toPublicNode = ({ shard: _shard, conductor_group: _group, vifs: _vifs, ...node }: FakeNode) => node;
 
 const ok = (body: unknown): HttpResponse => ({ status: 200, headers: {}, body: JSON.stringify(body) });
 const EMPTY: HttpResponse = { status: 204, headers: {}, body: "" };

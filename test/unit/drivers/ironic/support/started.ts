@@ -11,7 +11,7 @@ export async function started(changes: Parameters<FakeIronic["add"]>[0] = {}, co
   const node = ironic.add(changes);
   const world = await ironicDriver({ ironic, host: "peer-compute", config, quirks });
   await world.driver.initHost();
-  ironic.seen.length = 0;
+  ironic.observedRequests.length = 0;
   return { ...world, node };
 }
 export const active = { instance_uuid: INSTANCE, provision_state: "active" };
