@@ -79,7 +79,7 @@ export interface Faults {
 }
 
 /** A request that one of the APIs has answered, to a client, an agent, or the scheduler. Neither bodies nor tokens are kept. */
-export interface SeenRequest {
+export interface ObservedRequest {
   /** `compute`, `placement`, `identity`, `image`, `network` or `baremetal`; "": no service takes it. */
   readonly service: string;
   readonly method: string;
@@ -123,7 +123,7 @@ export interface Cluster {
   hosts(names?: string): HostControl;
   readonly faults: Faults;
   /** The last 10,000, oldest first. Emptied by {@link clearRequests}. @throws {Error} the cluster is processes of its own */
-  readonly requests: readonly SeenRequest[];
+  readonly requests: readonly ObservedRequest[];
   clearRequests(): void;
   /**
    * Resolves when nothing is being done to any server, no task is under way, no agent has a message to take and no periodic pass

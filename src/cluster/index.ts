@@ -7,7 +7,7 @@ export type {
   HostState,
   LogLine,
   RestoreStateOptions,
-  SeenRequest,
+  ObservedRequest as SeenRequest,
   StartClusterOptions,
 } from "./cluster.js";
 export { startCluster } from "./start-cluster.js";

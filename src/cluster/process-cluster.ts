@@ -23,7 +23,7 @@ import type {
   HostControl,
   HostState,
   RestoreStateOptions,
-  SeenRequest,
+  ObservedRequest,
   StartClusterOptions,
 } from "./cluster.js";
 import { clusterFaults } from "./faults.js";
@@ -118,7 +118,7 @@ export class ProcessCluster implements Cluster {
     return this.#hostNames;
   }
 
-  get requests(): readonly SeenRequest[] {
+  get requests(): readonly ObservedRequest[] {
     throw new Error(
       "the requests to a cluster of processes are in its log: compute-cluster logs tells them where the cluster file says log_requests: true",
     );

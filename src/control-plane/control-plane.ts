@@ -219,7 +219,7 @@ async function open(options: ControlPlaneOptions, cleanup: CleanupStack) {
   const guarded = withAccessRules(mounted, identity.accessRules);
   const listenOptions = {
     services: guarded,
-    isPatient: isLowPriority,
+    isLowPriority: isLowPriority,
     sockets: conductor.sockets,
     reject: watch.rejections(openstackError),
   };

@@ -150,7 +150,7 @@ export async function setFaults(
   const retained = (await readStoredFaults(folder, deps.files)).filter(
     ({ knob: ruleText }) => !points.has(pointOf(ruleText)),
   );
-  const added = rules.map((knob) => ({ id: deps.random.hex(8), setAt: deps.clock.now(), knob: formatFaultRule(knob) }));
+  const added = rules.map((rule) => ({ id: deps.random.hex(8), setAt: deps.clock.now(), knob: formatFaultRule(rule) }));
   await writeStoredFaults(folder, [...retained, ...added], deps.files);
   return added.map(({ id }) => id);
 }

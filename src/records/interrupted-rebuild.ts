@@ -30,7 +30,7 @@ export function hasInterruptedRebuild({
  * Returns the changes of an instance whose evacuation ends before it has done anything to the guest: the vm_state stays. An
  * instance that was taken from a rebuild is in error instead, because its guest on the source may be gone.
  */
-export function afterRefusedEvacuation(
+export function afterRejectedEvacuation(
   instance: Pick<Instance, "systemMetadata" | "taskRequestId">,
 ): Pick<InstanceChanges, "taskState" | "vmState"> {
   return { taskState: null, ...(hasInterruptedRebuild(instance) ? { vmState: "error" } : {}) };

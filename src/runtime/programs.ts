@@ -6,7 +6,7 @@ export interface ProcessIdentity {
 }
 
 /** A process as it is seen from outside. */
-export interface SeenProcess extends ProcessIdentity {
+export interface ObservedProcess extends ProcessIdentity {
   readonly argv: readonly string[];
   /** SIGSTOP has stopped it, and nothing has had it go on. */
   readonly suspended?: true;
@@ -50,7 +50,7 @@ export interface Programs {
    */
   run(options: RunOptions): Promise<ProgramResult>;
   /** The process that has this pid now; undefined: there is none, or it has ended and was not reaped. */
-  look(pid: number): Promise<SeenProcess | undefined>;
+  look(pid: number): Promise<ObservedProcess | undefined>;
   /** False: that process has ended, whoever has its pid now. */
   signal(process: ProcessIdentity, signal: ProgramSignal): Promise<boolean>;
   /** Resolves soon after that process has ended, whoever started it. @throws the signal's reason. */

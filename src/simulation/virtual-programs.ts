@@ -5,7 +5,7 @@ import {
   type ProgramSignal,
   type Programs,
   type RunOptions,
-  type SeenProcess,
+  type ObservedProcess,
   type StartOptions,
 } from "../runtime/programs.js";
 import type { VirtualMachine } from "./virtual-machine.js";
@@ -36,7 +36,7 @@ export class VirtualPrograms implements Programs {
     });
   }
 
-  look(pid: number): Promise<SeenProcess | undefined> {
+  look(pid: number): Promise<ObservedProcess | undefined> {
     return this.#process.withLatency(() => {
       const running = this.#machine.programs.running(pid);
       return running && { ...running.identity, argv: running.argv };

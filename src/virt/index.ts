@@ -17,7 +17,7 @@ export {
   type ProgramSignal,
   type Programs,
   type RunOptions,
-  type SeenProcess,
+  type ObservedProcess as SeenProcess,
   type StartOptions,
 } from "../runtime/programs.js";
 export type { Random } from "../runtime/random.js";

@@ -78,8 +78,7 @@ function describeAim(aim: Aim, ours: number, real: number): string {
 }
 
 /** An aim that was set for so many. */
-const of = (count: number, expectedCount: number, aim: Aim): Aim | undefined =>
-  count === expectedCount ? aim : undefined;
+function of(count: number, expectedCount: number, aim: Aim): Aim | undefined { return count === expectedCount ? aim : undefined; }
 
 /** By phase of {@link callsOf}. */
 const CALL_AIMS: Readonly<Record<string, Aim>> = {

@@ -16,7 +16,7 @@ async function check(misdeed: string, ...args: string[]) {
 }
 
 describe("driver check", () => {
-  it.each<readonly [misdeed: string, says: RegExp]>([
+  it.each<readonly [misdeed: string, message: RegExp]>([
     ["exit", /^spawn must not end the process, but it ended \(exit code 0\)$/],
     ["exit-code", /^spawn must not end the process, but it ended \(exit code 0\)$/],
     ["rejects", /^spawn must leave no error uncaught.*the hypervisor hung up.*misbehaving-driver\/index\.js:\d+/],

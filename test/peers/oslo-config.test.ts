@@ -145,8 +145,7 @@ function errorsOf(error: ConfigFileValueError) {
 }
 
 /** oslo.config finds an assignment without a section only where the next line begins; its line is not compared. */
-const formatMessage = (message: string, line: number | string) =>
-  message === NO_SECTION ? message : `${message} at ${line}`;
+function formatMessage(message: string, line: number | string) { return message === NO_SECTION ? message : `${message} at ${line}`; }
 
 function inOurWords(result: OsloResult): OsloResult {
   if ("values" in result) {

@@ -158,7 +158,7 @@ describe("control over the connection", () => {
     reportState?.({ host: ONE, state: "serving", detail: "" });
     reportState?.({ host: OTHER, state: "failed", detail: "its disk is full" });
     await parts.world.advance(10);
-    return { ...parts, tell: reportState };
+    return { ...parts, reportState: reportState };
   }
 
   test("hosts are known with their process and state, and again when the connection was made again", async () => {
@@ -167,7 +167,7 @@ describe("control over the connection", () => {
       cluster,
       connection,
       runtime,
-      tell: reportState,
+      reportState: reportState,
     } = await offered(async (host) => ({
       host,
       state: "serving",

@@ -271,7 +271,7 @@ scenario("6.6 unshelve from offloaded: claimed, spawned, active", async (harness
     launchedOn: "devstack1",
     powerState: 1,
   });
-  expect(harness.instance(VM).systemMetadata).toEqual({ kept: "yes" });
+  expect(harness.instance(VM).systemMetadata).toEqual({ retained: "yes" });
   expect(await harness.held(VM)).toEqual({ [node.uuid]: OLD });
   expect(nodeOf(harness, "devstack1").vcpusUsed).toBe(OLD.VCPU);
 });

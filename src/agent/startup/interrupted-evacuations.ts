@@ -1,7 +1,7 @@
 import { InvalidMigrationState } from "../../conductor-client/errors.js";
 import { ConnectFailure } from "../../placement-client/errors.js";
 import {
-  afterRefusedEvacuation,
+  afterRejectedEvacuation,
   type ComputeNode,
   type Instance,
   type InstanceChanges,
@@ -59,7 +59,7 @@ export async function findInterruptedEvacuations(
     } else if (migration.status === "accepted") {
       const node = await nodeHeld(view, nodesByName.values(), instance, request);
       if (node) {
-        const changes = afterRefusedEvacuation(instance);
+        const changes = afterRejectedEvacuation(instance);
         found.push({ migration, instance, node, changes, claimed: false, arrived: false });
       }
     } else {

@@ -21,7 +21,7 @@ export async function readOwners(
   snapshot: Pick<Snapshot, "servers" | "migrations" | "consumers">,
   { thorough, onProgress }: { readonly thorough: boolean; readonly onProgress: OnProgress },
 ): Promise<Map<string, ConsumerRecord>> {
-  const { owners, strangers: unknownConsumers } = groupByOwner(snapshot);
+  const { owners, unknownConsumers: unknownConsumers } = groupByOwner(snapshot);
   const records = new Map<string, ConsumerRecord>();
   const read = async (consumers: readonly Consumer[]): Promise<void> => {
     let done = 0;
@@ -59,7 +59,7 @@ function groupByOwner({ servers, migrations, consumers }: Pick<Snapshot, "server
       owners.set(key, owner);
     }
   }
-  return { owners: [...owners.values()], strangers: unknownConsumers };
+  return { owners: [...owners.values()], unknownConsumers: unknownConsumers };
 }
 
 /** Whether Placement's usages of the project and user are the sum of what these consumers hold. */

@@ -19,7 +19,7 @@ import type {
   Faults,
   HostControl,
   RestoreStateOptions,
-  SeenRequest,
+  ObservedRequest,
   StartClusterOptions,
 } from "../cluster.js";
 import { clusterFaults } from "../faults.js";
@@ -112,7 +112,7 @@ export class InProcessCluster implements Cluster {
     return this.#running.agents.flatMap(({ hosts }) => hosts);
   }
 
-  get requests(): readonly SeenRequest[] {
+  get requests(): readonly ObservedRequest[] {
     return this.#requests.all;
   }
 

@@ -1,15 +1,15 @@
 import { withoutSecrets } from "../../control-plane/request-log/rendered-target.js";
 import type { HandledRequest } from "../../control-plane/request-log/watched-requests.js";
-import type { SeenRequest } from "../cluster.js";
+import type { ObservedRequest } from "../cluster.js";
 
 /** Requests that are kept. */
 const MAX_REQUESTS = 10_000;
 
 /** The last requests that the APIs of a cluster have answered. */
 export class RequestHistory {
-  #all: SeenRequest[] = [];
+  #all: ObservedRequest[] = [];
 
-  get all(): readonly SeenRequest[] {
+  get all(): readonly ObservedRequest[] {
     return this.#all.slice(-MAX_REQUESTS);
   }
 

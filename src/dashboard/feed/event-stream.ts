@@ -29,19 +29,19 @@ export async function* eventStream(
   { since, hello, life, signal, onEnd }: Viewer,
 ): AsyncGenerator<Uint8Array> {
   const news = new News(feed, timers, signal);
-  const said = <E extends keyof DashboardEvents>(event: E, data: DashboardEvents[E]): Uint8Array => {
+  const format = <E extends keyof DashboardEvents>(event: E, data: DashboardEvents[E]): Uint8Array => {
     const id = event === "message" ? `id: ${life}.${(data as DashboardMessage).seq}\n` : `event: ${event}\n`;
     return new TextEncoder().encode(`${id}data: ${JSON.stringify(data)}\n\n`);
   };
   try {
     const missed = since === undefined ? undefined : feed.after(since);
     let seq = missed === undefined ? feed.seq : (since ?? 0);
-    yield said("hello", { ...hello, reset: missed === undefined });
+    yield format("hello", { ...hello, reset: missed === undefined });
     if (missed === undefined) {
       const end = feed.beginSnapshot();
       try {
         for (const set of piecesOf(rows(), clock)) {
-          yield said("message", { seq, at: hello.at, set, gone: [] });
+          yield format("message", { seq, at: hello.at, set, gone: [] });
           // What is taken at once would otherwise be made in one go.
           await timers.sleep(0);
           if (signal.aborted) {
@@ -62,17 +62,17 @@ export async function* eventStream(
       seq = feed.seq;
       const message = joinMessages(messages);
       if (message !== undefined) {
-        yield said("message", message);
+        yield format("message", message);
       }
       if (!isReady) {
         isReady = true;
-        yield said("ready", { seq });
+        yield format("ready", { seq });
       }
       if (feed.seq === seq && !(await news.wait(seq))) {
         yield new TextEncoder().encode(": nothing new\n\n");
       }
     }
-    yield said("bye", { reason: String(signal.reason) });
+    yield format("bye", { reason: String(signal.reason) });
   } finally {
     news.close();
     onEnd();

@@ -84,7 +84,7 @@ export class Live {
     };
   }
 
-  #on<E extends keyof DashboardEvents>(source: EventSource, name: E, take: (said: DashboardEvents[E]) => void): void {
+  #on<E extends keyof DashboardEvents>(source: EventSource, name: E, take: (data: DashboardEvents[E]) => void): void {
     source.addEventListener(name, (event) => {
       if (source === this.#source) {
         take(JSON.parse((event as MessageEvent<string>).data));

@@ -71,7 +71,7 @@ export class Hosts {
   }
 
   /** All of them, some at a time, with their last heartbeats. */
-  *all(): Generator<readonly [row: HostRow, seen: number | null]> {
+  *all(): Generator<readonly [row: HostRow, observedAt: number | null]> {
     const { store } = this.#deps;
     for (const host of this.#agents.keys()) {
       const row = store.services.getByHost(host, BINARY) === null ? this.read(host) : undefined;

@@ -9,7 +9,7 @@ import {
   type ProgramSignal,
   type Programs,
   type RunOptions,
-  type SeenProcess,
+  type ObservedProcess,
   type StartOptions,
 } from "../programs.js";
 
@@ -68,7 +68,7 @@ export class NodePrograms implements Programs {
     }
   }
 
-  async look(pid: number): Promise<SeenProcess | undefined> {
+  async look(pid: number): Promise<ObservedProcess | undefined> {
     if (!Number.isSafeInteger(pid) || pid <= 0) {
       return undefined;
     }

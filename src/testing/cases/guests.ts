@@ -9,8 +9,7 @@ const DESTROY = { ...DEVICES, destroyDisks: true } as const;
 /** How many guests are made at the same time. */
 const SOME = 4;
 
-const several = (harness: DriverHarness, on: CheckedHost) =>
-  Promise.all(Array.from({ length: SOME }, () => harness.instance(on)));
+function several(harness: DriverHarness, on: CheckedHost) { return Promise.all(Array.from({ length: SOME }, () => harness.instance(on))); }
 
 const SPAWN: KilledWork = {
   method: "spawn",

@@ -21,7 +21,7 @@ function fullAt(failing: number, files: Files) {
   const failingFiles = new Proxy(files, {
     get: (target, name: keyof Files) => (name === "write" ? write : target[name].bind(target)),
   });
-  return { door: failingFiles, failed };
+  return { failingFiles: failingFiles, failed };
 }
 
 describe("a control plane that starts", () => {
@@ -44,7 +44,7 @@ describe("a control plane that starts", () => {
       world = new VirtualWorld();
       const runtime = world.spawn({ name: "control-plane" });
       const full = fullAt(failing, runtime.files);
-      const outcome = await start({ ...runtime, files: full.door }).catch((error: Error) => error);
+      const outcome = await start({ ...runtime, files: full.failingFiles }).catch((error: Error) => error);
       if (!(outcome instanceof Error)) {
         expect(await isListening(runtime)).toBe(true);
         await world.runUntil(outcome.stop());

@@ -9,15 +9,15 @@ import { DIRECTORY } from "../../fixtures/world/control-plane.js";
 
 const ONE = "11111111-1111-4111-8111-111111111111";
 
-let lab: DashboardHarness;
+let harness: DashboardHarness;
 beforeEach(async () => {
-  lab = await openDashboardHarness();
+  harness = await openDashboardHarness();
 });
-afterEach(() => lab.stop());
+afterEach(() => harness.stop());
 
 function makeHost(host: string): number {
-  const service = lab.store.services.create({ host, binary: "nova-compute", topic: "compute", version: 73 });
-  lab.store.services.reportState(service.id);
+  const service = harness.store.services.create({ host, binary: "nova-compute", topic: "compute", version: 73 });
+  harness.store.services.reportState(service.id);
   return service.id;
 }
 
@@ -27,23 +27,23 @@ function makeServer(uuid = ONE, name = "<script>alert(1)</script>"): void {
     createdAt: __,
     ...instance
   } = anInstance({ uuid, displayName: name, host: null, node: null, computeId: null });
-  lab.store.instances.create({ ...instance, flavor: aFlavor(), vmState: "active", taskState: null });
+  harness.store.instances.create({ ...instance, flavor: aFlavor(), vmState: "active", taskState: null });
 }
 
 it("the snapshot has everything, and what changes afterwards is told in whole rows", async () => {
   const id = makeHost("one");
   makeServer();
-  const follower = await lab.follow("/events", await lab.enter());
+  const follower = await harness.follow("/events", await harness.enter());
   await follower.until("ready");
   expect(follower.hello).toMatchObject({ reset: true, name: "ci-7", readOnly: false });
   expect(follower.rows.get("host one")).toMatchObject({ state: "up", enabled: true });
   expect(follower.rows.get(`server ${ONE}`)).toMatchObject({ name: "<script>alert(1)</script>", status: "ACTIVE" });
   expect(follower.rows.get("flavor 1")).toMatchObject({ name: "m1.tiny" });
-  lab.store.services.update(id, { disabled: true, disabledReason: "sick" });
+  harness.store.services.update(id, { disabled: true, disabledReason: "sick" });
   await follower.untilRow("host", "one", ({ reason }: { reason: string }) => reason === "sick");
-  lab.store.instances.save(ONE, { taskState: "powering-off" });
+  harness.store.instances.save(ONE, { taskState: "powering-off" });
   await follower.untilRow("server", ONE, ({ taskState }: { taskState: string }) => taskState === "powering-off");
-  lab.store.instances.destroy(ONE);
+  harness.store.instances.destroy(ONE);
   await follower.next();
   expect(follower.rows.has(`server ${ONE}`)).toBe(false);
   await follower.leave();
@@ -51,10 +51,10 @@ it("the snapshot has everything, and what changes afterwards is told in whole ro
 
 it("heartbeats are told without the host's row, and a host that falls silent is told to be down", async () => {
   const id = makeHost("one");
-  const follower = await lab.follow("/events", await lab.enter());
+  const follower = await harness.follow("/events", await harness.enter());
   await follower.until("ready");
   const messageCount = follower.messages.length;
-  lab.store.services.reportState(id);
+  harness.store.services.reportState(id);
   await follower.next();
   const kinds = follower.messages.slice(messageCount).flatMap(({ set }) => set.map(({ kind }) => kind));
   expect(kinds.filter((kind) => kind !== "scenario")).toEqual(["heartbeat"]);
@@ -64,10 +64,10 @@ it("heartbeats are told without the host's row, and a host that falls silent is 
 
 it("a thousand changes in a moment are one message", async () => {
   makeServer();
-  const follower = await lab.follow("/events", await lab.enter());
+  const follower = await harness.follow("/events", await harness.enter());
   await follower.until("ready");
   for (let progress = 0; progress < 1_000; progress += 1) {
-    lab.store.instances.save(ONE, { displayName: `name ${progress}` });
+    harness.store.instances.save(ONE, { displayName: `name ${progress}` });
   }
   await follower.next();
   expect(follower.messages.at(-1)?.set.filter(({ kind }) => kind === "server")).toEqual([
@@ -78,23 +78,23 @@ it("a thousand changes in a moment are one message", async () => {
 
 it("a browser that was away is told what it has missed, as one message, and another life's begins anew", async () => {
   makeServer();
-  const session = await lab.enter();
-  const first = await lab.follow("/events", session);
+  const session = await harness.enter();
+  const first = await harness.follow("/events", session);
   await first.until("ready");
-  lab.store.instances.save(ONE, { displayName: "seen" });
+  harness.store.instances.save(ONE, { displayName: "seen" });
   await first.untilRow("server", ONE, ({ name }: { name: string }) => name === "seen");
   await first.leave();
-  lab.store.instances.save(ONE, { displayName: "missed" });
-  await lab.world.advance(100);
-  lab.store.instances.save(ONE, { displayName: "missed, too" });
-  await lab.world.advance(100);
-  const back = await lab.follow("/events", { ...session, "last-event-id": first.lastId });
+  harness.store.instances.save(ONE, { displayName: "missed" });
+  await harness.world.advance(100);
+  harness.store.instances.save(ONE, { displayName: "missed, too" });
+  await harness.world.advance(100);
+  const back = await harness.follow("/events", { ...session, "last-event-id": first.lastId });
   await back.until("ready");
   expect([back.hello?.reset, back.events]).toEqual([false, ["hello", "message", "ready"]]);
   expect(back.rows.get(`server ${ONE}`)).toMatchObject({ name: "missed, too" });
   await back.leave();
   for (const id of ["other.1", `${first.lastId}9999`, "nonsense"]) {
-    const anew = await lab.follow("/events", { ...session, "last-event-id": id });
+    const anew = await harness.follow("/events", { ...session, "last-event-id": id });
     await anew.until("ready");
     expect([id, anew.hello?.reset, anew.rows.has(`server ${ONE}`)]).toEqual([id, true, true]);
     await anew.leave();
@@ -102,13 +102,13 @@ it("a browser that was away is told what it has missed, as one message, and anot
 });
 
 it("requests are told of on their own, while somebody reads them", async () => {
-  const session = await lab.enter();
-  const follower = await lab.follow("/events", session);
+  const session = await harness.enter();
+  const follower = await harness.follow("/events", session);
   await follower.until("ready");
   const ask = (path: string) =>
-    lab.world.runUntil(lab.runtime.http.request({ method: "GET", url: `${lab.url}/compute/${path}` }));
+    harness.world.runUntil(harness.runtime.http.request({ method: "GET", url: `${harness.url}/compute/${path}` }));
   await ask("before");
-  const reader = await lab.follow("/requests", session);
+  const reader = await harness.follow("/requests", session);
   await reader.until("ready");
   await ask("meanwhile");
   await reader.next();
@@ -122,50 +122,50 @@ it("requests are told of on their own, while somebody reads them", async () => {
 
 it("nothing is followed before somebody looks, nor half a minute after the last one has gone", async () => {
   makeHost("one");
-  expect(lab.follows()).toBe(false);
-  const follower = await lab.follow("/events", await lab.enter());
+  expect(harness.follows()).toBe(false);
+  const follower = await harness.follow("/events", await harness.enter());
   await follower.until("ready");
-  expect(lab.follows()).toBe(true);
+  expect(harness.follows()).toBe(true);
   await follower.leave();
-  await lab.world.advance(29_000);
-  expect(lab.follows()).toBe(true);
-  await lab.world.advance(2_000);
-  expect(lab.follows()).toBe(false);
-  expect(lab.watched.size).toBe(0);
+  await harness.world.advance(29_000);
+  expect(harness.follows()).toBe(true);
+  await harness.world.advance(2_000);
+  expect(harness.follows()).toBe(false);
+  expect(harness.watched.size).toBe(0);
 });
 
 it("what an agent has is told again when it says that its guests have changed", async () => {
   makeHost("one");
-  const joinToken = (await lab.runtime.files.read(DIRECTORY.joinTokenFile)).trim();
-  const runtime = lab.world.spawn({ name: "agent" });
-  const connection = connectToConductor({ url: lab.url, joinToken, runtime });
+  const joinToken = (await harness.runtime.files.read(DIRECTORY.joinTokenFile)).trim();
+  const runtime = harness.world.spawn({ name: "agent" });
+  const connection = connectToConductor({ url: harness.url, joinToken, runtime });
   const session = connection.host("one");
   let state = "running";
   const own: Partial<AgentHandlers> = { list_guests: async () => [{ uuid: ONE, name: "vm1", state }] };
-  await lab.world.runUntil(session.acquireLease());
-  await lab.world.runUntil(session.serve(agentHandlers(() => undefined, own)));
-  const follower = await lab.follow("/events", await lab.enter());
+  await harness.world.runUntil(session.acquireLease());
+  await harness.world.runUntil(session.serve(agentHandlers(() => undefined, own)));
+  const follower = await harness.follow("/events", await harness.enter());
   await follower.untilRow("guests", "one", ({ guests }: GuestsRow) => guests[0]?.state === "running");
   state = "shut off";
   session.guestsChanged?.();
   await follower.untilRow("guests", "one", ({ guests }: GuestsRow) => guests[0]?.state === "shut off");
   expect(follower.rows.get("guests one")).toMatchObject({ from: "agent" });
   await follower.leave();
-  await lab.world.runUntil(connection.close());
+  await harness.world.runUntil(connection.close());
 });
 
 it("what a hypervisor has is told again when its folder changes, with what the records do not say", async () => {
   makeHost("one");
-  lab.guests.set("one", []);
-  const follower = await lab.follow("/events", await lab.enter());
+  harness.guests.set("one", []);
+  const follower = await harness.follow("/events", await harness.enter());
   await follower.untilRow("guests", "one", () => true);
-  lab.guests.set("one", [{ uuid: ONE, name: "instance-1", state: "running" }]);
-  lab.watched.get("one")?.();
+  harness.guests.set("one", [{ uuid: ONE, name: "instance-1", state: "running" }]);
+  harness.watched.get("one")?.();
   const key = `guest one ${ONE}`;
   await follower.untilRow("finding", key, ({ code }: { code: string }) => code === "guest-without-server");
   expect(follower.rows.get("guests one")).toMatchObject({ from: "folder", guests: [{ uuid: ONE }] });
-  lab.guests.set("one", []);
-  lab.watched.get("one")?.();
+  harness.guests.set("one", []);
+  harness.watched.get("one")?.();
   while (follower.rows.has(`finding ${key}`)) {
     await follower.next();
   }

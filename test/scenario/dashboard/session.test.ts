@@ -20,26 +20,26 @@ const KILL: RunnableAction = {
   },
 };
 
-let lab: DashboardHarness;
+let harness: DashboardHarness;
 beforeEach(async () => {
   done.length = 0;
-  lab = await openDashboardHarness([KILL]);
+  harness = await openDashboardHarness([KILL]);
 });
-afterEach(() => lab.stop());
+afterEach(() => harness.stop());
 
-const status = async (...given: Parameters<DashboardHarness["ask"]>) => (await lab.ask(...given)).status;
+const status = async (...request: Parameters<DashboardHarness["ask"]>) => (await harness.ask(...request)).status;
 
 it("a link works once, within a minute, and its cookie is for this window's requests alone", async () => {
-  const made = await lab.ask("/keys", { method: "POST", headers: { authorization: "Bearer join-token" } });
+  const made = await harness.ask("/keys", { method: "POST", headers: { authorization: "Bearer join-token" } });
   const { key } = JSON.parse(made.body) as { key: string };
-  const first = await lab.ask(`/enter?key=${key}`);
+  const first = await harness.ask(`/enter?key=${key}`);
   expect([first.status, first.headers.location]).toEqual([303, "/"]);
   expect(first.headers["set-cookie"]).toMatch(/^compute-window-\d+=[0-9a-f]{64}; HttpOnly; SameSite=Strict; Path=\/$/);
-  const again = await lab.ask(`/enter?key=${key}`);
+  const again = await harness.ask(`/enter?key=${key}`);
   expect([again.headers.location, again.headers["set-cookie"]]).toEqual(["/?refused", undefined]);
-  const late = await lab.ask("/keys", { method: "POST", headers: { authorization: "Bearer join-token" } });
-  await lab.world.advance(61_000);
-  const entered = await lab.ask(`/enter?key=${(JSON.parse(late.body) as { key: string }).key}`);
+  const late = await harness.ask("/keys", { method: "POST", headers: { authorization: "Bearer join-token" } });
+  await harness.world.advance(61_000);
+  const entered = await harness.ask(`/enter?key=${(JSON.parse(late.body) as { key: string }).key}`);
   expect(entered.headers["set-cookie"]).toBeUndefined();
 });
 
@@ -57,22 +57,22 @@ it("without a session there are no events, no lives, no bodies and no actions", 
     expect([target, await status(target)]).toEqual([target, 401]);
   }
   expect(await status("/actions/host-kill", { method: "POST", body: '{"host":"one"}' })).toBe(401);
-  const old = { cookie: `compute-window-${new URL(lab.url).port}=${"0".repeat(64)}` };
+  const old = { cookie: `compute-window-${new URL(harness.url).port}=${"0".repeat(64)}` };
   expect(await status("/events", { headers: old })).toBe(401);
   expect(done).toEqual([]);
 });
 
 it("another origin, another site's page and a name that was made to lead here get nothing", async () => {
-  const session = await lab.enter();
-  const follower = await lab.follow("/events", session);
+  const session = await harness.enter();
+  const follower = await harness.follow("/events", session);
   await follower.next();
   const headers = { ...session, "x-window-session": follower.hello?.secret ?? "" };
   const foreign = [
     { origin: "http://evil.test" },
     { origin: "null" },
-    { origin: lab.url.replace("http:", "https:") },
+    { origin: harness.url.replace("http:", "https:") },
     { host: "evil.test" },
-    { host: `evil.test:${new URL(lab.url).port}` },
+    { host: `evil.test:${new URL(harness.url).port}` },
     { host: "127.0.0.1:1" },
     { "sec-fetch-site": "cross-site" },
     { "sec-fetch-site": "same-site" },
@@ -89,12 +89,12 @@ it("another origin, another site's page and a name that was made to lead here ge
 });
 
 it("an action needs the secret that the events have told, and answers with the command that does the same", async () => {
-  const session = await lab.enter();
-  const follower = await lab.follow("/events", session);
+  const session = await harness.enter();
+  const follower = await harness.follow("/events", session);
   await follower.next();
   const body = JSON.stringify({ host: "rack 1" });
   const act = (headers: Readonly<Record<string, string>>) =>
-    lab.ask("/actions/host-kill", { method: "POST", body, headers: { ...session, origin: lab.url, ...headers } });
+    harness.ask("/actions/host-kill", { method: "POST", body, headers: { ...session, origin: harness.url, ...headers } });
   expect((await act({})).status).toBe(403);
   expect((await act({ "x-window-session": "0".repeat(64) })).status).toBe(403);
   expect(done).toEqual([]);
@@ -109,8 +109,8 @@ it("an action needs the secret that the events have told, and answers with the c
 });
 
 it("a session that is read-only is offered no action, and has none", async () => {
-  const session = await lab.enter(true);
-  const follower = await lab.follow("/events", session);
+  const session = await harness.enter(true);
+  const follower = await harness.follow("/events", session);
   await follower.next();
   expect([follower.hello?.readOnly, follower.hello?.actions]).toEqual([true, []]);
   const headers = { ...session, "x-window-session": follower.hello?.secret ?? "" };
@@ -120,8 +120,8 @@ it("a session that is read-only is offered no action, and has none", async () =>
 });
 
 it("bad bodies of actions are refused before anything is done", async () => {
-  const session = await lab.enter();
-  const follower = await lab.follow("/events", session);
+  const session = await harness.enter();
+  const follower = await harness.follow("/events", session);
   await follower.next();
   const headers = { ...session, "x-window-session": follower.hello?.secret ?? "" };
   const bodies = ["", "{", "[]", "1", '{"host":1}', '{"host":"--all"}', '{"host":"a\\nb"}', '{"other":"one"}', "null"];
@@ -137,23 +137,23 @@ it("bad bodies of actions are refused before anything is done", async () => {
 });
 
 it("a session ends after its time, when it is ended, and with the process; its events end with a word", async () => {
-  const session = await lab.enter();
-  const follower = await lab.follow("/events", session);
+  const session = await harness.enter();
+  const follower = await harness.follow("/events", session);
   await follower.until("ready");
-  const ended = await lab.ask("/session", { method: "DELETE", headers: session });
+  const ended = await harness.ask("/session", { method: "DELETE", headers: session });
   expect([ended.status, ended.headers["set-cookie"]]).toEqual([204, expect.stringContaining("Max-Age=0")]);
   await follower.until("bye");
   expect(await follower.next()).toBe(false);
   expect(await status("/session", { headers: session })).toBe(401);
-  const second = await lab.enter();
+  const second = await harness.enter();
   expect(await status("/session", { headers: second })).toBe(204);
-  await lab.world.advance(13 * 3_600_000);
+  await harness.world.advance(13 * 3_600_000);
   expect(await status("/session", { headers: second })).toBe(401);
 });
 
 it("the password of clouds.yaml begins a session, a wrong one does not, and ten wrong ones are enough", async () => {
-  const password = /password: "?([^"\n]+)/.exec(await lab.runtime.files.read("/cluster/clouds.yaml"))?.[1] ?? "";
-  const login = (body: unknown) => lab.ask("/session", { method: "POST", body: JSON.stringify(body) });
+  const password = /password: "?([^"\n]+)/.exec(await harness.runtime.files.read("/cluster/clouds.yaml"))?.[1] ?? "";
+  const login = (body: unknown) => harness.ask("/session", { method: "POST", body: JSON.stringify(body) });
   const entered = await login({ user: "admin", password });
   expect([entered.status, entered.headers["set-cookie"]]).toEqual([204, expect.stringContaining("HttpOnly")]);
   expect((await login({ user: "admin" })).status).toBe(400);
@@ -161,20 +161,20 @@ it("the password of clouds.yaml begins a session, a wrong one does not, and ten 
     expect((await login({ user: "admin", password: "guess" })).status).toBe(401);
   }
   expect((await login({ user: "admin", password })).status).toBe(429);
-  await lab.world.advance(61_000);
+  await harness.world.advance(61_000);
   expect((await login({ user: "admin", password })).status).toBe(204);
 });
 
 it("every answer keeps scripts of others out, and the page's files are not sent twice", async () => {
-  const script = await lab.ask("/app.js");
+  const script = await harness.ask("/app.js");
   expect([script.status, script.body, script.headers["content-type"]]).toEqual([
     200,
     "start();",
     "text/javascript; charset=utf-8",
   ]);
-  const again = await lab.ask("/app.js", { headers: { "if-none-match": script.headers.etag ?? "" } });
+  const again = await harness.ask("/app.js", { headers: { "if-none-match": script.headers.etag ?? "" } });
   expect([again.status, again.body]).toEqual([304, ""]);
-  for (const response of [script, await lab.ask("/events"), await lab.ask("/keys"), await lab.ask("/no/such/path")]) {
+  for (const response of [script, await harness.ask("/events"), await harness.ask("/keys"), await harness.ask("/no/such/path")]) {
     expect(response.headers).toMatchObject({
       "content-security-policy": expect.stringMatching(/^default-src 'none'; script-src 'self'; (?!.*unsafe)/),
       "x-content-type-options": "nosniff",

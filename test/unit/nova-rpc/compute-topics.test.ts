@@ -21,18 +21,18 @@ function withOldestCompute(version: number) {
 /** Handlers that record the methods and parameters they are called with. */
 function recording(methods: readonly string[] = Object.keys(AGENT_METHODS)) {
   const called: string[] = [];
-  const asked: unknown[] = [];
+  const calls: unknown[] = [];
   const handlers = Object.fromEntries(
     methods.map((method) => [
       method,
       async (params: unknown) => {
         called.push(method);
-        asked.push(params);
+        calls.push(params);
         return null;
       },
     ]),
   ) as Partial<AgentHandlers>;
-  return { called, asked, handlers };
+  return { called, asked: calls, handlers };
 }
 
 function readers(broker: MemoryBroker): readonly string[] {
@@ -66,7 +66,7 @@ describe("the topics of compute RPC", () => {
     const { session, runtime, broker } = await open(usual, NEWEST);
     const { called, handlers } = recording();
     await session.serve(handlers);
-    const { send, answers: replies } = await caller(broker);
+    const { send, replies: replies } = await caller(broker);
     await send({ ...SHARED_STORAGE, topic: "compute-alt" });
     await send({ ...STOP, topic: "compute-alt" });
     await send({ ...STOP, uniqueId: "another" });
@@ -79,9 +79,9 @@ describe("the topics of compute RPC", () => {
     "carry external events: each power-update of %s reaches the agent, and no event of a network or volume",
     async (topic) => {
       const { session, runtime, broker } = await open(usual, NEWEST);
-      const { asked, handlers } = recording(["external_instance_event"]);
+      const { asked: calls, handlers } = recording(["external_instance_event"]);
       await session.serve(handlers);
-      const { send, answers } = await caller(broker);
+      const { send, replies } = await caller(broker);
       const other = "22222222-2222-4222-8222-222222222222";
       const events = [
         { instance_uuid: UUID, name: "network-changed", tag: null, status: "completed" },
@@ -90,9 +90,9 @@ describe("the topics of compute RPC", () => {
         { instance_uuid: other, name: "power-update", tag: "POWER_ON", status: "completed" },
       ].map((event) => novaObject("InstanceExternalEvent", "1.5", event, []));
       await send({ method: "external_instance_event", args: { instances: [INSTANCE], events }, topic });
-      await runtime.runUntil(() => answers.length === 1);
-      expect(answers).toMatchObject([{ result: null, failure: null }]);
-      expect(asked).toEqual([
+      await runtime.runUntil(() => replies.length === 1);
+      expect(replies).toMatchObject([{ result: null, failure: null }]);
+      expect(calls).toEqual([
         { instanceUuid: UUID, events: [{ name: "power-update", tag: "POWER_OFF", status: "completed" }] },
         { instanceUuid: other, events: [{ name: "power-update", tag: "POWER_ON", status: "completed" }] },
       ]);
@@ -104,7 +104,7 @@ describe("the topics of compute RPC", () => {
     [NEWEST, FLAMINGO, "compute.other"],
     [NEWEST, GAZPACHO, "compute-alt.other"],
   ])("are chosen by the conductor (%i) and the oldest nova-compute (%i): %s", async (version, oldest, queue) => {
-    const { connection, session, runtime, broker, asked: requests } = await open(withOldestCompute(oldest), version);
+    const { connection, session, runtime, broker, requests: requests } = await open(withOldestCompute(oldest), version);
     const { handlers, called } = recording();
     await connection.host("other", { lease: false }).serve(handlers);
     const ask = () =>
@@ -129,13 +129,13 @@ describe("the topics of compute RPC", () => {
       session,
       runtime,
       broker,
-      asked: requests,
+      requests: requests,
     } = await open(
       (each) => (each.what === "ShareMapping.save" ? [{ obj_what_changed: [] }, null] : usual(each)),
       NEWEST,
     );
     await session.serve(recording().handlers);
-    const { send, answers: replies } = await caller(broker);
+    const { send, replies: replies } = await caller(broker);
     const mapping = { id: 1, uuid: UUID, instance_uuid: UUID, share_id: UUID, status: "attaching", tag: "data" };
     const share_mapping = novaObject("ShareMapping", "1.2", mapping, []);
     await send({ method: "allow_share", args: { instance: INSTANCE, share_mapping } });

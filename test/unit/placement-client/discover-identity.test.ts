@@ -15,7 +15,7 @@ async function discover(authUrl: string, body: string, status = 300) {
       return { status, headers: {}, body };
     },
   };
-  return { found: await discoverIdentity(http, authUrl), asked: requestedUrls };
+  return { found: await discoverIdentity(http, authUrl), requestedUrls: requestedUrls };
 }
 
 describe("where Identity v3 is", () => {

@@ -18,11 +18,11 @@ async function setUp(faultRule: string) {
   const definition = defineDriver({ name: "d", apiVersion: "1.0", create: () => driverWith({ spawn }) });
   const watched = watchDriver(faultyDriver(definition, faults), { host: "h1", listed: () => {}, changes: onChange });
   const host = await createDriverHost(watched, contextOf(runtime), { point: driverFaults(faultsButDriver(faults)) });
-  return { runtime, spawn, told: onChange, call: () => host.spawn(instanceOf(), spawnOptions) };
+  return { runtime, spawn, onChange: onChange, call: () => host.spawn(instanceOf(), spawnOptions) };
 }
 
 test("who watches a driver is told of a call before the driver hangs in it", async () => {
-  const { runtime, spawn, told: onChange, call } = await setUp("driver.spawn=hang:20s:once");
+  const { runtime, spawn, onChange: onChange, call } = await setUp("driver.spawn=hang:20s:once");
   const ended = call();
   await runtime.advance(1_000);
   expect(onChange).toHaveBeenCalledOnce();

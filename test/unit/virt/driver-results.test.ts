@@ -14,7 +14,7 @@ type MethodWithResult = {
 interface Checked {
   readonly ask: (host: DriverHost) => unknown;
   /** An answer that breaks one rule → the rule, and what was found. */
-  readonly broken: readonly (readonly [answer: unknown, rule: string, found: string])[];
+  readonly broken: readonly (readonly [result: unknown, rule: string, found: string])[];
 }
 
 const instance = instanceOf();

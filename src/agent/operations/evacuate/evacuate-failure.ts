@@ -1,6 +1,6 @@
 import { InstanceNotFound, InvalidMigrationState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import {
-  afterRefusedEvacuation,
+  afterRejectedEvacuation,
   FINAL_MIGRATION_STATUSES,
   holdsTask,
   type Instance,
@@ -17,12 +17,12 @@ import { type EvacuationProgress, UNENDED } from "./evacuation-progress.js";
 
 type Request = RequestOf<"evacuate_instance">;
 
-type Outcome = "taken" | "refused" | "broken";
+type Outcome = "taken" | "rejected" | "broken";
 
 /** What the instance's row gets, by how the evacuation failed (spec 6.7 rows 3 and 4); one that is deleted, or another request's by now, keeps what it has. */
 const CHANGES: Readonly<Record<Outcome, (instance: Instance) => InstanceChanges>> = {
   taken: () => ({}),
-  refused: afterRefusedEvacuation,
+  rejected: afterRejectedEvacuation,
   broken: () => ({ vmState: "error", taskState: null }),
 };
 
@@ -65,7 +65,7 @@ function outcomeOf({ phase }: EvacuationProgress, error: unknown): Outcome {
     return "taken";
   }
   const isRejected = error instanceof Error && REJECTION_ERRORS.has(error.name);
-  return phase === "claiming" && isRejected ? "refused" : "broken";
+  return phase === "claiming" && isRejected ? "rejected" : "broken";
 }
 
 /** Errors of the claim and of a late check of the server group: nothing happened to the instance. */

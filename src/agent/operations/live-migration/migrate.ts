@@ -68,7 +68,7 @@ export async function endWhereGuestIs(flow: Flow, vmState?: "error"): Promise<vo
     return;
   }
   try {
-    await runSteps(services, POST_STEPS, { ...flow, patient: true, error: undefined });
+    await runSteps(services, POST_STEPS, { ...flow, isRecovery: true, error: undefined });
   } catch (error) {
     if (!(error instanceof DestinationFailed) || !error.hasNoGuest) {
       throw error;

@@ -35,7 +35,7 @@ export function createClusterActions(
   const plan = quoted(auditPlanFile(directory));
   return [
     createDryRunAction(commands, { directory, files }),
-    commands.deed(
+    commands.toRunnable(
       action(
         {
           name: "audit",
@@ -46,7 +46,7 @@ export function createClusterActions(
         `compute-cluster audit --plan ${plan}${place}`,
       ),
     ),
-    commands.deed(
+    commands.toRunnable(
       action(
         {
           name: "apply",
@@ -59,7 +59,7 @@ export function createClusterActions(
         `compute-cluster apply ${plan} [--only {only}]${place}`,
       ),
     ),
-    commands.deed(
+    commands.toRunnable(
       action(
         {
           name: "undo",
@@ -72,7 +72,7 @@ export function createClusterActions(
         `compute-cluster apply --undo ${plan} [--only {only}]${place}`,
       ),
     ),
-    commands.deed(
+    commands.toRunnable(
       action(
         {
           name: "snapshot-save",
@@ -109,7 +109,7 @@ export function createClusterActions(
         `compute-cluster reset --yes${place}`,
       ),
     ),
-    commands.deed(
+    commands.toRunnable(
       action(
         {
           name: "scenario-run",

@@ -19,7 +19,7 @@ export class CommandActions {
   #running = 0;
 
   /** Something that is done by the commands of its action, one after the other. */
-  deed(action: DashboardAction): RunnableAction {
+  toRunnable(action: DashboardAction): RunnableAction {
     return {
       action,
       run: async (body) => {

@@ -12,7 +12,7 @@ export function createHostActions(commands: CommandActions, place: string): read
     ...lines: readonly string[]
   ): DashboardAction => ({ name, subject: "host", destructive: false, fields: [HOST], commands: lines, ...about });
   return [
-    commands.deed(
+    commands.toRunnable(
       action(
         "host-kill",
         {
@@ -23,21 +23,21 @@ export function createHostActions(commands: CommandActions, place: string): read
         `compute-cluster host kill {host}${place}`,
       ),
     ),
-    commands.deed(
+    commands.toRunnable(
       action(
         "host-stop",
         { label: "Stop", summary: "Has its agent end what it does, and stop; its guests go on", destructive: true },
         `compute-cluster host stop {host}${place}`,
       ),
     ),
-    commands.deed(
+    commands.toRunnable(
       action(
         "host-start",
         { label: "Start", summary: "Starts its agent, and waits until servers can be scheduled to it" },
         `compute-cluster host start {host}${place}`,
       ),
     ),
-    commands.deed(
+    commands.toRunnable(
       action(
         "fault-set",
         {
@@ -48,7 +48,7 @@ export function createHostActions(commands: CommandActions, place: string): read
         `compute-cluster fault set {host} {knob}${place}`,
       ),
     ),
-    commands.deed(
+    commands.toRunnable(
       action(
         "fault-clear",
         {

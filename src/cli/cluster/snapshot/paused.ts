@@ -1,6 +1,6 @@
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import { SnapshotRejectedError } from "../../../control-plane/snapshot/snapshot-error.js";
-import type { SeenProcess } from "../../../runtime/programs.js";
+import type { ObservedProcess } from "../../../runtime/programs.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 
 /** Milliseconds that a cluster may stand: far less than a lease lives. */
@@ -20,11 +20,11 @@ const STANDS = 5;
 export async function whilePaused(
   pids: readonly number[],
   place: { readonly directory: StateDir; readonly runtime: Pick<Runtime, "programs" | "clock" | "timers"> },
-  work: (check: () => void, found: ReadonlyMap<number, SeenProcess>) => void,
+  work: (check: () => void, found: ReadonlyMap<number, ObservedProcess>) => void,
 ): Promise<void> {
   const { runtime, directory } = place;
   const { programs, clock, timers } = runtime;
-  const found = new Map<number, SeenProcess>();
+  const found = new Map<number, ObservedProcess>();
   for (const pid of new Set(pids)) {
     const observed = await programs.look(pid);
     if (observed !== undefined) {

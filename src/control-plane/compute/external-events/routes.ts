@@ -55,11 +55,11 @@ function create(deps: ComputeDeps, call: Call): ComputeResponse {
     throw denied("os_compute_api:os-server-external-events:create");
   }
   const body = call.body(EVENTS);
-  const results = deps.store.transaction(() => body.events.map((event) => answerTo(deps, call, event)));
+  const results = deps.store.transaction(() => body.events.map((event) => respondTo(deps, call, event)));
   return { status: results.every(({ code }) => code === 200) ? 200 : 207, body: { events: results } };
 }
 
-function answerTo(deps: ComputeDeps, call: Call, event: EventBody) {
+function respondTo(deps: ComputeDeps, call: Call, event: EventBody) {
   const instance = deps.store.instances.get(event.server_uuid.toLowerCase());
   const code = codeOf(event, instance);
   if (code === 200 && instance) {

@@ -22,7 +22,7 @@ const LIMITS: Partial<Readonly<Record<Resource, readonly string[]>>> = {
   server_group_members: ["maxServerGroupMembers"],
 };
 
-const USED: readonly (readonly [shown: string, resource: Resource])[] = [
+const USED: readonly (readonly [name: string, resource: Resource])[] = [
   ["totalRAMUsed", "ram"],
   ["totalCoresUsed", "cores"],
   ["totalInstancesUsed", "instances"],

@@ -127,7 +127,7 @@ async function takeSourceBack(
   requestId: string,
 ) {
   const flavor = flavorsOf(instance, migration).after;
-  const move = { instance, migration, overtakenBy: supersededBy, flavor, requestId, restarted: true, held: null };
+  const move = { instance, migration, supersededBy: supersededBy, flavor, requestId, restarted: true, held: null };
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     if (await restoreSourceAllocations(deps, move)) {
       return;

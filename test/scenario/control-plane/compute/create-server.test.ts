@@ -301,11 +301,11 @@ describe("a request for more servers than one transaction stores", () => {
       return sleep.apply(world.runtime.timers, args);
     };
     const reply = await world.world.runUntil(create(count));
-    return { reply, seen: observedCounts, left: requests() };
+    return { reply, observedCounts: observedCounts, left: requests() };
   }
 
   test("stores all of them, and lets others go between its batches", async () => {
-    const { reply, seen: observedCounts, left } = await createMany({ min_count: 250 });
+    const { reply, observedCounts: observedCounts, left } = await createMany({ min_count: 250 });
     expect(reply.status, reply.body).toBe(202);
     expect({ seen: observedCounts, left }).toEqual({ seen: [100, 200], left: 250 });
     const names = world.store.requests.buildRequests().map(({ instance }) => instance.displayName);
@@ -331,7 +331,7 @@ describe("a request for more servers than one transaction stores", () => {
   test("deletes what it has stored when another request takes the rest of the quota meanwhile", async () => {
     const {
       reply,
-      seen: observedCounts,
+      observedCounts: observedCounts,
       left,
     } = await createMany({ min_count: 250 }, () => {
       world.quota.defaults.instances = 150;

@@ -16,11 +16,11 @@ function world(options: { readonly timeout?: number; readonly fatal?: boolean } 
   const conductor = { call } as unknown as Conductor;
   const ports = new HostPorts({ ...runtime, host: "devstack1", conductor, timeout: 300, fatal: true, ...options });
   const began = { plug: async () => {} };
-  return { world, ports, told: notifications, began };
+  return { world, ports, notifications: notifications, began };
 }
 
 test("8.6 a guest waits for each port that is not active, from before it is connected on", async () => {
-  const { world: time, ports, told: notifications } = world();
+  const { world: time, ports, notifications: notifications } = world();
   const network = [port("p1"), port("p2"), port("p3", true)];
   let over = false;
   const plug = async () => void ports.events.deliver(VM, plugged("p1"));
@@ -60,7 +60,7 @@ test("8.6 without an event it is not made, unless that is not fatal; an event th
 });
 
 test("a guest without ports waits for nothing, and nobody is asked", async () => {
-  const { world: time, ports, told: notifications, began } = world();
+  const { world: time, ports, notifications: notifications, began } = world();
   await time.runUntil(ports.plug(VM, [], began.plug));
   expect(notifications).toEqual([]);
 });

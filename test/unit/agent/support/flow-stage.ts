@@ -8,7 +8,7 @@ import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-
 import { aComputeNode, aFlavor, aMigration, anInstance } from "../../../fixtures/records.js";
 
 /** One thing that an operation asked for outside of itself: what, and with what. */
-export type Line = readonly [call: string, ...said: unknown[]];
+export type Line = readonly [call: string, ...args: unknown[]];
 
 /** What a call is answered: an error is thrown, a function asked. */
 type Reply = unknown;

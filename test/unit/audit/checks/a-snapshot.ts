@@ -127,8 +127,7 @@ export function snapshotOf(parts: Parts = {}): Snapshot {
   };
 }
 
-export const findingsOf = (parts: Parts, maxShare = 1): readonly Finding[] =>
-  checkSnapshot(snapshotOf(parts), { maxShare });
+export function findingsOf(parts: Parts, maxShare = 1): readonly Finding[] { return checkSnapshot(snapshotOf(parts), { maxShare }); }
 
 /** Their codes and whose they are. */
 export function found(parts: Parts, maxShare = 1): readonly string[] {

@@ -18,16 +18,16 @@ async function failedBuild(on: string) {
     wrongAllocations({ ...snapshot, held }, { nodesLeft: new Set(left) });
   const excused = (left: readonly string[]) =>
     excusedConsumers({ ...snapshot, held: new Map() }, new Set(left)).has(SERVER);
-  return { held: new Map([[SERVER, { [node.uuid]: { CUSTOM_BAREMETAL: 1 } }]]), judge: check, excused, node: name };
+  return { held: new Map([[SERVER, { [node.uuid]: { CUSTOM_BAREMETAL: 1 } }]]), check: check, excused, node: name };
 }
 
 test("a server whose build has failed holds its node, whichever host has that by now", async () => {
-  const { held, judge: check } = await failedBuild("ironic2");
+  const { held, check: check } = await failedBuild("ironic2");
   expect(check(held)).toEqual([]);
 });
 
 test("and nothing, if the node has left Ironic meanwhile", async () => {
-  const { judge: check, excused, node } = await failedBuild("ironic1");
+  const { check: check, excused, node } = await failedBuild("ironic1");
   expect(check(new Map())).toHaveLength(1);
   expect(check(new Map(), [node])).toEqual([]);
   expect([excused([]), excused([node])], "so that no audit's finding counts either").toEqual([false, true]);

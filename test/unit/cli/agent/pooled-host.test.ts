@@ -19,14 +19,14 @@ function begin(kill: () => Promise<void>) {
     turn: async () => undefined,
     onState: ({ state }) => states.push(state),
   });
-  return { host, lives: instances, states };
+  return { host, instances: instances, states };
 }
 
 test("a start waits for what the life before had begun, and can be tried again when that takes too long", async () => {
   let busy = true;
   const {
     host,
-    lives: instances,
+    instances: instances,
     states,
   } = begin(async () => {
     if (busy) {
@@ -44,7 +44,7 @@ test("a start waits for what the life before had begun, and can be tried again w
 });
 
 test("what a life says after its end changes nothing", async () => {
-  const { host, lives: instances, states } = begin(async () => undefined);
+  const { host, instances: instances, states } = begin(async () => undefined);
   await host.start();
   await host.kill();
   instances[0]?.serve();

@@ -38,7 +38,7 @@ function runBatch(batch: readonly Message[], options: { commits?: boolean; due?:
 it("writes, leases and what is read between them are one transaction, and nothing else is", () => {
   expect(runBatch(messages(READ, WRITE, WRITE, READ, "host_lease", WRITE, "host_serve", WRITE, "host_serve"))).toEqual({
     log: "0 begin 1 2 3 4 5 commit 6 7 8",
-    answered: 9,
+    responseCount: 9,
   });
   expect(runBatch(messages("host_lease", READ, "host_serve", READ, READ)).log).toBe("begin 0 1 commit 2 3 4");
 });
@@ -50,6 +50,6 @@ it("a transaction ends when others are due", () => {
 it("what cannot be stored together is tried one by one", () => {
   expect(runBatch(messages(WRITE, WRITE, READ, WRITE, WRITE), { commits: false })).toEqual({
     log: "begin 0 1 2 3 4 undone 0 1 2 3 4",
-    answered: 5,
+    responseCount: 5,
   });
 });

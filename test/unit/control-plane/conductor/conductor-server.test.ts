@@ -63,7 +63,7 @@ function connect(authorization: string | undefined = "Bearer secret") {
     say({ jsonrpc: "2.0", id, method, params, ...(meta ? { meta } : {}) });
   const hello = (bootId = BOOT) =>
     call(0, "session_hello", { protocol: 1, bootId, pid: 7, machine: "m", version: "v" });
-  return { received, ends, refusal: rejection, say, call, hello, close: () => onClose() };
+  return { received, ends, rejection: rejection, say, call, hello, close: () => onClose() };
 }
 
 async function settle(): Promise<void> {
@@ -74,14 +74,14 @@ async function settle(): Promise<void> {
 
 describe("the door", () => {
   test.each(["Bearer secret", "bearer   secret"])("opens for %s", (authorization) => {
-    expect(connect(authorization).refusal).toBeUndefined();
+    expect(connect(authorization).rejection).toBeUndefined();
     expect(server.connections).toBe(1);
   });
 
   test.each([undefined, "", "Bearer", "Bearer wrong", "Basic secret", "Bearer secret more"])(
     "stays shut for %s",
     (authorization) => {
-      expect(connect(authorization ?? "").refusal).toMatch(/^the join token is missing or wrong/);
+      expect(connect(authorization ?? "").rejection).toMatch(/^the join token is missing or wrong/);
       expect(server.connections).toBe(0);
     },
   );
@@ -94,7 +94,7 @@ describe("the door", () => {
     server.stop();
     expect(agent.ends).toEqual([[1001, "the conductor is stopping; come back later"]]);
     expect([server.connections, holders.at(-1)]).toEqual([0, ["h", null]]);
-    expect(connect().refusal).toBe("the conductor is stopping");
+    expect(connect().rejection).toBe("the conductor is stopping");
     store.tasks.add({ kind: "delete_local", instanceUuid: I, requestId: "r" });
     expect(tasks).toBe(0);
     agent.call(2, "session_ping");

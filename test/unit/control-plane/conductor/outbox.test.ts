@@ -46,7 +46,7 @@ function connection() {
     notify: () => undefined,
     lastFrameAt: 0,
   };
-  return { asked: requests, session: session as unknown as Session };
+  return { requests: requests, session: session as unknown as Session };
 }
 
 async function settle(): Promise<void> {
@@ -67,7 +67,7 @@ describe("casts", () => {
   test("that wait are sent in their order to who begins to serve, each with its host, request and number", async () => {
     enqueue(2);
     enqueue(1, "other");
-    const { session, asked: requests } = connection();
+    const { session, requests: requests } = connection();
     expect(outbox.server("h")).toBeUndefined();
     outbox.serve("h", session);
     expect(outbox.server("h")).toBe(session);
@@ -83,7 +83,7 @@ describe("casts", () => {
 
   test("leave the store when the agent has taken them, not when it refuses", async () => {
     enqueue(2);
-    const { session, asked: requests } = connection();
+    const { session, requests: requests } = connection();
     outbox.serve("h", session);
     requests[0]?.reject(new Error("busy"));
     requests[1]?.resolve(null);
@@ -91,12 +91,12 @@ describe("casts", () => {
     expect(store.messages.pending("h").map(({ requestId }) => requestId)).toEqual(["req-0"]);
     const again = connection();
     outbox.serve("h", again.session);
-    expect(numbers(again.asked)).toEqual([0]);
+    expect(numbers(again.requests)).toEqual([0]);
   });
 
   test("leave the store in one write when they are acknowledged together, and stay when it fails", async () => {
     enqueue(4);
-    const { session, asked: requests } = connection();
+    const { session, requests: requests } = connection();
     outbox.serve("h", session);
     const taken = vi.spyOn(store.messages, "taken");
     requests[0]?.resolve(null);
@@ -115,7 +115,7 @@ describe("casts", () => {
 
   test("are sent 64 at a time, the next as soon as one is taken", async () => {
     enqueue(70);
-    const { session, asked: requests } = connection();
+    const { session, requests: requests } = connection();
     outbox.serve("h", session);
     expect(numbers(requests)).toEqual(Array.from({ length: 64 }, (_, index) => index));
     outbox.deliver("h");
@@ -140,11 +140,11 @@ describe("casts", () => {
     const [old, young] = [connection(), connection()];
     outbox.serve("h", old.session);
     outbox.serve("h", young.session);
-    expect(young.asked).toHaveLength(64);
-    old.asked[0]?.resolve(null);
+    expect(young.requests).toHaveLength(64);
+    old.requests[0]?.resolve(null);
     await settle();
     expect(store.messages.pending("h")[0]?.requestId).toBe("req-1");
-    expect([old.asked.length, young.asked.length]).toEqual([64, 64]);
+    expect([old.requests.length, young.requests.length]).toEqual([64, 64]);
   });
 
   test("stop when the connection no longer serves, or ends, and only then", () => {
@@ -174,7 +174,7 @@ describe("what is said to agents", () => {
   });
 
   test("a call waits for a minute, or as long as it says, and its answer is checked", async () => {
-    const { session, asked: requests } = connection();
+    const { session, requests: requests } = connection();
     outbox.serve("h", session);
     expect([messages.serves("h"), messages.serves("other")]).toEqual([true, false]);
     const params = { instanceUuid: I, migrationId: 1, requestId: "req-1" };
@@ -216,12 +216,12 @@ describe("the end of a move", () => {
     status: MigrationStatus,
     changes: MigrationChanges = { destCompute: "h" },
   ) => {
-    const { session, asked: requests } = connection();
+    const { session, requests: requests } = connection();
     outbox.serve("h", session);
     const { id: _id, ...columns } = anInstance({ uuid: I, host: null, node: null, computeId: null });
     store.instances.create(columns);
     const { id } = store.migrations.create({ instanceUuid: I, migrationType: type, status, changes });
-    return { id, asked: requests, ends: new MoveEnds(store, outbox, runtime.logger) };
+    return { id, requests: requests, ends: new MoveEnds(store, outbox, runtime.logger) };
   };
 
   test.each<[MigrationType, MigrationStatus, boolean]>([
@@ -232,7 +232,7 @@ describe("the end of a move", () => {
     ["migration", "pre-migrating", false],
     ["resize", "finished", false],
   ])("a %s that is %s: its destination is told %s", (type, status, isNotified) => {
-    const { id, asked: requests, ends } = setUpMove(type, status);
+    const { id, requests: requests, ends } = setUpMove(type, status);
     ends.changed(id);
     const message = {
       method: "migration_ended",
@@ -243,14 +243,14 @@ describe("the end of a move", () => {
   });
 
   test("one that is deleted with its instance has ended, too", () => {
-    const { id, asked: requests, ends } = setUpMove("migration", "migrating");
+    const { id, requests: requests, ends } = setUpMove("migration", "migrating");
     store.instances.destroy(I);
     ends.changed(id);
     expect(requests).toHaveLength(1);
   });
 
   test("nobody is told without a destination that serves, and a refusal is no trouble", async () => {
-    const { id, asked: requests, ends } = setUpMove("migration", "error", {});
+    const { id, requests: requests, ends } = setUpMove("migration", "error", {});
     ends.changed(id);
     store.migrations.save(id, { destCompute: "other" });
     ends.changed(id);

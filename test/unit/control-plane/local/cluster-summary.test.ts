@@ -16,11 +16,11 @@ async function cloudOf(hosts: number) {
       return (await world.ask({ method, url, version: Number(version.slice("2.".length)) })).json();
     },
   };
-  return { world, session, asked: requestedPaths };
+  return { world, session, requestedPaths: requestedPaths };
 }
 
 it("reads the summary of many hosts in four requests, with the latest servers in error", async () => {
-  const { world, session, asked: requestedPaths } = await cloudOf(60);
+  const { world, session, requestedPaths: requestedPaths } = await cloudOf(60);
   world.store.services.update(1, { forcedDown: true });
   world.store.services.update(2, { disabled: true });
   for (const number of [0, 1, 2]) {

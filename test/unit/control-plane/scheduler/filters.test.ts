@@ -148,9 +148,9 @@ describe("a host", () => {
     const host = hostOf(service);
     const runFilters = (forced: boolean) => filterHosts([host], { ...REQUEST, ...more, forced }, CONTEXT);
     const rejected = rejection === null ? [] : [[rejection, 1]];
-    expect({ ...runFilters(false), refused: [...runFilters(false).rejected] }).toEqual({
+    expect({ ...runFilters(false), rejected: [...runFilters(false).rejected] }).toEqual({
       passed: rejection ? [] : [host],
-      refused: rejected,
+      rejected,
     });
     const { passed } = runFilters(true);
     expect(passed).toEqual(rejection !== null && holdsForForced ? [] : [host]);
@@ -221,7 +221,7 @@ describe("what Placement offers", () => {
       },
       onChange: () => () => {},
     };
-    return { ...hostStates(new HostRecords(store as unknown as Store), candidates), asked: queries };
+    return { ...hostStates(new HostRecords(store as unknown as Store), candidates), queries: queries };
   };
 
   it("is joined with the nodes of its roots, what these have and is taken, and their services", () => {
@@ -231,7 +231,7 @@ describe("what Placement offers", () => {
     const {
       hosts,
       unknown,
-      asked: queries,
+      queries: queries,
     } = states({
       allocationRequests: [one, two, three],
       providerSummaries: new Map([

@@ -65,8 +65,7 @@ function createHarness(folder: string, context: HostContext, close: () => Promis
   };
 }
 
-export const createVirtualHarness = async (): Promise<Harness> =>
-  createHarness("/lab", contextOf(createVirtualRuntime()), async () => {});
+export async function createVirtualHarness(): Promise<Harness> { return createHarness("/lab", contextOf(createVirtualRuntime()), async () => {}); }
 
 export async function createRealHarness(): Promise<Harness> {
   const folder = await mkdtemp(join(tmpdir(), "fake-libvirt-"));

@@ -138,14 +138,14 @@ describe("8.3 a guest that comes to driver qemu", () => {
     const host = await harness.connect();
     await harness.run(host.moves.preLiveMigration(vm, { ...NO_DEVICES, data: DATA }));
     return {
-      lab: harness,
+      harness: harness,
       arrived: () => harness.run(host.moves.postLiveMigrationAtDestination(vm, { ...NO_DEVICES, data: DATA })),
       host,
     };
   }
 
   test("is waited for while its QEMU reads the end of what the other has sent", async () => {
-    const { arrived, host, lab: harness } = await arriving(["active", "active", "completed"]);
+    const { arrived, host, harness: harness } = await arriving(["active", "active", "completed"]);
     await arrived();
     expect(await harness.run(host.powerState(vm))).toBe(1);
   });
@@ -154,7 +154,7 @@ describe("8.3 a guest that comes to driver qemu", () => {
     const nothing = await arriving([]);
     await expect(nothing.arrived()).rejects.toThrow(GuestNotFound);
     const ended = await arriving(["active", "active", "completed"]);
-    for (const qemu of ended.lab.running) {
+    for (const qemu of ended.harness.running) {
       qemu.exit(1);
     }
     await expect(ended.arrived()).rejects.toThrow(GuestNotFound);

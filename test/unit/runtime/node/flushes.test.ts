@@ -7,11 +7,11 @@ function begin() {
     flushedFiles.push(file);
     done(file < 0 ? new Error("EBADF") : null);
   });
-  return { asked: flushedFiles, flushes };
+  return { flushedFiles: flushedFiles, flushes };
 }
 
 it("hands over those of a turn together, and those of a later one by themselves", async () => {
-  const { asked: flushedFiles, flushes } = begin();
+  const { flushedFiles: flushedFiles, flushes } = begin();
   const both = [flushes.flush(1), flushes.flush(2)];
   expect(flushedFiles).toEqual([]);
   await Promise.all(both);

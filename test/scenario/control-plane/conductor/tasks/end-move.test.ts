@@ -54,12 +54,12 @@ describe("failMove", () => {
       const status = world.bench.store.migrations.get(migration.id)?.status;
       return { vmState, taskState, status, fault: world.bench.store.instances.fault(instance.uuid)?.message, finished };
     };
-    return { world, told: notifications, fail };
+    return { world, notifications: notifications, fail };
   }
   const ENDED = { vmState: "stopped", taskState: null, status: "error", fault: "Error", finished: 1 };
 
   it("gives the source's half back, then ends migration, operation and task", async () => {
-    const { world, told: notifications, fail } = await failing();
+    const { world, notifications: notifications, fail } = await failing();
     expect(await fail()).toEqual(ENDED);
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
     expect(notifications, "the instance as it was before").toMatchObject([{ taskState: "resize_prep" }]);
@@ -75,7 +75,7 @@ describe("failMove", () => {
   });
 
   it("has no instance to end where it was deleted", async () => {
-    const { world, told: notifications, fail } = await failing();
+    const { world, notifications: notifications, fail } = await failing();
     world.bench.store.instances.destroy(world.instance.uuid);
     expect(await fail()).toMatchObject({ status: "pre-migrating", fault: undefined, finished: 1 });
     expect(notifications).toEqual([null]);

@@ -134,7 +134,7 @@ describe('6.3 "Confirm", on the source', () => {
       const [{ changes, expectedTaskState }] = stage.argumentsOf("tracker.saveMove").at(-1) as [
         Record<string, unknown>,
       ];
-      expect(changes).toMatchObject({ systemMetadata: { kept: "no" } });
+      expect(changes).toMatchObject({ systemMetadata: { retained: "no" } });
       expect(expectedTaskState).toEqual(["powering-off"]);
     });
 

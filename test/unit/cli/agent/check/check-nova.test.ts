@@ -101,7 +101,7 @@ ${conf}`,
       { limit: 8_000, signal: limits.signal ?? abort.signal },
     );
   const run = () => runtime.runUntil(check());
-  return { runtime, broker, asked: requests, abort, placement, check, run };
+  return { runtime, broker, requests: requests, abort, placement, check, run };
 }
 
 function states({ parts }: CheckReport): Readonly<Record<string, string>> {
@@ -138,7 +138,7 @@ function closedBroker(rejection: Error, detail = rejection.message): MessageBrok
 
 describe("--check under a real Nova", () => {
   it("finds all that a new host needs, and leaves nothing behind", async () => {
-    const { run, broker, asked: requests, runtime } = await world();
+    const { run, broker, requests: requests, runtime } = await world();
     const before = [...broker.queueNames()];
     const report = await run();
     expect(report).toMatchObject({ host: "h", controlPlane: "nova", verdict: "starts" });

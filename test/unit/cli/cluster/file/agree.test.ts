@@ -16,11 +16,11 @@ async function agreed(changes: Parameters<typeof agree>[1], flags: Parameters<ty
 
 describe("what a person is told and asked of a cluster file", () => {
   it("is that nothing changes", async () => {
-    expect(await agreed([])).toEqual({ end: undefined, said: "c.yaml: nothing changes" });
+    expect(await agreed([])).toEqual({ end: undefined, output: "c.yaml: nothing changes" });
   });
 
   it("is each change, no wider than the terminal; what destroys nothing goes on", async () => {
-    expect(await agreed([ADDED])).toEqual({ end: undefined, said: "c.yaml changes:\n  + host a[1-3]" });
+    expect(await agreed([ADDED])).toEqual({ end: undefined, output: "c.yaml changes:\n  + host a[1-3]" });
     const { output } = await agreed([ADDED, GONE], { yes: true });
     expect(output).toBe(
       "c.yaml changes:\n  + host a[1-3]\n  - flavor with a long name with a long\n    name with a long name (destroys)",
@@ -30,7 +30,7 @@ describe("what a person is told and asked of a cluster file", () => {
   it("is refused without a terminal where something is destroyed, unless --yes agrees", async () => {
     expect(await agreed([GONE])).toEqual({
       end: 3,
-      said: expect.stringContaining("--yes agrees to it; nothing was changed"),
+      output: expect.stringContaining("--yes agrees to it; nothing was changed"),
     });
     expect((await agreed([GONE], { yes: true })).end).toBeUndefined();
   });

@@ -34,11 +34,11 @@ function open(statuses: readonly number[] = []) {
   };
   const replay = openReplaySession(session, { http, url: "http://cluster", ids, made: (text) => made.push(text) });
   const tokens = () => requests.map(({ headers }) => headers?.["x-auth-token"]);
-  return { replay, stoodIn, asked: requests, made, ids, tokens };
+  return { replay, stoodIn, requests: requests, made, ids, tokens };
 }
 
 it("somebody has one token, and another one to say where a server goes; nobody has none", async () => {
-  const { replay, stoodIn, made, ids, tokens, asked: requests } = open();
+  const { replay, stoodIn, made, ids, tokens, requests: requests } = open();
   await replay.request(ADA, LIST);
   await replay.request(ADA, LIST);
   await replay.request(ADA, LIST, true);

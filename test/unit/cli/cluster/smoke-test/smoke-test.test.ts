@@ -132,7 +132,7 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
     }
     return { instanceAction: { events: [{ result: "Error", details: failure }] } };
   };
-  return { session: { request }, servers, images, asked: requests };
+  return { session: { request }, servers, images, requests: requests };
 }
 
 async function drilled(
@@ -147,7 +147,7 @@ async function drilled(
   readonly leftovers: readonly string[];
 }> {
   const runtime = createVirtualRuntime();
-  const { session, servers, images, asked: requests } = cloud(changes);
+  const { session, servers, images, requests: requests } = cloud(changes);
   const failHost = async (host: string) => {
     requests.push(`${host} fails`);
     return async () => void requests.push(`${host} is back`);

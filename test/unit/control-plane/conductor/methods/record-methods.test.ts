@@ -5,7 +5,7 @@ import type { Store } from "../../../../../src/control-plane/store/store.js";
 
 type Method = keyof typeof RECORD_METHODS;
 
-/** A store that answers by what it was asked: `[services.getByHost, h, nova-compute]`. */
+/** A store that answers by what it was calls: `[services.getByHost, h, nova-compute]`. */
 function recordingStore(results: Readonly<Record<string, unknown>> = {}) {
   const calls: unknown[] = [];
   const part = (name: string) =>
@@ -22,13 +22,13 @@ function recordingStore(results: Readonly<Record<string, unknown>> = {}) {
       },
     );
   const store = new Proxy({}, { get: (_target, name: string) => part(name) });
-  return { store: store as Store, asked: calls };
+  return { store: store as Store, calls };
 }
 
 function call(method: Method, params: object, results?: Readonly<Record<string, unknown>>) {
-  const { store, asked: calls } = recordingStore(results);
+  const { store, calls } = recordingStore(results);
   const handler = recordMethods(store)[method] as (params: object) => unknown;
-  return { result: handler(params), asked: calls };
+  return { result: handler(params), calls };
 }
 
 describe("each reads or writes by one method of the store, and answers what that answers", () => {
@@ -83,7 +83,7 @@ describe("each reads or writes by one method of the store, and answers what that
       ["migrations.save", 1, { status: "done" }, { expectedStatus: ["accepted"] }],
     ],
   ])("%s %j", (method, params, question) => {
-    expect(call(method, params)).toEqual({ answer: question, asked: [question] });
+    expect(call(method, params)).toEqual({ result: question, calls: [question] });
   });
 
   test.each<[Method, object, readonly unknown[]]>([
@@ -104,7 +104,7 @@ describe("each reads or writes by one method of the store, and answers what that
       ["actions.finishEvent", 1, { result: "Error", details: "d" }],
     ],
   ])("%s %j answers nothing", (method, params, question) => {
-    expect(call(method, params)).toEqual({ answer: null, asked: [question] });
+    expect(call(method, params)).toEqual({ result: null, calls: [question] });
   });
 });
 
@@ -115,7 +115,7 @@ describe("service_create: enable_new_services", () => {
     ["nova-compute", false, { disabled: true, disabledReason: REASON }],
     ["nova-conductor", false, { disabled: false, disabledReason: null }],
   ])("%s %s", (binary, enableNewServices, expected) => {
-    const { asked: calls } = call("service_create", { host: "h", binary, enableNewServices });
+    const { calls } = call("service_create", { host: "h", binary, enableNewServices });
     expect(calls).toEqual([["services.create", { host: "h", binary, ...expected }]]);
   });
 });
@@ -125,7 +125,7 @@ it("services_by_hypervisor_type: the compute services of the hosts that have suc
     "computeNodes.hostsOfType": ["a", "c"],
     "services.list": [{ host: "a" }, { host: "b" }, { host: "c" }],
   };
-  const { result, asked: calls } = call("services_by_hypervisor_type", { hypervisorType: "ironic" }, results);
+  const { result, calls } = call("services_by_hypervisor_type", { hypervisorType: "ironic" }, results);
   expect(result).toEqual([{ host: "a" }, { host: "c" }]);
   expect(calls).toEqual([
     ["computeNodes.hostsOfType", "ironic"],
@@ -148,7 +148,7 @@ describe("save_together", () => {
     "saves both with what each expects; the instance is read again after a migration that is %s: %s",
     (status, isRead) => {
       const moved = { status };
-      const { result, asked: calls } = call(
+      const { result, calls } = call(
         "save_together",
         {
           instance: { uuid: "u", changes: { host: "h" }, expectedHost: "s" },
@@ -172,9 +172,9 @@ describe("save_together", () => {
     });
     const moved = ["migrations.save", 1, {}, {}];
     expect(call("save_together", { migration: { id: 1, changes: {} } })).toEqual({
-      answer: { instance: null, migration: moved },
-      asked: [moved],
+      result: { instance: null, migration: moved },
+      calls: [moved],
     });
-    expect(call("save_together", {})).toEqual({ answer: { instance: null, migration: null }, asked: [] });
+    expect(call("save_together", {})).toEqual({ result: { instance: null, migration: null }, calls: [] });
   });
 });
