@@ -6,8 +6,8 @@ export type {
   HostControl,
   HostState,
   LogLine,
-  RestoreStateOptions,
   ObservedRequest as SeenRequest,
+  RestoreStateOptions,
   StartClusterOptions,
 } from "./cluster.js";
 export { startCluster } from "./start-cluster.js";

@@ -22,8 +22,8 @@ import type {
   Faults,
   HostControl,
   HostState,
-  RestoreStateOptions,
   ObservedRequest,
+  RestoreStateOptions,
   StartClusterOptions,
 } from "./cluster.js";
 import { clusterFaults } from "./faults.js";

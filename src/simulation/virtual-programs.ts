@@ -1,11 +1,11 @@
 import {
+  type ObservedProcess,
   type ProcessIdentity,
   ProgramFailure,
   type ProgramResult,
   type ProgramSignal,
   type Programs,
   type RunOptions,
-  type ObservedProcess,
   type StartOptions,
 } from "../runtime/programs.js";
 import type { VirtualMachine } from "./virtual-machine.js";

@@ -11,13 +11,13 @@ export {
 export type { Logger } from "../runtime/logger.js";
 export { md5 } from "../runtime/node/node-digests.js";
 export {
+  type ObservedProcess as SeenProcess,
   type ProcessIdentity,
   ProgramFailure,
   type ProgramResult,
   type ProgramSignal,
   type Programs,
   type RunOptions,
-  type ObservedProcess as SeenProcess,
   type StartOptions,
 } from "../runtime/programs.js";
 export type { Random } from "../runtime/random.js";

@@ -78,7 +78,9 @@ function describeAim(aim: Aim, ours: number, real: number): string {
 }
 
 /** An aim that was set for so many. */
-function of(count: number, expectedCount: number, aim: Aim): Aim | undefined { return count === expectedCount ? aim : undefined; }
+function of(count: number, expectedCount: number, aim: Aim): Aim | undefined {
+  return count === expectedCount ? aim : undefined;
+}
 
 /** By phase of {@link callsOf}. */
 const CALL_AIMS: Readonly<Record<string, Aim>> = {

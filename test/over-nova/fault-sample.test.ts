@@ -12,7 +12,9 @@ const SEEDS: Readonly<Record<string, number>> = { zed: 5, "2025.1": 8, "2026.2":
 const seed = Number(process.env.MATRIX_SEED ?? SEEDS[release]);
 
 /** A Nova old enough to account for moves twice is not spoken to; a Zed has no word for a server that is evacuated and left stopped. */
-function isSupported({ name }: Flow): boolean { return !name.endsWith(", doubled") && !(release === "zed" && name === "evacuate"); }
+function isSupported({ name }: Flow): boolean {
+  return !name.endsWith(", doubled") && !(release === "zed" && name === "evacuate");
+}
 const SAMPLE = sampleOf(
   CASES.filter(({ flow }) => isSupported(flow)),
   seed,

@@ -145,7 +145,9 @@ function errorsOf(error: ConfigFileValueError) {
 }
 
 /** oslo.config finds an assignment without a section only where the next line begins; its line is not compared. */
-function formatMessage(message: string, line: number | string) { return message === NO_SECTION ? message : `${message} at ${line}`; }
+function formatMessage(message: string, line: number | string) {
+  return message === NO_SECTION ? message : `${message} at ${line}`;
+}
 
 function inOurWords(result: OsloResult): OsloResult {
   if ("values" in result) {

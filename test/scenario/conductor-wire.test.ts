@@ -92,7 +92,7 @@ describe("calls", () => {
 
 describe("casts", () => {
   test("reach an agent when it serves, with their request id, and not while it does not", async () => {
-    const { world, cluster, session, requests: requests } = await start();
+    const { world, cluster, session, requests } = await start();
     const cast = (id: string) =>
       cluster.conductor.bus.cast("devstack1", "start_instance", { instanceUuid: INSTANCE, requestId: id }, id);
     cast("req-1");
@@ -111,7 +111,7 @@ describe("casts", () => {
   });
 
   test("of a transaction that is undone are never sent", async () => {
-    const { world, cluster, session, requests: requests } = await start();
+    const { world, cluster, session, requests } = await start();
     await world.runUntil(session.serve(handlers(requests)));
     const work = () => {
       const params = { instanceUuid: INSTANCE, requestId: "req-1" };
@@ -124,7 +124,7 @@ describe("casts", () => {
   });
 
   test("more than the window holds arrive all, in order", async () => {
-    const { world, cluster, session, requests: requests } = await start();
+    const { world, cluster, session, requests } = await start();
     const ids = Array.from({ length: 300 }, (_, index) => `req-${index}`);
     for (const id of ids) {
       cluster.conductor.bus.cast("devstack1", "stop_instance", { instanceUuid: INSTANCE, requestId: id }, id);
@@ -135,7 +135,7 @@ describe("casts", () => {
   });
 
   test("one that was refused between two handlers is not lost when a later one overtook it", async () => {
-    const { world, cluster, session, requests: requests } = await start();
+    const { world, cluster, session, requests } = await start();
     world.network.latency = 20;
     await world.runUntil(session.serve(handlers(requests)));
     const cast = (id: string) =>
@@ -175,7 +175,7 @@ describe("casts", () => {
   });
 
   test("the operator's stop is a cast with an action, refused while something else runs", async () => {
-    const { world, cluster, session, requests: requests } = await start();
+    const { world, cluster, session, requests } = await start();
     const { store } = cluster;
     const service = addService(store);
     const node = addNode(store, service);
@@ -242,7 +242,7 @@ describe("calls to agents", () => {
 
 describe("the connection", () => {
   test("tells its states, comes back with growing waits, and takes everything up again", async () => {
-    const { world, cluster, agent, session, requests: requests } = await start();
+    const { world, cluster, agent, session, requests } = await start();
     const states: [ConnectionState, string][] = [];
     agent.connection.onState((state, detail) => states.push([state, detail]));
     await world.runUntil(session.serve(handlers(requests)));

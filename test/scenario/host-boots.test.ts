@@ -162,13 +162,7 @@ describe("control over the connection", () => {
   }
 
   test("hosts are known with their process and state, and again when the connection was made again", async () => {
-    const {
-      world,
-      cluster,
-      connection,
-      runtime,
-      reportState: reportState,
-    } = await offered(async (host) => ({
+    const { world, cluster, connection, runtime, reportState } = await offered(async (host) => ({
       host,
       state: "serving",
       detail: "",

@@ -87,7 +87,9 @@ function oneLine(comment: string): string {
 }
 
 /** A declaration as it stands in the reference. */
-function renderDeclaration(declaration: string): string { return declaration.replace(/^export /m, "").replace(/\{@link (\w+)\}/g, "`$1`"); }
+function renderDeclaration(declaration: string): string {
+  return declaration.replace(/^export /m, "").replace(/\{@link (\w+)\}/g, "`$1`");
+}
 
 const minutes = (milliseconds: number): string => `${milliseconds / 60_000} min`;
 

@@ -21,7 +21,7 @@ export async function readOwners(
   snapshot: Pick<Snapshot, "servers" | "migrations" | "consumers">,
   { thorough, onProgress }: { readonly thorough: boolean; readonly onProgress: OnProgress },
 ): Promise<Map<string, ConsumerRecord>> {
-  const { owners, unknownConsumers: unknownConsumers } = groupByOwner(snapshot);
+  const { owners, unknownConsumers } = groupByOwner(snapshot);
   const records = new Map<string, ConsumerRecord>();
   const read = async (consumers: readonly Consumer[]): Promise<void> => {
     let done = 0;

@@ -18,8 +18,8 @@ import type {
   Cluster,
   Faults,
   HostControl,
-  RestoreStateOptions,
   ObservedRequest,
+  RestoreStateOptions,
   StartClusterOptions,
 } from "../cluster.js";
 import { clusterFaults } from "../faults.js";

@@ -86,7 +86,12 @@ export function saveSnapshot(root: string, path: string, metadata: SnapshotMetad
     bytes,
     ...(isSparse && bytes !== null ? { extents: extentsOf(join(root, file), bytes) } : {}),
   }));
-  writeSnapshot(path, { metadata: metadata, files }, (file) => partsIn(join(root, file.path), extentsIn(file)), options);
+  writeSnapshot(
+    path,
+    { metadata: metadata, files },
+    (file) => partsIn(join(root, file.path), extentsIn(file)),
+    options,
+  );
 }
 
 /** Writes a snapshot again, with other facts. @throws {SnapshotRejectedError} it is not whole */

@@ -3,13 +3,13 @@ import { mkdir, open, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  type ObservedProcess,
   type ProcessIdentity,
   ProgramFailure,
   type ProgramResult,
   type ProgramSignal,
   type Programs,
   type RunOptions,
-  type ObservedProcess,
   type StartOptions,
 } from "../programs.js";
 

@@ -9,7 +9,9 @@ const DESTROY = { ...DEVICES, destroyDisks: true } as const;
 /** How many guests are made at the same time. */
 const SOME = 4;
 
-function several(harness: DriverHarness, on: CheckedHost) { return Promise.all(Array.from({ length: SOME }, () => harness.instance(on))); }
+function several(harness: DriverHarness, on: CheckedHost) {
+  return Promise.all(Array.from({ length: SOME }, () => harness.instance(on)));
+}
 
 const SPAWN: KilledWork = {
   method: "spawn",

@@ -94,7 +94,11 @@ it("an action needs the secret that the events have told, and answers with the c
   await follower.next();
   const body = JSON.stringify({ host: "rack 1" });
   const act = (headers: Readonly<Record<string, string>>) =>
-    harness.ask("/actions/host-kill", { method: "POST", body, headers: { ...session, origin: harness.url, ...headers } });
+    harness.ask("/actions/host-kill", {
+      method: "POST",
+      body,
+      headers: { ...session, origin: harness.url, ...headers },
+    });
   expect((await act({})).status).toBe(403);
   expect((await act({ "x-window-session": "0".repeat(64) })).status).toBe(403);
   expect(done).toEqual([]);
@@ -174,7 +178,12 @@ it("every answer keeps scripts of others out, and the page's files are not sent 
   ]);
   const again = await harness.ask("/app.js", { headers: { "if-none-match": script.headers.etag ?? "" } });
   expect([again.status, again.body]).toEqual([304, ""]);
-  for (const response of [script, await harness.ask("/events"), await harness.ask("/keys"), await harness.ask("/no/such/path")]) {
+  for (const response of [
+    script,
+    await harness.ask("/events"),
+    await harness.ask("/keys"),
+    await harness.ask("/no/such/path"),
+  ]) {
     expect(response.headers).toMatchObject({
       "content-security-policy": expect.stringMatching(/^default-src 'none'; script-src 'self'; (?!.*unsafe)/),
       "x-content-type-options": "nosniff",

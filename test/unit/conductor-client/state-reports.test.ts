@@ -28,7 +28,7 @@ function begin() {
 }
 
 test("those of half a second are one call, and each is refused by itself", async () => {
-  const { add, advance, sent, pendingReplies: pendingReplies, settled } = begin();
+  const { add, advance, sent, pendingReplies, settled } = begin();
   add(1);
   await advance(300);
   add(2);
@@ -43,7 +43,7 @@ test("those of half a second are one call, and each is refused by itself", async
 });
 
 test("a full call goes at once, the rest at the end, and all of one that fails fail", async () => {
-  const { add, advance, reports, sent, pendingReplies: pendingReplies, settled } = begin();
+  const { add, advance, reports, sent, pendingReplies, settled } = begin();
   for (let service = 0; service < 502; service += 1) {
     add(service);
   }
@@ -57,7 +57,7 @@ test("a full call goes at once, the rest at the end, and all of one that fails f
 });
 
 test("a boot that has ended hears nothing any more, before and after its report has gone; the next boot does", async () => {
-  const { add, advance, reports, sent, pendingReplies: pendingReplies, settled } = begin();
+  const { add, advance, reports, sent, pendingReplies, settled } = begin();
   add(1);
   await advance(500);
   add(1);

@@ -65,7 +65,7 @@ describe("Ironic as the faults make it", () => {
     request({ method: "PATCH", url: NODE, headers: { "x-openstack-ironic-api-version": "1.82" }, ...changes });
 
   test("a status is told as Ironic tells it: text in JSON in JSON", async () => {
-    const { faultyRuntime: faultyRuntime, sent } = setUp("ironic.patch.nodes=409:once");
+    const { faultyRuntime, sent } = setUp("ironic.patch.nodes=409:once");
     const { status, body } = await faultyRuntime.http.request(ironic());
     const ironicError = JSON.parse(JSON.parse(body).error_message) as { faultstring: string };
     expect([status, ironicError.faultstring]).toEqual([409, expect.stringContaining("is locked by host")]);
@@ -74,7 +74,7 @@ describe("Ironic as the faults make it", () => {
   });
 
   test("the last word of the path says what a request is about; Placement's requests are not Ironic's", async () => {
-    const { faultyRuntime: faultyRuntime } = setUp("ironic.put.provision=refuse", "ironic.get=lose-answer");
+    const { faultyRuntime } = setUp("ironic.put.provision=refuse", "ironic.get=lose-answer");
     const provision = ironic({ method: "PUT", url: `${NODE}/states/provision` });
     await expect(faultyRuntime.http.request(provision)).rejects.toThrow(HttpConnectFailure);
     expect((await faultyRuntime.http.request(ironic({ method: "PUT", url: `${NODE}/states/power` }))).status).toBe(204);
@@ -85,13 +85,13 @@ describe("Ironic as the faults make it", () => {
 
 describe("9.4 Placement as the faults make it", () => {
   test("nothing set: requests go through", async () => {
-    const { faultyRuntime: faultyRuntime, sent } = setUp();
+    const { faultyRuntime, sent } = setUp();
     expect(await faultyRuntime.http.request(request())).toMatchObject({ status: 204 });
     expect(sent).toHaveLength(1);
   });
 
   test("409 four times, then it works; nothing was sent before", async () => {
-    const { faultyRuntime: faultyRuntime, sent } = setUp("placement.put=409:4");
+    const { faultyRuntime, sent } = setUp("placement.put=409:4");
     const statuses: number[] = [];
     for (let turn = 0; turn < 5; turn += 1) {
       statuses.push((await faultyRuntime.http.request(request())).status);
@@ -101,13 +101,13 @@ describe("9.4 Placement as the faults make it", () => {
   });
 
   test("a conflict is one of generations, as Placement says it", async () => {
-    const { faultyRuntime: faultyRuntime } = setUp("placement.put=409");
+    const { faultyRuntime } = setUp("placement.put=409");
     const { body } = await faultyRuntime.http.request(request());
     expect(JSON.parse(body)).toMatchObject({ errors: [{ status: 409, code: "placement.concurrent_update" }] });
   });
 
   test("a conflict of any request is for writes: Placement answers none to a read; one that is asked for by name comes", async () => {
-    const { faultyRuntime: faultyRuntime } = setUp("placement=409:once", "placement.get.traits=409");
+    const { faultyRuntime } = setUp("placement=409:once", "placement.get.traits=409");
     const statuses = [
       await faultyRuntime.http.request(request({ method: "GET" })),
       await faultyRuntime.http.request(request()),
@@ -118,7 +118,7 @@ describe("9.4 Placement as the faults make it", () => {
   });
 
   test("other methods, and other services, are left alone", async () => {
-    const { faultyRuntime: faultyRuntime } = setUp("placement.put=500", "placement.get=500");
+    const { faultyRuntime } = setUp("placement.put=500", "placement.get=500");
     expect(await faultyRuntime.http.request(request({ method: "DELETE" }))).toMatchObject({ status: 204 });
     expect(await faultyRuntime.http.request(request({ headers: {} }))).toMatchObject({ status: 204 });
     expect(
@@ -129,7 +129,7 @@ describe("9.4 Placement as the faults make it", () => {
   });
 
   test("a resource is that of the end of the path, and goes before the method, which goes before all", async () => {
-    const { faultyRuntime: faultyRuntime } = setUp("placement=503", "placement.put=500", "placement.put.inventories=409:once");
+    const { faultyRuntime } = setUp("placement=503", "placement.put=500", "placement.put.inventories=409:once");
     const url = `http://127.0.0.1:8778/resource_providers/${PROVIDER}/inventories`;
     const statuses = [
       await faultyRuntime.http.request(request()),
@@ -141,20 +141,20 @@ describe("9.4 Placement as the faults make it", () => {
   });
 
   test("a lost answer: the server acted, the client hears nothing", async () => {
-    const { faultyRuntime: faultyRuntime, sent } = setUp("placement.put=lose-answer:once");
+    const { faultyRuntime, sent } = setUp("placement.put=lose-answer:once");
     await expect(faultyRuntime.http.request(request())).rejects.toThrow(HttpConnectFailure);
     expect(sent).toHaveLength(1);
     expect(await faultyRuntime.http.request(request())).toMatchObject({ status: 204 });
   });
 
   test("refused: nothing was sent", async () => {
-    const { faultyRuntime: faultyRuntime, sent } = setUp("placement=refuse");
+    const { faultyRuntime, sent } = setUp("placement=refuse");
     await expect(faultyRuntime.http.request(request())).rejects.toMatchObject({ code: "ECONNREFUSED" });
     expect(sent).toEqual([]);
   });
 
   test("slow: sent later, with what is left of the time; slower than the caller waits: HttpTimeout", async () => {
-    const { runtime, faultyRuntime: faultyRuntime, sent } = setUp("placement.put=slow:2s");
+    const { runtime, faultyRuntime, sent } = setUp("placement.put=slow:2s");
     const pendingResponse = faultyRuntime.http.request(request({ timeout: 5_000 }));
     await runtime.advance(1_999);
     expect(sent).toEqual([]);
@@ -167,7 +167,7 @@ describe("9.4 Placement as the faults make it", () => {
   });
 
   test("hang: the caller's time-out, which is a minute if it has none", async () => {
-    const { runtime, faultyRuntime: faultyRuntime } = setUp("placement.put=hang");
+    const { runtime, faultyRuntime } = setUp("placement.put=hang");
     const late = faultyRuntime.http.request(request()).catch((error: unknown) => error);
     await runtime.advance(60_000);
     expect(await late).toMatchObject({ name: "HttpTimeout", milliseconds: 60_000 });
@@ -178,7 +178,7 @@ describe("9.4 a partition from the conductor", () => {
   const PARTITION = { point: "conductor", action: { kind: "partition", milliseconds: 30_000 }, times: null } as const;
 
   test("breaks what is open, refuses what is new, and ends", async () => {
-    const { runtime, faultyRuntime: faultyRuntime, faults, sockets } = setUp();
+    const { runtime, faultyRuntime, faults, sockets } = setUp();
     await faultyRuntime.sockets.connect("ws://a");
     await faultyRuntime.sockets.connect("ws://b");
     sockets[1]?.close();
@@ -192,7 +192,7 @@ describe("9.4 a partition from the conductor", () => {
   });
 
   test("catches a connection that was being made", async () => {
-    const { faultyRuntime: faultyRuntime, faults, sockets } = setUp();
+    const { faultyRuntime, faults, sockets } = setUp();
     const connecting = faultyRuntime.sockets.connect("ws://a");
     faults.set(PARTITION);
     await connecting;

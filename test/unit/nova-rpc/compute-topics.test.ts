@@ -66,7 +66,7 @@ describe("the topics of compute RPC", () => {
     const { session, runtime, broker } = await open(usual, NEWEST);
     const { called, handlers } = recording();
     await session.serve(handlers);
-    const { send, replies: replies } = await caller(broker);
+    const { send, replies } = await caller(broker);
     await send({ ...SHARED_STORAGE, topic: "compute-alt" });
     await send({ ...STOP, topic: "compute-alt" });
     await send({ ...STOP, uniqueId: "another" });
@@ -104,7 +104,7 @@ describe("the topics of compute RPC", () => {
     [NEWEST, FLAMINGO, "compute.other"],
     [NEWEST, GAZPACHO, "compute-alt.other"],
   ])("are chosen by the conductor (%i) and the oldest nova-compute (%i): %s", async (version, oldest, queue) => {
-    const { connection, session, runtime, broker, requests: requests } = await open(withOldestCompute(oldest), version);
+    const { connection, session, runtime, broker, requests } = await open(withOldestCompute(oldest), version);
     const { handlers, called } = recording();
     await connection.host("other", { lease: false }).serve(handlers);
     const ask = () =>
@@ -125,17 +125,12 @@ describe("the topics of compute RPC", () => {
   });
 
   it("lose a share's request no more: its mapping is recorded as failed", async () => {
-    const {
-      session,
-      runtime,
-      broker,
-      requests: requests,
-    } = await open(
+    const { session, runtime, broker, requests } = await open(
       (each) => (each.what === "ShareMapping.save" ? [{ obj_what_changed: [] }, null] : usual(each)),
       NEWEST,
     );
     await session.serve(recording().handlers);
-    const { send, replies: replies } = await caller(broker);
+    const { send, replies } = await caller(broker);
     const mapping = { id: 1, uuid: UUID, instance_uuid: UUID, share_id: UUID, status: "attaching", tag: "data" };
     const share_mapping = novaObject("ShareMapping", "1.2", mapping, []);
     await send({ method: "allow_share", args: { instance: INSTANCE, share_mapping } });

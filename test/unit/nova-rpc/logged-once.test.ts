@@ -26,7 +26,7 @@ function withMigration(each: ConductorRequest): unknown {
 describe("a service that beats", () => {
   async function beating() {
     const harness = await open();
-    const { session, runtime, requests: requests } = harness;
+    const { session, runtime, requests } = harness;
     const read = () => runtime.runUntil(session.call("service_get_by_host", SERVICE));
     const beat = () => runtime.runUntil(session.call("service_report_state", { id: 5 }));
     const reads = () => requests.filter(({ what }) => what === "Service.get_by_host_and_binary").length;
@@ -45,7 +45,7 @@ describe("a service that beats", () => {
   });
 
   test("is not read when it was just made", async () => {
-    const { session, runtime, requests: requests } = await open();
+    const { session, runtime, requests } = await open();
     const made = { ...SERVICE, topic: "compute", version: 64, enableNewServices: true };
     await runtime.runUntil(session.call("service_create", made));
     await expect(runtime.runUntil(session.call("service_get_by_host", SERVICE))).resolves.toMatchObject({ id: 5 });
@@ -62,7 +62,7 @@ describe("a service that beats", () => {
   test("is read when the API says that it was enabled or disabled", async () => {
     const { session, runtime, broker, read, reads } = await beating();
     await session.serve({ set_host_enabled: async () => "disabled" });
-    const { send, replies: replies } = await caller(broker);
+    const { send, replies } = await caller(broker);
     await runtime.advance(1);
     await send({ method: "set_host_enabled", args: { enabled: false } });
     await runtime.runUntil(() => replies.length > 0);
@@ -93,7 +93,7 @@ describe("what is done on behalf of a message", () => {
     requests.filter(({ what }) => what === name).length;
 
   test("a status that was just read, or just written, is not read again for the next", async () => {
-    const { requests: requests } = await migrating(async ({ session, runtime }) => {
+    const { requests } = await migrating(async ({ session, runtime }) => {
       const save = (status: string, expected: string) =>
         session.call("migration_save", { id: 3, changes: { status }, expectedStatus: [expected] } as never);
       await save("queued", "accepted");
@@ -106,7 +106,7 @@ describe("what is done on behalf of a message", () => {
   });
 
   test("what the migration says already is not saved again", async () => {
-    const { requests: requests } = await migrating(async ({ session }) => {
+    const { requests } = await migrating(async ({ session }) => {
       for (const destNode of ["n1", "n1", "n2"]) {
         await session.call("migration_save", { id: 3, changes: { destNode } });
       }
@@ -116,7 +116,7 @@ describe("what is done on behalf of a message", () => {
 
   test("a host that is expected beside a task is not looked at twice", async () => {
     const uuid = UUID;
-    const { requests: requests } = await migrating(async ({ session }) => {
+    const { requests } = await migrating(async ({ session }) => {
       const saved = await session.call("instance_get", { uuid });
       const expectedHost = saved?.host ?? null;
       await session.call("instance_save", { uuid, changes: { progress: 1 }, expectedHost, expectedTaskState: [null] });
@@ -131,7 +131,7 @@ describe("what is done on behalf of a message", () => {
     const sent: unknown[] = [];
     const instance = objectOf(MESSAGE.instance);
     const instanceUuid = String(instance["nova_object.data"].uuid);
-    const { requests: requests, broker } = await migrating(async ({ session, connection }) => {
+    const { requests, broker } = await migrating(async ({ session, connection }) => {
       const other = connection.host("other", { lease: false });
       await other.serve({ check_instance_shared_storage: async () => true });
       const params = { instanceUuid, migrationId: 3, blockMigration: false, data: {}, requestId: "req-1" };
@@ -155,7 +155,7 @@ describe("what is done on behalf of a message", () => {
 
   test("an instance whose message says too little is read for the next host", async () => {
     const { flavor, ...little } = INSTANCE["nova_object.data"];
-    const { session, runtime, requests: requests, broker } = await open();
+    const { session, runtime, requests, broker } = await open();
     const instance = novaObject("Instance", "2.7", little, []);
     let done = false;
     await session.serve({

@@ -60,7 +60,7 @@ async function cuttable(handler: Parameters<typeof scriptConductor>[1]) {
 
 describe("a connection that is lost, and comes back", () => {
   it("sends a write once it can, as nobody has it", async () => {
-    const { runtime, session, requests: requests, set } = await cuttable(() => [{}, null]);
+    const { runtime, session, requests, set } = await cuttable(() => [{}, null]);
     set(true);
     const fault = { uuid: UUID, code: 500, message: "broken", host: "cut" };
     const saved = session.call("instance_add_fault", fault);
@@ -161,7 +161,7 @@ describe("a connection that is lost, and comes back", () => {
   });
 
   it("sends nothing of a host that was killed meanwhile, and the host is free", async () => {
-    const { runtime, session, connection, requests: requests, set } = await cuttable(() => [{}, null]);
+    const { runtime, session, connection, requests, set } = await cuttable(() => [{}, null]);
     set(true);
     let settled = false;
     const fault = { uuid: UUID, code: 500, message: "broken", host: "cut" };

@@ -29,7 +29,7 @@ describe("a connection to a real Nova", () => {
   });
 
   it("creates a service with its version: a row without would be the oldest of the cloud", async () => {
-    const { session, requests: requests, runtime } = await open();
+    const { session, requests, runtime } = await open();
     const created = session.call("service_create", {
       host: "h",
       binary: "nova-compute",
@@ -43,11 +43,7 @@ describe("a connection to a real Nova", () => {
 
   it("counts heartbeats up, also when an answer was lost, and keeps the version", async () => {
     let fails = false;
-    const {
-      session,
-      requests: requests,
-      runtime,
-    } = await open((each) => {
+    const { session, requests, runtime } = await open((each) => {
       if (fails && each.what === "Service.save") {
         return new Promise(() => {});
       }
@@ -71,11 +67,7 @@ describe("a connection to a real Nova", () => {
 
   it("8.10 disables a service with a reason, reading it again: one that an operator has disabled since keeps that one's", async () => {
     let since: object | null = {};
-    const {
-      session,
-      requests: requests,
-      runtime,
-    } = await open((each) => {
+    const { session, requests, runtime } = await open((each) => {
       if (each.what !== "Service.get_by_host_and_binary") {
         return usual(each);
       }
@@ -97,7 +89,7 @@ describe("a connection to a real Nova", () => {
   });
 
   it("saves of an instance what changes, and answers the whole record", async () => {
-    const { session, requests: requests, runtime } = await open();
+    const { session, requests, runtime } = await open();
     const save = { uuid: UUID, changes: { taskState: "networking" }, expectedTaskState: [null] } as const;
     const saved = await runtime.runUntil(session.call("instance_save", { ...save, expectedTaskState: [null] }));
     const [sent] = requests.filter(({ what }) => what === "Instance.save");
@@ -124,11 +116,9 @@ describe("a connection to a real Nova", () => {
         status,
         created_at: "2026-01-01T00:00:00Z",
       };
-      const {
-        session,
-        requests: requests,
-        runtime,
-      } = await open((each) => (each.what === "Migration.save" ? [row, null] : usual(each)));
+      const { session, requests, runtime } = await open((each) =>
+        each.what === "Migration.save" ? [row, null] : usual(each),
+      );
       const writes = { instance: { uuid: UUID, changes: { vmState } }, migration: { id: 7, changes: { status } } };
       const saved = await runtime.runUntil(session.call("save_together", writes));
       expect(saved).toMatchObject({ instance: { vmState }, migration: { status } });
@@ -156,7 +146,7 @@ describe("a connection to a real Nova", () => {
   });
 
   it("asks nothing for a list of no uuids, which Nova would take for no filter", async () => {
-    const { session, requests: requests, runtime } = await open();
+    const { session, requests, runtime } = await open();
     await expect(runtime.runUntil(session.call("instances_by_filters", { filters: { uuids: [] } }))).resolves.toEqual(
       [],
     );
@@ -164,7 +154,7 @@ describe("a connection to a real Nova", () => {
   });
 
   it("asks twice for task states of which one is none: SQL finds no null in a list", async () => {
-    const { session, requests: requests, runtime } = await open(() => novaObject("InstanceList", "2.6", { objects: [] }));
+    const { session, requests, runtime } = await open(() => novaObject("InstanceList", "2.6", { objects: [] }));
     await runtime.runUntil(
       session.call("instances_by_filters", { filters: { host: "h", taskStates: [null, "spawning"] } }),
     );
@@ -185,7 +175,7 @@ describe("a host of a real Nova", () => {
         return "disabled";
       },
     });
-    const { send, replies: replies } = await caller(broker);
+    const { send, replies } = await caller(broker);
     const ask = { method: "set_host_enabled", args: { enabled: false }, uniqueId: "the same" };
     await send(ask);
     await send(ask);
@@ -202,7 +192,7 @@ describe("a host of a real Nova", () => {
         return "enabled";
       },
     });
-    const { send, replies: replies } = await caller(broker);
+    const { send, replies } = await caller(broker);
     await send({ method: "set_host_enabled", args: { enabled: true }, monitor: 60 });
     await runtime.advance(95_000);
     expect(replies.map(({ ending }) => ending)).toEqual([false, false, false]);
@@ -220,14 +210,14 @@ describe("a host of a real Nova", () => {
   ])("refuses %j as %s", async (ask, name) => {
     const { session, runtime, broker } = await open();
     await serve(session, {});
-    const { send, replies: replies } = await caller(broker);
+    const { send, replies } = await caller(broker);
     await send(ask);
     await runtime.advance(1_000);
     expect(JSON.parse(replies[0]?.failure ?? "{}")).toMatchObject({ class: name });
   });
 
   it("does what a message asks in the message's own context, and saves what its sender left unsaved", async () => {
-    const { session, runtime, broker, requests: requests } = await open();
+    const { session, runtime, broker, requests } = await open();
     await serve(session, {
       start_instance: async ({ instanceUuid }) => {
         await session.call("instance_save", { uuid: instanceUuid, changes: { taskState: null } });
@@ -249,9 +239,9 @@ describe("a host of a real Nova", () => {
   });
 
   it.each(["backup_instance"])("takes the task state of %s from the server: nobody else would", async (method) => {
-    const { session, runtime, broker, requests: requests } = await open();
+    const { session, runtime, broker, requests } = await open();
     await serve(session, {});
-    const { send, replies: replies } = await caller(broker);
+    const { send, replies } = await caller(broker);
     await send({ method, args: { instance: INSTANCE } });
     await runtime.runUntil(() => replies.length > 0);
     expect(requests.find(({ what }) => what === "Instance.save")?.changes).toEqual({ task_state: null });
@@ -259,12 +249,7 @@ describe("a host of a real Nova", () => {
 
   it("tells a destination to undo the live migration of an instance that is deleted, and that its guest goes", async () => {
     const migration = { id: 3, uuid: "m", instance_uuid: UUID, migration_type: "live-migration", status: "error" };
-    const {
-      connection,
-      session,
-      runtime,
-      requests: requests,
-    } = await open((each) =>
+    const { connection, session, runtime, requests } = await open((each) =>
       each.what === "MigrationList.get_by_filters"
         ? novaObject("MigrationList", "1.5", {
             objects: [novaObject("Migration", "1.7", { ...migration, dest_compute: "other" }, [])],
@@ -289,12 +274,7 @@ describe("a host of a real Nova", () => {
   });
 
   it("records itself as the destination of a resize, which the conductor leaves to it", async () => {
-    const {
-      session,
-      runtime,
-      broker,
-      requests: requests,
-    } = await open((each) =>
+    const { session, runtime, broker, requests } = await open((each) =>
       each.what === "Migration.save"
         ? [{ id: 3, uuid: "m", instance_uuid: UUID, migration_type: "resize", status: "pre-migrating" }, null]
         : usual(each),
@@ -322,12 +302,7 @@ describe("a host of a real Nova", () => {
     ["post_live_migration_at_destination", "failed", false],
   ] as const)("does %s for the last live migration, which is %s: %s", async (method, status, done) => {
     const migration = { id: 3, uuid: "m", instance_uuid: UUID, migration_type: "live-migration", status };
-    const {
-      session,
-      runtime,
-      broker,
-      requests: requests,
-    } = await open((each) =>
+    const { session, runtime, broker, requests } = await open((each) =>
       each.what === "MigrationList.get_by_filters"
         ? novaObject("MigrationList", "1.5", {
             objects: [novaObject("Migration", "1.7", { ...migration, dest_compute: "h" }, [])],
@@ -345,7 +320,7 @@ describe("a host of a real Nova", () => {
         return null;
       },
     });
-    const { send, replies: replies } = await caller(broker);
+    const { send, replies } = await caller(broker);
     await send({ method, args: { instance: INSTANCE, destroy_disks: true, migrate_data: null } });
     await runtime.runUntil(() => replies.length > 0);
     expect(taken).toEqual(done ? [3] : []);
@@ -363,7 +338,7 @@ describe("a host of a real Nova", () => {
     const { session, runtime, broker, connection } = await open();
     await serve(session, { set_host_enabled: async () => "enabled" });
     await broker.connect().publish({ exchange: REQUESTS, routingKey: "compute.h", body, expiration: null });
-    const { send, replies: replies } = await caller(broker);
+    const { send, replies } = await caller(broker);
     await send({ method: "set_host_enabled", args: { enabled: true } });
     await runtime.advance(1_000);
     expect(replies).toHaveLength(1);

@@ -63,7 +63,7 @@ describe("keystone password", () => {
   const clockAt = (time: { now: number }) => ({ now: () => time.now, monotonic: () => time.now });
 
   it("asks Identity v3 with user, project and their domains, and takes the endpoint of the first interface there is", async () => {
-    const { http, requests: requests } = httpOf(() => token([endpoint("public", "http://public/placement/")]));
+    const { http, requests } = httpOf(() => token([endpoint("public", "http://public/placement/")]));
     const access = createKeystoneAccess({ http, clock: clockAt({ now: NOW }) }, OPTIONS);
     expect(await access.credentials()).toMatchObject({
       endpoint: "http://public/placement",
@@ -94,7 +94,7 @@ describe("keystone password", () => {
 
   it("shares one token among callers, until shortly before it expires", async () => {
     const time = { now: NOW };
-    const { http, requests: requests } = httpOf(() => token([endpoint("internal", "http://p")], time.now + HOUR));
+    const { http, requests } = httpOf(() => token([endpoint("internal", "http://p")], time.now + HOUR));
     const access = createKeystoneAccess({ http, clock: clockAt(time) }, OPTIONS);
     await Promise.all([access.credentials(), access.credentials()]);
     time.now = NOW + HOUR - 31_000;
@@ -142,7 +142,7 @@ describe("keystone password", () => {
 
   it("a token that was refused meanwhile is not asked for again by the failure of an older request", async () => {
     const pending = { respond: (_: Partial<HttpResponse>): void => expect.fail("not asked yet") };
-    const { http, requests: requests } = httpOf(() => token([endpoint("internal", "http://p")]));
+    const { http, requests } = httpOf(() => token([endpoint("internal", "http://p")]));
     const slow: HttpClient = {
       ...http,
       request: (request) =>
@@ -237,14 +237,14 @@ describe("requests", () => {
         renewed += 1;
       },
     };
-    const { http, requests: requests } = httpOf((_, index) => ({ status: index === 0 ? 401 : 200 }));
+    const { http, requests } = httpOf((_, index) => ({ status: index === 0 ? 401 : 200 }));
     const response = await new PlacementHttp({ http, clock, access, userAgent: "x" }).get("/traits", {});
     expect(response.status).toBe(200);
     expect(requests.map(({ headers }) => headers?.["x-auth-token"])).toEqual(["t0", "t1"]);
   });
 
   it("auth_type none sends no token, admin_token a fixed one", async () => {
-    const { http, requests: requests } = httpOf(() => ({}));
+    const { http, requests } = httpOf(() => ({}));
     for (const access of [
       createFixedAccess({ endpoint: "http://p" }),
       createFixedAccess({ endpoint: "http://p/", token: "admin" }),

@@ -61,7 +61,7 @@ describe("[placement] auth_type", () => {
       { id: "default" },
     ],
   ])("password with %j: asks Identity for that scope, in JSON", async (section, scope, domain) => {
-    const { access, requests: requests } = accessOf({ ...password, ...section });
+    const { access, requests } = accessOf({ ...password, ...section });
     await expect(access?.credentials()).rejects.toThrow("503");
     // An Identity that does not say where its versions are is taken at the usual place.
     expect(requests[0]).toMatchObject({ method: "GET", url: "http://keystone" });
@@ -108,7 +108,7 @@ describe("[placement] auth_type", () => {
       { name: "n", secret: "s", user: { id: "u1" } },
     ],
   ])("application credential %j: brings its scope along", async (section, expectedCredential) => {
-    const { access, requests: requests } = accessOf({ ...credential, ...section }, { status: 401 });
+    const { access, requests } = accessOf({ ...credential, ...section }, { status: 401 });
     await expect(access?.credentials()).rejects.toThrow(/refused the application credential/);
     expect(requests).toHaveLength(1);
     expect(JSON.parse(requests[0]?.body ?? "")).toEqual({
@@ -118,7 +118,7 @@ describe("[placement] auth_type", () => {
 
   it("user_id and the default domain", async () => {
     const section = { ...password, auth_type: "v3password", username: "", user_id: "u1", project_name: "service" };
-    const { access, requests: requests } = accessOf({ ...section, default_domain_name: "Ours" });
+    const { access, requests } = accessOf({ ...section, default_domain_name: "Ours" });
     await expect(access?.credentials()).rejects.toThrow("503");
     expect(JSON.parse(requests[0]?.body ?? "").auth).toEqual({
       identity: { methods: ["password"], password: { user: { id: "u1", password: "secret" } } },

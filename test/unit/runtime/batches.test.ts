@@ -10,7 +10,7 @@ function begin() {
 }
 
 it("hands on the first at once, and what follows soon together", async () => {
-  const { runtime, batcher: batcher, handed } = begin();
+  const { runtime, batcher, handed } = begin();
   batcher.add(1);
   expect(handed).toEqual([[1]]);
   batcher.add(2);
@@ -25,7 +25,7 @@ it("hands on the first at once, and what follows soon together", async () => {
 });
 
 it("hands on at once again after a pause, of which nothing is left behind", async () => {
-  const { runtime, batcher: batcher, handed } = begin();
+  const { runtime, batcher, handed } = begin();
   batcher.add(1);
   await runtime.advance(50);
   batcher.add(2);
@@ -33,7 +33,7 @@ it("hands on at once again after a pause, of which nothing is left behind", asyn
 });
 
 it("hands on what waits when it is told to, and nothing where nothing waits", async () => {
-  const { runtime, batcher: batcher, handed } = begin();
+  const { runtime, batcher, handed } = begin();
   batcher.flush();
   batcher.add(1);
   batcher.add(2);
@@ -44,7 +44,7 @@ it("hands on what waits when it is told to, and nothing where nothing waits", as
 });
 
 it("hands on what waits after this turn when it is to hasten", async () => {
-  const { runtime, batcher: batcher, handed } = begin();
+  const { runtime, batcher, handed } = begin();
   batcher.add(1);
   batcher.add(2);
   batcher.hasten();

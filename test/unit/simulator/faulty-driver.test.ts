@@ -22,7 +22,7 @@ async function setUp(faultRule: string) {
 }
 
 test("who watches a driver is told of a call before the driver hangs in it", async () => {
-  const { runtime, spawn, onChange: onChange, call } = await setUp("driver.spawn=hang:20s:once");
+  const { runtime, spawn, onChange, call } = await setUp("driver.spawn=hang:20s:once");
   const ended = call();
   await runtime.advance(1_000);
   expect(onChange).toHaveBeenCalledOnce();

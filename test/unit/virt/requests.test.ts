@@ -18,7 +18,7 @@ function deferred() {
 }
 
 test("a driver is told the request on whose behalf it is called, for that guest and as long as it lasts", async () => {
-  const { requestIds: requestIds, powerOn } = noting();
+  const { requestIds, powerOn } = noting();
   const { host } = await hostOf({ powerOn });
   await host.onBehalf(UUID, "req-1", async () => {
     await host.powerOn(instanceOf());
@@ -31,7 +31,7 @@ test("a driver is told the request on whose behalf it is called, for that guest 
 });
 
 test("a request that fails is forgotten too", async () => {
-  const { requestIds: requestIds, powerOn } = noting();
+  const { requestIds, powerOn } = noting();
   const { host } = await hostOf({ powerOn });
   const failed = host.onBehalf(UUID, "req-1", () => Promise.reject(new Error("no")));
   await expect(failed).rejects.toThrow("no");

@@ -18,7 +18,9 @@ function ratio(description: string) {
 }
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 const stringList = (description: string) => Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description }));
-function faults(where: string) { return stringList(`Faults from the start, as compute-cluster fault set takes them ${where}.`); }
+function faults(where: string) {
+  return stringList(`Faults from the start, as compute-cluster fault set takes them ${where}.`);
+}
 function record(key: string, value: TSchema, description: string) {
   return Type.Unsafe<Readonly<Record<string, unknown>>>({
     type: "object",

@@ -9,7 +9,9 @@ const options = { periodic_enable: true, periodic_fuzzy_delay: 0, instance_usage
 const on = { config: { defaults: { ...options, instance_usage_audit: true } } };
 
 /** What the API would find of the last hour. */
-function logs({ store, world }: Harness): readonly TaskLog[] { return store.taskLogs.list(lastCompletedPeriod("hour", world.now)); }
+function logs({ store, world }: Harness): readonly TaskLog[] {
+  return store.taskLogs.list(lastCompletedPeriod("hour", world.now));
+}
 
 async function twoServers(harness: Harness): Promise<void> {
   const { node } = await harness.seed("devstack1");

@@ -305,7 +305,7 @@ describe("a request for more servers than one transaction stores", () => {
   }
 
   test("stores all of them, and lets others go between its batches", async () => {
-    const { reply, observedCounts: observedCounts, left } = await createMany({ min_count: 250 });
+    const { reply, observedCounts, left } = await createMany({ min_count: 250 });
     expect(reply.status, reply.body).toBe(202);
     expect({ seen: observedCounts, left }).toEqual({ seen: [100, 200], left: 250 });
     const names = world.store.requests.buildRequests().map(({ instance }) => instance.displayName);
@@ -329,11 +329,7 @@ describe("a request for more servers than one transaction stores", () => {
   });
 
   test("deletes what it has stored when another request takes the rest of the quota meanwhile", async () => {
-    const {
-      reply,
-      observedCounts: observedCounts,
-      left,
-    } = await createMany({ min_count: 250 }, () => {
+    const { reply, observedCounts, left } = await createMany({ min_count: 250 }, () => {
       world.quota.defaults.instances = 150;
     });
     expect([reply.status, reply.message]).toEqual([

@@ -133,7 +133,7 @@ describe("a message with parts that are wrong", () => {
   property([fc.constantFrom(...RECORDED.keys()), spoiling], { numRuns: 200 })(
     "is answered, does not reach the agent with anything that it could not be, and the next one is served",
     async (method, changes) => {
-      const { runtime, connection, send, replies: replies, rejections: rejections, taken } = await serving();
+      const { runtime, connection, send, replies, rejections, taken } = await serving();
       const message = RECORDED.get(method) ?? {};
       const args = changes.reduce((now: unknown, [at, value]) => spoilt(now, at, value), message.args);
       await send(asCall({ ...message, args }));
@@ -149,7 +149,7 @@ describe("a message with parts that are wrong", () => {
 
   it("may have fields and arguments that nobody knows", async () => {
     for (const [method, message] of RECORDED) {
-      const { runtime, send, replies: replies, rejections: rejections, taken } = await serving();
+      const { runtime, send, replies, rejections, taken } = await serving();
       const unknown = { nonsense: { deep: [1, null] } };
       const args = Object.fromEntries(
         Object.entries(message.args as Message).map(([name, value]) => [
@@ -168,7 +168,7 @@ describe("a message with parts that are wrong", () => {
   });
 
   it("may have five megabytes", async () => {
-    const { runtime, send, replies: replies, rejections: rejections, taken } = await serving();
+    const { runtime, send, replies, rejections, taken } = await serving();
     const message = RECORDED.get("build_and_run_instance") ?? {};
     const args = message.args as Readonly<Record<string, { "nova_object.data": Message }>>;
     const data = { ...args.instance?.["nova_object.data"], user_data: "x".repeat(5_000_000) };

@@ -20,7 +20,7 @@ function world(options: { readonly timeout?: number; readonly fatal?: boolean } 
 }
 
 test("8.6 a guest waits for each port that is not active, from before it is connected on", async () => {
-  const { world: time, ports, notifications: notifications } = world();
+  const { world: time, ports, notifications } = world();
   const network = [port("p1"), port("p2"), port("p3", true)];
   let over = false;
   const plug = async () => void ports.events.deliver(VM, plugged("p1"));
@@ -60,7 +60,7 @@ test("8.6 without an event it is not made, unless that is not fatal; an event th
 });
 
 test("a guest without ports waits for nothing, and nobody is asked", async () => {
-  const { world: time, ports, notifications: notifications, began } = world();
+  const { world: time, ports, notifications, began } = world();
   await time.runUntil(ports.plug(VM, [], began.plug));
   expect(notifications).toEqual([]);
 });

@@ -127,7 +127,9 @@ export function snapshotOf(parts: Parts = {}): Snapshot {
   };
 }
 
-export function findingsOf(parts: Parts, maxShare = 1): readonly Finding[] { return checkSnapshot(snapshotOf(parts), { maxShare }); }
+export function findingsOf(parts: Parts, maxShare = 1): readonly Finding[] {
+  return checkSnapshot(snapshotOf(parts), { maxShare });
+}
 
 /** Their codes and whose they are. */
 export function found(parts: Parts, maxShare = 1): readonly string[] {

@@ -22,12 +22,12 @@ async function failedBuild(on: string) {
 }
 
 test("a server whose build has failed holds its node, whichever host has that by now", async () => {
-  const { held, check: check } = await failedBuild("ironic2");
+  const { held, check } = await failedBuild("ironic2");
   expect(check(held)).toEqual([]);
 });
 
 test("and nothing, if the node has left Ironic meanwhile", async () => {
-  const { check: check, excused, node } = await failedBuild("ironic1");
+  const { check, excused, node } = await failedBuild("ironic1");
   expect(check(new Map())).toHaveLength(1);
   expect(check(new Map(), [node])).toEqual([]);
   expect([excused([]), excused([node])], "so that no audit's finding counts either").toEqual([false, true]);

@@ -24,11 +24,7 @@ function begin(kill: () => Promise<void>) {
 
 test("a start waits for what the life before had begun, and can be tried again when that takes too long", async () => {
   let busy = true;
-  const {
-    host,
-    instances: instances,
-    states,
-  } = begin(async () => {
+  const { host, instances, states } = begin(async () => {
     if (busy) {
       throw new Error("what host n1 had begun to write gave no answer in 30 s");
     }
@@ -44,7 +40,7 @@ test("a start waits for what the life before had begun, and can be tried again w
 });
 
 test("what a life says after its end changes nothing", async () => {
-  const { host, instances: instances, states } = begin(async () => undefined);
+  const { host, instances, states } = begin(async () => undefined);
   await host.start();
   await host.kill();
   instances[0]?.serve();

@@ -14,7 +14,7 @@ function begin() {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test("who comes while it is done for others has it done with all who came meanwhile", async () => {
-  const { batcher: batcher, done, ends } = begin();
+  const { batcher, done, ends } = begin();
   const first = [batcher.add("a"), batcher.add("b")];
   await turn();
   const then = [batcher.add("c"), batcher.add("d")];
@@ -32,7 +32,7 @@ test("who comes while it is done for others has it done with all who came meanwh
 });
 
 test("what fails for some is tried for the next", async () => {
-  const { batcher: batcher, done, ends } = begin();
+  const { batcher, done, ends } = begin();
   const first = batcher.add("a");
   await turn();
   const next = batcher.add("b");

@@ -38,7 +38,9 @@ async function keep(names: readonly string[], from = -1, until = 100): Promise<v
   const validity = { from: now + from * DAY, until: now + until * DAY };
   await tls.keepServer(await makeServerCertificate(authority, names, validity), authority.cert);
 }
-function resolveListener(flags: ListenFlags, before?: string) { return resolveExternalListener(flags, directory, runtime, before); }
+function resolveListener(flags: ListenFlags, before?: string) {
+  return resolveExternalListener(flags, directory, runtime, before);
+}
 
 describe("--listen", () => {
   it.each([

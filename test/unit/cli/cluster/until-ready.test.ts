@@ -17,14 +17,14 @@ function begin(hosts: readonly string[], toReport: string[]) {
 
 it("a wait for hosts ends at once when each has reported, and asks once for any number of them", async () => {
   const many = Array.from({ length: 1_000 }, (_, index) => `h${index}`);
-  const { done, progress: progress, polls } = begin(many, ["another"]);
+  const { done, progress, polls } = begin(many, ["another"]);
   expect(await done).toEqual([]);
   expect([progress, polls()]).toEqual([[], 1]);
 });
 
 it("a wait for hosts is shown after a second, and ends with the last heartbeat", async () => {
   const toReport = ["a", "b"];
-  const { runtime, done, progress: progress } = begin(["a", "b", "c"], toReport);
+  const { runtime, done, progress } = begin(["a", "b", "c"], toReport);
   await runtime.advance(900);
   expect(progress).toEqual([]);
   toReport.shift();

@@ -75,7 +75,7 @@ function createHarness({ rows = 24, columns = 80, interactive = true } = {}) {
 
 describe("status lines on a terminal", () => {
   it("are redrawn in place", async () => {
-    const { runtime, update, visibleLines: visibleLines } = createHarness();
+    const { runtime, update, visibleLines } = createHarness();
     update("control-plane", "starting", "pid 1");
     update("control-plane", "ready", "http://127.0.0.1:1");
     update("devstack1", "ready", "pid 2");
@@ -84,7 +84,7 @@ describe("status lines on a terminal", () => {
   });
 
   it("say in short what there is no room for, and repeat nothing", async () => {
-    const { runtime, screen, update, visibleLines: visibleLines } = createHarness({ rows: 24 });
+    const { runtime, screen, update, visibleLines } = createHarness({ rows: 24 });
     update("control-plane", "ready", "http://127.0.0.1:1");
     for (let number = 1; number <= 26; number += 1) {
       update(`devstack${number}`, "starting", `pid ${number}`);
@@ -103,7 +103,7 @@ describe("status lines on a terminal", () => {
   });
 
   it("leave a path whole, and count the rows that it takes", async () => {
-    const { runtime, screen, update, visibleLines: visibleLines } = createHarness({ columns: 40, rows: 12 });
+    const { runtime, screen, update, visibleLines } = createHarness({ columns: 40, rows: 12 });
     const path = `/${"folder/".repeat(8)}nova.conf`;
     update("devstack1", "failed", `cannot read ${path} at all`);
     update("devstack2", "starting");
@@ -116,7 +116,7 @@ describe("status lines on a terminal", () => {
   });
 
   it("begin anew below other text after a pause, and are complete before it", async () => {
-    const { runtime, lines, update, screen, visibleLines: visibleLines } = createHarness();
+    const { runtime, lines, update, screen, visibleLines } = createHarness();
     update("a", "starting");
     update("a", "ready");
     lines.pause();

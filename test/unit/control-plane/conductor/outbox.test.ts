@@ -67,7 +67,7 @@ describe("casts", () => {
   test("that wait are sent in their order to who begins to serve, each with its host, request and number", async () => {
     enqueue(2);
     enqueue(1, "other");
-    const { session, requests: requests } = connection();
+    const { session, requests } = connection();
     expect(outbox.server("h")).toBeUndefined();
     outbox.serve("h", session);
     expect(outbox.server("h")).toBe(session);
@@ -83,7 +83,7 @@ describe("casts", () => {
 
   test("leave the store when the agent has taken them, not when it refuses", async () => {
     enqueue(2);
-    const { session, requests: requests } = connection();
+    const { session, requests } = connection();
     outbox.serve("h", session);
     requests[0]?.reject(new Error("busy"));
     requests[1]?.resolve(null);
@@ -96,7 +96,7 @@ describe("casts", () => {
 
   test("leave the store in one write when they are acknowledged together, and stay when it fails", async () => {
     enqueue(4);
-    const { session, requests: requests } = connection();
+    const { session, requests } = connection();
     outbox.serve("h", session);
     const taken = vi.spyOn(store.messages, "taken");
     requests[0]?.resolve(null);
@@ -115,7 +115,7 @@ describe("casts", () => {
 
   test("are sent 64 at a time, the next as soon as one is taken", async () => {
     enqueue(70);
-    const { session, requests: requests } = connection();
+    const { session, requests } = connection();
     outbox.serve("h", session);
     expect(numbers(requests)).toEqual(Array.from({ length: 64 }, (_, index) => index));
     outbox.deliver("h");
@@ -174,7 +174,7 @@ describe("what is said to agents", () => {
   });
 
   test("a call waits for a minute, or as long as it says, and its answer is checked", async () => {
-    const { session, requests: requests } = connection();
+    const { session, requests } = connection();
     outbox.serve("h", session);
     expect([messages.serves("h"), messages.serves("other")]).toEqual([true, false]);
     const params = { instanceUuid: I, migrationId: 1, requestId: "req-1" };
@@ -216,7 +216,7 @@ describe("the end of a move", () => {
     status: MigrationStatus,
     changes: MigrationChanges = { destCompute: "h" },
   ) => {
-    const { session, requests: requests } = connection();
+    const { session, requests } = connection();
     outbox.serve("h", session);
     const { id: _id, ...columns } = anInstance({ uuid: I, host: null, node: null, computeId: null });
     store.instances.create(columns);
@@ -232,7 +232,7 @@ describe("the end of a move", () => {
     ["migration", "pre-migrating", false],
     ["resize", "finished", false],
   ])("a %s that is %s: its destination is told %s", (type, status, isNotified) => {
-    const { id, requests: requests, ends } = setUpMove(type, status);
+    const { id, requests, ends } = setUpMove(type, status);
     ends.changed(id);
     const message = {
       method: "migration_ended",
@@ -243,14 +243,14 @@ describe("the end of a move", () => {
   });
 
   test("one that is deleted with its instance has ended, too", () => {
-    const { id, requests: requests, ends } = setUpMove("migration", "migrating");
+    const { id, requests, ends } = setUpMove("migration", "migrating");
     store.instances.destroy(I);
     ends.changed(id);
     expect(requests).toHaveLength(1);
   });
 
   test("nobody is told without a destination that serves, and a refusal is no trouble", async () => {
-    const { id, requests: requests, ends } = setUpMove("migration", "error", {});
+    const { id, requests, ends } = setUpMove("migration", "error", {});
     ends.changed(id);
     store.migrations.save(id, { destCompute: "other" });
     ends.changed(id);

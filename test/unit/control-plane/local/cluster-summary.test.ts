@@ -20,7 +20,7 @@ async function cloudOf(hosts: number) {
 }
 
 it("reads the summary of many hosts in four requests, with the latest servers in error", async () => {
-  const { world, session, requestedPaths: requestedPaths } = await cloudOf(60);
+  const { world, session, requestedPaths } = await cloudOf(60);
   world.store.services.update(1, { forcedDown: true });
   world.store.services.update(2, { disabled: true });
   for (const number of [0, 1, 2]) {

@@ -292,7 +292,7 @@ describe("a pool", () => {
   };
 
   it("is up when each of its hosts serves or has failed, and counts them", async () => {
-    const { pool, reportState: reportState, starting, status, supervisor } = await createPoolHarness();
+    const { pool, reportState, starting, status, supervisor } = await createPoolHarness();
     expect(pool().args.slice(0, 2)).toEqual(["--host", "h[1-3]"]);
     reportState("h1", "serving");
     reportState("h2", "failed", { detail: "refused", exitCode: 3 });
@@ -304,7 +304,7 @@ describe("a pool", () => {
   });
 
   it("has a single host killed over the link, and leaves its process alone", async () => {
-    const { supervisor, reportState: reportState, states, allServe, pool } = await createPoolHarness();
+    const { supervisor, reportState, states, allServe, pool } = await createPoolHarness();
     allServe();
     expect(await supervisor.control("h2", "kill")).toBe("over-the-link");
     reportState("h2", "killed");
@@ -317,7 +317,7 @@ describe("a pool", () => {
   });
 
   it("that crashed starts again without the hosts that are to be down", async () => {
-    const { runtime, reportState: reportState, states, allServe, pool, supervisor } = await createPoolHarness();
+    const { runtime, reportState, states, allServe, pool, supervisor } = await createPoolHarness();
     allServe();
     reportState("h2", "stopped");
     await pool().ends(null, "SIGSEGV");
@@ -334,7 +334,7 @@ describe("a pool", () => {
   });
 
   it("that was killed starts again with the one host that is asked for", async () => {
-    const { runtime, reportState: reportState, states, allServe, pool, supervisor, children } = await createPoolHarness();
+    const { runtime, reportState, states, allServe, pool, supervisor, children } = await createPoolHarness();
     allServe();
     await pool().ends(null, "SIGKILL");
     await runtime.advance(600_000);
@@ -349,7 +349,7 @@ describe("a pool", () => {
   });
 
   it("starts a host again that failed unforeseen, later each time, and leaves one alone that refused", async () => {
-    const { runtime, reportState: reportState, allServe, pool, supervisor } = await createPoolHarness();
+    const { runtime, reportState, allServe, pool, supervisor } = await createPoolHarness();
     allServe();
     reportState("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
     reportState("h2", "failed", { detail: "records contradict each other", exitCode: 3 });
@@ -365,7 +365,7 @@ describe("a pool", () => {
   });
 
   it("starts nothing again once everything stops", async () => {
-    const { runtime, reportState: reportState, allServe, supervisor, children } = await createPoolHarness();
+    const { runtime, reportState, allServe, supervisor, children } = await createPoolHarness();
     allServe();
     reportState("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
     expect(supervisor.host("h1")).toMatchObject({ state: "restarting" });

@@ -228,11 +228,7 @@ describe("what Placement offers", () => {
     const one = on("a", "nfs");
     const two = on("a-child");
     const three = on("b");
-    const {
-      hosts,
-      unknown,
-      queries: queries,
-    } = states({
+    const { hosts, unknown, queries } = states({
       allocationRequests: [one, two, three],
       providerSummaries: new Map([
         ["a", summary("a", { VCPU: { capacity: 8, used: 3 }, MEMORY_MB: { capacity: 100, used: 100 } })],

@@ -51,13 +51,13 @@ function follow({ rows, cost, viewer }: { rows: number; cost: number; viewer?: P
 }
 
 it("a snapshot comes in pieces of so many rows, and everybody else has a turn after each", async () => {
-  const { steps: steps, take } = follow({ rows: 450, cost: 0 });
+  const { steps, take } = follow({ rows: 450, cost: 0 });
   while ((await take()) !== "ready") {}
   expect(steps).toEqual(["hello", "200 rows", "slept 0", "200 rows", "slept 0", "50 rows", "slept 0", "ready"]);
 });
 
 it("rows that take long to read make smaller pieces: none is longer than six milliseconds", async () => {
-  const { steps: steps, take } = follow({ rows: 20, cost: 1 });
+  const { steps, take } = follow({ rows: 20, cost: 1 });
   while ((await take()) !== "ready") {}
   const pieces = steps.filter((turn) => turn.endsWith("rows"));
   expect(pieces).toEqual(["6 rows", "6 rows", "6 rows", "2 rows"]);
@@ -65,7 +65,7 @@ it("rows that take long to read make smaller pieces: none is longer than six mil
 });
 
 it("a browser that is too slow for what is kept gets no goodbye, as it is to come back and begin anew", async () => {
-  const { feed, steps: steps, take } = follow({ rows: 0, cost: 0 });
+  const { feed, steps, take } = follow({ rows: 0, cost: 0 });
   while ((await take()) !== "ready") {}
   feed.clear();
   feed.clear();

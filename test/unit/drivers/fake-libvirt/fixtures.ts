@@ -65,7 +65,9 @@ function createHarness(folder: string, context: HostContext, close: () => Promis
   };
 }
 
-export async function createVirtualHarness(): Promise<Harness> { return createHarness("/lab", contextOf(createVirtualRuntime()), async () => {}); }
+export async function createVirtualHarness(): Promise<Harness> {
+  return createHarness("/lab", contextOf(createVirtualRuntime()), async () => {});
+}
 
 export async function createRealHarness(): Promise<Harness> {
   const folder = await mkdtemp(join(tmpdir(), "fake-libvirt-"));

@@ -145,7 +145,7 @@ describe("8.3 a guest that comes to driver qemu", () => {
   }
 
   test("is waited for while its QEMU reads the end of what the other has sent", async () => {
-    const { arrived, host, harness: harness } = await arriving(["active", "active", "completed"]);
+    const { arrived, host, harness } = await arriving(["active", "active", "completed"]);
     await arrived();
     expect(await harness.run(host.powerState(vm))).toBe(1);
   });

@@ -11,7 +11,7 @@ function begin() {
 }
 
 it("hands over those of a turn together, and those of a later one by themselves", async () => {
-  const { flushedFiles: flushedFiles, flushes } = begin();
+  const { flushedFiles, flushes } = begin();
   const both = [flushes.flush(1), flushes.flush(2)];
   expect(flushedFiles).toEqual([]);
   await Promise.all(both);

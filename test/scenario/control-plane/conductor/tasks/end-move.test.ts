@@ -59,7 +59,7 @@ describe("failMove", () => {
   const ENDED = { vmState: "stopped", taskState: null, status: "error", fault: "Error", finished: 1 };
 
   it("gives the source's half back, then ends migration, operation and task", async () => {
-    const { world, notifications: notifications, fail } = await failing();
+    const { world, notifications, fail } = await failing();
     expect(await fail()).toEqual(ENDED);
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
     expect(notifications, "the instance as it was before").toMatchObject([{ taskState: "resize_prep" }]);
@@ -75,7 +75,7 @@ describe("failMove", () => {
   });
 
   it("has no instance to end where it was deleted", async () => {
-    const { world, notifications: notifications, fail } = await failing();
+    const { world, notifications, fail } = await failing();
     world.bench.store.instances.destroy(world.instance.uuid);
     expect(await fail()).toMatchObject({ status: "pre-migrating", fault: undefined, finished: 1 });
     expect(notifications).toEqual([null]);

@@ -138,7 +138,7 @@ function closedBroker(rejection: Error, detail = rejection.message): MessageBrok
 
 describe("--check under a real Nova", () => {
   it("finds all that a new host needs, and leaves nothing behind", async () => {
-    const { run, broker, requests: requests, runtime } = await world();
+    const { run, broker, requests, runtime } = await world();
     const before = [...broker.queueNames()];
     const report = await run();
     expect(report).toMatchObject({ host: "h", controlPlane: "nova", verdict: "starts" });

@@ -38,7 +38,7 @@ function open(statuses: readonly number[] = []) {
 }
 
 it("somebody has one token, and another one to say where a server goes; nobody has none", async () => {
-  const { replay, stoodIn, made, ids, tokens, requests: requests } = open();
+  const { replay, stoodIn, made, ids, tokens, requests } = open();
   await replay.request(ADA, LIST);
   await replay.request(ADA, LIST);
   await replay.request(ADA, LIST, true);

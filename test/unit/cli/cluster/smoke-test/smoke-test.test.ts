@@ -147,7 +147,7 @@ async function drilled(
   readonly leftovers: readonly string[];
 }> {
   const runtime = createVirtualRuntime();
-  const { session, servers, images, requests: requests } = cloud(changes);
+  const { session, servers, images, requests } = cloud(changes);
   const failHost = async (host: string) => {
     requests.push(`${host} fails`);
     return async () => void requests.push(`${host} is back`);
