@@ -32,6 +32,6 @@ describe("where Identity v3 is", () => {
   });
 
   it("is not asked for where the address says it", async () => {
-    expect(await discover("http://k/v3/", "")).toEqual({ found: "http://k/v3", asked: [] });
+    expect(await discover("http://k/v3/", "")).toEqual({ found: "http://k/v3", requestedUrls: [] });
   });
 });
