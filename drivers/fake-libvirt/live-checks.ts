@@ -37,7 +37,7 @@ export class LiveChecks {
     return {
       blockMigration: blockMigration ?? false,
       sharedInstanceFiles: false,
-      wantedBlockMigration: blockMigration,
+      requestedBlockMigration: blockMigration,
       sharedStorageFile: await files.makeRootToken(context.random),
       cpuModel: config.cpuModel,
       cpuFeatures: this.#cpu.features,
@@ -65,7 +65,9 @@ export class LiveChecks {
     const sharedInstanceFiles = await files.seesRootToken(data.sharedStorageFile);
     const hasDisks = toDiskSpecs(instance).length > 0;
     const blockMigration =
-      typeof data.wantedBlockMigration === "boolean" ? data.wantedBlockMigration : hasDisks && !sharedInstanceFiles;
+      typeof data.requestedBlockMigration === "boolean"
+        ? data.requestedBlockMigration
+        : hasDisks && !sharedInstanceFiles;
     if (blockMigration && sharedInstanceFiles) {
       rejectMigration(
         instance,

@@ -30,10 +30,10 @@ export const check: DriverCheckOptions = {
 function place(keeper: "disk" | "memory"): CanaryPlace {
   return {
     write: (guest, text) => {
-      const { doors: deps } = guest;
+      const { deps } = guest;
       return withMonitor(guest, (execute) => storeInGuest(keeper, text, execute, { console: consoleOf(guest), deps }));
     },
-    read: async (guest) => (await awaitNextReport(consoleOf(guest), guest.doors))[keeper],
+    read: async (guest) => (await awaitNextReport(consoleOf(guest), guest.deps))[keeper],
   };
 }
 
@@ -43,14 +43,14 @@ const layoutOf = ({ config }: CanaryGuest): Layout => new Layout(compileQemuConf
 const consoleOf = (guest: CanaryGuest): string => layoutOf(guest).console(guest.instance.uuid);
 
 async function withMonitor(guest: CanaryGuest, work: (execute: Execute) => Promise<void>): Promise<void> {
-  const { doors: deps, instance } = guest;
+  const { deps, instance } = guest;
   const record = await deps.files.read(join(layoutOf(guest).run(instance.uuid), RECORD));
   const qemu = parsed(record) as { readonly pid: number; readonly started: string };
   await new Monitors(deps.sockets, deps.timers).use({ ...qemu, uuid: instance.uuid }, work);
 }
 
 /** Ends each QEMU that a record in the folder of a check still names. */
-async function sweep({ folder, doors: deps }: SweptPlace): Promise<readonly string[]> {
+async function sweep({ folder, deps }: SweptPlace): Promise<readonly string[]> {
   const found = await Promise.all(
     (await deps.files.list(join(folder, "qemu"))).map((host) => sweepHost(folderOf({ host, folder }), deps)),
   );

@@ -38,7 +38,7 @@ export class LiveChecks {
     return {
       blockMigration: blockMigration ?? false,
       sharedInstanceFiles: false,
-      wantedBlockMigration: blockMigration,
+      requestedBlockMigration: blockMigration,
       sharedStorageFile: await disks.makeToken(layout.instances, context.random),
       kvm: free.kvm,
       diskFreeGb: diskOverCommit ? null : free.diskFreeGb,
@@ -77,7 +77,9 @@ export class LiveChecks {
     );
     const hasDisks = toDiskSpecs(instance).length > 0;
     const blockMigration =
-      typeof data.wantedBlockMigration === "boolean" ? data.wantedBlockMigration : hasDisks && !sharedInstanceFiles;
+      typeof data.requestedBlockMigration === "boolean"
+        ? data.requestedBlockMigration
+        : hasDisks && !sharedInstanceFiles;
     if (blockMigration && sharedInstanceFiles) {
       rejectMigration(
         instance,

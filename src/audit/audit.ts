@@ -13,13 +13,13 @@ export interface AuditOptions extends ReadOptions, CheckOptions {}
 
 export interface Audit extends PlannedAudit {
   /** What was looked at. */
-  readonly seen: AuditScope;
+  readonly scope: AuditScope;
 }
 
 interface AuditScope {
   readonly servers: number;
   /** Servers that were not judged: they build, move or have just moved, their cell does not answer, or their compute node is not known. */
-  readonly notJudged: number;
+  readonly unchecked: number;
   readonly providers: number;
   readonly consumers: number;
 }
@@ -35,7 +35,7 @@ export async function audit(cloud: Cloud, options: AuditOptions): Promise<Audit>
   const before = new Set(suspected.map(keyOf));
   const confirmed = checkSnapshot(second, options).filter((finding) => before.has(keyOf(finding)));
   const details = await detailsFor(cloud, confirmed);
-  return { ...makePlan(cloud.name, confirmed, second, details), seen: sizes(first, options) };
+  return { ...makePlan(cloud.name, confirmed, second, details), scope: sizes(first, options) };
 }
 
 function suspectsOf(findings: readonly Finding[]) {
@@ -70,7 +70,7 @@ function sizes(snapshot: Snapshot, { moveTimeouts }: CheckOptions): AuditScope {
   );
   return {
     servers: servers.size,
-    notJudged: unchecked.length,
+    unchecked: unchecked.length,
     providers: providers.size,
     consumers: consumers.size,
   };

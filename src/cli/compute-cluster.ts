@@ -21,7 +21,7 @@ const COMMANDS = {
   file: async () => (await import("./cluster/file/file-command.js")).fileCommand(),
   env: async () => (await import("./cluster/env.js")).envCommand(),
   virsh: async () => (await import("./cluster/virsh.js")).virshCommand(),
-  drill: async () => (await import("./cluster/smoke-test/smoke-test-command.js")).smokeTestCommand(),
+  "smoke-test": async () => (await import("./cluster/smoke-test/smoke-test-command.js")).smokeTestCommand(),
   fault: async () => (await import("./cluster/fault.js")).faultCommand(),
   db: async () => (await import("./cluster/db.js")).dbCommand(),
   record: async () => (await import("./cluster/record/record-command.js")).recordCommand(),
@@ -37,6 +37,9 @@ const COMMANDS = {
   "control-plane": async () => (await import("./cluster/control-plane.js")).controlPlaneCommand(),
 } satisfies Record<string, () => Promise<Command>>;
 
+/** Names of commands until release 0.2, which go on working. */
+const FORMER_COMMANDS = new Map([["drill", "smoke-test"]]);
+
 async function parse(): Promise<void> {
   const [, , first = "", , line = ""] = process.argv;
   if (first === "complete") {
@@ -49,7 +52,9 @@ async function parse(): Promise<void> {
 
 /** @param first what stands after the program's name: where it is no command, all of them are there */
 async function programWith(first: string): Promise<Command> {
-  const commandName = Object.keys(COMMANDS).find((name): name is keyof typeof COMMANDS => name === first);
+  const commandName = Object.keys(COMMANDS).find(
+    (name): name is keyof typeof COMMANDS => name === (FORMER_COMMANDS.get(first) ?? first),
+  );
   const program = new Command("compute-cluster")
     .description("A devstack-like local cluster: embedded Placement, Compute API, Identity, conductor, and agents.")
     .version(version())

@@ -260,7 +260,7 @@ async function open(options: ControlPlaneOptions, cleanup: CleanupStack) {
   cleanup.add(async () => externalServer?.close());
   cleanup.add(() => conductor.stop());
   url = listener.url;
-  await writeLocation({ url, ...(externalServer && { outside: externalServer.url }) }, identity, options);
+  await writeLocation({ url, ...(externalServer && { externalUrl: externalServer.url }) }, identity, options);
   // Nothing fails from here on.
   tasks.start();
   ironic.start();
@@ -307,7 +307,7 @@ function extended(
 
 /** Writes the files by which clients, agents and commands find the control plane. */
 async function writeLocation(
-  where: Pick<ClusterInfo, "url" | "outside">,
+  where: Pick<ClusterInfo, "url" | "externalUrl">,
   identity: Identity,
   { runtime, directory, externalListener }: ControlPlaneOptions,
 ): Promise<void> {
@@ -317,7 +317,7 @@ async function writeLocation(
     files,
     directory.cloudsFile,
     identity,
-    `${where.outside ?? url}/identity/v3`,
+    `${where.externalUrl ?? url}/identity/v3`,
     externalListener?.cacert,
   );
   await writeIronicConfig(files, directory, `${url}/identity/v3`);

@@ -16,7 +16,7 @@ type Uses = Readonly<Record<string, number>>;
 interface StoredFault {
   readonly id: string;
   readonly setAt: number;
-  readonly knob: string;
+  readonly rule: string;
 }
 
 /** The faults of an agent's `state_path`, followed while it runs. */
@@ -126,7 +126,7 @@ export async function readFaults(
 ): Promise<readonly SetFault[]> {
   const uses = await readUses(folder, files);
   const storedFaults = await readStoredFaults(folder, files);
-  return storedFaults.map(({ id, setAt, knob: ruleText }) => ({
+  return storedFaults.map(({ id, setAt, rule: ruleText }) => ({
     ...parseFaultRule(ruleText, table),
     id,
     setAt,
@@ -148,9 +148,9 @@ export async function setFaults(
 ): Promise<readonly string[]> {
   const points = new Set(rules.map(({ point }) => point));
   const retained = (await readStoredFaults(folder, deps.files)).filter(
-    ({ knob: ruleText }) => !points.has(pointOf(ruleText)),
+    ({ rule: ruleText }) => !points.has(pointOf(ruleText)),
   );
-  const added = rules.map((rule) => ({ id: deps.random.hex(8), setAt: deps.clock.now(), knob: formatFaultRule(rule) }));
+  const added = rules.map((rule) => ({ id: deps.random.hex(8), setAt: deps.clock.now(), rule: formatFaultRule(rule) }));
   await writeStoredFaults(folder, [...retained, ...added], deps.files);
   return added.map(({ id }) => id);
 }
@@ -163,14 +163,14 @@ export async function clearFaults(
 ): Promise<readonly string[]> {
   const storedFaults = await readStoredFaults(folder, files);
   const cleared = storedFaults.filter(
-    ({ knob: ruleText }) => points.length === 0 || points.includes(pointOf(ruleText)),
+    ({ rule: ruleText }) => points.length === 0 || points.includes(pointOf(ruleText)),
   );
   await writeStoredFaults(
     folder,
     storedFaults.filter((fault) => !cleared.includes(fault)),
     files,
   );
-  return cleared.map(({ knob: ruleText }) => ruleText);
+  return cleared.map(({ rule: ruleText }) => ruleText);
 }
 
 const pointOf = (ruleText: string): string => ruleText.split("=")[0] ?? "";
@@ -190,8 +190,8 @@ async function readStoredFaults(folder: string, files: FaultFileDeps["files"]): 
     return [];
   }
   const parsed = parseJson(text);
-  if (Array.isArray(parsed) && parsed.every(isStoredFault)) {
-    return parsed;
+  if (Array.isArray(parsed) && parsed.every(isFaultEntry)) {
+    return parsed.map(({ id, setAt, rule, knob = "" }) => ({ id, setAt, rule: rule ?? knob }));
   }
   throw new InvalidFault(`${path} is not what compute-cluster fault writes; remove it, and set the faults again`);
 }
@@ -210,7 +210,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-function isStoredFault(value: unknown): value is StoredFault {
+/** A fault in the file; `knob` is the name of `rule` until release 0.2. */
+type FaultEntry = Omit<StoredFault, "rule"> & { readonly rule?: string; readonly knob?: string };
+
+function isFaultEntry(value: unknown): value is FaultEntry {
   return (
     typeof value === "object" &&
     value !== null &&
@@ -218,7 +221,6 @@ function isStoredFault(value: unknown): value is StoredFault {
     typeof value.id === "string" &&
     "setAt" in value &&
     typeof value.setAt === "number" &&
-    "knob" in value &&
-    typeof value.knob === "string"
+    (("rule" in value && typeof value.rule === "string") || ("knob" in value && typeof value.knob === "string"))
   );
 }

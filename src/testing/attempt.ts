@@ -136,7 +136,7 @@ export async function clearAway(
       await harness.connect(host).catch(() => {});
     }
     await harness.close();
-    return (await options.sweep?.({ folder: place, doors: deps })) ?? [];
+    return (await options.sweep?.({ folder: place, deps, doors: deps })) ?? [];
   }, folder);
 }
 
@@ -158,7 +158,7 @@ async function ending(
     outcome = failure(each, error, harness);
   }
   await harness.close();
-  if (outcome.result.verdict === "failed" || signal?.aborted) {
+  if (outcome.result.outcome === "failed" || signal?.aborted) {
     await harness.sweep();
   }
   return outcome;
@@ -169,7 +169,7 @@ function without(
   outcome: "passed" | "skipped" | "waived",
   message?: string,
 ): Attempt {
-  const result = { code, section, rule, verdict: outcome, ...(message === undefined ? {} : { message }) };
+  const result = { code, section, rule, outcome: outcome, ...(message === undefined ? {} : { message }) };
   return { result, cause: null, adapterCalls: 0 };
 }
 
@@ -185,7 +185,7 @@ function failure({ code, section, rule }: ContractCase, error: unknown, harness:
       : method === undefined
         ? text
         : new ContractViolation(method, "succeed here", `it threw ${text}`).message;
-  return { result: { code, section, rule, verdict: "failed", message }, cause, adapterCalls: 0 };
+  return { result: { code, section, rule, outcome: "failed", message }, cause, adapterCalls: 0 };
 }
 
 /** @throws the signal's reason, at once. */

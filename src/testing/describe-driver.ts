@@ -10,7 +10,7 @@ export function describeDriver(definition: DriverDefinition, options: DriverChec
   describe(`driver ${definition.name} keeps the contract`, () => {
     for (const each of CONTRACT_CASES) {
       test(`${each.section} ${each.rule} [${each.code}]`, async (context) => {
-        const { verdict: outcome, message = "" } = await checkCase(definition, each, options);
+        const { outcome, message = "" } = await checkCase(definition, each, options);
         if (outcome === "failed") {
           throw new ContractBroken(message);
         }

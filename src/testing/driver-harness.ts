@@ -5,8 +5,8 @@ import {
   type Allocations,
   compileDriverConfig,
   type DriverDefinition,
+  type DriverHostDeps,
   type Flavor,
-  type HostDoors,
   type ImageMeta,
   type Instance,
   type LifecycleEvent,
@@ -20,7 +20,7 @@ import { HarnessImages } from "./harness-images.js";
 import { type HarnessMemory, HarnessServers, type HostName } from "./harness-servers.js";
 import { Leftovers } from "./leftovers.js";
 import { DEVICES, flavorOf, frozen, INVENTORY, imageOf } from "./objects.js";
-import type { CanaryGuest, CaseSetUp, CheckDoors, CheckPlace, DriverCheckOptions } from "./options.js";
+import type { CanaryGuest, CaseSetUp, CheckDeps, CheckPlace, DriverCheckOptions } from "./options.js";
 import { Sabotage } from "./sabotage.js";
 import { Suspension } from "./suspension.js";
 
@@ -62,7 +62,7 @@ export class DriverHarness {
   /** Warnings and errors that the wrapped drivers logged. */
   readonly complaints: string[] = [];
   readonly #definition: DriverDefinition;
-  readonly #deps: CheckDoors;
+  readonly #deps: CheckDeps;
   readonly #folder: string;
   readonly #connected: CheckedHost[] = [];
   readonly #blame = new Blame();
@@ -74,7 +74,7 @@ export class DriverHarness {
 
   constructor(
     definition: DriverDefinition,
-    deps: CheckDoors,
+    deps: CheckDeps,
     folder: string,
     options: DriverCheckOptions,
     watch: HarnessWatch = {},
@@ -214,7 +214,7 @@ export class DriverHarness {
 
   canaryGuest({ name, config }: CheckedHost, instance: Instance): CanaryGuest {
     const place = { host: name, folder: this.#folder, stateFolder: this.#stateFolder(name) };
-    return { ...place, instance, config, doors: this.#deps };
+    return { ...place, instance, config, deps: this.#deps, doors: this.#deps };
   }
 
   /** What the instance holds: its flavor's resources on the root of its node. */
@@ -293,10 +293,12 @@ export class DriverHarness {
 
   /** Removes what the driver itself does not. Errors do not matter any more. */
   async sweep(): Promise<void> {
-    await Promise.resolve(this.options.sweep?.({ folder: this.#folder, doors: this.#deps })).catch(() => {});
+    await Promise.resolve(this.options.sweep?.({ folder: this.#folder, deps: this.#deps, doors: this.#deps })).catch(
+      () => {},
+    );
   }
 
-  #context(name: HostName): HostDoors {
+  #context(name: HostName): DriverHostDeps {
     const logger = new VirtualLogger((level, message) => {
       this.#watch.onLog?.(name, level, message);
       if (level === "warn" || level === "error" || level === "fatal") {

@@ -8,9 +8,9 @@ export type {
   CanaryGuest,
   CanaryPlace,
   CaseSetUp,
-  CheckDoors,
+  CheckDeps as CheckDoors,
   CheckPlace,
   DriverCheckOptions,
   SweptPlace,
 } from "./options.js";
-export { type CaseResult, countOf, type DriverReport, summaryOf, type Verdict } from "./report.js";
+export { type CaseOutcome as Verdict, type CaseResult, countOf, type DriverReport, summaryOf } from "./report.js";

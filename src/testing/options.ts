@@ -9,10 +9,7 @@ export interface CheckPlace {
 }
 
 /** Doors of a case, which all its drivers share. */
-export type CheckDoors = Pick<
-  DriverContext,
-  "clock" | "timers" | "random" | "http" | "files" | "processes" | "sockets"
->;
+export type CheckDeps = Pick<DriverContext, "clock" | "timers" | "random" | "http" | "files" | "processes" | "sockets">;
 
 /** What was set up for one case. */
 export interface CaseSetUp {
@@ -29,7 +26,9 @@ export interface CanaryGuest extends CheckPlace {
   readonly stateFolder: string;
   /** What the driver on that host was given as its options, checked by its schema. */
   readonly config: Readonly<Record<string, unknown>>;
-  readonly doors: CheckDoors;
+  readonly deps: CheckDeps;
+  /** @deprecated The name of `deps` until release 0.2. */
+  readonly doors: CheckDeps;
 }
 
 /** One place in a guest that keeps data. */
@@ -50,7 +49,9 @@ export interface Canary extends CanaryPlace {
 export interface SweptPlace {
   /** The case's folder, with what both hosts had in it. */
   readonly folder: string;
-  readonly doors: CheckDoors;
+  readonly deps: CheckDeps;
+  /** @deprecated The name of `deps` until release 0.2. */
+  readonly doors: CheckDeps;
 }
 
 type SweepFinds = readonly string[] | undefined;
@@ -74,9 +75,9 @@ export interface DriverCheckOptions {
    * Puts what each case needs into its folder, before its first driver: an image, for example. It leaves nothing in the
    * process, which rules about `kill -9` end.
    */
-  readonly prepare?: (deps: CheckDoors, folder: string) => void | Promise<void>;
+  readonly prepare?: (deps: CheckDeps, folder: string) => void | Promise<void>;
   /** What each case needs besides, made before its first driver: a service that the driver talks to, for example. */
-  readonly setUp?: (deps: CheckDoors, folder: string) => CaseSetUp | Promise<CaseSetUp>;
+  readonly setUp?: (deps: CheckDeps, folder: string) => CaseSetUp | Promise<CaseSetUp>;
   /**
    * Puts data into guests and looks for it after each of their changes and moves. Left out: whether guests keep their data is
    * not looked at.

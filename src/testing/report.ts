@@ -1,12 +1,12 @@
 /** `unreached`: it cannot be told, since what it needs failed in another rule already. */
-export type Verdict = "passed" | "failed" | "skipped" | "waived" | "unreached";
+export type CaseOutcome = "passed" | "failed" | "skipped" | "waived" | "unreached";
 
 /** How a driver kept one rule. */
 export interface CaseResult {
   readonly code: string;
   readonly section: string;
   readonly rule: string;
-  readonly verdict: Verdict;
+  readonly outcome: CaseOutcome;
   /** Why it failed, was skipped or waived. */
   readonly message?: string;
   /** How long it took, where that was measured. */
@@ -20,8 +20,8 @@ export interface DriverReport {
   readonly results: readonly CaseResult[];
 }
 
-export function countOf({ results }: DriverReport, outcome: Verdict): number {
-  return results.filter((result) => result.verdict === outcome).length;
+export function countOf({ results }: DriverReport, outcome: CaseOutcome): number {
+  return results.filter((result) => result.outcome === outcome).length;
 }
 
 /** `24 passed, 1 failed, 3 skipped, 0 waived`, and how many rules were not reached, if any. */

@@ -47,6 +47,8 @@ export class Sabotage {
   /** The doors behind which something is changed: files, HTTP, programs, sockets, and those of the driver's own. */
   over(context: DriverContext): DriverContext {
     const { files, http, processes, sockets } = context;
+    const guardAdapter: DriverContext["ownAdapter"] = (adapter, readOnlyMethods = []) =>
+      this.#guard(adapter, { readOnlyMethods: new Set(readOnlyMethods), losesResponses: true });
     const streams = { readOnlyMethods: READ_ONLY_STREAM_METHODS, losesResponses: true };
     return {
       ...context,
@@ -57,8 +59,8 @@ export class Sabotage {
         { connect: async (...args) => this.#guard<Stream>(await sockets.connect(...args), streams) },
         streams,
       ),
-      ownDoor: (adapter, readOnlyMethods = []) =>
-        this.#guard(adapter, { readOnlyMethods: new Set(readOnlyMethods), losesResponses: true }),
+      ownAdapter: guardAdapter,
+      ownDoor: guardAdapter,
     };
   }
 

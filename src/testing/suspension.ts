@@ -34,6 +34,8 @@ export class Suspension {
   /** The doors behind which something is changed: files, HTTP, programs, sockets, and those of the driver's own. */
   over(context: DriverContext): DriverContext {
     const { files, http, processes, sockets } = context;
+    const slowAdapter: DriverContext["ownAdapter"] = (adapter, readOnlyMethods = []) =>
+      this.#slowed(context.ownAdapter(adapter, readOnlyMethods), new Set(readOnlyMethods));
     return {
       ...context,
       files: this.#slowed(files, CHANGES_NOTHING),
@@ -43,8 +45,8 @@ export class Suspension {
         { connect: async (...args) => this.#slowed<Stream>(await sockets.connect(...args), READ_ONLY_STREAM_METHODS) },
         READ_ONLY_STREAM_METHODS,
       ),
-      ownDoor: (adapter, readOnlyMethods = []) =>
-        this.#slowed(context.ownDoor(adapter, readOnlyMethods), new Set(readOnlyMethods)),
+      ownAdapter: slowAdapter,
+      ownDoor: slowAdapter,
     };
   }
 

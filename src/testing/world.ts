@@ -7,9 +7,9 @@ import { nodeTimers } from "../runtime/node/node-timers.js";
 import { inTemporaryFolder } from "../runtime/node/temporary-folder.js";
 import { UndiciHttpClient } from "../runtime/node/undici-http-client.js";
 import { createVirtualRuntime } from "../simulation/create-virtual-runtime.js";
-import type { CheckDoors, DriverCheckOptions } from "./options.js";
+import type { CheckDeps, DriverCheckOptions } from "./options.js";
 
-type Work<T> = (deps: CheckDoors, folder: string) => Promise<T>;
+type Work<T> = (deps: CheckDeps, folder: string) => Promise<T>;
 
 const VIRTUAL_DAY = 86_400_000;
 

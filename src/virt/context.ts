@@ -51,13 +51,15 @@ export interface DriverContext {
    * return promises.
    * @param readOnlyMethods names of methods that change nothing.
    */
-  ownDoor<Adapter extends object>(adapter: Adapter, readOnlyMethods?: readonly (keyof Adapter & string)[]): Adapter;
+  ownAdapter<Adapter extends object>(adapter: Adapter, readOnlyMethods?: readonly (keyof Adapter & string)[]): Adapter;
+  /** @deprecated The name of `ownAdapter` until release 0.2. */
+  readonly ownDoor: DriverContext["ownAdapter"];
   /** Tells the agent what happened to a guest. Never throws. */
   emitEvent(event: LifecycleEvent): void;
 }
 
 /** What a driver's context is made of, before the driver is. */
-export type HostDoors = Omit<DriverContext, "emitEvent" | "ownDoor"> & {
+export type DriverHostDeps = Omit<DriverContext, "emitEvent" | "ownAdapter" | "ownDoor"> & {
   /** What calls about images are lent; left out: there is no Image service. */
   readonly images?: ImageService;
   /** Where guests' ports are found; left out: no guest has any. */

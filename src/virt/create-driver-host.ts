@@ -1,5 +1,5 @@
 import { didYouMean } from "../runtime/did-you-mean.js";
-import type { DriverContext, HostDoors } from "./context.js";
+import type { DriverContext, DriverHostDeps } from "./context.js";
 import type { DriverDefinition, VirtDriver } from "./driver.js";
 import { CREATE_TIMEOUT } from "./driver-call.js";
 import { asDriverError, describe } from "./driver-error.js";
@@ -13,7 +13,7 @@ import { waitFor, waitText } from "./waiting.js";
 /** Makes the definition's driver for one host. @throws what `create` throws. {@link VirtDriverMisbehaved} */
 export async function createDriverHost(
   definition: DriverDefinition,
-  context: HostDoors,
+  context: DriverHostDeps,
   options: DriverHostOptions = {},
 ): Promise<DriverHost> {
   const { name } = definition;
@@ -21,7 +21,7 @@ export async function createDriverHost(
   let driver: VirtDriver;
   try {
     const { images: _images, ports: _ports, ...deps } = context;
-    const full: DriverContext = { ownDoor: asIs, emitEvent: events.emit, ...deps };
+    const full: DriverContext = { ownAdapter: asIs, ownDoor: asIs, emitEvent: events.emit, ...deps };
     driver = await withinLimit(name, context, options.createTimeout ?? CREATE_TIMEOUT, async () =>
       definition.create(Object.freeze(full)),
     );

@@ -1,6 +1,6 @@
 import { lendingImages } from "./borrowed-images.js";
 import { type Capabilities, completeCapabilities } from "./capabilities.js";
-import type { HostDoors } from "./context.js";
+import type { DriverHostDeps } from "./context.js";
 import type { DriverOperationOptions, ReshapeAllocations, VirtDriver } from "./driver.js";
 import type { DriverCallOptions } from "./driver-call.js";
 import type { DriverChecks } from "./driver-checks.js";
@@ -45,14 +45,14 @@ export class DriverHost {
   readonly #invoker: DriverInvoker;
   readonly #checks: DriverChecks;
   readonly #events: LifecycleEvents;
-  readonly #context: Pick<HostDoors, "localNodeUuid" | "images">;
+  readonly #context: Pick<DriverHostDeps, "localNodeUuid" | "images">;
   #cleanedUp = false;
 
   constructor(
     name: string,
     driver: VirtDriver,
     events: LifecycleEvents,
-    context: HostDoors,
+    context: DriverHostDeps,
     options: DriverHostOptions,
   ) {
     this.#invoker = new DriverInvoker(name, driver, context, options);

@@ -8,7 +8,7 @@ import { Program } from "../process/support/program.js";
 
 interface SmokeTestRow {
   readonly operation: string;
-  readonly verdict: string;
+  readonly outcome: string;
   readonly calls: string;
 }
 
@@ -35,8 +35,8 @@ describe("the kit for authors of drivers", () => {
   test("what driver new writes keeps the contract at once; a rule that is broken is named, with exit code 1", async () => {
     const checkRun = await run("compute-agent", ["driver", "check", driver, "--json"]);
     expect(checkRun.code, checkRun.stdout).toBe(0);
-    const report = JSON.parse(checkRun.stdout) as { readonly results: readonly { readonly verdict: string }[] };
-    expect(report.results.filter(({ verdict: result }) => result === "passed").length).toBeGreaterThan(40);
+    const report = JSON.parse(checkRun.stdout) as { readonly results: readonly { readonly outcome: string }[] };
+    expect(report.results.filter(({ outcome: result }) => result === "passed").length).toBeGreaterThan(40);
 
     const copy = join(folder, "broken-driver");
     await cp(driver, copy, { recursive: true, verbatimSymlinks: true });
@@ -99,19 +99,19 @@ describe("the kit for authors of drivers", () => {
 
     test("a drill shows what each operation made it do", async () => {
       const state = cloud.stateDir;
-      const smokeTest = await run("compute-cluster", ["drill", "--json", "--state-dir", state]);
+      const smokeTest = await run("compute-cluster", ["smoke-test", "--json", "--state-dir", state]);
       expect(smokeTest.code, `${smokeTest.stdout}${smokeTest.stderr}`).toBe(0);
       const rows = JSON.parse(smokeTest.stdout) as readonly SmokeTestRow[];
       const of = (operation: string) => rows.find((row) => row.operation === operation);
-      expect(of("create")).toMatchObject({ verdict: "ok", calls: "spawn" });
-      expect(of("rebuild")).toMatchObject({ verdict: "ok", calls: "destroy, spawn" });
-      expect(of("suspend")).toMatchObject({ verdict: "unsupported" });
-      expect(of("live migrate")).toMatchObject({ verdict: "unsupported" });
-      expect(of("abort live migration")).toMatchObject({ verdict: "unsupported" });
+      expect(of("create")).toMatchObject({ outcome: "ok", calls: "spawn" });
+      expect(of("rebuild")).toMatchObject({ outcome: "ok", calls: "destroy, spawn" });
+      expect(of("suspend")).toMatchObject({ outcome: "unsupported" });
+      expect(of("live migrate")).toMatchObject({ outcome: "unsupported" });
+      expect(of("abort live migration")).toMatchObject({ outcome: "unsupported" });
       // Its host has failed for that, and has come back.
-      expect(of("evacuate")).toMatchObject({ verdict: "ok" });
-      expect(of("delete")).toMatchObject({ verdict: "ok", calls: "destroy" });
-      const unknown = await run("compute-cluster", ["drill", "--only", "dance", "--state-dir", state]);
+      expect(of("evacuate")).toMatchObject({ outcome: "ok" });
+      expect(of("delete")).toMatchObject({ outcome: "ok", calls: "destroy" });
+      const unknown = await run("compute-cluster", ["smoke-test", "--only", "dance", "--state-dir", state]);
       expect([unknown.code, unknown.stderr]).toEqual([
         2,
         expect.stringContaining("there is no operation dance; there are create"),
@@ -121,10 +121,10 @@ describe("the kit for authors of drivers", () => {
     test("a drill leaves no image of a shelve that its driver lacks, and can be repeated", async () => {
       const state = cloud.stateDir;
       for (const only of ["shelve", "suspend"]) {
-        const smokeTest = await run("compute-cluster", ["drill", "--json", "--only", only, "--state-dir", state]);
+        const smokeTest = await run("compute-cluster", ["smoke-test", "--json", "--only", only, "--state-dir", state]);
         expect(smokeTest.code, `${smokeTest.stdout}${smokeTest.stderr}`).toBe(0);
         const rows = JSON.parse(smokeTest.stdout) as readonly SmokeTestRow[];
-        expect(rows).toMatchObject([{ operation: only, verdict: "unsupported" }]);
+        expect(rows).toMatchObject([{ operation: only, outcome: "unsupported" }]);
       }
       const { body } = await cloud.image("GET", "/v2/images");
       const { images } = body as unknown as { readonly images: readonly { readonly status: string }[] };

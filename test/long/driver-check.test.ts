@@ -11,7 +11,7 @@ const CHECK = join(FIXTURE, "check.js");
 
 interface Result {
   readonly code: string;
-  readonly verdict: string;
+  readonly outcome: string;
   readonly message?: string;
   readonly milliseconds: number;
 }
@@ -64,7 +64,7 @@ export const driver = { ...right, create: (context) => { ${create} } };
 
   test("one that comes with the package brings what it is checked with", async () => {
     const { code, results: found } = await results("fake-libvirt", ["nodes-are-listed", "live-abort", "tree-reshape"]);
-    expect([code, found.map(({ verdict: result }) => result)]).toEqual([0, ["passed", "passed", "passed"]]);
+    expect([code, found.map(({ outcome: result }) => result)]).toEqual([0, ["passed", "passed", "passed"]]);
   });
 
   test("guests that only a Map of the module knows do not outlive a kill -9, and work that only it remembers is not mended", async () => {
@@ -79,8 +79,8 @@ const files = {
     const alive = await results(forgets, ["guests-outlive-driver", "spawn-runs"]);
     expect(alive.code).toBe(1);
     expect(alive.results).toMatchObject([
-      { verdict: "failed", message: expect.stringMatching(/killed \(kill -9\) after spawn, but the guest is absent/) },
-      { verdict: "passed" },
+      { outcome: "failed", message: expect.stringMatching(/killed \(kill -9\) after spawn, but the guest is absent/) },
+      { outcome: "passed" },
     ]);
 
     const partialDriver = await driverThat(
@@ -106,7 +106,7 @@ const files = {
     const partialResults = await results(partialDriver, ["spawn-all-or-nothing"]);
     expect(partialResults.results).toMatchObject([
       {
-        verdict: "failed",
+        outcome: "failed",
         message: expect.stringMatching(/kill -9\) in spawn, at call \d.*somebody else is making it/),
       },
     ]);
@@ -137,19 +137,19 @@ const files = {
     const { results: found } = await results(driver, only, ["--limit", "1"]);
     const of = (code: string) => found.find((each) => each.code === code);
     expect(of("pause-state")).toMatchObject({
-      verdict: "failed",
+      outcome: "failed",
       message: "pause must come back, but it did not come back within 1 s; the process was killed",
     });
     expect(of("unpause-state")).toMatchObject({
-      verdict: "unreached",
+      outcome: "unreached",
       message: "pause did not come back in pause-state",
     });
     expect(of("suspend-state")).toMatchObject({
-      verdict: "failed",
+      outcome: "failed",
       message: "suspend must not end the process, but it ended (exit code 3)",
     });
     expect(of("rescue-state")?.message).toMatch(/rescue must leave no error uncaught, but .* Error: later/);
-    expect(of("power-off-state")).toMatchObject({ verdict: "passed" });
+    expect(of("power-off-state")).toMatchObject({ outcome: "passed" });
   });
 
   test("Ctrl-C in a rule ends its processes, sweeps, and leaves no folder", async () => {

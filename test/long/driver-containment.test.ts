@@ -30,8 +30,8 @@ describe("driver check", () => {
     const { driver, results } = JSON.parse(stdout) as DriverReport;
     expect([code, driver]).toEqual([1, "misbehaving"]);
     expect(results).toMatchObject([
-      { verdict: "passed" },
-      { verdict: "failed", message: expect.stringMatching(message) },
+      { outcome: "passed" },
+      { outcome: "failed", message: expect.stringMatching(message) },
     ]);
   });
 

@@ -16,7 +16,7 @@ describe("faults on purpose", () => {
   const rows = async (host: string) => {
     const all = JSON.parse((await fault("list", "--json")).text) as {
       host: string;
-      knob: string;
+      rule: string;
       left: number | null;
     }[];
     return all.filter((row) => row.host === host);
@@ -38,7 +38,7 @@ describe("faults on purpose", () => {
       operator.boot("vm1", { host: "devstack1" }).then((id) => operator.serverIn(id, "ACTIVE")),
     ).rejects.toThrow(/driver\.spawn/);
     await operator.serverIn(await operator.boot("vm2", { host: "devstack1" }), "ACTIVE");
-    expect(await rows("devstack1")).toMatchObject([{ knob: faultRule, left: 0 }]);
+    expect(await rows("devstack1")).toMatchObject([{ rule: faultRule, left: 0 }]);
     await fault("clear", "devstack1");
     expect(await rows("devstack1")).toEqual([]);
   });
@@ -81,13 +81,13 @@ describe("faults on purpose", () => {
     }
     await fault("set", "--before-start", "devstack4", "conductor=partition:30s");
     expect(await fault("clear", "devstack4", "nonsense")).toMatchObject({ code: 2 });
-    expect(await rows("devstack4")).toMatchObject([{ knob: "conductor=partition:30s", used: null }]);
+    expect(await rows("devstack4")).toMatchObject([{ rule: "conductor=partition:30s", used: null }]);
     await fault("clear", "devstack4");
     expect(await rows("devstack4")).toEqual([]);
     expect(await fault("set", "devstakc4", "conductor=partition")).toMatchObject({ code: 2 });
     await fault("set", "devstack[1-2]", "driver.getDiagnostics=fail");
     for (const host of ["devstack1", "devstack2"]) {
-      expect(await rows(host)).toContainEqual(expect.objectContaining({ knob: "driver.getDiagnostics=fail" }));
+      expect(await rows(host)).toContainEqual(expect.objectContaining({ rule: "driver.getDiagnostics=fail" }));
     }
     await fault("clear", "devstack[1-2]");
   });

@@ -26,7 +26,7 @@ it("compute-cluster open leads to a page, its events, and an action that is a co
   const response = await fetch(`${cloud.url}/window/actions/fault-set`, {
     method: "POST",
     headers: { cookie, origin: cloud.url, "x-window-session": secret },
-    body: JSON.stringify({ host: "devstack1", knob: "driver.spawn=fail:once" }),
+    body: JSON.stringify({ host: "devstack1", rule: "driver.spawn=fail:once" }),
   });
   expect(await response.json()).toMatchObject({
     ok: true,

@@ -136,7 +136,7 @@ async function checkProviders(view: AgentView): Promise<CheckPart> {
       "degraded",
       listedConflicts.map(({ found }) => found).join("; ") +
         (conflicts.length > FEW ? `; ${conflicts.length} in all` : ""),
-      listedConflicts.map(({ mend: hint }) => hint).join("; "),
+      listedConflicts.map(({ hint }) => hint).join("; "),
     );
   }
   const found = [

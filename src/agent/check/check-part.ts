@@ -24,18 +24,18 @@ export interface CheckPart {
   /** What was found, or tried. */
   readonly found: string;
   /** What to do about it; empty: nothing. */
-  readonly mend: string;
+  readonly hint: string;
 }
 
 export function part(name: CheckPart["name"], state: PartState, found: string, hint = ""): CheckPart {
-  return { name, state, found, mend: hint };
+  return { name, state, found, hint: hint };
 }
 
 /** What an error says of a part: a refusal, something that a start would wait for, or another failure. */
 export function failedPart(name: CheckPart["name"], error: unknown, hint = ""): CheckPart {
   const rejection = toStartupRejection(error);
   if (rejection !== null) {
-    return part(name, "fails", rejection.found, rejection.mend === "" ? hint : rejection.mend);
+    return part(name, "fails", rejection.found, rejection.hint === "" ? hint : rejection.hint);
   }
   const message = error instanceof Error ? error.message : String(error);
   const waits = error instanceof TookTooLong || error instanceof MessagingTimeout;

@@ -40,14 +40,14 @@ export async function dryRun(options: DryRunOptions): Promise<DryRunReport> {
     await view.driver.initHost();
     await previewStart(view, await proveOwnership(view, service), preview);
     const { conflicts } = await compareProviders(view, (await driverNodes(view)) ?? new Map<string, string>());
-    return { host: view.host, refusal: null, lease, providerConflicts: conflicts, ...preview };
+    return { host: view.host, rejection: null, lease, providerConflicts: conflicts, ...preview };
   } catch (error) {
     const rejection = toStartupRejection(error);
     if (rejection === null) {
       throw error;
     }
     const nothing = { providerConflicts: [], guests: [], allocations: [], instances: [], migrations: [] };
-    return { host: view.host, refusal: rejection, lease, ...nothing };
+    return { host: view.host, rejection: rejection, lease, ...nothing };
   } finally {
     await view.driver.cleanupHost().catch((error: unknown) => {
       view.logger.debug("the driver could not let go of the hypervisor", { err: error });

@@ -8,7 +8,7 @@ import type { ProviderConflict } from "../tracker/provider-names.js";
 export interface DryRunReport {
   readonly host: string;
   /** The agent would refuse to start, and do nothing of what follows (which is then empty). */
-  readonly refusal: StartupRejection | null;
+  readonly rejection: StartupRejection | null;
   /** Another agent acts for the host, so that a start now would wait for it or refuse; null: the host is free. */
   readonly lease: LeaseHolder | null;
   /** Providers in Placement that contradict the host's nodes: the agent would start, and could not update them. */

@@ -2,7 +2,7 @@ import { effectiveDownTime } from "../../conductor-client/liveness.js";
 import type { Conductor } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import type { HostDoors } from "../../virt/context.js";
+import type { DriverHostDeps } from "../../virt/context.js";
 import type { ImageService } from "../../virt/images.js";
 import type { HostPorts } from "../network/host-ports.js";
 import { inventoryOptions } from "../tracker/options.js";
@@ -18,7 +18,7 @@ export function driverContext(options: {
   readonly images: ImageService;
   readonly localNodeUuid: () => Promise<string>;
   readonly ports: HostPorts;
-}): HostDoors {
+}): DriverHostDeps {
   const { host, config, driverConfig, runtime, conductor, images, localNodeUuid, ports } = options;
   const { defaults } = config;
   return {

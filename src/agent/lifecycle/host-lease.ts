@@ -31,7 +31,7 @@ export async function acquireHostLease(context: AgentContext): Promise<void> {
         pid === undefined
           ? `another agent acts for host ${context.host}: ${error.message}`
           : `another agent acts for host ${context.host}: pid ${pid} on machine ${machine}, boot id ${bootId}`,
-      mend: "stop it, or give this agent a --host and a state_path of its own; after a crash, wait until the lease has run out",
+      hint: "stop it, or give this agent a --host and a state_path of its own; after a crash, wait until the lease has run out",
       records: Object.fromEntries(Object.entries(error.data).map(([name, value]) => [name, String(value)])),
     });
   }

@@ -63,7 +63,7 @@ async function readRecord(view: AgentView): Promise<RecordedDriver | undefined> 
           error instanceof NotADriverRecord
             ? error.message
             : `${path}, which names the driver of this host's guests, could not be read: ${String(error)}`,
-        mend: `make it readable for the agent; its first line is the driver's name`,
+        hint: `make it readable for the agent; its first line is the driver's name`,
         records: { [path]: "unreadable" },
       },
       { cause: error },
@@ -84,7 +84,7 @@ async function allowChange(view: AgentView, { before, hint, records }: Contradic
   if (!changesDriver) {
     throw new ConfigRejectedError("driver-changed", {
       found,
-      mend: `${hint}; if the host is to change its driver for good, move its servers away and start once with --change-driver`,
+      hint: `${hint}; if the host is to change its driver for good, move its servers away and start once with --change-driver`,
       records,
     });
   }
@@ -92,7 +92,7 @@ async function allowChange(view: AgentView, { before, hint, records }: Contradic
   if (blockers.length > 0) {
     throw new ConfigRejectedError("driver-changed", {
       found: `${found}, and cannot change it now: ${blockers.join("; ")}`,
-      mend: `${hint}, move the servers away and let it clean up; then start once with --change-driver`,
+      hint: `${hint}, move the servers away and let it clean up; then start once with --change-driver`,
       records: { ...records, ...Object.fromEntries(blockers.map((what, index) => [`kept ${index + 1}`, what])) },
     });
   }

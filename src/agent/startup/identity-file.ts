@@ -56,7 +56,7 @@ export class IdentityFile {
     if (first && other) {
       throw new NodeConfigRejectedError("identity-ambiguous", {
         found: `UUID ${other.uuid} in ${other.path} does not match ${first.uuid} in ${first.path}`,
-        mend: "keep the file whose uuid the host's compute node has (`openstack hypervisor show` prints it), and remove the other",
+        hint: "keep the file whose uuid the host's compute node has (`openstack hypervisor show` prints it), and remove the other",
         records: { [first.path]: first.uuid, [other.path]: other.uuid },
       });
     }
@@ -108,7 +108,7 @@ export class IdentityFile {
           error.code === "EEXIST"
             ? `uuid ${uuid} was to be written to ${this.path}, but the file appeared meanwhile`
             : `uuid ${uuid} could not be written to ${this.path}: ${error.code}`,
-        mend: "make sure that state_path is writable and belongs to this host alone, then start again",
+        hint: "make sure that state_path is writable and belongs to this host alone, then start again",
         records: { [this.path]: error.code },
       });
     }
@@ -125,7 +125,7 @@ export class IdentityFile {
       }
       throw new NodeConfigRejectedError("identity-unparseable", {
         found: `file ${path} could not be read: ${error.code}`,
-        mend: "make it readable for the agent; it holds the uuid of the host's compute node",
+        hint: "make it readable for the agent; it holds the uuid of the host's compute node",
         records: { [path]: error.code },
       });
     }
@@ -137,7 +137,7 @@ function parse(text: string, path: string): string {
   if (!UUID.test(value)) {
     throw new NodeConfigRejectedError("identity-unparseable", {
       found: `Unable to parse UUID from ${path}: it says ${JSON.stringify(value)}`,
-      mend: "write the uuid of the host's compute node into it (`openstack hypervisor show` prints it)",
+      hint: "write the uuid of the host's compute node into it (`openstack hypervisor show` prints it)",
       records: { [path]: value },
     });
   }

@@ -14,7 +14,7 @@ export async function checkNewHost(view: AgentView): Promise<void> {
   const guestList = guests.slice(0, 5).join(", ");
   throw new ConfigRejectedError("guests-on-new-host", {
     found: `My hypervisor has existing instances, but I appear to be a new service in this database: host ${view.host} has no nova-compute service on record, and its hypervisor ${guests.length} guest${guests.length === 1 ? "" : "s"}: ${guestList}${guests.length > 5 ? ", …" : ""}`,
-    mend: "check that --conductor leads to the right control plane and that --host is spelled as before; if the service was deleted on purpose, remove the guests from the hypervisor first",
+    hint: "check that --conductor leads to the right control plane and that --host is spelled as before; if the service was deleted on purpose, remove the guests from the hypervisor first",
     records: { service: "absent", guests: String(guests.length) },
   });
 }

@@ -74,7 +74,7 @@ export async function lookUpNodes(
     if (reported !== undefined && reported !== node.hypervisorHostname) {
       throw new ConfigRejectedError("hypervisor-renamed", {
         found: `My compute node ${node.uuid} has hypervisor_hostname ${node.hypervisorHostname} but virt driver reports it should be ${reported}. Possible rename detected: ${identity} that uuid, which is recorded for host ${node.host}`,
-        mend: `if the hypervisor was renamed, give it back the name ${node.hypervisorHostname} (instances and allocations are recorded under it); if this is another machine, remove the copied compute_id file`,
+        hint: `if the hypervisor was renamed, give it back the name ${node.hypervisorHostname} (instances and allocations are recorded under it); if this is another machine, remove the copied compute_id file`,
         records: { compute_id: node.uuid, compute_node: node.hypervisorHostname, hypervisor: reported },
       });
     }
@@ -92,7 +92,7 @@ export async function checkHostRename(view: AgentView, nodes: NodesByUuid): Prom
     if (node.host !== view.host) {
       throw new ConfigRejectedError("node-of-other-host", {
         found: `My node ${node.uuid} has host '${node.host}' but my host is '${view.host}'. Possible rename detected: ${identity} that uuid, which is recorded with hypervisor_hostname ${node.hypervisorHostname}`,
-        mend: `start the agent with --host ${node.host}; if this is not its machine, remove the copied compute_id file and give the agent a hypervisor of its own`,
+        hint: `start the agent with --host ${node.host}; if this is not its machine, remove the copied compute_id file and give the agent a hypervisor of its own`,
         records: { compute_id: node.uuid, compute_node: node.host, agent: view.host },
       });
     }

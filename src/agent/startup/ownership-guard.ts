@@ -22,7 +22,7 @@ export function guardOwnership(
     if (other && !hasQuirk(view, "adopt-foreign-hypervisor")) {
       throw new ConfigRejectedError("hypervisor-of-other-host", {
         found: `the hypervisor here calls itself ${name}, compute node ${other.uuid} with that hypervisor_hostname is recorded for host ${other.host}, this agent is ${view.host}`,
-        mend: `start the agent with --host ${other.host}, whose hypervisor this is; if ${other.host} is gone for good, delete its service first (\`openstack compute service delete\`); if this is another machine, give its hypervisor a name of its own`,
+        hint: `start the agent with --host ${other.host}, whose hypervisor this is; if ${other.host} is gone for good, delete its service first (\`openstack compute service delete\`); if this is another machine, give its hypervisor a name of its own`,
         records: { hypervisor: name, compute_node: `${other.uuid} of host ${other.host}`, agent: view.host },
       });
     }
@@ -30,7 +30,7 @@ export function guardOwnership(
     if (twin && !hasQuirk(view, "late-node-collision-check")) {
       throw new ConfigRejectedError("node-recorded-twice", {
         found: `Duplicate compute node record found for host ${view.host} node ${name}: this agent's uuid is ${uuid}, the record's is ${twin.uuid}`,
-        mend: `write ${twin.uuid} to ${view.identity.path} (and to no other compute_id file); if the old record is obsolete, delete the service of host ${view.host} first`,
+        hint: `write ${twin.uuid} to ${view.identity.path} (and to no other compute_id file); if the old record is obsolete, delete the service of host ${view.host} first`,
         records: { compute_id: uuid, compute_node: twin.uuid },
       });
     }

@@ -34,7 +34,7 @@ export async function lookUpService(
   if (oldest > 0 && oldest < OLDEST_SUPPORTED_SERVICE_VERSION) {
     throw new VersionRejectedError({
       found: `the oldest nova-compute of this deployment has service version ${oldest}, this agent (version ${version}) works with ${OLDEST_SUPPORTED_SERVICE_VERSION} and later`,
-      mend: "upgrade the old agents or delete their services, or, for a deployment that mixes releases on purpose, set [workarounds] disable_compute_service_check_for_ffu",
+      hint: "upgrade the old agents or delete their services, or, for a deployment that mixes releases on purpose, set [workarounds] disable_compute_service_check_for_ffu",
       records: { "oldest service version": String(oldest), agent: String(version) },
     });
   }

@@ -41,25 +41,25 @@ export interface StartupRejection {
   /** The contradiction, with the values of each record. */
   readonly found: string;
   /** What to do about it; empty when the error itself says it. */
-  readonly mend: string;
+  readonly hint: string;
   /** The records that contradict each other, by name. */
   readonly records: Readonly<Record<string, string>>;
 }
 
 export interface RejectionDetails {
   readonly found: string;
-  readonly mend: string;
+  readonly hint: string;
   readonly records?: Readonly<Record<string, string>>;
 }
 
-const sentence = ({ found, mend: hint }: RejectionDetails): string => `${found}. To mend it: ${hint}`;
+const sentence = ({ found, hint }: RejectionDetails): string => `${found}. To fix it: ${hint}`;
 
 function createRejection(code: RejectionCode, details: RejectionDetails): StartupRejection {
   return {
     code,
     ...REJECTIONS[code],
     found: details.found,
-    mend: details.mend,
+    hint: details.hint,
     records: details.records ?? {},
   };
 }
@@ -129,6 +129,6 @@ export function toStartupRejection(error: unknown): StartupRejection | null {
   }
   const known = CODES_BY_ERROR[error.name];
   return known
-    ? { ...createRejection(known.code, { found: error.message, mend: "" }), untouched: known.untouched }
+    ? { ...createRejection(known.code, { found: error.message, hint: "" }), untouched: known.untouched }
     : null;
 }

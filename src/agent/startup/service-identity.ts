@@ -20,7 +20,7 @@ export async function checkServiceIdentity(view: AgentView, service: Service): P
     const recorded = nodes.map(({ uuid, hypervisorHostname }) => `${uuid} (${hypervisorHostname})`).join(", ");
     throw new ConfigRejectedError("identity-lost", {
       found: `No local node identity found, but this is not our first startup on this host: its service ${service.id} has version ${service.version}, so that its agent had one, and there is no compute_id in ${identity.path} or beside the configuration files${recorded ? `; the host's compute node is ${recorded}` : ""}`,
-      mend: node
+      hint: node
         ? `if this is the machine of ${host}, write ${node.uuid} to ${identity.path}; if it is another one, give it a --host of its own`
         : `restore ${identity.path} from a backup; without one, delete the service of host ${host} when it has no instances left, and start again`,
       records: {
@@ -33,14 +33,14 @@ export async function checkServiceIdentity(view: AgentView, service: Service): P
   if (!node) {
     throw new ConfigRejectedError("identity-no-node", {
       found: `Upgrading from service version ${service.version} but found no nodes in the database for host ${host} to persist locally; Possible rename detected`,
-      mend: `delete the service of host ${host} and start again: it is then registered as a new host`,
+      hint: `delete the service of host ${host} and start again: it is then registered as a new host`,
       records: { service: `${service.id}, version ${service.version}`, compute_nodes: "none" },
     });
   }
   if (second) {
     throw new ConfigRejectedError("identity-many-nodes", {
       found: `Multiple nodes found in database, manual node uuid configuration required: host ${host} has no identity file and ${nodes.length} compute nodes: ${nodes.map(({ uuid, hypervisorHostname }) => `${uuid} (${hypervisorHostname})`).join(", ")}`,
-      mend: `write the uuid of the one that is this hypervisor to ${identity.path}`,
+      hint: `write the uuid of the one that is this hypervisor to ${identity.path}`,
       records: Object.fromEntries(nodes.map(({ uuid, hypervisorHostname }) => [hypervisorHostname, uuid])),
     });
   }

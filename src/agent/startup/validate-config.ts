@@ -6,7 +6,7 @@ export function validateConfig(view: Pick<AgentView, "config">): void {
   if (view.config.compute.maxDiskDevicesToAttach === 0) {
     throw new ConfigRejectedError("max-disk-devices-zero", {
       found: "[compute] max_disk_devices_to_attach is 0, so that no instance could have a disk",
-      mend: "set it to -1 (no limit) or to 1 and more",
+      hint: "set it to -1 (no limit) or to 1 and more",
       records: { "[compute] max_disk_devices_to_attach": "0" },
     });
   }

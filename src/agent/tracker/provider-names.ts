@@ -10,7 +10,7 @@ export interface ProviderConflict {
   /** The contradiction, with uuids and names. */
   readonly found: string;
   /** The command that ends it. */
-  readonly mend: string;
+  readonly hint: string;
 }
 
 export interface NodeProviders {
@@ -58,7 +58,7 @@ export function renamedProvider(
     uuid,
     name,
     found: `resource provider ${uuid} of compute node ${name} has the name ${nameFound} in Placement, expected ${name}`,
-    mend:
+    hint:
       namesake === undefined
         ? `rename it: ${rename}`
         : `resource provider ${namesake.uuid} has the name ${name}: delete or rename that one, then run ${rename}`,
@@ -71,6 +71,6 @@ function takenName(uuid: string, name: string, namesake: Pick<ProviderListing, "
     uuid,
     name,
     found: `compute node ${name} has no resource provider ${uuid} in Placement, and resource provider ${other} already has the name ${name}`,
-    mend: `if no compute node has uuid ${other}, delete that provider: openstack resource provider delete ${other}`,
+    hint: `if no compute node has uuid ${other}, delete that provider: openstack resource provider delete ${other}`,
   };
 }

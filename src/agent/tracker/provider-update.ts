@@ -74,8 +74,8 @@ function assertProviderName({ context }: TrackerState, tree: ProviderTree, { row
   const provider = tree.data(row.uuid);
   if (provider.name !== row.hypervisorHostname) {
     context.placement.invalidateResourceProvider(row.uuid);
-    const { found, mend: hint } = renamedProvider(provider, row.hypervisorHostname, tree.find(row.hypervisorHostname));
-    throw new Error(`${found}. To mend it: ${hint}`);
+    const { found, hint } = renamedProvider(provider, row.hypervisorHostname, tree.find(row.hypervisorHostname));
+    throw new Error(`${found}. To fix it: ${hint}`);
   }
 }
 

@@ -6,6 +6,7 @@ import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { DriverGuard } from "../containment/driver-guard.js";
 import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
+import { withFormerNames } from "../ui/former-names.js";
 import { renderTable } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
 import { agentTls, tlsOptionsOf } from "./agent-tls.js";
@@ -44,11 +45,11 @@ export async function printDryRun(options: AgentCommandOptions): Promise<number>
       serviceVersion: serviceVersionOf(options) ?? connection.serviceVersion,
     });
     if (options.json === true) {
-      terminal.print(JSON.stringify(report, null, 2));
+      terminal.print(JSON.stringify(withFormerNames(report, { rejection: "refusal", hint: "mend" }), null, 2));
     } else {
       printReport(report, terminal);
     }
-    return report.refusal === null && report.providerConflicts.length === 0 ? ExitCode.ok : ExitCode.rejected;
+    return report.rejection === null && report.providerConflicts.length === 0 ? ExitCode.ok : ExitCode.rejected;
   } finally {
     await connection.close();
     await runtime.http.close();
@@ -56,7 +57,7 @@ export async function printDryRun(options: AgentCommandOptions): Promise<number>
 }
 
 function printReport(report: DryRunReport, terminal: Terminal): void {
-  const { refusal: rejection, lease, providerConflicts, guests, allocations, instances, migrations } = report;
+  const { rejection, lease, providerConflicts, guests, allocations, instances, migrations } = report;
   if (lease !== null) {
     const effect =
       lease.freeIn === null
@@ -68,14 +69,14 @@ function printReport(report: DryRunReport, terminal: Terminal): void {
   }
   if (rejection !== null) {
     terminal.complain(`${report.host} would refuse to start (${rejection.code}): ${rejection.found}.`);
-    if (rejection.mend !== "") {
-      terminal.complain(`To mend it: ${rejection.mend}`);
+    if (rejection.hint !== "") {
+      terminal.complain(`To fix it: ${rejection.hint}`);
     }
     return;
   }
-  for (const { found, mend: hint } of providerConflicts) {
+  for (const { found, hint } of providerConflicts) {
     terminal.complain(`${report.host} would start, but could not update Placement: ${found}.`);
-    terminal.complain(`To mend it: ${hint}`);
+    terminal.complain(`To fix it: ${hint}`);
   }
   if (guests.length + allocations.length + instances.length + migrations.length === 0) {
     terminal.print(`A start of ${report.host} would change nothing.`);

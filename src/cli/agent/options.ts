@@ -67,7 +67,7 @@ export function agentCommand(action: (options: AgentCommandOptions) => Promise<v
     )
     .option(
       "--trace-driver",
-      "write each call of the driver to driver-calls.jsonl in state_path, for compute-cluster drill",
+      "write each call of the driver to driver-calls.jsonl in state_path, for compute-cluster smoke-test",
     )
     .addOption(
       new Option("--release <name>", "be of this release: say its service version, and move servers as it did").choices(

@@ -4,6 +4,7 @@ import { type Audit, audit } from "../../audit/audit.js";
 import type { Finding, Remedy } from "../../audit/checks/finding.js";
 import { DEFAULT_MOVE_TIMEOUTS, type MoveTimeouts } from "../../audit/checks/inputs.js";
 import { writePlan } from "../../audit/plan/plan-file.js";
+import { withFormerNames } from "../ui/former-names.js";
 import { ProgressBar } from "../ui/progress-bar.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -90,11 +91,11 @@ function run(options: AuditCommandOptions): Promise<number> {
   });
 }
 
-function asJson({ findings, plan, seen: scope }: Audit): string {
+function asJson({ findings, plan, scope }: Audit): string {
   return JSON.stringify(
     {
       cloud: plan.cloud,
-      seen: scope,
+      ...(withFormerNames({ scope }, { scope: "seen", unchecked: "notJudged" }) as object),
       findings: findings.map(({ remedies, ...finding }) => ({ ...finding, remedies: describeAll(remedies) })),
       edits: plan.edits.length,
     },
@@ -103,8 +104,8 @@ function asJson({ findings, plan, seen: scope }: Audit): string {
   );
 }
 
-function asText({ findings, plan, seen: scope }: Audit, width: number, file: string | undefined): string {
-  const left = scope.notJudged === 0 ? "" : ` (${scope.notJudged} not judged: ${UNCHECKED_REASONS})`;
+function asText({ findings, plan, scope }: Audit, width: number, file: string | undefined): string {
+  const left = scope.unchecked === 0 ? "" : ` (${scope.unchecked} not judged: ${UNCHECKED_REASONS})`;
   const looked = `${counted(scope.servers, "server")}${left}, ${counted(scope.providers, "provider")} and ${counted(scope.consumers, "consumer")} looked at`;
   if (findings.length === 0) {
     return `nothing wrong; ${looked}`;

@@ -92,7 +92,7 @@ async function serveOnce(
     cwd: process.cwd(),
     stateDir: directory.root,
   });
-  const externalListener = await resolveExternalListener(options, directory, runtime, info?.outside);
+  const externalListener = await resolveExternalListener(options, directory, runtime, info?.externalUrl);
   const stopRequested = waitForShutdown(rest);
   const reportHolders = (held: readonly HostHolder[]) => notifyParent({ type: "holders", holders: held });
   const holders = new Batcher(runtime.timers, HOLDERS_EVERY, reportHolders);

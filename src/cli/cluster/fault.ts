@@ -18,6 +18,7 @@ import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { AGENT_FAULTS } from "../agent/agent-faults.js";
 import { destructive } from "../ui/destructive.js";
 import { ExitCode } from "../ui/exit-code.js";
+import { withFormerNames } from "../ui/former-names.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -174,7 +175,7 @@ async function setOne({ runtime, terminal, target }: Bench, host: string, parsed
 
 interface Row {
   readonly host: string;
-  readonly knob: string;
+  readonly rule: string;
   /** Null: not counted, for it acts until it is cleared. */
   readonly used: number | null;
   /** The number of times that it will act; null: until it is cleared. */
@@ -185,7 +186,7 @@ interface Row {
 
 const COLUMNS: readonly Column<Row>[] = [
   { title: "Host", value: ({ host }) => host },
-  { title: "Fault", value: ({ knob: faultRule }) => faultRule },
+  { title: "Fault", value: ({ rule: faultRule }) => faultRule },
   { title: "Acted", value: ({ used }) => (used === null ? "-" : String(used)), align: "right" },
   { title: "Left", value: ({ left }) => (left === null ? "always" : String(left)), align: "right" },
   { title: "Since", value: ({ since }) => since },
@@ -201,14 +202,18 @@ async function list(bench: Bench, host: string | undefined, options: { readonly 
       const left = isLive(fault, runtime.clock.now()) ? times && times - used : 0;
       rows.push({
         host: name,
-        knob: formatFaultRule(fault),
+        rule: formatFaultRule(fault),
         used: times === null ? null : used,
         left,
         since: new Date(setAt).toISOString(),
       });
     }
   }
-  terminal.print(options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns));
+  terminal.print(
+    options.json === true
+      ? JSON.stringify(withFormerNames(rows, { rule: "knob" }), null, 2)
+      : renderTable(COLUMNS, rows, terminal.columns),
+  );
   return ExitCode.ok;
 }
 

@@ -69,14 +69,14 @@ export async function writeJoinConfig(
   if (info === undefined || token === undefined || token === "") {
     throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
   }
-  if (info.outside === undefined) {
+  if (info.externalUrl === undefined) {
     throw new TlsUnusable(
       `the control plane of ${directory.root} listens on ${info.url} alone, which other machines do not reach: ` +
         'make a certificate by "compute-cluster tls", and start it with --listen ADDRESS',
     );
   }
   const tls = new TlsFiles(files, directory);
-  const isSecure = info.outside.startsWith("https:");
+  const isSecure = info.externalUrl.startsWith("https:");
   if (address !== undefined && isSecure) {
     const server = await tls.server();
     if (server !== undefined && !covers(server.certificate, address)) {
@@ -85,7 +85,7 @@ export async function writeJoinConfig(
       );
     }
   }
-  const url = conductorUrl({ url: address === undefined ? info.outside : withHost(info.outside, address) });
+  const url = conductorUrl({ url: address === undefined ? info.externalUrl : withHost(info.externalUrl, address) });
   const ca = isSecure ? await tls.ca() : undefined;
   await excludeFromGit(files, directory.root);
   await files.write(directory.joinConfig, joinConfig(url, token, ca), { mode: 0o600 });

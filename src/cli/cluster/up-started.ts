@@ -70,7 +70,7 @@ export async function completeStartup(
   };
   // A cluster that is kept elsewhere leaves the working directory alone.
   const here = options.stateDir === DEFAULT_STATE_DIR && (await linkCloudsFile(process.cwd(), directory.cloudsFile));
-  const externalUrl = (await readClusterInfo(new NodeFiles(), directory))?.outside;
+  const externalUrl = (await readClusterInfo(new NodeFiles(), directory))?.externalUrl;
   lines.pause();
   const silent = await untilHeartbeats({ supervisor, directory, ended, warn, reportStep });
   if (ended.aborted) {

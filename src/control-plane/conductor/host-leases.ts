@@ -77,7 +77,7 @@ export class HostLeases {
     const now = this.#clock.now();
     const { bootId, pid, machine } = agent;
     const mine = current?.lease.bootId === bootId;
-    const lease = { host, bootId, pid, machine, acquiredAt: mine ? current.lease.acquiredAt : now, seenAt: now };
+    const lease = { host, bootId, pid, machine, acquiredAt: mine ? current.lease.acquiredAt : now, renewedAt: now };
     const { leases } = this.#store;
     const epoch = this.#store.transaction(() => {
       // Not what is known here: the transaction around an earlier try may not have been committed, and the epoch be another boot's.
@@ -101,7 +101,7 @@ export class HostLeases {
     if (current?.session !== session || current.lease.bootId !== bootId) {
       return false;
     }
-    const lease = { ...current.lease, seenAt: this.#clock.now() };
+    const lease = { ...current.lease, renewedAt: this.#clock.now() };
     this.#holdings.set(host, {
       lease,
       session: undefined,
@@ -141,7 +141,7 @@ export class HostLeases {
     if (mine.length === 0) {
       return;
     }
-    const updatedLeases = mine.map(([, { lease }]) => ({ ...lease, seenAt: observedAt }));
+    const updatedLeases = mine.map(([, { lease }]) => ({ ...lease, renewedAt: observedAt }));
     for (const lease of updatedLeases) {
       this.#holdings.set(lease.host, { lease, session: undefined, deadline: start + this.#ttl });
       this.#onHolder(lease.host, null);
@@ -183,7 +183,7 @@ export class HostLeases {
     const { host, bootId, pid, machine } = lease;
     const connected = session !== undefined;
     const now = this.#clock.monotonic();
-    const silenceMs = Math.max(0, session ? now - session.lastFrameAt : this.#clock.now() - lease.seenAt);
+    const silenceMs = Math.max(0, session ? now - session.lastFrameAt : this.#clock.now() - lease.renewedAt);
     const freeIn = connected ? null : Math.max(0, deadline - now);
     return { host, bootId, pid, machine, seenAgo: silenceMs, connected, freeIn };
   }

@@ -108,7 +108,7 @@ export interface ClusterInfo {
   readonly pid: number;
   readonly machine: string;
   /** Where other machines find it: `https://192.0.2.2:8775`. Absent: nowhere. */
-  readonly outside?: string;
+  readonly externalUrl?: string;
   /** What makes OpenStack's clients use it: for scripts, which nothing here reads. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -127,7 +127,9 @@ export async function readClusterInfo(files: Files, directory: StateDir): Promis
     return undefined;
   }
   try {
-    const info = JSON.parse(text) as Partial<ClusterInfo>;
+    const info = JSON.parse(text) as Partial<ClusterInfo> & { readonly outside?: unknown };
+    // `outside`: its name until release 0.2, in files of a control plane that has run since.
+    const externalUrl = info.externalUrl ?? info.outside;
     return typeof info.url === "string" &&
       URL.canParse(info.url) &&
       typeof info.pid === "number" &&
@@ -136,7 +138,7 @@ export async function readClusterInfo(files: Files, directory: StateDir): Promis
           url: info.url,
           pid: info.pid,
           machine: info.machine,
-          ...(typeof info.outside === "string" && URL.canParse(info.outside) ? { outside: info.outside } : {}),
+          ...(typeof externalUrl === "string" && URL.canParse(externalUrl) ? { externalUrl } : {}),
         }
       : undefined;
   } catch {

@@ -71,7 +71,8 @@ export interface SaveOptions {
 }
 
 interface Header {
-  readonly metadata: SnapshotMetadata;
+  /** The metadata; the name is part of the file format. */
+  readonly facts: SnapshotMetadata;
   readonly files: readonly Omit<SavedEntry, "at">[];
 }
 
@@ -86,12 +87,7 @@ export function saveSnapshot(root: string, path: string, metadata: SnapshotMetad
     bytes,
     ...(isSparse && bytes !== null ? { extents: extentsOf(join(root, file), bytes) } : {}),
   }));
-  writeSnapshot(
-    path,
-    { metadata: metadata, files },
-    (file) => partsIn(join(root, file.path), extentsIn(file)),
-    options,
-  );
+  writeSnapshot(path, { facts: metadata, files }, (file) => partsIn(join(root, file.path), extentsIn(file)), options);
 }
 
 /** Writes a snapshot again, with other facts. @throws {SnapshotRejectedError} it is not whole */
@@ -99,7 +95,7 @@ export function copySnapshot(from: string, to: string, transform: (found: Snapsh
   const snapshot = readSnapshot(from);
   const files = snapshot.entries.map(({ at: _, ...file }) => file);
   const places = new Map(snapshot.entries.map((entry) => [entry.path, entry]));
-  writeSnapshot(to, { metadata: transform(snapshot.metadata), files }, ({ path }) => {
+  writeSnapshot(to, { facts: transform(snapshot.metadata), files }, ({ path }) => {
     const entry = places.get(path);
     return entry === undefined ? [] : storedParts(snapshot, entry);
   });
@@ -161,7 +157,7 @@ export function readSnapshot(path: string): Snapshot {
       `${path} was changed since it was saved: its checksum is another one; take another copy`,
     );
   }
-  return { path, metadata: header.metadata, entries, bytes, content };
+  return { path, metadata: header.facts, entries, bytes, content };
 }
 
 function digestOf(content: Buffer): string {
@@ -237,7 +233,7 @@ const NEWLINE = 0x0a;
 function parseHeader(text: string): Header | undefined {
   try {
     const header = JSON.parse(text) as Header;
-    return isSnapshotMetadata(header.metadata) && Array.isArray(header.files) && header.files.every(isEntry)
+    return isSnapshotMetadata(header.facts) && Array.isArray(header.files) && header.files.every(isEntry)
       ? header
       : undefined;
   } catch {

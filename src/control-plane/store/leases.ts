@@ -11,7 +11,7 @@ export interface HostLease {
   readonly machine: string;
   readonly acquiredAt: number;
   /** When the control plane last heard of the holder, ms; exact when the connection has ended. */
-  readonly seenAt: number;
+  readonly renewedAt: number;
 }
 
 const LEASES = tableOf("host_leases", {
@@ -20,7 +20,7 @@ const LEASES = tableOf("host_leases", {
   pid: id,
   machine: text(),
   acquiredAt: time,
-  seenAt: time,
+  renewedAt: time,
 });
 
 /** Tables `host_leases` and `host_epochs` (spec 2.4 G6). Kept so that a restart of the control plane gives no host away early. */

@@ -27,33 +27,33 @@ describe.skipIf(missing !== null)(`driver qemu as a user has it${missing === nul
     const program = new Program("compute-agent", ["driver", "check", "qemu", "--json", "--limit", "120"]);
     const { code } = await program.exited;
     const { results } = JSON.parse(program.stdout) as DriverReport;
-    expect(results.filter(({ verdict: result }) => result === "failed" || result === "unreached")).toEqual([]);
+    expect(results.filter(({ outcome: result }) => result === "failed" || result === "unreached")).toEqual([]);
     const data = results.filter(({ section }) => section === "8.12");
-    expect(data.map(({ verdict: result }) => result)).toEqual(data.map(() => "passed"));
+    expect(data.map(({ outcome: result }) => result)).toEqual(data.map(() => "passed"));
     expect(code).toBe(0);
   }, 1_800_000);
 
-  test("compute-cluster drill: every operation of the API is done by it", async () => {
+  test("compute-cluster smoke-test: every operation of the API is done by it", async () => {
     await writeCountingImage(join(stateDir, "images", `${IMAGE}.raw`));
     const args = ["up", "--driver", "qemu", "--hosts", "2", "--port", "0", "--state-dir", stateDir];
     const cluster = new Program("compute-cluster", args);
     try {
       await inTime("up", cluster.printed(/Ctrl-C stops all of it/), stateDir);
       const smokeTest = new Program("compute-cluster", [
-        "drill",
+        "smoke-test",
         "--json",
-        "--patience",
+        "--timeout",
         "60",
         "--state-dir",
         stateDir,
       ]);
       const { code } = await inTime("the drill", smokeTest.exited, stateDir);
-      const rows = JSON.parse(smokeTest.stdout) as readonly { readonly operation: string; readonly verdict: string }[];
+      const rows = JSON.parse(smokeTest.stdout) as readonly { readonly operation: string; readonly outcome: string }[];
       // A live migration of so small a guest may be over before the API has asked for its end.
       const late = rows.find(
-        ({ operation, verdict: result }) => operation === "abort live migration" && result === "skipped",
+        ({ operation, outcome: result }) => operation === "abort live migration" && result === "skipped",
       );
-      expect(rows.filter((row) => row.verdict !== "ok" && row !== late)).toEqual([]);
+      expect(rows.filter((row) => row.outcome !== "ok" && row !== late)).toEqual([]);
       expect(rows.map(({ operation }) => operation)).toContain("evacuate");
       expect(code).toBe(0);
     } finally {

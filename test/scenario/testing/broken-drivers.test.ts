@@ -22,7 +22,7 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
       // Guests of fake-libvirt have nothing that one could put data into.
       const [healthy, options] = each.code in DATA_FLAWS ? [fileDriver, FILE_DRIVER] : [driver, check];
       const result = await checkCase(brokenBy(flaw, healthy), each, options);
-      expect(result.verdict, result.message).toBe("failed");
+      expect(result.outcome, result.message).toBe("failed");
       expect(result.message).toMatch(/must|sabotage|misbehaved|defect/);
     });
   }
@@ -57,7 +57,7 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
     }
     const options = { ...check, waive: { [first.code]: "its nodes come and go" } };
     expect(await checkCase(driver, first, options)).toMatchObject({
-      verdict: "waived",
+      outcome: "waived",
       message: "its nodes come and go",
     });
     expect(() => assertKnownWaivers({ waive: { "no-such-rule": "x" } })).toThrow(

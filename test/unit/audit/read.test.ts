@@ -53,11 +53,11 @@ describe("reading a cloud", () => {
     await world.cloud();
     world.sent.length = 0;
     const progress: string[] = [];
-    const { findings, seen: counts } = await world.audit({
+    const { findings, scope: counts } = await world.audit({
       onProgress: (what, done, total) => progress.push(`${what} ${done}/${total}`),
     });
     expect(findings).toEqual([]);
-    expect(counts).toEqual({ servers: 20, notJudged: 0, providers: 3, consumers: 20 });
+    expect(counts).toEqual({ servers: 20, unchecked: 0, providers: 3, consumers: 20 });
     // Servers, migrations, nodes, services, providers, three traits, two for each provider, the sums of one owner.
     expect(world.sent).toHaveLength(4 + 4 + 2 * 3 + 1);
     expect(world.sent.every((line) => line.startsWith("GET "))).toBe(true);

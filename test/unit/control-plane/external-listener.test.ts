@@ -73,7 +73,7 @@ it("tells agents of Placement and Image where they came in, and clients of the d
   const clouds = await world.files.read(DIRECTORY.cloudsFile);
   expect(clouds).toContain(`auth_url: "${externalUrl}/identity/v3"`);
   expect(openrc(clouds, "devstack")).toContain("export OS_CACERT=/cluster/tls/ca.pem");
-  expect(await readClusterInfo(world.files, DIRECTORY)).toMatchObject({ url, outside: externalUrl });
+  expect(await readClusterInfo(world.files, DIRECTORY)).toMatchObject({ url, externalUrl: externalUrl });
   // The metrics are not for others: they need no token.
   const metrics = async (where: string) =>
     (await world.runUntil(world.http.request({ method: "GET", url: `${where}/metrics` }))).status;

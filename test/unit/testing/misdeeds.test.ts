@@ -13,7 +13,7 @@ describe("8.10 driver check names method and rule of what a driver does wrong", 
       if (found === undefined) {
         throw new Error(`there is no rule ${rule}`);
       }
-      const { verdict: result, message } = await checkCase(doing(flaw, fileDriver), found, FILE_DRIVER);
+      const { outcome: result, message } = await checkCase(doing(flaw, fileDriver), found, FILE_DRIVER);
       expect([result, message]).toEqual(["failed", expect.stringMatching(expectedMessage)]);
       expect(message).toContain(method);
     },

@@ -8,7 +8,8 @@ const KILLED = "the agent was killed here";
 function sabotaged() {
   const { runtime, context } = virtualContext();
   const sabotage = new Sabotage();
-  const fullContext: DriverContext = { ...context, ownDoor: (adapter) => adapter, emitEvent: () => {} };
+  const unchanged: DriverContext["ownAdapter"] = (adapter) => adapter;
+  const fullContext: DriverContext = { ...context, ownAdapter: unchanged, ownDoor: unchanged, emitEvent: () => {} };
   return { runtime, sabotage, driverContext: sabotage.over(fullContext) };
 }
 
@@ -48,7 +49,7 @@ describe("sabotage of a driver's doors", () => {
   test("breaks a door that the driver has registered, but for what only looks", async () => {
     const { sabotage, driverContext } = sabotaged();
     const done: string[] = [];
-    const library = driverContext.ownDoor(
+    const library = driverContext.ownAdapter(
       { change: async () => void done.push("changed"), see: async () => done.length },
       ["see"],
     );

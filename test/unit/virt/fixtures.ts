@@ -4,9 +4,9 @@ import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import type { DriverHostOptions } from "../../../src/virt/driver-host.js";
 import {
   type DriverContext,
+  type DriverHostDeps,
   type DriverWorkarounds,
   defineDriver,
-  type HostDoors,
   type ImageMeta,
   type Instance,
   type InventoryOptions,
@@ -64,7 +64,7 @@ export function instanceOf(changes: Partial<Instance> = {}): Instance {
   });
 }
 
-export type HostContext = HostDoors;
+export type HostContext = DriverHostDeps;
 
 export function contextOf(
   runtime: Pick<VirtualRuntime, "clock" | "timers" | "random" | "http" | "files" | "programs" | "streams" | "logger">,

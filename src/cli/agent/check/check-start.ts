@@ -18,7 +18,7 @@ export interface CheckReport {
   readonly host: string;
   readonly controlPlane: "nova" | "compute-cluster";
   /** The outcome of a start now; `degraded`: the agent serves, and a part of its work fails until an operator acts. */
-  readonly verdict: "starts" | "degraded" | "waits" | "fails";
+  readonly outcome: "starts" | "degraded" | "waits" | "fails";
   readonly parts: readonly CheckPart[];
 }
 
@@ -59,7 +59,7 @@ export async function checkStart(
     return {
       host,
       controlPlane: transportUrl === null ? "compute-cluster" : "nova",
-      verdict: evaluateParts(parts),
+      outcome: evaluateParts(parts),
       parts,
     };
   } finally {
@@ -107,7 +107,7 @@ async function checkOwn(
   return [...ofHost, lease];
 }
 
-function evaluateParts(parts: readonly CheckPart[]): CheckReport["verdict"] {
+function evaluateParts(parts: readonly CheckPart[]): CheckReport["outcome"] {
   const states = new Set(parts.map(({ state }) => state));
   if (states.has("fails")) {
     return "fails";
@@ -119,5 +119,5 @@ function evaluateParts(parts: readonly CheckPart[]): CheckReport["verdict"] {
 }
 
 function withoutSecrets(each: CheckPart): CheckPart {
-  return { ...each, found: withoutUserInfo(each.found), mend: withoutUserInfo(each.mend) };
+  return { ...each, found: withoutUserInfo(each.found), hint: withoutUserInfo(each.hint) };
 }

@@ -3,6 +3,7 @@ import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { DriverGuard } from "../../containment/driver-guard.js";
 import { createLogger } from "../../ui/create-logger.js";
 import { ExitCode } from "../../ui/exit-code.js";
+import { withFormerNames } from "../../ui/former-names.js";
 import { createTerminal } from "../../ui/terminal.js";
 import { agentTls, tlsOptionsOf } from "../agent-tls.js";
 import { loadConfig } from "../load-config.js";
@@ -31,7 +32,11 @@ export async function printCheck(options: AgentCommandOptions): Promise<number> 
     const { connectToAmqp } = await import("../../../runtime/node/amqp-broker.js");
     const deps = { runtime, connectToBroker: connectToAmqp, serviceVersion: serviceVersionOf(options) };
     const report = await checkStart(loaded, deps, { limit: LIMIT, signal: abort.signal });
-    terminal.print(options.json === true ? JSON.stringify(report, null, 2) : renderReport(report, terminal));
+    terminal.print(
+      options.json === true
+        ? JSON.stringify(withFormerNames(report, { outcome: "verdict", hint: "mend" }), null, 2)
+        : renderReport(report, terminal),
+    );
     return exitCodeFor(report);
   } finally {
     await runtime.http.close();
@@ -40,7 +45,7 @@ export async function printCheck(options: AgentCommandOptions): Promise<number> 
 
 const OF_CONTROL_PLANE: ReadonlySet<string> = new Set(["broker", "conductor", "keystone", "placement"]);
 
-function exitCodeFor({ verdict: result, parts }: CheckReport): number {
+function exitCodeFor({ outcome: result, parts }: CheckReport): number {
   if (result === "starts") {
     return ExitCode.ok;
   }

@@ -9,7 +9,7 @@ const WIDTH = 80;
 const NAME = 12;
 const STATE = 9;
 
-const RESULT_MESSAGES: Readonly<Record<CheckReport["verdict"], string>> = {
+const RESULT_MESSAGES: Readonly<Record<CheckReport["outcome"], string>> = {
   starts: "A start would find all it needs.",
   degraded: "Warning: the agent would start, but could not update Placement.",
   waits: "A start would wait.",
@@ -18,7 +18,7 @@ const RESULT_MESSAGES: Readonly<Record<CheckReport["verdict"], string>> = {
 
 /** The report for people: a screen at most, 80 columns wide at most. */
 export function renderReport(
-  { host, verdict: result, parts }: CheckReport,
+  { host, outcome: result, parts }: CheckReport,
   { colors, columns }: Pick<Terminal, "colors" | "columns">,
 ): string {
   const paint: Readonly<Record<PartState, (text: string) => string>> = {
@@ -30,7 +30,7 @@ export function renderReport(
     unknown: colors.dim,
   };
   const room = Math.max(20, Math.min(columns, WIDTH) - NAME - STATE);
-  const rows = parts.flatMap(({ name, state, found, mend: hint }) => {
+  const rows = parts.flatMap(({ name, state, found, hint }) => {
     const lines = [...wrapped(found, room), ...(hint === "" ? [] : wrapped(`-> ${hint}`, room))];
     return lines.map((line, at) =>
       at === 0

@@ -43,9 +43,9 @@ export function createHostActions(commands: CommandActions, place: string): read
         {
           label: "Set a fault",
           summary: "Makes its driver, its Placement, its conductor or a step of an operation fail, hang or be slow",
-          fields: [HOST, { name: "knob", label: "Fault", type: "fault", required: true }],
+          fields: [HOST, { name: "rule", label: "Fault", type: "fault", required: true }],
         },
-        `compute-cluster fault set {host} {knob}${place}`,
+        `compute-cluster fault set {host} {rule}${place}`,
       ),
     ),
     commands.toRunnable(

@@ -74,10 +74,10 @@ export function checkClients(printed: Printed): Promise<readonly Finding[]> {
       const text = (await printed(command)) ?? (other === undefined ? null : await printed(other));
       const found = text === null ? undefined : version.exec(text)?.[1];
       if (found === undefined) {
-        return { what: name, verdict: "info", found: "not found", advice: install };
+        return { what: name, outcome: "info", found: "not found", advice: install };
       }
       const [, surprise] = known.find(([pattern]) => pattern.test(found)) ?? [];
-      return { what: name, verdict: "ok", found, ...(surprise === undefined ? {} : { advice: surprise }) };
+      return { what: name, outcome: "ok", found, ...(surprise === undefined ? {} : { advice: surprise }) };
     }),
   );
 }

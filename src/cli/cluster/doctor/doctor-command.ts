@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { ExitCode } from "../../ui/exit-code.js";
+import { withFormerNames } from "../../ui/former-names.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { createTerminal } from "../../ui/terminal.js";
@@ -27,11 +28,13 @@ export function doctorCommand(): Command {
       const terminal = createTerminal();
       const findings = await examine(stateDirOption);
       if (json === true) {
-        terminal.print(JSON.stringify({ version: version(), findings }, null, 2));
+        terminal.print(
+          JSON.stringify(withFormerNames({ version: version(), findings }, { outcome: "verdict" }), null, 2),
+        );
       } else {
         terminal.print(`compute-agent ${version()}\n${renderTable(COLUMNS, findings, terminal.columns)}`);
       }
-      process.exitCode = findings.some(({ verdict: severity }) => severity === "problem")
+      process.exitCode = findings.some(({ outcome: severity }) => severity === "problem")
         ? ExitCode.failure
         : ExitCode.ok;
     });
@@ -62,7 +65,7 @@ async function examine(stateDirOption: string): Promise<readonly Finding[]> {
 
 const COLUMNS: readonly Column<Finding>[] = [
   { title: "What", value: ({ what }) => what, wraps: true },
-  { title: "", value: ({ verdict: severity }) => severity },
+  { title: "", value: ({ outcome: severity }) => severity },
   { title: "Found", value: ({ found }) => found, wraps: true },
   { title: "What to do", value: ({ advice }) => advice ?? "", wraps: true },
 ];

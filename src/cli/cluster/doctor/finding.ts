@@ -5,7 +5,7 @@ type FindingSeverity = "ok" | "info" | "warning" | "problem";
 export interface Finding {
   /** `node`, `port 8774`, `openstack` … */
   readonly what: string;
-  readonly verdict: FindingSeverity;
+  readonly outcome: FindingSeverity;
   readonly found: string;
   /** What to do; absent: nothing. */
   readonly advice?: string;

@@ -34,16 +34,16 @@ export function checkClusters(clusters: readonly ClusterState[], processes: read
   return clusters.map(({ name, stateDir, state, url }): Finding => {
     const what = `cluster ${name ?? stateDir}`;
     if (state === "running") {
-      return { what, verdict: "ok", found: `runs at ${url}` };
+      return { what, outcome: "ok", found: `runs at ${url}` };
     }
     const left = processes.filter((process) => process.stateDir === stateDir);
     if (left.length === 0) {
-      return { what, verdict: "ok", found: url === null ? "never came up" : "does not run" };
+      return { what, outcome: "ok", found: url === null ? "never came up" : "does not run" };
     }
     const pids = left.map(({ pid }) => pid);
     return {
       what,
-      verdict: "warning",
+      outcome: "warning",
       found: `its control plane is gone, and ${left.length} of its processes run: ${left
         .map(({ pid, program }) => `${program} ${pid}`)
         .join(", ")}`,

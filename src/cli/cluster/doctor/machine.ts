@@ -25,18 +25,18 @@ export async function checkNode(version: string): Promise<Finding> {
   const text = await readFile(join(packageFolder(), "package.json"), "utf8");
   const { engines } = JSON.parse(text) as { readonly engines: { readonly node: string } };
   return isInRange(version, engines.node)
-    ? { what: "node", verdict: "ok", found: version }
-    : { what: "node", verdict: "problem", found: version, advice: `expected ${engines.node}: install such a release` };
+    ? { what: "node", outcome: "ok", found: version }
+    : { what: "node", outcome: "problem", found: version, advice: `expected ${engines.node}: install such a release` };
 }
 
 /** The database is a binary for the platform, which npm may have left out. */
 export async function checkDatabase(load: () => Promise<unknown>): Promise<Finding> {
   try {
     await load();
-    return { what: "database", verdict: "ok", found: `libsql for ${process.platform}-${process.arch}` };
+    return { what: "database", outcome: "ok", found: `libsql for ${process.platform}-${process.arch}` };
   } catch (error) {
     const found = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
-    return { what: "database", verdict: "problem", found, advice: "install again, with optional dependencies: npm ci" };
+    return { what: "database", outcome: "problem", found, advice: "install again, with optional dependencies: npm ci" };
   }
 }
 
@@ -50,17 +50,17 @@ export function checkPorts(servers: Servers, clusters: readonly ClusterState[]):
     try {
       const listener = await servers.listen({ port: Number(port), services: {} });
       await listener.close(0);
-      return { what, verdict: "ok", found: `free, the default ${whose}` };
+      return { what, outcome: "ok", found: `free, the default ${whose}` };
     } catch (error) {
       const owner = clusters.find(({ state, url }) => state === "running" && url?.endsWith(`:${port}`) === true);
       return owner === undefined
         ? {
             what,
-            verdict: "warning",
+            outcome: "warning",
             found: error instanceof Error ? error.message : String(error),
             advice: `--port ${Number(port) + 10000}, or --port 0 for any free one`,
           }
-        : { what, verdict: "info", found: `taken by the cluster of ${owner.stateDir}`, advice: "--port 0 for another" };
+        : { what, outcome: "info", found: `taken by the cluster of ${owner.stateDir}`, advice: "--port 0 for another" };
     }
   });
   return Promise.all(checks);
@@ -84,7 +84,7 @@ export async function checkDisk(place: string): Promise<Finding> {
     const advice = "make room, or name another place with --state-dir";
     return {
       what,
-      verdict: severity,
+      outcome: severity,
       found: `${(free / GIB).toFixed(1)} GiB free`,
       ...(severity === "ok" ? {} : { advice }),
     };

@@ -45,7 +45,7 @@ export async function evaluateAbort(
   server: string,
   failure: SmokeTestOutcome | null,
 ): Promise<SmokeTestOutcome | undefined> {
-  if (failure?.verdict === "unsupported") {
+  if (failure?.outcome === "unsupported") {
     return failure;
   }
   const path = `/os-migrations?instance_uuid=${server}&migration_type=live-migration`;
@@ -58,10 +58,10 @@ export async function evaluateAbort(
   }
   switch (newest) {
     case "cancelled":
-      return { verdict: "ok", reason: "" };
+      return { outcome: "ok", reason: "" };
     case "completed":
-      return { verdict: "skipped", reason: "the migration was over before it could be aborted" };
+      return { outcome: "skipped", reason: "the migration was over before it could be aborted" };
     default:
-      return failure ?? { verdict: "failed", reason: `the migration is ${newest}, expected cancelled` };
+      return failure ?? { outcome: "failed", reason: `the migration is ${newest}, expected cancelled` };
   }
 }

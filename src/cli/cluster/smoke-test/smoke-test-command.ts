@@ -1,8 +1,9 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { type CloudSession, openCloudSession } from "../../../control-plane/local/cloud-session.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { ExitCode } from "../../ui/exit-code.js";
+import { withFormerNames } from "../../ui/former-names.js";
 import { interruptSignal } from "../../ui/interrupt-signal.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { type Column, renderTable } from "../../ui/table.js";
@@ -16,21 +17,25 @@ import type { SmokeTestResult } from "./smoke-test-result.js";
 interface SmokeTestCommandOptions {
   readonly stateDir: string;
   readonly only?: readonly string[];
-  readonly patience: string;
+  readonly timeout: string;
+  /** The former name of `timeout`. */
+  readonly patience?: string;
   readonly json?: true;
 }
 
 export function smokeTestCommand(): Command {
-  return new Command("drill")
+  return new Command("smoke-test")
+    .alias("drill")
     .summary("run every operation of the Compute API, and show what each made the driver do")
     .description(
       "Makes a server, does to it all that the API can do, and prints for each operation the calls that the driver got, in " +
-        "order, the time it took, and a verdict. Calls are known for agents that trace their driver: those of `up --driver`. " +
+        "order, the time it took, and its outcome. Calls are known for agents that trace their driver: those of `up --driver`. " +
         "For an evacuation the agent of a host that `up` has started stands still, and is crashed afterwards.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--only <operations>", `some of: ${SMOKE_TEST_OPERATIONS.map(({ name }) => name).join(", ")}`, names)
-    .option("--patience <seconds>", "that one operation may take", "60")
+    .option("--timeout <seconds>", "limit for each operation", "60")
+    .addOption(new Option("--patience <seconds>").hideHelp())
     .option("--json", "the same as JSON")
     .addHelpText(
       "after",
@@ -47,11 +52,11 @@ async function runSmokeTest(options: SmokeTestCommandOptions): Promise<number> {
   const terminal = createTerminal();
   const known = new Set(SMOKE_TEST_OPERATIONS.map(({ name }) => name));
   const unknown = options.only?.find((name) => !known.has(name));
-  const timeoutMs = Number(options.patience) * 1000;
+  const timeoutMs = Number(options.patience ?? options.timeout) * 1000;
   if (unknown !== undefined || !(timeoutMs > 0)) {
     terminal.complain(
       unknown === undefined
-        ? `compute-cluster: found --patience ${options.patience}, expected a number of seconds`
+        ? `compute-cluster: found --timeout ${options.patience ?? options.timeout}, expected a number of seconds`
         : `compute-cluster: there is no operation ${unknown}; there are ${[...known].join(", ")}`,
     );
     return ExitCode.usage;
@@ -76,12 +81,14 @@ async function runSmokeTest(options: SmokeTestCommandOptions): Promise<number> {
     });
     const progress = (result: SmokeTestResult) => {
       if (options.json !== true && terminal.interactive) {
-        terminal.print(`${result.operation}: ${result.verdict}`);
+        terminal.print(`${result.operation}: ${result.outcome}`);
       }
     };
     const results = await run.run(progress);
     terminal.print(
-      options.json === true ? JSON.stringify(results, null, 2) : renderTable(COLUMNS, results, terminal.columns),
+      options.json === true
+        ? JSON.stringify(withFormerNames(results, { outcome: "verdict" }), null, 2)
+        : renderTable(COLUMNS, results, terminal.columns),
     );
     if (options.json !== true && !(await isTraced(runtime.files, agents))) {
       terminal.complain(
@@ -89,14 +96,14 @@ async function runSmokeTest(options: SmokeTestCommandOptions): Promise<number> {
       );
     }
     for (const leftover of run.leftovers) {
-      terminal.complain(`compute-cluster drill: not deleted: ${leftover}; delete it with OpenStack's client`);
+      terminal.complain(`compute-cluster smoke-test: not deleted: ${leftover}; delete it with OpenStack's client`);
     }
-    const failed = results.some(({ verdict: outcome }) => outcome === "failed") || run.leftovers.length > 0;
+    const failed = results.some(({ outcome }) => outcome === "failed") || run.leftovers.length > 0;
     if (failed && options.json !== true) {
       terminal.complain(`What the agents say of it: ${directory.logs}/*.log`);
     }
     if (signal.aborted) {
-      const cleaned = run.leftovers.length === 0 ? "; the drill's server is deleted" : "";
+      const cleaned = run.leftovers.length === 0 ? "; the server of the smoke test is deleted" : "";
       terminal.complain(`compute-cluster: interrupted${cleaned}`);
       return ExitCode.failure;
     }
@@ -111,8 +118,8 @@ const COLUMNS: readonly Column<SmokeTestResult>[] = [
   { title: "Calls of the driver", value: (row) => row.calls || "-", wraps: true },
   { title: "ms", value: (row) => String(row.milliseconds), align: "right" },
   {
-    title: "Verdict",
-    value: (row) => (row.reason === "" ? row.verdict : `${row.verdict}: ${row.reason}`),
+    title: "Outcome",
+    value: (row) => (row.reason === "" ? row.outcome : `${row.outcome}: ${row.reason}`),
     wraps: true,
   },
 ];
@@ -147,7 +154,7 @@ async function placesOf(session: CloudSession): Promise<SmokeTestResources> {
   const flavor = flavors[0]?.id;
   if (image === undefined || flavor === undefined) {
     throw new Error(
-      "the cloud has no active image, or no flavor with CPUs and a disk that the image fits; a drill needs one of each",
+      "the cloud has no active image, or no flavor with CPUs and a disk that the image fits; a smoke test needs one of each",
     );
   }
   return { image: image.id, flavor, largerFlavor: flavors[1]?.id ?? flavor };

@@ -1,6 +1,6 @@
 /** Whether an operation did what it should. */
 export interface SmokeTestOutcome {
-  readonly verdict: "ok" | "unsupported" | "failed" | "skipped";
+  readonly outcome: "ok" | "unsupported" | "failed" | "skipped";
   /** Why it is not ok. */
   readonly reason: string;
 }

@@ -89,7 +89,7 @@ export class SmokeTest {
       calls: "",
     });
     if ((operation.hosts ?? 1) > hosts) {
-      return withoutTrying({ verdict: "skipped", reason: "it takes two hosts that are up" });
+      return withoutTrying({ outcome: "skipped", reason: "it takes two hosts that are up" });
     }
     const obstacle = operation.action === "create" ? null : await this.#reach(operation.from);
     if (obstacle !== null) {
@@ -98,9 +98,9 @@ export class SmokeTest {
     this.#reported.add(operation.name);
     const since = clock.now();
     const started = clock.monotonic();
-    const { verdict: outcome, reason } = await this.#attempt(operation);
+    const { outcome, reason } = await this.#attempt(operation);
     if (outcome === "failed" || outcome === "unsupported") {
-      this.#broken.set(operation.name, { verdict: outcome, reason });
+      this.#broken.set(operation.name, { outcome: outcome, reason });
     }
     const milliseconds = Math.round(clock.monotonic() - started);
     const id = this.#server?.id ?? "";
@@ -114,10 +114,10 @@ export class SmokeTest {
     const passedOver = outcome === "failed" && moves && calls === "" && /No valid host/.test(reason);
     const finalOutcome: SmokeTestOutcome = passedOver
       ? {
-          verdict: "unsupported",
+          outcome: "unsupported",
           reason: `${reason} No call of the driver is recorded: it may lack methods of this move`,
         }
-      : { verdict: outcome, reason };
+      : { outcome: outcome, reason };
     return { operation: operation.name, ...finalOutcome, milliseconds, calls };
   }
 
@@ -135,7 +135,7 @@ export class SmokeTest {
       await this.#discard();
       for (const operation of path) {
         const result = await this.#attempt(operation);
-        if (result.verdict !== "ok") {
+        if (result.outcome !== "ok") {
           this.#broken.set(operation.name, result);
           break;
         }
@@ -145,10 +145,10 @@ export class SmokeTest {
     if (broken === undefined) {
       return null;
     }
-    const { verdict: outcome, reason } = this.#broken.get(broken.name) ?? {};
+    const { outcome, reason } = this.#broken.get(broken.name) ?? {};
     return outcome === "failed" && !this.#reported.has(broken.name)
-      ? { verdict: outcome, reason: `no server came to ${status}: ${broken.name} failed: ${reason}` }
-      : { verdict: "skipped", reason: `no server came to ${status}` };
+      ? { outcome: outcome, reason: `no server came to ${status}: ${broken.name} failed: ${reason}` }
+      : { outcome: "skipped", reason: `no server came to ${status}` };
   }
 
   async #attempt(operation: SmokeTestOperation): Promise<SmokeTestOutcome> {
@@ -163,9 +163,9 @@ export class SmokeTest {
       }
     } catch (error) {
       if (error instanceof NoOutage) {
-        return { verdict: "skipped", reason: error.message };
+        return { outcome: "skipped", reason: error.message };
       }
-      return { verdict: "failed", reason: error instanceof Error ? error.message : String(error) };
+      return { outcome: "failed", reason: error instanceof Error ? error.message : String(error) };
     }
   }
 
@@ -221,8 +221,8 @@ export class SmokeTest {
       const server = await this.#find(id);
       if (server === undefined) {
         return action === "delete"
-          ? { verdict: "ok", reason: "" }
-          : { verdict: "failed", reason: "the server is gone" };
+          ? { outcome: "ok", reason: "" }
+          : { outcome: "failed", reason: "the server is gone" };
       }
       this.#server = server;
       const idle = server["OS-EXT-STS:task_state"] === null && action !== "delete";
@@ -237,18 +237,18 @@ export class SmokeTest {
             return outcome;
           }
         } else if (failure === null && there) {
-          return { verdict: "ok", reason: "" };
+          return { outcome: "ok", reason: "" };
         } else if (failure !== null || server.status === "ERROR") {
           return toOutcome(failure ?? (server.fault ? explainedFault(server.fault) : ""));
         }
       }
       if (signal?.aborted && action !== "delete") {
-        return { verdict: "failed", reason: "interrupted" };
+        return { outcome: "failed", reason: "interrupted" };
       }
       if (clock.monotonic() > deadline) {
         const found = `${server.status}, task_state ${server["OS-EXT-STS:task_state"]}`;
         return {
-          verdict: "failed",
+          outcome: "failed",
           reason: `expected ${status || "no server"} after ${timeoutMs / 1000} s, found ${found}`,
         };
       }
@@ -312,7 +312,7 @@ export class SmokeTest {
     if (id === undefined || operation === undefined) {
       return;
     }
-    const { verdict: outcome, reason } = await this.#attempt(operation);
+    const { outcome, reason } = await this.#attempt(operation);
     if (outcome !== "ok" && (await this.#find(id).catch(() => this.#server)) !== undefined) {
       this.#leftovers.push(`server ${id}: ${reason}`);
     }
@@ -361,5 +361,5 @@ const UNSUPPORTED = /NotImplemented|has no \w+: use a driver|cannot take evacuat
 
 function toOutcome(reason: string): SmokeTestOutcome {
   const [line = ""] = reason.trim().split("\n");
-  return { verdict: UNSUPPORTED.test(reason) ? "unsupported" : "failed", reason: line };
+  return { outcome: UNSUPPORTED.test(reason) ? "unsupported" : "failed", reason: line };
 }

@@ -2,6 +2,7 @@ import { CONTRACT_CASES } from "../../../testing/cases/index.js";
 import type { ContractCase } from "../../../testing/contract-case.js";
 import { countOf, type DriverReport, summaryOf } from "../../../testing/report.js";
 import { ExitCode } from "../../ui/exit-code.js";
+import { withFormerNames } from "../../ui/former-names.js";
 import { interruptSignal } from "../../ui/interrupt-signal.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { lineOf, printedOf, RunningLine } from "./check-lines.js";
@@ -29,9 +30,9 @@ export async function checkCommand(driver: string, options: CheckCommandOptions)
       onCall: (method) => running.call(method),
       onResult: (result, printed) => {
         running.clear();
-        if (!quiet && result.verdict !== "unreached") {
+        if (!quiet && result.outcome !== "unreached") {
           terminal.print(lineOf(result, terminal));
-          if (result.verdict === "failed" && options.verbose !== true && printed.length > 0) {
+          if (result.outcome === "failed" && options.verbose !== true && printed.length > 0) {
             terminal.print(printedOf(printed, terminal));
           }
         }
@@ -49,7 +50,7 @@ export async function checkCommand(driver: string, options: CheckCommandOptions)
     }
     const report: DriverReport = { driver: driverInfo.driver, apiVersion: driverInfo.apiVersion, results };
     if (quiet) {
-      terminal.print(JSON.stringify(report, null, 2));
+      terminal.print(JSON.stringify(withFormerNames(report, { outcome: "verdict" }), null, 2));
     } else {
       printSum(report, driverInfo, terminal);
     }
@@ -87,9 +88,7 @@ function printSum(
 
 /** One line for each cause: how many rules it kept from being shown. */
 function unreachedLines({ results }: DriverReport): readonly string[] {
-  const unreached = results
-    .filter(({ verdict: outcome }) => outcome === "unreached")
-    .map(({ message = "" }) => message);
+  const unreached = results.filter(({ outcome }) => outcome === "unreached").map(({ message = "" }) => message);
   return [...new Set(unreached)].map((cause) => {
     const count = unreached.filter((each) => each === cause).length;
     return `-       ${count === 1 ? "1 rule was" : `${count} rules were`} not reached: ${cause}`;

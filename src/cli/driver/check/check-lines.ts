@@ -1,8 +1,8 @@
-import type { CaseResult, Verdict } from "../../../testing/report.js";
+import type { CaseOutcome, CaseResult } from "../../../testing/report.js";
 import { wrapWords } from "../../ui/table.js";
 import type { Terminal } from "../../ui/terminal.js";
 
-const WORDS: Readonly<Record<Verdict, string>> = {
+const WORDS: Readonly<Record<CaseOutcome, string>> = {
   passed: "ok",
   failed: "FAILED",
   skipped: "skipped",
@@ -14,7 +14,7 @@ const MARGIN = " ".repeat(8);
 
 /** What is shown of one rule. */
 export function lineOf(result: CaseResult, { colors, columns }: Terminal): string {
-  const { code, section, rule, verdict: outcome, message = "", milliseconds = 0 } = result;
+  const { code, section, rule, outcome, message = "", milliseconds = 0 } = result;
   const { green, red, dim, yellow } = colors;
   const paint = { passed: green, failed: red, skipped: dim, waived: yellow, unreached: dim }[outcome];
   const line = `${paint(WORDS[outcome].padEnd(7))} ${section.padEnd(4)} ${code}`;

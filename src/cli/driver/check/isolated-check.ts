@@ -22,7 +22,7 @@ export interface IsolatedCheckOptions {
 }
 
 type DriverInfo = Extract<FromChild, { readonly is: "opened" }>;
-type Outcome = Pick<CaseResult, "verdict" | "message">;
+type Outcome = Pick<CaseResult, "outcome" | "message">;
 
 /** The driver is not there, or the arguments do not go with it. */
 export class CheckRejectedError extends Error {
@@ -94,13 +94,13 @@ export class IsolatedCheck {
 
   async #show(each: ContractCase, kills: boolean): Promise<Outcome> {
     if (this.#causes.fatal !== null) {
-      return { verdict: "unreached", message: this.#causes.fatal };
+      return { outcome: "unreached", message: this.#causes.fatal };
     }
     const folder = join(this.#folder, each.code);
     try {
       const reply = await this.#ask({ do: "rule", code: each.code, folder, hung: this.#causes.hung });
       const outcome = await this.#outcomeOf(each, folder, reply);
-      if (outcome.verdict !== "passed" || each.killed === undefined || !kills || reply.is !== "done") {
+      if (outcome.outcome !== "passed" || each.killed === undefined || !kills || reply.is !== "done") {
         return outcome;
       }
       return (await this.#killedOutcome(each, folder, reply.attempt.adapterCalls)) ?? outcome;
@@ -122,7 +122,7 @@ export class IsolatedCheck {
       const ended = await dying;
       if (ended.is !== "ended" || ended.begun === null || ended.by !== "exit" || ended.signal !== "SIGKILL") {
         const outcome = await this.#outcomeOf(each, folder, ended);
-        return outcome.verdict === "passed" ? null : outcome;
+        return outcome.outcome === "passed" ? null : outcome;
       }
       this.#process = null;
       const killed = `when the process was killed (kill -9) ${wordsFor(each, moment)}`;
@@ -132,7 +132,7 @@ export class IsolatedCheck {
         folder,
         await this.#ask({ do: "look", ...task, subject, memory, killed }),
       );
-      if (outcome.verdict !== "passed" || this.#settings.signal.aborted) {
+      if (outcome.outcome !== "passed" || this.#settings.signal.aborted) {
         return outcome;
       }
       // A driver whose work is not done through the context's doors is killed in the middle of the time that it takes.
@@ -151,18 +151,18 @@ export class IsolatedCheck {
     if (reply.is === "cleared" || reply.unreached !== null) {
       await this.#dismiss();
       const message = reply.is === "done" && reply.unreached !== null ? this.#causes.becauseOf(reply.unreached) : "";
-      return { verdict: "unreached", message };
+      return { outcome: "unreached", message };
     }
     const { result, cause } = reply.attempt;
-    const { verdict: outcome, message } = result;
+    const { outcome, message } = result;
     if (outcome === "failed") {
       await this.#dismiss();
       const known = cause === null ? null : this.#causes.recordFailure(cause, each.code);
       if (known !== null) {
-        return { verdict: "unreached", message: known };
+        return { outcome: "unreached", message: known };
       }
     }
-    return message === undefined ? { verdict: outcome } : { verdict: outcome, message };
+    return message === undefined ? { outcome: outcome } : { outcome: outcome, message };
   }
 
   /** The process is gone in the middle of a rule: its guests are looked for by another one. */
@@ -182,7 +182,7 @@ export class IsolatedCheck {
     if (ended.by === "limit" && ended.method !== null) {
       this.#causes.hangs(ended.method, each.code);
     }
-    return known === null ? { verdict: "failed", message } : { verdict: "unreached", message: known };
+    return known === null ? { outcome: "failed", message } : { outcome: "unreached", message: known };
   }
 
   async #ask(order: Order): Promise<RuleReply> {

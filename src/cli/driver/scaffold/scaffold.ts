@@ -134,7 +134,7 @@ A virt driver for [compute-agent](https://www.npmjs.com/package/compute-agent).
 Run it, from the folder above:
 
     npx compute-cluster up --driver ./${name} --hosts 2  # a cluster of two hosts with this driver
-    npx compute-cluster drill                      # every operation, and what it made the driver do
+    npx compute-cluster smoke-test                      # every operation, and what it made the driver do
     npx compute-agent --host mine --compute-driver ./${name}
 
 Its options are section [${section}] of nova.conf. \`nova.conf.sample\` has them all: \`npm run build\` makes it of \`configSchema\`

@@ -36,4 +36,9 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 15, name: "hints for the scheduler", sql: schedulerHints },
   { version: 16, name: "what hosts note of their audits", sql: taskLog },
   { version: 17, name: "tags and quotas of the network", sql: networkSettings },
+  {
+    version: 18,
+    name: "leases are renewed",
+    sql: "ALTER TABLE host_leases RENAME COLUMN seen_at TO renewed_at;",
+  },
 ];

@@ -59,16 +59,18 @@ scenario(
 scenario("dry run of an agent that would refuse tells the refusal, and nothing else", async (harness) => {
   const { s } = await evacuated(harness, "done");
   const report = await dryRun(harness, "standby", { hypervisor: harness.hypervisor("devstack1") });
-  expect(report.refusal).toMatchObject({ code: "hypervisor-of-other-host", error: "InvalidConfiguration" });
-  expect(report.refusal?.records.compute_node).toContain(s.uuid);
+  expect(report.rejection).toMatchObject({ code: "hypervisor-of-other-host", error: "InvalidConfiguration" });
+  expect(report.rejection?.records.compute_node).toContain(s.uuid);
   expect(report.guests).toEqual([]);
 });
 
 scenario("1.2 dry run among older agents: refused, unless the agent says that it is as old", async (harness) => {
   harness.addService("older", 68);
-  expect((await harness.dryRun("devstack1")).refusal).toMatchObject({ code: "service-too-old" });
+  expect((await harness.dryRun("devstack1")).rejection).toMatchObject({ code: "service-too-old" });
   const { parts } = await harness.prepare("devstack1");
-  expect((await harness.world.runUntil(previewed(agentOptions({ ...parts, serviceVersion: 68 })))).refusal).toBeNull();
+  expect(
+    (await harness.world.runUntil(previewed(agentOptions({ ...parts, serviceVersion: 68 })))).rejection,
+  ).toBeNull();
 });
 
 scenario(
@@ -171,7 +173,7 @@ scenario("dry run of an interrupted evacuation to this host", async (harness) =>
 
 scenario("4.9 dry run rejects a provider.yaml that a start rejects", async (harness) => {
   await harness.write("/state/devstack1/provider_config/one.yaml", "meta: { schema_version: 2 }\nproviders: []\n");
-  const { refusal: rejection } = await dryRun(harness, "devstack1");
+  const { rejection } = await dryRun(harness, "devstack1");
   expect(rejection).toMatchObject({
     code: "provider-config-invalid",
     found: expect.stringMatching(/one\.yaml.*schema_version must be a quoted version/),
@@ -194,7 +196,7 @@ scenario(
         uuid,
         name: "devstack1",
         found: `resource provider ${uuid} of compute node devstack1 has the name renamed in Placement, expected devstack1`,
-        mend: `rename it: openstack resource provider set --name devstack1 ${uuid}`,
+        hint: `rename it: openstack resource provider set --name devstack1 ${uuid}`,
       },
     ]);
     await harness.start("devstack1");

@@ -34,8 +34,8 @@ scenario("2.4 g another driver is refused before it is asked to do anything", as
   expect(rejection.found).toBe(
     `host devstack1 was served by driver fake-memory (compute_driver fake-libvirt), by ${RECORD}; this agent has driver qemu`,
   );
-  expect(rejection.mend).toContain("--compute-driver fake-libvirt");
-  expect(rejection.mend).toContain("--change-driver");
+  expect(rejection.hint).toContain("--compute-driver fake-libvirt");
+  expect(rejection.hint).toContain("--change-driver");
   expect(rejection.records).toEqual({ [RECORD]: "fake-memory", driver: "qemu" });
   expect(other.hypervisor.calls.filter(({ method }) => method !== "cleanupHost")).toEqual([]);
   expect([records(), await harness.generation(node), await harness.read(RECORD)]).toEqual(before);
@@ -128,9 +128,9 @@ scenario("2.4 g a host that may get a guest back by a revert keeps its driver", 
 
 scenario("2.4 g a dry run refuses as a start does, and records nothing", async (harness) => {
   await harness.seed("devstack1");
-  expect((await harness.dryRun("devstack1", another())).refusal?.code).toBe("driver-changed");
+  expect((await harness.dryRun("devstack1", another())).rejection?.code).toBe("driver-changed");
   await harness.remove(RECORD);
-  expect((await harness.dryRun("devstack1")).refusal).toBeNull();
+  expect((await harness.dryRun("devstack1")).rejection).toBeNull();
   expect(await harness.read(RECORD)).toBeUndefined();
 });
 

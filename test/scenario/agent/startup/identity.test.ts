@@ -111,7 +111,7 @@ scenario("1.2 a deployment with a service that is too old is refused", async (ha
   harness.addService("old", 60);
   const rejection = await harness.expectRejection("devstack1");
   expect(rejection).toMatchObject({ code: "service-too-old", error: "ServiceTooOld" });
-  expect(rejection.mend).toContain("disable_compute_service_check_for_ffu");
+  expect(rejection.hint).toContain("disable_compute_service_check_for_ffu");
 });
 
 scenario("2.2 row 1 max_disk_devices_to_attach = 0 is refused before the driver is asked anything", async (harness) => {

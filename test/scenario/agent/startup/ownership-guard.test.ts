@@ -40,7 +40,7 @@ scenario("2.4 G2 another host value with the same state and hypervisor is refuse
   expect(rejection.message).toContain(
     `My node ${node.uuid} has host 'devstack1' but my host is 'devstack2'. Possible rename detected: compute_id file /state/devstack1/compute_id says that uuid, which is recorded with hypervisor_hostname devstack1`,
   );
-  expect(rejection.mend).toContain("--host devstack1");
+  expect(rejection.hint).toContain("--host devstack1");
   expect(harness.store.services.getByHost("devstack2", "nova-compute")).toBeNull();
   untouched(harness);
 });
@@ -133,7 +133,7 @@ scenario("2.4 G7 a lost compute_id is refused", async (harness) => {
   const rejection = await harness.expectRejection("devstack1", { statePath: "/state/elsewhere" });
   expect(rejection.code).toBe("identity-lost");
   expect(rejection.message).toContain("No local node identity found, but this is not our first startup on this host");
-  expect(rejection.mend).toContain(`write ${node.uuid} to /state/elsewhere/compute_id`);
+  expect(rejection.hint).toContain(`write ${node.uuid} to /state/elsewhere/compute_id`);
   expect(await harness.read("/state/elsewhere/compute_id")).toBeUndefined();
   untouched(harness);
 });

@@ -18,7 +18,7 @@ test.each([true, false])(
     await pass(agent);
     const expected =
       `resource provider ${agent.nodeUuid} of compute node n1 has the name renamed in Placement, expected n1. ` +
-      `To mend it: rename it: openstack resource provider set --name n1 ${agent.nodeUuid}`;
+      `To fix it: rename it: openstack resource provider set --name n1 ${agent.nodeUuid}`;
     const errors = world.runtime.logs.filter(({ level }) => level === "error");
     expect(errors.map(({ fields }) => String((fields as { err?: Error }).err?.message))).toEqual([expected, expected]);
     world.placement.ask("PUT", path, { name: "n1" });

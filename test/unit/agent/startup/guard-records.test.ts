@@ -206,7 +206,7 @@ describe("2.2 step 3 a host without a service", () => {
   test.each([
     [["a"], "its hypervisor 1 guest: a"],
     [["a", "b"], "its hypervisor 2 guests: a, b"],
-    [["a", "b", "c", "d", "e"], "5 guests: a, b, c, d, e. To mend"],
+    [["a", "b", "c", "d", "e"], "5 guests: a, b, c, d, e. To fix"],
     [["a", "b", "c", "d", "e", "f"], "6 guests: a, b, c, d, e, …"],
   ])("with guests %j is not new", async (guests, text) => {
     expect(await rejectionOf(check(guests))).toEqual([

@@ -15,12 +15,12 @@ import {
 import { HostLeaseHeld, InvalidNodeConfiguration, ServiceTooOld } from "../../../../src/conductor-client/errors.js";
 import { InvalidConfiguration } from "../../../../src/virt/errors.js";
 
-const DETAILS = { found: "x", mend: "y", records: { a: "1" } };
+const DETAILS = { found: "x", hint: "y", records: { a: "1" } };
 
 describe("refusals", () => {
   it("of the guard say that nothing was touched", () => {
     const rejection = toStartupRejection(
-      new ConfigRejectedError("hypervisor-of-other-host", { found: "x", mend: "y" }),
+      new ConfigRejectedError("hypervisor-of-other-host", { found: "x", hint: "y" }),
     );
     expect(rejection).toEqual({
       code: "hypervisor-of-other-host",
@@ -28,7 +28,7 @@ describe("refusals", () => {
       spec: "2.4 f",
       untouched: true,
       found: "x",
-      mend: "y",
+      hint: "y",
       records: {},
     });
   });
@@ -45,7 +45,7 @@ describe("refusals", () => {
     [new VersionRejectedError(DETAILS), "service-too-old", "ServiceTooOld", ServiceTooOld],
   ])("are errors of their kind, with what to do: %s", (error, code, name, kind) => {
     expect(error).toBeInstanceOf(kind);
-    expect(error.message).toBe("x. To mend it: y");
+    expect(error.message).toBe("x. To fix it: y");
     expect(toStartupRejection(error)).toMatchObject({ code, error: name, untouched: true, ...DETAILS });
   });
 
@@ -94,7 +94,7 @@ describe("refusals", () => {
       spec,
       untouched,
       found: error.message,
-      mend: "",
+      hint: "",
       records: {},
     });
   });

@@ -29,7 +29,7 @@ test("a thousand hosts start in a few lines, with each reason that one does not 
   const { runtime, report, lines } = begin("n[0001-1000]");
   await runtime.advance(5_000);
   const held = (host: string) =>
-    new LeaseRejectedError({ found: `another agent acts for host ${host}`, mend: "stop it" });
+    new LeaseRejectedError({ found: `another agent acts for host ${host}`, hint: "stop it" });
   for (const host of expandHosts("n[0001-1000]")) {
     report.warned(host, "new here");
     if (host > "n0986") {
@@ -45,7 +45,7 @@ test("a thousand hosts start in a few lines, with each reason that one does not 
     "info 0 of 1000 hosts serve; 1000 starting",
     "warn new here (n[0001-1000])",
     "error host n0001 does not serve (TypeError): boom",
-    "error 14 hosts do not serve (refused: host-lease-held): n[0987-1000]; n0987: another agent acts for host n0987. To mend it: stop it",
+    "error 14 hosts do not serve (refused: host-lease-held): n[0987-1000]; n0987: another agent acts for host n0987. To fix it: stop it",
     "info 985 of 1000 hosts serve; 15 failed: n[0001,0987-1000]",
   ]);
 });

@@ -122,7 +122,12 @@ describe("--listen", () => {
 
 describe("compute-cluster join", () => {
   const started = async (externalUrl?: string) => {
-    const info = { url: "http://127.0.0.1:8774", pid: 1, machine: "m", ...(externalUrl && { outside: externalUrl }) };
+    const info = {
+      url: "http://127.0.0.1:8774",
+      pid: 1,
+      machine: "m",
+      ...(externalUrl && { externalUrl: externalUrl }),
+    };
     await runtime.files.write("/state/cluster.json", JSON.stringify(info));
     await runtime.files.write("/state/join-token", "secret\n", { mode: 0o600 });
   };

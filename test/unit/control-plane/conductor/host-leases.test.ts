@@ -77,7 +77,7 @@ describe("the lease of a host", () => {
     expect(leases.holder("devstack2")).toBeUndefined();
     expect(store.leases.epoch(HOST)).toBe(epoch);
     const now = runtime.clock.now();
-    const lease = { host: HOST, bootId: "one", pid: 3, machine: "m", acquiredAt: now, seenAt: now };
+    const lease = { host: HOST, bootId: "one", pid: 3, machine: "m", acquiredAt: now, renewedAt: now };
     expect(store.leases.list()).toEqual([lease]);
     expect(holders).toEqual([[HOST, 3]]);
   });
@@ -88,7 +88,7 @@ describe("the lease of a host", () => {
     const [{ acquiredAt } = { acquiredAt: -1 }] = store.leases.list();
     await runtime.advance(500);
     expect(leases.acquire(HOST, young.session, ONE)).toEqual({ epoch, loser: old.session });
-    expect(store.leases.list()).toMatchObject([{ acquiredAt, seenAt: acquiredAt + 500 }]);
+    expect(store.leases.list()).toMatchObject([{ acquiredAt, renewedAt: acquiredAt + 500 }]);
     const reason = `the agent with pid 3 and boot id one took host ${HOST}`;
     expect(old.notified).toEqual([["lease_lost", { host: HOST, reason }]]);
     expect(young.notified).toEqual([]);
@@ -98,7 +98,7 @@ describe("the lease of a host", () => {
 
   test("of an earlier release has no epoch, and gets one", () => {
     const { session } = connection();
-    store.leases.put({ host: HOST, bootId: "one", pid: 3, machine: "m", acquiredAt: 1, seenAt: 1 });
+    store.leases.put({ host: HOST, bootId: "one", pid: 3, machine: "m", acquiredAt: 1, renewedAt: 1 });
     leases = anew();
     const { epoch } = leases.acquire(HOST, session, ONE);
     expect(epoch).toBeGreaterThan(0);
@@ -136,7 +136,7 @@ describe("the lease of a host", () => {
     session.lastFrameAt = runtime.clock.monotonic() - 200;
     leases.sessionEnded(session);
     expect(leases.holder(HOST)).toBeUndefined();
-    expect(store.leases.list()).toMatchObject([{ bootId: "one", seenAt: runtime.clock.now() - 200 }]);
+    expect(store.leases.list()).toMatchObject([{ bootId: "one", renewedAt: runtime.clock.now() - 200 }]);
     await runtime.advance(TTL - 1);
     const rejection = rejectionOf(() => leases.acquire(HOST, connection().session, THREE));
     expect(rejection.data).toMatchObject({ connected: false, freeIn: 1, seenAgo: TTL + 199 });

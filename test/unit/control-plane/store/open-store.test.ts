@@ -62,6 +62,7 @@ describe("the file", () => {
       ),
       "ALTER TABLE instances DROP COLUMN task_request_id",
       "ALTER TABLE instances DROP COLUMN delete_request_id",
+      "ALTER TABLE host_leases RENAME COLUMN renewed_at TO seen_at",
       "DROP TABLE host_epochs",
       "DROP TABLE key_pairs",
       "DROP TABLE quotas",

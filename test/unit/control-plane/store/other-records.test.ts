@@ -186,7 +186,7 @@ describe("mappings, tasks, messages, leases", () => {
 
   test("2.4 G6 a host has one holder", async () => {
     const { store } = await memoryStore();
-    const lease = { host: "devstack1", bootId: "a", pid: 1, machine: "m", acquiredAt: 1, seenAt: 2 };
+    const lease = { host: "devstack1", bootId: "a", pid: 1, machine: "m", acquiredAt: 1, renewedAt: 2 };
     store.leases.put(lease);
     store.leases.put({ ...lease, bootId: "b" });
     expect(store.leases.list()).toEqual([{ ...lease, bootId: "b" }]);

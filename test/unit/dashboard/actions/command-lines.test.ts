@@ -1,18 +1,18 @@
 import { expect, it } from "vitest";
 import { commandLines, wordsOf } from "../../../../src/dashboard/actions/command-lines.js";
 
-const LINE = "compute-cluster fault set {host} {knob} [--name {name}] [--all {all}]";
+const LINE = "compute-cluster fault set {host} {rule} [--name {name}] [--all {all}]";
 
 it("a command line has the values, quoted for a shell, and leaves out what is not given", () => {
-  const body = { host: "one; rm -rf /", knob: "driver.spawn=fail:once", all: false };
+  const body = { host: "one; rm -rf /", rule: "driver.spawn=fail:once", all: false };
   expect(commandLines([LINE], body)).toEqual(["compute-cluster fault set 'one; rm -rf /' 'driver.spawn=fail:once'"]);
-  expect(commandLines([LINE], { host: "one", knob: "k", name: "it's", all: true })).toEqual([
+  expect(commandLines([LINE], { host: "one", rule: "k", name: "it's", all: true })).toEqual([
     String.raw`compute-cluster fault set one k --name 'it'\''s' --all`,
   ]);
 });
 
 it("a value is one word of a program, whatever is in it", () => {
-  expect(wordsOf(LINE, { host: "one two", knob: "$(date) {host}", name: "[x]" })).toEqual([
+  expect(wordsOf(LINE, { host: "one two", rule: "$(date) {host}", name: "[x]" })).toEqual([
     "compute-cluster",
     "fault",
     "set",

@@ -37,7 +37,7 @@ function part({ parts }: CheckReport, name: string) {
 it("--check of a new host under compute-cluster finds all, and makes nothing", async () => {
   const { check, conductor, runtime } = await createHarness();
   const report = await check();
-  expect(report).toMatchObject({ host: "h", controlPlane: "compute-cluster", verdict: "starts" });
+  expect(report).toMatchObject({ host: "h", controlPlane: "compute-cluster", outcome: "starts" });
   expect(report.parts.map(({ name, state }) => `${name} ${state}`)).toEqual([
     "conductor ok",
     "placement ok",
@@ -58,13 +58,13 @@ it("--check names the agent that has the host, and when a lost one's lease ends"
   const other = conductor.agent("h");
   await world.runUntil(other.session.acquireLease());
   const held = await check();
-  expect(held.verdict).toBe("fails");
+  expect(held.outcome).toBe("fails");
   expect(part(held, "lease")?.found).toContain(`pid ${other.runtime.processes.pid} on machine`);
   other.runtime.kill();
   await world.advance(1_000);
   expect(part(await check(), "lease")).toMatchObject({
     state: "waits",
-    mend: expect.stringContaining("it ends by itself in"),
+    hint: expect.stringContaining("it ends by itself in"),
   });
 });
 
@@ -74,11 +74,11 @@ it("--check tells a control plane that is away from one that refuses the join to
   const began = world.now;
   const away = await check();
   expect(away).toMatchObject({
-    verdict: "waits",
+    outcome: "waits",
     parts: [{ name: "conductor", state: "waits" }, {}, {}, {}, {}, {}, {}],
   });
   expect(part(away, "conductor")?.found).toContain(conductor.url.replace("http", "ws"));
-  expect(part(away, "conductor")?.mend).toContain("compute-cluster up");
+  expect(part(away, "conductor")?.hint).toContain("compute-cluster up");
   expect(world.now - began).toBeLessThan(10_000);
   const rejectedReport = await (await createHarness({ joinToken: "another" })).check();
   expect(part(rejectedReport, "conductor")).toMatchObject({ state: "fails" });

@@ -141,7 +141,7 @@ describe("--check under a real Nova", () => {
     const { run, broker, requests, runtime } = await world();
     const before = [...broker.queueNames()];
     const report = await run();
-    expect(report).toMatchObject({ host: "h", controlPlane: "nova", verdict: "starts" });
+    expect(report).toMatchObject({ host: "h", controlPlane: "nova", outcome: "starts" });
     expect(states(report)).toEqual({
       broker: "ok",
       conductor: "ok",
@@ -156,7 +156,7 @@ describe("--check under a real Nova", () => {
     expect(found(report, "conductor")?.found).toContain(
       "a nova-compute of zed (version 64, compute RPC 6.1, Instance 2.7)",
     );
-    expect(found(report, "service")?.mend).toContain("nova-manage cell_v2 discover_hosts");
+    expect(found(report, "service")?.hint).toContain("nova-manage cell_v2 discover_hosts");
     expect(found(report, "placement")?.found).toContain("http://127.0.0.1:8778 speaks 1.0 to 1.");
     expect(broker.queueNames()).toEqual(before);
     expect(requests.filter(({ request }) => request.method !== "object_class_action_versions")).toEqual([]);
@@ -183,7 +183,7 @@ describe("--check under a real Nova", () => {
     );
     expect(found(report, "placement")?.found).toContain("knows the user, and forbids it to read: 403");
     expect(found(report, "broker")?.state).toBe("note");
-    expect(found(report, "service")?.mend).toContain(
+    expect(found(report, "service")?.hint).toContain(
       "set --enable h nova-compute and openstack compute service set --up h",
     );
   });
@@ -196,9 +196,9 @@ describe("--check under a real Nova", () => {
       brokerHost: () => closedBroker(new BrokerRejectedError(code, `the login: ${code}`)),
     });
     const report = await run();
-    expect(report.verdict).toBe("fails");
+    expect(report.outcome).toBe("fails");
     expect(found(report, "broker")).toMatchObject({ state: "fails" });
-    expect(found(report, "broker")?.mend).toContain(hint);
+    expect(found(report, "broker")?.hint).toContain(hint);
     expect(found(report, "lease")?.state).toBe("unknown");
     expect(found(report, "placement")?.state).toBe("ok");
   });
@@ -208,7 +208,7 @@ describe("--check under a real Nova", () => {
     const began = runtime.clock.monotonic();
     const report = await run();
     expect(runtime.clock.monotonic() - began).toBeLessThan(10_000);
-    expect(found(report, "broker")).toMatchObject({ state: "waits", mend: expect.stringContaining("transport_url") });
+    expect(found(report, "broker")).toMatchObject({ state: "waits", hint: expect.stringContaining("transport_url") });
     expect(found(report, "broker")?.found).toContain("rabbit1:5672 gave no answer in 8 s");
   });
 
@@ -241,7 +241,7 @@ describe("--check under a real Nova", () => {
     const durable = await world({ conf: "[oslo_messaging_rabbit]\namqp_durable_queues = true\n" });
     expect(found(await durable.run(), "broker")).toMatchObject({
       state: "fails",
-      mend: expect.stringContaining("[oslo_messaging_rabbit]"),
+      hint: expect.stringContaining("[oslo_messaging_rabbit]"),
     });
   });
 
@@ -279,7 +279,7 @@ describe("--check under a real Nova", () => {
     }
     const conductor = found(await run(), "conductor");
     expect(conductor).toMatchObject({ state, found: expect.stringContaining(text) });
-    expect(conductor?.mend.includes("[upgrade_levels] compute")).toBe(state === "note");
+    expect(conductor?.hint.includes("[upgrade_levels] compute")).toBe(state === "note");
   });
 
   it("tells who has the host: another agent, or a real nova-compute", async () => {
@@ -316,7 +316,7 @@ describe("--check under a real Nova", () => {
     expect(found(await run(), "identity")).toMatchObject({
       state: "fails",
       found: expect.stringContaining("No local node identity found"),
-      mend: expect.stringContaining("/state/compute_id"),
+      hint: expect.stringContaining("/state/compute_id"),
     });
   });
 
@@ -331,7 +331,7 @@ describe("--check under a real Nova", () => {
     expect(found(await run(), "provider")).toMatchObject({
       state: "ok",
       found: expect.stringContaining("Placement has provider h"),
-      mend: "",
+      hint: "",
     });
     placement.ask("PUT", `/resource_providers/${NODE.uuid}`, { name: "renamed" });
     const report = await run();
@@ -341,7 +341,7 @@ describe("--check under a real Nova", () => {
       found: expect.stringContaining(
         `resource provider ${NODE.uuid} of compute node h has the name renamed in Placement, expected h`,
       ),
-      mend: `rename it: openstack resource provider set --name h ${NODE.uuid}`,
+      hint: `rename it: openstack resource provider set --name h ${NODE.uuid}`,
     });
   });
 
@@ -353,13 +353,13 @@ describe("--check under a real Nova", () => {
     await runtime.files.write("/state/compute_id", `${NODE.uuid}\n`);
     placement.ask("POST", "/resource_providers", { uuid: OTHER_PROVIDER, name: "h" });
     const report = await run();
-    expect(report.verdict).toBe("degraded");
+    expect(report.outcome).toBe("degraded");
     expect(found(report, "provider")).toMatchObject({
       state: "degraded",
       found: expect.stringContaining(
         `no resource provider ${NODE.uuid} in Placement, and resource provider ${OTHER_PROVIDER} already has the name h`,
       ),
-      mend: expect.stringContaining(`openstack resource provider delete ${OTHER_PROVIDER}`),
+      hint: expect.stringContaining(`openstack resource provider delete ${OTHER_PROVIDER}`),
     });
   });
 
@@ -367,7 +367,7 @@ describe("--check under a real Nova", () => {
     const { run, runtime } = await world({ conf: "[compute]\nprovider_config_location = /providers\n" });
     await runtime.files.write("/providers/one.yaml", "meta: { schema_version: 2 }\nproviders: []\n");
     const report = await run();
-    expect(report.verdict).toBe("fails");
+    expect(report.outcome).toBe("fails");
     expect(found(report, "service")).toMatchObject({
       state: "fails",
       found: expect.stringMatching(/one\.yaml.*schema_version must be a quoted version/),

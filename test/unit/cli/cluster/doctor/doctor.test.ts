@@ -29,15 +29,15 @@ it("Node is judged by what the package says it needs", async () => {
   const fits = (version: string) => isInRange(version, range);
   expect(["v20.19.0", "v20.30.1", "v22.12.0", "v24.0.0", "v25.1.0"].map(fits)).toEqual(Array(5).fill(true));
   expect(["v20.18.9", "v21.0.0", "v22.11.9", "v23.9.0", "v18.0.0"].map(fits)).toEqual(Array(5).fill(false));
-  expect(await checkNode("v18.1.0")).toMatchObject({ verdict: "problem", advice: expect.stringContaining("20.19.0") });
-  expect(await checkNode(process.version)).toMatchObject({ verdict: "ok" });
+  expect(await checkNode("v18.1.0")).toMatchObject({ outcome: "problem", advice: expect.stringContaining("20.19.0") });
+  expect(await checkNode(process.version)).toMatchObject({ outcome: "ok" });
 });
 
 it("a binary that is missing and a disk that is full keep a cluster from working", async () => {
-  expect(await checkDatabase(() => import("libsql"))).toMatchObject({ verdict: "ok" });
+  expect(await checkDatabase(() => import("libsql"))).toMatchObject({ outcome: "ok" });
   const gone = () => Promise.reject(new Error("Cannot find module '@libsql/linux-x64-gnu'\nRequire stack:"));
   expect(await checkDatabase(gone)).toMatchObject({
-    verdict: "problem",
+    outcome: "problem",
     found: expect.not.stringContaining("Require"),
   });
   expect(await checkDisk("/nowhere/at/all")).toMatchObject({ found: expect.stringMatching(/^\d+\.\d GiB free$/) });
@@ -46,9 +46,9 @@ it("a binary that is missing and a disk that is full keep a cluster from working
 it("a port that is taken is told with whose it is", async () => {
   const world = createVirtualRuntime();
   await world.servers.listen({ port: 8774, services: {} });
-  expect((await checkPorts(world.servers, [])).map(({ verdict: severity }) => severity)).toEqual(["warning", "ok"]);
+  expect((await checkPorts(world.servers, [])).map(({ outcome: severity }) => severity)).toEqual(["warning", "ok"]);
   const [taken] = await checkPorts(world.servers, [cluster({ state: "running" })]);
-  expect(taken).toMatchObject({ verdict: "info", found: "taken by the cluster of /st/ci" });
+  expect(taken).toMatchObject({ outcome: "info", found: "taken by the cluster of /st/ci" });
 });
 
 it("processes of a cluster whose control plane was killed are left over", async () => {
@@ -66,13 +66,13 @@ it("processes of a cluster whose control plane was killed are left over", async 
     expect(ours).toEqual([{ pid: 7, program: "compute-agent", stateDir: "/st/ci" }]);
     expect(checkClusters([cluster({}), cluster({ state: "running" })], ours)).toMatchObject([
       {
-        verdict: "warning",
+        outcome: "warning",
         found: expect.stringContaining("compute-agent 7"),
         advice: expect.stringContaining("kill 7"),
       },
-      { verdict: "ok" },
+      { outcome: "ok" },
     ]);
-    expect(checkClusters([cluster({ stateDir: "/st/other" })], ours)).toMatchObject([{ verdict: "ok" }]);
+    expect(checkClusters([cluster({ stateDir: "/st/other" })], ours)).toMatchObject([{ outcome: "ok" }]);
   } finally {
     await rm(proc, { recursive: true });
   }
@@ -85,7 +85,7 @@ it("clients are told with their versions, and what is known of them; none has to
     return script.includes("openstacksdk") ? "openstacksdk 1.0.1\n" : (known[program ?? ""] ?? null);
   };
   expect(
-    (await checkClients(printed)).map(({ what, verdict: severity, found }) => [what.split(" ")[0], severity, found]),
+    (await checkClients(printed)).map(({ what, outcome: severity, found }) => [what.split(" ")[0], severity, found]),
   ).toEqual([
     ["openstack", "ok", "6.0.0"],
     ["openstack", "info", "not found"],
