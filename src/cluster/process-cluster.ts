@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { clusterState } from "../cli/cluster/cluster-state.js";
 import { withOperatorSession } from "../cli/cluster/operator-session.js";
 import { saveRunning } from "../cli/cluster/snapshot/live-snapshot.js";
-import { restoreRunning } from "../cli/cluster/snapshot/restore-running.js";
+import { restoreRunning } from "../cli/cluster/snapshot/cluster-restore.js";
 import { noHeartbeatText, untilReadyBySession } from "../cli/cluster/until-ready.js";
 import { quietLogger } from "../cli/ui/quiet-logger.js";
 import type { AgentState } from "../conductor-client/methods/hosts.js";

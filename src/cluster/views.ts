@@ -2,7 +2,7 @@ import { audit } from "../audit/audit.js";
 import { chooseCloud } from "../audit/cloud/choose-cloud.js";
 import { openCloud } from "../audit/cloud/open-cloud.js";
 import { withOperatorSession } from "../cli/cluster/operator-session.js";
-import { workLeft } from "../cli/cluster/wait/evaluate-condition.js";
+import { workLeft } from "../cli/cluster/wait/condition.js";
 import type { StateDir } from "../control-plane/local/state-dir.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { AuditFinding } from "./cluster.js";

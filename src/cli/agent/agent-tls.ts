@@ -2,8 +2,7 @@ import type { NovaConfig } from "../../config/nova-config.js";
 import type { Files } from "../../runtime/files.js";
 import type { NodeRuntimeOptions } from "../../runtime/node/node-runtime.js";
 import type { HttpTls } from "../../runtime/node/undici-http-client.js";
-import { certificatesIn } from "../cluster/tls/certificate.js";
-import { TlsUnusable } from "../cluster/tls/tls-files.js";
+import { certificatesIn, TlsUnusable } from "../cluster/tls/tls-files.js";
 import type { LoadedConfig } from "./load-config.js";
 
 /** A section of nova.conf as far as it secures HTTPS. */

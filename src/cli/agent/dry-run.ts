@@ -3,7 +3,7 @@ import type { DryRunReport } from "../../agent/dry-run/report.js";
 import { NO_METRICS } from "../../agent/metrics/metrics.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import { DriverGuard } from "../containment/driver-guard.js";
+import { DriverGuard } from "./driver-guard.js";
 import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { withFormerNames } from "../ui/former-names.js";

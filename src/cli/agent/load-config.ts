@@ -7,11 +7,11 @@ import { optionsInQuery, withPresentNames } from "../../config/oslo-rabbit.js";
 import { type StateDir, stateDir } from "../../control-plane/local/state-dir.js";
 import { expandHosts } from "../../records/host-range.js";
 import type { Files } from "../../runtime/files.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
 import type { DriverDefinition } from "../../virt/driver.js";
-import type { DriverGuard } from "../containment/driver-guard.js";
-import { loadContained } from "../containment/load-contained.js";
 import { optionsOf } from "./built-in-drivers.js";
-import { type AgentCommandOptions, commandLineValues } from "./options.js";
+import { DriverGuard, loadContained } from "./driver-guard.js";
+import { agentCommand, type AgentCommandOptions, commandLineValues } from "./options.js";
 
 /** What a process starts with. */
 export interface LoadedHosts {
@@ -167,4 +167,26 @@ function withPlaceOfDriver(config: NovaConfig, cwd: string): NovaConfig {
   return /^\.{1,2}\//.test(computeDriver)
     ? { ...config, defaults: { ...config.defaults, computeDriver: resolve(cwd, computeDriver) } }
     : config;
+}
+
+/**
+ * Reads what agents with these arguments would read: what is wrong with their options, files or driver is known before
+ * anything is started.
+ * @param each the arguments of each agent
+ * @returns what the agents would only warn of, once. @throws as {@link loadHosts}
+ */
+export async function checkAgents(each: readonly (readonly string[])[]): Promise<readonly string[]> {
+  const warnings = new Set<string>();
+  const guard = new DriverGuard("compute-cluster");
+  const command = agentCommand(async (options) => {
+    const { compiled } = (await loadHosts(options, new NodeFiles(), guard)).first;
+    for (const { message } of compiled.warnings) {
+      warnings.add(message);
+    }
+  });
+  const different = new Map(each.map((args) => [JSON.stringify(args), args]));
+  for (const args of different.values()) {
+    await command.parseAsync([...args], { from: "user" });
+  }
+  return [...warnings];
 }

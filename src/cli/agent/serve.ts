@@ -10,7 +10,7 @@ import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { Timers } from "../../runtime/timers.js";
-import { DriverGuard } from "../containment/driver-guard.js";
+import { DriverGuard } from "./driver-guard.js";
 import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { runWorkLoop } from "../ui/lifetimes.js";

@@ -1,6 +1,6 @@
 import { type ConfigRow, showConfig } from "../../config/show-config.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import { DriverGuard } from "../containment/driver-guard.js";
+import { DriverGuard } from "./driver-guard.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { nodeTimers } from "../../runtime/node/node-timers.js";
 import { InvalidDriver } from "../../virt/errors.js";
-import { DriverGuard } from "../containment/driver-guard.js";
+import { DriverGuard } from "./driver-guard.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { createTerminal } from "../ui/terminal.js";
 import { loadHosts } from "./load-config.js";

@@ -1,7 +1,9 @@
 import { Command } from "commander";
+import type { HostProcess } from "../../conductor-client/methods/hosts.js";
+import type { HostSupervisor } from "../../control-plane/conductor/host-supervisor.js";
 import { startControlPlane } from "../../control-plane/control-plane.js";
 import { type RetainedTokens, tokensOf } from "../../control-plane/identity/tokens/saved-tokens.js";
-import type { HostHolder } from "../../control-plane/local/reports.js";
+import { type HostCommand, type HostCommandReply, type HostHolder, isHostCommandReply } from "../../control-plane/local/reports.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../control-plane/local/state-dir.js";
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
 import { LazyDashboard } from "../../dashboard/lazy-dashboard.js";
@@ -13,17 +15,19 @@ import { nodeKeys } from "../../runtime/node/node-keys.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { createLogger } from "../ui/create-logger.js";
 import { runWorkLoop } from "../ui/lifetimes.js";
-import { leaveParent, notifyParent } from "../ui/parent.js";
+import { leaveParent, notifyParent, onParentMessage } from "../ui/parent.js";
 import { parsedOptions } from "../ui/parsed-options.js";
 import { portNumber } from "../ui/port-number.js";
 import { createTerminal } from "../ui/terminal.js";
 import { waitForShutdown } from "../ui/until-stopped.js";
-import { type ControlPlaneFlags, controlPlaneConfig } from "./control-plane-config.js";
+import { controlPlaneConfig, type ControlPlaneFlags } from "./control-plane-config.js";
 import { type ListenFlags, listenOptions, resolveExternalListener } from "./listen.js";
-import { logOptions } from "./logs/log-options.js";
-import { nodeCount } from "./node-count.js";
-import { parentSupervisor } from "./parent-supervisor.js";
-import { serviceDeletePolicy } from "./service-delete-policy.js";
+import { logOptions, nodeCount, serviceDeletePolicy } from "./start-options.js";
+
+interface Question {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
 
 const DEFAULT_PORT = 8774;
 
@@ -143,4 +147,52 @@ async function serveOnce(
 function portOf(url: string | undefined): number | undefined {
   const found = url === undefined ? "" : new URL(url).port;
   return found === "" ? undefined : Number(found);
+}
+
+/**
+ * `compute-cluster up` as its control plane sees it; undefined: this process has no such parent.
+ * @param unless its answers are not heard any more then @param before called before each question: what `up` is to know by then
+ */
+function parentSupervisor(unless: AbortSignal, before: () => void): HostSupervisor | undefined {
+  const questions = new Map<number, Question>();
+  let last = 0;
+  const ask = (
+    command: HostCommand["command"],
+    subject: string,
+    more: Pick<HostCommand, "startHosts"> = {},
+  ): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      last += 1;
+      questions.set(last, { resolve, reject });
+      before();
+      notifyParent({ type: "host-command", id: last, command, subject, ...more });
+    });
+  const forget = onParentMessage((message) => {
+    if (isHostCommandReply(message)) {
+      settle(questions, message);
+    }
+  });
+  unless.addEventListener("abort", () => forget?.());
+  return forget
+    ? {
+        list: async () => (await ask("list", "")) as readonly HostProcess[],
+        find: async (host) => (await ask("find", host)) as HostProcess | null,
+        control: async (host, action) => (await ask(action, host)) as Awaited<ReturnType<HostSupervisor["control"]>>,
+        add: async (addition) => (await ask("add", addition)) as readonly string[],
+        forget: async (host) => void (await ask("forget", host)),
+        restore: async (snapshot, startHosts) =>
+          (await ask("restore", snapshot ?? "", startHosts ? { startHosts } : {})) as number,
+        stop: async () => (await ask("down", "")) as number,
+      }
+    : undefined;
+}
+
+function settle(questions: Map<number, Question>, { id, result, error }: HostCommandReply): void {
+  const question = questions.get(id);
+  questions.delete(id);
+  if (error === undefined) {
+    question?.resolve(result);
+  } else {
+    question?.reject(new Error(error));
+  }
 }

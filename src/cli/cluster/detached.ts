@@ -9,7 +9,7 @@ import { quietLogger } from "../ui/quiet-logger.js";
 import type { StatusLines } from "../ui/status-lines.js";
 import type { Terminal } from "../ui/terminal.js";
 import { clusterState } from "./cluster-state.js";
-import { programPath } from "./program-path.js";
+import { programPath } from "./own-programs.js";
 
 /** What an `up` that goes on by itself tells the one that has started it. */
 export type UpReport =

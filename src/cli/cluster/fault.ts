@@ -1,19 +1,13 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
+import { driverRecordPath, readDriverRecord } from "../../agent/startup/driver-record.js";
 import { IRONIC_FAULTS } from "../../control-plane/bare-metal/fault-points.js";
 import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane/local/state-dir.js";
 import { areNoticed, clearFaults, readFaults, setFaults } from "../../faults/fault-file.js";
-import {
-  FAULT_LANGUAGE,
-  type FaultRule,
-  type FaultTable,
-  formatFaultRule,
-  InvalidFault,
-  parseFaultRule,
-  unknownPoint,
-} from "../../faults/fault-rules.js";
+import { FAULT_LANGUAGE, type FaultPoint, type FaultRule, type FaultTable, formatFaultRule, InvalidFault, listPoints, parseFaultRule, settingsOf, unknownPoint } from "../../faults/fault-rules.js";
 import { isLive } from "../../faults/fault-set.js";
 import { expandHosts, HostRangeError } from "../../records/host-range.js";
+import type { Files } from "../../runtime/files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { AGENT_FAULTS } from "../agent/agent-faults.js";
 import { destructive } from "../ui/destructive.js";
@@ -22,9 +16,19 @@ import { withFormerNames } from "../ui/former-names.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
-import { allPointGroups, ironicPointGroups, pointGroupsOfHost, pointsJson, pointsText } from "./fault-points.js";
-import { CONTROL_PLANE, HostSettingsStore } from "./saved-hosts.js";
-import { unknownHost } from "./unknown-host.js";
+import { CONTROL_PLANE, HostSettingsStore, unknownHost } from "./host-settings.js";
+
+/** The points whose names begin with the same word. */
+interface PointGroup {
+  /** `agent` or `embedded Ironic`. */
+  readonly program: string;
+  /** `driver` */
+  readonly name: string;
+  readonly points: readonly FaultPoint[];
+}
+
+/** Driver whose agents send requests to Ironic. */
+const IRONIC_DRIVER = "ironic";
 
 interface FaultOptions {
   readonly stateDir: string;
@@ -45,6 +49,7 @@ const IRONIC = "ironic";
 
 /** Milliseconds that a running agent has to read what was set. */
 const NOTICE_TIME = 2_000;
+
 const NOTICE_STEP = 25;
 
 export function faultCommand(): Command {
@@ -95,7 +100,7 @@ export function faultCommand(): Command {
       `what can be set: everything; of a host, in its agent; of ${IRONIC}, in the embedded Ironic. Works without a cluster`,
     )
     .option("--json", "as JSON")
-    .action(run<[string | undefined, { json?: true }]>(points));
+    .action(run<[string | undefined, { json?: true }]>(faultPoints));
   return command;
 }
 
@@ -217,24 +222,24 @@ async function list(bench: Bench, host: string | undefined, options: { readonly 
   return ExitCode.ok;
 }
 
-async function clear(bench: Bench, hosts: string, points: readonly string[]): Promise<number> {
+async function clear(bench: Bench, hosts: string, faultPoints: readonly string[]): Promise<number> {
   const { runtime, terminal, target } = bench;
   const named = await bench.hostsIn(hosts);
   for (const host of named) {
     const { table } = target(host);
-    const wrong = points.find((point) => !table.has(point));
+    const wrong = faultPoints.find((point) => !table.has(point));
     if (wrong !== undefined) {
       throw unknownPoint(wrong, table);
     }
   }
   for (const host of named) {
-    const cleared = await clearFaults(target(host).folder, points, runtime);
+    const cleared = await clearFaults(target(host).folder, faultPoints, runtime);
     terminal.print(cleared.length === 0 ? `Nothing was set for ${host}` : `${host}: cleared ${cleared.join(", ")}`);
   }
   return ExitCode.ok;
 }
 
-async function points(bench: Bench, host: string | undefined, options: { readonly json?: true }): Promise<number> {
+async function faultPoints(bench: Bench, host: string | undefined, options: { readonly json?: true }): Promise<number> {
   const groups = await pointGroups(bench, host);
   bench.terminal.print(options.json === true ? pointsJson(groups) : pointsText(groups));
   return ExitCode.ok;
@@ -250,4 +255,57 @@ async function pointGroups({ runtime, target, hostsIn }: Bench, requestedHost: s
   }
   const { folder, table } = target(host);
   return table === IRONIC_FAULTS ? ironicPointGroups() : pointGroupsOfHost(runtime.files, folder, host);
+}
+
+/** Returns the points of agents and of the embedded Ironic, by program and first word. */
+export function allPointGroups(): readonly PointGroup[] {
+  return [...groupPoints("agent", AGENT_FAULTS), ...groupPoints("embedded Ironic", IRONIC_FAULTS)];
+}
+
+/** Returns the points of the embedded Ironic. */
+function ironicPointGroups(): readonly PointGroup[] {
+  return groupPoints("embedded Ironic", IRONIC_FAULTS);
+}
+
+/**
+ * Returns the points of one host's agent. Requests to Ironic can fail only where the host has the driver `ironic`; a host whose
+ * driver is not recorded yet has all points.
+ * @param statePath the agent's `state_path`
+ */
+export async function pointGroupsOfHost(files: Files, statePath: string, host: string): Promise<readonly PointGroup[]> {
+  const driver = await readDriverRecord(files, driverRecordPath(statePath, host));
+  return groupPoints("agent", AGENT_FAULTS).filter(
+    ({ name }) => name !== "ironic" || driver === undefined || driver.name === IRONIC_DRIVER,
+  );
+}
+
+/** Renders groups as a list for a terminal. */
+export function pointsText(groups: readonly PointGroup[]): string {
+  const sections = groups.map(({ program, name, points }) => `${name} (${program})\n${listPoints(points)}`);
+  const errors = new Set(groups.flatMap(({ points }) => points.flatMap((point) => point.errors ?? [])));
+  const language = errors.size === 0 ? FAULT_LANGUAGE : `${FAULT_LANGUAGE}; Error is one of ${[...errors].join(", ")}`;
+  return `${sections.join("\n\n")}\n\n${language}`;
+}
+
+/** Renders groups as JSON: one object for each point. */
+export function pointsJson(groups: readonly PointGroup[]): string {
+  const rows = groups.flatMap(({ program, name, points }) =>
+    points.map((point) => ({
+      program,
+      group: name,
+      point: point.point,
+      settings: settingsOf(point),
+      errors: point.errors ?? [],
+    })),
+  );
+  return JSON.stringify(rows, null, 2);
+}
+
+function groupPoints(program: string, table: FaultTable): readonly PointGroup[] {
+  const groups = new Map<string, FaultPoint[]>();
+  for (const point of table.values()) {
+    const [name = ""] = point.point.split(".");
+    groups.set(name, [...(groups.get(name) ?? []), point]);
+  }
+  return [...groups].map(([name, points]) => ({ program, name, points }));
 }

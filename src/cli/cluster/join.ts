@@ -13,8 +13,7 @@ import { excludeFromGit } from "../../control-plane/local/usable-state-dir.js";
 import type { Files } from "../../runtime/files.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createTerminal } from "../ui/terminal.js";
-import { covers } from "./tls/certificate.js";
-import { TlsFiles, TlsUnusable } from "./tls/tls-files.js";
+import { covers, TlsFiles, TlsUnusable } from "./tls/tls-files.js";
 
 interface JoinOptions {
   readonly stateDir: string;

@@ -3,8 +3,43 @@ import { audit } from "../../control-plane/manage/audit.js";
 import { healAllocations } from "../../control-plane/manage/heal-allocations.js";
 import { ironicNodeMove } from "../../control-plane/manage/ironic-node-move.js";
 import { syncAggregates } from "../../control-plane/manage/sync-aggregates.js";
-import { AUDIT_RETURN_CODES, HEAL_RETURN_CODES, SYNC_RETURN_CODES } from "./manage/return-codes.js";
-import { commandWith, type ManageFlags } from "./manage/run.js";
+import { commandWith, type ManageFlags } from "./manage-session.js";
+
+/** What `--help` says at its end. */
+const NO_CONTROL_PLANE = `
+
+Without a control plane that responds, the code is 4, as for every command, and the reason is on standard error.`;
+
+const HEAL_RETURN_CODES = `
+Return codes:
+  0    allocations were created or updated
+  1    --max-count was reached
+  2    the compute node of an instance was not found
+  3    allocations could not be written, or Placement not reached
+  4    nothing was healed
+  8    an instance with vGPU or Cyborg resources cannot be healed
+  127  invalid input
+  255  something unexpected${NO_CONTROL_PLANE}`;
+
+const AUDIT_RETURN_CODES = `
+Return codes:
+  0    no orphaned allocations
+  1    some could not be deleted
+  3    orphaned allocations were found
+  4    orphaned allocations were found and deleted
+  127  invalid input
+  255  something unexpected${NO_CONTROL_PLANE}`;
+
+const SYNC_RETURN_CODES = `
+Return codes:
+  0    done
+  1    a host has more than one compute node
+  2    a provider's aggregates could not be read
+  3    a provider's aggregates could not be written
+  4    hosts of aggregates are mapped to no cell
+  5    hosts of aggregates have no compute node
+  6    hosts of aggregates have no resource provider
+  255  something unexpected${NO_CONTROL_PLANE}`;
 
 interface HealFlags extends ManageFlags {
   readonly maxCount?: string;
@@ -13,10 +48,12 @@ interface HealFlags extends ManageFlags {
   readonly dryRun?: true;
   readonly force?: true;
 }
+
 interface AuditFlags extends ManageFlags {
   readonly resource_provider?: string;
   readonly delete?: true;
 }
+
 interface NodeMoveFlags extends ManageFlags {
   readonly ironicNodeUuid?: string;
   readonly destinationHost?: string;

@@ -12,7 +12,7 @@ import { createLogger } from "../ui/create-logger.js";
 import { portNumber } from "../ui/port-number.js";
 import { createTerminal } from "../ui/terminal.js";
 import { waitForShutdown } from "../ui/until-stopped.js";
-import { logOptions } from "./logs/log-options.js";
+import { logOptions } from "./start-options.js";
 
 interface PlacementCommandOptions {
   readonly host: string;

@@ -5,34 +5,33 @@ import { LastingChildren } from "../../control-plane/local/lasting-children.js";
 import { stateDir } from "../../control-plane/local/state-dir.js";
 import { Supervisor } from "../../control-plane/local/supervisor.js";
 import { ensureUsable } from "../../control-plane/local/usable-state-dir.js";
+import { SeedRejectedError } from "../../control-plane/seed/seed-rejected.js";
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
 import { forgetDownHosts, readDownHosts } from "../../control-plane/snapshot/saved-hosts.js";
 import { Batcher } from "../../runtime/batches.js";
 import { nodeChildren } from "../../runtime/node/node-children.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
+import { nodeDigests } from "../../runtime/node/node-digests.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { nodeTimers } from "../../runtime/node/node-timers.js";
+import { checkAgents } from "../agent/load-config.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { interruptSignal } from "../ui/interrupt-signal.js";
 import { StatusLines } from "../ui/status-lines.js";
 import type { Terminal } from "../ui/terminal.js";
-import { withBoundDrivers } from "./bound-drivers.js";
-import { checkAgents } from "./check-agents.js";
-import { CoalescedWork } from "./concurrently.js";
 import { leaveStarter, reportToStarter } from "./detached.js";
-import type { FileFlags } from "./file/agree.js";
-import { describeCluster } from "./file/describe-cluster.js";
+import type { FileFlags } from "./file/cluster-changes.js";
 import { prepareCluster } from "./file/prepare-cluster.js";
-import { keepFlags } from "./file/saved-flags.js";
-import { readAddition } from "./host-additions.js";
-import { leaveOut, reopen } from "./left-out-hosts.js";
+import { type ClusterDescription, readClusterFile } from "./file/read-cluster-file.js";
+import { keepFlags } from "./file/up-flags.js";
+import { CONTROL_PLANE, HostSettingsStore, readAddition, withBoundDrivers } from "./host-settings.js";
 import { listenWarnings } from "./listen.js";
 import { knownClusters } from "./place.js";
-import { programPath } from "./program-path.js";
-import { CONTROL_PLANE, HostSettingsStore } from "./saved-hosts.js";
-import { putInPlace, type StateToRestore, stateToRestore } from "./snapshot/up-restore.js";
-import { agentArguments, hostArguments, morePlans, settingsOf, type UpOptions, upChildren } from "./up-children.js";
-import { UpHosts } from "./up-hosts.js";
+import { programPath } from "./own-programs.js";
+import { describeScenario } from "./scenario/read-scenario.js";
+import { putInPlace, type StateToRestore, stateToRestore } from "./snapshot/cluster-restore.js";
+import { agentArguments, hostArguments, morePlans, settingsOf, upChildren, type UpOptions } from "./up-children.js";
+import { CoalescedWork, leaveOut, reopen, UpHosts } from "./up-hosts.js";
 import { completeStartup } from "./up-started.js";
 
 /** Milliseconds in which whoever waits for a detached start is told of its components together. */
@@ -223,4 +222,28 @@ async function upOnce(
     toStarter.flush();
     lines.end();
   }
+}
+
+/**
+ * What the file or the scenario that is named says; undefined: none is.
+ * @param mayBeThere a scenario's cluster may be there already. @throws {FileInvalid} @throws {SeedRejectedError}
+ */
+async function describeCluster(
+  { file, scenario }: Pick<FileFlags, "file" | "scenario">,
+  flags: { readonly options: UpOptions; readonly providedOptions: ReadonlySet<string> },
+  mayBeThere: boolean,
+): Promise<ClusterDescription | undefined> {
+  const deps = { files: new NodeFiles(), digests: nodeDigests, cwd: process.cwd() };
+  if (scenario === undefined) {
+    return file === undefined ? undefined : readClusterFile(file, flags, deps);
+  }
+  const { described } = await describeScenario(scenario, flags, deps);
+  const { database, root } = stateDir(described.options.stateDir, deps.cwd);
+  if (!mayBeThere && (await deps.files.stat(database)) !== undefined) {
+    throw new SeedRejectedError(
+      `${root} has a cluster, and a scenario begins with none; name another with --name or --state-dir, ` +
+        `or play it in a cluster that runs: compute-cluster scenario run ${scenario}`,
+    );
+  }
+  return described;
 }

@@ -1,17 +1,26 @@
 import { Command } from "commander";
 import { openCloudSession } from "../../control-plane/local/cloud-session.js";
-import { clusterStatus, type HostStatus, type ServerStatus } from "../../control-plane/local/cluster-status.js";
-import { clusterSummary } from "../../control-plane/local/cluster-summary.js";
+import { clusterStatus, type HostStatus, type ServerStatus, sumOfUsages } from "../../control-plane/local/cluster-status.js";
+import { clusterSummary, type ClusterSummary } from "../../control-plane/local/cluster-summary.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable, wrapWords } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
-import { guestSummary } from "./guest-summary.js";
-import { groupNodesByHost, type TableRow } from "./nodes-batch.js";
 import { hypervisorGuests, reportedGuests } from "./reported-guests.js";
-import { summaryText } from "./summary-text.js";
+
+/** Hosts that are named; of the others only how many they are is said. */
+const NAMED = 20;
+
+/** A host, or a provider without one; `nodes`: as many providers as the host has. */
+interface TableRow extends HostStatus {
+  readonly nodes: number;
+}
+
+type Provider = NonNullable<HostStatus["provider"]>;
+
+const added = (one: Provider, other: Provider): Provider => ({ ...one, usages: sumOfUsages(one.usages, other.usages) });
 
 /** Hosts of which each has its row. */
 const MAX_ROWS = 50;
@@ -99,7 +108,7 @@ function service(row: HostStatus): string {
 }
 
 /** The resource provider's generation, and its name where that is not the host's. */
-function provider(row: TableRow): string {
+function providerText(row: TableRow): string {
   if (row.provider === null) {
     return "-";
   }
@@ -135,7 +144,7 @@ const COLUMNS: readonly Column<TableRow>[] = [
   { title: "Service", value: service },
   {
     title: "RP gen.",
-    value: provider,
+    value: providerText,
     align: "right",
   },
   { title: "VCPU", value: (row) => usage(row, "VCPU"), align: "right" },
@@ -148,3 +157,60 @@ const COLUMNS: readonly Column<TableRow>[] = [
   },
   { title: "Guests", value: guestSummary, wraps: true },
 ];
+
+/** `2 running, 1 shut off (1 stale)`, `1 shut off (1 moving)`; `-` without a hypervisor. */
+export function guestSummary({ guests }: Pick<HostStatus, "guests">): string {
+  if (guests === null) {
+    return "-";
+  }
+  const states = counts(guests.map(({ state }) => state));
+  const strange = counts(guests.flatMap(({ record }) => (record === "here" ? [] : [record])));
+  return `${states || "none"}${strange && ` (${strange})`}`;
+}
+
+function counts(values: readonly string[]): string {
+  return [...new Set(values)]
+    .sort()
+    .map((value) => `${values.filter((other) => other === value).length} ${value}`)
+    .join(", ");
+}
+
+/** One row for a host that has many nodes. */
+export function groupNodesByHost(rows: readonly HostStatus[]): readonly TableRow[] {
+  const table: TableRow[] = [];
+  for (const row of rows) {
+    const before = table.at(-1);
+    if (row.host === null || before?.host !== row.host) {
+      table.push({ ...row, nodes: 1 });
+    } else {
+      const provider = row.provider && before.provider ? added(before.provider, row.provider) : before.provider;
+      table[table.length - 1] = {
+        ...before,
+        provider,
+        servers: [...before.servers, ...row.servers],
+        nodes: before.nodes + 1,
+      };
+    }
+  }
+  return table;
+}
+
+/** The summary as lines of a name and what is to be said of it. */
+export function summaryText(summary: ClusterSummary): string {
+  const { hosts, down, disabled, usages, runningGuests, serversInError, moreInError } = summary;
+  return [
+    `hosts: ${hosts}, ${hosts - down.length} up`,
+    `down: ${named(down)}`,
+    `disabled: ${named(disabled)}`,
+    ...Object.entries(usages).map(([name, { used, total }]) => `${name}: ${used} of ${total} used`),
+    `guests: ${runningGuests} running`,
+    `servers in error: ${serversInError}${moreInError ? " or more" : ""}`,
+    "Amounts are what compute nodes report; --all shows each host, with what Placement accounts.",
+  ].join("\n");
+}
+
+function named(hosts: readonly string[]): string {
+  const listedHosts = hosts.slice(0, NAMED).join(", ");
+  const more = hosts.length > NAMED ? ` and ${hosts.length - NAMED} more` : "";
+  return hosts.length === 0 ? "none" : `${hosts.length} (${listedHosts}${more})`;
+}

@@ -8,12 +8,10 @@ import { portNumber } from "../ui/port-number.js";
 import { StatusLines } from "../ui/status-lines.js";
 import { createTerminal } from "../ui/terminal.js";
 import { detach } from "./detached.js";
-import type { FileFlags } from "./file/agree.js";
+import type { FileFlags } from "./file/cluster-changes.js";
 import { listenOptions } from "./listen.js";
-import { logOptions } from "./logs/log-options.js";
-import { nodeCount } from "./node-count.js";
+import { logOptions, nodeCount, serviceDeletePolicy } from "./start-options.js";
 import { runUp } from "./run-up.js";
-import { serviceDeletePolicy } from "./service-delete-policy.js";
 import { DEFAULT_HOSTS, IRONIC_HOST, type UpOptions } from "./up-children.js";
 
 export function upCommand(): Command {

@@ -11,7 +11,7 @@ import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
 import { guestsReportedBy } from "./reported-guests.js";
-import { unknownHost } from "./unknown-host.js";
+import { unknownHost } from "./host-settings.js";
 
 interface VirshOptions {
   readonly host: string;

@@ -1,8 +1,126 @@
-import { Argument, Command } from "commander";
-import { complete } from "./complete.js";
-import { lineWords } from "./line-words.js";
-import { completionScript, PATHS, SHELLS, type Shell } from "./scripts.js";
-import { valuesOf } from "./values.js";
+import { Argument, Command, type Option } from "commander";
+import { isClusterName } from "../../control-plane/local/known-clusters.js";
+import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane/local/state-dir.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
+import { knownClusters, nameOf, rootOf } from "../cluster/place.js";
+
+/** What a value can be, where the command's table does not say it. */
+type ValueKind =
+  | "host"
+  | "log"
+  | "cluster"
+  | "snapshot"
+  | "scenario"
+  | "fault point"
+  | "driver"
+  | "condition"
+  | "file"
+  | "folder";
+
+interface Candidate {
+  readonly value: string;
+  /** What a person reads beside it. */
+  readonly about: string;
+}
+
+/** What may stand at the end of a line; `paths`: the shell has to look for files, too. */
+export interface Completion {
+  readonly candidates: readonly Candidate[];
+  readonly paths: boolean;
+}
+
+/** Values of a kind; `options`: those that stand on the line, as `name` and `stateDir`. */
+type Values = (kind: ValueKind, options: ReadonlyMap<string, string>) => Promise<readonly string[]>;
+
+/** Values of options by their long flags. */
+const OPTION_KINDS: Readonly<Record<string, ValueKind>> = {
+  "--state-dir": "folder",
+  "--state-path": "folder",
+  "--config-dir": "folder",
+  "--in": "folder",
+  "--file": "file",
+  "--config-file": "file",
+  "--database": "file",
+  "--plan": "file",
+  "--out": "file",
+  "--name": "cluster",
+  "--into": "cluster",
+  "--scenario": "scenario",
+  "--host": "host",
+  "--driver": "driver",
+  "--compute-driver": "driver",
+  "--for": "condition",
+};
+
+/** Values of arguments, by the commands that lead to them and their own names. */
+const ARGUMENT_KINDS: readonly (readonly [path: RegExp, kind: ValueKind])[] = [
+  [/^(host |)logs name$/, "log"],
+  [/^(host|fault) \w+ host$/, "host"],
+  [/^fault \w+ (knob|point)$/, "fault point"],
+  [/^delete name$/, "cluster"],
+  [/^scenario \w+ name$/, "scenario"],
+  [/^snapshot (restore|delete|export) name$/, "snapshot"],
+  [/^driver \w+ driver$/, "driver"],
+  [/ (file|plan|plan\.json)$|^apply /, "file"],
+];
+
+const isHidden = (command: Command): boolean => "_hidden" in command && command._hidden === true;
+
+type Shell = (typeof SHELLS)[number];
+
+/** Shells that a script can be had for. */
+const SHELLS = ["bash", "zsh", "fish"] as const;
+
+/** The line that has the shell look for files, too. */
+const PATHS = ":paths";
+
+const SCRIPTS: Readonly<Record<Shell, string>> = {
+  // Bash takes : and = for the ends of words: what stands before them is there already.
+  bash: `# eval "$(PROGRAM completion bash)"
+FUNCTION() {
+  local line=\${COMP_LINE:0:COMP_POINT} value
+  local last=\${line##*[[:space:]]}
+  local there=\${last%"\${last##*[=:]}"}
+  COMPREPLY=()
+  while IFS=$'\\t' read -r value _; do
+    if [[ $value == ${PATHS} ]]; then
+      compopt -o default
+    else
+      COMPREPLY+=("\${value#"$there"}")
+      [[ $value == *= ]] && compopt -o nospace
+    fi
+  done < <("$1" complete -- "$line" 2>/dev/null)
+}
+complete -F FUNCTION PROGRAM`,
+  zsh: `#compdef PROGRAM
+# eval "$(PROGRAM completion zsh)", or this as FUNCTION in a folder of $fpath
+FUNCTION() {
+  local line value about paths
+  local -a values
+  while IFS=$'\\t' read -r value about; do
+    if [[ $value == ${PATHS} ]]; then
+      paths=1
+    else
+      values+=("\${value//:/\\\\:}:$about")
+    fi
+  done < <("$words[1]" complete -- "\${(j: :)words[1,CURRENT]}" 2>/dev/null)
+  (( $#values )) && _describe PROGRAM values
+  [[ -n $paths ]] && _files
+  return 0
+}
+if [[ $funcstack[1] == FUNCTION ]]; then
+  FUNCTION "$@"
+else
+  compdef FUNCTION PROGRAM
+fi`,
+  fish: `# PROGRAM completion fish | source
+function _FUNCTION
+  set -l found (PROGRAM complete -- (commandline -cp | string collect) 2>/dev/null)
+  string match -v -- '${PATHS}' $found
+  contains -- '${PATHS}' $found; and __fish_complete_path (commandline -ct)
+end
+complete -c PROGRAM -f -a '(_FUNCTION)'`,
+};
 
 /** `completion SHELL` prints a script. @param program its name */
 export function completionCommand(program: string): Command {
@@ -25,4 +143,172 @@ export async function printCompletion(line: string, load: (first: string) => Pro
   const { candidates, paths } = await complete(program, words, valuesOf);
   const lines = candidates.map(({ value, about }) => `${value}\t${about.replaceAll(/\s+/g, " ")}`);
   process.stdout.write([...lines, ...(paths ? [PATHS] : [])].map((text) => `${text}\n`).join(""));
+}
+
+/** The script with which a shell asks the program what can stand at the end of a line. */
+function completionScript(shell: Shell, program: string): string {
+  return SCRIPTS[shell].replaceAll("PROGRAM", program).replaceAll("FUNCTION", `_${program.replaceAll("-", "_")}`);
+}
+
+/** The words of an unfinished line, as a shell reads them; the last one is what is being typed, and may be empty. */
+export function lineWords(line: string): readonly string[] {
+  const words: string[] = [];
+  let word = "";
+  let begun = false;
+  let quote = "";
+  for (let at = 0; at < line.length; at += 1) {
+    const character = line[at] ?? "";
+    if (quote !== "") {
+      quote = character === quote ? "" : quote;
+      word += quote === "" ? "" : character;
+    } else if (character === "\\") {
+      at += 1;
+      word += line[at] ?? "";
+      begun = true;
+    } else if (character === '"' || character === "'") {
+      quote = character;
+      begun = true;
+    } else if (/\s/.test(character)) {
+      if (begun) {
+        words.push(word);
+      }
+      word = "";
+      begun = false;
+    } else {
+      word += character;
+      begun = true;
+    }
+  }
+  return [...words, word];
+}
+
+/** Names that there are now, for the end of a line. What cannot be read has none. */
+async function valuesOf(kind: ValueKind, options: ReadonlyMap<string, string>): Promise<readonly string[]> {
+  const files = new NodeFiles();
+  const name = options.get("name") ?? "";
+  const root = isClusterName(name) ? rootOf(name) : (options.get("stateDir") ?? DEFAULT_STATE_DIR);
+  const directory = stateDir(root, process.cwd());
+  switch (kind) {
+    case "host":
+      return hostsWithState(files, directory);
+    case "log": {
+      const { SERVICES } = await import("../cluster/logs/find-sources.js");
+      return ["control-plane", ...SERVICES, ...(await hostsWithState(files, directory))];
+    }
+    case "cluster":
+      return (await knownClusters().roots()).map(nameOf).filter((found) => found !== null);
+    case "snapshot": {
+      const { Snapshots } = await import("../../control-plane/snapshot/snapshots.js");
+      return (await new Snapshots(directory, files).list()).map((found) => found.name);
+    }
+    case "scenario":
+      return (await import("../cluster/scenario/read-scenario.js")).scenarioNames(files);
+    case "fault point":
+      return [...(await import("../agent/agent-faults.js")).AGENT_FAULTS.keys()].map((point) => `${point}=`);
+    case "driver":
+      return Object.keys((await import("../agent/built-in-drivers.js")).BUILT_IN_DRIVERS);
+    case "condition":
+      return ["settled", "hosts=", "server="];
+    case "file":
+    case "folder":
+      return [];
+  }
+}
+
+/** What can stand where a line ends, by the table of commands and options. @param words after the program's name, the last one unfinished */
+export async function complete(program: Command, words: readonly string[], values: Values): Promise<Completion> {
+  const last = words.at(-1) ?? "";
+  const { command, path, options, positional, awaited } = follow(program, words.slice(0, -1));
+  const begins = ({ value }: Candidate) => value.startsWith(last);
+  if (awaited !== undefined) {
+    return ofValue(awaited.argChoices, OPTION_KINDS[awaited.long ?? ""], options, values).then(only(begins));
+  }
+  if (last.startsWith("-")) {
+    return { candidates: flagsOf(command, last).filter(begins), paths: false };
+  }
+  const children = positional === 0 ? command.commands.filter((child) => !isHidden(child)) : [];
+  if (children.length > 0) {
+    const candidates = children.map((child) => ({
+      value: child.name(),
+      about: child.summary() || child.description(),
+    }));
+    return { candidates: candidates.filter(begins), paths: false };
+  }
+  const argument = argumentAt(command, positional);
+  if (argument === undefined) {
+    return { candidates: flagsOf(command, last).filter(begins), paths: false };
+  }
+  const place = [...path, argument.name()].join(" ");
+  const kind = ARGUMENT_KINDS.find(([pattern]) => pattern.test(place))?.[1];
+  return ofValue(argument.argChoices, kind, options, values).then(only(begins));
+}
+
+/** Where words lead to. */
+function follow(program: Command, words: readonly string[]) {
+  let command = program;
+  const path: string[] = [];
+  const options = new Map<string, string>();
+  let positional = 0;
+  let awaited: Option | undefined;
+  for (const word of words) {
+    if (awaited !== undefined) {
+      options.set(awaited.attributeName(), word);
+      awaited = undefined;
+      continue;
+    }
+    if (word.startsWith("-") && word !== "-") {
+      const [flag = "", value] = word.split("=", 2);
+      const option = optionsOf(command).find(({ long, short }) => long === flag || short === flag);
+      if (option !== undefined && value !== undefined) {
+        options.set(option.attributeName(), value);
+      }
+      awaited =
+        option !== undefined && (option.required || option.optional) && value === undefined ? option : undefined;
+      continue;
+    }
+    const child = positional === 0 ? command.commands.find((each) => each.name() === word) : undefined;
+    if (child === undefined) {
+      positional += 1;
+    } else {
+      command = child;
+      path.push(word);
+    }
+  }
+  return { command, path, options, positional, awaited };
+}
+
+/** A command takes the options of the commands above it, too. */
+function optionsOf(command: Command): readonly Option[] {
+  return [...command.options, ...(command.parent === null ? [] : optionsOf(command.parent))];
+}
+
+function flagsOf(command: Command, last: string): readonly Candidate[] {
+  const isLong = last.startsWith("--") || last === "-" || last === "";
+  const flags = optionsOf(command)
+    .filter(({ hidden }) => !hidden)
+    .map(({ long, short, description }) => ({ value: (isLong ? long : short) ?? long ?? "", about: description }));
+  return [...flags, { value: isLong ? "--help" : "-h", about: "show what there is" }].filter(
+    ({ value }) => value !== "",
+  );
+}
+
+function argumentAt(command: Command, positional: number): Argument | undefined {
+  const all = command.registeredArguments;
+  const last = all.at(-1);
+  return all[positional] ?? (last?.variadic === true ? last : undefined);
+}
+
+async function ofValue(
+  choices: readonly string[] | undefined,
+  kind: ValueKind | undefined,
+  options: ReadonlyMap<string, string>,
+  values: Values,
+): Promise<Completion> {
+  const found = choices ?? (kind === undefined ? [] : await values(kind, options));
+  const paths = ["file", "folder", "driver", "scenario"].includes(kind ?? "");
+  return { candidates: found.map((value) => ({ value, about: kind ?? "" })), paths };
+}
+
+function only(begins: (candidate: Candidate) => boolean) {
+  return ({ candidates, paths }: Completion): Completion => ({ candidates: candidates.filter(begins), paths });
 }

@@ -1,8 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { optionsOf } from "../agent/built-in-drivers.js";
-import { DriverGuard } from "../containment/driver-guard.js";
-import { loadContained } from "../containment/load-contained.js";
+import { DriverGuard, loadContained } from "../agent/driver-guard.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { createTerminal } from "../ui/terminal.js";
 import { sampleOf } from "./sample-text.js";

@@ -1,5 +1,5 @@
-import { mirrorInPlacement } from "../../cli/cluster/file/mirror-in-placement.js";
-import { readSnapshotMetadata } from "../../cli/cluster/snapshot/snapshot-metadata.js";
+import { mirrorInPlacement } from "../../cli/cluster/manage-session.js";
+import { readSnapshotMetadata } from "../../cli/cluster/snapshot/live-snapshot.js";
 import { noHeartbeatText, untilReady } from "../../cli/cluster/until-ready.js";
 import { quietLogger } from "../../cli/ui/quiet-logger.js";
 import { isAtRest, reportAll } from "../../control-plane/at-rest.js";

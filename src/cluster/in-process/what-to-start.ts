@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type ControlPlaneCommandOptions, controlPlaneCommand } from "../../cli/cluster/control-plane.js";
 import { prepareCluster } from "../../cli/cluster/file/prepare-cluster.js";
 import { type ClusterDescription, readClusterFile } from "../../cli/cluster/file/read-cluster-file.js";
-import { type HostSettings, HostSettingsStore } from "../../cli/cluster/saved-hosts.js";
+import { type HostSettings, HostSettingsStore } from "../../cli/cluster/host-settings.js";
 import { settingsOf, type UpOptions, upChildren } from "../../cli/cluster/up-children.js";
 import { parsedOptions } from "../../cli/ui/parsed-options.js";
 import { quietTerminal } from "../../cli/ui/terminal.js";

@@ -4,7 +4,7 @@ import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { RunnableAction } from "../../../dashboard/actions/action.js";
 import type { ActionField, DashboardAction } from "../../../dashboard/wire/actions.js";
 import type { Files } from "../../../runtime/files.js";
-import { HostSettingsStore } from "../saved-hosts.js";
+import { HostSettingsStore } from "../host-settings.js";
 import { hostArguments } from "../up-children.js";
 import type { CommandActions } from "./command-action.js";
 
@@ -12,11 +12,12 @@ import type { CommandActions } from "./command-action.js";
 const REJECTED_EXIT_CODES = [3];
 
 const ONLY: ActionField = { name: "only", label: "Only of this consumer or provider", type: "text", required: false };
+
 const HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
 
 type About = Pick<DashboardAction, "name" | "label" | "summary" | "subject"> & Partial<DashboardAction>;
 
-const action = (about: About, command: string): DashboardAction => ({
+const clusterAction = (about: About, command: string): DashboardAction => ({
   destructive: false,
   fields: [],
   commands: [command],
@@ -36,7 +37,7 @@ export function createClusterActions(
   return [
     createDryRunAction(commands, { directory, files }),
     commands.toRunnable(
-      action(
+      clusterAction(
         {
           name: "audit",
           label: "Audit",
@@ -47,7 +48,7 @@ export function createClusterActions(
       ),
     ),
     commands.toRunnable(
-      action(
+      clusterAction(
         {
           name: "apply",
           label: "Apply",
@@ -60,7 +61,7 @@ export function createClusterActions(
       ),
     ),
     commands.toRunnable(
-      action(
+      clusterAction(
         {
           name: "undo",
           label: "Undo",
@@ -73,7 +74,7 @@ export function createClusterActions(
       ),
     ),
     commands.toRunnable(
-      action(
+      clusterAction(
         {
           name: "snapshot-save",
           label: "Save a snapshot",
@@ -85,7 +86,7 @@ export function createClusterActions(
       ),
     ),
     commands.farewell(
-      action(
+      clusterAction(
         {
           name: "snapshot-restore",
           label: "Restore",
@@ -98,7 +99,7 @@ export function createClusterActions(
       ),
     ),
     commands.farewell(
-      action(
+      clusterAction(
         {
           name: "reset",
           label: "Reset",
@@ -110,7 +111,7 @@ export function createClusterActions(
       ),
     ),
     commands.toRunnable(
-      action(
+      clusterAction(
         {
           name: "scenario-run",
           label: "Run a scenario",
@@ -135,7 +136,7 @@ function createDryRunAction(
   commands: CommandActions,
   { directory, files }: { readonly directory: StateDir; readonly files: Files },
 ): RunnableAction {
-  const about: DashboardAction = action(
+  const about: DashboardAction = clusterAction(
     {
       name: "dry-run",
       label: "Dry run",
@@ -156,4 +157,64 @@ function createDryRunAction(
       return { lines: await commands.run(words, REJECTED_EXIT_CODES), commands: [words.map(quoted).join(" ")] };
     },
   };
+}
+
+const REQUIRED_HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
+
+/** @param place what has a command find the cluster: ` --name ci-7` */
+export function createHostActions(commands: CommandActions, place: string): readonly RunnableAction[] {
+  const action = (
+    name: string,
+    about: Pick<DashboardAction, "label" | "summary"> & Partial<DashboardAction>,
+    ...lines: readonly string[]
+  ): DashboardAction => ({ name, subject: "host", destructive: false, fields: [REQUIRED_HOST], commands: lines, ...about });
+  return [
+    commands.toRunnable(
+      action(
+        "host-kill",
+        {
+          label: "Kill",
+          summary: "Ends its agent as kill -9 does, at any moment; its guests go on",
+          destructive: true,
+        },
+        `compute-cluster host kill {host}${place}`,
+      ),
+    ),
+    commands.toRunnable(
+      action(
+        "host-stop",
+        { label: "Stop", summary: "Has its agent end what it does, and stop; its guests go on", destructive: true },
+        `compute-cluster host stop {host}${place}`,
+      ),
+    ),
+    commands.toRunnable(
+      action(
+        "host-start",
+        { label: "Start", summary: "Starts its agent, and waits until servers can be scheduled to it" },
+        `compute-cluster host start {host}${place}`,
+      ),
+    ),
+    commands.toRunnable(
+      action(
+        "fault-set",
+        {
+          label: "Set a fault",
+          summary: "Makes its driver, its Placement, its conductor or a step of an operation fail, hang or be slow",
+          fields: [REQUIRED_HOST, { name: "rule", label: "Fault", type: "fault", required: true }],
+        },
+        `compute-cluster fault set {host} {rule}${place}`,
+      ),
+    ),
+    commands.toRunnable(
+      action(
+        "fault-clear",
+        {
+          label: "Clear faults",
+          summary: "Takes away one fault, or all of the host",
+          fields: [REQUIRED_HOST, { name: "point", label: "Point", type: "fault", required: false }],
+        },
+        `compute-cluster fault clear {host} [{point}]${place}`,
+      ),
+    ),
+  ];
 }

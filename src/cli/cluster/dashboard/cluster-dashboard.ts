@@ -1,9 +1,17 @@
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { connectionTo } from "../../../../drivers/fake-libvirt/connection-uri.js";
+import { Virsh } from "../../../../drivers/fake-libvirt/virsh.js";
 import type { Inside } from "../../../control-plane/extension.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import { Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import { type Dashboard, openDashboard } from "../../../dashboard/dashboard.js";
+import type { HostFolders } from "../../../dashboard/rows/guests.js";
 import type { Shelved } from "../../../dashboard/rows/saved-items.js";
+import type { EditRow } from "../../../dashboard/wire/audit-rows.js";
+import { readFaults } from "../../../faults/fault-file.js";
+import { formatFaultRule } from "../../../faults/fault-rules.js";
+import { isLive } from "../../../faults/fault-set.js";
 import type { Files } from "../../../runtime/files.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import type { Runtime } from "../../../runtime/runtime.js";
@@ -11,13 +19,12 @@ import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { version } from "../../ui/version.js";
 import { placeText } from "../place.js";
 import { scenarioTitles } from "../scenario/read-scenario.js";
-import { auditPlanFile, createClusterActions } from "./cluster-actions.js";
+import { auditPlanFile, createClusterActions, createHostActions } from "./cluster-actions.js";
 import { CommandActions } from "./command-action.js";
-import { createHostActions } from "./host-actions.js";
-import { hostFolders } from "./host-folders.js";
-import { plannedEdits } from "./planned-edits.js";
-import { askCompute, createServerActions, imageId } from "./server-actions.js";
-import { createServiceActions } from "./service-actions.js";
+import { askCompute, createServerActions, createServiceActions, imageId } from "./compute-actions.js";
+
+/** What the folders of a fake-libvirt hypervisor that change with its guests are called. */
+const GUESTS = ["domains", "state"];
 
 /** Where the build has put the page: beside the bundle. */
 const PAGE = fileURLToPath(new URL("./dashboard", import.meta.url));
@@ -56,4 +63,72 @@ async function shelved(directory: StateDir, files: Files): Promise<Shelved> {
     snapshot: new Map(snapshots.map(({ name, savedAt, bytes }) => [name, { name, at: savedAt, bytes }])),
     scenario: new Map(titles.map(({ name, title }) => [name, { title }])),
   };
+}
+
+/** The hosts of a state directory: fake-libvirt hypervisors, and faults that are set, whether their agents live or not. */
+function hostFolders(directory: StateDir, deps: Pick<Runtime, "files" | "clock" | "logger">): HostFolders {
+  const { files, clock } = deps;
+  /** One each, while it is watched: it keeps what it has read of guests that have not changed. */
+  const hypervisors = new Map<string, Virsh>();
+  return {
+    read: async (host) => {
+      const folder = directory.hypervisor(host);
+      const has = (await files.stat(folder))?.kind === "folder";
+      const virsh = hypervisors.get(host) ?? new Virsh(connectionTo(folder), deps);
+      if (has) {
+        hypervisors.set(host, virsh);
+      } else {
+        hypervisors.delete(host);
+      }
+      const rows = has ? await virsh.list({ all: true }) : undefined;
+      const faults = await readFaults(directory.agent(host), AGENT_FAULTS, deps);
+      return {
+        guests: rows?.map(({ uuid, name, state }) => ({ uuid, name, state })),
+        faults: faults.filter((fault) => isLive(fault, clock.now())).map(formatFaultRule),
+      };
+    },
+    watch: (host, listener) => {
+      const ends: (() => void)[] = [];
+      const isFault = (names?: readonly string[]) => names?.every((name) => !name.startsWith("faults")) !== true;
+      const watch = (folder: string, matters: (names?: readonly string[]) => boolean): void => {
+        ends.push(files.watch(folder, (names) => matters(names) && listener()));
+      };
+      try {
+        watch(directory.agent(host), isFault);
+        for (const name of hypervisors.has(host) ? GUESTS : []) {
+          watch(join(directory.hypervisor(host), name), () => true);
+        }
+      } catch (error) {
+        for (const end of ends) {
+          end();
+        }
+        throw error;
+      }
+      return () => {
+        hypervisors.delete(host);
+        for (const end of ends) {
+          end();
+        }
+      };
+    },
+  };
+}
+
+/** What the plan in a file would do, line by line; nothing where there is none that can be read. */
+async function plannedEdits(files: Files, path: string): Promise<ReadonlyMap<string, EditRow>> {
+  if ((await files.stat(path)) === undefined) {
+    return new Map();
+  }
+  // What checks a plan is large, and most clusters have none.
+  const [{ readPlan }, { describeAction, subjectsOf }] = await Promise.all([
+    import("../../../audit/plan/plan-file.js"),
+    import("../../../audit/plan/plan.js"),
+  ]);
+  const plan = await readPlan(files, path, "devstack").catch(() => undefined);
+  return new Map(
+    plan?.edits.map(({ findings, reason, action }, index) => {
+      const [subject = ""] = subjectsOf(action);
+      return [`${index} ${subject}`, { findings, reason, does: describeAction(action), subject }];
+    }),
+  );
 }

@@ -2,7 +2,7 @@ import { execFile, spawn } from "node:child_process";
 import type { RunnableAction } from "../../../dashboard/actions/action.js";
 import { wordsOf } from "../../../dashboard/actions/command-lines.js";
 import type { DashboardAction } from "../../../dashboard/wire/actions.js";
-import { programPath } from "../program-path.js";
+import { programPath } from "../own-programs.js";
 
 /** Milliseconds that a command may take. */
 const COMMAND_TIMEOUT_MS = 300_000;

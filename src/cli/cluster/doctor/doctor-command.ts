@@ -9,10 +9,7 @@ import { createTerminal } from "../../ui/terminal.js";
 import { version } from "../../ui/version.js";
 import { clusterState } from "../cluster-state.js";
 import { knownClusters } from "../place.js";
-import { checkClients, printedBy } from "./clients.js";
-import type { Finding } from "./finding.js";
-import { checkClusters, ourProcesses } from "./leftovers.js";
-import { checkDatabase, checkDisk, checkNode, checkPorts } from "./machine.js";
+import { checkClients, checkClusters, checkDatabase, checkDisk, checkNode, checkPorts, type Finding, ourProcesses, printedBy } from "./doctor-checks.js";
 
 export function doctorCommand(): Command {
   return new Command("doctor")

@@ -5,7 +5,7 @@ import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { createTerminal } from "../../ui/terminal.js";
-import { HostSettingsStore } from "../saved-hosts.js";
+import { HostSettingsStore } from "../host-settings.js";
 import { clusterFileOf, clusterFileText } from "./write-cluster-file.js";
 
 export function fileCommand(): Command {

@@ -9,12 +9,11 @@ import type { Digests } from "../../../runtime/digests.js";
 import type { DriverDefinition } from "../../../virt/driver.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { BUILT_IN_DRIVERS, optionsOf } from "../../agent/built-in-drivers.js";
-import { CONTROL_PLANE, type HostSetting } from "../saved-hosts.js";
+import { CONTROL_PLANE, type HostSetting } from "../host-settings.js";
 import { IRONIC_HOST, isPath } from "../up-children.js";
 import type { ClusterFile, GroupText } from "./cluster-file.js";
-import type { Problem, TextPart } from "./file-text.js";
-import { optionsOfGroup } from "./group-options.js";
-import { locationOption, type ProviderConfigFile, providerConfigOf } from "./provider-config.js";
+import type { Problem, TextPart } from "./yaml-file.js";
+import { locationOption, optionsOfGroup, type ProviderConfigFile, providerConfigOf } from "./group-options.js";
 
 /** Hosts that are alike, as agents are started for them. */
 export interface HostsOfGroup {

@@ -11,13 +11,11 @@ import type { Runtime } from "../../../runtime/runtime.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import type { Terminal } from "../../ui/terminal.js";
-import type { HostSettings } from "../saved-hosts.js";
-import { agree, type FileFlags } from "./agree.js";
-import { type DesiredFaults, faultChanges, missingFaults, setMissing } from "./fault-changes.js";
-import { hostChanges } from "./host-changes.js";
-import { type ProviderConfigFile, writeProviderConfig } from "./provider-config.js";
+import type { HostSettings } from "../host-settings.js";
+import { agree, type DesiredFaults, faultChanges, type FileFlags, hostChanges, missingFaults, setMissing } from "./cluster-changes.js";
+import { type ProviderConfigFile, writeProviderConfig } from "./group-options.js";
 import type { ClusterDescription } from "./read-cluster-file.js";
-import { flagsOf, readSavedFlags, type SavedFlags } from "./saved-flags.js";
+import { flagsOf, readSavedFlags, type SavedFlags } from "./up-flags.js";
 
 export interface PrepareOptions extends Pick<FileFlags, "check" | "yes"> {
   readonly directory: StateDir;

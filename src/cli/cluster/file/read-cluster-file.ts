@@ -1,18 +1,23 @@
 import { dirname, resolve } from "node:path";
 import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
+import { isSameName, nameKey } from "../../../control-plane/identity/name-key.js";
+import { BASE_IMAGES } from "../../../control-plane/image/images.js";
 import { stateDir } from "../../../control-plane/local/state-dir.js";
 import { keyOfImage } from "../../../control-plane/seed/seed-images.js";
 import { InvalidFault, parseFaultRule } from "../../../faults/fault-rules.js";
+import { didYouMean } from "../../../runtime/did-you-mean.js";
 import type { Digests } from "../../../runtime/digests.js";
 import type { Files } from "../../../runtime/files.js";
 import { isPath, type UpOptions } from "../up-children.js";
-import { checkSeed } from "./check-seed.js";
 import { CLUSTER_FILE, type ClusterFile } from "./cluster-file.js";
-import type { Problem, TextPart } from "./file-text.js";
-import { UP_FLAGS, valueOfFlag } from "./flag-keys.js";
 import { type HostsOfGroup, inOneLine, readGroups } from "./host-groups.js";
-import { assertNoProblems, readFileText } from "./read-file-text.js";
-import { checkSchema } from "./schema-problems.js";
+import { UP_FLAGS, valueOfFlag } from "./up-flags.js";
+import { assertNoProblems, checkSchema, type Problem, readFileText, type TextPart } from "./yaml-file.js";
+
+/** Projects and users that every cluster has. */
+const OWN_PROJECTS = ["admin", "demo", "service"];
+
+const OWN_USERS = ["admin", "demo", "nova", "placement", "system-admin"];
 
 /** A cluster file and the flags beside it: all that `up` is to make. */
 export interface ClusterDescription {
@@ -139,6 +144,76 @@ function checkIronic({ ironic }: ClusterFile, text: TextPart, problems: Problem[
         throw error;
       }
       problems.push({ ...text.place(["ironic", "faults", at]), text: inOneLine(error.message) });
+    }
+  });
+}
+
+/** Names that are there twice, and names of what is not there. */
+function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]): void {
+  const complain = (path: readonly (string | number)[], message: string, ofKey = false) => {
+    problems.push({ ...text.place(path, ofKey), text: message });
+  };
+  for (const key of ["flavors", "images", "aggregates", "projects", "users"] as const) {
+    for (const field of ["name", "id"] as const) {
+      const known = new Set<string>();
+      (file[key] ?? []).forEach((one, at) => {
+        const value = field in one ? (one as { readonly [name: string]: unknown })[field] : undefined;
+        // Images of one name are told apart by their ids.
+        const isOther = key === "images" && field === "name" && "id" in one;
+        if (typeof value !== "string" || isOther) {
+          return;
+        }
+        // Identity compares names without their case.
+        const same = key === "projects" || key === "users" ? nameKey(value) : value;
+        if (known.has(same)) {
+          complain([key, at, field], `${field} ${value} is there already, expected each once`);
+        }
+        known.add(same);
+      });
+    }
+  }
+  const projects = [...OWN_PROJECTS, ...(file.projects ?? []).map(({ name }) => name)];
+  const projectAt = (name: string, path: readonly (string | number)[], ofKey = false) => {
+    if (!projects.includes(name)) {
+      const near = didYouMean(name, projects);
+      complain(
+        path,
+        `there is no project ${name}; ${near === undefined ? "name it under projects" : `did you mean ${near}?`}`,
+        ofKey,
+      );
+    }
+  };
+  (file.projects ?? []).forEach(({ name }, at) => {
+    if (OWN_PROJECTS.some((own) => isSameName(own, name))) {
+      complain(["projects", at, "name"], `project ${name} is in every cluster; leave it out`);
+    }
+  });
+  (file.users ?? []).forEach(({ name, roles }, at) => {
+    if (OWN_USERS.some((own) => isSameName(own, name))) {
+      complain(["users", at, "name"], `user ${name} is in every cluster; leave it out, or choose another name`);
+    }
+    for (const project of Object.keys(roles)) {
+      projectAt(project, ["users", at, "roles", project], true);
+    }
+  });
+  (file.flavors ?? []).forEach(({ access = [], is_public: isPublic = true }, at) => {
+    if (isPublic && access.length > 0) {
+      complain(
+        ["flavors", at, "access"],
+        "a public flavor is seen by all: say is_public: false, or leave access out",
+        true,
+      );
+    }
+    access.forEach((name, index) => {
+      projectAt(name, ["flavors", at, "access", index]);
+    });
+  });
+  (file.images ?? []).forEach(({ owner, name, id }, at) => {
+    if (BASE_IMAGES.some((base) => base.name === name) && id === undefined) {
+      complain(["images", at, "name"], `image ${name} is in every cluster; leave it out, or choose another name`);
+    }
+    if (owner !== undefined) {
+      projectAt(owner, ["images", at, "owner"]);
     }
   });
 }

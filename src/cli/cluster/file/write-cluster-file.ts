@@ -11,12 +11,11 @@ import { mapConcurrently } from "../../../runtime/queue.js";
 import type { DriverDefinition } from "../../../virt/driver.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { BUILT_IN_DRIVERS } from "../../agent/built-in-drivers.js";
-import { CONTROL_PLANE, type HostSetting, type HostSettings } from "../saved-hosts.js";
+import { CONTROL_PLANE, type HostSetting, type HostSettings } from "../host-settings.js";
 import { IRONIC_HOST } from "../up-children.js";
 import type { ClusterFile, GroupText } from "./cluster-file.js";
-import { keysOfOptions } from "./group-options.js";
-import { readProviderConfig } from "./provider-config.js";
-import { readSavedFlags } from "./saved-flags.js";
+import { keysOfOptions, readProviderConfig } from "./group-options.js";
+import { readSavedFlags } from "./up-flags.js";
 
 /** Fault files that are read at a time. */
 const AT_A_TIME = 32;

@@ -1,15 +1,35 @@
+import { resolve } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import type { HostAction } from "../../../conductor-client/methods/session.js";
+import { openCloudSession } from "../../../control-plane/local/cloud-session.js";
 import { DEFAULT_STATE_DIR } from "../../../control-plane/local/state-dir.js";
+import { foldHosts } from "../../../records/host-range.js";
+import { mapConcurrently } from "../../../runtime/queue.js";
+import { checkAgents } from "../../agent/load-config.js";
 import { destructive } from "../../ui/destructive.js";
 import { ExitCode } from "../../ui/exit-code.js";
+import { ProgressBar } from "../../ui/progress-bar.js";
 import { createTerminal } from "../../ui/terminal.js";
+import { type HostSetting, HostSettingsStore, removeAddition, writeAddition } from "../host-settings.js";
 import { logsCommand } from "../logs/logs-command.js";
-import { type AddFlags, addHosts } from "./host-add.js";
-import { controlHosts } from "./host-control.js";
-import { listHosts } from "./host-list.js";
-import { type RemoveFlags, removeHosts } from "./host-remove.js";
-import { collectHosts, type HostFlags, InvalidHosts } from "./host-session.js";
+import { hostArguments, isPath } from "../up-children.js";
+import { chosenHosts, collectHosts, controlAll, controlHosts, type HostFlags, InvalidHosts, listHosts, reportOutcomes, withCluster, withHeartbeats } from "./host-control.js";
+import { HostNotRemoved, type RemovalParts, removeHost } from "./remove-host.js";
+
+interface RemoveFlags extends HostFlags {
+  readonly evacuate?: true;
+}
+
+/** Hosts that are removed at a time. */
+const AT_A_TIME = 8;
+
+const CONTROL_TIMEOUT_MS = 3_600_000;
+
+interface AddFlags extends HostFlags {
+  readonly driver?: string;
+  readonly configFile: readonly string[];
+  readonly option: readonly string[];
+}
 
 const ACTIONS: Readonly<Record<HostAction, readonly [summary: string, description: string]>> = {
   start: [
@@ -100,4 +120,85 @@ function guarded<Flags>(work: (hosts: readonly string[], flags: Flags) => Promis
       process.exitCode = ExitCode.usage;
     }
   };
+}
+
+/** Starts hosts that the cluster has not had, and has each later `up` start them. @returns the exit code */
+function addHosts(hosts: readonly string[], flags: AddFlags): Promise<number> {
+  return withCluster(flags, async (session, { directory, runtime, terminal }) => {
+    if (hosts.length === 0) {
+      throw new InvalidHosts("found no host, expected names or ranges such as rack[01-20]");
+    }
+    const setting = settingOf(flags);
+    for (const warning of await checkAgents([["--state-dir", directory.root, ...hostArguments(setting)]])) {
+      terminal.complain(`compute-cluster: warning: ${warning}`);
+    }
+    const id = runtime.random.uuid();
+    await writeAddition(runtime.files, directory, id, { hosts: foldHosts(hosts), setting });
+    try {
+      await session.call("add_hosts", { addition: id });
+    } finally {
+      await removeAddition(runtime.files, directory, id);
+    }
+    const rows = new Map((await session.call("list_hosts", { host: null })).map((row) => [row.host, row]));
+    const added = hosts.map((host) => rows.get(host)).filter((row) => row !== undefined);
+    const outcomes = await withHeartbeats(await controlAll("start", added, session), session, { runtime, terminal });
+    return reportOutcomes(outcomes, flags.json === true, terminal);
+  });
+}
+
+function settingOf({ driver, configFile, option }: AddFlags): HostSetting {
+  const resolvedDriver = driver !== undefined && isPath(driver) ? resolve(driver) : driver;
+  return {
+    ...(resolvedDriver === undefined ? {} : { driver: resolvedDriver }),
+    configFiles: configFile.map((path) => resolve(path)),
+    ...(option.length === 0 ? {} : { options: option }),
+  };
+}
+
+/** Removes hosts for good; what is half done is finished by the same command. @returns the exit code */
+function removeHosts(hosts: readonly string[], flags: RemoveFlags): Promise<number> {
+  return withCluster(flags, async (session, { directory, runtime, terminal }) => {
+    const rows = await session.call("list_hosts", { host: null });
+    const chosen = chosenHosts(hosts, flags.all === true, rows, directory.root);
+    const cloud = await openCloudSession(runtime.files, runtime.http, directory);
+    const bar = new ProgressBar();
+    const parts: RemovalParts = {
+      session: cloud,
+      timers: runtime.timers,
+      process: async (host) => (await session.call("list_hosts", { host })).at(0),
+      control: (host, action) => session.call("control_host", { host, action }, { timeout: CONTROL_TIMEOUT_MS }),
+      forget: async (host) => {
+        if (!(await session.call("forget_host", { host }))) {
+          const settingsStore = new HostSettingsStore(runtime.files, directory);
+          await settingsStore.read();
+          await settingsStore.forget(host);
+        }
+      },
+      progress: (host, left) => bar.update(`servers to leave ${host}`, left, 0),
+    };
+    const removed: string[] = [];
+    const failures: { readonly host: string; readonly reason: string }[] = [];
+    await mapConcurrently(chosen, AT_A_TIME, async ({ host }) => {
+      try {
+        await removeHost(host, flags.evacuate === true, parts);
+        removed.push(host);
+      } catch (error) {
+        if (!(error instanceof HostNotRemoved)) {
+          throw error;
+        }
+        failures.push({ host, reason: error.message });
+      }
+      bar.update("removing", removed.length + failures.length, chosen.length);
+    });
+    bar.clear();
+    if (flags.json === true) {
+      terminal.print(JSON.stringify({ removed, failures }, null, 2));
+    } else if (removed.length > 0) {
+      terminal.print(`${foldHosts(removed)} removed`);
+    }
+    for (const { reason } of failures) {
+      terminal.complain(`compute-cluster host: ${reason}`);
+    }
+    return failures.length === 0 ? ExitCode.ok : ExitCode.failure;
+  });
 }

@@ -1,14 +1,39 @@
-import type { AgentState, HostProcess } from "../../../conductor-client/methods/hosts.js";
+import { InvalidArgumentError } from "commander";
+import type { AgentState, HostProcess, HostRow } from "../../../conductor-client/methods/hosts.js";
 import type { HostAction } from "../../../conductor-client/methods/session.js";
 import type { HostSession } from "../../../conductor-client/port.js";
-import { foldHosts } from "../../../records/host-range.js";
+import { stateDir } from "../../../control-plane/local/state-dir.js";
+import { expandHosts, foldHosts, HostRangeError } from "../../../records/host-range.js";
+import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { ProgressBar } from "../../ui/progress-bar.js";
-import type { Terminal } from "../../ui/terminal.js";
+import { quietLogger } from "../../ui/quiet-logger.js";
+import { type Column, renderTable } from "../../ui/table.js";
+import { createTerminal, type Terminal } from "../../ui/terminal.js";
+import { unknownHost } from "../host-settings.js";
+import { withOperatorSession } from "../operator-session.js";
 import { noHeartbeatText, type ReadinessOptions, untilReadyBySession } from "../until-ready.js";
-import { viewOf } from "./host-list.js";
-import { chosenHosts, type HostFlags, withCluster } from "./host-session.js";
+
+/** What each command of `host` takes. */
+export interface HostFlags {
+  readonly stateDir: string;
+  readonly all?: true;
+  readonly json?: true;
+}
+
+type HostPlace = ReturnType<typeof placeOf>;
+
+/** A wrong host or range on the command line. */
+export class InvalidHosts extends Error {
+  override readonly name = "InvalidHosts";
+}
+
+const UNITS: readonly (readonly [string, number])[] = [
+  ["d", 86_400],
+  ["h", 3_600],
+  ["min", 60],
+];
 
 /** What became of one host. */
 export interface HostOutcome {
@@ -19,8 +44,10 @@ export interface HostOutcome {
 
 /** Commands that are under way at a time. */
 const AT_A_TIME = 64;
+
 /** A draining agent has as long as its configuration says; the person who waits may press Ctrl-C. */
 const CONTROL_TIMEOUT_MS = 3_600_000;
+
 /** Failures that are told one by one. */
 const NAMED = 20;
 
@@ -125,4 +152,124 @@ export function reportOutcomes(
   const codes = new Set(failed.map(({ process }) => process.exitCode ?? ExitCode.failure));
   const [code = ExitCode.ok] = codes;
   return codes.size > 1 || (failed.length > 0 && code === ExitCode.ok) ? ExitCode.failure : code;
+}
+
+/** Prints what is known of the hosts; without a name of all. */
+export function listHosts(hosts: readonly string[], flags: HostFlags): Promise<number> {
+  return withCluster(flags, async (session, { directory, runtime, terminal }) => {
+    const rows = await session.call("list_hosts", { host: null });
+    // One for all comparisons: `localeCompare` makes one for each.
+    const byName = new Intl.Collator("en", { numeric: true });
+    const chosen = chosenHosts(hosts, hosts.length === 0, rows, directory.root).toSorted((one, other) =>
+      byName.compare(one.host, other.host),
+    );
+    terminal.print(
+      flags.json === true
+        ? JSON.stringify(chosen.map(viewOf), null, 2)
+        : hostTable(chosen, runtime.clock.now(), terminal.columns),
+    );
+    return ExitCode.ok;
+  });
+}
+
+/** For programs: times as ISO 8601. */
+function viewOf<T extends { readonly since: number | null }>({ since, ...rest }: T) {
+  return { ...rest, since: since === null ? null : new Date(since).toISOString() };
+}
+
+/** @param now milliseconds since the epoch. @param width columns of the terminal. @internal for tests */
+export function hostTable(rows: readonly HostRow[], now: number, width: number): string {
+  const columns: readonly Column<HostRow>[] = [
+    { title: "Host", value: ({ host }) => host },
+    { title: "State", value: ({ state }) => state },
+    { title: "Pid", value: ({ pid }) => pid?.toString() ?? "-", align: "right" },
+    { title: "Process", value: ({ process }) => process ?? "-" },
+    { title: "Driver", value: ({ driver }) => driverName(driver) },
+    { title: "Since", value: ({ since }) => (since === null ? "-" : age(now - since)), align: "right" },
+    { title: "Servers", value: ({ servers }) => String(servers), align: "right" },
+    { title: "Reason", value: reasonOf, wraps: true },
+  ];
+  const hasReasons = rows.some((row) => reasonOf(row) !== "");
+  return renderTable(hasReasons ? columns : columns.slice(0, -1), rows, width);
+}
+
+/** The last folder of a driver's path: the JSON has the whole path. */
+function driverName(driver: string | null): string {
+  return driver?.split("/").findLast((part) => part !== "") ?? "-";
+}
+
+function reasonOf({ state, reason, service, pid }: HostRow): string {
+  const plain = state === "serving" && reason === `pid ${pid}` ? "" : reason;
+  if (service === null || (service.enabled && !service.forcedDown)) {
+    return plain;
+  }
+  const why = service.disabledReason === null || service.disabledReason === plain ? "" : `: ${service.disabledReason}`;
+  const marks = [
+    ...(service.enabled ? [] : [plain === service.disabledReason ? "disabled" : `disabled${why}`]),
+    ...(service.forcedDown ? ["forced down"] : []),
+  ];
+  return [...(plain === "" ? [] : [plain]), ...marks].join("; ");
+}
+
+/** `12 s`, `5 min`, `3 h`, `9 d` */
+function age(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const [unit, size] = UNITS.find(([, each]) => seconds >= each * 2) ?? ["s", 1];
+  return `${Math.floor(seconds / size)} ${unit}`;
+}
+
+function placeOf({ stateDir: stateDirOption }: Pick<HostFlags, "stateDir">) {
+  return {
+    directory: stateDir(stateDirOption, process.cwd()),
+    runtime: createNodeRuntime({ logger: quietLogger }),
+    terminal: createTerminal(),
+  };
+}
+
+/** Works with the running cluster, and sees to it that nothing is left open. */
+export async function withCluster(
+  flags: HostFlags,
+  work: (session: HostSession, place: HostPlace) => Promise<number>,
+): Promise<number> {
+  const place = placeOf(flags);
+  try {
+    return await withOperatorSession("host", place, (session) => work(session, place));
+  } finally {
+    await place.runtime.http.close();
+  }
+}
+
+/** The names of one argument, for `Command.argument`. */
+export function collectHosts(text: string, before: readonly string[] = []): readonly string[] {
+  try {
+    return [...before, ...expandHosts(text)];
+  } catch (error) {
+    throw error instanceof HostRangeError ? new InvalidArgumentError(`${error.message}.`) : error;
+  }
+}
+
+/** The rows of the hosts that are meant, in the order of the command line. @throws {InvalidHosts} */
+export function chosenHosts(
+  hosts: readonly string[],
+  all: boolean,
+  rows: readonly HostRow[],
+  root: string,
+): readonly HostRow[] {
+  if (all) {
+    if (hosts.length > 0) {
+      throw new InvalidHosts(`found --all and ${hosts[0]}, expected one of the two`);
+    }
+    return rows;
+  }
+  if (hosts.length === 0) {
+    throw new InvalidHosts("found no host, expected names or ranges such as devstack[1-3], or --all");
+  }
+  const known = new Map(rows.map((row) => [row.host, row]));
+  return [...new Set(hosts)].map((host) => {
+    const row = known.get(host);
+    if (row === undefined) {
+      throw new InvalidHosts(unknownHost(host, root, [...known.keys()]));
+    }
+    return row;
+  });
 }

@@ -4,7 +4,23 @@ import type { CloudSession } from "../../../control-plane/local/cloud-session.js
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
 import { mapConcurrently } from "../../../runtime/queue.js";
 import type { Timers } from "../../../runtime/timers.js";
-import { computeServices, disable, enable, forceDown, SERVICE_VERSION, type ServiceView } from "../service-gate.js";
+
+interface ServiceView {
+  readonly id: string;
+  readonly host: string;
+  readonly state: "up" | "down";
+  readonly status: "enabled" | "disabled";
+  readonly disabled_reason: string | null;
+  readonly forced_down: boolean;
+}
+
+/** Why a service is disabled whose host `up` was started without. */
+export const NOT_STARTED = "compute-cluster up was started without this host";
+
+const SERVICE_VERSION = "2.79";
+
+/** Requests that are under way at a time. */
+const CONCURRENT_REQUESTS = 16;
 
 export interface RemovalParts {
   readonly session: CloudSession;
@@ -26,8 +42,10 @@ const REASON = "compute-cluster host remove is removing this host";
 
 /** Milliseconds between two looks at the servers. */
 const PAUSE = 500;
+
 /** Servers that are asked to leave at a time. */
 const AT_A_TIME = 8;
+
 /** Servers that a message names. */
 const NAMED = 5;
 
@@ -160,4 +178,49 @@ function named(servers: readonly ServerView[]): string {
   const names = servers.slice(0, NAMED).map(({ name }) => name);
   const more = servers.length > NAMED ? [`${servers.length - NAMED} more`] : [];
   return `${servers.length} ${servers.length === 1 ? "server" : "servers"} (${[...names, ...more].join(", ")})`;
+}
+
+/** @param host of it alone; default: of every host */
+async function computeServices(session: CloudSession, host?: string): Promise<readonly ServiceView[]> {
+  const only = host === undefined ? "" : `&host=${encodeURIComponent(host)}`;
+  const path = `/os-services?binary=nova-compute${only}`;
+  return ((await session.request("compute", "GET", path, SERVICE_VERSION)) as { services: ServiceView[] }).services;
+}
+
+/** A host at a time where there are few: each of a thousand that are started would else read ten thousand. */
+async function servicesOf(session: CloudSession, hosts: ReadonlySet<string>): Promise<readonly ServiceView[]> {
+  if (hosts.size > CONCURRENT_REQUESTS) {
+    return (await computeServices(session)).filter(({ host }) => hosts.has(host));
+  }
+  return (await mapConcurrently([...hosts], CONCURRENT_REQUESTS, (host) => computeServices(session, host))).flat();
+}
+
+/** Has nothing more scheduled to these hosts. Leaves alone what somebody has disabled before. */
+export async function disableServices(session: CloudSession, hosts: Iterable<string>): Promise<void> {
+  const services = await servicesOf(session, new Set(hosts));
+  const enabled = services.filter(({ status }) => status === "enabled");
+  await mapConcurrently(enabled, CONCURRENT_REQUESTS, ({ id }) => disable(session, id, NOT_STARTED));
+}
+
+/** Takes back what {@link disableServices} has done to these hosts, and nothing else. */
+export async function enableServices(session: CloudSession, hosts: Iterable<string>): Promise<void> {
+  const services = await servicesOf(session, new Set(hosts));
+  const disabled = services.filter(({ disabled_reason: reason }) => reason === NOT_STARTED);
+  await mapConcurrently(disabled, CONCURRENT_REQUESTS, ({ id }) => enable(session, id));
+}
+
+async function disable(session: CloudSession, id: string, reason: string): Promise<void> {
+  await change(session, id, { status: "disabled", disabled_reason: reason });
+}
+
+async function enable(session: CloudSession, id: string): Promise<void> {
+  await change(session, id, { status: "enabled" });
+}
+
+async function forceDown(session: CloudSession, id: string): Promise<void> {
+  await change(session, id, { forced_down: true });
+}
+
+async function change(session: CloudSession, id: string, body: Readonly<Record<string, unknown>>): Promise<void> {
+  await session.request("compute", "PUT", `/os-services/${id}`, SERVICE_VERSION, body);
 }

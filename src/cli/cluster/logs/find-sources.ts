@@ -1,13 +1,56 @@
 import { NoLocalCloud } from "../../../control-plane/local/cloud-session.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
+import { expandHosts } from "../../../records/host-range.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 import type { Files } from "../../../runtime/files.js";
-import { CONTROL_PLANE } from "../saved-hosts.js";
-import { unknownHost } from "../unknown-host.js";
-import { HostLogFilter } from "./host-log-filter.js";
-import type { LogText } from "./log-entry.js";
-import { LogFile, logStems } from "./log-file.js";
-import { LogSource } from "./log-source.js";
+import { CONTROL_PLANE, unknownHost } from "../host-settings.js";
+import { ENTRY, LogFile, LogSource, logStems, type LogText } from "./log-source.js";
+
+/** Says of the lines of a pool's log, in their order, which are about one host: those that name it, alone or in a range. */
+export class HostLogFilter {
+  readonly #host: string;
+  readonly #name: RegExp;
+  /** Whether a range has the host. */
+  readonly #ranges = new Map<string, boolean>();
+  #last = false;
+
+  constructor(host: string) {
+    this.#host = host;
+    const name = host.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    this.#name = new RegExp(`(?<![\\w.-])${name}(?![\\w-]|\\.\\w)`, "u");
+  }
+
+  /** Lines that begin no entry, as those of a stack, belong to the entry before. */
+  accepts(line: string): boolean {
+    if (ENTRY.test(line)) {
+      this.#last = this.#name.test(line) || (line.match(RANGES) ?? []).some((range) => this.#isIn(range));
+    }
+    return this.#last;
+  }
+
+  #isIn(range: string): boolean {
+    const known = this.#ranges.get(range);
+    if (known !== undefined) {
+      return known;
+    }
+    let isIn = false;
+    try {
+      isIn = expandHosts(range).includes(this.#host);
+    } catch {
+      // It is something else in brackets.
+    }
+    if (this.#ranges.size < MAX_CACHED_RANGES) {
+      this.#ranges.set(range, isIn);
+    }
+    return isIn;
+  }
+}
+
+/** As `rack[01-20]-node[1,3]`. */
+const RANGES = /[\w.-]+(?:\[[\d,-]+\][\w.-]*)+/g;
+
+/** Ranges that are remembered. */
+const MAX_CACHED_RANGES = 1_000;
 
 /** Services of the control plane whose entries can be asked for alone. */
 export const SERVICES = [

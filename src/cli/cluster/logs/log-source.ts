@@ -1,5 +1,130 @@
-import { ENTRY, type LogText, timeOf } from "./log-entry.js";
-import type { LogFile } from "./log-file.js";
+import { open, readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { LOG_LEVELS } from "../../ui/log-line.js";
+
+/** What a program wrote to its log at once: a line, and those that belong to it, as of a stack. */
+export interface LogText {
+  /** Milliseconds since the epoch; never before the entry above it. */
+  readonly time: number;
+  readonly lines: readonly string[];
+}
+
+/** How an entry begins, in both formats. */
+export const ENTRY = /^(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\{)/;
+
+/** `2026-11-25 20:13:51.123 4711 INFO [req-…] [instance: …] the message key=value` */
+const PRETTY = /^\S+ \S+ (?:(\d+) )?(\w+) (?:\[(req-[^\]\s]*)\] )?(?:\[instance: ([^\]]*)\] )?(.*)$/s;
+
+/** Keys and values at the end of a message. */
+const FIELDS = /((?: [\w.-]+=(?:"(?:[^"\\]|\\.)*"|\S+))+)$/;
+
+const FIELD = / ([\w.-]+)=("(?:[^"\\]|\\.)*"|\S+)/g;
+
+/** Characters of a message that is taken apart. */
+const LONGEST = 8_000;
+
+interface Part {
+  readonly path: string;
+  readonly inode: number;
+  readonly bytes: number;
+  readonly changed: number;
+}
+
+/** Bytes that are read at a time. */
+const CHUNK = 128 * 1024;
+
+/** Bytes of a line, after which it is taken for two. */
+const LONGEST_LINE = 1024 * 1024;
+
+/** A log with the files that it was rotated into, `x.log.1` or `x.log-20261125`; compressed ones are passed over. */
+export class LogFile {
+  readonly #folder: string;
+  readonly #name: string;
+  /** Bytes of whole lines that were read, by the file's inode: that stays with what has another name now. */
+  readonly #read = new Map<number, number>();
+  #isFirst = true;
+
+  /** @param stem of the file's name: `devstack1` */
+  constructor(folder: string, stem: string) {
+    this.#folder = folder;
+    this.#name = `${stem}.log`;
+  }
+
+  /** The whole lines that were added since the last time, oldest first; a file that has become shorter is read from its start. */
+  async *newLines(): AsyncGenerator<readonly string[]> {
+    const parts = await this.#parts();
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    for (const inode of this.#read.keys()) {
+      if (!parts.some((part) => part.inode === inode)) {
+        this.#read.delete(inode);
+      }
+    }
+    for (const part of parts) {
+      const before = this.#read.get(part.inode);
+      if (before === undefined && !isFirst && part.path !== join(this.#folder, this.#name)) {
+        // A copy of what was read before its log was cut off.
+        this.#read.set(part.inode, part.bytes);
+        continue;
+      }
+      yield* this.#linesOf(part, before === undefined || part.bytes < before ? 0 : before);
+    }
+  }
+
+  async *#linesOf({ path, inode, bytes }: Part, from: number): AsyncGenerator<readonly string[]> {
+    this.#read.set(inode, from);
+    if (from === bytes) {
+      return;
+    }
+    const file = await open(path).catch(() => undefined);
+    if (file === undefined) {
+      return;
+    }
+    try {
+      let rest: Buffer = Buffer.alloc(0);
+      for (let at = from; at < bytes; ) {
+        const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK), 0, Math.min(CHUNK, bytes - at), at);
+        if (bytesRead === 0) {
+          return;
+        }
+        at += bytesRead;
+        const all = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
+        const end = all.length > LONGEST_LINE ? all.length : all.lastIndexOf("\n") + 1;
+        rest = all.subarray(end);
+        this.#read.set(inode, at - rest.length);
+        if (end > 0) {
+          yield all.subarray(0, end).toString().replace(/\n$/, "").split("\n");
+        }
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #parts(): Promise<readonly Part[]> {
+    const names = await readdir(this.#folder).catch(() => []);
+    const found = await Promise.all(names.filter((name) => this.#isPart(name)).map((name) => this.#part(name)));
+    return found.filter((part) => part !== undefined).toSorted((one, other) => one.changed - other.changed);
+  }
+
+  #isPart(name: string): boolean {
+    return name === this.#name || (name.startsWith(this.#name) && /^[.-]\d[\d-]*$/.test(name.slice(this.#name.length)));
+  }
+
+  async #part(name: string): Promise<Part | undefined> {
+    const path = join(this.#folder, name);
+    const found = await stat(path).catch(() => undefined);
+    // What is written to now comes last, also within the clock's tick.
+    return found?.isFile()
+      ? {
+          path,
+          inode: found.ino,
+          bytes: found.size,
+          changed: name === this.#name ? Number.POSITIVE_INFINITY : found.mtimeMs,
+        }
+      : undefined;
+  }
+}
 
 /** What one name stands for: a log, or those entries of it that are accepted. */
 export class LogSource {
@@ -97,5 +222,74 @@ async function nextHead(
     }
     batch = next.value;
     at = 0;
+  }
+}
+
+/** The logs of a folder, by the stems of their names. */
+export async function logStems(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch(() => []);
+  const stems = names.map((name) => /^(.+)\.log(?:[.-]\d[\d-]*)?$/.exec(name)?.[1]);
+  return [...new Set(stems.filter((stem) => stem !== undefined))].toSorted();
+}
+
+/** When the line says that it was written; undefined: it does not. */
+function timeOf(line: string): number | undefined {
+  const json = /^\{[^{}]*?"time":(\d+)/.exec(line);
+  if (json !== null) {
+    return Number(json[1]);
+  }
+  const stamp = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{3}))?/.exec(line);
+  if (stamp === null) {
+    return undefined;
+  }
+  // Local time, as it was written in.
+  const [year = 0, month = 1, day, hour, minute, second, milliseconds = 0] = stamp
+    .slice(1)
+    .map((part) => Number(part ?? 0));
+  return new Date(year, month - 1, day, hour, minute, second, milliseconds).getTime();
+}
+
+/** An entry of either format as one for programs. */
+export function asRecord({ time, lines }: LogText): Readonly<Record<string, unknown>> {
+  const [first = "", ...more] = lines;
+  const at = Number.isFinite(time) ? new Date(time).toISOString() : null;
+  const rest = more.length === 0 ? {} : { more };
+  const json = first.startsWith("{") ? parsed(first) : undefined;
+  if (json !== undefined) {
+    const { time: _time, level, ...fields } = json;
+    return { time: at, level: LOG_LEVELS[Number(level)] ?? level, ...fields, ...rest };
+  }
+  const found = ENTRY.test(first) ? PRETTY.exec(first) : null;
+  if (found === null) {
+    return { time: at, message: first, ...rest };
+  }
+  const [, pid, level, requestId, instance, text = ""] = found;
+  const tail = text.length > LONGEST ? "" : (FIELDS.exec(text)?.[1] ?? "");
+  return {
+    time: at,
+    level,
+    ...(pid === undefined ? {} : { pid: Number(pid) }),
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...(instance === undefined ? {} : { instance }),
+    message: text.slice(0, text.length - tail.length),
+    ...Object.fromEntries(Array.from(tail.matchAll(FIELD), ([, name = "", value = ""]) => [name, readValue(value)])),
+    ...rest,
+  };
+}
+
+function readValue(text: string): unknown {
+  return /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?$|["[{]|(?:true|false|null)$)/.test(text) ? (parsedAny(text) ?? text) : text;
+}
+
+function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
+  const value = parsedAny(line);
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
+}
+
+function parsedAny(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

@@ -8,9 +8,9 @@ import { ExitCode } from "../../ui/exit-code.js";
 import { interruptSignal } from "../../ui/interrupt-signal.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { findSources, NoSuchLog } from "./find-sources.js";
-import { asRecord, type LogText } from "./log-entry.js";
-import { type LogSource, merged, type NamedEntry } from "./log-source.js";
-import { parseSince } from "./since.js";
+import { asRecord, type LogSource, type LogText, merged, type NamedEntry } from "./log-source.js";
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 interface LogFlags {
   readonly stateDir: string;
@@ -23,6 +23,7 @@ interface LogFlags {
 
 /** Entries of each log that are shown when nothing else is asked for. */
 const DEFAULT_ENTRIES = 100;
+
 /** Milliseconds between two looks for more. */
 const PAUSE = 250;
 
@@ -154,4 +155,21 @@ function printer(sources: readonly LogSource[], isJson: boolean, terminal: Termi
       terminal.print(sourceNames.length > 1 ? `${terminal.colors.dim(`${source.padEnd(width)} |`)} ${line}` : line);
     }
   };
+}
+
+/**
+ * A time in the past, in milliseconds since the epoch: so long ago, or when it was; without a zone, local time. Undefined: the text
+ * says neither.
+ */
+export function parseSince(text: string, now: number): number | undefined {
+  const [, amount, unit] = /^(\d{1,9}(?:\.\d{1,3})?)([smhd])$/.exec(text) ?? [];
+  if (amount !== undefined && unit !== undefined) {
+    return now - Number(amount) * (UNITS[unit] ?? 0);
+  }
+  if (!/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:?\d\d)?)?$/.test(text)) {
+    return undefined;
+  }
+  // A day alone would be one of UTC.
+  const time = Date.parse(text.length === 10 ? `${text}T00:00` : text.replace(" ", "T"));
+  return Number.isNaN(time) ? undefined : time;
 }

@@ -1,24 +1,109 @@
 import { appendFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Command } from "commander";
+import type { RecordedCommand, RecordedEvent } from "../../../conductor-client/methods/cluster.js";
 import type { HostSession } from "../../../conductor-client/port.js";
-import { DEFAULT_STATE_DIR, readClusterInfo, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
+import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
+import { DEFAULT_STATE_DIR, hostsWithState, readClusterInfo, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
+import { readFaults } from "../../../faults/fault-file.js";
+import { formatFaultRule } from "../../../faults/fault-rules.js";
+import type { Clock } from "../../../runtime/clock.js";
 import { FileFailure } from "../../../runtime/files.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
+import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { interruptSignal } from "../../ui/interrupt-signal.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { createTerminal } from "../../ui/terminal.js";
 import { version } from "../../ui/version.js";
 import { clusterFileOf, clusterFileText } from "../file/write-cluster-file.js";
+import { HostSettingsStore } from "../host-settings.js";
 import { withOperatorSession } from "../operator-session.js";
-import { HostSettingsStore } from "../saved-hosts.js";
-import { FaultWatch } from "./fault-watch.js";
-import { heldNow } from "./held.js";
-import { PlaceWatch } from "./place-watch.js";
-import { RECORDING_VERSION, type RecordingEnd, type RecordingStart, RecordingUnusable } from "./recording.js";
+import { heldNow } from "./held-allocations.js";
+import { createdServer, type RecordedPlace, RECORDING_VERSION, type RecordingEnd, type RecordingStart, RecordingUnusable } from "./recording.js";
+
+/** Finds out on which hosts new servers are placed: answers to users do not say so. */
+export class PlaceWatch {
+  readonly #session: HostSession;
+  readonly #clock: Pick<Clock, "now">;
+  readonly #awaited = new Set<string>();
+
+  constructor(session: HostSession, clock: Pick<Clock, "now">) {
+    this.#session = session;
+    this.#clock = clock;
+  }
+
+  /** @param events that came since the last time @returns where servers are that had no place before */
+  async places(events: readonly RecordedEvent[]): Promise<readonly RecordedPlace[]> {
+    for (const event of events) {
+      const id = "answer" in event ? createdServer(event) : undefined;
+      if (id !== undefined) {
+        this.#awaited.add(id);
+      }
+    }
+    return (await Promise.all([...this.#awaited].map((id) => this.#placeOf(id)))).flat();
+  }
+
+  async #placeOf(server: string): Promise<readonly RecordedPlace[]> {
+    const found = await this.#session.call("instance_get", { uuid: server });
+    if (found === null || found.vmState === "error") {
+      this.#awaited.delete(server);
+      return [];
+    }
+    if (found.host === null) {
+      return [];
+    }
+    this.#awaited.delete(server);
+    const service = await this.#session.call("service_get_by_host", { host: found.host, binary: "nova-compute" });
+    return [{ at: this.#clock.now(), server, place: `${service?.availabilityZone ?? "nova"}:${found.host}` }];
+  }
+}
+
+/** Notices faults that are set and cleared, which is done to files. */
+class FaultWatch {
+  readonly #directory: StateDir;
+  readonly #runtime: Pick<Runtime, "files" | "clock">;
+  /** Knobs by the ids of their faults, by host. */
+  readonly #known = new Map<string, ReadonlyMap<string, string>>();
+
+  constructor(directory: StateDir, runtime: Pick<Runtime, "files" | "clock">) {
+    this.#directory = directory;
+    this.#runtime = runtime;
+  }
+
+  /** The commands that have done what is new since the last time; the first time nothing is. */
+  async changes(): Promise<readonly RecordedCommand[]> {
+    const { files } = this.#runtime;
+    const hosts = [...(await hostsWithState(files, this.#directory)), "ironic"];
+    return (await Promise.all(hosts.map((host) => this.#changesOf(host)))).flat();
+  }
+
+  async #changesOf(host: string): Promise<readonly RecordedCommand[]> {
+    const isIronic = host === "ironic";
+    const folder = isIronic ? this.#directory.ironic : this.#directory.agent(host);
+    const found = await readFaults(folder, isIronic ? IRONIC_FAULTS : AGENT_FAULTS, this.#runtime).catch(() => []);
+    const now = new Map(found.map((fault) => [fault.id, formatFaultRule(fault)] as const));
+    const before = this.#known.get(host);
+    this.#known.set(host, now);
+    if (before === undefined) {
+      return [];
+    }
+    const set = [...now].filter(([id]) => !before.has(id)).map(([, faultRule]) => faultRule);
+    const points = new Set([...now.values()].map(pointOf));
+    const cleared = [...before].filter(([id, faultRule]) => !now.has(id) && !points.has(pointOf(faultRule)));
+    const at = this.#runtime.clock.now();
+    return [
+      ...(cleared.length === 0
+        ? []
+        : [{ at, run: ["fault", "clear", host, ...cleared.map(([, faultRule]) => pointOf(faultRule))] }]),
+      ...(set.length === 0 ? [] : [{ at, run: ["fault", "set", host, ...set] }]),
+    ];
+  }
+}
+
+const pointOf = (faultRule: string): string => faultRule.split("=")[0] ?? faultRule;
 
 /** Milliseconds between two questions for what has happened. */
 const PAUSE = 250;

@@ -1,9 +1,58 @@
-import { RECORDED_DEPTH, type RecordedEvent } from "../../../conductor-client/methods/cluster.js";
-import { administratorIn } from "../../../conductor-client/methods/recorded-caller.js";
+import { RECORDED_DEPTH, type RecordedEvent, type RecordedRequest } from "../../../conductor-client/methods/cluster.js";
+import { administratorIn, recordedCaller } from "../../../conductor-client/methods/recorded-caller.js";
+import { FieldChecks, wrongField } from "../../../control-plane/conductor/field-checks.js";
 import { excessOf, excessText, type MessageLimits } from "../../../control-plane/http/listener-limits.js";
+import { amount, type FieldMap, integer, listOf, LONG, mapOf, matching, name, nullable, object, optional, ratio, text, time, uuid } from "../../../records/field.js";
 import type { Files } from "../../../runtime/files.js";
 import { isObject } from "../../../runtime/is-object.js";
-import { RecordingLines } from "./recording-lines.js";
+
+type LineKind = keyof typeof LINE_FIELDS;
+
+/** Characters of a cluster file: one of ten thousand hosts has a few MiB. */
+const MAX_CLUSTER_FILE_CHARS = 64 * 1024 * 1024;
+
+/** Words of a command; it may name each of ten thousand hosts. */
+const MAX_COMMAND_WORDS = 10_100;
+
+/** What a header's value may be, as it is sent and received. */
+const header = matching("^[\\t\\x20-\\x7e\\x80-\\xff]*$", "the value of a header", LONG);
+
+const word = matching("^[^\\0]*$", "a word without the character 0", LONG);
+
+/** The fields of each kind of line. What else stands there is left out; bodies may be anything. */
+const LINE_FIELDS = {
+  beginning: { recording: integer(1, 1_000), version: name, at: time, cluster: text(MAX_CLUSTER_FILE_CHARS) },
+  command: { at: time, run: listOf(word, MAX_COMMAND_WORDS) },
+  place: { at: time, server: uuid, place: name },
+  request: {
+    at: time,
+    caller: nullable(recordedCaller),
+    method: matching("^(?!CONNECT$)[A-Z]+(-[A-Z]+)*$", "a method of HTTP", 32),
+    path: matching("^/[^\\x00-\\x20\\x7f]*$", "a path that begins with /", LONG),
+    version: optional(header),
+    contentType: optional(header),
+    bytes: optional(integer(0, Number.MAX_SAFE_INTEGER)),
+    left: optional(text(LONG)),
+    status: integer(100, 599),
+  },
+  end: { end: time, held: mapOf(mapOf(mapOf(ratio))), lost: amount },
+} as const satisfies Readonly<Record<string, FieldMap>>;
+
+/** Checks lines of recordings; what they hold was written by others. */
+class RecordingLines {
+  readonly #checks = new FieldChecks();
+  readonly #compiled = new Map<LineKind, ReturnType<FieldChecks["compile"]>>();
+
+  /** @returns what is wrong with the line; undefined: it is one of this kind */
+  wrongIn(kind: LineKind, line: Readonly<Record<string, unknown>>): string | undefined {
+    const check = this.#compiled.get(kind) ?? this.#checks.compile(object(LINE_FIELDS[kind]));
+    this.#compiled.set(kind, check);
+    const known = Object.keys(LINE_FIELDS[kind]).filter((field) => line[field] !== undefined);
+    return check(Object.fromEntries(known.map((field) => [field, line[field]])))
+      ? undefined
+      : wrongField(check, kind).text;
+  }
+}
 
 /** The version of the file; later ones read it. Until 2 it did not say as whom something was asked. */
 export const RECORDING_VERSION = 2;
@@ -17,7 +66,7 @@ export interface RecordedPlace {
   readonly place: string;
 }
 
-export type RecordingEvent = RecordedEvent | RecordedPlace;
+type RecordingEvent = RecordedEvent | RecordedPlace;
 
 /** Amounts by resource class, of each consumer, of each provider by its name. */
 export type HeldByProvider = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, number>>>>>>;
@@ -55,6 +104,7 @@ export class RecordingUnusable extends Error {
 
 /** Bytes that are read at most. */
 const MAX_RECORDING_BYTES = 512 * 1024 * 1024;
+
 /** What walks over a line may do so by recursion; {@link RECORDED_DEPTH} is that of a body. */
 const LINE_LIMITS: MessageLimits = {
   bytes: MAX_RECORDING_BYTES,
@@ -65,6 +115,7 @@ const LINE_LIMITS: MessageLimits = {
 const LINES = new RecordingLines();
 
 const DAY = 86_400_000;
+
 /** Milliseconds that a recording lasts at most: a replay waits as long. */
 const LONGEST = 366 * DAY;
 
@@ -150,4 +201,56 @@ function ofTheFirstVersion(value: Readonly<Record<string, unknown>>): Readonly<R
     caller: administratorIn(typeof project === "string" ? project : "admin"),
     ...(user !== "admin" && status === 403 ? { left } : {}),
   };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Where each server was first seen, as `zone:host`, by its id. Recordings of version 1 have only what administrators were told. */
+export function firstPlaces(events: readonly RecordingEvent[]): ReadonlyMap<string, string> {
+  const recordedEntries = events.flatMap((event) => ("place" in event ? [[event.server, event.place] as const] : []));
+  const places = new Map(recordedEntries);
+  for (const event of events) {
+    if (!("answer" in event) || !event.path.startsWith("/compute/")) {
+      continue;
+    }
+    const { server, servers } = fieldsOf(event.answer);
+    for (const found of [server, ...(Array.isArray(servers) ? servers : [])].map(fieldsOf)) {
+      const { id, "OS-EXT-SRV-ATTR:host": host, "OS-EXT-AZ:availability_zone": zone } = found;
+      if (typeof id === "string" && typeof host === "string" && !places.has(id)) {
+        places.set(id, `${typeof zone === "string" && zone !== "" ? zone : "nova"}:${host}`);
+      }
+    }
+  }
+  return places;
+}
+
+/** What decides where a server goes. */
+const PLACING = ["availability_zone", "host", "hypervisor_hostname", "os:scheduler_hints"];
+
+/** Where the scheduler has put the server that a request asked for: it chooses among equals by lot. Undefined: the request itself says where, or nobody knows. */
+export function placeOf(event: RecordedRequest, places: ReadonlyMap<string, string>): string | undefined {
+  const id = createdServer(event);
+  const { server } = fieldsOf(event.body);
+  const requestedServer = fieldsOf(server);
+  const isSingle = ["min_count", "max_count"].every((key) => Number(requestedServer[key] ?? 1) === 1);
+  const isFree = isSingle && !PLACING.some((key) => key in requestedServer);
+  return id !== undefined && isFree ? places.get(id) : undefined;
+}
+
+/** The body with this place. */
+export function placedIn(body: unknown, place: string): unknown {
+  const { server, ...rest } = fieldsOf(body);
+  return { ...rest, server: { ...fieldsOf(server), availability_zone: place } };
+}
+
+/** The id of the server that a request has made; undefined: it has made none. */
+export function createdServer({ method, path, answer: response }: RecordedRequest): string | undefined {
+  const { id } = fieldsOf(fieldsOf(response).server);
+  const isCreation = method === "POST" && /^\/compute\/v2(\.\d)?(\/[^/]+)?\/servers$/.test(path);
+  return isCreation && typeof id === "string" ? id : undefined;
+}
+
+/** What an answer or a body has, which may be anything. */
+function fieldsOf(value: unknown): Fields {
+  return isObject(value) ? value : {};
 }

@@ -14,13 +14,12 @@ import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { readClusterFile } from "../file/read-cluster-file.js";
 import { withOperatorSession } from "../operator-session.js";
 import { clusterName, requireCluster, rootOf } from "../place.js";
-import { runOurs } from "../run-ours.js";
+import { runOurs } from "../own-programs.js";
 import type { UpOptions } from "../up-children.js";
-import { heldDifferences, heldNow } from "./held.js";
-import { IdMap } from "./id-map.js";
+import { heldDifferences, heldNow } from "./held-allocations.js";
+import { IdMap, openReplaySession } from "./replay-session.js";
 import { playRecording, type Replayed } from "./play-recording.js";
 import { type Recording, RecordingUnusable, readRecording } from "./recording.js";
-import { openReplaySession } from "./replay-session.js";
 
 interface ReplayOptions {
   readonly speed: number;

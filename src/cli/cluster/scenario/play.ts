@@ -1,16 +1,16 @@
 import { type CloudSession, openCloudSession } from "../../../control-plane/local/cloud-session.js";
-import type { StateDir } from "../../../control-plane/local/state-dir.js";
+import { type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
 import type { HttpMethod } from "../../../runtime/http.js";
+import { nodeDigests } from "../../../runtime/node/node-digests.js";
+import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
-import { runOurs } from "../run-ours.js";
-import type { Scenario } from "./read-scenario.js";
-import { resolveReferences, resolveText } from "./references.js";
-import { type ScenarioStep, SERVICES, type ServiceName } from "./scenario-schema.js";
-import { wordsOf } from "./words.js";
+import { runOurs } from "../own-programs.js";
+import { courseText, readScenario, type Scenario } from "./read-scenario.js";
+import { resolveReferences, resolveText, type ScenarioStep, type ServiceName, SERVICES, wordsOf } from "./scenario-file.js";
 
 /** A step did not do what the scenario says. */
-export class StepFailed extends Error {
+class StepFailed extends Error {
   override readonly name = "StepFailed";
 }
 
@@ -21,7 +21,7 @@ const PAUSE = 500;
  * Does one step after the other in the running cluster.
  * @param onStep hears of each before it begins. @throws {StepFailed}
  */
-export async function playScenario(
+async function playScenario(
   { steps }: Pick<Scenario, "steps">,
   { directory, signal }: { readonly directory: StateDir; readonly signal: AbortSignal },
   onStep: (say: string) => void,
@@ -76,4 +76,27 @@ async function run(
   const [, ...args] = wordsOf(command.replaceAll("{state_dir}", directory.root)) ?? [];
   const reason = await runOurs([...args, "--state-dir", directory.root], signal, expect);
   return reason === undefined ? undefined : `${command} ${reason}`;
+}
+
+/**
+ * Plays a scenario in a running cluster.
+ * @param name or path @param stateDirOption the cluster's state directory
+ * @returns what to do with it, or why it did not come about. @throws {FileInvalid}
+ */
+export async function playNamed(
+  name: string,
+  stateDirOption: string,
+  { onStep, signal }: { readonly onStep: (say: string) => void; readonly signal: AbortSignal },
+): Promise<{ readonly text: string; readonly failed: boolean }> {
+  const deps = { files: new NodeFiles(), digests: nodeDigests, cwd: process.cwd() };
+  const scenario = await readScenario(name, deps);
+  try {
+    await playScenario(scenario, { directory: stateDir(stateDirOption, deps.cwd), signal }, onStep);
+  } catch (error) {
+    if (!(error instanceof StepFailed)) {
+      throw error;
+    }
+    return { text: `scenario ${scenario.name} did not come about: ${error.message}`, failed: true };
+  }
+  return { text: `${scenario.about.trim()}\n\n${courseText(scenario, stateDirOption)}`, failed: false };
 }

@@ -2,10 +2,7 @@ import type { CloudSession } from "../../../control-plane/local/cloud-session.js
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Timers } from "../../../runtime/timers.js";
-import { abortIfRunning, evaluateAbort } from "./abort.js";
-import { NoOutage } from "./host-outage.js";
-import { LIVE, SMOKE_TEST_OPERATIONS, type SmokeTestOperation, type SmokeTestResources } from "./operations.js";
-import type { SmokeTestOutcome, SmokeTestResult } from "./smoke-test-result.js";
+import { abortIfRunning, evaluateAbort, LIVE, NoOutage, SMOKE_TEST_OPERATIONS, type SmokeTestOperation, type SmokeTestOutcome, type SmokeTestResources, type SmokeTestResult } from "./operations.js";
 
 export interface SmokeTestOptions {
   readonly session: CloudSession;

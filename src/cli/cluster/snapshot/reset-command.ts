@@ -6,7 +6,7 @@ import { clusterState } from "../cluster-state.js";
 import { confirmLosses, lossesSince } from "../losses.js";
 import { placeText } from "../place.js";
 import { type RestoreFlags, reportDownHosts, restoreAndReport, run, START_HOSTS } from "./snapshot-command.js";
-import { putInPlace } from "./up-restore.js";
+import { putInPlace } from "./cluster-restore.js";
 
 export function resetCommand(): Command {
   return destructive(new Command("reset"))

@@ -9,8 +9,7 @@ import {
   savedHostsSummary,
 } from "../../../control-plane/snapshot/saved-hosts.js";
 import type { Snapshot } from "../../../control-plane/snapshot/snapshot-file.js";
-import type { ListedSnapshot } from "../../../control-plane/snapshot/snapshots.js";
-import { assertSameDrivers, assertSupportedDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
+import { assertSameDrivers, assertSupportedDrivers, type ListedSnapshot, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import { ownStore } from "../../../control-plane/store/open-store.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
@@ -22,10 +21,8 @@ import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { clusterState } from "../cluster-state.js";
 import { confirmLosses, lossesSince } from "../losses.js";
 import { placeText } from "../place.js";
-import { saveRunning } from "./live-snapshot.js";
-import { restoreRunning } from "./restore-running.js";
-import { readSnapshotMetadata } from "./snapshot-metadata.js";
-import { putInPlace } from "./up-restore.js";
+import { readSnapshotMetadata, saveRunning } from "./live-snapshot.js";
+import { putInPlace, restoreRunning } from "./cluster-restore.js";
 
 /** What each of the commands has. */
 export interface SnapshotPlace {

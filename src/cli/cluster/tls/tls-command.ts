@@ -9,11 +9,21 @@ import { nodeClock } from "../../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { nodeRandom } from "../../../runtime/node/node-random.js";
 import { createTerminal } from "../../ui/terminal.js";
-import { certificatesIn, day, toCertificateAttributes } from "./certificate.js";
 import { makeAuthority, makeServerCertificate } from "./make-certificates.js";
-import { ownAddresses } from "./own-addresses.js";
-import { renderTls, type TlsReport } from "./render-tls.js";
-import { type Identity, identityIn, TlsFiles, TlsUnusable } from "./tls-files.js";
+import { type CertificateAttributes, certificatesIn, day, type Identity, identityIn, ownAddresses, TlsFiles, TlsUnusable, toCertificateAttributes } from "./tls-files.js";
+
+/** What `compute-cluster tls` shows. Times are in milliseconds since the epoch. */
+interface TlsReport {
+  /** Now; false: it was there. */
+  readonly made: boolean;
+  readonly certificate: CertificateAttributes & { readonly file: string };
+  /** Null: the system's authorities. */
+  readonly authority: (CertificateAttributes & { readonly file: string }) | null;
+  /** Below 0: it has expired. */
+  readonly daysLeft: number;
+  /** The state directory. */
+  readonly directory: string;
+}
 
 interface TlsCommandOptions {
   readonly stateDir: string;
@@ -45,7 +55,7 @@ export function tlsCommand(): Command {
         "keys in files of mode 0600. What is there already is shown, and replaced only by --renew.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
-    .option("--name <name>", "a DNS name of this machine, or *.domain; repeatable (default: its host name)", name, [])
+    .option("--name <name>", "a DNS name of this machine, or *.domain; repeatable (default: its host name)", parseDnsName, [])
     .option("--address <address>", "an address of it; repeatable (default: all but loopback)", address, [])
     .option("--days <n>", `how long the certificate is valid (default: ${DEFAULT_DAYS})`, days)
     .option("--renew", "make a new certificate, of the same authority; without names for the same names")
@@ -56,12 +66,12 @@ export function tlsCommand(): Command {
     .option("--json", "as JSON")
     .action(async (options: TlsCommandOptions) => {
       const terminal = createTerminal();
-      const report = await certificate(options, new NodeFiles(), stateDir(options.stateDir, process.cwd()));
+      const report = await certificateReport(options, new NodeFiles(), stateDir(options.stateDir, process.cwd()));
       terminal.print(options.json ? JSON.stringify(report, null, 2) : renderTls(report));
     });
 }
 
-function name(text: string, before: readonly string[]): readonly string[] {
+function parseDnsName(text: string, before: readonly string[]): readonly string[] {
   if (
     text.length > 253 ||
     !/^(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i.test(text) ||
@@ -91,7 +101,7 @@ function days(text: string): number {
  * Makes what is asked for, or looks at what is there.
  * @throws {TlsUnusable} @throws {FileFailure}
  */
-export async function certificate(options: TlsCommandOptions, files: Files, directory: StateDir): Promise<TlsReport> {
+export async function certificateReport(options: TlsCommandOptions, files: Files, directory: StateDir): Promise<TlsReport> {
   const tls = new TlsFiles(files, directory);
   const isRenewal = options.renew === true || options.renewCa === true;
   // What cannot be used is in nobody's way.
@@ -217,4 +227,37 @@ async function report(tls: TlsFiles, server: Identity, directory: StateDir, made
     daysLeft: Math.floor((attributes.until - nodeClock().now()) / DAY),
     directory: directory.root,
   };
+}
+
+/** As lines for people. */
+export function renderTls({ made, certificate, authority, daysLeft, directory }: TlsReport): string {
+  const [name = "ADDRESS"] = [...certificate.names].sort((left, right) => isIP(right) - isIP(left));
+  const left = daysLeft < 0 ? "EXPIRED" : `${daysLeft} days left`;
+  return [
+    `${made ? "Made the" : "The"} certificate of the control plane:`,
+    ...certificate.names.map((each, index) => `  ${index === 0 ? "for        " : "           "}${each}`),
+    `  valid      ${day(certificate.from)} to ${day(certificate.until)} (${left})`,
+    ...fingerprint(certificate),
+    `  file       ${certificate.file}`,
+    ...(authority === null
+      ? ["Agents and clients check it by the authorities of their systems."]
+      : [
+          "Agents and clients check it by the authority:",
+          `  name       ${authority.subject}`,
+          `  valid      ${day(authority.from)} to ${day(authority.until)}`,
+          ...fingerprint(authority),
+          `  file       ${authority.file}`,
+        ]),
+    "",
+    ...(daysLeft < 0 ? ["Make a new one: compute-cluster tls --renew, with --state-dir as here"] : []),
+    "The control plane takes it when it is started (again):",
+    `  compute-cluster up --listen ${name.includes(":") ? `[${name}]` : name} --state-dir ${directory}`,
+    "What an agent on another machine needs is then written by:",
+    `  compute-cluster join --state-dir ${directory}`,
+  ].join("\n");
+}
+
+/** In two lines, for a terminal of 80 columns. */
+function fingerprint({ fingerprint: text }: CertificateAttributes): readonly string[] {
+  return [`  SHA-256    ${text.slice(0, 48)}`, `             ${text.slice(48)}`];
 }

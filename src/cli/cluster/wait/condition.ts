@@ -1,5 +1,8 @@
 import { InvalidArgumentError } from "commander";
+import type { HostSession } from "../../../conductor-client/port.js";
 import { SERVER_STATUSES } from "../../../control-plane/compute/servers/server-status.js";
+import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
+import { explainedFault } from "../../../control-plane/scheduler/errors.js";
 import { MAX_HOSTS } from "../../../records/host-range.js";
 import { didYouMean } from "../../../runtime/did-you-mean.js";
 
@@ -38,4 +41,88 @@ function assertStatus(status: string): void {
     const hint = near === undefined ? `expected one of ${SERVER_STATUSES.join(", ")}` : `did you mean ${near}?`;
     throw new InvalidArgumentError(`there is no status ${status}; ${hint}`);
   }
+}
+
+/** Undefined: it holds; else what is still to come, for a person. */
+type Missing = string | undefined;
+
+/** It can never hold any more, or cannot be judged. */
+export class WaitsInVain extends Error {
+  override readonly name = "WaitsInVain";
+}
+
+/** What the two sides of a cluster are asked by. */
+export interface ConditionClients {
+  readonly session: HostSession;
+  /** Only servers are asked for with it. */
+  readonly cloud: () => Promise<CloudSession>;
+}
+
+/** @throws {WaitsInVain} */
+export async function checkCondition(condition: Condition, { session, cloud }: ConditionClients): Promise<Missing> {
+  switch (condition.kind) {
+    case "hosts":
+      return hostsMissing(condition.count, session);
+    case "settled":
+      return workLeft(session);
+    case "server":
+      return serverMissing(condition, await cloud());
+  }
+}
+
+async function hostsMissing(count: number, session: HostSession): Promise<Missing> {
+  const rows = await session.call("list_hosts", { host: null });
+  const toReport = new Set(await session.call("hosts_to_report", {}));
+  const serving = rows.filter(({ host, state }) => state === "serving" && !toReport.has(host)).length;
+  const silent = toReport.size === 0 ? "" : `, and ${toReport.size} more once they have sent a heartbeat`;
+  return serving >= count ? undefined : `${serving} of ${count} hosts serve${silent}`;
+}
+
+export async function workLeft(session: HostSession): Promise<Missing> {
+  const { tasks, messages, servers, moves } = await session.call("cluster_work", {});
+  const left = [
+    ...servers.map(({ displayName, taskState }) => `server ${displayName} is ${taskState}`),
+    ...moves.map(({ type, status, instanceUuid }) => `the ${type} of server ${instanceUuid} is ${status}`),
+    ...(tasks === 0 ? [] : [`the conductor has ${tasks} tasks`]),
+    ...(messages === 0 ? [] : [`agents have ${messages} messages to take`]),
+  ];
+  return left.length === 0 ? undefined : left.slice(0, NAMED).join(", ");
+}
+
+/** Things that are named. */
+const NAMED = 3;
+
+interface FoundServer {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly fault?: { readonly message: string; readonly details?: string };
+}
+
+async function serverMissing(
+  { server, status }: Extract<Condition, { kind: "server" }>,
+  cloud: CloudSession,
+): Promise<Missing> {
+  const found = (await cloud.request("compute", "GET", `/servers/detail?all_tenants=1&${query(server)}`, "2.1")) as {
+    readonly servers: readonly FoundServer[];
+  };
+  const [one, ...others] = found.servers.filter(({ id, name }) => id === server || name === server);
+  if (one === undefined) {
+    return status === "DELETED" ? undefined : `there is no server ${server}`;
+  }
+  if (others.length > 0) {
+    throw new WaitsInVain(`${others.length + 1} servers are called ${server}: name one by its id`);
+  }
+  if (one.status === "ERROR" && status !== "ERROR" && status !== "DELETED") {
+    throw new WaitsInVain(
+      `server ${server} is in ERROR: ${one.fault ? explainedFault(one.fault) : "no fault was recorded"}`,
+    );
+  }
+  return one.status === status ? undefined : `server ${server} is ${one.status}`;
+}
+
+/** The API's filter is a regular expression, and takes no id. */
+function query(server: string): string {
+  const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(server);
+  return isId ? `uuid=${server}` : `name=${encodeURIComponent(`^${server.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`)}`;
 }

@@ -10,8 +10,7 @@ import { exitCodeOf } from "../../ui/report-failure.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { withOperatorSession } from "../operator-session.js";
 import { placeText } from "../place.js";
-import { type Condition, parseCondition } from "./condition.js";
-import { checkCondition, WaitsInVain } from "./evaluate-condition.js";
+import { checkCondition, type Condition, parseCondition, WaitsInVain } from "./condition.js";
 
 interface WaitOptions {
   readonly stateDir: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { agentPlans, groupsOf, type Sharing } from "../../../../src/cli/cluster/agent-plans.js";
+import { agentPlans, groupsOf, type Sharing } from "../../../../src/cli/cluster/up-children.js";
 
 const hosts = (count: number, name = "h") => Array.from({ length: count }, (_none, index) => `${name}${index + 1}`);
 const group = (names: readonly string[], ...args: string[]) => ({ hosts: names, args, driver: null });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withBoundDrivers } from "../../../../src/cli/cluster/bound-drivers.js";
+import { withBoundDrivers } from "../../../../src/cli/cluster/host-settings.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CoalescedWork } from "../../../../src/cli/cluster/concurrently.js";
+import { CoalescedWork } from "../../../../src/cli/cluster/up-hosts.js";
 
 /** What was done together; each time ends when it is told to. */
 function begin() {

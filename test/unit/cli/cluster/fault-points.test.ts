@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { driverRecordPath } from "../../../../src/agent/startup/driver-record.js";
 import { AGENT_FAULTS } from "../../../../src/cli/agent/agent-faults.js";
-import { faultCommand } from "../../../../src/cli/cluster/fault.js";
-import { allPointGroups, pointGroupsOfHost, pointsJson, pointsText } from "../../../../src/cli/cluster/fault-points.js";
+import { allPointGroups, faultCommand, pointGroupsOfHost, pointsJson, pointsText } from "../../../../src/cli/cluster/fault.js";
 import { IRONIC_FAULTS } from "../../../../src/control-plane/bare-metal/fault-points.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, readlink, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { linkCloudsFile } from "../../../../src/cli/cluster/link-clouds-file.js";
+import { linkCloudsFile } from "../../../../src/cli/cluster/up-started.js";
 
 let folder: string;
 const link = () => linkCloudsFile(folder, join(folder, ".compute-cluster", "clouds.yaml"));

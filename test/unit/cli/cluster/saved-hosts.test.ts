@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HostSettingsStore } from "../../../../src/cli/cluster/saved-hosts.js";
+import { HostSettingsStore } from "../../../../src/cli/cluster/host-settings.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 const PATH = "/st/hosts.json";

@@ -1,7 +1,6 @@
 import picocolors from "picocolors";
 import { expect, test } from "vitest";
-import { chooseSample } from "../../../../src/cli/cluster/up-started.js";
-import { welcome } from "../../../../src/cli/cluster/welcome.js";
+import { chooseSample, welcome } from "../../../../src/cli/cluster/up-started.js";
 import type { Terminal } from "../../../../src/cli/ui/terminal.js";
 import { ownServices } from "../../../../src/control-plane/identity/catalog/catalog.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";

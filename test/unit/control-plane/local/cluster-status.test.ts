@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { guestSummary } from "../../../../src/cli/cluster/guest-summary.js";
-import { groupNodesByHost } from "../../../../src/cli/cluster/nodes-batch.js";
+import { groupNodesByHost, guestSummary } from "../../../../src/cli/cluster/status.js";
 import type { CloudSession } from "../../../../src/control-plane/local/cloud-session.js";
 import {
   clusterStatus,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { summaryText } from "../../../../src/cli/cluster/summary-text.js";
+import { summaryText } from "../../../../src/cli/cluster/status.js";
 import type { CloudSession } from "../../../../src/control-plane/local/cloud-session.js";
 import { clusterSummary } from "../../../../src/control-plane/local/cluster-summary.js";
 import { fillStore, serverId } from "../../../fixtures/large-cloud.js";

@@ -3,15 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { ClusterState } from "../../../../../src/cli/cluster/cluster-state.js";
-import { checkClients } from "../../../../../src/cli/cluster/doctor/clients.js";
-import { checkClusters, ourProcesses } from "../../../../../src/cli/cluster/doctor/leftovers.js";
-import {
-  checkDatabase,
-  checkDisk,
-  checkNode,
-  checkPorts,
-  isInRange,
-} from "../../../../../src/cli/cluster/doctor/machine.js";
+import { checkClients, checkClusters, checkDatabase, checkDisk, checkNode, checkPorts, isInRange, ourProcesses } from "../../../../../src/cli/cluster/doctor/doctor-checks.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 
 const cluster = (more: Partial<ClusterState>): ClusterState => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { agree } from "../../../../../src/cli/cluster/file/agree.js";
+import { agree } from "../../../../../src/cli/cluster/file/cluster-changes.js";
 import type { Terminal } from "../../../../../src/cli/ui/terminal.js";
 
 const ADDED = { sign: "+", text: "host a[1-3]", destroys: false } as const;

@@ -3,7 +3,7 @@ import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { CLUSTER_FILE } from "../../../../../src/cli/cluster/file/cluster-file.js";
-import { UP_FLAGS } from "../../../../../src/cli/cluster/file/flag-keys.js";
+import { UP_FLAGS } from "../../../../../src/cli/cluster/file/up-flags.js";
 import { upCommand } from "../../../../../src/cli/cluster/up.js";
 import { described } from "./read.js";
 

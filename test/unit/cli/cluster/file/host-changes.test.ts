@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { hostChanges } from "../../../../../src/cli/cluster/file/host-changes.js";
-import type { HostSetting } from "../../../../../src/cli/cluster/saved-hosts.js";
+import { hostChanges } from "../../../../../src/cli/cluster/file/cluster-changes.js";
+import type { HostSetting } from "../../../../../src/cli/cluster/host-settings.js";
 
 type Flags = Partial<Parameters<typeof hostChanges>[2]>;
 

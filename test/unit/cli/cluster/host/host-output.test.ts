@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type HostOutcome, reportOutcomes } from "../../../../../src/cli/cluster/host/host-control.js";
-import { hostTable } from "../../../../../src/cli/cluster/host/host-list.js";
-import { chosenHosts, collectHosts } from "../../../../../src/cli/cluster/host/host-session.js";
-import { HostLogFilter } from "../../../../../src/cli/cluster/logs/host-log-filter.js";
+import { chosenHosts, collectHosts, type HostOutcome, hostTable, reportOutcomes } from "../../../../../src/cli/cluster/host/host-control.js";
+import { HostLogFilter } from "../../../../../src/cli/cluster/logs/find-sources.js";
 import type { HostRow } from "../../../../../src/conductor-client/methods/hosts.js";
 
 function aRow(host: string, more: Partial<HostRow> = {}): HostRow {

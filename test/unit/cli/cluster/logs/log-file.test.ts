@@ -2,7 +2,7 @@ import { appendFile, copyFile, mkdtemp, rename, rm, truncate, utimes, writeFile 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { LogFile, logStems } from "../../../../../src/cli/cluster/logs/log-file.js";
+import { LogFile, logStems } from "../../../../../src/cli/cluster/logs/log-source.js";
 
 let folder: string;
 const at = (name: string) => join(folder, name);

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
-import { asRecord } from "../../../../../src/cli/cluster/logs/log-entry.js";
-import { LogSource, merged, type NamedEntry } from "../../../../../src/cli/cluster/logs/log-source.js";
-import { parseSince } from "../../../../../src/cli/cluster/logs/since.js";
+import { asRecord, LogSource, merged, type NamedEntry } from "../../../../../src/cli/cluster/logs/log-source.js";
+import { parseSince } from "../../../../../src/cli/cluster/logs/logs-command.js";
 
 /** A log that is read in batches of two lines. */
 function logOf(...lines: string[]) {

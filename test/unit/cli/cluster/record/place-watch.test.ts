@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { PlaceWatch } from "../../../../../src/cli/cluster/record/place-watch.js";
+import { PlaceWatch } from "../../../../../src/cli/cluster/record/record-command.js";
 import { administratorIn } from "../../../../../src/conductor-client/methods/recorded-caller.js";
 import type { HostSession } from "../../../../../src/conductor-client/port.js";
 

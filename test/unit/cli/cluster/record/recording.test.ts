@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { IdMap } from "../../../../../src/cli/cluster/record/id-map.js";
+import { IdMap } from "../../../../../src/cli/cluster/record/replay-session.js";
 import { playRecording } from "../../../../../src/cli/cluster/record/play-recording.js";
 import { readRecording } from "../../../../../src/cli/cluster/record/recording.js";
 import { exitCodeOf } from "../../../../../src/cli/ui/report-failure.js";

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { IdMap } from "../../../../../src/cli/cluster/record/id-map.js";
-import { openReplaySession } from "../../../../../src/cli/cluster/record/replay-session.js";
+import { IdMap, openReplaySession } from "../../../../../src/cli/cluster/record/replay-session.js";
 import { administratorIn, type StandIn } from "../../../../../src/conductor-client/methods/recorded-caller.js";
 import type { HostSession } from "../../../../../src/conductor-client/port.js";
 import type { HttpRequest } from "../../../../../src/runtime/http.js";

@@ -1,11 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { askableBody } from "../../../../../src/cli/cluster/record/askable-body.js";
-import { firstPlaces, placedIn, placeOf } from "../../../../../src/cli/cluster/record/first-places.js";
-import { heldDifferences } from "../../../../../src/cli/cluster/record/held.js";
-import { IdMap } from "../../../../../src/cli/cluster/record/id-map.js";
-import { playRecording } from "../../../../../src/cli/cluster/record/play-recording.js";
-import { type Recording, readRecording } from "../../../../../src/cli/cluster/record/recording.js";
-import type { ReplaySession } from "../../../../../src/cli/cluster/record/replay-session.js";
+import { askableBody, playRecording } from "../../../../../src/cli/cluster/record/play-recording.js";
+import { firstPlaces, placedIn, placeOf, readRecording, type Recording } from "../../../../../src/cli/cluster/record/recording.js";
+import { heldDifferences } from "../../../../../src/cli/cluster/record/held-allocations.js";
+import { IdMap, type ReplaySession } from "../../../../../src/cli/cluster/record/replay-session.js";
 import type { RecordedEvent, RecordedRequest } from "../../../../../src/conductor-client/methods/cluster.js";
 import { administratorIn, type RecordedCaller } from "../../../../../src/conductor-client/methods/recorded-caller.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";

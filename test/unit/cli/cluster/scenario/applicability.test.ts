@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { obstacles } from "../../../../../src/cli/cluster/scenario/applicability.js";
+import { obstacles } from "../../../../../src/cli/cluster/scenario/scenario-command.js";
 import type { CloudSession } from "../../../../../src/control-plane/local/cloud-session.js";
 
 const STEPS = [

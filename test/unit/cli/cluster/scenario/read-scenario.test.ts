@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { describeScenario, readScenario } from "../../../../../src/cli/cluster/scenario/read-scenario.js";
-import { resolveReferences } from "../../../../../src/cli/cluster/scenario/references.js";
-import { commandFor } from "../../../../../src/cli/cluster/scenario/scenario-text.js";
-import { wordsOf } from "../../../../../src/cli/cluster/scenario/words.js";
+import { commandFor, describeScenario, readScenario } from "../../../../../src/cli/cluster/scenario/read-scenario.js";
+import { resolveReferences, wordsOf } from "../../../../../src/cli/cluster/scenario/scenario-file.js";
 import type { CloudSession } from "../../../../../src/control-plane/local/cloud-session.js";
 import { nodeDigests } from "../../../../../src/runtime/node/node-digests.js";
 import { NodeFiles } from "../../../../../src/runtime/node/node-files.js";

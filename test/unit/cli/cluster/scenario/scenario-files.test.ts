@@ -1,8 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { readScenario, scenarioNames } from "../../../../../src/cli/cluster/scenario/read-scenario.js";
-import { SCENARIO_FILE } from "../../../../../src/cli/cluster/scenario/scenario-schema.js";
-import { scenarioChapter } from "../../../../../src/cli/cluster/scenario/scenario-text.js";
+import { readScenario, scenarioChapter, scenarioNames } from "../../../../../src/cli/cluster/scenario/read-scenario.js";
+import { SCENARIO_FILE } from "../../../../../src/cli/cluster/scenario/scenario-file.js";
 import { nodeDigests } from "../../../../../src/runtime/node/node-digests.js";
 import { NodeFiles } from "../../../../../src/runtime/node/node-files.js";
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { NoOutage } from "../../../../../src/cli/cluster/smoke-test/host-outage.js";
+import { NoOutage, type SmokeTestResult } from "../../../../../src/cli/cluster/smoke-test/operations.js";
 import { SmokeTest, type SmokeTestOptions } from "../../../../../src/cli/cluster/smoke-test/smoke-test.js";
-import type { SmokeTestResult } from "../../../../../src/cli/cluster/smoke-test/smoke-test-result.js";
 import { CloudRequestFailed } from "../../../../../src/control-plane/local/cloud-session.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 

@@ -5,8 +5,7 @@ import {
   makeAuthority,
   makeServerCertificate,
 } from "../../../../../src/cli/cluster/tls/make-certificates.js";
-import { renderTls } from "../../../../../src/cli/cluster/tls/render-tls.js";
-import { certificate } from "../../../../../src/cli/cluster/tls/tls-command.js";
+import { certificateReport, renderTls } from "../../../../../src/cli/cluster/tls/tls-command.js";
 import { stateDir } from "../../../../../src/control-plane/local/state-dir.js";
 import type { Files } from "../../../../../src/runtime/files.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
@@ -21,8 +20,8 @@ beforeEach(() => {
   files = createVirtualRuntime().files;
 });
 
-function run(options: Partial<Parameters<typeof certificate>[0]> = {}) {
-  return certificate({ ...OPTIONS, ...options }, files, directory);
+function run(options: Partial<Parameters<typeof certificateReport>[0]> = {}) {
+  return certificateReport({ ...OPTIONS, ...options }, files, directory);
 }
 
 const stored = async () => new X509Certificate(await files.read("/state/tls/server.pem"));

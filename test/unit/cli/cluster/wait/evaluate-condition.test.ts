@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Condition } from "../../../../../src/cli/cluster/wait/condition.js";
-import { type ConditionClients, checkCondition } from "../../../../../src/cli/cluster/wait/evaluate-condition.js";
+import { checkCondition, type Condition, type ConditionClients } from "../../../../../src/cli/cluster/wait/condition.js";
 import type { ClusterWork } from "../../../../../src/conductor-client/methods/cluster.js";
 
 const NOTHING: ClusterWork = { tasks: 0, messages: 0, servers: [], moves: [] };

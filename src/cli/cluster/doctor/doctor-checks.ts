@@ -1,0 +1,238 @@
+import { execFile } from "node:child_process";
+import { readdir, readFile, statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Servers } from "../../../runtime/server.js";
+import { packageFolder } from "../../ui/version.js";
+import type { ClusterState } from "../cluster-state.js";
+
+/** `info`: fine as it is; `warning`: may surprise; `problem`: has to be mended before a cluster works. */
+type FindingSeverity = "ok" | "info" | "warning" | "problem";
+
+/** One thing that was looked at. */
+export interface Finding {
+  /** `node`, `port 8774`, `openstack` … */
+  readonly what: string;
+  readonly outcome: FindingSeverity;
+  readonly found: string;
+  /** What to do; absent: nothing. */
+  readonly advice?: string;
+}
+
+/**
+ * Whether a version is in a range as package.json's `engines` has them: `^20.19.0 || >=24.0.0`.
+ * @internal for tests
+ */
+export function isInRange(version: string, range: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = numbers(version);
+  return range.split("||").some((part) => {
+    const [, sign = "", from = ""] = /^\s*(\^|>=)(\d+\.\d+\.\d+)\s*$/.exec(part) ?? [];
+    const [atMajor = 0, atMinor = 0, atPatch = 0] = numbers(from);
+    const isLater = minor > atMinor || (minor === atMinor && patch >= atPatch);
+    return from !== "" && ((major === atMajor && isLater) || (sign === ">=" && major > atMajor));
+  });
+}
+
+const numbers = (version: string): readonly number[] => version.replace(/^v/, "").split(".").map(Number);
+
+export async function checkNode(version: string): Promise<Finding> {
+  const text = await readFile(join(packageFolder(), "package.json"), "utf8");
+  const { engines } = JSON.parse(text) as { readonly engines: { readonly node: string } };
+  return isInRange(version, engines.node)
+    ? { what: "node", outcome: "ok", found: version }
+    : { what: "node", outcome: "problem", found: version, advice: `expected ${engines.node}: install such a release` };
+}
+
+/** The database is a binary for the platform, which npm may have left out. */
+export async function checkDatabase(load: () => Promise<unknown>): Promise<Finding> {
+  try {
+    await load();
+    return { what: "database", outcome: "ok", found: `libsql for ${process.platform}-${process.arch}` };
+  } catch (error) {
+    const found = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
+    return { what: "database", outcome: "problem", found, advice: "install again, with optional dependencies: npm ci" };
+  }
+}
+
+/** Ports that are taken unless another one is said. */
+const PORTS = { 8774: "of up", 8778: "of placement" } as const;
+
+/** @param clusters those that have one are what it is taken by */
+export function checkPorts(servers: Servers, clusters: readonly ClusterState[]): Promise<readonly Finding[]> {
+  const checks = Object.entries(PORTS).map(async ([port, whose]): Promise<Finding> => {
+    const what = `port ${port}`;
+    try {
+      const listener = await servers.listen({ port: Number(port), services: {} });
+      await listener.close(0);
+      return { what, outcome: "ok", found: `free, the default ${whose}` };
+    } catch (error) {
+      const owner = clusters.find(({ state, url }) => state === "running" && url?.endsWith(`:${port}`) === true);
+      return owner === undefined
+        ? {
+            what,
+            outcome: "warning",
+            found: error instanceof Error ? error.message : String(error),
+            advice: `--port ${Number(port) + 10000}, or --port 0 for any free one`,
+          }
+        : { what, outcome: "info", found: `taken by the cluster of ${owner.stateDir}`, advice: "--port 0 for another" };
+    }
+  });
+  return Promise.all(checks);
+}
+
+const GIB = 1024 ** 3;
+
+/** Bytes with which a cluster of a few hosts can work for a day, and with which it cannot start. */
+const PLENTY = GIB;
+
+const TOO_LITTLE = GIB / 16;
+
+/** @param place where a cluster would be kept; it need not be there */
+export async function checkDisk(place: string): Promise<Finding> {
+  const what = `disk of ${place}`;
+  for (let folder = place; ; folder = dirname(folder)) {
+    const found = await statfs(folder).catch(() => undefined);
+    if (found === undefined && folder !== dirname(folder)) {
+      continue;
+    }
+    const free = found === undefined ? 0 : found.bavail * found.bsize;
+    const severity = free < TOO_LITTLE ? "problem" : free < PLENTY ? "warning" : "ok";
+    const advice = "make room, or name another place with --state-dir";
+    return {
+      what,
+      outcome: severity,
+      found: `${(free / GIB).toFixed(1)} GiB free`,
+      ...(severity === "ok" ? {} : { advice }),
+    };
+  }
+}
+
+/** A process of this package that works in a state directory. */
+interface OurProcess {
+  readonly pid: number;
+  readonly program: string;
+  readonly stateDir: string;
+}
+
+/** Finds the processes of this user, where the system shows processes as files. */
+export async function ourProcesses(proc = "/proc"): Promise<readonly OurProcess[]> {
+  const names = await readdir(proc).catch(() => []);
+  const found = await Promise.all(
+    names
+      .filter((name) => /^\d+$/.test(name))
+      .map(async (name) => {
+        const words = (await readFile(`${proc}/${name}/cmdline`, "utf8").catch(() => "")).split("\0");
+        const program = words
+          .map((word) => /(?:^|\/)(compute-(?:agent|cluster))(?:\.js)?$/.exec(word)?.[1])
+          .find(Boolean);
+        const stateDir = words[words.indexOf("--state-dir") + 1];
+        return program === undefined || stateDir === undefined || !words.includes("--state-dir")
+          ? []
+          : [{ pid: Number(name), program, stateDir }];
+      }),
+  );
+  return found.flat();
+}
+
+/** What clusters have left that were killed: their processes, and their place among those that are known. */
+export function checkClusters(clusters: readonly ClusterState[], processes: readonly OurProcess[]): readonly Finding[] {
+  return clusters.map(({ name, stateDir, state, url }): Finding => {
+    const what = `cluster ${name ?? stateDir}`;
+    if (state === "running") {
+      return { what, outcome: "ok", found: `runs at ${url}` };
+    }
+    const left = processes.filter((process) => process.stateDir === stateDir);
+    if (left.length === 0) {
+      return { what, outcome: "ok", found: url === null ? "never came up" : "does not run" };
+    }
+    const pids = left.map(({ pid }) => pid);
+    return {
+      what,
+      outcome: "warning",
+      found: `its control plane is gone, and ${left.length} of its processes run: ${left
+        .map(({ pid, program }) => `${program} ${pid}`)
+        .join(", ")}`,
+      advice: `up of this cluster goes on with them; kill ${pids.join(" ")} ends them`,
+    };
+  });
+}
+
+/** A client that people use against the cluster, and how it says its version. */
+interface Client {
+  readonly name: string;
+  readonly command: readonly [program: string, ...args: string[]];
+  /** Where it may be, too. */
+  readonly other?: readonly [program: string, ...args: string[]];
+  /** The version in what it prints. */
+  readonly version: RegExp;
+  /** How to come by it. */
+  readonly install: string;
+  /** What is known of some versions. */
+  readonly known?: readonly (readonly [version: RegExp, text: string])[];
+}
+
+/** A module of the first Python on the path, or of the system's, whose packages belong to that. */
+function pythonModule(name: string): Pick<Client, "command" | "other" | "version"> {
+  const script = `import importlib.metadata as m; print("${name}", m.version("${name}"))`;
+  return {
+    command: ["python3", "-c", script],
+    other: ["/usr/bin/python3", "-c", script],
+    version: new RegExp(`${name} (\\S+)`),
+  };
+}
+
+const CLIENTS: readonly Client[] = [
+  {
+    name: "openstack",
+    command: ["openstack", "--version"],
+    version: /openstack (\S+)/,
+    install: "python3-openstackclient of Debian, python-openstackclient of PyPI",
+    known: [[/^6\.0\./, "server evacuate carries it out, and then cannot show it"]],
+  },
+  {
+    name: "openstack resource provider (osc-placement)",
+    ...pythonModule("osc-placement"),
+    install: "python3-osc-placement of Debian, osc-placement of PyPI",
+  },
+  {
+    name: "nova",
+    command: ["nova", "--version"],
+    version: /^(\d\S*)/m,
+    install: "python3-novaclient of Debian, python-novaclient of PyPI",
+  },
+  {
+    name: "openstacksdk",
+    ...pythonModule("openstacksdk"),
+    install: "python3-openstacksdk of Debian, openstacksdk of PyPI",
+  },
+  { name: "terraform", command: ["terraform", "version"], version: /Terraform v(\S+)/, install: "terraform" },
+  { name: "tofu", command: ["tofu", "version"], version: /OpenTofu v(\S+)/, install: "opentofu" },
+];
+
+/** Milliseconds that a client may take to say its version. */
+const CLIENT_TIMEOUT_MS = 20_000;
+
+/** What a command prints; null: it cannot be run, or fails. */
+type Printed = (command: readonly string[]) => Promise<string | null>;
+
+export function printedBy([program = "", ...args]: readonly string[]): Promise<string | null> {
+  return new Promise((resolve) => {
+    execFile(program, args, { timeout: CLIENT_TIMEOUT_MS }, (error, stdout, stderr) => {
+      resolve(error === null ? `${stdout}${stderr}` : null);
+    });
+  });
+}
+
+/** None is needed to run a cluster: what is missing is told, and no more. */
+export function checkClients(printed: Printed): Promise<readonly Finding[]> {
+  return Promise.all(
+    CLIENTS.map(async ({ name, command, other, version, install, known = [] }): Promise<Finding> => {
+      const text = (await printed(command)) ?? (other === undefined ? null : await printed(other));
+      const found = text === null ? undefined : version.exec(text)?.[1];
+      if (found === undefined) {
+        return { what: name, outcome: "info", found: "not found", advice: install };
+      }
+      const [, surprise] = known.find(([pattern]) => pattern.test(found)) ?? [];
+      return { what: name, outcome: "ok", found, ...(surprise === undefined ? {} : { advice: surprise }) };
+    }),
+  );
+}

@@ -1,0 +1,215 @@
+import { hostsInShort } from "../../../control-plane/local/host-summary.js";
+import { type Change, fieldChanges } from "../../../control-plane/seed/change.js";
+import { readFaults, setFaults } from "../../../faults/fault-file.js";
+import { type FaultTable, formatFaultRule, parseFaultRule } from "../../../faults/fault-rules.js";
+import { foldHosts } from "../../../records/host-range.js";
+import { mapConcurrently } from "../../../runtime/queue.js";
+import type { Runtime } from "../../../runtime/runtime.js";
+import { ExitCode } from "../../ui/exit-code.js";
+import { wrapWords } from "../../ui/table.js";
+import type { Terminal } from "../../ui/terminal.js";
+import { CONTROL_PLANE, type HostSetting, type HostSettings } from "../host-settings.js";
+import { confirm } from "../losses.js";
+import { IRONIC_HOST, type UpOptions } from "../up-children.js";
+
+/** Flags of `up` that are about its file. */
+export interface FileFlags {
+  readonly file?: string | undefined;
+  /** The cluster of a scenario stands for a file. */
+  readonly scenario?: string | undefined;
+  readonly check?: true | undefined;
+  readonly yes?: true | undefined;
+}
+
+/**
+ * Says what a start with the file changes, and asks where something is lost.
+ * @param flags `yes`: the answer is yes @returns an exit code to end with; undefined: go on
+ */
+export async function agree(
+  path: string,
+  changes: readonly Change[],
+  flags: Pick<FileFlags, "check" | "yes">,
+  { terminal, interrupt }: { readonly terminal: Terminal; readonly interrupt: AbortSignal },
+): Promise<number | undefined> {
+  terminal.print(
+    changes.length === 0
+      ? `${path}: nothing changes`
+      : `${path} changes:\n${changesText(changes, Math.max(terminal.columns, NARROWEST))}`,
+  );
+  if (flags.check === true) {
+    return ExitCode.ok;
+  }
+  if (!changes.some(({ destroys }) => destroys) || flags.yes === true) {
+    return undefined;
+  }
+  const reason = `${path} destroys what the cluster has, as said above`;
+  return confirm({ reason, question: "Some of this destroys what the cluster has. Go on?" }, { terminal, interrupt });
+}
+
+/** For a person: what continues a change stands below it. */
+function changesText(changes: readonly Change[], columns: number): string {
+  return changes
+    .map(({ sign, text, destroys }) => {
+      const lines = wrapWords(`${text}${destroys ? " (destroys)" : ""}`, columns - INDENT);
+      return `  ${sign} ${lines.replaceAll("\n", `\n${" ".repeat(INDENT)}`)}`;
+    })
+    .join("\n");
+}
+
+const INDENT = 4;
+
+/** A terminal may not say how wide it is. */
+const NARROWEST = 40;
+
+/** Hosts have another driver than the file says. */
+class DriversDiffer extends Error {
+  override readonly name = "DriversDiffer";
+}
+
+/**
+ * What becomes of hosts. @param before what they came up with, with the drivers that they are bound to @param servers by host
+ * @throws {DriversDiffer} unless that is meant
+ */
+export function hostChanges(
+  before: HostSettings,
+  named: ReadonlyMap<string, HostSetting>,
+  { changeDriver, remove, ironic = 0 }: Pick<UpOptions, "changeDriver" | "remove" | "ironic">,
+  servers: ReadonlyMap<string, number>,
+): readonly Change[] {
+  const added: string[] = [];
+  const changed = new Map<string, string[]>();
+  const drivers = new Map<string, string[]>();
+  for (const [host, setting] of named) {
+    const saved = Object.hasOwn(before, host) ? before[host] : undefined;
+    if (saved === undefined) {
+      added.push(host);
+      continue;
+    }
+    const [from, to] = [driverOf(saved), driverOf(setting)];
+    if (from !== undefined && to !== undefined && from !== to) {
+      put(drivers, `driver ${from} -> ${to}`, host);
+    }
+    const what = fieldChanges(fieldsOf(saved), fieldsOf(setting));
+    if (what.length > 0) {
+      put(changed, what.join(", "), host);
+    }
+  }
+  if (drivers.size > 0 && changeDriver !== true) {
+    const lines = [...drivers].map(([what, hosts]) => `${hostsInShort(hosts)}: ${what}`);
+    throw new DriversDiffer(
+      `hosts keep the driver that they have: ${lines.join("; ")}; say change_driver: true, or --change-driver, which is refused while they have servers`,
+    );
+  }
+  const left = leftOut(before, named, ironic > 0);
+  const busy = left.filter((host) => (servers.get(host) ?? 0) > 0);
+  const gone = left.filter((host) => (servers.get(host) ?? 0) === 0);
+  const change = (sign: Change["sign"], text: string, destroys = false): Change => ({ sign, text, destroys });
+  return [
+    ...(added.length === 0 ? [] : [change("+", `host ${hostsInShort(added)}`)]),
+    ...[...changed].map(([what, hosts]) => change("~", `host ${hostsInShort(hosts)}: ${what}`)),
+    ...(busy.length === 0
+      ? []
+      : [change("~", `host ${hostsInShort(busy)}: stays, disabled and down, for it has servers`)]),
+    ...(gone.length === 0 ? [] : [change("-", `host ${hostsInShort(gone)}`, remove !== true)]),
+  ];
+}
+
+/** Hosts that there were, and that the file does not name. The agent of bare-metal nodes comes and goes with these. */
+function leftOut(before: HostSettings, named: ReadonlyMap<string, HostSetting>, hasNodes: boolean): readonly string[] {
+  return Object.keys(before).filter(
+    (host) => host !== CONTROL_PLANE && !(host === IRONIC_HOST && hasNodes) && !named.has(host),
+  );
+}
+
+/** Undefined: a file says it, which may say another one by now. */
+function driverOf({ driver, configFiles }: HostSetting): string | undefined {
+  return driver ?? (configFiles.length === 0 ? "fake-libvirt" : undefined);
+}
+
+function fieldsOf({ driver, configFiles, options = [], release }: HostSetting): Readonly<Record<string, unknown>> {
+  const values: Record<string, string> = {};
+  for (const option of options) {
+    const at = option.indexOf("=");
+    const [name, value] = [option.slice(0, at), option.slice(at + 1)];
+    values[name] = values[name] === undefined ? value : `${values[name]}, ${value}`;
+  }
+  return {
+    driver: driver ?? "fake-libvirt",
+    release,
+    config_files: configFiles.length === 0 ? undefined : configFiles,
+    ...values,
+  };
+}
+
+function put(lists: Map<string, string[]>, key: string, host: string): void {
+  const list = lists.get(key);
+  if (list === undefined) {
+    lists.set(key, [host]);
+  } else {
+    list.push(host);
+  }
+}
+
+/** Faults of one agent, or of the embedded Ironic. */
+export interface DesiredFaults {
+  /** A host, or `ironic`. */
+  readonly host: string;
+  /** Folder of the file that keeps them. */
+  readonly folder: string;
+  readonly table: FaultTable;
+  readonly faultRules: readonly string[];
+  /** There is no such folder yet. */
+  readonly isNew: boolean;
+}
+
+type Deps = Pick<Runtime, "files" | "clock" | "random">;
+
+/** Files that are read or written at a time. */
+const AT_A_TIME = 32;
+
+/**
+ * Faults that are not set yet, by host. One that has acted as often as it was to is set still; those of other points stay.
+ * @throws {InvalidFault} what is set cannot be read.
+ */
+export async function missingFaults(
+  desired: readonly DesiredFaults[],
+  { files }: Pick<Deps, "files">,
+): Promise<readonly DesiredFaults[]> {
+  const some = desired.filter(({ faultRules }) => faultRules.length > 0);
+  const left = await mapConcurrently(some, AT_A_TIME, async (one) => {
+    if (one.isNew) {
+      return one;
+    }
+    const set = new Set((await readFaults(one.folder, one.table, { files })).map(formatFaultRule));
+    return {
+      ...one,
+      faultRules: one.faultRules.filter((faultRule) => !set.has(formatFaultRule(parseFaultRule(faultRule, one.table)))),
+    };
+  });
+  return left.filter(({ faultRules }) => faultRules.length > 0);
+}
+
+export function faultChanges(missing: readonly DesiredFaults[]): readonly Change[] {
+  const hosts = new Map<string, string[]>();
+  for (const { host, faultRules } of missing) {
+    const key = faultRules.join(" ");
+    const named = hosts.get(key) ?? [];
+    named.push(host);
+    hosts.set(key, named);
+  }
+  return [...hosts].map(([faultRules, named]) => ({
+    sign: "+",
+    text: `fault ${foldHosts(named)}: ${faultRules}`,
+    destroys: false,
+  }));
+}
+
+export async function setMissing(missing: readonly DesiredFaults[], deps: Deps): Promise<void> {
+  await mapConcurrently(missing, AT_A_TIME, async ({ folder, table, faultRules }) => {
+    await setFaults(
+      folder,
+      faultRules.map((faultRule) => parseFaultRule(faultRule, table)),
+      deps,
+    );
+  });
+}

@@ -1,0 +1,219 @@
+import { isAbsolute, join } from "node:path";
+import { driverRecordPath, readDriverRecord } from "../../agent/startup/driver-record.js";
+import type { StateDir } from "../../control-plane/local/state-dir.js";
+import { expandHosts, foldHosts } from "../../records/host-range.js";
+import { isRelease, type Release } from "../../records/index.js";
+import { didYouMean } from "../../runtime/did-you-mean.js";
+import { FileFailure, type Files } from "../../runtime/files.js";
+import { isObject } from "../../runtime/is-object.js";
+
+/** The component that all agents join; its own setting is kept beside those of the hosts. */
+export const CONTROL_PLANE = "control-plane";
+
+/** What one host's agent has of its own: another start with less would find another hypervisor. */
+export interface HostSetting {
+  /** `compute_driver`; absent: the configuration says it. */
+  readonly driver?: string;
+  /** Absolute paths. */
+  readonly configFiles: readonly string[];
+  /** As `-o` takes them: `section.option=value`. */
+  readonly options?: readonly string[];
+  /** The agent's release; absent: this build's. */
+  readonly release?: Release;
+  /** By `compute-cluster host add`: each `up` starts it, whatever number of hosts it is asked for. */
+  readonly added?: true;
+  /** Of the control plane: the hosts of the last start, with which another one goes on that is not told how many. */
+  readonly hosts?: readonly string[];
+}
+
+export type HostSettings = Readonly<Record<string, HostSetting>>;
+
+/** The settings with which `up` brought hosts up, in the state directory; another `up` goes on with them. */
+export class HostSettingsStore {
+  readonly path: string;
+  readonly #files: Files;
+  #settings: Record<string, HostSetting> = {};
+  /** The write that is under way: of two at once, the earlier text could be the one that stays. */
+  #written: Promise<void> = Promise.resolve();
+  /** A write that has not begun yet, and will have all that is changed until then. */
+  #next: Promise<void> | undefined;
+
+  constructor(files: Files, { root }: Pick<StateDir, "root">) {
+    this.#files = files;
+    this.path = join(root, "hosts.json");
+  }
+
+  /** @throws {HostSettingsUnreadable} */
+  async read(): Promise<HostSettings> {
+    const text = await this.#files.readIfPresent(this.path).catch((error: unknown) => {
+      throw error instanceof FileFailure ? new HostSettingsUnreadable(this.path, error.message) : error;
+    });
+    this.#settings = text === undefined ? {} : parse(text, this.path);
+    return this.#settings;
+  }
+
+  /** The host has come up with this. */
+  async keep(host: string, setting: HostSetting): Promise<void> {
+    const before = this.get(host);
+    if (before !== undefined && JSON.stringify(before) === JSON.stringify(setting)) {
+      return;
+    }
+    this.#settings[host] = setting;
+    await this.#write();
+  }
+
+  /** What a host is started with; undefined: the host is not known. */
+  get(host: string): HostSetting | undefined {
+    return Object.hasOwn(this.#settings, host) ? this.#settings[host] : undefined;
+  }
+
+  get hosts(): readonly string[] {
+    return Object.keys(this.#settings);
+  }
+
+  /** The host is one of those with which another start goes on, though this one was begun without it. */
+  async include(host: string): Promise<void> {
+    await this.#setStarted((hosts) => [...new Set([...hosts, host])]);
+  }
+
+  /** The host is none of this cluster any more. */
+  async forget(host: string): Promise<void> {
+    if (this.get(host) !== undefined) {
+      delete this.#settings[host];
+      await this.#setStarted((hosts) => hosts.filter((each) => each !== host));
+      await this.#write();
+    }
+  }
+
+  async #setStarted(change: (hosts: readonly string[]) => readonly string[]): Promise<void> {
+    const setting = this.get(CONTROL_PLANE);
+    if (setting?.hosts !== undefined) {
+      await this.keep(CONTROL_PLANE, { ...setting, hosts: change(setting.hosts) });
+    }
+  }
+
+  #write(): Promise<void> {
+    if (this.#next === undefined) {
+      const write = () => {
+        this.#next = undefined;
+        return this.#files.write(this.path, `${JSON.stringify(this.#settings, null, 2)}\n`);
+      };
+      this.#next = this.#written.then(write, write);
+      this.#written = this.#next;
+    }
+    return this.#next;
+  }
+}
+
+class HostSettingsUnreadable extends Error {
+  override readonly name = "KeptHostsUnreadable";
+
+  constructor(path: string, reason: string) {
+    super(
+      `${path}, which says with which driver and configuration each host was started, cannot be read: ${reason}; ` +
+        "remove it, and give --driver and --config-file as they were",
+    );
+  }
+}
+
+function parse(text: string, path: string): Record<string, HostSetting> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value) && Object.values(value).every(isSetting)) {
+      return { ...(value as HostSettings) };
+    }
+  } catch (error) {
+    throw new HostSettingsUnreadable(path, error instanceof Error ? error.message : String(error));
+  }
+  throw new HostSettingsUnreadable(
+    path,
+    `found ${text.slice(0, 40)}, expected {"HOST": {"driver"?, "configFiles": []}}`,
+  );
+}
+
+function isSetting(value: unknown): value is HostSetting {
+  return (
+    isObject(value) &&
+    (value.driver === undefined || typeof value.driver === "string") &&
+    Array.isArray(value.configFiles) &&
+    value.configFiles.every((file) => typeof file === "string") &&
+    (value.options === undefined ||
+      (Array.isArray(value.options) && value.options.every((one) => typeof one === "string"))) &&
+    (value.release === undefined || (typeof value.release === "string" && isRelease(value.release))) &&
+    (value.added === undefined || value.added === true) &&
+    (value.hosts === undefined || (Array.isArray(value.hosts) && value.hosts.every((one) => typeof one === "string")))
+  );
+}
+
+/**
+ * The settings with the drivers that the agents themselves have recorded: a host may have changed its driver since, by hand. Where an
+ * agent's record cannot be read, its start says so.
+ */
+export async function withBoundDrivers(
+  files: Files,
+  directory: Pick<StateDir, "agent">,
+  savedSettings: HostSettings,
+): Promise<HostSettings> {
+  const bound = Object.entries(savedSettings).map(async ([host, setting]): Promise<readonly [string, HostSetting]> => {
+    const path = driverRecordPath(directory.agent(host), host);
+    const recorded = await readDriverRecord(files, path).catch(() => undefined);
+    const driver = recorded?.computeDriver;
+    // Without one of its own a host has what its configuration names, which may be changed there.
+    const own = driver !== undefined && (setting.driver !== undefined || isAbsolute(driver));
+    return [host, own ? { ...setting, driver } : setting];
+  });
+  return Object.fromEntries(await Promise.all(bound));
+}
+
+/** Hosts that `compute-cluster host add` wants, for `compute-cluster up` to read. */
+interface HostAddition {
+  /** A text of ranges. */
+  readonly hosts: string;
+  readonly setting: HostSetting;
+}
+
+const pathOf = ({ root }: Pick<StateDir, "root">, id: string): string => join(root, "additions", `${id}.json`);
+
+/**
+ * Writes an addition into the state directory: what a host's process is started with, a driver's path among it, comes from
+ * those who may write there, and never over a connection.
+ */
+export async function writeAddition(
+  files: Files,
+  directory: Pick<StateDir, "root">,
+  id: string,
+  addition: HostAddition,
+): Promise<void> {
+  await files.write(pathOf(directory, id), JSON.stringify(addition), { mode: 0o600 });
+}
+
+export async function removeAddition(files: Files, directory: Pick<StateDir, "root">, id: string): Promise<void> {
+  await files.remove(pathOf(directory, id));
+}
+
+/** @throws {Error} there is none of this id, or it is not readable as one. */
+export async function readAddition(
+  files: Files,
+  directory: Pick<StateDir, "root">,
+  id: string,
+): Promise<{ readonly hosts: readonly string[]; readonly setting: HostSetting }> {
+  const path = pathOf(directory, id);
+  const text = await files.readIfPresent(path);
+  if (text === undefined) {
+    throw new Error(
+      `there is no ${path}: hosts are added by compute-cluster host add, on the machine of the state directory`,
+    );
+  }
+  const { hosts, setting } = JSON.parse(text) as Partial<HostAddition>;
+  if (typeof hosts !== "string" || !isSetting(setting)) {
+    throw new Error(`${path} holds ${text.slice(0, 40)}, expected {"hosts": "a[1-3]", "setting": {"configFiles": []}}`);
+  }
+  return { hosts: expandHosts(hosts), setting };
+}
+
+/** The message about a host that a state directory does not have. @param known those that it has */
+export function unknownHost(host: string, root: string, known: readonly string[]): string {
+  const near = didYouMean(host, known);
+  const there = known.length === 0 ? "there are none" : `there are ${foldHosts(known)}`;
+  return `there is no host ${host} in ${root}; ${near === undefined ? there : `did you mean ${near}?`}`;
+}

@@ -1,0 +1,28 @@
+import { InvalidArgumentError, Option } from "commander";
+import { SERVICE_DELETE_POLICIES } from "../../control-plane/conductor/service-delete.js";
+
+/** The flags about what is logged, and how, of all that serves requests. */
+export const logOptions = {
+  requests: () =>
+    new Option("--log-requests", "log a line for each request: method, path, status, ms, request id, who asked"),
+  format: (what: string) => new Option("--log-format <format>", what).choices(["pretty", "json"]),
+};
+
+const MAX_NODES = 100_000;
+
+/** The value of `--ironic`. */
+export function nodeCount(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0 || value > MAX_NODES) {
+    throw new InvalidArgumentError(`expected 0 to ${MAX_NODES}.`);
+  }
+  return value;
+}
+
+/** The option of all that start a control plane. */
+export function serviceDeletePolicy(): Option {
+  return new Option(
+    "--service-delete-policy <policy>",
+    "when allocations would keep a deleted service's provider (default: strict)",
+  ).choices(SERVICE_DELETE_POLICIES);
+}
