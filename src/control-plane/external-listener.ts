@@ -1,8 +1,8 @@
 import type { Runtime } from "../runtime/runtime.js";
 import { AddressInUse, type ListenOptions, type ServerTls } from "../runtime/server.js";
 import type { ServiceHandler } from "../runtime/service.js";
-import { onlyForKnownHosts } from "./http/known-hosts.js";
-import { newRequestId } from "./http/request-id.js";
+import { onlyForKnownHosts } from "./http/responses.js";
+import { newRequestId } from "./http/request.js";
 
 /** Where the control plane listens for other machines. */
 export interface ExternalListener {

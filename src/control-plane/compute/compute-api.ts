@@ -1,19 +1,58 @@
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import type { Credentials } from "../credentials.js";
-import { atOnce } from "../http/at-once.js";
-import { jsonText } from "../http/json-text.js";
-import { type MicroversionRange, negotiate } from "../http/microversion.js";
+import { atOnce } from "../http/request.js";
+import { jsonText } from "../http/json.js";
 import { authenticationRequired, json, withHeaders } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import { EventLoopTicks } from "../time-slices.js";
+import { AGGREGATE_ROUTES } from "./aggregates.js";
 import { Call, type ComputeResponse, type ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { badRequest, Fault, notFound } from "./api/fault.js";
-import { storeFault } from "./api/store-fault.js";
+import { badRequest, Fault, notFound, storeFault } from "./api/fault.js";
+import { GONE_ROUTES } from "./api/gone.js";
 import { SchemaValidator } from "./api/validate.js";
-import { type ApiVersion, MAX_MICROVERSION, MIN_MICROVERSION, versionDocument, versionList } from "./api/versions.js";
-import { COMPUTE_ROUTES } from "./compute-routes.js";
-import { endPasswordTasks } from "./servers/actions/change-password.js";
+import { type ApiVersion, MAX_MICROVERSION, type MicroversionRange, MIN_MICROVERSION, negotiate, versionDocument, versionList } from "./api/versions.js";
+import { EXTENSION_ROUTES } from "./extensions.js";
+import { EXTERNAL_EVENT_ROUTES } from "./external-events.js";
+import { FLAVOR_ROUTES } from "./flavors/flavors.js";
+import { HOST_ROUTES } from "./hosts.js";
+import { HYPERVISOR_ROUTES } from "./hypervisors.js";
+import { IMAGE_ROUTES } from "./images.js";
+import { KEYPAIR_ROUTES } from "./keypairs.js";
+import { MIGRATION_ROUTES } from "./migrations.js";
+import { NETWORK_ROUTES } from "./networks.js";
+import { QUOTA_ROUTES } from "./quotas/quotas.js";
+import { SECURITY_GROUP_ROUTES } from "./security-groups.js";
+import { SERVER_GROUP_ROUTES } from "./server-groups.js";
+import { endPasswordTasks } from "./servers/passwords.js";
+import { SERVER_ROUTES } from "./servers/servers.js";
+import { AVAILABILITY_ZONE_ROUTES } from "./availability-zones.js";
+import { SERVICE_ROUTES } from "./services.js";
+import { TENANT_USAGE_ROUTES } from "./tenant-usage.js";
+import { USAGE_AUDIT_ROUTES } from "./usage-audit.js";
+
+/** All of the API, by resource. */
+export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
+  ...SERVER_ROUTES,
+  ...FLAVOR_ROUTES,
+  ...SERVICE_ROUTES,
+  ...AVAILABILITY_ZONE_ROUTES,
+  ...AGGREGATE_ROUTES,
+  ...HYPERVISOR_ROUTES,
+  ...IMAGE_ROUTES,
+  ...HOST_ROUTES,
+  ...KEYPAIR_ROUTES,
+  ...MIGRATION_ROUTES,
+  ...EXTENSION_ROUTES,
+  ...EXTERNAL_EVENT_ROUTES,
+  ...NETWORK_ROUTES,
+  ...SECURITY_GROUP_ROUTES,
+  ...QUOTA_ROUTES,
+  ...TENANT_USAGE_ROUTES,
+  ...USAGE_AUDIT_ROUTES,
+  ...SERVER_GROUP_ROUTES,
+  ...GONE_ROUTES,
+];
 
 const RANGE: MicroversionRange = {
   service: "compute",

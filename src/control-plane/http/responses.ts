@@ -1,4 +1,5 @@
-import type { ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { Rejection } from "../../runtime/rejection.js";
+import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 
 export function json(status: number, body: unknown): ServiceResponse {
   return {
@@ -33,3 +34,58 @@ export function authenticationRequired({ baseUrl }: ServiceRequest, mount: strin
     "www-authenticate": `Keystone uri="${root}"`,
   });
 }
+
+/** What OpenStack's web framework says of each status before the detail. */
+const EXPLANATIONS: Readonly<Record<number, readonly [title: string, explanation: string]>> = {
+  400: [
+    "Bad Request",
+    "The server could not comply with the request since it is either malformed or otherwise incorrect.",
+  ],
+  403: ["Forbidden", "Access was denied to this resource."],
+  404: ["Not Found", "The resource could not be found."],
+  408: ["Request Timeout", "The server has waited too long for the request to be sent by the client."],
+  413: ["Request Entity Too Large", "The body of your request was too large for this server."],
+  431: ["Request Header Fields Too Large", "The header fields of your request were too large for this server."],
+  500: ["Internal Server Error", "The server has either erred or is incapable of performing the requested operation."],
+};
+
+/** Answers a request that reaches no service, in the shape that OpenStack's Placement gives its errors. */
+export function openstackError({ status, reason, requestId }: Rejection): ServiceResponse {
+  const [title, explanation] = EXPLANATIONS[status] ?? ["Error", ""];
+  const error = { status, title, detail: `${explanation}\n\n ${reason}  `, request_id: requestId };
+  return {
+    status,
+    headers: { "content-type": "application/json", "x-openstack-request-id": requestId },
+    body: JSON.stringify({ errors: [error] }),
+  };
+}
+
+const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/;
+
+/**
+ * Answers only requests that were sent to an address, to `localhost` or to one of these names, of which `*.example.org` stands for
+ * all hosts of a domain. A web page can make its own name
+ * lead to this machine (DNS rebinding) and then talk to the service as if it were its own; the browser's Host header tells.
+ * A request without the header comes from no browser.
+ * @param how a further name is made known, for the message: `given with --server-name`
+ */
+export function onlyForKnownHosts(
+  handler: ServiceHandler,
+  names: readonly string[],
+  newRequestId: () => string,
+  how = "given with --server-name",
+): ServiceHandler {
+  const known = new Set(["localhost", ...names].map((name) => name.toLowerCase()));
+  return (request) => {
+    const { host } = request.headers;
+    const name = host?.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
+    if (name === undefined || known.has(name) || ADDRESS.test(name) || known.has(inDomain(name))) {
+      return handler(request);
+    }
+    const expected = `found ${JSON.stringify(host)}, expected an address, ${[...known].join(", ")} or a name ${how}`;
+    const reason = `the Host header names no host of this service: ${expected}`;
+    return openstackError({ status: 403, reason, requestId: newRequestId() });
+  };
+}
+
+const inDomain = (name: string): string => name.replace(/^[^.]*/, "*");

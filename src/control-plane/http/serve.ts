@@ -1,8 +1,6 @@
 import type { Random } from "../../runtime/random.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
-import { atOnce } from "./at-once.js";
-import { Query } from "./query.js";
-import { newRequestId } from "./request-id.js";
+import { atOnce, newRequestId, Query } from "./request.js";
 import { withHeaders } from "./responses.js";
 import { type RouteMatch, type RoutePattern, Router } from "./router.js";
 

@@ -1,6 +1,6 @@
 import type { Logger } from "../../runtime/logger.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
-import { atOnce } from "../http/at-once.js";
+import { atOnce } from "../http/request.js";
 import type { Json } from "../http/json.js";
 import { withHeaders } from "../http/responses.js";
 import { type Admission, serve } from "../http/serve.js";

@@ -4,15 +4,32 @@ import type { Random } from "../../runtime/random.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import type { Timers } from "../../runtime/timers.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
-import { atOnce } from "../http/at-once.js";
-import { jsonText } from "../http/json-text.js";
+import { atOnce } from "../http/request.js";
+import { jsonText } from "../http/json.js";
 import { authenticationRequired, json } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import type { Store } from "../store/store.js";
 import { EventLoopTicks } from "../time-slices.js";
-import { NetworkCall, type NetworkRoute } from "./api/call.js";
-import { NetworkFault, networkFault, notFound } from "./api/fault.js";
-import { NETWORK_API_ROUTES } from "./network-routes.js";
+import { NetworkCall, NetworkFault, networkFault, type NetworkRoute, notFound } from "./api/call.js";
+import { routesOf } from "./api/resource-routes.js";
+import { NETWORK_ROUTES } from "./networks.js";
+import { INFO_ROUTES } from "./service-info.js";
+import { BINDING_ROUTES } from "./port-bindings.js";
+import { PORT_TAGS, PORTS } from "./ports.js";
+import { SECURITY_GROUP_TAGS, SECURITY_GROUPS } from "./security-groups.js";
+import { SECURITY_GROUP_RULES } from "./security-group-rules.js";
+
+/** All of the API, by resource. */
+const NETWORK_API_ROUTES: readonly NetworkRoute[] = [
+  ...NETWORK_ROUTES,
+  ...routesOf(PORTS),
+  ...BINDING_ROUTES,
+  ...PORT_TAGS,
+  ...routesOf(SECURITY_GROUPS),
+  ...SECURITY_GROUP_TAGS,
+  ...routesOf(SECURITY_GROUP_RULES),
+  ...INFO_ROUTES,
+];
 
 export interface NetworkOptions {
   readonly validate: ValidateToken;
@@ -63,6 +80,7 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
 }
 
 const NO_METHOD = new NetworkFault(405, "HTTPMethodNotAllowed", "The method is not allowed for this resource.");
+
 const UNEXPECTED = new NetworkFault(
   500,
   "HTTPInternalServerError",

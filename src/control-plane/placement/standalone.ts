@@ -1,7 +1,6 @@
 import type { Runtime } from "../../runtime/runtime.js";
 import type { Listener } from "../../runtime/server.js";
-import { onlyForKnownHosts } from "../http/known-hosts.js";
-import { openstackError } from "../http/openstack-error.js";
+import { onlyForKnownHosts, openstackError } from "../http/responses.js";
 import type { PolicyRule } from "../policy/rule-parser.js";
 import { requestLog } from "../request-log/request-log.js";
 import { RequestWatch } from "../request-log/watched-requests.js";

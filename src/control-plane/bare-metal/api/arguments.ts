@@ -1,4 +1,4 @@
-import type { Query } from "../../http/query.js";
+import type { Query } from "../../http/request.js";
 import { isUuidLike, normalizeUuid } from "../../placement/json/uuid.js";
 import { pythonRepr, pythonStr } from "../../python/plain-repr.js";
 import { IronicError } from "../ironic-error.js";

@@ -1,5 +1,5 @@
 import { isObject } from "../../../runtime/is-object.js";
-import type { Query } from "../../http/query.js";
+import type { Query } from "../../http/request.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
 import { pythonRepr } from "../../python/plain-repr.js";
 import { IronicError } from "../ironic-error.js";

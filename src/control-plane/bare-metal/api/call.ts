@@ -1,5 +1,5 @@
 import type { ServiceRequest } from "../../../runtime/service.js";
-import type { Query } from "../../http/query.js";
+import type { Query } from "../../http/request.js";
 
 /** One request on its way to a route. */
 export interface IronicCall {

@@ -3,7 +3,7 @@ import type { Logger } from "../../../runtime/logger.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
 import type { Timers } from "../../../runtime/timers.js";
 import type { ValidateToken } from "../../credentials.js";
-import { atOnce } from "../../http/at-once.js";
+import { atOnce } from "../../http/request.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { authenticationRequired, json, withHeaders } from "../../http/responses.js";
 import { serve } from "../../http/serve.js";

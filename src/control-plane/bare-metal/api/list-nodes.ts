@@ -1,4 +1,4 @@
-import type { Query } from "../../http/query.js";
+import type { Query } from "../../http/request.js";
 import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
 import type { IronicNode } from "../node.js";
 import type { NodeStore } from "../node-store.js";

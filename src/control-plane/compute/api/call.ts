@@ -2,12 +2,64 @@ import type { ServiceRequest } from "../../../runtime/service.js";
 import type { Credentials } from "../../credentials.js";
 import type { Json } from "../../http/json.js";
 import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";
-import type { Query } from "../../http/query.js";
-import { readJson } from "../../http/read-json.js";
+import { type Query, readJson } from "../../http/request.js";
 import type { ComputeDeps } from "./deps.js";
 import { badRequest, Fault } from "./fault.js";
-import { Links } from "./links.js";
 import type { SchemaValidator, SchemaVersions } from "./validate.js";
+
+type Parameter = readonly [name: string, value: string];
+
+/** Absolute links into the API. They have the project's id where the URL of the request has it. */
+export class Links {
+  readonly #application: string;
+  readonly #self: string;
+  readonly #bookmark: string;
+
+  constructor(
+    { baseUrl, path, query }: Pick<ServiceRequest, "baseUrl" | "path" | "query">,
+    version: string,
+    projectId: string | null,
+  ) {
+    const isScoped = projectId !== null && `${baseUrl}${path}?${query}`.includes(projectId);
+    const project = isScoped ? `/${projectId}` : "";
+    this.#application = `${baseUrl}/${version}`;
+    this.#self = `${this.#application}${project}`;
+    this.#bookmark = `${baseUrl}${project}`;
+  }
+
+  self(path: string): string {
+    return `${this.#self}/${path}`;
+  }
+
+  /** Returns a link that never has the project, as Nova writes those of images that it creates. */
+  unscoped(path: string): string {
+    return `${this.#application}/${path}`;
+  }
+
+  bookmark(path: string): string {
+    return `${this.#bookmark}/${path}`;
+  }
+
+  pair(path: string): Json {
+    return [
+      { rel: "self", href: this.self(path) },
+      { rel: "bookmark", href: this.bookmark(path) },
+    ];
+  }
+
+  bookmarkOnly(path: string): Json {
+    return [{ rel: "bookmark", href: this.bookmark(path) }];
+  }
+
+  /**
+   * Returns the link to the next page of a list. The parameters are sorted by name; of a repeated one the greatest value stays.
+   * The marker is last, or at its place in the order where the request has one.
+   */
+  next(path: string, query: Query, marker: string): Json {
+    const params = new Map(query.entries.toSorted(compareParameters)).set("marker", marker);
+    return [{ rel: "next", href: `${this.self(path)}?${encodeParameters(params)}` }];
+  }
+}
 
 export type CallOptions = Pick<
   Call,
@@ -95,3 +147,70 @@ export interface ComputeRoute {
   readonly until?: number;
   readonly handle: (deps: ComputeDeps, call: Call) => ComputeResponse | Promise<ComputeResponse>;
 }
+
+function compareParameters([a, x]: Parameter, [b, y]: Parameter): number {
+  return compareStrings(a, b) || compareStrings(x, y);
+}
+
+function compareStrings(a: string, b: string): number {
+  if (a === b) {
+    return 0;
+  }
+  return a < b ? -1 : 1;
+}
+
+/** Encodes a query as Python's `urlencode` does, which differs from the URL standard in two characters. */
+function encodeParameters(params: ReadonlyMap<string, string>): string {
+  return new URLSearchParams([...params]).toString().replaceAll("*", "%2A").replaceAll("%7E", "~");
+}
+
+/** Entries that a list answers with at most; Nova's default of `[api] max_limit`. */
+const MAX_LIMIT = 1000;
+
+export interface Page {
+  readonly limit: number;
+  readonly marker: string | undefined;
+}
+
+/** @throws {Fault} 400 */
+export function readPage({ query }: Pick<Call, "query">): Page {
+  const text = query.get("limit");
+  if (text !== undefined && !/^\d{1,9}$/.test(text)) {
+    throw badRequest(/^-/.test(text) ? "limit must be >= 0" : "limit param must be an integer");
+  }
+  const marker = query.get("marker");
+  return { limit: Math.min(text === undefined ? MAX_LIMIT : Number(text), MAX_LIMIT), marker };
+}
+
+/** The members of one page of a list that is in its order. @throws {Fault} 400 the marker is not in the list */
+export function takePage<T>(members: readonly T[], { limit, marker }: Page, id: (member: T) => string): readonly T[] {
+  const start = marker === undefined ? 0 : members.findIndex((member) => id(member) === marker) + 1;
+  if (marker !== undefined && start === 0) {
+    throw badRequest(`marker [${marker}] not found`);
+  }
+  return members.slice(start, start + limit);
+}
+
+/** Nova's defaults: a rule is either for administrators, or for them and the project that owns the thing. */
+export function requireAdmin(call: Call, rule: string): void {
+  if (!call.isAdmin) {
+    throw denied(rule);
+  }
+}
+
+/** Lets those change what belongs to a project who have `member` in it, and administrators of the deployment. */
+export function requireMember(call: Call, rule: string): void {
+  if (!call.isAdmin && !(call.credentials.roles.includes("member") && call.credentials.projectId !== null)) {
+    throw denied(rule);
+  }
+}
+
+/** Lets those see what belongs to a project who have a role in it, and administrators of the deployment. */
+export function requireReader(call: Call, rule: string): void {
+  const { roles, projectId } = call.credentials;
+  if (!call.isAdmin && !(projectId !== null && (roles.includes("reader") || roles.includes("member")))) {
+    throw denied(rule);
+  }
+}
+
+export const denied = (rule: string): Fault => new Fault(403, `Policy doesn't allow ${rule} to be performed.`);

@@ -1,9 +1,9 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
-import type { Query } from "../../http/query.js";
-import { instancePathOf, reportedError, schemaWords } from "../../http/schema-words.js";
+import type { Query } from "../../http/request.js";
+import { instancePathOf, reportedError, schemaWords } from "../../http/schema-errors.js";
 import { pythonStr } from "../../python/plain-repr.js";
 import { Fault } from "./fault.js";
-import { FORMAT_MESSAGES, FORMATS } from "./formats.js";
+import { FORMAT_MESSAGES, FORMATS } from "./schema-parts.js";
 
 export type Schema = Readonly<Record<string, unknown>>;
 

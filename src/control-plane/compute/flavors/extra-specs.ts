@@ -1,10 +1,9 @@
-import type { Call, ComputeRoute } from "../api/call.js";
+import { type Call, type ComputeRoute, requireAdmin, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
-import { requireAdmin, requireReader } from "../api/policy.js";
 import { type Schema, schemas } from "../api/validate.js";
-import { findFlavor } from "./find-flavor.js";
-import { validateExtraSpecs } from "./validate-extra-specs.js";
+import { findFlavor } from "./flavor-access.js";
+import { validateExtraSpecs } from "./extra-spec-validation.js";
 
 type Specs = Readonly<Record<string, string | number>>;
 

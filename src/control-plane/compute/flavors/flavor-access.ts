@@ -1,11 +1,9 @@
 import type { Flavor } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
-import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
+import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, conflict, notFound } from "../api/fault.js";
-import { requireAdmin } from "../api/policy.js";
 import { type Schema, schemas } from "../api/validate.js";
-import { findFlavor } from "./find-flavor.js";
 
 interface Tenant {
   readonly tenant: string;
@@ -28,6 +26,7 @@ function body(action: string): Schema {
 }
 
 const ADD = schemas<{ readonly addTenantAccess: Tenant }>([1, body("addTenantAccess")]);
+
 const REMOVE = schemas<{ readonly removeTenantAccess: Tenant }>([1, body("removeTenantAccess")]);
 
 /** Which projects see a flavor that is not public. */
@@ -86,4 +85,19 @@ function accessList({ store }: ComputeDeps, { flavorid }: Flavor): Json {
   return {
     flavor_access: store.flavors.projects(flavorid).map((id) => ({ flavor_id: flavorid, tenant_id: id })),
   };
+}
+
+/** The flavor of the path, if the caller sees it. @throws {Fault} 404 */
+export function findFlavor(deps: Pick<ComputeDeps, "store">, call: Call): Flavor {
+  const id = call.param("flavor");
+  const flavor = deps.store.flavors.getByFlavorid(id);
+  if (!flavor || !(call.isAdmin || isOpenTo(deps, flavor, call.credentials.projectId))) {
+    throw notFound(`Flavor ${id} could not be found.`);
+  }
+  return flavor;
+}
+
+/** Public flavors are for every project, others for those that were given access. */
+export function isOpenTo({ store }: Pick<ComputeDeps, "store">, flavor: Flavor, projectId: string | null): boolean {
+  return flavor.isPublic || (projectId !== null && store.flavors.projects(flavor.flavorid).includes(projectId));
 }

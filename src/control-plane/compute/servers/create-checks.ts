@@ -2,8 +2,8 @@ import type { Flavor, Instance, RequestSpec, ServerGroup } from "../../../record
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, type Fault } from "../api/fault.js";
-import { findServerGroup, groupNotFound } from "../server-groups/find-server-group.js";
-import type { CreateBody } from "./create-schema.js";
+import { findServerGroup, groupNotFound } from "../server-groups.js";
+import type { CreateBody } from "./server-schemas.js";
 
 type Server = CreateBody["server"];
 

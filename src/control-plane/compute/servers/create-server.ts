@@ -7,16 +7,14 @@ import {
   withImageProperties,
 } from "../../../records/index.js";
 import type { Random } from "../../../runtime/random.js";
-import { atOnce } from "../../http/at-once.js";
+import { atOnce } from "../../http/request.js";
 import { EventLoopTicks } from "../../time-slices.js";
-import type { Call, ComputeResponse } from "../api/call.js";
+import { type Call, type ComputeResponse, denied, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
-import { denied, requireMember } from "../api/policy.js";
 import { isTrue } from "../api/schema-parts.js";
-import { isOpenTo } from "../flavors/find-flavor.js";
-import { assertFileQuota, assertMemberQuota, assertMetadataQuota } from "../quotas/request-quota.js";
-import { serversInQuota } from "../quotas/server-quota.js";
+import { isOpenTo } from "../flavors/flavor-access.js";
+import { assertFileQuota, assertMemberQuota, assertMetadataQuota, serversInQuota } from "../quotas/quota-checks.js";
 import {
   assertSupported,
   checkLocalDevices,
@@ -25,18 +23,16 @@ import {
   hostnameFor,
   selectSchedulerHints,
 } from "./create-checks.js";
-import { CREATE, type CreateBody } from "./create-schema.js";
+import { CREATE, type CreateBody, diskConfigWith, toUserAttributes, wishedChanges } from "./server-schemas.js";
 import { removeServer } from "./delete-server.js";
 import { type Destination, readDestination } from "./destination.js";
-import { imageToUse } from "./image-to-use.js";
+import { imageToUse, validateRequestedSpecs } from "./image-flavor-checks.js";
 import {
   networkMark,
   type RequestedNetworks,
   resolveNetworks,
   serversInPortQuota,
 } from "./network/requested-networks.js";
-import { validateRequestedSpecs } from "./unhonoured-specs.js";
-import { diskConfigWith, toUserAttributes, wishedChanges } from "./user-requests.js";
 
 const POLICY = "os_compute_api:servers:create";
 

@@ -1,9 +1,10 @@
 import type { Instance, Migration } from "../../../records/index.js";
-import type { Call, ComputeResponse } from "../api/call.js";
+import { isUp } from "../api/agents.js";
+import { type Call, type ComputeResponse, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { requireMember } from "../api/policy.js";
-import { isUp } from "../services/service-status.js";
-import { assertNotLocked, type FoundServer, findServer } from "./find-server.js";
+import { serversInQuota } from "../quotas/quota-checks.js";
+import { anyBody, begin, requireState, type ServerAction } from "./actions/server-action.js";
+import { assertNotLocked, findInstance, findServer, type FoundServer } from "./find-server.js";
 
 /** Spec 6.2: what the API does itself; the rest is the agent's, or a task where there is no agent. */
 export function deleteServer(deps: ComputeDeps, call: Call): ComputeResponse {
@@ -37,7 +38,7 @@ export function removeServer(deps: ComputeDeps, call: Call, { instance, building
 }
 
 /** Deletes for good. A second request is ignored while the first is under way. */
-export function terminate(deps: ComputeDeps, call: Call, instance: Instance): void {
+function terminate(deps: ComputeDeps, call: Call, instance: Instance): void {
   const { store, bus } = deps;
   const { uuid: instanceUuid } = instance;
   const { requestId } = call;
@@ -112,3 +113,37 @@ function isQueued({ store }: ComputeDeps, instanceUuid: string): boolean {
     .ofInstance(instanceUuid)
     .some(({ task }) => ["delete_local", "delete_resized"].includes(task.kind));
 }
+
+/** Brings back a server that was deleted no longer than `reclaim_instance_interval` ago. */
+export const restore: ServerAction = {
+  name: "restore",
+  schema: anyBody("restore"),
+  run: (deps, call) => {
+    const instance = findInstance(deps, call);
+    requireMember(call, "os_compute_api:os-deferred-delete:restore");
+    assertNotLocked(call, instance);
+    requireState(instance, "restore", { vm: ["soft-delete"] });
+    serversInQuota(deps, instance, instance.flavor, 1, 1);
+    if (instance.host === null) {
+      begin(deps, call, instance, { vmState: "active", taskState: null }, "restore");
+      return { status: 202 };
+    }
+    begin(deps, call, instance, { taskState: "restoring" }, "restore");
+    const params = { instanceUuid: instance.uuid, requestId: call.requestId };
+    deps.bus.cast(instance.host, "restore_instance", params, call.requestId);
+    return { status: 202 };
+  },
+};
+
+/** Deletes for good, whatever the server does and whether it could be restored. */
+export const forceDelete: ServerAction = {
+  name: "forceDelete",
+  schema: anyBody("forceDelete"),
+  run: (deps, call) => {
+    const instance = findInstance(deps, call);
+    requireMember(call, "os_compute_api:os-deferred-delete:force");
+    assertNotLocked(call, instance);
+    terminate(deps, call, instance);
+    return { status: 202 };
+  },
+};

@@ -1,9 +1,8 @@
 import { DEFAULT_ZONE } from "../../store/aggregate-zones.js";
-import type { Call } from "../api/call.js";
+import { type Call, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
-import { requireAdmin } from "../api/policy.js";
-import type { CreateBody } from "./create-schema.js";
+import type { CreateBody } from "./server-schemas.js";
 
 /** The host, node and zone that a new server has to go to. */
 export interface Destination {

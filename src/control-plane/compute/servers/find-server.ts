@@ -2,7 +2,7 @@ import type { Instance } from "../../../records/index.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { conflict, type Fault, notFound } from "../api/fault.js";
-import { isUuidLike } from "../api/formats.js";
+import { isUuidLike } from "../api/schema-parts.js";
 
 export interface FoundServer {
   readonly instance: Instance;

@@ -3,11 +3,10 @@ import { firstSince, lastBefore, parseIsoTime, toSeconds } from "../../http/time
 import { addressText } from "../../store/flat-subnet.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
 import type { Store } from "../../store/store.js";
-import type { Call } from "../api/call.js";
+import { type Call, requireAdmin } from "../api/call.js";
 import { badRequest, Fault } from "../api/fault.js";
-import { requireAdmin } from "../api/policy.js";
 import { boolFromText } from "../api/schema-parts.js";
-import { NamePattern } from "./name-pattern.js";
+import { NamePattern } from "../api/name-pattern.js";
 import { statesOfStatus } from "./server-status.js";
 
 /** What a list of servers is about: what the state of record can select, and what is judged server by server. */

@@ -1,15 +1,12 @@
 import type { Instance } from "../../../records/index.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
 import { EventLoopTicks } from "../../time-slices.js";
-import type { Call, ComputeResponse } from "../api/call.js";
+import { type Call, type ComputeResponse, type Page, readPage, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
-import { type Page, readPage } from "../api/paging.js";
-import { requireReader } from "../api/policy.js";
 import type { FoundServer } from "./find-server.js";
 import { readFilters, type ServerFilters } from "./list-filters.js";
-import { LIST_QUERY } from "./list-schema.js";
-import { readSort } from "./list-sort.js";
+import { LIST_QUERY, readSort } from "./list-query.js";
 import { type RenderedServer, ServerView } from "./server-view.js";
 
 /** GET /servers and GET /servers/detail. */

@@ -1,11 +1,10 @@
 import type { Instance } from "../../../records/index.js";
-import type { Call, ComputeRoute } from "../api/call.js";
+import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
-import { requireMember, requireReader } from "../api/policy.js";
 import { METADATA } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
-import { assertMetadataQuota } from "../quotas/request-quota.js";
+import { assertMetadataQuota } from "../quotas/quota-checks.js";
 import { type AllowedStates, requireState } from "./actions/server-action.js";
 import { assertNotLocked, findServer } from "./find-server.js";
 

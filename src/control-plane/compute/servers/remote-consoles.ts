@@ -1,7 +1,6 @@
-import type { Call, ComputeResponse, ComputeRoute } from "../api/call.js";
+import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, conflict, notFound } from "../api/fault.js";
-import { requireAdmin, requireMember } from "../api/policy.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { requireHost, type ServerAction } from "./actions/server-action.js";
 import { findServer } from "./find-server.js";

@@ -2,16 +2,18 @@ import { type Instance, type Service, sizesForApi } from "../../../records/index
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds, isoSeconds } from "../../http/times.js";
 import type { Port } from "../../store/ports.js";
+import { isUp } from "../api/agents.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { isUp } from "../services/service-status.js";
 import type { FoundServer } from "./find-server.js";
 import { addressesOf } from "./network/addresses.js";
+import { toUserAttributes } from "./server-schemas.js";
 import { serverStatus } from "./server-status.js";
-import { toUserAttributes } from "./user-requests.js";
 
 const WITH_PROGRESS = ["ACTIVE", "BUILD", "REBUILD", "RESIZE", "VERIFY_RESIZE", "MIGRATING"];
+
 const COMPUTE = "nova-compute";
+
 const WITH_FAULT = ["ERROR", "DELETED"];
 
 export type RenderedServer = { readonly [key: string]: Json };
@@ -207,4 +209,26 @@ export class ServerView {
 
 function timeOrNull(milliseconds: number | null): string | null {
   return milliseconds === null ? null : isoMicroseconds(milliseconds);
+}
+
+type ServerObject = { readonly [key: string]: Json };
+
+/** What the extensions of the time added to GET only. */
+const OF_EXTENSIONS =
+  /^(OS-EXT-|OS-SRV-USG:|os-extended-volumes:|config_drive$|key_name$|host_status$|security_groups$)/;
+
+/** What PUT and a rebuild answer of a server before 2.75; since then they show what GET does. */
+export function toViewBefore75(server: ServerObject): ServerObject {
+  return withoutExtensions(server);
+}
+
+/** Addresses, too, had something of extensions. */
+function withoutExtensions(value: ServerObject): ServerObject {
+  const left = Object.entries(value).filter(([key]) => !OF_EXTENSIONS.test(key));
+  return Object.fromEntries(left.map(([key, one]) => [key, key === "addresses" ? plainAddresses(one) : one]));
+}
+
+function plainAddresses(addresses: Json | undefined): Json {
+  const networks = Object.entries((addresses ?? {}) as Readonly<Record<string, readonly ServerObject[]>>);
+  return Object.fromEntries(networks.map(([name, list]) => [name, list.map(withoutExtensions)]));
 }

@@ -1,9 +1,8 @@
 import type { VmState } from "../../../records/index.js";
 import { pythonRepr } from "../../python/plain-repr.js";
-import type { Call, ComputeRoute } from "../api/call.js";
+import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, conflict, notFound } from "../api/fault.js";
-import { requireMember, requireReader } from "../api/policy.js";
 import { TAG } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { findServer } from "./find-server.js";

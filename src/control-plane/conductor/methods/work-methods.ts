@@ -1,6 +1,6 @@
 import { ConductorError, InstanceNotFound, ObjectActionError } from "../../../conductor-client/errors.js";
 import type { PlacementAccess, WORK_METHODS } from "../../../conductor-client/methods/work.js";
-import { plugPorts, portsAt } from "../../network/ports/plugged-ports.js";
+import { plugPorts, portsAt } from "../../network/port-bindings.js";
 import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-messages.js";
 import type { HostLeases } from "../host-leases.js";

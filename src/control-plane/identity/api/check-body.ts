@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { Static, TSchema } from "typebox";
-import { schemaWords } from "../../http/schema-words.js";
+import { schemaWords } from "../../http/schema-errors.js";
 import { IdentityError } from "./identity-error.js";
 
 // The schemas are this program's own: that they are valid is tested, not checked at each start.

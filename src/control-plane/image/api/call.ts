@@ -3,7 +3,7 @@ import type { Random } from "../../../runtime/random.js";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
 import type { Credentials } from "../../credentials.js";
 import { excessOf, excessText, MAX_QUERY_PARAMETERS, MESSAGE_LIMITS } from "../../http/listener-limits.js";
-import type { Query } from "../../http/query.js";
+import type { Query } from "../../http/request.js";
 import type { ImageStore } from "../image-store.js";
 import { badRequest, tooLarge } from "./fault.js";
 

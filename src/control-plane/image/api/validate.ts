@@ -1,5 +1,5 @@
 import { Ajv, type ValidateFunction } from "ajv";
-import { instancePathOf, reportedError, schemaWords } from "../../http/schema-words.js";
+import { instancePathOf, reportedError, schemaWords } from "../../http/schema-errors.js";
 import { badRequest } from "./fault.js";
 
 /** A schema as the API shows it; what it says is what bodies are judged by. */

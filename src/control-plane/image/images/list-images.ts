@@ -1,5 +1,5 @@
 import type { ServiceResponse } from "../../../runtime/service.js";
-import type { Query } from "../../http/query.js";
+import type { Query } from "../../http/request.js";
 import { json } from "../../http/responses.js";
 import type { ImageCall } from "../api/call.js";
 import { badRequest } from "../api/fault.js";

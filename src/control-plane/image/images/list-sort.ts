@@ -1,4 +1,4 @@
-import type { Query } from "../../http/query.js";
+import type { Query } from "../../http/request.js";
 import { badRequest } from "../api/fault.js";
 import type { Image } from "../images.js";
 

@@ -1,13 +1,45 @@
+import { ConductorError } from "../../../conductor-client/errors.js";
 import { isObject } from "../../../runtime/is-object.js";
-import type { ServiceRequest } from "../../../runtime/service.js";
+import type { ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
 import type { Credentials } from "../../credentials.js";
 import type { Json } from "../../http/json.js";
 import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";
-import type { Query } from "../../http/query.js";
-import { readJson } from "../../http/read-json.js";
+import { type Query, readJson } from "../../http/request.js";
+import { json } from "../../http/responses.js";
+import { type Check, parseRule } from "../../policy/rule-parser.js";
 import type { Store } from "../../store/store.js";
 import type { EventLoopTicks } from "../../time-slices.js";
-import { badRequest, NetworkFault } from "./fault.js";
+
+/** What Neutron answers instead of a result. */
+export class NetworkFault extends Error {
+  override readonly name = "NetworkFault";
+  readonly status: number;
+  /** Name of Neutron's exception. */
+  readonly type: string;
+
+  constructor(status: number, type: string, message: string) {
+    super(message);
+    this.status = status;
+    this.type = type;
+  }
+
+  toResponse(): ServiceResponse {
+    return json(this.status, { NeutronError: { type: this.type, message: this.message, detail: "" } });
+  }
+}
+
+export const badRequest = (message: string): NetworkFault => new NetworkFault(400, "HTTPBadRequest", message);
+
+/** Statuses of what the state of record refuses, by the names that Neutron has for it. */
+const REJECTION_STATUSES: Readonly<Record<string, number>> = {
+  SecurityGroupDefaultAlreadyExists: 409,
+  SecurityGroupInUse: 409,
+  PortNotFound: 404,
+  PortInUse: 409,
+  InvalidIpForNetwork: 400,
+  IpAddressAlreadyAllocated: 409,
+  IpAddressGenerationFailure: 409,
+};
 
 export type NetworkCallOptions = Pick<NetworkCall, "request" | "caller" | "params" | "query" | "store" | "ticks">;
 
@@ -69,4 +101,87 @@ export interface NetworkRoute {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
   readonly handle: (call: NetworkCall) => NetworkResponse | Promise<NetworkResponse>;
+}
+
+export function notFound(): NetworkFault {
+  return new NetworkFault(404, "HTTPNotFound", "The resource could not be found.");
+}
+
+export function invalidInput(name: string, reason: string): NetworkFault {
+  return badRequest(`Invalid input for ${name}. Reason: ${reason}`);
+}
+
+/** Undefined: not the client's doing. */
+export function networkFault(error: unknown): NetworkFault | undefined {
+  if (error instanceof NetworkFault) {
+    return error;
+  }
+  const status = error instanceof ConductorError ? REJECTION_STATUSES[error.name] : undefined;
+  return error instanceof Error && status !== undefined
+    ? new NetworkFault(status, error.name, error.message)
+    : undefined;
+}
+
+const OWNER = "project_id:%(project_id)s";
+
+const READER = `rule:admin or ((role:reader or role:member) and ${OWNER})`;
+
+const MEMBER = `rule:admin or (role:member and ${OWNER})`;
+
+/** Neutron's default policies, as far as this service asks; the addresses of the shared network are everybody's here. */
+const DEFAULT_RULES = {
+  admin: "role:admin",
+  get_network: "@",
+  "get_network:provider": "rule:admin",
+  create_network: MEMBER,
+  update_network: MEMBER,
+  delete_network: MEMBER,
+  get_subnet: "@",
+  create_subnet: MEMBER,
+  update_subnet: MEMBER,
+  delete_subnet: MEMBER,
+  get_port: READER,
+  "get_port:binding": "rule:admin or role:service",
+  create_port: MEMBER,
+  "create_port:mac_address": "rule:admin or role:service",
+  update_port: MEMBER,
+  "update_port:mac_address": "rule:admin or role:service",
+  delete_port: MEMBER,
+  get_security_group: READER,
+  create_security_group: MEMBER,
+  update_security_group: MEMBER,
+  delete_security_group: MEMBER,
+  get_security_group_rule: READER,
+  create_security_group_rule: MEMBER,
+  delete_security_group_rule: MEMBER,
+  get_network_ip_availability: "rule:admin",
+  get_auto_allocated_topology: READER,
+  delete_auto_allocated_topology: MEMBER,
+  get_quota: `rule:admin or ${OWNER}`,
+  update_quota: "rule:admin",
+  delete_quota: "rule:admin",
+} as const satisfies Readonly<Record<string, string>>;
+
+export type RuleName = keyof typeof DEFAULT_RULES;
+
+const CHECKS: ReadonlyMap<string, Check> = new Map(
+  Object.entries(DEFAULT_RULES).map(([name, rule]) => [name, parseRule(rule)]),
+);
+
+/** @param projectId the project that the thing belongs to */
+export function may({ projectId: own, roles }: Credentials, name: RuleName, projectId?: string): boolean {
+  const attributes = {
+    credentials: own === null ? {} : { project_id: own },
+    roles: new Set(roles),
+    target: projectId === undefined ? {} : { project_id: projectId },
+    rule: (other: string): boolean => CHECKS.get(other)?.(attributes) ?? false,
+  };
+  return attributes.rule(name);
+}
+
+/** @throws {NetworkFault} 403 */
+export function enforce(caller: Credentials, name: RuleName, projectId?: string): void {
+  if (!may(caller, name, projectId)) {
+    throw new NetworkFault(403, "PolicyNotAuthorized", `rule:${name} is disallowed by policy`);
+  }
 }

@@ -1,7 +1,6 @@
 import { isObject } from "../../../runtime/is-object.js";
 import { pythonRepr } from "../../python/plain-repr.js";
-import type { NetworkCall } from "./call.js";
-import { badRequest, invalidInput } from "./fault.js";
+import { badRequest, invalidInput, type NetworkCall } from "./call.js";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const WORDS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([

@@ -1,7 +1,6 @@
 import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/plain-repr.js";
-import type { NetworkCall } from "./call.js";
-import { badRequest, invalidInput, NetworkFault } from "./fault.js";
+import { badRequest, invalidInput, type NetworkCall, NetworkFault } from "./call.js";
 
 /** What is shown of a record, attribute by attribute. */
 export type Attributes<T> = Readonly<Record<string, (record: T, call: NetworkCall) => Json>>;

@@ -1,8 +1,6 @@
-import type { NetworkCall, NetworkRoute } from "./call.js";
-import { badRequest, notFound } from "./fault.js";
+import { badRequest, enforce, may, type NetworkCall, type NetworkRoute, notFound, type RuleName } from "./call.js";
 import { Input } from "./input.js";
 import { type Attributes, listPage, view } from "./listing.js";
-import { enforce, may, type RuleName } from "./policy.js";
 
 /** A kind of records that are listed, shown, made, changed and removed in the same way. */
 export interface Resource<T> {

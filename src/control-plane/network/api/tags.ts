@@ -1,9 +1,7 @@
 import { isObject } from "../../../runtime/is-object.js";
 import { pythonRepr } from "../../python/plain-repr.js";
-import type { NetworkCall, NetworkRoute } from "./call.js";
-import { NetworkFault } from "./fault.js";
+import { may, type NetworkCall, NetworkFault, type NetworkRoute } from "./call.js";
 import type { Input } from "./input.js";
-import { may } from "./policy.js";
 import type { Resource } from "./resource-routes.js";
 
 const MAX_LENGTH = 255;

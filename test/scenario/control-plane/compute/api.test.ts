@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import { COMPUTE_ROUTES } from "../../../../src/control-plane/compute/compute-routes.js";
+import { COMPUTE_ROUTES } from "../../../../src/control-plane/compute/compute-api.js";
 import { property } from "../../../fixtures/property.js";
 import { ApiWorld, CIRROS, ROOT } from "../../../unit/control-plane/compute/api-world.js";
 

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { GONE_ROUTES } from "../../../../src/control-plane/compute/api/gone.js";
-import { COMPUTE_ROUTES } from "../../../../src/control-plane/compute/compute-routes.js";
+import { COMPUTE_ROUTES } from "../../../../src/control-plane/compute/compute-api.js";
 import { Router } from "../../../../src/control-plane/http/router.js";
 import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
 import { ENDPOINTS, type Endpoint } from "../../../unit/control-plane/compute/route-table.js";

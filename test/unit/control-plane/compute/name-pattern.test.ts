@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isNamePattern, NamePattern } from "../../../../src/control-plane/compute/servers/name-pattern.js";
+import { isNamePattern, NamePattern } from "../../../../src/control-plane/compute/api/name-pattern.js";
 import { EventLoopTicks } from "../../../../src/control-plane/time-slices.js";
 
 const LONG = "a".repeat(255);

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MESSAGE_LIMITS } from "../../../../src/control-plane/http/listener-limits.js";
-import { negotiate } from "../../../../src/control-plane/http/microversion.js";
-import { Query } from "../../../../src/control-plane/http/query.js";
-import { readJson } from "../../../../src/control-plane/http/read-json.js";
+import { negotiate } from "../../../../src/control-plane/compute/api/versions.js";
+import { Query, readJson } from "../../../../src/control-plane/http/request.js";
 import { Router } from "../../../../src/control-plane/http/router.js";
 import {
   firstSince,

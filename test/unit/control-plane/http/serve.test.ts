@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jsonText } from "../../../../src/control-plane/http/json-text.js";
+import { jsonText } from "../../../../src/control-plane/http/json.js";
 import { serve } from "../../../../src/control-plane/http/serve.js";
 import { EventLoopTicks } from "../../../../src/control-plane/time-slices.js";
 import type { ServiceRequest, ServiceResponse } from "../../../../src/runtime/service.js";

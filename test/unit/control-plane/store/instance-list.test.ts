@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { NamePattern } from "../../../../src/control-plane/compute/servers/name-pattern.js";
+import { NamePattern } from "../../../../src/control-plane/compute/api/name-pattern.js";
 import type { InstanceQuery } from "../../../../src/control-plane/store/instance-queries.js";
 import { addInstance, errorOf, FLAVOR, memoryStore, uuidOf } from "./support.js";
 

@@ -4,7 +4,7 @@ import { Agent, request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
-import { openstackError } from "../../../../src/control-plane/http/openstack-error.js";
+import { openstackError } from "../../../../src/control-plane/http/responses.js";
 import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { AddressInUse, type Listener, type ListenOptions } from "../../../../src/runtime/server.js";

@@ -1,20 +1,18 @@
 import type { Instance } from "../../../../records/index.js";
-import type { Call } from "../../api/call.js";
+import { type Call, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest } from "../../api/fault.js";
-import { requireMember } from "../../api/policy.js";
-import { METADATA, NAME } from "../../api/schema-parts.js";
+import { METADATA, NAME, NON_NEGATIVE_INTEGER } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
-import { assertImageMetadataQuota } from "../../quotas/request-quota.js";
+import { assertImageMetadataQuota } from "../../quotas/quota-checks.js";
 import { findInstance } from "../find-server.js";
-import { begin } from "./agent-action.js";
-import { type AllowedStates, requireHost, requireState, type ServerAction } from "./server-action.js";
+import { type AllowedStates, begin, endAction, recordAction, requireHost, requireState, type ServerAction } from "./server-action.js";
 
 interface CreateImageBody {
   readonly createImage: { readonly name: string; readonly metadata?: Readonly<Record<string, string>> };
 }
 
-const SCHEMA = schemas<CreateImageBody>([
+const CREATE_IMAGE = schemas<CreateImageBody>([
   1,
   {
     type: "object",
@@ -37,9 +35,9 @@ export const SNAPSHOT_STATES: AllowedStates = { vm: ["active", "stopped", "pause
 /** Spec 6.6: the image is there at once, without bytes; the agent sends them. */
 export const createImage: ServerAction = {
   name: "createImage",
-  schema: SCHEMA,
+  schema: CREATE_IMAGE,
   run: (deps, call) => {
-    const { name, metadata } = call.body(SCHEMA).createImage;
+    const { name, metadata } = call.body(CREATE_IMAGE).createImage;
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:servers:create_image");
     requireState(instance, "createImage", SNAPSHOT_STATES);
@@ -58,7 +56,7 @@ export const createImage: ServerAction = {
 };
 
 /** Has the server's host send what is on its disk into an image. */
-export function askForSnapshot(
+function askForSnapshot(
   deps: ComputeDeps,
   call: Call,
   instance: Instance,
@@ -68,3 +66,63 @@ export function askForSnapshot(
   begin(deps, call, instance, { taskState: "image_snapshot_pending" }, action);
   deps.bus.cast(host, "snapshot_instance", { instanceUuid: instance.uuid, imageId, requestId }, requestId);
 }
+
+interface CreateBackupBody {
+  readonly createBackup: {
+    readonly name: string;
+    readonly backup_type: string;
+    readonly rotation: number | string;
+    readonly metadata?: Readonly<Record<string, string>>;
+  };
+}
+
+const CREATE_BACKUP = schemas<CreateBackupBody>([
+  1,
+  {
+    type: "object",
+    properties: {
+      createBackup: {
+        type: "object",
+        properties: {
+          name: NAME,
+          backup_type: { type: "string" },
+          rotation: NON_NEGATIVE_INTEGER,
+          metadata: METADATA,
+        },
+        required: ["name", "backup_type", "rotation"],
+        additionalProperties: false,
+      },
+    },
+    required: ["createBackup"],
+    additionalProperties: false,
+  },
+]);
+
+/** Spec 6.6: a snapshot whose image takes the oldest ones of its type with it, once it has its bytes. A lock does not forbid it. */
+export const createBackup: ServerAction = {
+  name: "createBackup",
+  schema: CREATE_BACKUP,
+  run: (deps, call) => {
+    const { name, backup_type: type, rotation, metadata } = call.body(CREATE_BACKUP).createBackup;
+    const instance = findInstance(deps, call);
+    requireMember(call, "os_compute_api:os-create-backup");
+    assertImageMetadataQuota(deps, call, metadata);
+    requireState(instance, "createBackup", SNAPSHOT_STATES);
+    if (instance.imageRef === "") {
+      throw badRequest("Backup is not supported for volume-backed instances.");
+    }
+    const host = requireHost(instance);
+    const keep = Math.min(Number(rotation), Number.MAX_SAFE_INTEGER);
+    if (keep === 0) {
+      recordAction(deps, call, instance, "createBackup");
+      deps.images.removeBackups(instance, type);
+      endAction(deps, call, instance, "compute_backup_instance");
+      return { status: 202, ...(call.version >= 45 ? { body: { image_id: deps.random.uuid() } } : {}) };
+    }
+    const imageId = deps.images.addBackup(instance, name, { type, keep, metadata });
+    askForSnapshot(deps, call, instance, { host, imageId, action: "createBackup" });
+    return call.version >= 45
+      ? { status: 202, body: { image_id: imageId } }
+      : { status: 202, headers: { location: call.links.unscoped(`images/${imageId}`) } };
+  },
+};

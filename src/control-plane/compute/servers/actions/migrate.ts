@@ -1,10 +1,13 @@
-import { badRequest } from "../../api/fault.js";
-import { requireAdmin } from "../../api/policy.js";
-import { HOSTNAME } from "../../api/schema-parts.js";
+import { messageOf } from "../../../conductor/tasks/faults.js";
+import { InstanceInvalidState, UNSUITABLE_HOST_ERRORS } from "../../../conductor/tasks/live-errors.js";
+import type { StoredTask } from "../../../store/task.js";
+import { type Call, type ComputeResponse, requireAdmin } from "../../api/call.js";
+import type { ComputeDeps } from "../../api/deps.js";
+import { badRequest, conflict } from "../../api/fault.js";
+import { BOOLEAN, HOSTNAME, isTrue } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
-import { begin } from "./agent-action.js";
-import { requireAgent, requireState, type ServerAction } from "./server-action.js";
+import { begin, requireAgent, requireState, type ServerAction } from "./server-action.js";
 
 interface MigrateBody {
   /** Anything before 2.56, and meaning nothing. */
@@ -20,7 +23,7 @@ function schema(migrate: Schema): Schema {
   };
 }
 
-const SCHEMA = schemas<MigrateBody>(
+const MIGRATE = schemas<MigrateBody>(
   [1, schema({})],
   [
     56,
@@ -35,9 +38,9 @@ const SCHEMA = schemas<MigrateBody>(
 /** A cold migration: spec 6.3 row 1. */
 export const migrate: ServerAction = {
   name: "migrate",
-  schema: SCHEMA,
+  schema: MIGRATE,
   run: (deps, call) => {
-    const body = call.body(SCHEMA);
+    const body = call.body(MIGRATE);
     const host = (call.version >= 56 ? body.migrate?.host : undefined) ?? null;
     const { store } = deps;
     const instance = findInstance(deps, call);
@@ -65,3 +68,103 @@ export const migrate: ServerAction = {
     return { status: 202 };
   },
 };
+
+interface LiveBody {
+  readonly "os-migrateLive": {
+    readonly host: string | null;
+    readonly block_migration: boolean | string;
+    /** Before 2.25. */
+    readonly disk_over_commit?: boolean | string;
+    /** 2.30 to 2.67. */
+    readonly force?: boolean | string;
+  };
+}
+
+const HOST = { type: ["string", "null"], minLength: 1, maxLength: 255, pattern: "^[a-zA-Z0-9-._]*$" };
+
+const BLOCK = { type: ["boolean", "string"], enum: [...BOOLEAN.enum, "auto"] };
+
+function liveMigrateSchema(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
+  return {
+    type: "object",
+    properties: { "os-migrateLive": { type: "object", properties, required, additionalProperties: false } },
+    required: ["os-migrateLive"],
+    additionalProperties: false,
+  };
+}
+
+const SINCE_25 = { host: HOST, block_migration: BLOCK };
+
+const LIVE_MIGRATE = schemas<LiveBody>(
+  [
+    1,
+    liveMigrateSchema({ host: HOST, block_migration: BOOLEAN, disk_over_commit: BOOLEAN }, [
+      "block_migration",
+      "disk_over_commit",
+      "host",
+    ]),
+  ],
+  [25, liveMigrateSchema(SINCE_25, ["block_migration", "host"])],
+  [30, liveMigrateSchema({ ...SINCE_25, force: BOOLEAN }, ["block_migration", "host"])],
+  [68, liveMigrateSchema(SINCE_25, ["block_migration", "host"])],
+);
+
+/** The first version that answers before the pre-checks (2.34). */
+const FIRST_ASYNCHRONOUS = 34;
+
+/**
+ * Spec 6.5 row 1. Before 2.34 the client waits until the conductor has found a destination, or none. The task is stored before
+ * that: it ends in the same way if the client or the control plane goes away.
+ */
+export const liveMigrate: ServerAction = {
+  name: "os-migrateLive",
+  schema: LIVE_MIGRATE,
+  ask: (deps, call) => {
+    const task = deps.store.transaction(() => storeTask(deps, call));
+    const ended = call.version < FIRST_ASYNCHRONOUS ? deps.taskEnded(task.id) : undefined;
+    deps.wake();
+    return ended?.then((failure) => toResponse(task, failure)) ?? ACCEPTED;
+  },
+};
+
+const ACCEPTED = { status: 202 } as const;
+
+function storeTask(deps: ComputeDeps, call: Call): StoredTask {
+  const { store } = deps;
+  const requested = call.body(LIVE_MIGRATE)["os-migrateLive"];
+  const instance = findInstance(deps, call);
+  requireAdmin(call, "os_compute_api:os-migrate-server:migrate_live");
+  const { host } = requested;
+  if (isTrue(requested.force) && host === null) {
+    throw badRequest("Can't force to a non-provided destination");
+  }
+  assertNotLocked(call, instance);
+  requireState(instance, "os-migrateLive", { vm: ["active", "paused"] });
+  if (host !== null && store.computeNodes.byHost(host).length === 0) {
+    throw badRequest(`Compute host ${host} could not be found.`);
+  }
+  begin(deps, call, instance, { taskState: "migrating" }, "live-migration");
+  return store.tasks.add({
+    kind: "live_migrate_instance",
+    instanceUuid: instance.uuid,
+    requestId: call.requestId,
+    host,
+    forced: host !== null && (call.version < 30 || isTrue(requested.force)),
+    blockMigration: requested.block_migration === "auto" ? null : isTrue(requested.block_migration),
+    diskOverCommit: isTrue(requested.disk_over_commit ?? false),
+  });
+}
+
+/** @param failure undefined: a destination was found @throws {Fault} 400, 409; what is unexpected as it is */
+function toResponse({ task }: StoredTask, failure: unknown): ComputeResponse {
+  if (failure === undefined) {
+    return ACCEPTED;
+  }
+  if (failure instanceof InstanceInvalidState) {
+    throw conflict(
+      `Cannot 'os-migrateLive' instance ${task.instanceUuid} while it is in power_state ${failure.powerState}`,
+    );
+  }
+  const unsuitable = UNSUITABLE_HOST_ERRORS.some((kind) => failure instanceof kind);
+  throw unsuitable ? badRequest(messageOf(failure)) : failure;
+}

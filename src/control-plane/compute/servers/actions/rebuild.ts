@@ -8,10 +8,9 @@ import {
 } from "../../../../records/index.js";
 import { rebuildParams, requiresHost } from "../../../conductor/tasks/rebuild-in-place.js";
 import type { Json } from "../../../http/json.js";
-import type { Call } from "../../api/call.js";
+import { type Call, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest } from "../../api/fault.js";
-import { requireMember } from "../../api/policy.js";
 import {
   ADMIN_PASSWORD,
   BOOLEAN,
@@ -22,18 +21,14 @@ import {
   SHORT_HOSTNAME,
 } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
-import { assertFileQuota, assertMetadataQuota } from "../../quotas/request-quota.js";
+import { assertFileQuota, assertMetadataQuota } from "../../quotas/quota-checks.js";
 import { assertNoCertificates, chosenKey } from "../create-checks.js";
-import { PERSONALITY, TRUSTED_CERTIFICATES } from "../create-schema.js";
+import { diskConfigWith, PERSONALITY, TRUSTED_CERTIFICATES, USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "../server-schemas.js";
 import { generatePassword } from "../create-server.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
-import { imageToUse } from "../image-to-use.js";
-import { toViewBefore75 } from "../rendered-before-75.js";
-import { ServerView } from "../server-view.js";
-import { validateRequestedSpecs } from "../unhonoured-specs.js";
-import { diskConfigWith, USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "../user-requests.js";
-import { begin } from "./agent-action.js";
-import { requireHost, requireState, type ServerAction } from "./server-action.js";
+import { imageToUse, validateRequestedSpecs } from "../image-flavor-checks.js";
+import { ServerView, toViewBefore75 } from "../server-view.js";
+import { begin, requireHost, requireState, type ServerAction } from "./server-action.js";
 
 interface RebuildBody {
   readonly rebuild: UserAttributes & {

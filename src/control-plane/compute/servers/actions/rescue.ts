@@ -1,11 +1,10 @@
-import { requireMember } from "../../api/policy.js";
+import { requireMember } from "../../api/call.js";
 import { ADMIN_PASSWORD } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
 import { generatePassword } from "../create-server.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
-import { imageToUse } from "../image-to-use.js";
-import { agentAction, begin } from "./agent-action.js";
-import { requireHost, requireState, type ServerAction } from "./server-action.js";
+import { imageToUse } from "../image-flavor-checks.js";
+import { agentAction, begin, requireHost, requireState, type ServerAction } from "./server-action.js";
 
 interface RescueBody {
   readonly rescue: { readonly adminPass?: string; readonly rescue_image_ref?: string } | null;

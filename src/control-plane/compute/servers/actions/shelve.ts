@@ -1,13 +1,11 @@
 import type { Instance } from "../../../../records/index.js";
-import type { Call } from "../../api/call.js";
+import { type Call, requireAdmin, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, conflict } from "../../api/fault.js";
-import { requireAdmin, requireMember } from "../../api/policy.js";
 import { HOSTNAME, NAME } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
-import { agentAction, begin } from "./agent-action.js";
-import { anyBody, requireHost, requireState, type ServerAction } from "./server-action.js";
+import { agentAction, anyBody, begin, requireHost, requireState, type ServerAction } from "./server-action.js";
 
 /** Spec 6.6. Without a disk of its own there is nothing to keep: it is offloaded at once. */
 export const shelve: ServerAction = {

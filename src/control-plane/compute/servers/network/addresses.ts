@@ -1,10 +1,14 @@
-import { FLAT_NETWORK } from "../../../network/flat/flat-network.js";
+import type { AnySchemaObject } from "ajv";
+import type { Instance } from "../../../../records/index.js";
+import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { addressText } from "../../../store/flat-subnet.js";
 import type { Port } from "../../../store/ports.js";
-import type { ComputeRoute } from "../../api/call.js";
+import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../../api/call.js";
+import type { ComputeDeps } from "../../api/deps.js";
 import { notFound } from "../../api/fault.js";
-import { requireReader } from "../../api/policy.js";
-import { findServer } from "../find-server.js";
+import { schemas } from "../../api/validate.js";
+import { requireHost, type ServerAction } from "../actions/server-action.js";
+import { assertNotLocked, findInstance, findServer } from "../find-server.js";
 
 /** By the network's name; `ips` leaves the rest out. */
 export function addressesOf(ports: readonly Port[], { extended }: { readonly extended: boolean }) {
@@ -41,3 +45,74 @@ export const ADDRESS_ROUTES: readonly ComputeRoute[] = [
     },
   },
 ];
+
+/** The last minor that has these actions. */
+const UNTIL = 43;
+
+function body(action: string, member: string, schema: AnySchemaObject): AnySchemaObject {
+  return {
+    type: "object",
+    properties: {
+      [action]: {
+        type: "object",
+        properties: { [member]: schema },
+        required: [member],
+        additionalProperties: false,
+      },
+    },
+    required: [action],
+    additionalProperties: false,
+  };
+}
+
+const ADD = schemas<{ readonly addFixedIp: { readonly networkId: string | number } }>([
+  1,
+  body("addFixedIp", "networkId", { type: ["string", "number"], minLength: 1, maxLength: 36 }),
+]);
+
+const REMOVE = schemas<{ readonly removeFixedIp: { readonly address: string } }>([
+  1,
+  body("removeFixedIp", "address", { type: "string", anyOf: [{ format: "ipv4" }, { format: "ipv6" }] }),
+]);
+
+/**
+ * Accepts a request as Nova does, whose compute service carries it out later. A port of the flat network has exactly one
+ * address, so the network service would reject both: the server gets the fault that Nova records in this case.
+ */
+function rejectedLater(
+  deps: ComputeDeps,
+  call: Call,
+  rule: "add" | "remove",
+  message: (of: Instance) => string,
+): ComputeResponse {
+  const instance = findInstance(deps, call);
+  requireMember(call, `os_compute_api:os-multinic:${rule}`);
+  assertNotLocked(call, instance);
+  const host = requireHost(instance);
+  deps.store.instances.addFault({
+    instanceUuid: instance.uuid,
+    code: 404,
+    message: message(instance),
+    details: null,
+    host,
+  });
+  return { status: 202 };
+}
+
+export const addFixedIp: ServerAction = {
+  name: "addFixedIp",
+  until: UNTIL,
+  schema: ADD,
+  run: (deps, call) =>
+    rejectedLater(deps, call, "add", ({ uuid }) => `Network could not be found for instance ${uuid}.`),
+};
+
+export const removeFixedIp: ServerAction = {
+  name: "removeFixedIp",
+  until: UNTIL,
+  schema: REMOVE,
+  run: (deps, call) => {
+    const { address } = call.body(REMOVE).removeFixedIp;
+    return rejectedLater(deps, call, "remove", ({ uuid }) => `Instance ${uuid} does not have fixed IP '${address}'.`);
+  },
+};

@@ -1,13 +1,12 @@
 import type { Instance } from "../../../../records/index.js";
 import { sendInstanceEvents } from "../../../conductor/instance-events.js";
-import { FLAT_NETWORK } from "../../../network/flat/flat-network.js";
-import { portQuota } from "../../../network/info/quotas.js";
-import { fixedIps, portStatus } from "../../../network/ports/port-view.js";
+import { FLAT_NETWORK } from "../../../network/flat-network.js";
+import { portQuota } from "../../../network/quotas.js";
+import { fixedIps, portStatus } from "../../../network/ports.js";
 import type { Port } from "../../../store/ports.js";
-import type { Call, ComputeResponse, ComputeRoute } from "../../api/call.js";
+import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, Fault, notFound } from "../../api/fault.js";
-import { requireMember, requireReader } from "../../api/policy.js";
 import { TAG, UUID_TEXT } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
 import { recordAction, requireHost, requireState } from "../actions/server-action.js";

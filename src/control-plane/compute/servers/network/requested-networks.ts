@@ -1,12 +1,12 @@
-import { FLAT_NETWORK } from "../../../network/flat/flat-network.js";
-import { portQuota } from "../../../network/info/quotas.js";
+import { FLAT_NETWORK } from "../../../network/flat-network.js";
+import { portQuota } from "../../../network/quotas.js";
 import { addressOf, isInPool } from "../../../store/flat-subnet.js";
 import type { RequestedPort } from "../../../store/ports.js";
 import type { Store } from "../../../store/store.js";
 import type { Call } from "../../api/call.js";
 import { badRequest, conflict, Fault } from "../../api/fault.js";
-import type { CreateBody } from "../create-schema.js";
-import { findGroup } from "./find-group.js";
+import type { CreateBody } from "../server-schemas.js";
+import { findGroup } from "./security-groups.js";
 
 type Server = CreateBody["server"];
 type NetworkRequest = Exclude<Server["networks"], string | undefined>[number];

@@ -1,0 +1,82 @@
+import { InstanceInvalidState, InstanceNotFound, InstancePasswordSetFailed, MessagingTimeout, NotImplementedError } from "../../../conductor-client/errors.js";
+import { isUp as isUpAt } from "../../../conductor-client/liveness.js";
+import type { AgentCall, AgentMethods } from "../../../conductor-client/methods/agent.js";
+import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/method.js";
+import type { Service } from "../../../records/index.js";
+import { EventLoopTicks } from "../../time-slices.js";
+import type { Call } from "./call.js";
+import type { ComputeDeps } from "./deps.js";
+import { conflict, Fault, notFound } from "./fault.js";
+
+/** What Nova says of what no driver here, or not this one, does. */
+export const notSupported = (): Fault => new Fault(501, "The requested functionality is not supported.");
+
+/**
+ * What a host's agent answers while the client waits. Nova's API answers 500 when no agent does; here it is 409 as for what moves
+ * a server, since nothing is broken that an operator could not see.
+ * @param verb what the message says that cannot be done in the instance's state
+ * @throws {Fault} 404, 409, 501
+ */
+export async function askAgent<M extends AgentCall>(
+  { bus }: Pick<ComputeDeps, "bus">,
+  { requestId }: Pick<Call, "requestId">,
+  host: string,
+  method: M,
+  params: ParamsOf<AgentMethods, M>,
+  verb: string,
+): Promise<ResultOf<AgentMethods, M>> {
+  try {
+    return await bus.call(host, method, params, { requestId });
+  } catch (error) {
+    throw faultOf(error, verb);
+  }
+}
+
+function faultOf(error: unknown, verb: string): unknown {
+  if (error instanceof NotImplementedError) {
+    return notSupported();
+  }
+  if (error instanceof InstanceNotFound) {
+    return notFound(error.message);
+  }
+  if (error instanceof InstanceInvalidState) {
+    const { attr, state, instance_uuid: uuid } = error.data;
+    return conflict(`Cannot '${verb}' instance ${uuid} while it is in ${attr} ${state}`);
+  }
+  if (error instanceof InstancePasswordSetFailed) {
+    return conflict(error.message);
+  }
+  return error instanceof MessagingTimeout ? conflict("Service is unavailable at this time.") : error;
+}
+
+/** Whether the service counts as alive now, for the Compute API. */
+export function isUp(
+  { clock, serviceDownTime }: Pick<ComputeDeps, "clock" | "serviceDownTime">,
+  service: Service,
+): boolean {
+  return isUpAt(service, { now: clock.now(), serviceDownTime: serviceDownTime * 1000 });
+}
+
+/** Services that are read in one go. */
+const ROWS = 500;
+
+/** All services, some at a time: ten thousand are a tenth of a second, which others need not wait for. */
+export async function* allServices(
+  deps: Pick<ComputeDeps, "store" | "clock" | "timers">,
+  filter: { readonly host?: string; readonly binary?: string } = {},
+): AsyncGenerator<readonly Service[]> {
+  const ticks = new EventLoopTicks(deps);
+  let after = 0;
+  for (;;) {
+    const services = deps.store.services.list({ ...filter, after, limit: ROWS });
+    yield services;
+    const last = services.at(-1);
+    if (last === undefined || services.length < ROWS) {
+      return;
+    }
+    after = last.id;
+    if (ticks.due) {
+      await ticks.give();
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import type { Flavor, InjectedFile, ServerGroup } from "../../../records/index.js";
+import type { Limits } from "../../store/quotas.js";
+import type { Call } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { Fault } from "../api/fault.js";
+import { isOver, limitsOf, type ServerUsage, serverUsage } from "./limits-and-usage.js";
+import { UNLIMITED } from "./resources.js";
+
+type QuotaDeps = Pick<ComputeDeps, "store" | "quota">;
+
+/** The project and the user that servers are counted of. */
+interface Owner {
+  readonly projectId: string;
+  readonly userId: string;
+}
+
+/** A limit and what is used of it. */
+interface Scope {
+  readonly limits: Limits;
+  readonly used: ServerUsage;
+}
+
+type Size = Pick<Flavor, "vcpus" | "memoryMb">;
+
+const COUNTED = ["cores", "instances", "ram"] as const;
+
+/**
+ * How many servers of the flavor may be made, at most `most`: as many as the limits leave. To be called in the transaction
+ * that makes them, so that two requests cannot both have the last place.
+ * @throws {Fault} 403 fewer than `least`
+ */
+export function serversInQuota(deps: QuotaDeps, owner: Owner, flavor: Size, least: number, most: number): number {
+  const scopes = scopesOf(deps, owner);
+  const allowed = Math.min(most, ...scopes.map((scope) => room(scope, flavor)));
+  if (allowed >= least && allowed > 0) {
+    return allowed;
+  }
+  const requested = { instances: most, cores: most * flavor.vcpus, ram: most * flavor.memoryMb };
+  const reportedAmounts = { ...requested, instances: least === most ? most : `${least}-${most}` };
+  throw new Fault(403, exceeded(scopes, requested, reportedAmounts));
+}
+
+/**
+ * A flavor that is larger than the one before; one that is smaller, or moves without a change, is no question.
+ * @throws {Fault} `status`
+ */
+export function assertUpsizeQuota(deps: QuotaDeps, owner: Owner, before: Size, after: Size, status: 403 | 413): void {
+  const requested = {
+    instances: 0,
+    cores: Math.max(0, after.vcpus - before.vcpus),
+    ram: Math.max(0, after.memoryMb - before.memoryMb),
+  };
+  const scopes = requested.cores > 0 || requested.ram > 0 ? scopesOf(deps, owner) : [];
+  if (scopes.some((scope) => overs(scope, requested).length > 0)) {
+    throw new Fault(status, exceeded(scopes, requested, requested));
+  }
+}
+
+/** The project, and the user where somebody has set a limit for that; not what nothing limits. */
+function scopesOf(deps: QuotaDeps, { projectId, userId }: Owner): readonly Scope[] {
+  if (!deps.quota.enforced) {
+    return [];
+  }
+  const own = deps.store.quotas.limits(projectId, userId);
+  const users = COUNTED.some((name) => own[name] !== undefined) ? [null, userId] : [null];
+  return users.flatMap((user) => {
+    const limits = limitsOf(deps, projectId, user);
+    // Thousands of servers would be counted for nothing.
+    return COUNTED.some((name) => isLimited(limits[name]))
+      ? [{ limits, used: serverUsage(deps, projectId, user) }]
+      : [];
+  });
+}
+
+const isLimited = (limit = UNLIMITED): boolean => limit >= 0;
+
+/** Servers of the flavor for which there is room. */
+function room({ limits, used }: Scope, { vcpus, memoryMb }: Size): number {
+  const each: ServerUsage = { instances: 1, cores: vcpus, ram: memoryMb };
+  const rooms = COUNTED.map((name) => {
+    const { [name]: limit = UNLIMITED } = limits;
+    return !isLimited(limit) || each[name] === 0
+      ? Number.POSITIVE_INFINITY
+      : Math.max(0, Math.floor((limit - used[name]) / each[name]));
+  });
+  return Math.min(...rooms);
+}
+
+function overs({ limits, used }: Scope, requested: ServerUsage) {
+  return COUNTED.filter((name) => requested[name] > 0 && isOver(limits[name], used[name] + requested[name]));
+}
+
+/** As Nova words it, of the first scope that is too small. */
+function exceeded(
+  scopes: readonly Scope[],
+  requested: ServerUsage,
+  reportedAmounts: Readonly<Record<keyof ServerUsage, number | string>>,
+): string {
+  const scope = scopes.find((each) => overs(each, requested).length > 0);
+  const names = scope ? overs(scope, requested) : [];
+  const list = (value: (name: keyof ServerUsage) => number | string | undefined) => names.map(value).join(", ");
+  const all = list((name) => name);
+  return `Quota exceeded for ${all}: Requested ${list((name) => reportedAmounts[name])}, but already used ${list(
+    (name) => scope?.used[name],
+  )} of ${list((name) => scope?.limits[name])} ${all}`;
+}
+
+type RequestQuotaDeps = Pick<ComputeDeps, "store" | "quota">;
+
+/** The limit of who calls: the smaller of the project's and the user's. */
+function limitFor(deps: RequestQuotaDeps, { credentials }: Call, resource: string): number | undefined {
+  const { userId, projectId } = credentials;
+  const limits = [null, userId].map((user) => limitsOf(deps, projectId ?? "", user)[resource] ?? -1);
+  return limits.filter((limit) => limit >= 0).sort((one, other) => one - other)[0];
+}
+
+/** @throws {Fault} 403 */
+export function assertMetadataQuota(
+  deps: RequestQuotaDeps,
+  call: Call,
+  metadata: Readonly<Record<string, string>> = {},
+): void {
+  const count = Object.keys(metadata).length;
+  const limit = count === 0 ? undefined : limitFor(deps, call, "metadata_items");
+  if (isOver(limit, count)) {
+    throw new Fault(403, `Maximum number of metadata items exceeds ${limit}`);
+  }
+}
+
+/** Counts the metadata of an image that is made of a server, which Nova does until 2.38. @throws {Fault} 403 */
+export function assertImageMetadataQuota(
+  deps: RequestQuotaDeps,
+  call: Call,
+  metadata: Readonly<Record<string, string>> = {},
+): void {
+  if (call.version < 39 && isOver(limitFor(deps, call, "metadata_items"), Object.keys(metadata).length)) {
+    throw new Fault(403, "Image metadata limit exceeded");
+  }
+}
+
+/** Files that a guest begins with, of APIs before 2.57. @throws {Fault} 403 */
+export function assertFileQuota(deps: RequestQuotaDeps, call: Call, files: readonly InjectedFile[] = []): void {
+  if (files.length === 0) {
+    return;
+  }
+  if (isOver(limitFor(deps, call, "injected_files"), files.length)) {
+    throw new Fault(403, "Personality file limit exceeded");
+  }
+  const paths = limitFor(deps, call, "injected_file_path_bytes");
+  if (files.some(({ path }) => isOver(paths, path.length))) {
+    throw new Fault(403, `Personality file path exceeds maximum ${paths}`);
+  }
+  const contents = limitFor(deps, call, "injected_file_content_bytes");
+  if (files.some((file) => isOver(contents, Buffer.from(file.contents, "base64").length))) {
+    throw new Fault(403, `Personality file content exceeds maximum ${contents}`);
+  }
+}
+
+/** One more, of this user. To be called in the transaction that makes it, as the two below. @throws {Fault} 403 */
+export function assertKeyPairQuota(deps: RequestQuotaDeps, call: Call, userId: string): void {
+  if (isOver(limitFor(deps, call, "key_pairs"), deps.store.keyPairs.count(userId) + 1)) {
+    throw new Fault(403, "Quota exceeded, too many key pairs.");
+  }
+}
+
+/** @throws {Fault} 403 */
+export function assertServerGroupQuota(deps: RequestQuotaDeps, projectId: string, userId: string): void {
+  const { serverGroups } = deps.store;
+  const over = [null, userId].some((user) =>
+    isOver(limitsOf(deps, projectId, user).server_groups, serverGroups.count(projectId, user) + 1),
+  );
+  if (over) {
+    throw new Fault(403, "Quota exceeded, too many server groups.");
+  }
+}
+
+/** @throws {Fault} 403 */
+export function assertMemberQuota(deps: RequestQuotaDeps, call: Call, group: ServerGroup, more: number): void {
+  const members = deps.store.serverGroups.countMembers(group.id, call.credentials.userId);
+  if (isOver(limitFor(deps, call, "server_group_members"), members + more)) {
+    throw new Fault(403, "Quota exceeded, too many servers in group");
+  }
+}

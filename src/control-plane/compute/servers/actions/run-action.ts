@@ -1,0 +1,85 @@
+import { isObject } from "../../../../runtime/is-object.js";
+import type { Call, ComputeResponse } from "../../api/call.js";
+import type { ComputeDeps } from "../../api/deps.js";
+import { badRequest, notFound } from "../../api/fault.js";
+import { MAX_MICROVERSION } from "../../api/versions.js";
+import { addFixedIp, removeFixedIp } from "../network/addresses.js";
+import { addSecurityGroup, removeSecurityGroup } from "../network/security-groups.js";
+import { consoleActions } from "../remote-consoles.js";
+import { changePassword } from "../passwords.js";
+import { consoleOutput } from "../diagnostics.js";
+import { createBackup, createImage } from "./create-image.js";
+import { confirmResize, resize, revertResize } from "./resize.js";
+import { evacuate } from "./evacuate.js";
+import { injectNetworkInfo, lock, resetNetwork, resetState, triggerCrashDump, unlock } from "./admin-actions.js";
+import { liveMigrate, migrate } from "./migrate.js";
+import { pause, reboot, resume, start, stop, suspend, unpause } from "./power-actions.js";
+import { rebuild } from "./rebuild.js";
+import { rescue, unrescue } from "./rescue.js";
+import { forceDelete, restore } from "../delete-server.js";
+import type { ServerAction } from "./server-action.js";
+import { shelve, shelveOffload, unshelve } from "./shelve.js";
+
+const ACTIONS: readonly ServerAction[] = [
+  start,
+  stop,
+  reboot,
+  pause,
+  unpause,
+  suspend,
+  resume,
+  rescue,
+  unrescue,
+  lock,
+  unlock,
+  resetState,
+  resetNetwork,
+  injectNetworkInfo,
+  triggerCrashDump,
+  addFixedIp,
+  removeFixedIp,
+  migrate,
+  resize,
+  confirmResize,
+  revertResize,
+  liveMigrate,
+  evacuate,
+  rebuild,
+  shelve,
+  shelveOffload,
+  unshelve,
+  createImage,
+  createBackup,
+  addSecurityGroup,
+  removeSecurityGroup,
+  changePassword,
+  consoleOutput,
+  ...consoleActions,
+  restore,
+  forceDelete,
+];
+
+const BY_NAME = new Map(ACTIONS.map((action) => [action.name, action]));
+
+/** POST /servers/{id}/action: checks and writes of an action are one transaction. */
+export function runAction(deps: ComputeDeps, call: Call): ComputeResponse | Promise<ComputeResponse> {
+  const body = call.json();
+  const [name] = isObject(body) ? Object.keys(body) : [];
+  if (name === undefined) {
+    throw badRequest("Malformed request body");
+  }
+  const action = BY_NAME.get(name);
+  if (!action) {
+    throw badRequest(`There is no such action: ${name}`);
+  }
+  if (call.version < (action.from ?? 0) || call.version > (action.until ?? MAX_MICROVERSION)) {
+    throw notFound();
+  }
+  call.body(action.schema);
+  if ("ask" in action) {
+    return action.ask(deps, call);
+  }
+  const response = deps.store.transaction(() => action.run(deps, call));
+  deps.wake();
+  return response;
+}

@@ -1,0 +1,119 @@
+import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import { askAgent } from "../api/agents.js";
+import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { Fault } from "../api/fault.js";
+import { ADMIN_PASSWORD } from "../api/schema-parts.js";
+import { schemas } from "../api/validate.js";
+import { begin, requireHost, requireState, type ServerAction } from "./actions/server-action.js";
+import { assertNotLocked, findInstance, findServer } from "./find-server.js";
+
+interface ChangePasswordBody {
+  readonly changePassword: { readonly adminPass: string };
+}
+
+const SCHEMA = schemas<ChangePasswordBody>([
+  1,
+  {
+    type: "object",
+    properties: {
+      changePassword: {
+        type: "object",
+        properties: { adminPass: ADMIN_PASSWORD },
+        required: ["adminPass"],
+        additionalProperties: false,
+      },
+    },
+    required: ["changePassword"],
+    additionalProperties: false,
+  },
+]);
+
+/** Spec 6.6: the client waits until the guest has it, as with Nova. Nothing keeps the password. */
+export const changePassword: ServerAction = {
+  name: "changePassword",
+  schema: SCHEMA,
+  ask: async (deps, call) => {
+    const { adminPass: newPass } = call.body(SCHEMA).changePassword;
+    const { requestId } = call;
+    const { uuid, host } = deps.store.transaction(() => {
+      const instance = findInstance(deps, call);
+      requireMember(call, "os_compute_api:os-admin-password");
+      assertNotLocked(call, instance);
+      requireState(instance, "changePassword", { vm: ["active"] });
+      const host = requireHost(instance);
+      begin(deps, call, instance, { taskState: "updating_password" }, "changePassword");
+      return { uuid: instance.uuid, host };
+    });
+    try {
+      const params = { instanceUuid: uuid, requestId, newPass };
+      await askAgent(deps, call, host, "set_admin_password", params, "changePassword");
+    } catch (error) {
+      throw error instanceof Fault && error.status === 501
+        ? new Fault(501, "Unable to set password on instance")
+        : error;
+    } finally {
+      // No agent may have heard of it, or have ended it.
+      endTask(deps, uuid, requestId);
+    }
+    return { status: 202 };
+  },
+};
+
+function endTask({ store }: Pick<ComputeDeps, "store">, uuid: string, requestId: string): void {
+  const ours = { expectedTaskState: ["updating_password"], ofRequest: requestId } as const;
+  try {
+    store.instances.save(uuid, { taskState: null }, ours);
+  } catch (error) {
+    if (!(error instanceof UnexpectedTaskState || error instanceof InstanceNotFound)) {
+      throw error;
+    }
+  }
+}
+
+/** What a control plane that ended has left: nobody waits for these any more, and no message of them is kept. */
+export function endPasswordTasks({ store }: Pick<ComputeDeps, "store">): void {
+  for (const { uuid } of store.instances.list({ taskStates: ["updating_password"] })) {
+    store.instances.save(uuid, { taskState: null }, { expectedTaskState: ["updating_password"] });
+  }
+}
+
+const PATH = "/servers/:id/os-server-password";
+
+const policy = (what: string): string => `os_compute_api:os-server-password:${what}`;
+
+/** In which a guest leaves its password, encrypted with the server's key pair and cut in pieces. */
+const PIECES = ["password_0", "password_1", "password_2", "password_3"];
+
+export const PASSWORD_ROUTES: readonly ComputeRoute[] = [
+  {
+    method: "GET",
+    path: PATH,
+    handle: (deps, call) => {
+      const { systemMetadata } = findServer(deps, call).instance;
+      requireReader(call, policy("show"));
+      return { body: { password: PIECES.map((piece) => systemMetadata[piece] ?? "").join("") } };
+    },
+  },
+  {
+    method: "DELETE",
+    path: PATH,
+    handle: (deps, call) => {
+      clear(deps, call);
+      return { status: 204 };
+    },
+  },
+];
+
+/** The guest's own password stays what it is. */
+function clear({ store }: ComputeDeps, call: Call): void {
+  store.transaction(() => {
+    const { instance, building } = findServer({ store }, call);
+    requireMember(call, policy("clear"));
+    const { uuid, systemMetadata } = instance;
+    if (!building && PIECES.some((piece) => piece in systemMetadata)) {
+      const rest = Object.entries(systemMetadata).filter(([name]) => !PIECES.includes(name));
+      store.instances.save(uuid, { systemMetadata: Object.fromEntries(rest) });
+    }
+  });
+}

@@ -1,0 +1,237 @@
+import type { InjectedFile, Instance, InstanceChanges } from "../../../records/index.js";
+import { badRequest } from "../api/fault.js";
+import { ADMIN_PASSWORD, BOOLEAN, boolFromText, DESCRIPTION, DISK_CONFIG, HOSTNAME, METADATA, NAME, POSITIVE_INTEGER, SHORT_HOSTNAME, TAG, UUID_TEXT } from "../api/schema-parts.js";
+import { type Schema, schemas } from "../api/validate.js";
+
+/** What users say of a server in several requests, and what nobody judges: addresses, and whether partitions grow. */
+export interface UserAttributes {
+  readonly accessIPv4?: string;
+  readonly accessIPv6?: string;
+  readonly "OS-DCF:diskConfig"?: "AUTO" | "MANUAL";
+}
+
+type Wished = Pick<Instance, "accessIpV4" | "accessIpV6" | "autoDiskConfig">;
+
+export const USER_ATTRIBUTES: Readonly<Record<keyof UserAttributes, Schema>> = {
+  accessIPv4: { type: "string", format: "ipv4" },
+  accessIPv6: { type: "string", format: "ipv6" },
+  "OS-DCF:diskConfig": DISK_CONFIG,
+};
+
+/** A valid body of POST /servers. Counts may be texts, flags too. */
+export interface CreateBody {
+  readonly server: UserAttributes & {
+    readonly name: string;
+    readonly flavorRef: string | number;
+    readonly imageRef?: string;
+    readonly metadata?: Readonly<Record<string, string>>;
+    readonly networks?: readonly NetworkRequest[] | "none" | "auto";
+    readonly availability_zone?: string;
+    readonly block_device_mapping?: readonly unknown[];
+    readonly block_device_mapping_v2?: readonly Readonly<Record<string, unknown>>[];
+    readonly config_drive?: boolean | string;
+    readonly key_name?: string;
+    readonly min_count?: number | string;
+    readonly max_count?: number | string;
+    readonly return_reservation_id?: boolean | string;
+    readonly security_groups?: readonly { readonly name?: string }[];
+    readonly user_data?: string;
+    readonly adminPass?: string;
+    readonly description?: string | null;
+    readonly tags?: readonly string[];
+    readonly trusted_image_certificates?: readonly string[] | null;
+    readonly host?: string;
+    readonly hypervisor_hostname?: string;
+    readonly hostname?: string;
+    readonly personality?: readonly InjectedFile[];
+  };
+  readonly "os:scheduler_hints"?: SchedulerHints;
+  readonly "OS-SCH-HNT:scheduler_hints"?: SchedulerHints;
+}
+
+type SchedulerHints = Readonly<Record<string, unknown>>;
+
+interface NetworkRequest {
+  readonly uuid?: string;
+  readonly port?: string | null;
+  readonly fixed_ip?: string;
+  readonly tag?: string;
+}
+
+function network(tagged: boolean, uuid: Schema): Schema {
+  return {
+    type: "object",
+    properties: {
+      fixed_ip: { type: "string", anyOf: [{ format: "ipv4" }, { format: "ipv6" }] },
+      port: { type: ["string", "null"], format: "uuid" },
+      uuid,
+      ...(tagged ? { tag: TAG } : {}),
+    },
+    additionalProperties: false,
+  };
+}
+
+function networks(tagged: boolean): Schema {
+  return {
+    oneOf: [
+      { type: "array", items: network(tagged, UUID_TEXT) },
+      { type: "string", enum: ["none", "auto"] },
+    ],
+  };
+}
+
+/** What a block device is made of is not judged: there is no Block Storage service, so that each is refused anyway. */
+const BLOCK_DEVICES = { type: "array", items: { type: "object" } };
+
+/** As Nova: others are taken, too, for filters that a cloud may have of its own. */
+const HINTS = {
+  type: "object",
+  properties: {
+    group: UUID_TEXT,
+    different_host: { oneOf: [UUID_TEXT, { type: "array", items: UUID_TEXT }] },
+    same_host: { type: ["string", "array"], items: UUID_TEXT },
+    query: { type: ["string", "object"] },
+    target_cell: NAME,
+    different_cell: { type: ["string", "array"], items: { type: "string" } },
+    build_near_host_ip: { type: "string", oneOf: [{ format: "ipv4" }, { format: "ipv6" }] },
+    cidr: { type: "string", pattern: "^/[0-9a-f.:]+$" },
+  },
+  additionalProperties: true,
+};
+
+const BASE: Readonly<Record<string, Schema>> = {
+  name: NAME,
+  imageRef: {
+    oneOf: [
+      { type: "string", format: "uuid" },
+      { type: "string", maxLength: 0 },
+    ],
+  },
+  flavorRef: { type: ["string", "integer"], minLength: 1 },
+  adminPass: ADMIN_PASSWORD,
+  metadata: METADATA,
+  networks: { type: "array", items: network(false, { type: "string" }) },
+  ...USER_ATTRIBUTES,
+  availability_zone: NAME,
+  block_device_mapping: BLOCK_DEVICES,
+  block_device_mapping_v2: BLOCK_DEVICES,
+  config_drive: BOOLEAN,
+  key_name: NAME,
+  min_count: POSITIVE_INTEGER,
+  max_count: POSITIVE_INTEGER,
+  return_reservation_id: BOOLEAN,
+  security_groups: {
+    type: "array",
+    items: { type: "object", properties: { name: NAME }, additionalProperties: false },
+  },
+  user_data: { type: "string", format: "base64", maxLength: 65_535 },
+};
+
+/** Files that a guest is to begin with. Nova's own schema requires neither member, and its API then fails for want of it. */
+export const PERSONALITY = {
+  personality: {
+    type: "array",
+    items: {
+      type: "object",
+      properties: { path: { type: "string", maxLength: 255 }, contents: { type: "string", format: "base64" } },
+      required: ["path", "contents"],
+      additionalProperties: false,
+    },
+  },
+};
+
+export const TRUSTED_CERTIFICATES = {
+  type: ["array", "null"],
+  minItems: 1,
+  maxItems: 50,
+  uniqueItems: true,
+  items: { type: "string", minLength: 1 },
+};
+
+function body(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
+  return {
+    type: "object",
+    properties: {
+      server: { type: "object", properties, required, additionalProperties: false },
+      "os:scheduler_hints": HINTS,
+      "OS-SCH-HNT:scheduler_hints": HINTS,
+    },
+    required: ["server"],
+    additionalProperties: false,
+  };
+}
+
+const AT_LEAST = ["name", "flavorRef"];
+
+const SINCE_37 = [...AT_LEAST, "networks"];
+
+const v19 = { ...BASE, description: DESCRIPTION };
+
+const v32 = { ...v19, networks: { type: "array", items: network(true, { type: "string" }) } };
+
+const v37 = { ...v19, networks: networks(false) };
+
+const v42 = { ...v19, networks: networks(true) };
+
+const v52 = { ...v42, tags: { type: "array", items: TAG, maxItems: 50 } };
+
+const v63 = { ...v52, trusted_image_certificates: TRUSTED_CERTIFICATES };
+
+const v74 = { ...v63, host: HOSTNAME, hypervisor_hostname: HOSTNAME };
+
+export const CREATE = schemas<CreateBody>(
+  [1, body({ ...BASE, ...PERSONALITY }, AT_LEAST)],
+  [19, body({ ...v19, ...PERSONALITY }, AT_LEAST)],
+  [32, body({ ...v32, ...PERSONALITY }, AT_LEAST)],
+  [37, body({ ...v37, ...PERSONALITY }, SINCE_37)],
+  [42, body({ ...v42, ...PERSONALITY }, SINCE_37)],
+  [52, body({ ...v52, ...PERSONALITY }, SINCE_37)],
+  [57, body(v52, SINCE_37)],
+  [63, body(v63, SINCE_37)],
+  [74, body(v74, SINCE_37)],
+  [90, body({ ...v74, hostname: SHORT_HOSTNAME }, SINCE_37)],
+  [94, body({ ...v74, hostname: HOSTNAME }, SINCE_37)],
+);
+
+/** What a request that says this writes. */
+export function wishedChanges(attributes: UserAttributes): Pick<InstanceChanges, keyof Wished> {
+  const { accessIPv4, accessIPv6, "OS-DCF:diskConfig": disk } = attributes;
+  return {
+    ...(accessIPv4 === undefined ? {} : { accessIpV4: accessIPv4 }),
+    ...(accessIPv6 === undefined ? {} : { accessIpV6: usualIpV6(accessIPv6) }),
+    ...(disk === undefined ? {} : { autoDiskConfig: disk === "AUTO" }),
+  };
+}
+
+export function toUserAttributes({ accessIpV4, accessIpV6, autoDiskConfig }: Wished): Required<UserAttributes> {
+  return {
+    accessIPv4: accessIpV4 ?? "",
+    accessIPv6: accessIpV6 ?? "",
+    "OS-DCF:diskConfig": autoDiskConfig ? "AUTO" : "MANUAL",
+  };
+}
+
+/** A server that is made of an image does what the request says, else what the image does. @throws {Fault} 400 */
+export function diskConfigWith(
+  image: Readonly<Record<string, string>>,
+  { "OS-DCF:diskConfig": disk }: UserAttributes,
+  imageRef: string,
+): Pick<Instance, "autoDiskConfig"> {
+  const ofImage = image.auto_disk_config;
+  if (disk === "AUTO" && ofImage === "Disabled") {
+    throw badRequest(`Requested image ${imageRef} has automatic disk resize disabled.`);
+  }
+  return { autoDiskConfig: disk === undefined ? boolFromText(ofImage) : disk === "AUTO" };
+}
+
+/** As `inet_ntop` writes the address: shortest, in lower case, an embedded IPv4 address in dots. */
+function usualIpV6(address: string): string {
+  const short = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const embedded = /^::(ffff:)?([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(short);
+  if (!embedded) {
+    return short;
+  }
+  const [, prefix = "", high = "", low = ""] = embedded;
+  const bytes = [high, low].flatMap((word) => [Number.parseInt(word, 16) >> 8, Number.parseInt(word, 16) & 255]);
+  return `::${prefix}${bytes.join(".")}`;
+}

@@ -1,0 +1,77 @@
+import { lastCompletedPeriod } from "../../records/index.js";
+import type { Json } from "../http/json.js";
+import { isoMicroseconds, isoSeconds } from "../http/times.js";
+import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
+import type { ComputeDeps } from "./api/deps.js";
+import { badRequest } from "./api/fault.js";
+import { allServices } from "./api/agents.js";
+
+const policy = (what: string): string => `os_compute_api:os-instance-usage-audit-log:${what}`;
+
+export const USAGE_AUDIT_ROUTES: readonly ComputeRoute[] = [
+  { method: "GET", path: "/os-instance_usage_audit_log", handle: showLast },
+  { method: "GET", path: "/os-instance_usage_audit_log/:before", handle: showBefore },
+];
+
+async function showLast(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+  requireAdmin(call, policy("list"));
+  const now = isoMicroseconds(deps.clock.now()).replace("T", " ");
+  return { body: { instance_usage_audit_logs: await auditLog(deps, now) } };
+}
+
+async function showBefore(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+  requireAdmin(call, policy("show"));
+  return { body: { instance_usage_audit_log: await auditLog(deps, call.param("before")) } };
+}
+
+/** What hosts have noted of their audits of the last period that was over before a time. @throws {Fault} 400 */
+async function auditLog(deps: ComputeDeps, text: string): Promise<Json> {
+  const before = timeIn(text);
+  if (before === undefined) {
+    throw badRequest(`Invalid timestamp for date ${text}`);
+  }
+  const period = lastCompletedPeriod(deps.auditPeriod, before);
+  const hosts: string[] = [];
+  for await (const services of allServices(deps, { binary: "nova-compute" })) {
+    hosts.push(...services.map(({ host }) => host));
+  }
+  const logs = deps.store.taskLogs.list(period);
+  const loggedHosts = new Set(logs.map(({ host }) => host));
+  const missing = hosts.filter((host) => !loggedHosts.has(host));
+  const done = logs.filter(({ state }) => state === "DONE").length;
+  const errors = logs.reduce((sum, log) => sum + log.errors, 0);
+  return {
+    period_beginning: formatTime(period.begin),
+    period_ending: formatTime(period.end),
+    num_hosts: hosts.length,
+    num_hosts_done: done,
+    num_hosts_running: logs.length - done,
+    num_hosts_not_run: missing.length,
+    hosts_not_run: missing,
+    total_instances: logs.reduce((sum, { taskItems }) => sum + taskItems, 0),
+    total_errors: errors,
+    overall_status: `${done === hosts.length ? "ALL" : `${done} of ${hosts.length}`} hosts done. ${errors} errors.`,
+    log: Object.fromEntries(
+      logs.map(({ host, state, taskItems, errors: failed, message }) => [
+        host,
+        { state, instances: taskItems, errors: failed, message },
+      ]),
+    ),
+  };
+}
+
+const TIME = /^(\d{4})-(\d{1,2})-(\d{1,2})\s+(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,6}))?$/;
+
+/** A time as Python writes it, in milliseconds since the epoch; a part of one counts as one. Undefined: this is none. */
+function timeIn(text: string): number | undefined {
+  const parts = TIME.exec(text)?.slice(1);
+  const [year = "", month = "", day = "", hour = "", minute = "", second = "", fraction = ""] = parts ?? [];
+  const two = (part: string) => part.padStart(2, "0");
+  const normalized = `${year}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}:${two(second)}`;
+  const time = Date.parse(`${normalized}Z`);
+  // What rolls over, as the 30th of February, is no time; nor is the year 0.
+  const isTime = parts !== undefined && year !== "0000" && !Number.isNaN(time) && isoSeconds(time) === `${normalized}Z`;
+  return isTime ? time + Math.ceil(Number(fraction.padEnd(6, "0")) / 1000) : undefined;
+}
+
+const formatTime = (time: number): string => isoSeconds(time).slice(0, 19).replace("T", " ");

@@ -1,0 +1,78 @@
+import type { Random } from "../../runtime/random.js";
+import type { ServiceRequest } from "../../runtime/service.js";
+import { excessOf, MESSAGE_LIMITS } from "./listener-limits.js";
+
+/** A query string's parameters in their order; a name may come several times. */
+export class Query {
+  readonly entries: readonly (readonly [name: string, value: string])[];
+
+  constructor(text: string) {
+    this.entries = text === "" ? [] : [...new URLSearchParams(text)];
+  }
+
+  /** The last value of a name, as OpenStack's services read one that should come once. */
+  get(name: string): string | undefined {
+    return this.entries.findLast(([key]) => key === name)?.[1];
+  }
+
+  all(name: string): string[] {
+    return this.entries.filter(([key]) => key === name).map(([, value]) => value);
+  }
+
+  get names(): string[] {
+    return [...this.lists().keys()];
+  }
+
+  /** All values of each name, in one walk: a query may have thousands of names. */
+  lists(): ReadonlyMap<string, readonly string[]> {
+    const lists = new Map<string, string[]>();
+    for (const [name, value] of this.entries) {
+      const list = lists.get(name);
+      if (list) {
+        list.push(value);
+      } else {
+        lists.set(name, [value]);
+      }
+    }
+    return lists;
+  }
+}
+
+type JsonBody =
+  | { readonly kind: "json"; readonly value: unknown }
+  | { readonly kind: "empty" }
+  | { readonly kind: "too-large" }
+  | { readonly kind: "not-json" }
+  /** The content type says that it is something else. */
+  | { readonly kind: "other-type"; readonly contentType: string };
+
+export function readJson(request: Pick<ServiceRequest, "body" | "headers">): JsonBody {
+  const { body } = request;
+  const excess = excessOf(body, MESSAGE_LIMITS.nova);
+  if (excess === "bytes" || excess === "members") {
+    return { kind: "too-large" };
+  }
+  if (body === "") {
+    return { kind: "empty" };
+  }
+  const contentType = (request.headers["content-type"] ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
+  if (contentType !== "application/json") {
+    return { kind: "other-type", contentType };
+  }
+  if (excess === "depth") {
+    return { kind: "not-json" };
+  }
+  try {
+    return { kind: "json", value: JSON.parse(body) };
+  } catch {
+    return { kind: "not-json" };
+  }
+}
+
+/** `req-<uuid>`, one for each request that a service takes. */
+export const newRequestId = (random: Random): string => `req-${random.uuid()}`;
+
+/** Goes on with a value at once where it is there: a promise that nobody has to wait for is a good part of a small request. */
+export function atOnce<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}

@@ -1,0 +1,80 @@
+import type { NetworkPort } from "../../conductor-client/methods/work.js";
+import type { AgentBus } from "../conductor/agent-messages.js";
+import { hostsOf, sendInstanceEvents } from "../conductor/instance-events.js";
+import type { Port } from "../store/ports.js";
+import type { Store } from "../store/store.js";
+import { enforce, type NetworkCall, type NetworkResponse, type NetworkRoute, notFound } from "./api/call.js";
+import { FLAT_NETWORK } from "./flat-network.js";
+import { bindingAt } from "./ports.js";
+
+/** Where a port is bound: where its server is, and, not active, where its server moves to. */
+export const BINDING_ROUTES: readonly NetworkRoute[] = [
+  { method: "GET", path: "/v2.0/ports/:id/bindings", handle: listBindings },
+];
+
+function listBindings(call: NetworkCall): NetworkResponse {
+  enforce(call.caller, "get_port:binding");
+  const port = call.store.ports.get(call.param("id").toLowerCase());
+  if (!port) {
+    throw notFound();
+  }
+  return { body: { bindings: hostsWith(call, port).map((host) => binding(port, host)) } };
+}
+
+function hostsWith({ store }: NetworkCall, { deviceId }: Port): readonly string[] {
+  const instance = store.instances.get(deviceId);
+  return instance ? hostsOf(store, instance) : [];
+}
+
+function binding(port: Port, host: string) {
+  const { vif_type, vif_details, profile } = bindingAt(host);
+  return {
+    host,
+    status: host === port.host ? "ACTIVE" : "INACTIVE",
+    vif_type,
+    vif_details,
+    profile,
+    vnic_type: "normal",
+  };
+}
+
+/** A server's ports as its host sees them. */
+export function portsAt(store: Store, uuid: string, host: string): NetworkPort[] {
+  return store.ports.ofDevice(uuid).map(({ uuid: id, mac, pluggedOn }) => ({
+    id,
+    address: mac,
+    network: FLAT_NETWORK.id,
+    active: pluggedOn.includes(host),
+  }));
+}
+
+/**
+ * Ports become active where they are connected, and everybody who has a part in the server is told. Only where the server is,
+ * or moves to, they are bound: what another host says counts for nothing.
+ */
+export function plugPorts(
+  deps: { readonly store: Store; readonly bus: Pick<AgentBus, "cast"> },
+  {
+    host,
+    instanceUuid,
+    ports,
+  }: { readonly host: string; readonly instanceUuid: string; readonly ports: readonly string[] },
+  requestId: string,
+): void {
+  const { store } = deps;
+  const instance = store.instances.get(instanceUuid);
+  const hosts = instance ? hostsOf(store, instance) : [];
+  if (!instance || !hosts.includes(host)) {
+    return;
+  }
+  const news = store.ports
+    .ofDevice(instanceUuid)
+    .filter(({ uuid, pluggedOn }) => ports.includes(uuid) && !pluggedOn.includes(host));
+  for (const { uuid, pluggedOn } of news) {
+    store.ports.update(uuid, { pluggedOn: [...pluggedOn.filter((one) => hosts.includes(one)), host] });
+  }
+  if (news.length > 0) {
+    const events = news.map(({ uuid }) => ({ name: "network-vif-plugged", tag: uuid, status: "completed" }));
+    sendInstanceEvents(deps, instance, events, requestId);
+  }
+}

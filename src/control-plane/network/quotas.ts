@@ -1,0 +1,166 @@
+import type { Store } from "../store/store.js";
+import { badRequest, enforce, invalidInput, type NetworkCall, NetworkFault, type NetworkResponse, type NetworkRoute } from "./api/call.js";
+import { Input } from "./api/input.js";
+
+/** Limits of a project for which nobody has set others; ports are without one, since Compute has quotas of servers. */
+const DEFAULTS = {
+  network: 0,
+  subnet: 0,
+  subnetpool: 0,
+  port: -1,
+  router: 0,
+  floatingip: 0,
+  rbac_policy: 0,
+  security_group: 10,
+  security_group_rule: 100,
+} as const;
+
+type QuotaName = keyof typeof DEFAULTS;
+
+const NAMES = Object.keys(DEFAULTS) as readonly QuotaName[];
+
+/** The largest integer of Neutron's database. */
+const MAX_LIMIT = 0x7fffffff;
+
+/** @throws {NetworkFault} 409 */
+export function assertWithinQuota(store: Store, resource: QuotaName, projectId: string): void {
+  const limit = limitsOf(store, projectId)[resource];
+  if (limit >= 0 && usedBy(store, projectId, resource) + reservedBy(store, projectId, resource) >= limit) {
+    throw new NetworkFault(409, "OverQuota", `Quota exceeded for resources: ['${resource}'].`);
+  }
+}
+
+/** The port quota of a project; `reserved`: ports of servers that are requested and not yet placed. Null: no limit. */
+export function portQuota(
+  store: Store,
+  projectId: string,
+): { readonly limit: number; readonly used: number; readonly reserved: number } | null {
+  const { port: limit } = limitsOf(store, projectId);
+  return limit < 0
+    ? null
+    : { limit, used: usedBy(store, projectId, "port"), reserved: reservedBy(store, projectId, "port") };
+}
+
+export const QUOTA_ROUTES: readonly NetworkRoute[] = [
+  {
+    method: "GET",
+    path: "/v2.0/quotas",
+    handle: ({ caller, store }) => {
+      enforce(caller, "get_quota");
+      const quotas = store.networkQuotas
+        .projects()
+        .map((project) => ({ ...limitsOf(store, project), project_id: project, tenant_id: project }));
+      return { body: { quotas } };
+    },
+  },
+  {
+    method: "GET",
+    path: "/v2.0/quotas/:project",
+    handle: (call) => ({ body: { quota: limitsOf(call.store, readableProject(call)) } }),
+  },
+  {
+    method: "GET",
+    path: "/v2.0/quotas/:project/default",
+    handle: (call) => {
+      readableProject(call);
+      return { body: { quota: DEFAULTS } };
+    },
+  },
+  { method: "GET", path: "/v2.0/quotas/:project/details", handle: showUsage },
+  { method: "PUT", path: "/v2.0/quotas/:project", handle: updateQuota },
+  {
+    method: "DELETE",
+    path: "/v2.0/quotas/:project",
+    handle: (call) => {
+      enforce(call.caller, "delete_quota");
+      const { store } = call;
+      const project = call.param("project");
+      if (!store.networkQuotas.projects().includes(project)) {
+        throw new NetworkFault(404, "TenantQuotaNotFound", `Quota for tenant ${project} could not be found.`);
+      }
+      store.networkQuotas.remove(project);
+      return { status: 204 };
+    },
+  },
+];
+
+/** The path's project, if the caller may read its quotas. @throws {NetworkFault} 403 */
+function readableProject(call: NetworkCall): string {
+  const project = call.param("project");
+  enforce(call.caller, "get_quota", project);
+  return project;
+}
+
+function limitsOf({ networkQuotas }: Store, projectId: string): Readonly<Record<QuotaName, number>> {
+  return { ...DEFAULTS, ...networkQuotas.limits(projectId) };
+}
+
+function usedBy({ ports, securityGroups }: Store, projectId: string, resource: QuotaName): number {
+  switch (resource) {
+    case "port":
+      return ports.count(projectId);
+    case "security_group":
+      return securityGroups.count(projectId);
+    case "security_group_rule":
+      return securityGroups.countRules(projectId);
+    default:
+      return 0;
+  }
+}
+
+function reservedBy({ ports }: Store, projectId: string, resource: QuotaName): number {
+  return resource === "port" ? ports.countReserved(projectId) : 0;
+}
+
+function showUsage(call: NetworkCall): NetworkResponse {
+  const project = readableProject(call);
+  const limits = limitsOf(call.store, project);
+  const details = NAMES.map((name) => {
+    const used = usedBy(call.store, project, name);
+    return [name, { limit: limits[name], used, reserved: reservedBy(call.store, project, name) }] as const;
+  });
+  return { body: { quota: Object.fromEntries(details) } };
+}
+
+/** All limits of a body, or none. @throws {NetworkFault} 400, 403 */
+function updateQuota(call: NetworkCall): NetworkResponse {
+  const { store, caller } = call;
+  enforce(caller, "update_quota");
+  const project = call.param("project");
+  const input = new Input(call.body().quota);
+  input.any("force");
+  const checksUsage = input.flag("check_limit") ?? false;
+  const limits = NAMES.flatMap((name) => {
+    const value = input.any(name);
+    return value === undefined ? [] : [[name, limitArgument(name, value)] as const];
+  });
+  input.end();
+  for (const [name, limit] of checksUsage ? limits : []) {
+    const used = usedBy(store, project, name);
+    if (used > limit) {
+      throw badRequest(`Quota limit ${limit} for ${name} must be greater than or equal to already used ${used}`);
+    }
+  }
+  store.transaction(() => {
+    for (const [name, limit] of limits) {
+      store.networkQuotas.set(project, name, limit);
+    }
+  });
+  return { body: { quota: limitsOf(store, project) } };
+}
+
+/** @throws {NetworkFault} 400 */
+function limitArgument(name: string, value: unknown): number {
+  const limit = typeof value === "string" && /^\s*[+-]?\d{1,15}\s*$/.test(value) ? Number(value) : value;
+  if (typeof limit !== "number" || !Number.isFinite(limit)) {
+    throw invalidInput(name, `'${value}' is not an integer.`);
+  }
+  const truncated = Math.trunc(limit);
+  if (truncated < -1) {
+    throw invalidInput(name, `'${truncated}' is too small - must be at least '-1'.`);
+  }
+  if (truncated > MAX_LIMIT) {
+    throw invalidInput(name, `'${truncated}' is too large - must be no larger than '${MAX_LIMIT}'.`);
+  }
+  return truncated;
+}

@@ -1,0 +1,158 @@
+import type { Credentials } from "../credentials.js";
+import { pythonRepr } from "../python/plain-repr.js";
+import type { NewRule, SecurityGroupRule } from "../store/security-groups.js";
+import type { Store } from "../store/store.js";
+import { enforce, invalidInput, may, type NetworkCall, NetworkFault } from "./api/call.js";
+import type { Input } from "./api/input.js";
+import type { Resource } from "./api/resource-routes.js";
+import { assertWithinQuota } from "./quotas.js";
+import { ensureOwnDefault, RULE } from "./security-groups.js";
+import { checkPorts, protocolOf, remotePrefixOf } from "./security-group-rule-values.js";
+
+/** A rule as it is asked for; nothing of it has been judged. */
+interface RequestedRule {
+  readonly projectId: string;
+  readonly groupUuid: string;
+  readonly direction: string;
+  readonly ethertype: string;
+  readonly protocol: unknown;
+  readonly portMin: unknown;
+  readonly portMax: unknown;
+  readonly remotePrefix: unknown;
+  readonly remoteGroup: string | null;
+  readonly description: string;
+}
+
+interface RuleContext {
+  readonly store: Store;
+  readonly caller: Credentials;
+}
+
+/** Rules that are the same in these let the same through. */
+const SAME = [
+  ...(["direction", "ethertype", "protocol", "portMin", "portMax", "remotePrefix", "remoteGroup"] as const),
+];
+
+export const SECURITY_GROUP_RULES: Resource<SecurityGroupRule> = {
+  plural: "security_group_rules",
+  singular: "security_group_rule",
+  path: "/v2.0/security-group-rules",
+  attributes: () => RULE,
+  owner: ({ projectId }) => projectId,
+  list: (call) => {
+    ensureOwnDefault(call);
+    return call.store.securityGroups.rules(call.listedProject);
+  },
+  find: ({ store }, id) => store.securityGroups.rule(id) ?? undefined,
+  create: createRule,
+  remove: ({ store }, { uuid, groupUuid }) => {
+    store.transaction(() => {
+      store.securityGroups.destroyRule(uuid);
+      const group = store.securityGroups.get(groupUuid);
+      if (group) {
+        store.securityGroups.update(group, {});
+      }
+    });
+  },
+};
+
+function createRule(call: NetworkCall, input: Input): SecurityGroupRule {
+  const projectId = input.project(call);
+  const requestedRule = {
+    projectId,
+    groupUuid: input.require("security_group_id", groupId(input, "security_group_id")),
+    direction: input.require("direction", input.text("direction")),
+    ethertype: input.text("ethertype") ?? "IPv4",
+    protocol: input.any("protocol"),
+    portMin: input.any("port_range_min"),
+    portMax: input.any("port_range_max"),
+    remotePrefix: input.any("remote_ip_prefix"),
+    remoteGroup: groupId(input, "remote_group_id") ?? null,
+    description: input.text("description") ?? "",
+  };
+  input.uuid("remote_address_group_id");
+  input.end();
+  enforce(call.caller, "create_security_group_rule", projectId);
+  return addRule(call, requestedRule);
+}
+
+/** Null counts as absent. Neutron looks for a group by whatever text it is given: what is not a UUID is not found. */
+function groupId(input: Input, name: string): string | undefined {
+  return input.any(name) === null ? undefined : input.text(name)?.toLowerCase();
+}
+
+/** @throws {NetworkFault} 400, 404, 409 */
+export function addRule(context: RuleContext, requested: RequestedRule): SecurityGroupRule {
+  const { store } = context;
+  const rule = checkedRule(requested);
+  const group = requireGroup(context, rule.groupUuid);
+  if (rule.remoteGroup !== null) {
+    requireGroup(context, rule.remoteGroup);
+  }
+  return store.transaction(() => {
+    const same = store.securityGroups.rulesOf(group.uuid).find((one) => SAME.every((key) => one[key] === rule[key]));
+    if (same) {
+      const text = `Security group rule already exists. Rule id is ${same.uuid}.`;
+      throw new NetworkFault(409, "SecurityGroupRuleExists", text);
+    }
+    assertWithinQuota(store, "security_group_rule", rule.projectId);
+    store.securityGroups.update(group, {});
+    return store.securityGroups.addRule(rule);
+  });
+}
+
+function requireGroup({ store, caller }: RuleContext, uuid: string) {
+  const group = store.securityGroups.get(uuid);
+  if (!group || !may(caller, "get_security_group", group.projectId)) {
+    throw new NetworkFault(404, "SecurityGroupNotFound", `Security group ${uuid} does not exist`);
+  }
+  return group;
+}
+
+function checkedRule(requested: RequestedRule): NewRule {
+  const { groupUuid, projectId, remoteGroup, description } = requested;
+  const direction = requested.direction.toLowerCase();
+  if (direction !== "ingress" && direction !== "egress") {
+    throw invalidInput("direction", `'${requested.direction}' is not in ['ingress', 'egress'].`);
+  }
+  const ethertype = ethertypeOf(requested.ethertype);
+  const protocol = protocolOf(requested.protocol, ethertype);
+  const ports = {
+    portMin: portOf("port_range_min", requested.portMin),
+    portMax: portOf("port_range_max", requested.portMax),
+  };
+  checkPorts(protocol, ports.portMin, ports.portMax);
+  const remotePrefix = remotePrefixOf(requested.remotePrefix, ethertype);
+  if (remotePrefix !== null && remoteGroup !== null) {
+    const text = "Only remote_ip_prefix or remote_group_id may be provided.";
+    throw new NetworkFault(400, "SecurityGroupMultipleRemoteEntites", text);
+  }
+  return { groupUuid, projectId, direction, ethertype, protocol, ...ports, remotePrefix, remoteGroup, description };
+}
+
+function ethertypeOf(text: string): "IPv4" | "IPv6" {
+  const found = (["IPv4", "IPv6"] as const).find((one) => one.toLowerCase() === text.toLowerCase());
+  if (!found) {
+    throw new NetworkFault(
+      400,
+      "SecurityGroupRuleInvalidEtherType",
+      `Security group rule for ethertype '${text}' not supported. Allowed values are ['IPv4', 'IPv6'].`,
+    );
+  }
+  return found;
+}
+
+function portOf(name: string, value: unknown): number | null {
+  if (value === undefined || value === null) {
+    return null;
+  }
+  const port = typeof value === "string" && /^\d{1,5}$/.test(value) ? Number(value) : value;
+  if (typeof port !== "number" || !Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new NetworkFault(
+      400,
+      "SecurityGroupInvalidPortValue",
+      `Invalid value for port ${pythonRepr(value)} (${name})`,
+    );
+  }
+  return port;
+}
