@@ -3,7 +3,7 @@ import type { AgentBus } from "./conductor/agent-messages.js";
 import type { HostAgent } from "./conductor/methods/host-methods.js";
 import type { ValidateToken } from "./credentials.js";
 import type { PlacementRecords } from "./placement/service.js";
-import type { RequestListener } from "./request-log/watched-requests.js";
+import type { RequestListener } from "./request-log/request-log.js";
 import type { Store } from "./store/store.js";
 
 /** What the control plane shows to what is served beside it, in its own process. */

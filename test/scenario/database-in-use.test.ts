@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { DatabaseUnusable } from "../../src/control-plane/database/database-errors.js";
+import { DatabaseUnusable } from "../../src/control-plane/database/database-file.js";
 import { stateDir } from "../../src/control-plane/local/state-dir.js";
-import { withSeedStore } from "../../src/control-plane/seed/seed-store.js";
+import { withSeedStore } from "../../src/control-plane/seed/seed.js";
 import { nodeDigests } from "../../src/runtime/node/node-digests.js";
 import { DATABASE_OPENERS, fileRuntime } from "../fixtures/database-openers.js";
 

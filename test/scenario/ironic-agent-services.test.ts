@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { ironicNodeMove } from "../../src/control-plane/manage/ironic-node-move.js";
+import { ironicNodeMove } from "../../src/control-plane/manage/nova-manage.js";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";
 
 let cloud: VirtualCloud;

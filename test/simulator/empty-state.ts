@@ -5,10 +5,10 @@ import { IRONIC_SCHEMA } from "../../src/control-plane/bare-metal/ironic-schema.
 import { DatabaseFile } from "../../src/control-plane/database/database-file.js";
 import { IDENTITY_SCHEMA } from "../../src/control-plane/identity/store/identity-schema.js";
 import { IMAGE_SCHEMA } from "../../src/control-plane/image/image-tables.js";
-import { migrate } from "../../src/control-plane/placement/store/migrations.js";
-import { applySchema } from "../../src/control-plane/store/schema/apply-schema.js";
-import { STORE_SCHEMA } from "../../src/control-plane/store/schema/index.js";
-import { Sql } from "../../src/control-plane/store/sql.js";
+import { migrate } from "../../src/control-plane/placement/store/load.js";
+import { applySchema } from "../../src/control-plane/database/schema-steps.js";
+import { STORE_SCHEMA } from "../../src/control-plane/store/schema/store-schema.js";
+import { Sql } from "../../src/control-plane/database/sql.js";
 
 /** By the component that makes them. */
 const TABLES = { conductor: STORE_SCHEMA, identity: IDENTITY_SCHEMA, image: IMAGE_SCHEMA, ironic: IRONIC_SCHEMA };

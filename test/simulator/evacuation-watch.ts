@@ -1,4 +1,4 @@
-import type { StoreChange } from "../../src/control-plane/store/changes.js";
+import type { StoreChange } from "../../src/control-plane/store/store-context.js";
 import type { Store } from "../../src/control-plane/store/store.js";
 import type { Migration } from "../../src/records/index.js";
 

@@ -4,7 +4,7 @@ import { chooseCloud } from "../../src/audit/cloud/choose-cloud.js";
 import { type Cloud, openCloud } from "../../src/audit/cloud/open-cloud.js";
 import type { Plan } from "../../src/audit/plan/plan.js";
 import { healAllocations } from "../../src/control-plane/manage/heal-allocations.js";
-import { runCommand } from "../../src/control-plane/manage/run-command.js";
+import { runCommand } from "../../src/control-plane/manage/nova-manage.js";
 import { createConductorAccess } from "../../src/placement-client/access/conductor-access.js";
 import { PlacementHttp } from "../../src/placement-client/placement-http.js";
 import type { Stage } from "./actors.js";

@@ -1,4 +1,4 @@
-import { DatabaseTooNew, DatabaseTooOld, DatabaseUnusable } from "../../control-plane/database/database-errors.js";
+import { DatabaseTooNew, DatabaseTooOld, DatabaseUnusable } from "../../control-plane/database/database-file.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Snapshot } from "../../control-plane/snapshot/snapshot-file.js";
 import { Snapshots } from "../../control-plane/snapshot/snapshots.js";

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { audit } from "../../control-plane/manage/audit.js";
 import { healAllocations } from "../../control-plane/manage/heal-allocations.js";
-import { ironicNodeMove } from "../../control-plane/manage/ironic-node-move.js";
+import { ironicNodeMove } from "../../control-plane/manage/nova-manage.js";
 import { syncAggregates } from "../../control-plane/manage/sync-aggregates.js";
 import { commandWith, type ManageFlags } from "./manage-session.js";
 

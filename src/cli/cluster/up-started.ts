@@ -6,7 +6,7 @@ import { openCloudSession } from "../../control-plane/local/cloud-session.js";
 import { hostsInShort } from "../../control-plane/local/host-summary.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { Supervisor } from "../../control-plane/local/supervisor.js";
-import type { DownHosts } from "../../control-plane/snapshot/saved-hosts.js";
+import type { DownHosts } from "../../control-plane/snapshot/saved-state.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { quietLogger } from "../ui/quiet-logger.js";

@@ -6,7 +6,7 @@ import { isAtRest, reportAll } from "../../control-plane/at-rest.js";
 import { tokensOf } from "../../control-plane/identity/tokens/saved-tokens.js";
 import { clientEnvironment, type StateDir } from "../../control-plane/local/state-dir.js";
 import { finishInterruptedRestore, restoreSnapshot } from "../../control-plane/snapshot/restore.js";
-import { savedHosts } from "../../control-plane/snapshot/saved-hosts.js";
+import { savedHosts } from "../../control-plane/snapshot/saved-state.js";
 import type { Snapshot, SnapshotMetadata } from "../../control-plane/snapshot/snapshot-file.js";
 import { assertSameDrivers, assertSupportedDrivers, Snapshots } from "../../control-plane/snapshot/snapshots.js";
 import { expandHosts } from "../../records/host-range.js";

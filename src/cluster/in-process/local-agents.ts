@@ -12,7 +12,7 @@ import type { ControlledHost, HostAction } from "../../conductor-client/methods/
 import type { ConductorConnection } from "../../conductor-client/port.js";
 import type { AgentPlan } from "../../control-plane/local/agent-process.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
-import type { DownState } from "../../control-plane/snapshot/saved-hosts.js";
+import type { DownState } from "../../control-plane/snapshot/saved-state.js";
 import type { FaultFile } from "../../faults/fault-file.js";
 import { createFaultyRuntime } from "../../faults/fault-injection.js";
 import { foldHosts } from "../../records/host-range.js";

@@ -1,5 +1,5 @@
-import { withoutSecrets } from "../../control-plane/request-log/rendered-target.js";
-import type { HandledRequest } from "../../control-plane/request-log/watched-requests.js";
+import { withoutSecrets } from "../../control-plane/request-log/redaction.js";
+import type { HandledRequest } from "../../control-plane/request-log/request-log.js";
 import type { ObservedRequest } from "../cluster.js";
 
 /** Requests that are kept. */

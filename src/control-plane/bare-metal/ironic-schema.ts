@@ -1,4 +1,4 @@
-import type { SchemaStep } from "../store/schema/apply-schema.js";
+import type { SchemaStep } from "../database/schema-steps.js";
 
 /** Tables of the embedded Ironic in the state of record's file. `record` is the whole node as JSON. */
 export const IRONIC_SCHEMA: readonly SchemaStep[] = [

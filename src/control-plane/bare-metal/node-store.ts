@@ -1,5 +1,5 @@
 import type { Clock } from "../../runtime/clock.js";
-import type { Sql } from "../store/sql.js";
+import type { Sql } from "../database/sql.js";
 import { IronicError, instanceAssociated, nodeNotFound } from "./ironic-error.js";
 import { type IronicNode, isoTime, type NewNode, type NodeChanges, newNode } from "./node.js";
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../runtime/clock.js";
-import type { Sql } from "../store/sql.js";
+import type { Sql } from "../database/sql.js";
 import { IronicError } from "./ironic-error.js";
 import type { JsonObject } from "./json-object.js";
 import { isoTime } from "./node.js";

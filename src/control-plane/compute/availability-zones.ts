@@ -1,6 +1,6 @@
 import type { Json } from "../http/json.js";
 import { isoMicroseconds } from "../http/times.js";
-import { pythonRepr } from "../python/plain-repr.js";
+import { pythonRepr } from "../python/repr.js";
 import type { Aggregate, AggregateChanges } from "../store/aggregates.js";
 import type { Store } from "../store/store.js";
 import { allServices, isUp } from "./api/agents.js";

@@ -3,7 +3,7 @@ import { type Migration, MIGRATION_STATUSES, MIGRATION_TYPES } from "../../recor
 import type { Json } from "../http/json.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
 import type { MigrationQuery } from "../store/migrations.js";
-import type { Place } from "../store/sort-order.js";
+import type { Place } from "../store/conditions.js";
 import { EventLoopTicks } from "../time-slices.js";
 import { type Call, type ComputeResponse, type ComputeRoute, type Links, readPage, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";

@@ -4,7 +4,7 @@ import { NetworkFault } from "../network/api/call.js";
 import { changeGroup, newGroup, removeGroup } from "../network/security-groups.js";
 import { addRule } from "../network/security-group-rules.js";
 import { isIpV6 } from "../network/security-group-rule-values.js";
-import { addressOf } from "../store/flat-subnet.js";
+import { addressOf } from "../store/network-settings.js";
 import type { NewRule, SecurityGroup, SecurityGroupRule } from "../store/security-groups.js";
 import { SecurityGroupInUse } from "../store/store-errors.js";
 import type { Store } from "../store/store.js";

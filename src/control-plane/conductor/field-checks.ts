@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
-import { describe } from "../store/check.js";
+import { describe } from "../store/record-fields.js";
 
 /** What is wrong with a value: the first field, what was found there, and what was expected. */
 export interface WrongField {

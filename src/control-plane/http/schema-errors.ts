@@ -1,5 +1,5 @@
 import type { ErrorObject } from "ajv";
-import { pythonRepr } from "../python/plain-repr.js";
+import { pythonRepr } from "../python/repr.js";
 
 /** The error that Python's jsonschema would report: the one nearest to the root, alternatives as a whole. */
 export function reportedError(errors: readonly ErrorObject[]): ErrorObject | undefined {

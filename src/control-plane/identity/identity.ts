@@ -3,7 +3,7 @@ import type { Digests } from "../../runtime/digests.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Credentials } from "../credentials.js";
-import type { Sql } from "../store/sql.js";
+import type { Sql } from "../database/sql.js";
 import { identityHandler } from "./identity-handler.js";
 import { effectiveLimit } from "./limits/limit-rules.js";
 import { stableId } from "./stable-id.js";

@@ -4,7 +4,7 @@ import type { Digests } from "../../runtime/digests.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Bytes } from "../../runtime/transfers.js";
-import type { Sql } from "../store/sql.js";
+import type { Sql } from "../database/sql.js";
 import { TaskTable } from "./data/task-table.js";
 import { VirtualSize } from "./data/virtual-size.js";
 import { ImageTable } from "./image-table.js";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/clock.js";
-import { applySchema } from "../store/schema/apply-schema.js";
-import type { Sql, SqlRow } from "../store/sql.js";
+import { applySchema } from "../database/schema-steps.js";
+import type { Sql, SqlRow } from "../database/sql.js";
 import { IMAGE_SCHEMA } from "./image-tables.js";
 import {
   BASE_IMAGES,

@@ -1,4 +1,4 @@
-import type { SchemaStep } from "../store/schema/apply-schema.js";
+import type { SchemaStep } from "../database/schema-steps.js";
 
 /** Tables of the embedded Image service in the state of record's file. The bytes are files. */
 export const IMAGE_SCHEMA: readonly SchemaStep[] = [

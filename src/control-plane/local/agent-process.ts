@@ -2,7 +2,7 @@ import type { AgentState, HostProcess } from "../../conductor-client/methods/hos
 import type { HostAction } from "../../conductor-client/methods/session.js";
 import { foldHosts } from "../../records/host-range.js";
 import type { CancelTimer } from "../../runtime/timers.js";
-import type { DownHosts } from "../snapshot/saved-hosts.js";
+import type { DownHosts } from "../snapshot/saved-state.js";
 import { Component, type ComponentDeps, type ComponentState, type ComponentStatus } from "./component.js";
 import { PoolHosts } from "./pool-hosts.js";
 import { type AddHosts, type HostChange, isHostStatesReport, OVER_THE_LINK } from "./reports.js";

@@ -1,6 +1,6 @@
 import type { HostProcess } from "../../conductor-client/methods/hosts.js";
 import type { HostAction } from "../../conductor-client/methods/session.js";
-import type { DownHosts } from "../snapshot/saved-hosts.js";
+import type { DownHosts } from "../snapshot/saved-state.js";
 import { type AgentPlan, AgentProcess } from "./agent-process.js";
 import { Component, type ComponentDeps, type ComponentStatus } from "./component.js";
 import { isComponentReport, isHoldersReport, OVER_THE_LINK } from "./reports.js";

@@ -1,5 +1,5 @@
 import { isoSeconds } from "../http/times.js";
-import { FLAT_SUBNET } from "../store/flat-subnet.js";
+import { FLAT_SUBNET } from "../store/network-settings.js";
 import { enforce, may, type NetworkCall } from "./api/call.js";
 import type { Attributes } from "./api/listing.js";
 import { type Resource, routesOf } from "./api/resource-routes.js";

@@ -1,7 +1,7 @@
 import { isObject } from "../../runtime/is-object.js";
 import { isoSeconds } from "../http/times.js";
-import { pythonRepr } from "../python/plain-repr.js";
-import { addressText } from "../store/flat-subnet.js";
+import { pythonRepr } from "../python/repr.js";
+import { addressText } from "../store/network-settings.js";
 import type { Port } from "../store/ports.js";
 import { badRequest, enforce, invalidInput, may, type NetworkCall, NetworkFault } from "./api/call.js";
 import type { Input } from "./api/input.js";

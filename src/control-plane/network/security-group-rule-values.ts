@@ -1,5 +1,5 @@
-import { pythonRepr } from "../python/plain-repr.js";
-import { addressOf, addressText } from "../store/flat-subnet.js";
+import { pythonRepr } from "../python/repr.js";
+import { addressOf, addressText } from "../store/network-settings.js";
 import { invalidInput, NetworkFault } from "./api/call.js";
 
 /** Neutron's names, with their numbers. */

@@ -1,5 +1,5 @@
 import type { Credentials } from "../credentials.js";
-import { pythonRepr } from "../python/plain-repr.js";
+import { pythonRepr } from "../python/repr.js";
 import type { NewRule, SecurityGroupRule } from "../store/security-groups.js";
 import type { Store } from "../store/store.js";
 import { enforce, invalidInput, may, type NetworkCall, NetworkFault } from "./api/call.js";

@@ -1,4 +1,4 @@
-import { PythonFloat, type PythonValue } from "./value.js";
+import { PythonFloat, type PythonValue } from "./json.js";
 
 /** `repr(value)`. */
 export function repr(value: PythonValue): string {
@@ -36,7 +36,7 @@ export function reprFloat(value: number): string {
 const PLAIN = /^[ !#-&(-[\]-~]*$/;
 
 /** `repr` of a `str`. */
-export function reprString(text: string): string {
+function reprString(text: string): string {
   if (PLAIN.test(text)) {
     return `'${text}'`;
   }
@@ -211,4 +211,43 @@ function codePoints(text: string): number {
     count += 1;
   }
   return count;
+}
+
+/** A value as Python's `repr()` writes it; OpenStack's error texts quote what they found so. */
+export function pythonRepr(value: unknown): string {
+  if (value === null || value === undefined) {
+    return "None";
+  }
+  if (value === true) {
+    return "True";
+  }
+  if (value === false) {
+    return "False";
+  }
+  if (typeof value === "string") {
+    return reprString(value);
+  }
+  if (Array.isArray(value)) {
+    return `[${value.map(pythonRepr).join(", ")}]`;
+  }
+  if (typeof value === "object") {
+    const entries = Object.entries(value).map(([key, item]) => `${reprString(key)}: ${pythonRepr(item)}`);
+    return `{${entries.join(", ")}}`;
+  }
+  return String(value);
+}
+
+/** As `str()`: text stays as it is. */
+export const pythonStr = (value: unknown): string => (typeof value === "string" ? value : pythonRepr(value));
+
+/** JSON as Python's `json.dumps` spaces it. */
+export function pythonJson(value: unknown): string {
+  if (Array.isArray(value)) {
+    return `[${value.map(pythonJson).join(", ")}]`;
+  }
+  if (typeof value !== "object" || value === null) {
+    return JSON.stringify(value);
+  }
+  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}: ${pythonJson(member)}`);
+  return `{${members.join(", ")}}`;
 }

@@ -9,9 +9,8 @@ import type { Clock } from "../../runtime/clock.js";
 import { BYTES } from "../../runtime/service.js";
 import { excessOf, type MessageLimits } from "../http/listener-limits.js";
 import type { LiveToken } from "../identity/tokens/live-tokens.js";
-import { withoutSecrets } from "./rendered-target.js";
-import type { HandledRequest, RequestListener } from "./watched-requests.js";
-import { withoutSecretFields } from "./without-secrets.js";
+import { withoutSecretFields, withoutSecrets } from "./redaction.js";
+import type { HandledRequest, RequestListener } from "./request-log.js";
 
 /** Milliseconds after which nobody records any more who does not ask. */
 const FORGOTTEN = 10_000;

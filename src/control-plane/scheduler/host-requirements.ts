@@ -1,7 +1,6 @@
-import type { Flavor } from "../../records/index.js";
-import { hostRequirementsOf, type VersionCondition, versionConditions } from "../../records/index.js";
+import { type Flavor, hostRequirementsOf, type VersionCondition, versionConditions } from "../../records/index.js";
 import { isObject } from "../../runtime/is-object.js";
-import { pythonStr } from "../python/plain-repr.js";
+import { pythonStr } from "../python/repr.js";
 import type { HostState } from "./host-state.js";
 
 type ImageProperties = Readonly<Record<string, string>>;

@@ -1,4 +1,5 @@
 import { isObject } from "../../runtime/is-object.js";
+
 /** One thing that is done to a cluster so that it is as its file says. */
 export interface Change {
   /** `+`: something new; `~`: something else than before; `-`: it goes. */
@@ -45,4 +46,9 @@ const sorted = (value: object) => Object.entries(value).sort(([one], [other]) =>
 function plain(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "unset");
   return text.length > 40 ? `${text.slice(0, 37)}...` : text;
+}
+
+/** The cluster has what its file contradicts. */
+export class SeedRejectedError extends Error {
+  override readonly name = "SeedRefused";
 }

@@ -1,8 +1,7 @@
 import { hostsInShort } from "../local/host-summary.js";
 import type { Aggregate } from "../store/aggregates.js";
 import type { Store } from "../store/store.js";
-import { fieldChanges, type SeedStep } from "./change.js";
-import { SeedRejectedError } from "./seed-rejected.js";
+import { fieldChanges, SeedRejectedError, type SeedStep } from "./change.js";
 import type { AggregateText } from "./seed-schema.js";
 
 const ZONE = "availability_zone";

@@ -1,9 +1,8 @@
 import { type Flavor, sizesForApi, sizesFromApi } from "../../records/index.js";
 import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";
-import { fieldChanges, type SeedStep, withoutDefaults } from "./change.js";
-import type { ProjectNames } from "./project-names.js";
-import { SeedRejectedError } from "./seed-rejected.js";
+import { fieldChanges, SeedRejectedError, type SeedStep, withoutDefaults } from "./change.js";
+import type { ProjectNames } from "./seed-users.js";
 import type { FlavorText } from "./seed-schema.js";
 
 const DEFAULTS = {

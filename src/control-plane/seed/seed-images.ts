@@ -4,7 +4,7 @@ import type { ImageStore } from "../image/image-store.js";
 import type { ImageTable } from "../image/image-table.js";
 import { type Image, type ImageAttributes, isBaseImage } from "../image/images.js";
 import { fieldChanges, type SeedStep, withoutDefaults } from "./change.js";
-import type { ProjectNames } from "./project-names.js";
+import type { ProjectNames } from "./seed-users.js";
 import type { ImageText } from "./seed-schema.js";
 
 const DEFAULTS = {

@@ -18,8 +18,7 @@ import { ReusableEntries } from "../../runtime/node/preallocated-entries.js";
 import { DatabaseFile } from "../database/database-file.js";
 import type { StateDir } from "../local/state-dir.js";
 import { ownStore } from "../store/open-store.js";
-import { DATABASE, DOWN_HOSTS, JOURNAL, listSavedFiles, RESTORE, REUSABLE_ENTRIES } from "./saved-files.js";
-import { type DownHosts, downHosts, downHostsFile } from "./saved-hosts.js";
+import { DATABASE, DOWN_HOSTS, type DownHosts, downHosts, downHostsFile, JOURNAL, listSavedFiles, RESTORE, REUSABLE_ENTRIES } from "./saved-state.js";
 import { extentsIn, type SavedEntry, type Snapshot, type SnapshotMetadata, storedParts } from "./snapshot-file.js";
 
 /** What is to be done to the state directory, in this order. Each part of it may be done again. */

@@ -9,9 +9,7 @@ import {
   sizeOf,
   writeFileAtomically,
 } from "../../runtime/node/file-tree.js";
-import { listSavedFiles } from "./saved-files.js";
-import { isSavedHosts, type SavedHosts } from "./saved-hosts.js";
-import { SnapshotRejectedError } from "./snapshot-error.js";
+import { isSavedHosts, listSavedFiles, type SavedHosts, SnapshotRejectedError } from "./saved-state.js";
 
 /** The version of files that this program writes, and the newest that it reads. */
 const VERSION = 1;

@@ -5,7 +5,7 @@ import {
   type InstanceAction,
   type InstanceActionEvent,
 } from "../../records/index.js";
-import { rejectField } from "./check.js";
+import { rejectField } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 

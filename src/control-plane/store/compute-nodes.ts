@@ -1,6 +1,6 @@
 import { ComputeHostNotFound, DuplicateRecord, InvalidNodeConfiguration } from "../../conductor-client/errors.js";
 import { COMPUTE_NODE, type ComputeNode, type ComputeNodeResources } from "../../records/index.js";
-import type { SqlValue } from "./codec.js";
+import type { SqlValue } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 

@@ -1,7 +1,7 @@
 import { DuplicateRecord } from "../../conductor-client/errors.js";
 import { text } from "../../records/field.js";
 import { FLAVOR, type Flavor, type NewFlavor, newFlavor } from "../../records/index.js";
-import { checkOf } from "./check.js";
+import { checkOf } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
 import {
   FlavorAccessExists,

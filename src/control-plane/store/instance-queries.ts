@@ -1,11 +1,9 @@
 import type { InstanceFilters } from "../../conductor-client/methods/filters.js";
 import { hasOneValue } from "../../records/field.js";
 import { INSTANCE, type Instance, type TaskState, type VmState } from "../../records/index.js";
-import { rejectField } from "./check.js";
-import type { SqlValue } from "./codec.js";
-import { Conditions } from "./conditions.js";
-import { orderBy, type Place, type SortColumn } from "./sort-order.js";
-import type { Sql } from "./sql.js";
+import { rejectField, type SqlValue } from "./record-fields.js";
+import { Conditions, orderBy, type Place, type SortColumn } from "./conditions.js";
+import type { Sql } from "../database/sql.js";
 import type { Table } from "./table.js";
 
 export interface InstanceQuery {

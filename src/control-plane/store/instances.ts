@@ -18,9 +18,8 @@ import {
   type TaskState,
   type VmState,
 } from "../../records/index.js";
-import { availabilityZoneOf } from "./aggregate-zones.js";
-import { rejectField } from "./check.js";
-import type { SqlValue } from "./codec.js";
+import { availabilityZoneOf } from "./services.js";
+import { rejectField, type SqlValue } from "./record-fields.js";
 import {
   type ActiveWindow,
   filterInstances,
@@ -31,7 +30,7 @@ import {
   queryInstances,
   queryNames,
 } from "./instance-queries.js";
-import type { Place } from "./sort-order.js";
+import type { Place } from "./conditions.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 

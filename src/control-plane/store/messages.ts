@@ -1,5 +1,5 @@
 import { id, text, time } from "../../records/field.js";
-import { checkOf } from "./check.js";
+import { checkOf } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 

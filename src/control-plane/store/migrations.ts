@@ -9,10 +9,8 @@ import {
   type MigrationStatus,
   type MigrationType,
 } from "../../records/index.js";
-import { rejectField } from "./check.js";
-import type { SqlValue } from "./codec.js";
-import { Conditions } from "./conditions.js";
-import { orderBy, type Place, type SortColumn } from "./sort-order.js";
+import { rejectField, type SqlValue } from "./record-fields.js";
+import { Conditions, orderBy, type Place, type SortColumn } from "./conditions.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 

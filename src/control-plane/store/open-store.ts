@@ -2,12 +2,11 @@ import type { Clock } from "../../runtime/clock.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
-import { DatabaseUnusable, fileFailure } from "../database/database-errors.js";
-import { DatabaseFile } from "../database/database-file.js";
+import { DatabaseFile, DatabaseUnusable, fileFailure } from "../database/database-file.js";
 import type { DefaultRatios } from "./compute-nodes.js";
-import { applySchema, requireSchema } from "./schema/apply-schema.js";
-import { STORE_SCHEMA } from "./schema/index.js";
-import { Sql } from "./sql.js";
+import { applySchema, requireSchema } from "../database/schema-steps.js";
+import { STORE_SCHEMA } from "./schema/store-schema.js";
+import { Sql } from "../database/sql.js";
 import { type Store, storeOn } from "./store.js";
 
 export interface StoreOptions {

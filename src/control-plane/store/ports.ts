@@ -1,5 +1,5 @@
 import { flag, id, integer, listOf, nullable, type RecordOf, text, time, uuid } from "../../records/field.js";
-import { addressOf, addressText, isInPool, macOf, POOL } from "./flat-subnet.js";
+import { addressOf, addressText, isInPool, macOf, POOL } from "./network-settings.js";
 import type { StoreContext } from "./store-context.js";
 import {
   InvalidIpForNetwork,

@@ -2,27 +2,24 @@ import type { Instance, Migration } from "../../records/index.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
+import type { Sql } from "../database/sql.js";
 import { Actions } from "./actions.js";
 import { Aggregates } from "./aggregates.js";
-import { Changes, type StoreChange } from "./changes.js";
 import { ComputeNodes, type DefaultRatios } from "./compute-nodes.js";
 import { Flavors } from "./flavors.js";
-import { instanceWeight } from "./instance-weight.js";
 import { Instances } from "./instances.js";
 import { KeyPairs } from "./key-pairs.js";
-import { Leases } from "./leases.js";
-import { Mappings } from "./mappings.js";
+import { Leases, Mappings } from "./host-records.js";
 import { Messages } from "./messages.js";
 import { Migrations } from "./migrations.js";
 import { NetworkQuotas, NetworkTags } from "./network-settings.js";
 import { Ports } from "./ports.js";
 import { Quotas } from "./quotas.js";
-import { RecentRecords } from "./recent-records.js";
 import { Requests } from "./requests.js";
 import { SecurityGroups } from "./security-groups.js";
 import { ServerGroups } from "./server-groups.js";
 import { Services } from "./services.js";
-import type { Sql } from "./sql.js";
+import { Changes, RecentRecords, type StoreChange } from "./store-context.js";
 import { TaskLogs } from "./task-logs.js";
 import { Tasks } from "./tasks.js";
 
@@ -90,4 +87,21 @@ export function storeOn(
     onChange: (listener: (change: StoreChange) => void): (() => void) => changes.listen(listener),
     close,
   };
+}
+
+/** Characters of what users may make long: all else of an instance is short. */
+export function instanceWeight({ userData, injectedFiles, metadata, systemMetadata }: Instance): number {
+  let weight = (userData?.length ?? 0) + lengthOf(metadata) + lengthOf(systemMetadata);
+  for (const { contents } of injectedFiles) {
+    weight += contents.length;
+  }
+  return weight;
+}
+
+function lengthOf(strings: Readonly<Record<string, string>>): number {
+  let length = 0;
+  for (const name in strings) {
+    length += name.length + (strings[name]?.length ?? 0);
+  }
+  return length;
 }

@@ -1,7 +1,6 @@
 import type { FieldMap, JsonSchema, RecordOf } from "../../records/field.js";
-import { rejectField } from "./check.js";
-import { type Codec, codecOf, type SqlValue } from "./codec.js";
-import type { Sql, SqlRow } from "./sql.js";
+import { type Codec, codecOf, rejectField, type SqlValue } from "./record-fields.js";
+import type { Sql, SqlRow } from "../database/sql.js";
 
 /** Where and how a field of a record is kept. */
 interface Column {

@@ -1,11 +1,119 @@
 import { anyObject, type Field, id, oneOf, text, time, uuid } from "../../records/field.js";
-import { checkOf } from "./check.js";
+import type { DestinationFailure, Flavor, RetryInfo, Selection } from "../../records/index.js";
+import type { RequestedPort } from "./ports.js";
+import { checkOf } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
-import { type StoredTask, TASK_KINDS, type Task } from "./task.js";
+
+/**
+ * Work that the API, or an agent, has handed to the conductor. Stored in the transaction that acknowledges the request and
+ * removed in the transaction that ends the work, so that `kill -9` loses none; each kind can be run again from the start.
+ */
+export type Task =
+  /** Spec 6.1 rows 2-4; `alternates` absent: the scheduler is asked. */
+  | {
+      readonly kind: "build_instances";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      /** `zone:host:node`: taken without asking the scheduler's filters, and never another one. */
+      readonly forcedHost?: string;
+      readonly forcedNode?: string;
+      /** API 2.74: only this one, if it passes the filters. */
+      readonly requestedHost?: string;
+      readonly requestedNode?: string;
+      /** What it is given of the network when it is placed, and the groups (uuids) of ports that are made; absent: none. */
+      readonly ports?: readonly RequestedPort[];
+      readonly securityGroups?: readonly string[];
+      readonly alternates?: readonly Selection[];
+      readonly retry?: RetryInfo;
+      readonly reason?: string;
+    }
+  /** Spec 6.7 rows 2a, 2b. */
+  | {
+      readonly kind: "rebuild_instance";
+      readonly instanceUuid: string;
+      readonly migrationId: number;
+      readonly requestId: string;
+      readonly host: string | null;
+      /** API 2.29 to 2.67 with `force`. */
+      readonly forced: boolean;
+      readonly onSharedStorage: boolean | null;
+      readonly targetStopped: boolean;
+    }
+  /** Spec 6.6: a rebuild from an image whose requirements the server's host may not meet. */
+  | {
+      readonly kind: "rebuild_in_place";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      /** The image before, and its properties: a rebuild that is rejected leaves them. */
+      readonly previousImageRef: string;
+      readonly previousProperties: Readonly<Record<string, string>>;
+    }
+  /** Spec 6.3 rows 2, 3; `alternates` absent: the scheduler is asked. */
+  | {
+      readonly kind: "migrate_server";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      /** The new one: its id tells a resize from a cold migration. */
+      readonly flavor: Flavor;
+      /** The operator's word (2.56); then there is no reschedule. */
+      readonly host: string | null;
+      /** Given by a reschedule. */
+      readonly migrationId?: number;
+      readonly alternates?: readonly Selection[];
+      readonly retry?: RetryInfo;
+      readonly failure?: DestinationFailure;
+    }
+  /** Spec 6.5 rows 2-4f. */
+  | {
+      readonly kind: "live_migrate_instance";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      readonly host: string | null;
+      /** API up to 2.67: by `force` (2.30), or by any host before that. */
+      readonly forced: boolean;
+      /** Null: `auto` (2.25). */
+      readonly blockMigration: boolean | null;
+      readonly diskOverCommit: boolean;
+    }
+  /** Spec 6.6. */
+  | {
+      readonly kind: "unshelve_instance";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      /** API 2.91. */
+      readonly host: string | null;
+    }
+  /** Spec 6.2, row "vm resized": confirmed on the source first. */
+  | {
+      readonly kind: "delete_resized";
+      readonly instanceUuid: string;
+      readonly migrationId: number;
+      readonly requestId: string;
+    }
+  /** Spec 6.2, rows "local delete" and "no host". */
+  | { readonly kind: "delete_local"; readonly instanceUuid: string; readonly requestId: string };
+
+export interface StoredTask {
+  readonly id: number;
+  readonly task: Task;
+  readonly createdAt: number;
+}
+
+export const TASK_KINDS: readonly Task["kind"][] = [
+  "build_instances",
+  "rebuild_instance",
+  "rebuild_in_place",
+  "migrate_server",
+  "live_migrate_instance",
+  "unshelve_instance",
+  "delete_resized",
+  "delete_local",
+];
 
 /** What every task has; the rest of each is its kind's. */
 const HEAD = { kind: oneOf(TASK_KINDS), instanceUuid: uuid, requestId: text() };
+
 const head = Object.entries(HEAD).map(([field, schema]) => [field, checkOf(schema)] as const);
 
 const TASKS = tableOf("tasks", { id, task: anyObject as unknown as Field<Task>, createdAt: time });

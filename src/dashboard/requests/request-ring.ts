@@ -1,8 +1,6 @@
 import type { Inside } from "../../control-plane/extension.js";
-import { withoutSecrets } from "../../control-plane/request-log/rendered-target.js";
-import { serviceNameOf } from "../../control-plane/request-log/service-names.js";
-import type { HandledRequest } from "../../control-plane/request-log/watched-requests.js";
-import { withoutSecretFields } from "../../control-plane/request-log/without-secrets.js";
+import { withoutSecretFields, withoutSecrets } from "../../control-plane/request-log/redaction.js";
+import { type HandledRequest, serviceNameOf } from "../../control-plane/request-log/request-log.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { Feed } from "../feed/feed.js";
 import type { RequestBodies, RequestRow } from "../wire/request-rows.js";

@@ -1,4 +1,4 @@
-import type { Inventory, Provider } from "../../control-plane/placement/model/records.js";
+import type { Inventory, Provider } from "../../control-plane/placement/model.js";
 import type { PlacementRecords } from "../../control-plane/placement/service.js";
 import type { ConsumerType, InventoryRow, ProviderRow } from "../wire/placement-rows.js";
 import type { Consumers } from "./consumers.js";

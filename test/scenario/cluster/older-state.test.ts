@@ -7,9 +7,9 @@ import { IRONIC_SCHEMA } from "../../../src/control-plane/bare-metal/ironic-sche
 import { DatabaseFile } from "../../../src/control-plane/database/database-file.js";
 import { IDENTITY_SCHEMA } from "../../../src/control-plane/identity/store/identity-schema.js";
 import { IMAGE_SCHEMA } from "../../../src/control-plane/image/image-tables.js";
-import { applySchema, type SchemaStep } from "../../../src/control-plane/store/schema/apply-schema.js";
-import { STORE_SCHEMA } from "../../../src/control-plane/store/schema/index.js";
-import { Sql } from "../../../src/control-plane/store/sql.js";
+import { applySchema, type SchemaStep } from "../../../src/control-plane/database/schema-steps.js";
+import { STORE_SCHEMA } from "../../../src/control-plane/store/schema/store-schema.js";
+import { Sql } from "../../../src/control-plane/database/sql.js";
 import { withCluster } from "./support/client.js";
 
 let stateDir: string;

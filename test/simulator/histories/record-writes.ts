@@ -1,5 +1,5 @@
 import type { HostSession } from "../../../src/conductor-client/port.js";
-import type { StoreChange } from "../../../src/control-plane/store/changes.js";
+import type { StoreChange } from "../../../src/control-plane/store/store-context.js";
 import type { Store } from "../../../src/control-plane/store/store.js";
 import type { Instance, InstanceChanges, Migration, MigrationChanges } from "../../../src/records/index.js";
 import type { Violation } from "../../chaos/violation.js";

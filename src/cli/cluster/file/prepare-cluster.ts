@@ -1,9 +1,8 @@
 import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
 import { hostsWithState, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { type Change, fieldChanges } from "../../../control-plane/seed/change.js";
-import { applySeed, type Seed, seedSteps } from "../../../control-plane/seed/seed.js";
+import { applySeed, type Seed, type SeedPlace, seedSteps, withSeedStore } from "../../../control-plane/seed/seed.js";
 import type { ImageBytes } from "../../../control-plane/seed/seed-images.js";
-import { type SeedPlace, withSeedStore } from "../../../control-plane/seed/seed-store.js";
 import { nodeDigests } from "../../../runtime/node/node-digests.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { mapConcurrently } from "../../../runtime/queue.js";

@@ -1,8 +1,7 @@
 import { stringify } from "yaml";
 import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
-import { exportSeed, ironicNodes } from "../../../control-plane/seed/seed.js";
-import { type SeedPlace, withSeedStore } from "../../../control-plane/seed/seed-store.js";
+import { exportSeed, ironicNodes, type SeedPlace, withSeedStore } from "../../../control-plane/seed/seed.js";
 import { readFaults } from "../../../faults/fault-file.js";
 import { type FaultTable, formatFaultRule } from "../../../faults/fault-rules.js";
 import { foldHosts } from "../../../records/host-range.js";

@@ -1,6 +1,6 @@
 import type { RecordedCommand, RecordedRequest } from "../../../conductor-client/methods/cluster.js";
 import { administratorIn } from "../../../conductor-client/methods/recorded-caller.js";
-import { withMadeUpSecrets } from "../../../control-plane/request-log/without-secrets.js";
+import { withMadeUpSecrets } from "../../../control-plane/request-log/redaction.js";
 import type { HttpMethod, HttpResponse } from "../../../runtime/http.js";
 import type { Random } from "../../../runtime/random.js";
 import type { Runtime } from "../../../runtime/runtime.js";

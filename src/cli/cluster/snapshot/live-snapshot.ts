@@ -2,8 +2,7 @@ import { driverRecordPath, readDriverRecord } from "../../../agent/startup/drive
 import type { HostRow } from "../../../conductor-client/methods/hosts.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { hostsWithState, readClusterInfo, type StateDir } from "../../../control-plane/local/state-dir.js";
-import { savedHosts } from "../../../control-plane/snapshot/saved-hosts.js";
-import { SnapshotRejectedError } from "../../../control-plane/snapshot/snapshot-error.js";
+import { savedHosts, SnapshotRejectedError } from "../../../control-plane/snapshot/saved-state.js";
 import type { SnapshotMetadata } from "../../../control-plane/snapshot/snapshot-file.js";
 import { assertSupportedDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import type { ObservedProcess } from "../../../runtime/programs.js";

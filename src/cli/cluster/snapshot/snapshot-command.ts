@@ -7,7 +7,7 @@ import {
   readDownHosts,
   savedDownHosts,
   savedHostsSummary,
-} from "../../../control-plane/snapshot/saved-hosts.js";
+} from "../../../control-plane/snapshot/saved-state.js";
 import type { Snapshot } from "../../../control-plane/snapshot/snapshot-file.js";
 import { assertSameDrivers, assertSupportedDrivers, type ListedSnapshot, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import { ownStore } from "../../../control-plane/store/open-store.js";

@@ -1,6 +1,6 @@
 import type { Query } from "../../http/request.js";
-import { isUuidLike, normalizeUuid } from "../../placement/json/uuid.js";
-import { pythonRepr, pythonStr } from "../../python/plain-repr.js";
+import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
+import { pythonRepr, pythonStr } from "../../python/repr.js";
 import { IronicError } from "../ironic-error.js";
 
 const TRUE = ["1", "on", "t", "true", "y", "yes"];

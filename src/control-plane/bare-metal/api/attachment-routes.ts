@@ -1,7 +1,7 @@
 import { isObject } from "../../../runtime/is-object.js";
 import type { Query } from "../../http/request.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
-import { pythonRepr } from "../../python/plain-repr.js";
+import { pythonRepr } from "../../python/repr.js";
 import { IronicError } from "../ironic-error.js";
 import type { IronicNode } from "../node.js";
 import type { IronicRoute } from "./call.js";

@@ -1,4 +1,4 @@
-import { isUuidLike } from "../../placement/json/uuid.js";
+import { isUuidLike } from "../../python/uuid.js";
 import { IronicError, notAcceptable } from "../ironic-error.js";
 import type { IronicPort } from "../port-store.js";
 import { booleanArgument, listArgument, macArgument, onlyArguments, uuidArgument } from "./arguments.js";

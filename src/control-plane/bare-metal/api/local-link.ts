@@ -1,4 +1,4 @@
-import { pythonRepr } from "../../python/plain-repr.js";
+import { pythonRepr } from "../../python/repr.js";
 import { IronicError } from "../ironic-error.js";
 import type { JsonObject } from "../json-object.js";
 import { additionalProperties, isMac } from "./arguments.js";

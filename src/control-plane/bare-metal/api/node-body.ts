@@ -1,6 +1,6 @@
 import { isObject } from "../../../runtime/is-object.js";
 import type { Json } from "../../http/json.js";
-import { pythonRepr } from "../../python/plain-repr.js";
+import { pythonRepr } from "../../python/repr.js";
 import { IronicError, notAcceptable } from "../ironic-error.js";
 import type { IronicNode, NodeChanges } from "../node.js";
 import { booleanArgument, uuidArgument } from "./arguments.js";

@@ -1,6 +1,6 @@
 import type { Random } from "../../../runtime/random.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
-import { isUuidLike, normalizeUuid } from "../../placement/json/uuid.js";
+import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
 import type { IronicConductor } from "../conductor.js";
 import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
 import type { IronicNode } from "../node.js";

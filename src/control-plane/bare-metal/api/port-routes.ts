@@ -1,5 +1,5 @@
 import type { Json } from "../../http/json.js";
-import { isUuidLike } from "../../placement/json/uuid.js";
+import { isUuidLike } from "../../python/uuid.js";
 import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
 import type { IronicNode } from "../node.js";
 import type { IronicPort } from "../port-store.js";

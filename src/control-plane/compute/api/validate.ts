@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { Query } from "../../http/request.js";
 import { instancePathOf, reportedError, schemaWords } from "../../http/schema-errors.js";
-import { pythonStr } from "../../python/plain-repr.js";
+import { pythonStr } from "../../python/repr.js";
 import { Fault } from "./fault.js";
 import { FORMAT_MESSAGES, FORMATS } from "./schema-parts.js";
 

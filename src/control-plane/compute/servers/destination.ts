@@ -1,4 +1,4 @@
-import { DEFAULT_ZONE } from "../../store/aggregate-zones.js";
+import { DEFAULT_ZONE } from "../../store/services.js";
 import { type Call, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";

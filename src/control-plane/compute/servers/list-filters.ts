@@ -1,6 +1,6 @@
 import { type Instance, TASK_STATES, type TaskState, VM_STATES, type VmState } from "../../../records/index.js";
 import { firstSince, lastBefore, parseIsoTime, toSeconds } from "../../http/times.js";
-import { addressText } from "../../store/flat-subnet.js";
+import { addressText } from "../../store/network-settings.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
 import type { Store } from "../../store/store.js";
 import { type Call, requireAdmin } from "../api/call.js";

@@ -1,5 +1,5 @@
 import type { VmState } from "../../../records/index.js";
-import { pythonRepr } from "../../python/plain-repr.js";
+import { pythonRepr } from "../../python/repr.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, conflict, notFound } from "../api/fault.js";

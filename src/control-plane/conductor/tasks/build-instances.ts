@@ -1,7 +1,7 @@
 import type { BuildRequest, Instance, RetryInfo, Selection } from "../../../records/index.js";
 import { operatorReason } from "../../scheduler/errors.js";
 import type { Destination } from "../../scheduler/scheduler.js";
-import type { Task } from "../../store/task.js";
+import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./acknowledged-delete.js";
 import { finishEvent } from "./action-event.js";

@@ -1,6 +1,6 @@
 import { isUp } from "../../../conductor-client/liveness.js";
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../../records/index.js";
-import type { Task } from "../../store/task.js";
+import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { endOperation } from "./faults.js";
 import type { TaskDeps } from "./task-deps.js";

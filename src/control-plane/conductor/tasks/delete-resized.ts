@@ -1,7 +1,7 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import { PlacementError } from "../../../placement-client/errors.js";
 import type { Migration } from "../../../records/index.js";
-import type { Task } from "../../store/task.js";
+import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { endOperation, messageOf } from "./faults.js";
 import { isAlive } from "./live-destination.js";

@@ -1,7 +1,7 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import { PublicError } from "../../../runtime/public-error.js";
 import type { Store } from "../../store/store.js";
-import type { Task } from "../../store/task.js";
+import type { Task } from "../../store/tasks.js";
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
 

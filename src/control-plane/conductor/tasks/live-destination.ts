@@ -5,7 +5,7 @@ import type { ComputeNode, Instance } from "../../../records/index.js";
 import { claimSelection } from "../../scheduler/claim.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
-import type { Task } from "../../store/task.js";
+import type { Task } from "../../store/tasks.js";
 import { MaxRetriesExceeded, messageOf, RecordMissing } from "./faults.js";
 import {
   ComputeServiceUnavailable,

@@ -10,7 +10,7 @@ import {
 } from "../../../records/index.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Destination } from "../../scheduler/scheduler.js";
-import type { Task } from "../../store/task.js";
+import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { ActionEvents } from "./action-event.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";

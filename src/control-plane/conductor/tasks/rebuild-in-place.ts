@@ -7,7 +7,7 @@ import {
   withImageProperties,
 } from "../../../records/index.js";
 import { NoValidHost, operatorReason } from "../../scheduler/errors.js";
-import type { Task } from "../../store/task.js";
+import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { ActionEvents } from "./action-event.js";
 import { endOperation } from "./faults.js";

@@ -9,7 +9,7 @@ import {
 } from "../../../records/index.js";
 import { claimSelection } from "../../scheduler/claim.js";
 import { NoValidHost, operatorReason } from "../../scheduler/errors.js";
-import type { Task } from "../../store/task.js";
+import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./acknowledged-delete.js";
 import { ActionEvents } from "./action-event.js";

@@ -1,7 +1,7 @@
 import type { Instance } from "../../../records/index.js";
 import { operatorReason } from "../../scheduler/errors.js";
 import type { Destination } from "../../scheduler/scheduler.js";
-import type { Task } from "../../store/task.js";
+import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { ActionEvents } from "./action-event.js";
 import { endOperation, RecordMissing } from "./faults.js";

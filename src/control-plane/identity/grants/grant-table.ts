@@ -1,4 +1,4 @@
-import type { Sql, SqlRow } from "../../store/sql.js";
+import type { Sql, SqlRow } from "../../database/sql.js";
 
 export interface Grant {
   readonly actor: "user" | "group";

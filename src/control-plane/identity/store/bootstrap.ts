@@ -1,6 +1,6 @@
 import type { Digests } from "../../../runtime/digests.js";
-import { applySchema } from "../../store/schema/apply-schema.js";
-import type { Sql } from "../../store/sql.js";
+import { applySchema } from "../../database/schema-steps.js";
+import type { Sql } from "../../database/sql.js";
 import { stableId } from "../stable-id.js";
 import { IDENTITY_SCHEMA } from "./identity-schema.js";
 import { IdentityStore } from "./identity-store.js";

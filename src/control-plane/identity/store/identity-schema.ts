@@ -1,4 +1,4 @@
-import type { SchemaStep } from "../../store/schema/apply-schema.js";
+import type { SchemaStep } from "../../database/schema-steps.js";
 
 /** A kind of records, each one JSON document. @param unique expressions over `body` */
 function records(table: string, unique?: string): string {

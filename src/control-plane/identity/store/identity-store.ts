@@ -1,4 +1,4 @@
-import type { Sql } from "../../store/sql.js";
+import type { Sql } from "../../database/sql.js";
 import { GrantTable } from "../grants/grant-table.js";
 import { PairTable } from "./pair-table.js";
 import { NamedTable, RecordTable } from "./record-table.js";

@@ -1,4 +1,4 @@
-import type { Sql } from "../../store/sql.js";
+import type { Sql } from "../../database/sql.js";
 
 /** Pairs of ids: members of groups, roles that imply others. */
 export class PairTable {

@@ -1,4 +1,4 @@
-import type { Sql } from "../../store/sql.js";
+import type { Sql } from "../../database/sql.js";
 import { nameKey } from "../name-key.js";
 
 /** A record as the API shows it, without its links. Clients may add members of their own to most kinds. */

@@ -1,4 +1,4 @@
-import type { Sql } from "../../store/sql.js";
+import type { Sql } from "../../database/sql.js";
 
 const COLUMNS =
   "digest, user_id, project_id, system, methods, audit_ids, issued_at, expires_at, domain_id, application_credential_id, more_roles";

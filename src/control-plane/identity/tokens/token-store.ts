@@ -3,7 +3,7 @@ import type { Digests } from "../../../runtime/digests.js";
 import type { Random } from "../../../runtime/random.js";
 import { equalInConstantTime } from "../../constant-time.js";
 import type { SqlValue } from "../../database/database-file.js";
-import type { Sql, SqlRow } from "../../store/sql.js";
+import type { Sql, SqlRow } from "../../database/sql.js";
 
 export interface TokenScope {
   readonly projectId: string | null;

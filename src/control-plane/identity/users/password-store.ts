@@ -2,7 +2,7 @@ import type { Clock } from "../../../runtime/clock.js";
 import type { Digests } from "../../../runtime/digests.js";
 import type { Random } from "../../../runtime/random.js";
 import { equalInConstantTime } from "../../constant-time.js";
-import type { Sql, SqlRow } from "../../store/sql.js";
+import type { Sql, SqlRow } from "../../database/sql.js";
 
 /** A generated password has 128 random bits: a fast digest is enough. One that a person chose gets a slow one. */
 type Scheme = "sha256" | "scrypt";

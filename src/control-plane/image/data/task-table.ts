@@ -1,5 +1,5 @@
 import type { Clock } from "../../../runtime/clock.js";
-import type { Sql, SqlRow } from "../../store/sql.js";
+import type { Sql, SqlRow } from "../../database/sql.js";
 
 type TaskStatus = "pending" | "processing" | "success" | "failure";
 

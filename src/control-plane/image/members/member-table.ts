@@ -1,5 +1,5 @@
 import type { Clock } from "../../../runtime/clock.js";
-import type { Sql, SqlRow } from "../../store/sql.js";
+import type { Sql, SqlRow } from "../../database/sql.js";
 
 export const MEMBER_STATUSES = ["pending", "accepted", "rejected"] as const;
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../runtime/clock.js";
-import type { Sql, SqlRow } from "../../store/sql.js";
+import type { Sql, SqlRow } from "../../database/sql.js";
 
 /** What a namespace's maker says of it. */
 export interface NamespaceAttributes {

@@ -1,5 +1,5 @@
 import { isObject } from "../../../runtime/is-object.js";
-import { pythonRepr } from "../../python/plain-repr.js";
+import { pythonRepr } from "../../python/repr.js";
 import { badRequest, invalidInput, type NetworkCall } from "./call.js";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

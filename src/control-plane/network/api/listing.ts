@@ -1,5 +1,5 @@
 import type { Json } from "../../http/json.js";
-import { pythonRepr } from "../../python/plain-repr.js";
+import { pythonRepr } from "../../python/repr.js";
 import { badRequest, invalidInput, type NetworkCall, NetworkFault } from "./call.js";
 
 /** What is shown of a record, attribute by attribute. */

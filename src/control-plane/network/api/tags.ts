@@ -1,5 +1,5 @@
 import { isObject } from "../../../runtime/is-object.js";
-import { pythonRepr } from "../../python/plain-repr.js";
+import { pythonRepr } from "../../python/repr.js";
 import { may, type NetworkCall, NetworkFault, type NetworkRoute } from "./call.js";
 import type { Input } from "./input.js";
 import type { Resource } from "./resource-routes.js";

@@ -1,7 +1,5 @@
-import type { Provider, ResourceClass } from "../model/records.js";
+import { capacityOf, hasRoom, type Provider, type ResourceClass } from "../model.js";
 import { type Anchors, type Group, isForbidden, isMember, singleProviders } from "./group.js";
-import { product } from "./product.js";
-import { hasRoom } from "./room.js";
 
 /** What is taken of a provider. */
 export interface Part {
@@ -145,4 +143,96 @@ function traitsFit(providers: readonly Provider[], { required, forbidden }: Grou
     !forbidden.some((trait) => providers.some((provider) => provider.traits.has(trait))) &&
     required.every((any) => any.some((trait) => providers.some((provider) => provider.traits.has(trait))))
   );
+}
+
+/** One way to serve all groups. */
+export interface Candidate {
+  /** One of each provider. */
+  readonly parts: readonly Part[];
+  /** The providers that serve each group. */
+  readonly served: readonly GroupRequest[];
+}
+
+/** Adds up what the groups take; undefined when that is more than an inventory gives. */
+export function combine(requests: readonly GroupRequest[]): Candidate | undefined {
+  const sums = new Map<Provider, Map<ResourceClass, number>>();
+  for (const { parts } of requests) {
+    for (const { provider, resources } of parts) {
+      const taken = sums.get(provider) ?? new Map<ResourceClass, number>();
+      sums.set(provider, taken);
+      for (const [resourceClass, amount] of resources) {
+        const total = (taken.get(resourceClass) ?? 0) + amount;
+        if (total !== amount && !fits(provider, resourceClass, total)) {
+          return undefined;
+        }
+        taken.set(resourceClass, total);
+      }
+    }
+  }
+  const parts = [...sums].map(([provider, taken]) => ({ provider, resources: [...taken] }));
+  return { parts, served: requests };
+}
+
+function fits(provider: Provider, resourceClass: ResourceClass, amount: number): boolean {
+  const inventory = provider.inventories.get(resourceClass);
+  if (inventory === undefined) {
+    return false;
+  }
+  return inventory.used + amount <= capacityOf(inventory.amounts) && amount <= inventory.amounts.max_unit;
+}
+
+/** Equal for candidates that a client cannot tell apart. */
+export function candidateKey({ parts, served }: Candidate): string {
+  const taken = parts.flatMap(({ provider, resources }) =>
+    resources.map(([resourceClass, amount]) => `${provider.id}/${resourceClass.id}/${amount}`),
+  );
+  const groups = served.map(({ suffix, providers }) => `${suffix}=${ids(providers)}`);
+  return `${taken.sort().join(",")};${groups.sort().join(",")}`;
+}
+
+function ids(providers: readonly Provider[]): string {
+  return providers
+    .map(({ id }) => id)
+    .sort((a, b) => a - b)
+    .join("+");
+}
+
+/** All ways to take one item of each list, the last list varying fastest. */
+export function* product<T>(lists: readonly (readonly T[])[]): Generator<T[]> {
+  if (lists.some((list) => list.length === 0)) {
+    return;
+  }
+  const at = lists.map(() => 0);
+  for (;;) {
+    yield lists.map((list, i) => list[at[i] ?? 0] as T);
+    let i = lists.length - 1;
+    for (; i >= 0; i -= 1) {
+      const next = (at[i] ?? 0) + 1;
+      at[i] = next;
+      if (next < (lists[i]?.length ?? 0)) {
+        break;
+      }
+      at[i] = 0;
+    }
+    if (i < 0) {
+      return;
+    }
+  }
+}
+
+/** One item of each generator in turn, until all have ended. */
+export function* roundRobin<T>(generators: readonly Generator<T>[]): Generator<T> {
+  let open = [...generators];
+  while (open.length > 0) {
+    const still: Generator<T>[] = [];
+    for (const generator of open) {
+      const next = generator.next();
+      if (next.done === true) {
+        continue;
+      }
+      still.push(generator);
+      yield next.value;
+    }
+    open = still;
+  }
 }

@@ -1,7 +1,6 @@
-import type { Aggregate, Inventory, Provider, ResourceClass, Trait } from "../model/records.js";
+import { type Aggregate, hasRoom, type Inventory, type Provider, type ResourceClass, type Trait } from "../model.js";
 import type { State } from "../store/state.js";
 import type { RequestGroup } from "./request.js";
-import { hasRoom } from "./room.js";
 
 /** A request group with everything that it names looked up. */
 export interface Group {

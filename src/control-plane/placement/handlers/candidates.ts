@@ -1,11 +1,36 @@
-import { candidateRecords, rootRecords } from "../candidates/records.js";
-import { candidatesJson } from "../candidates/render.js";
+import { candidateRecords, candidatesJson, rootRecords } from "../candidates/render.js";
 import { parseCandidatesRequest } from "../candidates/request.js";
 import { searchCandidates, searchRoots } from "../candidates/search.js";
 import { type Call, checkQuery, type HandlerResponse } from "../http/call.js";
-import { badRequest } from "../http/http-error.js";
-import { ResourceClassNotFound, TraitNotFound } from "../model/errors.js";
-import { candidatesSchema } from "../schemas/candidates.js";
+import { badRequest } from "../http/errors.js";
+import type { Schema } from "../http/json-schema.js";
+import { ResourceClassNotFound, TraitNotFound } from "../model.js";
+import { GROUP_PATTERN, GROUP_PATTERN_1_33, schemaFor } from "./shared-schemas.js";
+
+const TEXT: Schema = { type: "string" };
+
+/** Written as a list upstream, which its error texts show. */
+const TEXT_LIST: Schema = { type: ["string"] };
+
+const LIMIT: Schema = { type: ["integer", "string"], pattern: "^[1-9][0-9]*$", minimum: 1, minLength: 1 };
+
+const POLICY: Schema = { type: "string", enum: ["none", "isolate"] };
+
+const KINDS = ["resources", "required", "member_of"];
+
+const KINDS_1_31 = [...KINDS, "in_tree"];
+
+const SCHEMAS = [
+  [10, plain({ resources: TEXT })],
+  [16, plain({ resources: TEXT, limit: LIMIT })],
+  [17, plain({ resources: TEXT, limit: LIMIT, required: TEXT_LIST })],
+  [21, plain({ resources: TEXT, limit: LIMIT, required: TEXT_LIST, member_of: TEXT_LIST })],
+  [25, granular({}, GROUP_PATTERN, KINDS)],
+  [31, granular({}, GROUP_PATTERN, KINDS_1_31)],
+  [33, granular({}, GROUP_PATTERN_1_33, KINDS_1_31)],
+  [35, granular({ root_required: TEXT_LIST }, GROUP_PATTERN_1_33, KINDS_1_31)],
+  [36, granular({ root_required: TEXT_LIST, same_subtree: TEXT_LIST }, GROUP_PATTERN_1_33, KINDS_1_31)],
+] as const;
 
 /** Records have no older forms: from here on, summaries are of whole trees, with everything that a scheduler reads. */
 const RECORDS_SINCE = 29;
@@ -64,4 +89,21 @@ function take<T>(call: Call, candidates: Iterable<T>, limit: number | null): rea
     }
   }
   return found;
+}
+
+function plain(properties: Readonly<Record<string, Schema>>): Schema {
+  return { type: "object", properties, required: ["resources"], additionalProperties: false };
+}
+
+function granular(properties: Readonly<Record<string, Schema>>, group: string, kinds: readonly string[]): Schema {
+  return {
+    type: "object",
+    properties: { limit: LIMIT, group_policy: POLICY, ...properties },
+    additionalProperties: false,
+    patternProperties: Object.fromEntries(kinds.map((kind) => [`^${kind}(${group})?$`, TEXT])),
+  };
+}
+
+function candidatesSchema(minor: number): Schema {
+  return schemaFor(SCHEMAS, minor);
 }

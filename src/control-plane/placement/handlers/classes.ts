@@ -1,10 +1,10 @@
-import { dictOf } from "../../python/value.js";
+import { dictOf } from "../../python/json.js";
 import { type Call, type HandlerResponse, latest, NO_CONTENT, readJson } from "../http/call.js";
-import { badRequest, conflict } from "../http/http-error.js";
-import { explain } from "../json/explain.js";
-import { isUuidLike } from "../json/uuid.js";
-import type { ResourceClass } from "../model/records.js";
-import { RESOURCE_CLASS } from "../schemas/membership.js";
+import { badRequest, conflict } from "../http/errors.js";
+import { explain } from "../http/json-schema-errors.js";
+import { isUuidLike } from "../../python/uuid.js";
+import type { ResourceClass } from "../model.js";
+import { RESOURCE_CLASS } from "./shared-schemas.js";
 import {
   CannotChangeStandard,
   createClass,
@@ -12,7 +12,7 @@ import {
   InUse,
   ResourceClassExists,
   renameClass,
-} from "../store/class-changes.js";
+} from "../store/trait-and-class-changes.js";
 
 function classJson(call: Call, { name }: ResourceClass): string {
   return JSON.stringify({ name, links: [{ rel: "self", href: `${call.prefix}/resource_classes/${name}` }] });

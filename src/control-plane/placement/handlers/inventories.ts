@@ -1,25 +1,66 @@
 import { reprFloat } from "../../python/repr.js";
 import { type Call, type HandlerResponse, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
-import { badRequest, conflict, ErrorCode, notFound } from "../http/http-error.js";
-import { validatorFor } from "../json/validator.js";
-import {
-  InvalidInventoryCapacity,
-  InventoryInUse,
-  InventoryWithResourceClassNotFound,
-  NotFound,
-  ResourceClassNotFound,
-} from "../model/errors.js";
-import { capacityOf, type InventoryAmounts, type Provider } from "../model/records.js";
-import { MAX_INT } from "../schemas/common.js";
-import { POST_INVENTORY, PUT_INVENTORIES, PUT_INVENTORY, PUT_INVENTORY_RECORD } from "../schemas/inventory.js";
-import {
-  addInventory,
-  DuplicateInventory,
-  deleteInventory,
-  setInventories,
-  updateInventory,
-} from "../store/inventory-changes.js";
+import { badRequest, conflict, ErrorCode, notFound } from "../http/errors.js";
+import { type Schema, validatorFor } from "../http/json-schema.js";
+import { capacityOf, InvalidInventoryCapacity, type InventoryAmounts, InventoryInUse, InventoryWithResourceClassNotFound, NotFound, type Provider, ResourceClassNotFound } from "../model.js";
+import { addInventory, deleteInventory, DuplicateInventory, setInventories, updateInventory } from "../store/inventory-changes.js";
 import { fragment } from "./provider-json.js";
+import { MAX_INT, RC_PATTERN } from "./shared-schemas.js";
+
+/** What a single-precision number can hold at most. */
+const MAX_FLOAT = 3.40282e38;
+
+const amount = (minimum: number): Schema => ({ type: "integer", maximum: MAX_INT, minimum });
+
+const PROPERTIES: Readonly<Record<string, Schema>> = {
+  resource_provider_generation: { type: "integer" },
+  total: amount(1),
+  reserved: amount(0),
+  min_unit: amount(1),
+  max_unit: amount(1),
+  step_size: amount(1),
+  allocation_ratio: { type: "number", maximum: MAX_FLOAT },
+};
+
+/** PUT of one inventory. */
+const PUT_INVENTORY: Schema = {
+  type: "object",
+  properties: PROPERTIES,
+  required: ["total", "resource_provider_generation"],
+  additionalProperties: false,
+};
+
+/** POST of one inventory. */
+const POST_INVENTORY: Schema = {
+  type: "object",
+  properties: { ...PROPERTIES, resource_class: { type: "string", pattern: RC_PATTERN } },
+  required: ["total", "resource_class"],
+  additionalProperties: false,
+};
+
+/** One of several inventories. */
+const PUT_INVENTORY_RECORD: Schema = {
+  type: "object",
+  properties: PROPERTIES,
+  required: ["total"],
+  additionalProperties: false,
+};
+
+/** PUT of all inventories of a provider. */
+export const PUT_INVENTORIES: Schema = {
+  type: "object",
+  properties: {
+    resource_provider_generation: { type: "integer" },
+    inventories: {
+      type: "object",
+      patternProperties: {
+        [RC_PATTERN]: PUT_INVENTORY_RECORD,
+      },
+    },
+  },
+  required: ["resource_provider_generation", "inventories"],
+  additionalProperties: false,
+};
 
 /** An inventory as a request describes it. */
 type InventoryBody = Pick<InventoryAmounts, "total"> & Partial<InventoryAmounts>;

@@ -1,4 +1,4 @@
-import type { Fragments, Provider } from "../model/records.js";
+import type { Fragments, Provider } from "../model.js";
 
 /** A provider as JSON. Links and the tree appear with the microversions that brought them. */
 export function providerJson(provider: Provider, prefix: string, minor: number): string {

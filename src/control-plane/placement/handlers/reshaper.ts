@@ -1,14 +1,31 @@
 import { type Call, type HandlerResponse, NO_CONTENT, readJson } from "../http/call.js";
-import { badRequest, conflict, ErrorCode } from "../http/http-error.js";
-import { InventoryInUse, NotFound } from "../model/errors.js";
-import type { InventoryAmounts, Provider } from "../model/records.js";
-import { reshaperSchema } from "../schemas/reshaper.js";
-import { replaceAllocations } from "../store/allocation-changes.js";
-import { updateConsumer } from "../store/consumer-changes.js";
+import { badRequest, conflict, ErrorCode } from "../http/errors.js";
+import type { Schema } from "../http/json-schema.js";
+import { type InventoryAmounts, InventoryInUse, NotFound, type Provider } from "../model.js";
+import { replaceAllocations, updateConsumer } from "../store/allocation-changes.js";
 import { setInventories } from "../store/inventory-changes.js";
-import { ensureAll, keepingConsumers } from "./allocations.js";
+import { ensureAll, keepingConsumers, reshapedAllocationsSchema } from "./allocations.js";
 import { allocationProblem, type ConsumerBody, requestedAllocations } from "./consumers.js";
-import { amountsByClass } from "./inventories.js";
+import { amountsByClass, PUT_INVENTORIES } from "./inventories.js";
+import { schemaFor, UUID_PATTERN } from "./shared-schemas.js";
+
+const SCHEMAS = [30, 34, 38].map((since): readonly [number, Schema] => [
+  since,
+  {
+    type: "object",
+    properties: {
+      inventories: {
+        type: "object",
+        patternProperties: { [UUID_PATTERN]: PUT_INVENTORIES },
+        minProperties: 1,
+        additionalProperties: false,
+      },
+      allocations: reshapedAllocationsSchema(since),
+    },
+    required: ["inventories", "allocations"],
+    additionalProperties: false,
+  },
+]);
 
 interface ReshaperBody {
   readonly inventories: Readonly<
@@ -90,4 +107,8 @@ function newInventories(call: Call, body: ReshaperBody): NewInventories {
     }
   }
   return found;
+}
+
+function reshaperSchema(minor: number): Schema {
+  return schemaFor(SCHEMAS, minor);
 }

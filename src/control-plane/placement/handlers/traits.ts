@@ -1,12 +1,9 @@
 import { type Call, checkQuery, type HandlerResponse, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
-import { badRequest, conflict, ErrorCode, notFound } from "../http/http-error.js";
-import { validatorFor } from "../json/validator.js";
-import { NotFound } from "../model/errors.js";
-import type { Trait } from "../model/records.js";
-import { CUSTOM_TRAIT, LIST_TRAITS, PUT_TRAITS } from "../schemas/membership.js";
-import { CannotChangeStandard, createTrait, deleteTrait, InUse } from "../store/class-changes.js";
-import { setTraits } from "../store/membership-changes.js";
-import { beginsLike } from "./like-prefix.js";
+import { badRequest, conflict, ErrorCode, notFound } from "../http/errors.js";
+import { validatorFor } from "../http/json-schema.js";
+import { NotFound, type Trait } from "../model.js";
+import { CannotChangeStandard, createTrait, deleteTrait, InUse, setTraits } from "../store/trait-and-class-changes.js";
+import { CUSTOM_TRAIT, LIST_TRAITS, PUT_TRAITS } from "./shared-schemas.js";
 
 export function putTrait(call: Call): HandlerResponse {
   call.can("placement:traits:update");
@@ -136,4 +133,34 @@ export function removeProviderTraits(call: Call): HandlerResponse {
   call.can("placement:resource_providers:traits:delete");
   setTraits(call, provider(call, call.params[0] ?? ""), new Set());
   return NO_CONTENT;
+}
+
+/**
+ * Whether a text begins as SQL's `LIKE '<prefix>%'` has it: `_` is any character, `%` any number of them, letter case does
+ * not matter. Each further `%` makes the ones before it final, so that no prefix takes longer than its length times the
+ * text's.
+ */
+export function beginsLike(text: string, prefix: string): boolean {
+  const characters = text.toLowerCase();
+  const pattern = prefix.toLowerCase();
+  let at = 0;
+  let retryAt = 0;
+  let retryNext = -1;
+  for (let next = 0; next < pattern.length; ) {
+    if (pattern[next] === "%") {
+      next += 1;
+      retryNext = next;
+      retryAt = at;
+    } else if (at < characters.length && (pattern[next] === "_" || pattern[next] === characters[at])) {
+      next += 1;
+      at += 1;
+    } else if (retryNext >= 0 && retryAt < characters.length) {
+      retryAt += 1;
+      at = retryAt;
+      next = retryNext;
+    } else {
+      return false;
+    }
+  }
+  return true;
 }

@@ -1,7 +1,27 @@
 import { type Call, checkQuery, type HandlerResponse, jsonObject } from "../http/call.js";
-import { notFound } from "../http/http-error.js";
-import type { Consumer } from "../model/records.js";
-import { USAGES_1_9, USAGES_1_38 } from "../schemas/usage.js";
+import { notFound } from "../http/errors.js";
+import type { Schema } from "../http/json-schema.js";
+import type { Consumer } from "../model.js";
+import { EXTERNAL_ID, RC_PATTERN } from "./shared-schemas.js";
+
+const OWNER = { project_id: EXTERNAL_ID, user_id: EXTERNAL_ID };
+
+const USAGES_1_9: Schema = {
+  type: "object",
+  properties: OWNER,
+  required: ["project_id"],
+  additionalProperties: false,
+};
+
+const USAGES_1_38: Schema = {
+  type: "object",
+  properties: {
+    ...OWNER,
+    consumer_type: { type: "string", pattern: `${RC_PATTERN}|^all|^unknown$`, minLength: 1, maxLength: 255 },
+  },
+  required: ["project_id"],
+  additionalProperties: false,
+};
 
 export function listProviderUsages(call: Call): HandlerResponse {
   call.can("placement:resource_providers:usages");

@@ -2,20 +2,14 @@ import type { Clock } from "../../../runtime/clock.js";
 import type { Logger } from "../../../runtime/logger.js";
 import type { Random } from "../../../runtime/random.js";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
-import { NotFound } from "../model/errors.js";
+import { NotFound } from "../model.js";
 import type { AuthOptions, PlacementCredentials, PlacementTuning } from "../options.js";
-import type { Action } from "../policy/default-rules.js";
-import type { Enforcer } from "../policy/enforcer.js";
+import type { Action, Enforcer } from "../auth.js";
 import type { Sink } from "../store/journal.js";
-import type { State } from "../store/state.js";
-import { UnitOfWork } from "../store/unit-of-work.js";
-import { acceptable } from "./accept.js";
-import { type Call, type HandlerResponse, PolicyNotAuthorized } from "./call.js";
-import { renderError } from "./error-body.js";
-import { httpDate } from "./http-date.js";
-import { HttpError } from "./http-error.js";
-import { MAX_MINOR, negotiate } from "./microversion.js";
-import { Query } from "./query.js";
+import { type State, UnitOfWork } from "../store/state.js";
+import { acceptable, HttpError, renderError } from "./errors.js";
+import { type Call, type HandlerResponse, PolicyNotAuthorized, Query } from "./call.js";
+import { httpDate, MAX_MINOR, negotiate } from "./headers.js";
 import { type Endpoint, type Match, matchRoute } from "./routes.js";
 
 /** What all requests share. */

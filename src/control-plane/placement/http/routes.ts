@@ -1,36 +1,26 @@
 import { getAggregates, putAggregates } from "../handlers/aggregates.js";
-import {
-  listConsumerAllocations,
-  listProviderAllocations,
-  postAllocations,
-  putAllocations,
-  removeAllocations,
-} from "../handlers/allocations.js";
+import { listConsumerAllocations, listProviderAllocations, postAllocations, putAllocations, removeAllocations } from "../handlers/allocations.js";
 import { listCandidates } from "../handlers/candidates.js";
 import { listClasses, postClass, putClass, removeClass, showClass } from "../handlers/classes.js";
-import {
-  listInventories,
-  postInventory,
-  putInventories,
-  putInventory,
-  removeInventories,
-  removeInventory,
-  showInventory,
-} from "../handlers/inventories.js";
+import { listInventories, postInventory, putInventories, putInventory, removeInventories, removeInventory, showInventory } from "../handlers/inventories.js";
 import { listProviders, postProvider, putProvider, removeProvider, showProvider } from "../handlers/providers.js";
 import { reshape } from "../handlers/reshaper.js";
-import { home } from "../handlers/root.js";
-import {
-  listProviderTraits,
-  listTraits,
-  putProviderTraits,
-  putTrait,
-  removeProviderTraits,
-  removeTrait,
-  showTrait,
-} from "../handlers/traits.js";
+import { listProviderTraits, listTraits, putProviderTraits, putTrait, removeProviderTraits, removeTrait, showTrait } from "../handlers/traits.js";
 import { listProviderUsages, listTotalUsages } from "../handlers/usages.js";
 import type { Call, HandlerResponse } from "./call.js";
+import { MAX_MINOR } from "./headers.js";
+
+const DOCUMENT = JSON.stringify({
+  versions: [
+    {
+      id: "v1.0",
+      max_version: `1.${MAX_MINOR}`,
+      min_version: "1.0",
+      status: "CURRENT",
+      links: [{ rel: "self", href: "" }],
+    },
+  ],
+});
 
 export interface Endpoint {
   readonly handler: (call: Call) => HandlerResponse;
@@ -152,4 +142,9 @@ export function matchRoute(path: string): Match | undefined {
   const below = sub === undefined ? "" : `/${sub}`;
   const route = ROUTES.get(`/${collection}/*${below}${name === undefined ? "" : "/*"}`);
   return route === undefined ? undefined : { route, params: name === undefined ? [id] : [id, name] };
+}
+
+/** The version document. */
+function home(call: Call): HandlerResponse {
+  return { body: DOCUMENT, modified: call.unit.now };
 }

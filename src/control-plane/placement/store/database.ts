@@ -1,4 +1,5 @@
 import { DatabaseFile, type SqlValue } from "../../database/database-file.js";
+import type { Allocation, Consumer, Inventory, Provider } from "../model.js";
 
 export type { SqlValue };
 
@@ -35,3 +36,121 @@ const PRAGMAS = [
 export function openDatabase(path: string): Database {
   return new DatabaseFile(path, PRAGMAS);
 }
+
+/** A statement with its values. */
+export interface Change {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+/** What of a row has changed. Columns that are indexed or refer to others cost more, and change rarely. */
+export type ProviderChange = "generation" | "all";
+
+export type ConsumerChange = "created" | "generation" | "owner" | "deleted";
+
+export function providerChange(provider: Provider, what: ProviderChange): Change {
+  const { id, name, generation, parent, root, updatedAt } = provider;
+  return what === "generation"
+    ? {
+        sql: "UPDATE placement_resource_providers SET generation = ?, updated_at = ? WHERE id = ?",
+        values: [generation, updatedAt, id],
+      }
+    : {
+        sql: "UPDATE placement_resource_providers SET name = ?, generation = ?, parent_id = ?, root_id = ?, updated_at = ? WHERE id = ?",
+        values: [name, generation, parent?.id ?? null, root.id, updatedAt, id],
+      };
+}
+
+export function consumerChange(consumer: Consumer, what: ConsumerChange): Change {
+  const { id, uuid, generation, project, user, type, createdAt } = consumer;
+  switch (what) {
+    case "created":
+      return {
+        sql: "INSERT INTO placement_consumers (id, uuid, generation, project_id, user_id, type_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        values: [id, uuid, generation, project.id, user.id, type?.id ?? null, createdAt],
+      };
+    case "generation":
+      return { sql: "UPDATE placement_consumers SET generation = ? WHERE id = ?", values: [generation, id] };
+    case "owner":
+      return {
+        sql: "UPDATE placement_consumers SET generation = ?, project_id = ?, user_id = ?, type_id = ? WHERE id = ?",
+        values: [generation, project.id, user.id, type?.id ?? null, id],
+      };
+    case "deleted":
+      return { sql: "DELETE FROM placement_consumers WHERE id = ?", values: [id] };
+  }
+}
+
+/** Brings the rows from what a consumer had to what it has. Rows that stay are updated, which touches no index. */
+export function allocationChanges(consumer: Consumer, before: readonly Allocation[]): Change[] {
+  const { id, allocations } = consumer;
+  const changes: Change[] = [];
+  for (const { inventory } of before) {
+    if (allocations.some((each) => each.inventory === inventory)) {
+      continue;
+    }
+    changes.push({
+      sql: "DELETE FROM placement_allocations WHERE consumer_id = ? AND provider_id = ? AND class_id = ?",
+      values: [id, inventory.provider.id, inventory.resourceClass.id],
+    });
+  }
+  if (allocations.length === 0) {
+    return changes;
+  }
+  const values: SqlValue[] = [];
+  for (const { inventory, used, createdAt } of allocations) {
+    values.push(id, inventory.provider.id, inventory.resourceClass.id, used, createdAt);
+  }
+  changes.push({ sql: ALLOCATIONS.sql(allocations.length), values });
+  return changes;
+}
+
+/** Rows of inventories, made or brought to what they are now. */
+export function inventoriesChange(inventories: readonly Inventory[]): Change {
+  const values: SqlValue[] = [];
+  for (const { provider, resourceClass, amounts, createdAt, updatedAt } of inventories) {
+    const { total, reserved, min_unit, max_unit, step_size, allocation_ratio } = amounts;
+    values.push(provider.id, resourceClass.id, total, reserved, min_unit, max_unit, step_size, allocation_ratio);
+    values.push(createdAt, updatedAt);
+  }
+  return { sql: INVENTORIES.sql(inventories.length), values };
+}
+
+/** One statement for several rows: what a statement costs beside its rows is most of it. */
+class Upsert {
+  readonly #table: string;
+  readonly #columns: readonly string[];
+  readonly #tail: string;
+  readonly #known = new Map<number, string>();
+
+  constructor(table: string, key: readonly string[], others: readonly string[]) {
+    this.#table = table;
+    this.#columns = [...key, ...others];
+    const set = others.map((column) => `${column} = excluded.${column}`).join(", ");
+    this.#tail = `ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${set}`;
+  }
+
+  sql(rows: number): string {
+    const known = this.#known.get(rows);
+    if (known !== undefined) {
+      return known;
+    }
+    const row = `(${this.#columns.map(() => "?").join(", ")})`;
+    const values = Array(rows).fill(row).join(", ");
+    const made = `INSERT INTO ${this.#table} (${this.#columns.join(", ")}) VALUES ${values} ${this.#tail}`;
+    this.#known.set(rows, made);
+    return made;
+  }
+}
+
+const ALLOCATIONS = new Upsert(
+  "placement_allocations",
+  ["consumer_id", "provider_id", "class_id"],
+  ["used", "created_at"],
+);
+
+const INVENTORIES = new Upsert(
+  "placement_inventories",
+  ["provider_id", "class_id"],
+  ["total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio", "created_at", "updated_at"],
+);

@@ -1,8 +1,7 @@
-import { InventoryInUse, InventoryWithResourceClassNotFound, NotFound } from "../model/errors.js";
-import type { Inventory, InventoryAmounts, Provider, ResourceClass } from "../model/records.js";
-import type { Changing } from "./context.js";
+import { type Inventory, type InventoryAmounts, InventoryInUse, InventoryWithResourceClassNotFound, NotFound, type Provider, type ResourceClass } from "../model.js";
+import type { Changing } from "./state.js";
 import { incrementGeneration } from "./provider-changes.js";
-import { inventoriesChange } from "./row-changes.js";
+import { inventoriesChange } from "./database.js";
 
 /** An inventory of this class is there already. */
 export class DuplicateInventory extends Error {

@@ -1,7 +1,5 @@
-import { NotFound, ObjectActionError } from "../model/errors.js";
-import type { Provider } from "../model/records.js";
-import type { Changing } from "./context.js";
-import { subtree } from "./state.js";
+import { NotFound, ObjectActionError, type Provider } from "../model.js";
+import { type Changing, subtree } from "./state.js";
 
 export interface NewProvider {
   readonly uuid: string;

@@ -75,3 +75,63 @@ BEGIN
   WHERE device_id = NEW.uuid;
 END;
 `;
+
+/** Version 17: quotas of the Network service that somebody has set, and tags, which go with what they are of. */
+export const networkSettings = `
+CREATE TABLE network_quotas (
+  project_id TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  hard_limit INTEGER NOT NULL,
+  PRIMARY KEY (project_id, resource)
+) STRICT;
+
+CREATE TABLE network_tags (
+  resource_uuid TEXT NOT NULL,
+  tag TEXT NOT NULL,
+  PRIMARY KEY (resource_uuid, tag)
+) STRICT;
+
+${["ports", "security_groups", "security_group_rules"]
+  .map(
+    (table) => `CREATE TRIGGER ${table}_deleted_remove_tags AFTER DELETE ON ${table}
+BEGIN
+  DELETE FROM network_tags WHERE resource_uuid = OLD.uuid;
+END;
+`,
+  )
+  .join("\n")}`;
+
+const UNDER_WAY =
+  "'accepted', 'queued', 'preparing', 'running', 'running (post-copy)', 'pre-migrating', 'post-migrating'";
+
+/**
+ * A server that has come to another host is connected there when that host says so; where a live migration or an evacuation
+ * brings it, the host may have said so before. One that came to nothing leaves the server connected where it is, so that the next
+ * one to the same host is waited for.
+ */
+export const portMoves = `
+CREATE TRIGGER instances_moved_unplug_ports AFTER UPDATE OF host ON instances WHEN NEW.host IS NOT OLD.host
+BEGIN
+  UPDATE ports SET plugged_on = CASE
+    WHEN NEW.host IN (SELECT value FROM json_each(ports.plugged_on)) AND EXISTS (
+      SELECT 1 FROM migrations WHERE instance_uuid = NEW.uuid AND deleted = 0 AND dest_compute = NEW.host
+      AND migration_type IN ('live-migration', 'evacuation')
+      AND status IN (${UNDER_WAY}, 'done')
+    ) THEN json_array(NEW.host) ELSE '[]' END
+  WHERE device_id = NEW.uuid AND plugged_on <> '[]';
+END;
+
+CREATE TRIGGER moves_given_up_unplug_ports AFTER UPDATE OF status ON migrations
+WHEN NEW.migration_type IN ('live-migration', 'evacuation') AND NEW.status IN ('failed', 'cancelled', 'error')
+BEGIN
+  UPDATE ports SET plugged_on = (
+    SELECT json_group_array(value) FROM json_each(ports.plugged_on)
+    WHERE value <> NEW.dest_compute OR value IN (SELECT host FROM instances WHERE uuid = NEW.instance_uuid AND deleted = 0)
+    OR EXISTS (
+      SELECT 1 FROM migrations WHERE instance_uuid = NEW.instance_uuid AND deleted = 0 AND dest_compute = value
+      AND migration_type IN ('live-migration', 'evacuation') AND status IN (${UNDER_WAY})
+    )
+  )
+  WHERE device_id = NEW.instance_uuid AND plugged_on <> '[]';
+END;
+`;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { CELL0_UUID, CELL1 } from "../../../../src/control-plane/manage/cells.js";
+import { CELL0_UUID, CELL1 } from "../../../../src/control-plane/manage/heal-allocations.js";
 import { FLAVOR, NEED } from "../../../unit/control-plane/conductor/tasks/bench.js";
 import { ManageBench } from "../../../unit/control-plane/manage/bench.js";
 

@@ -4,7 +4,7 @@ import type { Credentials } from "../../../../src/control-plane/credentials.js";
 import { createImageApi } from "../../../../src/control-plane/image/image-api.js";
 import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
 import { PLAIN } from "../../../../src/control-plane/image/images.js";
-import type { Sql } from "../../../../src/control-plane/store/sql.js";
+import type { Sql } from "../../../../src/control-plane/database/sql.js";
 import { EndpointNotFound } from "../../../../src/placement-client/errors.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { type Bytes, bytesOf, textIn } from "../../../../src/runtime/transfers.js";

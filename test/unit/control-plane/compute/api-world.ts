@@ -10,7 +10,7 @@ import { ImageTable } from "../../../../src/control-plane/image/image-table.js";
 import { type ImageAttributes, PLAIN } from "../../../../src/control-plane/image/images.js";
 import { openStore } from "../../../../src/control-plane/store/open-store.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
-import type { Task } from "../../../../src/control-plane/store/task.js";
+import type { Task } from "../../../../src/control-plane/store/tasks.js";
 import {
   type ComputeNodeResources,
   type Flavor,

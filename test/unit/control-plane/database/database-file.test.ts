@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { DatabaseTooNew, DatabaseUnusable } from "../../../../src/control-plane/database/database-errors.js";
+import { DatabaseTooNew, DatabaseUnusable } from "../../../../src/control-plane/database/database-file.js";
 import { DATABASE_OPENERS } from "../../../fixtures/database-openers.js";
 
 /** Where each keeps the versions of its tables. */

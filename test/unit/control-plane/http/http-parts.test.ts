@@ -12,7 +12,7 @@ import {
   parseIsoTime,
   toSeconds,
 } from "../../../../src/control-plane/http/times.js";
-import { pythonRepr, pythonStr } from "../../../../src/control-plane/python/plain-repr.js";
+import { pythonRepr, pythonStr } from "../../../../src/control-plane/python/repr.js";
 import { property } from "../../../fixtures/property.js";
 
 describe("Router", () => {

@@ -3,8 +3,8 @@ import { DatabaseFile } from "../../../../src/control-plane/database/database-fi
 import { nameKey } from "../../../../src/control-plane/identity/name-key.js";
 import { openIdentityStore } from "../../../../src/control-plane/identity/store/bootstrap.js";
 import { IDENTITY_SCHEMA } from "../../../../src/control-plane/identity/store/identity-schema.js";
-import { applySchema } from "../../../../src/control-plane/store/schema/apply-schema.js";
-import { Sql } from "../../../../src/control-plane/store/sql.js";
+import { applySchema } from "../../../../src/control-plane/database/schema-steps.js";
+import { Sql } from "../../../../src/control-plane/database/sql.js";
 import { quickDigests } from "../../../fixtures/quick-digests.js";
 import { IdentityWorld } from "./identity-world.js";
 

@@ -5,7 +5,7 @@ import { createIdentity, type Identity } from "../../../../src/control-plane/ide
 import { IdentityStore } from "../../../../src/control-plane/identity/store/identity-store.js";
 import { newProject } from "../../../../src/control-plane/identity/store/new-project.js";
 import { SeededIdentityStore } from "../../../../src/control-plane/identity/store/user-store.js";
-import type { Sql } from "../../../../src/control-plane/store/sql.js";
+import type { Sql } from "../../../../src/control-plane/database/sql.js";
 import type { Runtime } from "../../../../src/runtime/runtime.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";

@@ -3,8 +3,8 @@ import { DatabaseFile } from "../../../../src/control-plane/database/database-fi
 import { ImageTable } from "../../../../src/control-plane/image/image-table.js";
 import { IMAGE_SCHEMA } from "../../../../src/control-plane/image/image-tables.js";
 import { PLAIN } from "../../../../src/control-plane/image/images.js";
-import { applySchema } from "../../../../src/control-plane/store/schema/apply-schema.js";
-import { Sql } from "../../../../src/control-plane/store/sql.js";
+import { applySchema } from "../../../../src/control-plane/database/schema-steps.js";
+import { Sql } from "../../../../src/control-plane/database/sql.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
 test("images of the first release are there after the step to staging and members", () => {

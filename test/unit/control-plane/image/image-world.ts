@@ -1,7 +1,7 @@
 import type { Credentials } from "../../../../src/control-plane/credentials.js";
 import { createImageApi } from "../../../../src/control-plane/image/image-api.js";
 import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
-import type { Sql } from "../../../../src/control-plane/store/sql.js";
+import type { Sql } from "../../../../src/control-plane/database/sql.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import type { ServiceHandler, ServiceResponse } from "../../../../src/runtime/service.js";
 import type { Bytes } from "../../../../src/runtime/transfers.js";

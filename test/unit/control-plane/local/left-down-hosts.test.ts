@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { LastingChildren } from "../../../../src/control-plane/local/lasting-children.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { Supervisor } from "../../../../src/control-plane/local/supervisor.js";
-import type { DownHosts } from "../../../../src/control-plane/snapshot/saved-hosts.js";
+import type { DownHosts } from "../../../../src/control-plane/snapshot/saved-state.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { FakeChild } from "./support/fake-child.js";
 

@@ -2,11 +2,8 @@ import { operatorMethods } from "../../../../src/control-plane/conductor/methods
 import { recordMethods } from "../../../../src/control-plane/conductor/methods/record-methods.js";
 import { audit } from "../../../../src/control-plane/manage/audit.js";
 import { healAllocations } from "../../../../src/control-plane/manage/heal-allocations.js";
-import { ironicNodeMove } from "../../../../src/control-plane/manage/ironic-node-move.js";
-import type { ManageParts } from "../../../../src/control-plane/manage/manage-parts.js";
-import { mirrorAggregates } from "../../../../src/control-plane/manage/mirror-aggregates.js";
-import { runCommand } from "../../../../src/control-plane/manage/run-command.js";
-import { syncAggregates } from "../../../../src/control-plane/manage/sync-aggregates.js";
+import { ironicNodeMove, type ManageParts, runCommand } from "../../../../src/control-plane/manage/nova-manage.js";
+import { mirrorAggregates, syncAggregates } from "../../../../src/control-plane/manage/sync-aggregates.js";
 import { createFixedAccess } from "../../../../src/placement-client/access/fixed-access.js";
 import { PlacementHttp } from "../../../../src/placement-client/placement-http.js";
 import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../../src/records/index.js";

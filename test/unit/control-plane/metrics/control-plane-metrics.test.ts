@@ -1,10 +1,9 @@
 // Loaded before the time of a virtual world can run on without it.
 import "prom-client";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createMetricsRegistry } from "../../../../src/control-plane/metrics/control-plane-metrics.js";
-import type { RequestListener } from "../../../../src/control-plane/request-log/watched-requests.js";
-import type { VirtualRuntime } from "../../../../src/simulation/virtual-world.js";
-import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+import { createMetricsRegistry } from "../../../../src/control-plane/metrics.js";
+import type { RequestListener } from "../../../../src/control-plane/request-log/request-log.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { openControlPlane } from "../../../fixtures/world/control-plane.js";
 
 let world: VirtualWorld;

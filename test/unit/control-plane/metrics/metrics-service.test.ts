@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { metricsService } from "../../../../src/control-plane/metrics/metrics-service.js";
+import { metricsService } from "../../../../src/control-plane/metrics.js";
 import type { ServiceRequest } from "../../../../src/runtime/service.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { memoryStore } from "../store/support.js";

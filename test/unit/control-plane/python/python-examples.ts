@@ -1,4 +1,4 @@
-import type { Schema } from "../../../../src/control-plane/placement/json/schema.js";
+import type { Schema } from "../../../../src/control-plane/placement/http/json-schema.js";
 
 /** What CPython 3.11 says; recorded. */
 

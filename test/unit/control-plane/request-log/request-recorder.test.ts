@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { administratorIn } from "../../../../src/conductor-client/methods/recorded-caller.js";
 import { RequestRecorder } from "../../../../src/control-plane/request-log/request-recorder.js";
-import type { HandledRequest, RequestListener } from "../../../../src/control-plane/request-log/watched-requests.js";
-import { withMadeUpSecrets, withoutSecretFields } from "../../../../src/control-plane/request-log/without-secrets.js";
+import type { HandledRequest, RequestListener } from "../../../../src/control-plane/request-log/request-log.js";
+import { withMadeUpSecrets, withoutSecretFields } from "../../../../src/control-plane/request-log/redaction.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { aCaller } from "../../../fixtures/world/caller.js";
 

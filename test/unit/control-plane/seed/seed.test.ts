@@ -5,9 +5,8 @@ import { openIdentityStore } from "../../../../src/control-plane/identity/store/
 import { SeededIdentityStore } from "../../../../src/control-plane/identity/store/user-store.js";
 import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
-import { applySeed, exportSeed, type Seed, seedSteps } from "../../../../src/control-plane/seed/seed.js";
+import { applySeed, exportSeed, type Seed, type SeedPlace, seedSteps, type SeedStore } from "../../../../src/control-plane/seed/seed.js";
 import { assertValidZones } from "../../../../src/control-plane/seed/seed-aggregates.js";
-import type { SeedPlace, SeedStore } from "../../../../src/control-plane/seed/seed-store.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";

@@ -6,7 +6,7 @@ import {
   type SavedHosts,
   savedHosts,
   savedHostsSummary,
-} from "../../../../src/control-plane/snapshot/saved-hosts.js";
+} from "../../../../src/control-plane/snapshot/saved-state.js";
 
 function row(host: string, state: HostToSave["state"], more: Partial<HostToSave> = {}): HostToSave {
   return { host, state, pid: 7, process: "own", service: { forcedDown: false }, ...more };

@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
 import { finishRestore, restoreSnapshot } from "../../../../src/control-plane/snapshot/restore.js";
-import { readDownHosts } from "../../../../src/control-plane/snapshot/saved-hosts.js";
+import { readDownHosts } from "../../../../src/control-plane/snapshot/saved-state.js";
 import type { SnapshotMetadata } from "../../../../src/control-plane/snapshot/snapshot-file.js";
 import {
   assertSameDrivers,

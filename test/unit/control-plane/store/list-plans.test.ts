@@ -1,5 +1,5 @@
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { refreshZones } from "../../../../src/control-plane/store/aggregate-zones.js";
+import { refreshZones } from "../../../../src/control-plane/store/services.js";
 import { openStore } from "../../../../src/control-plane/store/open-store.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";

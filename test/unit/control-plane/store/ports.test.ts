@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { addressText, macOf, POOL } from "../../../../src/control-plane/store/flat-subnet.js";
+import { addressText, macOf, POOL } from "../../../../src/control-plane/store/network-settings.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import { addInstance, addNode, addService, errorOf, memoryStore, newInstance, uuidOf } from "./support.js";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
-import { Sql } from "../../../../src/control-plane/store/sql.js";
+import { Sql } from "../../../../src/control-plane/database/sql.js";
 
 /** A write, or a transaction of such steps, which throws at its end or not; who began it catches that or not. */
 type Step = "write" | { readonly steps: readonly Step[]; readonly ends: "well" | "caught" | "thrown" };

@@ -1,7 +1,7 @@
 import type { AnySchemaObject } from "ajv";
 import type { Instance } from "../../../../records/index.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
-import { addressText } from "../../../store/flat-subnet.js";
+import { addressText } from "../../../store/network-settings.js";
 import type { Port } from "../../../store/ports.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";

@@ -1,6 +1,6 @@
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { portQuota } from "../../../network/quotas.js";
-import { addressOf, isInPool } from "../../../store/flat-subnet.js";
+import { addressOf, isInPool } from "../../../store/network-settings.js";
 import type { RequestedPort } from "../../../store/ports.js";
 import type { Store } from "../../../store/store.js";
 import type { Call } from "../../api/call.js";

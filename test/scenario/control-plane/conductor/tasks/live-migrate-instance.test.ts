@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { ConductorError } from "../../../../../src/conductor-client/errors.js";
-import type { Task } from "../../../../../src/control-plane/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/tasks.js";
 import type { Instance, Migration } from "../../../../../src/records/index.js";
 import { type Cast, ConductorBench, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import { errorResponse } from "../../../../unit/placement-client/bench.js";

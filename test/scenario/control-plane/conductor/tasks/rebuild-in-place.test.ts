@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Task } from "../../../../../src/control-plane/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/tasks.js";
 import { imagePropertiesOf, withImageProperties } from "../../../../../src/records/index.js";
 import { holds, type Operated, operated, providerOf } from "../../../../unit/control-plane/conductor/tasks/operated.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Task } from "../../../../../src/control-plane/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/tasks.js";
 import type { InstanceChanges, Migration } from "../../../../../src/records/index.js";
 import { FLAVOR, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import {

@@ -4,7 +4,7 @@ import type { AgentBus } from "../../../../../src/control-plane/conductor/agent-
 import type { TaskRunner } from "../../../../../src/control-plane/conductor/task-runner.js";
 import type { Scheduler, SchedulerConfig } from "../../../../../src/control-plane/scheduler/scheduler.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";
-import type { Task } from "../../../../../src/control-plane/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/tasks.js";
 import type { ReportClient } from "../../../../../src/placement-client/report-client.js";
 import type { Flavor, Instance, RequestSpec, VmState } from "../../../../../src/records/index.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";

@@ -1,4 +1,4 @@
-import type { Task } from "../../../../../src/control-plane/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/tasks.js";
 import type { Flavor, Selection } from "../../../../../src/records/index.js";
 import { FLAVOR, NEED } from "./bench.js";
 import { type Operated, providerOf } from "./operated.js";

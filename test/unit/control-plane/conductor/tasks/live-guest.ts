@@ -1,4 +1,4 @@
-import type { Task } from "../../../../../src/control-plane/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/tasks.js";
 import type { InstanceChanges } from "../../../../../src/records/index.js";
 import { type Operated, operated } from "./operated.js";
 import { getExternalCalls } from "./transcript.js";

@@ -1,4 +1,4 @@
-import type { Task } from "../../../../../src/control-plane/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/tasks.js";
 import type { Instance, Migration } from "../../../../../src/records/index.js";
 import { ConductorBench, FLAVOR } from "./bench.js";
 

@@ -4,7 +4,7 @@ import {
   TaskRunner,
   type TaskTable,
 } from "../../../../../src/control-plane/conductor/task-runner.js";
-import type { Task } from "../../../../../src/control-plane/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/tasks.js";
 import { EventLoopTicks } from "../../../../../src/control-plane/time-slices.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";

@@ -1,4 +1,4 @@
-import type { Task } from "../../../../../src/control-plane/store/task.js";
+import type { Task } from "../../../../../src/control-plane/store/tasks.js";
 import { isObject } from "../../../../../src/runtime/is-object.js";
 import type { Sent } from "../../../placement-client/bench.js";
 import type { Cast, ConductorBench } from "./bench.js";

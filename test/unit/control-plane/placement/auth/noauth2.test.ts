@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noauth2 } from "../../../../../src/control-plane/placement/auth/noauth2.js";
+import { noauth2 } from "../../../../../src/control-plane/placement/auth.js";
 
 describe("noauth2", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { product, roundRobin } from "../../../../../src/control-plane/placement/candidates/product.js";
+import { product, roundRobin } from "../../../../../src/control-plane/placement/candidates/group-requests.js";
 import { aggregate, uuid, World } from "../world.js";
 
 interface Found {

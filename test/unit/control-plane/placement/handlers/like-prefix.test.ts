@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { beginsLike } from "../../../../../src/control-plane/placement/handlers/like-prefix.js";
+import { beginsLike } from "../../../../../src/control-plane/placement/handlers/traits.js";
 import { property } from "../../../../fixtures/property.js";
 
 describe("names that begin as SQL's LIKE has it", () => {

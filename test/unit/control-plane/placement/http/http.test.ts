@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { acceptable } from "../../../../../src/control-plane/placement/http/accept.js";
-import { httpDate } from "../../../../../src/control-plane/placement/http/http-date.js";
-import { negotiate, pythonInt } from "../../../../../src/control-plane/placement/http/microversion.js";
-import { Query } from "../../../../../src/control-plane/placement/http/query.js";
+import { acceptable } from "../../../../../src/control-plane/placement/http/errors.js";
+import { httpDate, negotiate, pythonInt } from "../../../../../src/control-plane/placement/http/headers.js";
+import { Query } from "../../../../../src/control-plane/placement/http/call.js";
 import { matchRoute } from "../../../../../src/control-plane/placement/http/routes.js";
 
 describe("negotiate", () => {

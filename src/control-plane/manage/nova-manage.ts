@@ -1,0 +1,117 @@
+import type { Conductor } from "../../conductor-client/port.js";
+import { isAsRead, readConsumer, writeConsumer } from "../../placement-client/consumer-allocations.js";
+import { ConsumerAllocationRetrievalFailed, PlacementAPIConnectFailure } from "../../placement-client/errors.js";
+import type { PlacementHttp } from "../../placement-client/placement-http.js";
+import { AGAIN, retryConflicts } from "../../placement-client/retries.js";
+import type { AllocationRewrite, RequestContext } from "../../placement-client/types.js";
+import type { Random } from "../../runtime/random.js";
+import type { Timers } from "../../runtime/timers.js";
+
+/** What the commands of nova-manage work with: the state of record, Placement, and a place for their output. */
+export interface ManageParts {
+  readonly conductor: Pick<Conductor, "call">;
+  readonly placement: PlacementHttp;
+  readonly timers: Pick<Timers, "sleep">;
+  readonly random: Random;
+  /** `[workarounds] upstream_quirks` */
+  readonly quirks: ReadonlySet<string>;
+  /** The id of all requests of this run. */
+  readonly context: RequestContext;
+  /** A line of standard output. */
+  readonly print: (line: string) => void;
+}
+
+/** Ends a command; its message is printed, and the program exits with `code`. */
+export class ManageFailure extends Error {
+  override readonly name = "ManageFailure";
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The codes of every command of nova-manage for wrong input and for an unforeseen failure. */
+export const INVALID_INPUT = 127;
+
+export const UNEXPECTED = 255;
+
+/** Carries out a command and answers the exit code that nova-manage would end with, its text printed; never throws. */
+export async function runCommand(print: (line: string) => void, command: () => Promise<number>): Promise<number> {
+  try {
+    return await command();
+  } catch (error) {
+    if (error instanceof ManageFailure) {
+      print(error.message);
+      return error.code;
+    }
+    print(`An error has occurred:\n${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`);
+    return UNEXPECTED;
+  }
+}
+
+interface NodeMoveOptions {
+  readonly ironicNodeUuid?: string;
+  readonly destinationHost?: string;
+}
+
+/** `nova-manage db ironic_compute_node_move` (spec 7.6). @throws {ManageFailure}, and the conductor's errors: nothing was changed */
+export async function ironicNodeMove({ conductor }: ManageParts, options: NodeMoveOptions): Promise<number> {
+  const { ironicNodeUuid: node, destinationHost: host } = options;
+  if (node === undefined || host === undefined) {
+    const missing = [
+      ...(node === undefined ? ["compute_node_uuid"] : []),
+      ...(host === undefined ? ["destination_service_host"] : []),
+    ];
+    throw new ManageFailure(UNEXPECTED, `An error has occurred:\nMissing arguments: ${missing.join(", ")}`);
+  }
+  await conductor.call("ironic_compute_node_move", { node, host });
+  return 0;
+}
+
+/**
+ * Undefined when they were written, else why not, in the words of Nova's errors. Conflicts of providers are tried again, while the
+ * consumer is as it was read.
+ */
+export async function putAllocations(
+  { placement, timers, random, context }: ManageParts,
+  consumer: string,
+  { read, ...rewrite }: AllocationRewrite,
+): Promise<string | undefined> {
+  const write = { ...rewrite, consumerGeneration: read.consumerGeneration };
+  let rejection = "";
+  try {
+    const written = await retryConflicts({ timers, random }, async (tried) => {
+      if (tried > 0 && !isAsRead(read, await readConsumer(placement, consumer, context))) {
+        rejection = CHANGED;
+        return false;
+      }
+      const response = await writeConsumer(placement, consumer, write, context);
+      if (response.ok) {
+        return true;
+      }
+      rejection = response.detail;
+      return response.isConcurrentUpdate && !response.isConsumerConflict ? AGAIN : false;
+    });
+    return written === true ? undefined : updateFailed(consumer, rejection);
+  } catch (error) {
+    if (error instanceof ConsumerAllocationRetrievalFailed) {
+      return updateFailed(consumer, error.message);
+    }
+    if (!(error instanceof PlacementAPIConnectFailure)) {
+      throw error;
+    }
+    return NO_PLACEMENT;
+  }
+}
+
+const CHANGED = "another process changed the consumer after its allocations were read";
+
+/** Nova's PlacementAPIConnectFailure. */
+export const NO_PLACEMENT = "Unable to communicate with the Placement API.";
+
+/** Nova's AllocationUpdateFailed. */
+export function updateFailed(consumer: string, error: string): string {
+  return `Failed to update allocations for consumer ${consumer}. Error: ${error}`;
+}

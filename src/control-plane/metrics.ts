@@ -1,0 +1,143 @@
+import type { Registry } from "prom-client";
+import { isUp } from "../conductor-client/liveness.js";
+import { VM_STATES } from "../records/index.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Files } from "../runtime/files.js";
+import { madeOnce } from "../runtime/made-once.js";
+import type { Modules } from "../runtime/modules.js";
+import type { ServiceHandler, ServiceResponse } from "../runtime/service.js";
+import type { TaskRunner } from "./conductor/task-runner.js";
+import { type RequestListener, requestMetrics } from "./request-log/request-log.js";
+import type { Store } from "./store/store.js";
+import { TASK_KINDS } from "./store/tasks.js";
+
+interface MetricsSources {
+  readonly store: Store;
+  readonly files: Pick<Files, "stat">;
+  readonly clock: Pick<Clock, "now">;
+  readonly modules: Modules;
+  /** Milliseconds without a heartbeat after which a service is down. */
+  readonly downTime: number;
+  /** What carries out the conductor's tasks. */
+  readonly tasks: Pick<TaskRunner, "running" | "listen">;
+  /** Lets the metrics hear of each request from now on. */
+  readonly onRequest: (listener: RequestListener) => void;
+}
+
+/** Every name begins so. */
+const PREFIX = "compute_cluster_";
+
+/** Upper bounds of what durations are counted by; seconds. */
+const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60];
+
+/**
+ * `GET /metrics` in Prometheus' text format; docs/metrics.md lists what is in it. Requests are counted from the first time on
+ * that the metrics are asked for.
+ */
+export function metricsService(sources: MetricsSources): ServiceHandler {
+  const registryOf = madeOnce(() => createMetricsRegistry(sources));
+  return async ({ method, path }) => {
+    if (path !== "" && path !== "/") {
+      return plain(404, "the metrics are at /metrics\n");
+    }
+    if (method !== "GET" && method !== "HEAD") {
+      return plain(405, "use GET\n", { allow: "GET, HEAD" });
+    }
+    const made = await registryOf();
+    return { status: 200, headers: { "content-type": made.contentType }, body: await made.metrics() };
+  };
+}
+
+function plain(status: number, body: string, headers: Readonly<Record<string, string>> = {}): ServiceResponse {
+  return { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers }, body };
+}
+
+/** The library is loaded only here: a control plane whose metrics nobody reads does without, and counts nothing. */
+export async function createMetricsRegistry(sources: MetricsSources): Promise<Registry> {
+  const { Counter, Gauge, Histogram, Registry } = await sources.modules.load(() => import("prom-client"));
+  const registry = new Registry();
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: () => number | Promise<number>): void => {
+    new Gauge({
+      name: PREFIX + name,
+      help,
+      registers,
+      async collect() {
+        this.set(await read());
+      },
+    });
+  };
+  const { store, files, clock, downTime } = sources;
+  sources.onRequest(
+    requestMetrics(
+      new Counter({
+        name: `${PREFIX}requests_total`,
+        help: "Requests to the services, those of agents, conductor and scheduler included",
+        labelNames: ["service", "method", "code"],
+        registers,
+      }),
+      new Histogram({
+        name: `${PREFIX}request_duration_seconds`,
+        help: "From a request's arrival at its service until the answer was there",
+        labelNames: ["service"],
+        buckets: DURATIONS,
+        registers,
+      }),
+    ),
+  );
+  const durations = new Histogram({
+    name: `${PREFIX}task_duration_seconds`,
+    help: "From the time when a task of the conductor was stored until it had ended",
+    labelNames: ["kind"],
+    buckets: DURATIONS,
+    registers,
+  });
+  for (const kind of TASK_KINDS) {
+    durations.zero({ kind });
+  }
+  sources.tasks.listen((kind, milliseconds) => durations.observe({ kind }, milliseconds / 1000));
+  new Gauge({
+    name: `${PREFIX}hosts`,
+    help: "Services nova-compute, by state and status as the Compute API has them",
+    labelNames: ["state", "status"],
+    registers,
+    collect() {
+      for (const state of ["up", "down"]) {
+        for (const status of ["enabled", "disabled"]) {
+          this.set({ state, status }, 0);
+        }
+      }
+      const options = { now: clock.now(), serviceDownTime: downTime };
+      for (const service of store.services.states("nova-compute")) {
+        this.inc({ state: isUp(service, options) ? "up" : "down", status: service.disabled ? "disabled" : "enabled" });
+      }
+    },
+  });
+  new Gauge({
+    name: `${PREFIX}servers`,
+    help: "Servers, by vm_state",
+    labelNames: ["vm_state"],
+    registers,
+    collect() {
+      const counts = store.instances.countsByVmState();
+      for (const state of VM_STATES) {
+        this.set({ vm_state: state }, counts.get(state) ?? 0);
+      }
+    },
+  });
+  gauge("tasks", "Tasks of the conductor that are stored: those that run, and those that wait", () =>
+    store.tasks.count(),
+  );
+  gauge("tasks_running", "Tasks of the conductor that run", () => sources.tasks.running);
+  gauge("messages_waiting", "Stored messages that agents have not acknowledged", () =>
+    [...store.messages.countsByHost().values()].reduce((sum, count) => sum + count, 0),
+  );
+  const pages = (pragma: string): number => Number(store.database.get(`PRAGMA ${pragma}`)?.[0] ?? 0);
+  gauge("database_bytes", "Size of the SQLite database", () => pages("page_count") * pages("page_size"));
+  gauge("database_free_bytes", "Of these: pages without content", () => pages("freelist_count") * pages("page_size"));
+  gauge("database_wal_bytes", "Size of the database's write-ahead log", async () => {
+    const log = await files.stat(`${store.database.file.path}-wal`);
+    return log?.bytes ?? 0;
+  });
+  return registry;
+}

@@ -1,0 +1,141 @@
+import { InstanceNotFound } from "../../conductor-client/errors.js";
+import { id, nullable, oneOf, text, time, uuid } from "../../records/field.js";
+import { checkOf } from "./record-fields.js";
+import type { StoreContext } from "./store-context.js";
+import { Table, tableOf } from "./table.js";
+
+export interface HostLease {
+  readonly host: string;
+  /** One life of one agent process. */
+  readonly bootId: string;
+  readonly pid: number;
+  /** See `Processes.machine`. */
+  readonly machine: string;
+  readonly acquiredAt: number;
+  /** When the control plane last heard of the holder, ms; exact when the connection has ended. */
+  readonly renewedAt: number;
+}
+
+const LEASES = tableOf("host_leases", {
+  host: text(),
+  bootId: text(),
+  pid: id,
+  machine: text(),
+  acquiredAt: time,
+  renewedAt: time,
+});
+
+/** Tables `host_leases` and `host_epochs` (spec 2.4 G6). Kept so that a restart of the control plane gives no host away early. */
+export class Leases {
+  readonly #context: StoreContext;
+  readonly #table: Table<HostLease>;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#table = new Table(context.sql, LEASES);
+  }
+
+  get(host: string): HostLease | null {
+    return this.#table.one("host = ?", host);
+  }
+
+  list(): HostLease[] {
+    return this.#table.many("1 ORDER BY host");
+  }
+
+  /** Gives the host to this holder, whoever had it. */
+  put(lease: HostLease): void {
+    const { sql } = this.#context;
+    sql.transaction(() => {
+      sql.execute("DELETE FROM host_leases WHERE host = ?", lease.host);
+      this.#table.insert(lease);
+    });
+  }
+
+  /** The epoch of the present holder, or the last one; 0 before the first. */
+  epoch(host: string): number {
+    const [epoch] = this.#context.sql.get("SELECT epoch FROM host_epochs WHERE host = ?", host) ?? [];
+    return Number(epoch ?? 0);
+  }
+
+  /** For the next holder: greater than any before, also than those that a lost or older state of record gave. */
+  nextEpoch(host: string): number {
+    const { sql, clock } = this.#context;
+    return sql.transaction(() => {
+      // Hypervisors outlive the state of record: one that is made anew must not count from 1 again.
+      const epoch = Math.max(this.epoch(host) + 1, Math.floor(clock.now()));
+      sql.execute(
+        "INSERT INTO host_epochs (host, epoch) VALUES (?, ?) ON CONFLICT (host) DO UPDATE SET epoch = ?",
+        host,
+        epoch,
+        epoch,
+      );
+      return epoch;
+    });
+  }
+
+  /** False when that boot did not hold it. */
+  remove(host: string, bootId: string): boolean {
+    const { sql } = this.#context;
+    return sql.run("DELETE FROM host_leases WHERE host = ? AND boot_id = ?", host, bootId).changes > 0;
+  }
+}
+
+type Cell = "cell0" | "cell1" | null;
+
+const anyUuid = checkOf(uuid);
+
+const anyText = checkOf(text());
+
+const anyCell = checkOf(nullable(oneOf(["cell0", "cell1"])));
+
+/**
+ * Tables `instance_mappings` and `host_mappings`: which cell an instance or host is in; `cell` null until mapped. A host is
+ * mapped when it gets a compute node.
+ */
+export class Mappings {
+  readonly #sql: StoreContext["sql"];
+
+  constructor(context: StoreContext) {
+    this.#sql = context.sql;
+  }
+
+  mapInstance(instanceUuid: string, projectId: string, cell: Cell): void {
+    anyUuid(instanceUuid, "instanceUuid");
+    anyText(projectId, "projectId");
+    anyCell(cell, "cell");
+    this.#sql.run(
+      `INSERT INTO instance_mappings (instance_uuid, project_id, cell) VALUES (?, ?, ?)
+       ON CONFLICT (instance_uuid) DO UPDATE SET project_id = excluded.project_id, cell = excluded.cell`,
+      instanceUuid,
+      projectId,
+      cell,
+    );
+  }
+
+  instance(instanceUuid: string): { readonly cell: Cell; readonly queuedForDelete: boolean } | null {
+    const row = this.#sql.get(
+      "SELECT cell, queued_for_delete FROM instance_mappings WHERE instance_uuid = ?",
+      instanceUuid,
+    );
+    return row ? { cell: (row[0] ?? null) as Cell, queuedForDelete: row[1] === 1 } : null;
+  }
+
+  queueForDelete(instanceUuid: string): void {
+    const { changes } = this.#sql.run(
+      "UPDATE instance_mappings SET queued_for_delete = 1 WHERE instance_uuid = ?",
+      instanceUuid,
+    );
+    if (changes === 0) {
+      throw new InstanceNotFound(`instance ${instanceUuid} is in no cell`, { uuid: instanceUuid });
+    }
+  }
+
+  host(host: string): boolean {
+    return this.#sql.get("SELECT 1 FROM host_mappings WHERE host = ?", host) !== undefined;
+  }
+
+  unmapHost(host: string): void {
+    this.#sql.run("DELETE FROM host_mappings WHERE host = ?", host);
+  }
+}

@@ -1,0 +1,235 @@
+import { InvalidParameters } from "../../conductor-client/errors.js";
+import { hasOneValue, type JsonSchema, LONGEST, text } from "../../records/field.js";
+import { isObject } from "../../runtime/is-object.js";
+import type { SqlValue } from "../database/database-file.js";
+
+/** Looks at a value that claims to be of a type. @throws {InvalidParameters} naming the field, what was found and what was expected. */
+type Check = (value: unknown, field: string) => void;
+
+/** SQLite cuts text at NUL, and lone surrogates cannot be stored as UTF-8: neither would be read back as it was written. */
+const UNSTORABLE = /[\0\p{Surrogate}]/u;
+
+export type { SqlValue };
+
+/** How one field of a record is kept in a column. */
+export interface Codec<T> {
+  /** @throws {InvalidParameters} when the value is not what the column holds. */
+  encode(value: unknown, field: string): SqlValue;
+  decode(raw: SqlValue): T;
+}
+
+const jsonText = checkOf(text(LONGEST));
+
+/**
+ * Derives the column of a field from its description: lists and objects are kept as JSON, true and false as 1 and 0,
+ * everything else as it is.
+ */
+export function codecOf(schema: JsonSchema): Codec<unknown> {
+  const verify = checkOf(schema);
+  if ([schema.type].flat().includes("boolean")) {
+    return {
+      encode(value, field) {
+        verify(value, field);
+        return value ? 1 : 0;
+      },
+      decode: (raw) => raw === 1,
+    };
+  }
+  if (!hasOneValue(schema)) {
+    return {
+      encode(value, field) {
+        verify(value, field);
+        if (value === null) {
+          return null;
+        }
+        const encoded = JSON.stringify(value);
+        jsonText(encoded, field);
+        return encoded;
+      },
+      decode: (raw) => (raw === null ? null : JSON.parse(String(raw))),
+    };
+  }
+  return {
+    encode(value, field) {
+      verify(value, field);
+      return value as SqlValue;
+    },
+    decode: (raw) => raw,
+  };
+}
+
+/** A value as it is shown in a message: its JSON, cut at 60 characters. */
+export function describe(value: unknown): string {
+  if (value === undefined) {
+    return "nothing";
+  }
+  const textCheck = typeof value === "number" ? String(value) : jsonOf(value);
+  return textCheck.length > 60 ? `${textCheck.slice(0, 57)}...` : textCheck;
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? typeof value;
+  } catch {
+    return typeof value;
+  }
+}
+
+export function rejectField(field: string, found: unknown, expected: string): never {
+  throw new InvalidParameters(`${field}: found ${describe(found)}, expected ${expected}`, { field, expected });
+}
+
+/** The check of a field, of its description. */
+export function checkOf(schema: JsonSchema): Check {
+  const types = [schema.type].flat();
+  const check = checkOfType(types.find((type) => type !== "null") ?? "null", schema);
+  return types.includes("null") ? nullable(check) : check;
+}
+
+function checkOfType(type: string, schema: JsonSchema): Check {
+  if (Array.isArray(schema.enum)) {
+    return oneOf(schema.enum.filter((value) => value !== null));
+  }
+  switch (type) {
+    case "string":
+      return typeof schema.pattern === "string"
+        ? uuid(schema.pattern)
+        : textCheck(bound(schema, "maxLength"), bound(schema, "minLength", 0));
+    case "integer":
+      return integer(bound(schema, "minimum"), bound(schema, "maximum"));
+    case "number":
+      return ratio;
+    case "boolean":
+      return flag;
+    case "array":
+      return listOf(checkOf(schema.items as JsonSchema));
+    case "object":
+      return objectOf(schema);
+    default:
+      throw new TypeError(`a field of type ${type} has no check`);
+  }
+}
+
+/** The bound that the description gives; every column has one, unless `otherwise` says what holds without. */
+function bound(schema: JsonSchema, keyword: string, otherwise?: number): number {
+  const value = schema[keyword] ?? otherwise;
+  if (typeof value !== "number") {
+    throw new TypeError(`the description of a field lacks ${keyword}`);
+  }
+  return value;
+}
+
+function objectOf({ properties, required, additionalProperties }: JsonSchema): Check {
+  if (properties !== undefined) {
+    return shape(Object.entries(properties as Readonly<Record<string, JsonSchema>>), required as readonly string[]);
+  }
+  return mapOf(typeof additionalProperties === "object" ? checkOf(additionalProperties as JsonSchema) : anything);
+}
+
+function textCheck(most = 255, least = 0): Check {
+  return (value, field) => {
+    if (typeof value !== "string" || UNSTORABLE.test(value)) {
+      rejectField(field, value, "a string without NUL or broken characters");
+    }
+    if (value.length < least || value.length > most) {
+      rejectField(field, value, least === 0 ? `at most ${most} characters` : `${least} to ${most} characters`);
+    }
+  };
+}
+
+function uuid(pattern: string): Check {
+  const form = new RegExp(pattern);
+  return (value, field) => {
+    if (typeof value !== "string" || !form.test(value)) {
+      rejectField(field, value, "a UUID");
+    }
+  };
+}
+
+function integer(least: number, most: number): Check {
+  return (value, field) => {
+    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least || value > most) {
+      rejectField(field, value, `an integer from ${least} to ${most}`);
+    }
+  };
+}
+
+function ratio(value: unknown, field: string): void {
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
+    rejectField(field, value, "a finite number, 0 or more");
+  }
+}
+
+function flag(value: unknown, field: string): void {
+  if (typeof value !== "boolean") {
+    rejectField(field, value, "true or false");
+  }
+}
+
+function oneOf(allowed: readonly unknown[]): Check {
+  return (value, field) => {
+    if (!allowed.includes(value)) {
+      rejectField(field, value, `one of ${allowed.join(", ")}`);
+    }
+  };
+}
+
+function nullable(check: Check): Check {
+  return (value, field) => {
+    if (value !== null) {
+      check(value, field);
+    }
+  };
+}
+
+function listOf(check: Check): Check {
+  return (value, field) => {
+    if (!Array.isArray(value)) {
+      rejectField(field, value, "a list");
+    }
+    value.forEach((item: unknown, index) => {
+      check(item, `${field}[${index}]`);
+    });
+  };
+}
+
+/** Accepts an object with any keys whose values pass `check`. */
+function mapOf(check: Check): Check {
+  const key = textCheck();
+  return (value, field) => {
+    if (!isObject(value)) {
+      rejectField(field, value, "an object");
+    }
+    for (const [name, item] of Object.entries(value)) {
+      key(name, `a key of ${field}`);
+      check(item, `${field}.${name}`);
+    }
+  };
+}
+
+/** An object with these fields and no others. */
+function shape(fields: readonly (readonly [string, JsonSchema])[], required: readonly string[]): Check {
+  const checks = new Map(fields.map(([name, schema]) => [name, checkOf(schema)]));
+  return (value, field) => {
+    if (!isObject(value)) {
+      rejectField(field, value, "an object");
+    }
+    for (const key of Object.keys(value)) {
+      if (!checks.has(key)) {
+        rejectField(`${field}.${key}`, value[key], "no such field");
+      }
+    }
+    for (const [key, check] of checks) {
+      if (value[key] !== undefined || required.includes(key)) {
+        check(value[key], `${field}.${key}`);
+      }
+    }
+  };
+}
+
+/** Any JSON value; its text is bounded by the column. */
+function anything(value: unknown, field: string): void {
+  if (value === undefined) {
+    rejectField(field, value, "a JSON value");
+  }
+}
