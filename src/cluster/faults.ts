@@ -1,5 +1,5 @@
 import { AGENT_FAULTS } from "../cli/agent/agent-faults.js";
-import { IRONIC_FAULTS } from "../control-plane/bare-metal/fault-points.js";
+import { IRONIC_FAULTS } from "../control-plane/bare-metal/provision-states.js";
 import type { StateDir } from "../control-plane/local/state-dir.js";
 import { areNoticed, clearFaults, readFaults, setFaults } from "../faults/fault-file.js";
 import { type FaultTable, formatFaultRule, parseFaultRule, unknownPoint } from "../faults/fault-rules.js";

@@ -1,7 +1,7 @@
 import { FaultFile } from "../faults/fault-file.js";
 import type { Files } from "../runtime/files.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { IRONIC_FAULTS } from "./bare-metal/fault-points.js";
+import { IRONIC_FAULTS } from "./bare-metal/provision-states.js";
 import { createIronic } from "./bare-metal/ironic.js";
 import { ensureBaremetalFlavor } from "./default-flavors.js";
 import { readPasswords } from "./identity/clouds-yaml.js";

@@ -2,13 +2,11 @@ import { CachedAccess } from "../placement-client/access/cached-access.js";
 import type { PlacementAccess } from "../placement-client/access/placement-access.js";
 import type { HttpClient } from "../runtime/http.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { ServiceHandler } from "../runtime/service.js";
-import type { Identity } from "./identity/identity.js";
-import type { sharedServiceToken } from "./identity/shared-service-token.js";
-import { inProcessHttp } from "./in-process-http.js";
+import { joined, type ServiceHandler } from "../runtime/service.js";
+import type { Identity, sharedServiceToken } from "./identity/identity.js";
 import { createPlacement, type PlacementRecords } from "./placement/service.js";
 import type { Store } from "./store/store.js";
-import { EventLoopTicks } from "./time-slices.js";
+import { EventLoopTicks } from "./event-loop.js";
 
 /** The Placement of a cluster: the access of conductor and scheduler, and the access that agents get. */
 export interface ClusterPlacement {
@@ -91,4 +89,30 @@ export function createExternalPlacement(
       return { endpoint, token: headers["x-auth-token"] ?? "", expiresAt: runtime.clock.now() + ASK_AGAIN };
     },
   };
+}
+
+/**
+ * An HTTP client whose only server is a handler in this process: the control plane needs no socket to reach its
+ * Placement.
+ * @param ticks where there is no socket to wait for, a thousand builds would run on while all other requests wait
+ */
+export function inProcessHttp(endpoint: string, handler: ServiceHandler, ticks: EventLoopTicks): HttpClient {
+  return {
+    request: async ({ method, url, headers = {}, body = "" }) => {
+      if (!url.startsWith(`${endpoint}/`) && url !== endpoint) {
+        throw new Error(`${url} is not below ${endpoint}`);
+      }
+      const [path = "", query = ""] = splitOnce(url.slice(endpoint.length), "?");
+      if (ticks.due) {
+        await ticks.give();
+      }
+      return joined(await handler({ method, path, query, headers, body, takesRecords: true, baseUrl: endpoint }));
+    },
+    close: async () => undefined,
+  };
+}
+
+function splitOnce(text: string, separator: string): readonly string[] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }

@@ -13,7 +13,7 @@ import { createExternalPlacement, embeddedPlacement } from "./cluster-placement.
 import type { QuotaConfig } from "./compute/quotas/resources.js";
 import { ConductorServer } from "./conductor/conductor-server.js";
 import type { HolderListener } from "./conductor/host-leases.js";
-import type { HostSupervisor } from "./conductor/host-supervisor.js";
+import type { HostSupervisor } from "./conductor/host-controls.js";
 import { OwnServices } from "./conductor/own-services.js";
 import { createServiceDelete, type ServiceDeletePolicy } from "./conductor/service-delete.js";
 import { TaskRunner } from "./conductor/task-runner.js";
@@ -25,21 +25,17 @@ import type { Extension, Inside } from "./extension.js";
 import { type ExternalListener, openExternalListener } from "./external-listener.js";
 import { openstackError } from "./http/responses.js";
 import { newRequestId } from "./http/request.js";
-import { withAccessRules } from "./identity/application-credentials/access-rule-guard.js";
+import { withAccessRules } from "./identity/application-credentials.js";
 import { writeCloudsYaml } from "./identity/clouds-yaml.js";
-import { createIdentity, type Identity } from "./identity/identity.js";
-import { sharedServiceToken } from "./identity/shared-service-token.js";
-import { ensureJoinToken } from "./local/join-token.js";
-import { type ClusterInfo, clientEnvironment, type StateDir } from "./local/state-dir.js";
-import { ensureUsable } from "./local/usable-state-dir.js";
-import { isLowPriority } from "./low-priority-requests.js";
+import { createIdentity, type Identity, sharedServiceToken } from "./identity/identity.js";
+import { clientEnvironment, type ClusterInfo, ensureJoinToken, ensureUsable, type StateDir } from "./local/state-dir.js";
+import { EventLoopTicks, isLowPriority } from "./event-loop.js";
 import { metricsService } from "./metrics.js";
 import { type RequestListener, requestLog, RequestWatch } from "./request-log/request-log.js";
 import { RequestRecorder } from "./request-log/request-recorder.js";
 import { createScheduler, type SchedulerConfig } from "./scheduler/scheduler.js";
 import { openStore } from "./store/open-store.js";
 import type { Store } from "./store/store.js";
-import { EventLoopTicks } from "./time-slices.js";
 
 export interface ControlPlaneOptions extends TaskOptions {
   readonly runtime: Runtime;

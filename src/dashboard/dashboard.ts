@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { equalInConstantTime } from "../control-plane/constant-time.js";
+import { equalInConstantTime } from "../control-plane/credentials.js";
 import type { Inside } from "../control-plane/extension.js";
 import type { Digests } from "../runtime/digests.js";
 import type { Runtime } from "../runtime/runtime.js";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { InstanceInvalidState, MigrationPreCheckError } from "../../src/control-plane/conductor/tasks/live-errors.js";
+import { InstanceInvalidState, MigrationPreCheckError } from "../../src/control-plane/conductor/tasks/faults.js";
 import { NoValidHost } from "../../src/control-plane/scheduler/errors.js";
 import { POWER_STATES } from "../../src/records/index.js";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { IRONIC_SCHEMA } from "../../src/control-plane/bare-metal/ironic-schema.js";
+import { IRONIC_SCHEMA } from "../../src/control-plane/bare-metal/ironic.js";
 import { DatabaseFile } from "../../src/control-plane/database/database-file.js";
 import { IDENTITY_SCHEMA } from "../../src/control-plane/identity/store/identity-schema.js";
 import { IMAGE_SCHEMA } from "../../src/control-plane/image/image-tables.js";

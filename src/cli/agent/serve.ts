@@ -2,7 +2,7 @@ import { AgentStopped } from "../../agent/lifecycle/agent.js";
 import { toStartupRejection } from "../../agent/startup/rejections.js";
 import { type ControlledHost, MAX_DETAIL_LENGTH } from "../../conductor-client/methods/session.js";
 import type { ConductorConnection } from "../../conductor-client/port.js";
-import { excludeFromGit } from "../../control-plane/local/usable-state-dir.js";
+import { excludeFromGit } from "../../control-plane/local/state-dir.js";
 import type { FaultFile } from "../../faults/fault-file.js";
 import { createFaultyRuntime } from "../../faults/fault-injection.js";
 import { CleanupStack } from "../../runtime/cleanup-stack.js";

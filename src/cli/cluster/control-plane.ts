@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import type { HostProcess } from "../../conductor-client/methods/hosts.js";
-import type { HostSupervisor } from "../../control-plane/conductor/host-supervisor.js";
+import type { HostSupervisor } from "../../control-plane/conductor/host-controls.js";
 import { startControlPlane } from "../../control-plane/control-plane.js";
-import { type RetainedTokens, tokensOf } from "../../control-plane/identity/tokens/saved-tokens.js";
+import { type RetainedTokens, tokensOf } from "../../control-plane/identity/tokens/token-store.js";
 import { type HostCommand, type HostCommandReply, type HostHolder, isHostCommandReply } from "../../control-plane/local/reports.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../control-plane/local/state-dir.js";
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";

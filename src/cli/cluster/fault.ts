@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { driverRecordPath, readDriverRecord } from "../../agent/startup/driver-record.js";
-import { IRONIC_FAULTS } from "../../control-plane/bare-metal/fault-points.js";
+import { IRONIC_FAULTS } from "../../control-plane/bare-metal/provision-states.js";
 import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane/local/state-dir.js";
 import { areNoticed, clearFaults, readFaults, setFaults } from "../../faults/fault-file.js";
 import { FAULT_LANGUAGE, type FaultPoint, type FaultRule, type FaultTable, formatFaultRule, InvalidFault, listPoints, parseFaultRule, settingsOf, unknownPoint } from "../../faults/fault-rules.js";

@@ -3,7 +3,7 @@ import { readSnapshotMetadata } from "../../cli/cluster/snapshot/live-snapshot.j
 import { noHeartbeatText, untilReady } from "../../cli/cluster/until-ready.js";
 import { quietLogger } from "../../cli/ui/quiet-logger.js";
 import { isAtRest, reportAll } from "../../control-plane/at-rest.js";
-import { tokensOf } from "../../control-plane/identity/tokens/saved-tokens.js";
+import { tokensOf } from "../../control-plane/identity/tokens/token-store.js";
 import { clientEnvironment, type StateDir } from "../../control-plane/local/state-dir.js";
 import { finishInterruptedRestore, restoreSnapshot } from "../../control-plane/snapshot/restore.js";
 import { savedHosts } from "../../control-plane/snapshot/saved-state.js";

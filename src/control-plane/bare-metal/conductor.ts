@@ -1,9 +1,7 @@
 import type { Timers } from "../../runtime/timers.js";
 import type { Hardware } from "./hardware.js";
 import { IronicError, inMaintenance, invalidState, nodeAssociated, nodeProtected } from "./ironic-error.js";
-import type { IronicNode, NodeChanges } from "./node.js";
-import type { NodeLocks } from "./node-locks.js";
-import type { NodeStore } from "./node-store.js";
+import type { IronicNode, NodeChanges, NodeLocks, NodeStore } from "./node-store.js";
 import type { IronicPort, PortChanges, PortStore } from "./port-store.js";
 import { DELETE_ALLOWED, nextState, RECLASS_ALLOWED } from "./provision-states.js";
 

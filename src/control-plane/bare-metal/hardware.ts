@@ -2,12 +2,9 @@ import type { Faults } from "../../faults/faults.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { CancelTimer, Timers } from "../../runtime/timers.js";
-import { type HardwareDelays, hardwarePoint } from "./fault-points.js";
-import type { IronicNode, NodeChanges } from "./node.js";
-import type { NodeLocks } from "./node-locks.js";
-import type { NodeStore } from "./node-store.js";
+import { type HardwareDelays, hardwarePoint, type HardwareWork, hasNoTarget, nextState, WORK_OF_STATE } from "./provision-states.js";
+import type { IronicNode, NodeChanges, NodeLocks, NodeStore } from "./node-store.js";
 import type { PortStore } from "./port-store.js";
-import { type HardwareWork, hasNoTarget, nextState, WORK_OF_STATE } from "./provision-states.js";
 
 export interface HardwareParts {
   readonly nodes: NodeStore;

@@ -4,17 +4,43 @@ import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Timers } from "../../runtime/timers.js";
 import type { ValidateToken } from "../credentials.js";
-import { applySchema } from "../database/schema-steps.js";
+import { applySchema, type SchemaStep } from "../database/schema-steps.js";
 import type { Sql } from "../database/sql.js";
 import { createIronicApi } from "./api/ironic-api.js";
 import { IronicConductor } from "./conductor.js";
-import { enrolNodes } from "./enrol-nodes.js";
-import { DEFAULT_DELAYS, type HardwareDelays } from "./fault-points.js";
+import { DEFAULT_DELAYS, type HardwareDelays } from "./provision-states.js";
 import { Hardware } from "./hardware.js";
-import { IRONIC_SCHEMA } from "./ironic-schema.js";
-import { NodeLocks } from "./node-locks.js";
-import { NodeStore } from "./node-store.js";
+import { NodeLocks, NodeStore } from "./node-store.js";
 import { PortStore } from "./port-store.js";
+
+/** Tables of the embedded Ironic in the state of record's file. `record` is the whole node as JSON. */
+export const IRONIC_SCHEMA: readonly SchemaStep[] = [
+  {
+    version: 1,
+    name: "nodes and ports",
+    sql: `
+CREATE TABLE ironic_nodes (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  uuid TEXT NOT NULL UNIQUE,
+  name TEXT UNIQUE,
+  instance_uuid TEXT UNIQUE,
+  record TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE ironic_ports (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  uuid TEXT NOT NULL UNIQUE,
+  address TEXT NOT NULL UNIQUE,
+  node_id INTEGER NOT NULL REFERENCES ironic_nodes (id) ON DELETE CASCADE,
+  record TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX ironic_ports_node_id ON ironic_ports (node_id);
+`,
+  },
+];
+
+const ENROLLED_PROPERTIES = { cpus: 48, memory_mb: 196_608, local_gb: 960, cpu_arch: "x86_64" };
 
 export interface IronicOptions {
   /** The state of record's file, in which Ironic keeps tables of its own. */
@@ -54,4 +80,36 @@ export function createIronic(options: IronicOptions) {
     /** Nothing changes any more; what hardware is at is taken up at the next start. */
     stop: (): void => hardware.stop(),
   };
+}
+
+/** Everything about node number `index` follows from its number. */
+function enrolledNode(index: number) {
+  const digits = String(index).padStart(12, "0");
+  return {
+    name: `bm-${digits.slice(-6)}`,
+    uuid: `ba5eba11-0000-4000-8000-${digits}`,
+    port: {
+      uuid: `ba5eba11-0001-4000-8000-${digits}`,
+      address: `52:54:00:${[16, 8, 0].map((shift) => ((index >> shift) & 255).toString(16).padStart(2, "0")).join(":")}`,
+    },
+  };
+}
+
+/** Makes nodes 0 to `count` - 1, those that are not there yet: available, powered off, of class `baremetal`, with a port each. */
+function enrolNodes(nodes: NodeStore, ports: PortStore, count: number): void {
+  for (let index = 0; index < count; index += 1) {
+    const { name, uuid, port } = enrolledNode(index);
+    if (nodes.find(uuid) || nodes.findByName(name)) {
+      continue;
+    }
+    const node = nodes.create({
+      uuid,
+      name,
+      resource_class: "baremetal",
+      properties: ENROLLED_PROPERTIES,
+      provision_state: "available",
+      power_state: "power off",
+    });
+    ports.create(port, node);
+  }
 }

@@ -1,8 +1,7 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { Sql } from "../database/sql.js";
 import { IronicError } from "./ironic-error.js";
-import type { JsonObject } from "./json-object.js";
-import { isoTime } from "./node.js";
+import { isoTime, type JsonObject } from "./node-store.js";
 
 /** A network port of a node; `vif` is what Nova has attached to it. */
 export interface IronicPort {

@@ -1,3 +1,5 @@
+import { type FaultPoint, faultTable } from "../../faults/fault-rules.js";
+
 /** Ironic's state machine (ironic/common/states.py of 21.4), without the states that wait for a ramdisk to call back. */
 
 /** State → event → next state. */
@@ -99,3 +101,33 @@ export const UPDATE_ALLOWED: ReadonlySet<string> = new Set([
 export const RECLASS_ALLOWED = ["enroll", "inspecting", "inspect wait", "manageable", "available"];
 
 export const DELETE_ALLOWED = ["manageable", "enroll", "adopt failed", "available"];
+
+/** What hardware does takes so long, in milliseconds. */
+export type HardwareDelays = Readonly<Record<HardwareWork, number>>;
+
+export const DEFAULT_DELAYS: HardwareDelays = {
+  verify: 500,
+  inspect: 1_000,
+  adopt: 1_000,
+  deploy: 4_000,
+  "tear-down": 2_000,
+  clean: 4_000,
+  rescue: 2_000,
+  unrescue: 2_000,
+  power: 1_000,
+};
+
+export const hardwarePoint = (work: HardwareWork | "validate"): string => `hardware.${work}`;
+
+const API_METHODS = ["get", "post", "put", "patch", "delete"];
+
+/** Where the embedded Ironic can be made to fail: in what hardware does, and in what the API answers. */
+export const IRONIC_FAULTS = faultTable([
+  ...(Object.keys(DEFAULT_DELAYS) as HardwareWork[]).map(
+    (work): FaultPoint => ({ point: hardwarePoint(work), kinds: ["fail", "hang", "slow"] }),
+  ),
+  { point: hardwarePoint("validate"), kinds: ["fail"] },
+  ...["api", ...API_METHODS.map((method) => `api.${method}`)].map(
+    (point): FaultPoint => ({ point, kinds: ["status", "lose-answer", "slow", "hang"] }),
+  ),
+]);

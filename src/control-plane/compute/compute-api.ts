@@ -4,7 +4,7 @@ import { atOnce } from "../http/request.js";
 import { jsonText } from "../http/json.js";
 import { authenticationRequired, json, withHeaders } from "../http/responses.js";
 import { serve } from "../http/serve.js";
-import { EventLoopTicks } from "../time-slices.js";
+import { EventLoopTicks } from "../event-loop.js";
 import { AGGREGATE_ROUTES } from "./aggregates.js";
 import { Call, type ComputeResponse, type ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";

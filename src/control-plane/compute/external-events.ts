@@ -1,5 +1,5 @@
 import type { Instance } from "../../records/index.js";
-import { sendInstanceEvents } from "../conductor/instance-events.js";
+import { sendInstanceEvents } from "../conductor/agent-messages.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { UUID_TEXT } from "./api/schema-parts.js";

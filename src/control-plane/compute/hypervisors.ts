@@ -1,6 +1,6 @@
 import { ConductorError } from "../../conductor-client/errors.js";
 import type { ComputeNode, Service } from "../../records/index.js";
-import { EventLoopTicks } from "../time-slices.js";
+import { EventLoopTicks } from "../event-loop.js";
 import { askAgent, isUp } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";

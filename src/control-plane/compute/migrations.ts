@@ -4,7 +4,7 @@ import type { Json } from "../http/json.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
 import type { MigrationQuery } from "../store/migrations.js";
 import type { Place } from "../store/conditions.js";
-import { EventLoopTicks } from "../time-slices.js";
+import { EventLoopTicks } from "../event-loop.js";
 import { type Call, type ComputeResponse, type ComputeRoute, type Links, readPage, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { badRequest, notFound } from "./api/fault.js";

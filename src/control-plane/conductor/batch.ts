@@ -1,7 +1,7 @@
 import type { Store } from "../store/store.js";
-import type { EventLoopTicks } from "../time-slices.js";
+import type { EventLoopTicks } from "../event-loop.js";
 import { type Dispatcher, useOfRecords } from "./dispatcher.js";
-import type { Message } from "./read-frame.js";
+import type { Message } from "./session.js";
 
 type Response = ReturnType<Dispatcher["dispatch"]>;
 

@@ -1,17 +1,44 @@
 import { ConductorError, OverLimit, UnsupportedProtocol } from "../../conductor-client/errors.js";
 import { CONDUCTOR_METHODS } from "../../conductor-client/methods/conductor.js";
+import type { MethodKind, MethodsOf, ParamsOf, RemoteMethods, ResultOf } from "../../conductor-client/methods/method.js";
 import { SESSION_METHODS } from "../../conductor-client/methods/session.js";
 import { encodeError } from "../../conductor-client/wire/error-codec.js";
 import { type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor-client/wire/frames.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";
-import type { Caller } from "./caller.js";
 import type { HostLeases } from "./host-leases.js";
 import { MethodChecks } from "./method-checks.js";
-import type { HandlersOf } from "./methods/handlers.js";
-import type { ValidRequest } from "./read-frame.js";
-import { respond, type Session } from "./session.js";
+import { respond, type Session, type ValidRequest } from "./session.js";
+
+/** The caller of a method, and its request. */
+export interface Caller {
+  readonly session: Session;
+  /** The host for which the caller speaks. */
+  readonly host: string | undefined;
+  /** One life of that host: its own boot, or else the connection's. */
+  readonly bootId: string;
+  readonly requestId: string;
+  /** Does not take part in host leases (quirk `no-host-lease`). */
+  readonly unfenced: boolean;
+  /** The name of a call that is repeated until it is answered, the same each time. */
+  readonly call?: string;
+  /** Milliseconds that the caller still waits for the answer, if it said so. */
+  readonly timeout?: number;
+}
+
+/** What is still under way when its handler returns. */
+type Lasting = "waits" | "asks";
+
+/** What carries out the methods of a table. A handler of one that writes is synchronous: it runs in a transaction. */
+export type HandlersOf<T extends RemoteMethods> = {
+  readonly [M in keyof T]: (
+    params: ParamsOf<MethodsOf<T>, M>,
+    caller: Caller,
+  ) => MethodResult<T[M]["kind"], ResultOf<MethodsOf<T>, M>>;
+};
+
+type MethodResult<K extends MethodKind, R> = K extends Lasting ? Promise<R> : R;
 
 /** What agents may ask on their connections. */
 const METHODS = { ...CONDUCTOR_METHODS, ...SESSION_METHODS };
@@ -20,6 +47,7 @@ const METHODS = { ...CONDUCTOR_METHODS, ...SESSION_METHODS };
 const CHECKS = new MethodChecks(METHODS);
 
 type KnownMethod = keyof typeof METHODS;
+
 type AnyHandler = (params: never, caller: Caller) => unknown;
 
 export interface DispatcherDeps {
@@ -229,4 +257,16 @@ function isRepeatable(id: RpcId | undefined): id is number {
 
 function connectionBootOf(session: Session): string {
   return session.identity?.bootId ?? "";
+}
+
+/** Errors of the supervisor keep their text on the wire. */
+export async function forwardErrorText<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ConductorError) {
+      throw error;
+    }
+    throw new ConductorError(error instanceof Error ? error.message : String(error));
+  }
 }

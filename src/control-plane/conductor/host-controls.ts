@@ -1,10 +1,7 @@
 import { ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
-import {
-  type ControlledHost,
-  HOST_CONTROL,
-  type HostAction,
-  type HostState,
-} from "../../conductor-client/methods/session.js";
+import type { HostProcess } from "../../conductor-client/methods/hosts.js";
+import { type ControlledHost, HOST_CONTROL, type HostAction, type HostState, WATCH_GUESTS } from "../../conductor-client/methods/session.js";
+import type { OVER_THE_LINK } from "../local/reports.js";
 import type { Session } from "./session.js";
 
 /** A host that a connected process starts, stops and kills on demand. */
@@ -112,5 +109,69 @@ export class HostControls {
     }
     const reason = error instanceof Error ? error.message : String(error);
     throw new HostNotControlled(`host ${host} was asked to ${action}: ${reason}`, { host });
+  }
+}
+
+/** What starts and ends the agents' processes: `compute-cluster up`, the parent of the control plane. */
+export interface HostSupervisor {
+  list(): Promise<readonly HostProcess[]>;
+  /** null: it does not know the host. */
+  find(host: string): Promise<HostProcess | null>;
+  /** Answers when the host is in its new state; null: it does not know the host. @throws {Error} why it cannot be done. */
+  control(host: string, action: HostAction): Promise<HostProcess | typeof OVER_THE_LINK | null>;
+  /** Starts the hosts of an addition and answers with them. @throws {Error} why it cannot be done. */
+  add(addition: string): Promise<readonly string[]>;
+  /** Forgets a host whose agent has ended. @throws {Error} it has not. */
+  forget(host: string): Promise<void>;
+  /** Has everything stop, soon after the answer, which is the pid of the process that ends last. */
+  stop(): Promise<number>;
+  /**
+   * Has everything start again with a saved state, soon after the answer, which is the supervisor's pid. Null: the state after its
+   * start. @param startHosts also hosts that were down in that state @throws {Error} that cannot be restored
+   */
+  restore(snapshot: string | null, startHosts: boolean): Promise<number>;
+}
+
+/** Knows whether somebody looks at the hosts' guests. While somebody does, agents say whose have changed; else they say nothing. */
+export class GuestWatch {
+  readonly #sessions: Iterable<Session>;
+  readonly #listeners = new Set<(host: string) => void>();
+
+  /** @param sessions those that are open */
+  constructor(sessions: Iterable<Session>) {
+    this.#sessions = sessions;
+  }
+
+  /** Calls the listener with each host whose guests have changed, until what is returned is called. */
+  begin(listener: (host: string) => void): () => void {
+    this.#listeners.add(listener);
+    this.#notifyAll(this.#listeners.size === 1);
+    return () => {
+      this.#listeners.delete(listener);
+      this.#notifyAll(this.#listeners.size === 0);
+    };
+  }
+
+  /** A process has connected. */
+  introduced(session: Session): void {
+    if (this.#listeners.size > 0) {
+      session.notify(WATCH_GUESTS, { watched: true });
+    }
+  }
+
+  changed(hosts: readonly string[]): void {
+    for (const listener of this.#listeners) {
+      for (const host of hosts) {
+        listener(host);
+      }
+    }
+  }
+
+  #notifyAll(isNews: boolean): void {
+    for (const session of isNews ? this.#sessions : []) {
+      if (session.identity !== undefined) {
+        session.notify(WATCH_GUESTS, { watched: this.#listeners.size > 0 });
+      }
+    }
   }
 }

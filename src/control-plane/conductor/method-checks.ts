@@ -1,9 +1,33 @@
-import type { ValidateFunction } from "ajv";
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
 import { InvalidParameters } from "../../conductor-client/errors.js";
 import type { RemoteMethods } from "../../conductor-client/methods/method.js";
 import { object } from "../../records/field.js";
-import { FieldChecks, wrongField } from "./field-checks.js";
+import { describe } from "../store/record-fields.js";
+
+/** What is wrong with a value: the first field, what was found there, and what was expected. */
+interface WrongField {
+  readonly field: string;
+  readonly text: string;
+}
+
+/** Compiles checks of values from outside against fields. */
+export class FieldChecks {
+  // The schemas are this program's own: that they are valid is tested, not checked at each start. Optimised code would take
+  // longer to make than it saves.
+  readonly #ajv = new Ajv({
+    strict: true,
+    allowUnionTypes: true,
+    verbose: true,
+    validateSchema: false,
+    meta: false,
+    code: { optimize: false },
+  });
+
+  compile(schema: TSchema): ValidateFunction {
+    return this.#ajv.compile(schema);
+  }
+}
 
 /**
  * Checks what the wire brings against a table of methods. Each schema is compiled when it is first needed, which keeps the
@@ -41,5 +65,40 @@ export class MethodChecks<T extends RemoteMethods> {
     const compiled = known.get(method) ?? this.#checks.compile(schemaOf(this.#methods[method]));
     known.set(method, compiled);
     return compiled;
+  }
+}
+
+/** What a check has found, by the names of fields within `root`. */
+export function wrongField(validate: ValidateFunction, root: string): WrongField {
+  const [error] = validate.errors ?? [];
+  return error === undefined
+    ? { field: root, text: "the value is wrong" }
+    : { field: fieldOf(error, root), text: explain(error, root) };
+}
+
+function fieldOf({ instancePath, keyword, params }: ErrorObject, root: string): string {
+  const path = `${root}${instancePath.replaceAll("/", ".")}`;
+  if (keyword === "required") {
+    return `${path}.${String(params.missingProperty)}`;
+  }
+  return keyword === "additionalProperties" ? `${path}.${String(params.additionalProperty)}` : path;
+}
+
+function explain(error: ErrorObject, root: string): string {
+  const { keyword, params, parentSchema, data } = error;
+  const field = fieldOf(error, root);
+  switch (keyword) {
+    case "required":
+      return `${field}: found nothing, expected a value`;
+    case "additionalProperties":
+      return `${field}: unknown field, expected one of ${Object.keys(parentSchema?.properties ?? {}).join(", ") || "none"}`;
+    case "enum":
+      return `${field}: found ${describe(data)}, expected one of ${params.allowedValues.map(String).join(", ")}`;
+    case "type":
+      return `${field}: found ${describe(data)}, expected ${[params.type].flat().join(" or ")}`;
+    case "pattern":
+      return `${field}: found ${describe(data)}, expected ${parentSchema?.description}`;
+    default:
+      return `${field}: found ${describe(data)}, expected a value that ${error.message}`;
   }
 }

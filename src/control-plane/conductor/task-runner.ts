@@ -2,7 +2,7 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Store } from "../store/store.js";
 import type { StoredTask, Task } from "../store/tasks.js";
-import type { EventLoopTicks } from "../time-slices.js";
+import type { EventLoopTicks } from "../event-loop.js";
 
 /** What a task's flow is told about its run. */
 export interface TaskContext {

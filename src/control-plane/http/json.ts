@@ -1,4 +1,4 @@
-import type { EventLoopTicks } from "../time-slices.js";
+import type { EventLoopTicks } from "../event-loop.js";
 
 /** What JSON can say. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

@@ -2,18 +2,72 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Digests } from "../../runtime/digests.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
+import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import type { Credentials } from "../credentials.js";
 import type { Sql } from "../database/sql.js";
-import { identityHandler } from "./identity-handler.js";
-import { effectiveLimit } from "./limits/limit-rules.js";
-import { stableId } from "./stable-id.js";
+import type { Json } from "../http/json.js";
+import { atOnce } from "../http/request.js";
+import { withHeaders } from "../http/responses.js";
+import { type Admission, serve } from "../http/serve.js";
+import { IdentityCall, type IdentityResponse, type IdentityRoute, type IdentityServices } from "./api/identity-call.js";
+import { IdentityError } from "./api/identity-error.js";
+import { APPLICATION_CREDENTIAL_ROUTES } from "./application-credentials.js";
+import { CATALOG_ROUTES } from "./catalog.js";
+import { CREDENTIAL_ROUTES } from "./credentials.js";
+import { DOMAIN_ROUTES } from "./domains.js";
+import { GRANT_ROUTES, ROLE_ASSIGNMENT_ROUTES } from "./role-assignments.js";
+import { GROUP_ROUTES } from "./groups.js";
+import { effectiveLimit, LIMIT_ROUTES, REGISTERED_LIMIT_ROUTES } from "./limits.js";
+import { CONSUMER_ROUTES, POLICY_ROUTES } from "./policies-and-consumers.js";
+import { PROJECT_ROUTES } from "./projects.js";
+import { ROLE_ROUTES } from "./roles.js";
+import { DEFAULT_DOMAIN, stableId } from "./store/records.js";
 import { openIdentityStore, ownId, REGION, type ServiceUser } from "./store/bootstrap.js";
-import { DEFAULT_DOMAIN } from "./store/new-project.js";
-import { SeededIdentityStore } from "./store/user-store.js";
+import { SeededIdentityStore } from "./store/seeded-identities.js";
+import { AUTH_ROUTES, TOKEN_ROUTES } from "./tokens/token-routes.js";
 import { type LiveToken, LiveTokens } from "./tokens/live-tokens.js";
-import { callerOf, StandIns } from "./tokens/stand-in.js";
+import { callerOf, StandIns } from "./tokens/impersonation.js";
 import { TokenStore } from "./tokens/token-store.js";
-import { PasswordStore } from "./users/password-store.js";
+import { PasswordStore } from "./store/password-store.js";
+import { USER_ROUTES } from "./users.js";
+
+const NO_ROUTE = new IdentityError(
+  404,
+  "The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.",
+);
+
+const NO_METHOD = new IdentityError(405, "The method is not allowed for the requested URL.");
+
+const UNEXPECTED = new IdentityError(500, "An unexpected error prevented the server from fulfilling your request.");
+
+const ROUTES: readonly IdentityRoute[] = [
+  {
+    method: "GET",
+    path: "/",
+    handle: (call) => ({
+      status: 300,
+      headers: { location: `${call.request.baseUrl}/v3/` },
+      body: { versions: { values: [version(call)] } },
+    }),
+  },
+  { method: "GET", path: "/v3", handle: (call) => ({ body: { version: version(call) } }) },
+  ...TOKEN_ROUTES,
+  ...AUTH_ROUTES,
+  ...PROJECT_ROUTES,
+  ...DOMAIN_ROUTES,
+  ...USER_ROUTES,
+  ...GROUP_ROUTES,
+  ...ROLE_ROUTES,
+  ...GRANT_ROUTES,
+  ...ROLE_ASSIGNMENT_ROUTES,
+  ...APPLICATION_CREDENTIAL_ROUTES,
+  ...CATALOG_ROUTES,
+  ...CREDENTIAL_ROUTES,
+  ...LIMIT_ROUTES,
+  ...REGISTERED_LIMIT_ROUTES,
+  ...POLICY_ROUTES,
+  ...CONSUMER_ROUTES,
+];
 
 export interface IdentityOptions {
   /** The state of record's file, in which Identity keeps tables of its own. */
@@ -79,5 +133,76 @@ export function createIdentity(options: IdentityOptions) {
         return passwords.generate(userId);
       });
     },
+  };
+}
+
+function identityHandler(services: IdentityServices, logger: Logger): ServiceHandler {
+  return serve<IdentityRoute, Admission>({
+    routes: ROUTES,
+    random: services.random,
+    headers: (requestId) => ({ vary: "X-Auth-Token", "x-openstack-request-id": requestId }),
+    // Tokens are asked for here: each route says itself what a caller needs.
+    admit: ({ path }) => ({ path }),
+    unrouted: (_, { kind }) => (kind === "unknown" ? NO_ROUTE : NO_METHOD).toResponse(),
+    handle: (route, routed) =>
+      atOnce(route.handle(new IdentityCall(services, routed)), (response) =>
+        toServiceResponse(response, routed.request.method === "HEAD"),
+      ),
+    failed: (error, { request }) => {
+      if (error instanceof IdentityError) {
+        return challenge(error, request);
+      }
+      const { method, path } = request;
+      logger.error("a request to Identity failed unexpectedly", { err: error, method, path });
+      return UNEXPECTED.toResponse();
+    },
+  });
+}
+
+function toServiceResponse({ status = 200, headers = {}, body }: IdentityResponse, head: boolean): ServiceResponse {
+  return {
+    status,
+    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+    body: body === undefined || head ? "" : JSON.stringify(body),
+  };
+}
+
+function challenge(error: IdentityError, request: ServiceRequest): ServiceResponse {
+  const response = error.toResponse();
+  if (error.status !== 401) {
+    return response;
+  }
+  return withHeaders(response, { "www-authenticate": `Keystone uri="${request.baseUrl}"` });
+}
+
+function version({ request }: IdentityCall): Json {
+  return {
+    id: "v3.14",
+    status: "stable",
+    updated: "2020-04-07T00:00:00Z",
+    links: [{ rel: "self", href: `${request.baseUrl}/v3/` }],
+    "media-types": [{ base: "application/json", type: "application/vnd.openstack.identity-v3+json" }],
+  };
+}
+
+/** Milliseconds for which all who ask get the same token: far less than it lives. */
+const SHARED = 300_000;
+
+type IssuedToken = ReturnType<Identity["issueServiceToken"]>;
+
+/**
+ * A user's tokens for the agents: thousands of hosts that start at a time get one, which is written once, and is found among
+ * few when they show it.
+ */
+export function sharedServiceToken(identity: Identity, clock: Clock, user: ServiceUser): () => IssuedToken {
+  let shared: IssuedToken | undefined;
+  let until = 0;
+  return () => {
+    // One that was revoked brought somebody here who needs another.
+    if (shared === undefined || clock.monotonic() >= until || identity.validate(shared.token) === undefined) {
+      shared = identity.issueServiceToken(user);
+      until = clock.monotonic() + SHARED;
+    }
+    return shared;
   };
 }

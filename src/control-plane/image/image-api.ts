@@ -5,8 +5,22 @@ import { authenticationRequired, json } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import { ImageCall, type ImageLimits, type ImageRoute } from "./api/call.js";
 import { ImageFault, notFound } from "./api/fault.js";
-import { IMAGE_API_ROUTES } from "./image-routes.js";
+import { INFO_ROUTES, SCHEMA_ROUTES } from "./discovery.js";
+import { DATA_ROUTES } from "./image-data.js";
 import type { ImageStore } from "./image-store.js";
+import { IMAGE_ROUTES } from "./images/routes.js";
+import { MEMBER_ROUTES } from "./members.js";
+import { METADEF_ROUTES } from "./metadefs/routes.js";
+
+/** All of the API, by resource. */
+const IMAGE_API_ROUTES: readonly ImageRoute[] = [
+  ...SCHEMA_ROUTES,
+  ...IMAGE_ROUTES,
+  ...DATA_ROUTES,
+  ...MEMBER_ROUTES,
+  ...INFO_ROUTES,
+  ...METADEF_ROUTES,
+];
 
 export interface ImageOptions {
   readonly validate: ValidateToken;

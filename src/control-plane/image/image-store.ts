@@ -5,19 +5,42 @@ import { FileFailure, type Files } from "../../runtime/files.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Bytes } from "../../runtime/transfers.js";
 import type { Sql } from "../database/sql.js";
-import { TaskTable } from "./data/task-table.js";
-import { VirtualSize } from "./data/virtual-size.js";
-import { ImageTable } from "./image-table.js";
-import {
-  type ImageAttributes,
-  type ImageContent,
-  type ImageNotes,
-  type ImageStatus,
-  NO_CONTENT,
-  type Rotation,
-} from "./images.js";
-import { MemberTable } from "./members/member-table.js";
+import { ImageTable, MemberTable, TaskTable } from "./image-tables.js";
+import { type ImageAttributes, type ImageContent, type ImageNotes, type ImageStatus, NO_CONTENT, type Rotation } from "./image.js";
 import { MetadefStore } from "./metadefs/metadef-store.js";
+
+/** `QFI\xfb` */
+const QCOW2 = 0x51_46_49_fb;
+
+/** Bytes of a qcow2's header up to the end of the disk's size. */
+const HEADER = 32;
+
+/** Finds out the size of the disk that bytes make, by their first ones. */
+class VirtualSize {
+  readonly #head = new Uint8Array(HEADER);
+  #length = 0;
+
+  update(part: Uint8Array): void {
+    if (this.#length < HEADER) {
+      const headerPart = part.subarray(0, HEADER - this.#length);
+      this.#head.set(headerPart, this.#length);
+      this.#length += headerPart.length;
+    }
+  }
+
+  /** Null: it is not known of this format. @param size of all bytes */
+  of(diskFormat: string | null, size: number): number | null {
+    if (diskFormat === "raw") {
+      return size;
+    }
+    const view = new DataView(this.#head.buffer);
+    if (diskFormat !== "qcow2" || this.#length < HEADER || view.getUint32(0) !== QCOW2) {
+      return null;
+    }
+    const bytes = view.getBigUint64(24);
+    return bytes <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(bytes) : null;
+  }
+}
 
 /** Glance's `image_size_cap`: 1 TiB. */
 const SIZE_CAP = 1024 ** 4;

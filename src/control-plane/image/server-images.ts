@@ -2,8 +2,8 @@ import { type Instance, imagePropertiesOf } from "../../records/index.js";
 import type { Random } from "../../runtime/random.js";
 import type { Credentials } from "../credentials.js";
 import type { ImageStore } from "./image-store.js";
-import { sees } from "./images/find-image.js";
-import { type Image, isBaseImage, PLAIN, type Rotation } from "./images.js";
+import { sees } from "./api/policy.js";
+import { type Image, isBaseImage, PLAIN, type Rotation } from "./image.js";
 
 /** What servers need of an image. */
 export interface ServerImage extends Pick<Image, "id" | "status" | "size" | "minDisk" | "minRam"> {

@@ -1,5 +1,5 @@
 import { badRequest, conflict, notFound } from "./api/fault.js";
-import type { Image } from "./images.js";
+import type { Image } from "./image.js";
 
 /**
  * `enabled_backends`, in the order of their names; the first is `default_backend`. What an image says of its stores is a record:
@@ -75,3 +75,8 @@ export function without(image: Image, store: string): readonly string[] {
 }
 
 const unknown = (store: string): string => `Unknown scheme '${store}' found in URI`;
+
+/**
+ * `enabled_import_methods`. `web-download` is not among them: this service fetches nothing from a network.
+ */
+export const IMPORT_METHODS = ["glance-direct", "copy-image", "glance-download"] as const;

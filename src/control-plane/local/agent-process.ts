@@ -3,10 +3,9 @@ import type { HostAction } from "../../conductor-client/methods/session.js";
 import { foldHosts } from "../../records/host-range.js";
 import type { CancelTimer } from "../../runtime/timers.js";
 import type { DownHosts } from "../snapshot/saved-state.js";
-import { Component, type ComponentDeps, type ComponentState, type ComponentStatus } from "./component.js";
-import { PoolHosts } from "./pool-hosts.js";
+import { agentRestart, Component, type ComponentDeps, type ComponentState, type ComponentStatus } from "./component.js";
+import { PoolHosts } from "./host-summary.js";
 import { type AddHosts, type HostChange, isHostStatesReport, OVER_THE_LINK } from "./reports.js";
-import { agentRestart } from "./restart-policy.js";
 import type { StateDir } from "./state-dir.js";
 
 /** A process to be: an agent of one host, whose name it has, or a pool, an agent of several. */

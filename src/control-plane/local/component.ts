@@ -1,5 +1,6 @@
 import type { Child, ChildExit } from "../../runtime/children.js";
 import type { Clock } from "../../runtime/clock.js";
+import { backOff } from "../../runtime/retry.js";
 import type { CancelTimer, Timers } from "../../runtime/timers.js";
 import type { LastingChild, LastingChildren } from "./lasting-children.js";
 import { isComponentReport } from "./reports.js";
@@ -29,7 +30,7 @@ export interface ComponentStatus {
 }
 
 /** How a component's process ended; the restart policy decides by it. */
-export interface ComponentEnd extends ChildExit {
+interface ComponentEnd extends ChildExit {
   /** The component was ready once, this time or before. */
   readonly wasReady: boolean;
   /** From 1: how often it has ended since it last was ready for a minute. */
@@ -295,4 +296,30 @@ export class Component {
     this.#status = { name: this.name, state, detail, pid: this.#child?.pid ?? null, exitCode, since };
     this.#listener.changed(this.#status);
   }
+}
+
+/** Exit codes with which a program of this package says that it ended on purpose: the README lists them. */
+const FORESEEN: readonly (number | null)[] = [0, 2, 3, 4, 5];
+
+/** Signals by which a person ends a process; any other end is a crash. */
+const MEANT: readonly (string | null)[] = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"];
+
+/** Quick restarts of the control plane, after which it is left alone. */
+const RESTARTS = 5;
+
+const agentDelay = backOff({ first: 1_000, most: 60_000 });
+
+/**
+ * An agent that failed unforeseen starts again, later each time; an agent that a person killed stays down: it is a
+ * drill.
+ */
+export function agentRestart({ code, signal, times }: ComponentEnd): number | null {
+  const isMeant = signal === null ? FORESEEN.includes(code) : MEANT.includes(signal);
+  return isMeant ? null : agentDelay(times);
+}
+
+/** The control plane starts again at once, whatever ended it, unless it refuses to start. */
+export function controlPlaneRestart({ code, signal, wasReady, times }: ComponentEnd): number | null {
+  const isExpectedExit = signal === null && FORESEEN.includes(code);
+  return wasReady && !isExpectedExit && times <= RESTARTS ? 0 : null;
 }

@@ -1,6 +1,7 @@
 import { isAbsolute, join, resolve } from "node:path";
 import { HOST_NAME_RULE, isHostName } from "../../records/host-name.js";
-import type { Files } from "../../runtime/files.js";
+import { FileFailure, type Files } from "../../runtime/files.js";
+import type { Random } from "../../runtime/random.js";
 
 /** Where everything of a local cluster lives. */
 export interface StateDir {
@@ -144,4 +145,52 @@ export async function readClusterInfo(files: Files, directory: StateDir): Promis
   } catch {
     return undefined;
   }
+}
+
+/** Nothing can be kept in the state directory. */
+class StateDirUnusable extends Error {
+  override readonly name = "StateDirUnusable";
+
+  constructor(root: string, reason: string, options?: ErrorOptions) {
+    super(`the state directory ${root} cannot be used: ${reason}; mend that, or name another --state-dir`, options);
+  }
+}
+
+/** Keeps git from adding passwords, tokens and private keys. A file that is there stays. @throws {FileFailure} */
+export async function excludeFromGit(files: Files, root: string): Promise<void> {
+  try {
+    await files.create(join(root, ".gitignore"), "*\n");
+  } catch (error) {
+    if (!(error instanceof FileFailure && error.code === "EEXIST")) {
+      throw error;
+    }
+  }
+}
+
+/** Makes the state directory, and tries whether it takes a file, before anything is started in it. @throws {StateDirUnusable} */
+export async function ensureUsable(files: Files, { root }: Pick<StateDir, "root">): Promise<void> {
+  const trial = join(root, ".trial");
+  try {
+    const found = await files.stat(root);
+    if (found !== undefined && found.kind !== "folder") {
+      throw new StateDirUnusable(root, "it is not a folder");
+    }
+    await files.makeFolder(root);
+    await files.write(trial, "trial\n");
+    await files.remove(trial);
+    await excludeFromGit(files, root);
+  } catch (error) {
+    throw error instanceof FileFailure ? new StateDirUnusable(root, error.message, { cause: error }) : error;
+  }
+}
+
+/** What agents show to the conductor; made at the first start, in a file of mode 0600. */
+export async function ensureJoinToken(files: Files, random: Random, directory: StateDir): Promise<string> {
+  const known = (await files.readIfPresent(directory.joinTokenFile))?.trim();
+  if (known !== undefined && known !== "") {
+    return known;
+  }
+  const token = random.hex(32);
+  await files.write(directory.joinTokenFile, `${token}\n`, { mode: 0o600 });
+  return token;
 }

@@ -2,9 +2,8 @@ import type { HostProcess } from "../../conductor-client/methods/hosts.js";
 import type { HostAction } from "../../conductor-client/methods/session.js";
 import type { DownHosts } from "../snapshot/saved-state.js";
 import { type AgentPlan, AgentProcess } from "./agent-process.js";
-import { Component, type ComponentDeps, type ComponentStatus } from "./component.js";
+import { Component, type ComponentDeps, type ComponentStatus, controlPlaneRestart } from "./component.js";
 import { isComponentReport, isHoldersReport, OVER_THE_LINK } from "./reports.js";
-import { controlPlaneRestart } from "./restart-policy.js";
 import type { StateDir } from "./state-dir.js";
 
 export interface SupervisorOptions extends ComponentDeps {

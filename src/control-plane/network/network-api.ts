@@ -9,7 +9,7 @@ import { jsonText } from "../http/json.js";
 import { authenticationRequired, json } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import type { Store } from "../store/store.js";
-import { EventLoopTicks } from "../time-slices.js";
+import { EventLoopTicks } from "../event-loop.js";
 import { NetworkCall, NetworkFault, networkFault, type NetworkRoute, notFound } from "./api/call.js";
 import { routesOf } from "./api/resource-routes.js";
 import { NETWORK_ROUTES } from "./networks.js";

@@ -1,6 +1,5 @@
 import type { NetworkPort } from "../../conductor-client/methods/work.js";
-import type { AgentBus } from "../conductor/agent-messages.js";
-import { hostsOf, sendInstanceEvents } from "../conductor/instance-events.js";
+import { type AgentBus, hostsOf, sendInstanceEvents } from "../conductor/agent-messages.js";
 import type { Port } from "../store/ports.js";
 import type { Store } from "../store/store.js";
 import { enforce, type NetworkCall, type NetworkResponse, type NetworkRoute, notFound } from "./api/call.js";

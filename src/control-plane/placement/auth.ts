@@ -1,4 +1,4 @@
-import { equalInConstantTime } from "../constant-time.js";
+import { equalInConstantTime } from "../credentials.js";
 import { type Check, parseRule, type PolicyAttributes } from "../policy/rule-parser.js";
 import type { AuthOptions, PlacementCredentials, PolicyOptions } from "./options.js";
 

@@ -1,5 +1,19 @@
-import type { RequestSpec } from "../../records/index.js";
-import type { Held } from "./claim.js";
+import type { ReportClient } from "../../placement-client/report-client.js";
+import type { Allocations, CandidatesGroup, Claim } from "../../placement-client/types.js";
+import { imagePropertiesOf, type RequestSpec, type ResourceRequest, resourceRequest, type Selection } from "../../records/index.js";
+import type { Aggregate } from "../store/aggregates.js";
+import type { Store } from "../store/store.js";
+import { NOT_ENOUGH_HOSTS, NoValidHost } from "./errors.js";
+
+/**
+ * What becomes of what the consumer holds: `replace` drops it, `double` keeps it and adds the providers that are new, `sum`
+ * keeps it and adds the amounts, also to providers that it holds already (the Pike way of spec 6.0 on one host).
+ */
+export type Held = Claim["held"] | "sum";
+
+export interface SelectionClaim extends Pick<Claim, "consumer" | "projectId" | "userId"> {
+  readonly held: Held;
+}
 
 /** What is to be placed, and where it may not or has to go. */
 export interface ScheduleRequest {
@@ -15,4 +29,148 @@ export interface ScheduleRequest {
   readonly held: Held;
   readonly requestId: string;
   readonly signal?: AbortSignal;
+}
+
+/** `[scheduler]` options that tie servers to host aggregates, which Placement knows too. Nova's default for all: false. */
+export interface AggregateRules {
+  /** `limit_tenants_to_placement_aggregate`: aggregates with `filter_tenant_id*` keep their projects to themselves. */
+  readonly limitTenants: boolean;
+  /** `placement_aggregate_required_for_tenants`: a project without such an aggregate gets no host. */
+  readonly aggregateRequired: boolean;
+  /** `enable_isolated_aggregate_filtering`: aggregates with `trait:X=required` are for servers that require X. */
+  readonly isolate: boolean;
+}
+
+const TENANT_KEY = "filter_tenant_id";
+
+const TRAIT_KEY = "trait:";
+
+/** The properties of the server's image, as they were when the server was made or rebuilt. */
+export function requestedImage(
+  store: Store,
+  { instanceUuid }: Pick<ScheduleRequest, "instanceUuid">,
+): Readonly<Record<string, string>> {
+  const instance = store.instances.get(instanceUuid) ?? store.requests.buildRequest(instanceUuid)?.instance;
+  return instance === undefined ? {} : imagePropertiesOf(instance);
+}
+
+/** The resources and traits that the server requests of Placement. */
+export function requestedResources(
+  { spec }: Pick<ScheduleRequest, "spec">,
+  imageProperties: Readonly<Record<string, string>>,
+): ResourceRequest {
+  return resourceRequest(spec.flavor, { volumeBacked: spec.isBfv, imageProperties });
+}
+
+/**
+ * The groups of the request, the one without a suffix first, with the aggregates that the rules demand or forbid.
+ * @param aggregates all of them; read when a rule asks for them
+ * @throws {NoValidHost} Placement would refuse the request, or no aggregate is for the project
+ */
+export function candidatesGroups(
+  { groups, groupPolicy }: ResourceRequest,
+  projectId: string,
+  aggregates: () => readonly Aggregate[],
+  rules: AggregateRules,
+): readonly CandidatesGroup[] {
+  const suffixes = groups.map(({ suffix }) => suffix).filter((suffix) => suffix !== "");
+  if (suffixes.length > 1 && groupPolicy === null) {
+    throw new NoValidHost(
+      NOT_ENOUGH_HOSTS,
+      `The flavor asks for the resource groups ${suffixes.join(", ")} without saying whether one provider may serve several: ` +
+        "set its extra spec group_policy to none or isolate.",
+    );
+  }
+  const [first, ...others] = groups.map(
+    ({ suffix, resources, requiredTraits, forbiddenTraits }): CandidatesGroup => ({
+      suffix,
+      resources,
+      required: [...[...requiredTraits].sort(), ...[...forbiddenTraits].sort().map((trait) => `!${trait}`)],
+    }),
+  );
+  if (first === undefined) {
+    throw new NoValidHost(NOT_ENOUGH_HOSTS, "The flavor asks for no resources at all.");
+  }
+  const memberOf = rules.limitTenants ? aggregatesOfProject(projectId, aggregates(), rules) : [];
+  const required = new Set(groups.flatMap(({ requiredTraits }) => [...requiredTraits]));
+  const notMemberOf = rules.isolate ? isolatedAggregates(required, aggregates()) : [];
+  return [{ ...first, ...(memberOf.length > 0 ? { memberOf: [memberOf] } : {}), notMemberOf }, ...others];
+}
+
+function aggregatesOfProject(
+  projectId: string,
+  aggregates: readonly Aggregate[],
+  rules: AggregateRules,
+): readonly string[] {
+  const own = aggregates.filter(({ metadata }) =>
+    Object.entries(metadata).some(([key, value]) => key.startsWith(TENANT_KEY) && value === projectId),
+  );
+  if (own.length === 0 && rules.aggregateRequired) {
+    throw new NoValidHost("No hosts available for tenant");
+  }
+  return own.map(({ uuid }) => uuid);
+}
+
+/** The parts for traits that the servers do not require. */
+function isolatedAggregates(required: ReadonlySet<string>, aggregates: readonly Aggregate[]): readonly string[] {
+  return aggregates
+    .filter(({ metadata }) =>
+      Object.entries(metadata).some(
+        ([key, value]) =>
+          key.startsWith(TRAIT_KEY) && value === "required" && !required.has(key.slice(TRAIT_KEY.length)),
+      ),
+    )
+    .map(({ uuid }) => uuid);
+}
+
+/**
+ * Claims a destination. When no answer came, the claim may stand all the same: the second try finds it and writes it anew.
+ * Null: Placement is away, and the claim may still stand.
+ * @throws {AllocationUpdateFailed} {ConsumerAllocationRetrievalFailed}
+ * @throws {PlacementAPIConnectFailure} only of `sum`, which cannot be tried twice: the claim may stand
+ */
+export async function claimSelection(
+  placement: ReportClient,
+  selection: Pick<Selection, "allocationRequest" | "allocationRequestVersion">,
+  claim: SelectionClaim,
+  requestId: string,
+): Promise<boolean | null> {
+  const { held, ...consumer } = claim;
+  if (held === "sum") {
+    const summed = await claimSum(placement, selection.allocationRequest, claim, requestId);
+    if (summed !== undefined) {
+      return summed;
+    }
+  }
+  const request = { allocations: selection.allocationRequest };
+  const claimMode = held === "sum" ? "double" : held;
+  const attempt = () =>
+    placement.claimResources(
+      { ...consumer, held: claimMode, request, version: selection.allocationRequestVersion },
+      { requestId },
+    );
+  return (await attempt()) ?? attempt();
+}
+
+/** Undefined: it holds none of these providers, so that doubling is the same. */
+async function claimSum(
+  placement: ReportClient,
+  request: Allocations,
+  { consumer, projectId, userId }: SelectionClaim,
+  requestId: string,
+): Promise<boolean | undefined> {
+  const current = await placement.getAllocationsForConsumer(consumer, { requestId });
+  if (Object.keys(request).every((uuid) => current.allocations[uuid] === undefined)) {
+    return undefined;
+  }
+  const allocations: Record<string, { readonly resources: Readonly<Record<string, number>> }> = {};
+  for (const uuid of new Set([...Object.keys(current.allocations), ...Object.keys(request)])) {
+    const total: Record<string, number> = { ...current.allocations[uuid]?.resources };
+    for (const [name, amount] of Object.entries(request[uuid]?.resources ?? {})) {
+      total[name] = (total[name] ?? 0) + amount;
+    }
+    allocations[uuid] = { resources: total };
+  }
+  const write = { read: current, allocations, projectId, userId };
+  return placement.putAllocations(consumer, write, { requestId });
 }

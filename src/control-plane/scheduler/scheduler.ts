@@ -6,15 +6,12 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";
-import { type AggregateRules, candidatesGroups, requestedImage, requestedResources } from "./candidates-query.js";
-import { claimSelection, type SelectionClaim } from "./claim.js";
+import { type AggregateRules, candidatesGroups, claimSelection, requestedImage, requestedResources, type ScheduleRequest, type SelectionClaim } from "./schedule-request.js";
 import { NOT_ENOUGH_HOSTS, NoValidHost } from "./errors.js";
 import { filterHosts, type RejectionReason } from "./filters.js";
 import { GroupPlacements, type GroupState, groupRejection } from "./group-placements.js";
-import { HostRecords } from "./host-records.js";
+import { HostRecords, type HostState, hostStates, selectionOf } from "./host-state.js";
 import { supportsImage } from "./host-requirements.js";
-import { type HostState, hostStates, selectionOf } from "./host-state.js";
-import type { ScheduleRequest } from "./schedule-request.js";
 import { type WeightMultipliers, weighHosts } from "./weighers.js";
 
 /** From this level on agents put OWNER_NOVA on their providers (spec 4.7). */

@@ -1,8 +1,8 @@
 import type { Random } from "../../runtime/random.js";
 import type { Bytes } from "../../runtime/transfers.js";
 import type { ImageStore } from "../image/image-store.js";
-import type { ImageTable } from "../image/image-table.js";
-import { type Image, type ImageAttributes, isBaseImage } from "../image/images.js";
+import type { ImageTable } from "../image/image-tables.js";
+import { type Image, type ImageAttributes, isBaseImage } from "../image/image.js";
 import { fieldChanges, type SeedStep, withoutDefaults } from "./change.js";
 import type { ProjectNames } from "./seed-users.js";
 import type { ImageText } from "./seed-schema.js";

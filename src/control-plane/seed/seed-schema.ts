@@ -1,5 +1,5 @@
 import { type Static, type TProperties, Type } from "typebox";
-import { CONTAINERS, DISKS } from "../image/formats.js";
+import { CONTAINERS, DISKS } from "../image/image.js";
 
 const MAX_INT32 = 2 ** 31 - 1;
 const NAME = { minLength: 1, maxLength: 255 };

@@ -1,7 +1,7 @@
 import type { Digests } from "../../runtime/digests.js";
-import { isSameName } from "../identity/name-key.js";
-import { stableId } from "../identity/stable-id.js";
-import type { SeededIdentityStore } from "../identity/store/user-store.js";
+import { isSameName } from "../identity/store/record-tables.js";
+import { stableId } from "../identity/store/records.js";
+import type { SeededIdentityStore } from "../identity/store/seeded-identities.js";
 import { fieldChanges, type SeedStep } from "./change.js";
 import type { ProjectText, UserText } from "./seed-schema.js";
 

@@ -1,4 +1,4 @@
-import type { IronicNode } from "../../../src/control-plane/bare-metal/node.js";
+import type { IronicNode } from "../../../src/control-plane/bare-metal/node-store.js";
 import type { Store } from "../../../src/control-plane/store/store.js";
 import type { Flavor, Instance } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";

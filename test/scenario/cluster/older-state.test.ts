@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { startCluster } from "../../../src/cluster/index.js";
-import { IRONIC_SCHEMA } from "../../../src/control-plane/bare-metal/ironic-schema.js";
+import { IRONIC_SCHEMA } from "../../../src/control-plane/bare-metal/ironic.js";
 import { DatabaseFile } from "../../../src/control-plane/database/database-file.js";
 import { IDENTITY_SCHEMA } from "../../../src/control-plane/identity/store/identity-schema.js";
 import { IMAGE_SCHEMA } from "../../../src/control-plane/image/image-tables.js";

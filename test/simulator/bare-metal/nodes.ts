@@ -1,4 +1,4 @@
-import { IRONIC_FAULTS } from "../../../src/control-plane/bare-metal/fault-points.js";
+import { IRONIC_FAULTS } from "../../../src/control-plane/bare-metal/provision-states.js";
 import { clearFaults, setFaults } from "../../../src/faults/fault-file.js";
 import { formatFaultRule, parseFaultRule } from "../../../src/faults/fault-rules.js";
 import type { Stage } from "../actors.js";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isLowPriority } from "../../../src/control-plane/low-priority-requests.js";
+import { isLowPriority } from "../../../src/control-plane/event-loop.js";
 
 test.each([
   ["GET", "/placement", "/allocations/c0ffee", false],

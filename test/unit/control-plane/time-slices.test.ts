@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EventLoopTicks } from "../../../src/control-plane/time-slices.js";
+import { EventLoopTicks } from "../../../src/control-plane/event-loop.js";
 
 test("others are due after 20 ms of work, and again after 20 ms more", async () => {
   let now = 0;

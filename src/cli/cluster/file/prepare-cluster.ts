@@ -1,4 +1,4 @@
-import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
+import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/provision-states.js";
 import { hostsWithState, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { type Change, fieldChanges } from "../../../control-plane/seed/change.js";
 import { applySeed, type Seed, type SeedPlace, seedSteps, withSeedStore } from "../../../control-plane/seed/seed.js";

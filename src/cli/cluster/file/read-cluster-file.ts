@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
-import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
-import { isSameName, nameKey } from "../../../control-plane/identity/name-key.js";
-import { BASE_IMAGES } from "../../../control-plane/image/images.js";
+import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/provision-states.js";
+import { isSameName, nameKey } from "../../../control-plane/identity/store/record-tables.js";
+import { BASE_IMAGES } from "../../../control-plane/image/image.js";
 import { stateDir } from "../../../control-plane/local/state-dir.js";
 import { keyOfImage } from "../../../control-plane/seed/seed-images.js";
 import { InvalidFault, parseFaultRule } from "../../../faults/fault-rules.js";

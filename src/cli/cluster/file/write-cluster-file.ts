@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
+import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/provision-states.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import { exportSeed, ironicNodes, type SeedPlace, withSeedStore } from "../../../control-plane/seed/seed.js";
 import { readFaults } from "../../../faults/fault-file.js";

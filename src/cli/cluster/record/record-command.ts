@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { Command } from "commander";
 import type { RecordedCommand, RecordedEvent } from "../../../conductor-client/methods/cluster.js";
 import type { HostSession } from "../../../conductor-client/port.js";
-import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/fault-points.js";
+import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/provision-states.js";
 import { DEFAULT_STATE_DIR, hostsWithState, readClusterInfo, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
 import { readFaults } from "../../../faults/fault-file.js";
 import { formatFaultRule } from "../../../faults/fault-rules.js";

@@ -3,7 +3,7 @@ import type { Query } from "../../http/request.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
 import { pythonRepr } from "../../python/repr.js";
 import { IronicError } from "../ironic-error.js";
-import type { IronicNode } from "../node.js";
+import type { IronicNode } from "../node-store.js";
 import type { IronicRoute } from "./call.js";
 import { detailArgument } from "./list-ports.js";
 import { type ApiParts, nodeOf } from "./node-routes.js";

@@ -1,5 +1,8 @@
 import type { ServiceRequest } from "../../../runtime/service.js";
 import type { Query } from "../../http/request.js";
+import { pythonRepr, pythonStr } from "../../python/repr.js";
+import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
+import { IronicError } from "../ironic-error.js";
 
 /** One request on its way to a route. */
 export interface IronicCall {
@@ -41,4 +44,90 @@ export function links(root: string, path: string): readonly Link[] {
     { href: `${root}/v1/${path}`, rel: "self" },
     { href: `${root}/${path}`, rel: "bookmark" },
   ];
+}
+
+const TRUE = ["1", "on", "t", "true", "y", "yes"];
+
+const FALSE = ["0", "f", "false", "n", "no", "off"];
+
+const ACCEPTED = [...TRUE, ...FALSE].sort();
+
+/** @throws {IronicError} 400 */
+export function booleanArgument(name: string, value: unknown): boolean {
+  if (typeof value === "boolean") {
+    return value;
+  }
+  const text = pythonStr(value).trim().toLowerCase();
+  if (TRUE.includes(text)) {
+    return true;
+  }
+  if (FALSE.includes(text)) {
+    return false;
+  }
+  const accepted = ACCEPTED.map(pythonRepr).join(", ");
+  throw new IronicError(
+    400,
+    `Invalid ${name}: Unrecognized value ${pythonRepr(pythonStr(value))}, acceptable values are: ${accepted}`,
+  );
+}
+
+/** @throws {IronicError} 400 */
+export function uuidArgument(name: string, value: unknown): string {
+  if (typeof value === "string" && isUuidLike(value)) {
+    return normalizeUuid(value);
+  }
+  throw new IronicError(400, `Expected UUID for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`);
+}
+
+export const isMac = (text: string): boolean => /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i.test(text);
+
+/** @throws {IronicError} 400 */
+export function macArgument(name: string, value: unknown): string {
+  if (typeof value === "string" && isMac(value)) {
+    return value.toLowerCase();
+  }
+  throw new IronicError(
+    400,
+    `Expected valid MAC address for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`,
+  );
+}
+
+/** @throws {IronicError} 400 */
+export function integerArgument(name: string, value: unknown): number {
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text === "string" && /^\s*[+-]?\d{1,15}\s*$/.test(text)) {
+    return Number(text);
+  }
+  throw new IronicError(
+    400,
+    `Expected an integer for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`,
+  );
+}
+
+/** @throws {IronicError} 400 when the query has other parameters than these */
+export function onlyArguments(query: Query, known: readonly string[]): void {
+  const unknown = query.names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    throw new IronicError(400, `Unexpected arguments: ${unknown.join(", ")}`);
+  }
+}
+
+/** `uuid,name` → both; undefined when the parameter is absent. Doubles are dropped. */
+export function listArgument(text: string | undefined): readonly string[] | undefined {
+  return text === undefined
+    ? undefined
+    : [
+        ...new Set(
+          text
+            .split(",")
+            .map((word) => word.trim().toLowerCase())
+            .filter((word) => word !== ""),
+        ),
+      ];
+}
+
+/** The text of Python's jsonschema for members that a schema does not have. */
+export function additionalProperties(names: readonly string[]): string {
+  const quoted = names.toSorted().map((name) => `'${name}'`);
+  return `Additional properties are not allowed (${quoted.join(", ")} ${names.length === 1 ? "was" : "were"} unexpected)`;
 }

@@ -1,10 +1,8 @@
 import type { Faults } from "../../../faults/faults.js";
-import { hardwarePoint } from "../fault-points.js";
+import { hardwarePoint } from "../provision-states.js";
 import { IronicError, notAcceptable } from "../ironic-error.js";
-import { newNode } from "../node.js";
-import { CONDUCTOR_HOST } from "../node-locks.js";
-import { booleanArgument, listArgument, onlyArguments } from "./arguments.js";
-import { type IronicCall, type IronicResponse, type IronicRoute, links } from "./call.js";
+import { CONDUCTOR_HOST, newNode } from "../node-store.js";
+import { booleanArgument, type IronicCall, type IronicResponse, type IronicRoute, links, listArgument, onlyArguments } from "./call.js";
 import { type ApiParts, nodeOf } from "./node-routes.js";
 
 const VALIDATED = "boot deploy management network power bios console inspect raid rescue storage".split(" ");

@@ -1,22 +1,44 @@
-import type { Faults } from "../../../faults/faults.js";
+import type { FaultAction, Faults } from "../../../faults/faults.js";
 import type { Logger } from "../../../runtime/logger.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
 import type { Timers } from "../../../runtime/timers.js";
 import type { ValidateToken } from "../../credentials.js";
-import { atOnce } from "../../http/request.js";
+import type { Json } from "../../http/json.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
+import { atOnce } from "../../http/request.js";
 import { authenticationRequired, json, withHeaders } from "../../http/responses.js";
 import { serve } from "../../http/serve.js";
 import { IronicError } from "../ironic-error.js";
 import { attachmentRoutes } from "./attachment-routes.js";
-import type { IronicCall, IronicResponse, IronicRoute } from "./call.js";
-import { rootDocument, v1Document } from "./discovery.js";
-import { gate } from "./fault-gate.js";
+import { type IronicCall, type IronicResponse, type IronicRoute, links } from "./call.js";
 import { hardwareRoutes } from "./hardware-routes.js";
 import { type ApiParts, nodeRoutes } from "./node-routes.js";
 import { portRoutes } from "./port-routes.js";
 import { stateRoutes } from "./state-routes.js";
-import { ironicFault, negotiateIronic, VERSION_HEADER, versionHeaders, webError } from "./versions.js";
+
+/** 1.82: Ironic 21.4, the first with shards. */
+const MAX_MINOR = 82;
+
+const RANGE = `[1.1, 1.${MAX_MINOR}]`;
+
+const VERSION_HEADER = "x-openstack-ironic-api-version";
+
+const LIMITS = {
+  "x-openstack-ironic-api-minimum-version": "1.1",
+  "x-openstack-ironic-api-maximum-version": `1.${MAX_MINOR}`,
+};
+
+/** Collection → the first minor version that has it. */
+const COLLECTIONS: Readonly<Record<string, number>> = { nodes: 1, ports: 1, drivers: 1, portgroups: 23, volume: 32 };
+
+/** Milliseconds after which a gateway would give up. */
+const GATEWAY_TIMEOUT = 60_000;
+
+const GATEWAY_GAVE_UP: ServiceResponse = {
+  status: 504,
+  headers: { "content-type": "text/html" },
+  body: "<html><body><h1>504 Gateway Time-out</h1></body></html>\n",
+};
 
 export interface IronicApiOptions extends ApiParts {
   readonly validate: ValidateToken;
@@ -122,4 +144,133 @@ function readBody(text: string): unknown {
   } catch (error) {
     throw new IronicError(400, `The body is not JSON: ${error instanceof Error ? error.message : error}`);
   }
+}
+
+/** Acts out what is set for `api.<method>` or `api`, as a gateway before the service would: its answers may be lost. */
+function gate(
+  { faults, timers }: { readonly faults: Faults; readonly timers: Timers },
+  next: ServiceHandler,
+): ServiceHandler {
+  return async (request) => {
+    const action = decide(faults, request);
+    switch (action?.kind) {
+      case "status":
+        return ironicFault(action.status, "a fault is set for this request");
+      case "lose-answer":
+        await next(request);
+        return GATEWAY_GAVE_UP;
+      case "slow":
+        await timers.sleep(action.milliseconds);
+        return next(request);
+      case "hang":
+        await timers.sleep(action.milliseconds ?? GATEWAY_TIMEOUT);
+        return GATEWAY_GAVE_UP;
+      default:
+        return next(request);
+    }
+  };
+}
+
+function decide(faults: Faults, { method }: ServiceRequest): FaultAction | undefined {
+  return faults.decide(`api.${method.toLowerCase()}`) ?? faults.decide("api");
+}
+
+function versionDocument(root: string): Json {
+  return {
+    id: "v1",
+    links: [{ href: `${root}/v1/`, rel: "self" }],
+    status: "CURRENT",
+    min_version: "1.1",
+    version: `1.${MAX_MINOR}`,
+  };
+}
+
+/** GET / */
+function rootDocument(root: string): Json {
+  return {
+    name: "OpenStack Ironic API",
+    description: "Ironic is an OpenStack project which enables the provision and management of baremetal machines.",
+    default_version: versionDocument(root),
+    versions: [versionDocument(root)],
+  };
+}
+
+/** GET /v1; leaves out the collections that this service does not have. */
+function v1Document(root: string, minor: number): Json {
+  return {
+    id: "v1",
+    links: [
+      { href: `${root}/v1/`, rel: "self" },
+      {
+        href: "https://docs.openstack.org//ironic/latest/contributor//webapi.html",
+        rel: "describedby",
+        type: "text/html",
+      },
+    ],
+    media_types: { base: "application/json", type: "application/vnd.openstack.ironic.v1+json" },
+    ...Object.fromEntries(
+      Object.entries(COLLECTIONS)
+        .filter(([, from]) => minor >= from)
+        .map(([name]) => [name, links(root, `${name}/`).map(({ href, rel }) => ({ href, rel }))]),
+    ),
+    version: versionDocument(root),
+  };
+}
+
+function versionHeaders(minor: number): Readonly<Record<string, string>> {
+  return {
+    ...LIMITS,
+    [VERSION_HEADER]: `1.${minor}`,
+  };
+}
+
+/** The minor version that a header asks for, 1 without one; or the answer that refuses it. */
+function negotiateIronic(header: string | undefined): number | ServiceResponse {
+  const requestedVersion = header?.toLowerCase() === "latest" ? `1.${MAX_MINOR}` : (header ?? "1.1");
+  const [, major = "", minor = ""] = /^\s*([+-]?\d{1,9})\s*\.\s*([+-]?\d{1,9})\s*$/.exec(requestedVersion) ?? [];
+  if (major === "") {
+    return webError(406, "Not Acceptable", "Invalid value for X-OpenStack-Ironic-API-Version header");
+  }
+  const version = `${Number(major)}.${Number(minor)}`;
+  if (Number(major) !== 1) {
+    const text = `Mutually exclusive versions requested. Version ${version} requested but not supported by this service.`;
+    return webError(406, "Not Acceptable", `${text} The supported version range is: ${RANGE}.`, LIMITS);
+  }
+  if (Number(minor) < 1 || Number(minor) > MAX_MINOR) {
+    const text = `Version ${version} was requested but the minor version is not supported by this service.`;
+    return webError(406, "Not Acceptable", `${text} The supported version range is: ${RANGE}.`, LIMITS);
+  }
+  return Number(minor);
+}
+
+/** An error of the framework below Ironic. */
+function webError(
+  status: number,
+  title: string,
+  description = "",
+  headers: Readonly<Record<string, string>> = {},
+): ServiceResponse {
+  return {
+    status,
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify({ error_message: pythonJson({ code: status, title, description }) }),
+  };
+}
+
+/** An error of Ironic's own; its text is JSON inside JSON. */
+function ironicFault(status: number, faultstring: string): ServiceResponse {
+  return {
+    status,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      error_message: pythonJson({ faultcode: status < 500 ? "Client" : "Server", faultstring, debuginfo: null }),
+    }),
+  };
+}
+
+/** With spaces after colons and commas. */
+function pythonJson(fields: Readonly<Record<string, string | number | null>>): string {
+  return `{${Object.entries(fields)
+    .map(([name, value]) => `"${name}": ${JSON.stringify(value)}`)
+    .join(", ")}}`;
 }

@@ -2,8 +2,8 @@ import { isObject } from "../../../runtime/is-object.js";
 import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/repr.js";
 import { IronicError, notAcceptable } from "../ironic-error.js";
-import type { IronicNode, NodeChanges } from "../node.js";
-import { booleanArgument, uuidArgument } from "./arguments.js";
+import type { IronicNode, NodeChanges } from "../node-store.js";
+import { booleanArgument, uuidArgument } from "./call.js";
 import { firstMinorOf } from "./node-view.js";
 
 type Kind = "text" | "object" | "boolean" | "nullable-boolean" | "uuid" | "driver" | "group" | "interface";

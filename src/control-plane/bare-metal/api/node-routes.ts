@@ -3,13 +3,10 @@ import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits
 import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
 import type { IronicConductor } from "../conductor.js";
 import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
-import type { IronicNode } from "../node.js";
-import type { NodeLocks } from "../node-locks.js";
-import type { NodeStore } from "../node-store.js";
+import type { IronicNode, NodeLocks, NodeStore } from "../node-store.js";
 import type { PortStore } from "../port-store.js";
 import { UPDATE_ALLOWED } from "../provision-states.js";
-import { listArgument, onlyArguments } from "./arguments.js";
-import type { IronicCall, IronicResponse, IronicRoute } from "./call.js";
+import { type IronicCall, type IronicResponse, type IronicRoute, listArgument, onlyArguments } from "./call.js";
 import { applyPatch, readPatch } from "./json-patch.js";
 import { listNodes } from "./list-nodes.js";
 import { changesOf, documentOf, patchableFields, readNewNode } from "./node-body.js";

@@ -1,9 +1,7 @@
 import { isObject } from "../../../runtime/is-object.js";
 import type { Json } from "../../http/json.js";
 import { IronicError, notAcceptable } from "../ironic-error.js";
-import type { JsonObject } from "../json-object.js";
-import type { IronicNode } from "../node.js";
-import { CONDUCTOR_HOST } from "../node-locks.js";
+import { CONDUCTOR_HOST, type IronicNode, type JsonObject } from "../node-store.js";
 import { links } from "./call.js";
 
 /** Field → the first minor version that has it. */

@@ -1,16 +1,13 @@
 import type { Json } from "../../http/json.js";
 import { isUuidLike } from "../../python/uuid.js";
 import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
-import type { IronicNode } from "../node.js";
+import type { IronicNode } from "../node-store.js";
 import type { IronicPort } from "../port-store.js";
-import { onlyArguments, uuidArgument } from "./arguments.js";
-import type { IronicCall, IronicResponse, IronicRoute } from "./call.js";
+import { type IronicCall, type IronicResponse, type IronicRoute, onlyArguments, uuidArgument } from "./call.js";
 import { applyPatch, readPatch } from "./json-patch.js";
-import { fieldsArgument, listPorts, notPermitted } from "./list-ports.js";
-import { isSmartNicLink } from "./local-link.js";
+import { checkPortVersion, fieldsArgument, listPorts, notPermitted, portView } from "./list-ports.js";
+import { isSmartNicLink, PATCHABLE_PORT_FIELDS, type PortBody, readPortBody } from "./port-body.js";
 import type { ApiParts } from "./node-routes.js";
-import { PATCHABLE_PORT_FIELDS, type PortBody, readPortBody } from "./port-body.js";
-import { checkPortVersion, portView } from "./port-view.js";
 
 /** Network ports of nodes: of all, and of one. */
 export function portRoutes(parts: ApiParts): readonly IronicRoute[] {

@@ -1,9 +1,8 @@
 import { isObject } from "../../../runtime/is-object.js";
 import { IronicError, inMaintenance, invalidState, nodeLocked, notAcceptable } from "../ironic-error.js";
-import type { IronicNode } from "../node.js";
+import type { IronicNode } from "../node-store.js";
 import { CLIENT_EVENTS, eventOf, nextState } from "../provision-states.js";
-import { booleanArgument, integerArgument } from "./arguments.js";
-import type { IronicCall, IronicResponse, IronicRoute } from "./call.js";
+import { booleanArgument, integerArgument, type IronicCall, type IronicResponse, type IronicRoute } from "./call.js";
 import { type ApiParts, nodeOf } from "./node-routes.js";
 import { statesView } from "./node-view.js";
 

@@ -3,7 +3,7 @@ import { isUp as isUpAt } from "../../../conductor-client/liveness.js";
 import type { AgentCall, AgentMethods } from "../../../conductor-client/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/method.js";
 import type { Service } from "../../../records/index.js";
-import { EventLoopTicks } from "../../time-slices.js";
+import { EventLoopTicks } from "../../event-loop.js";
 import type { Call } from "./call.js";
 import type { ComputeDeps } from "./deps.js";
 import { conflict, Fault, notFound } from "./fault.js";

@@ -1,5 +1,5 @@
 import { RE2JS } from "re2js";
-import type { EventLoopTicks } from "../../time-slices.js";
+import type { EventLoopTicks } from "../../event-loop.js";
 
 /** Characters of a pattern; a name has no more. */
 const LONGEST = 255;

@@ -8,7 +8,7 @@ import {
 } from "../../../records/index.js";
 import type { Random } from "../../../runtime/random.js";
 import { atOnce } from "../../http/request.js";
-import { EventLoopTicks } from "../../time-slices.js";
+import { EventLoopTicks } from "../../event-loop.js";
 import { type Call, type ComputeResponse, denied, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";

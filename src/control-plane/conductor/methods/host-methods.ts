@@ -6,12 +6,10 @@ import type { Service } from "../../../records/index.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { RequestRecorder } from "../../request-log/request-recorder.js";
 import type { Store } from "../../store/store.js";
-import type { HostControls, KnownHost } from "../host-controls.js";
+import type { HostControls, HostSupervisor, KnownHost } from "../host-controls.js";
 import type { HostLeases } from "../host-leases.js";
-import type { HostSupervisor } from "../host-supervisor.js";
 import type { Outbox } from "../outbox.js";
-import type { HandlersOf } from "./handlers.js";
-import { forwardErrorText } from "./messages.js";
+import { forwardErrorText, type HandlersOf } from "../dispatcher.js";
 
 interface HostDeps {
   readonly store: Store;

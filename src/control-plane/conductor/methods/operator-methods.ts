@@ -1,8 +1,13 @@
 import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../conductor-client/errors.js";
+import type { CLUSTER_METHODS } from "../../../conductor-client/methods/cluster.js";
 import type { OPERATOR_METHODS } from "../../../conductor-client/methods/operator.js";
 import type { Clock } from "../../../runtime/clock.js";
+import type { StandIns } from "../../identity/tokens/impersonation.js";
+import type { RequestRecorder } from "../../request-log/request-recorder.js";
 import type { Store } from "../../store/store.js";
-import type { HandlersOf } from "./handlers.js";
+import { forwardErrorText, type HandlersOf } from "../dispatcher.js";
+import type { HostSupervisor } from "../host-controls.js";
+import type { HostLeases } from "../host-leases.js";
 
 /** Milliseconds in which a migration that has ended gives back what it holds. */
 const GRACE = 60_000;
@@ -58,4 +63,59 @@ function moveNode(store: Store, uuid: string, host: string): null {
     store.instances.save(instance.uuid, { host, node: node.hypervisorHostname, computeId: node.id });
   }
   return null;
+}
+
+interface ClusterDeps {
+  readonly store: Store;
+  readonly leases: HostLeases;
+  readonly supervisor: HostSupervisor | undefined;
+  readonly recorder: RequestRecorder | undefined;
+  readonly standIns: StandIns | undefined;
+}
+
+/** Servers and moves that are named. */
+const NAMED = 10;
+
+/** The methods of `compute-cluster down`, `wait`, `snapshot restore`, `record` and `replay`. */
+export function clusterMethods({
+  store,
+  leases,
+  supervisor,
+  recorder,
+  standIns,
+}: ClusterDeps): HandlersOf<typeof CLUSTER_METHODS> {
+  return {
+    stop_cluster: () =>
+      forwardErrorText(async () => {
+        if (supervisor === undefined) {
+          throw new ConductorError("no compute-cluster up has started this control plane: end its process itself");
+        }
+        return { pid: await supervisor.stop() };
+      }),
+    restore_cluster: ({ snapshot, startHosts = false }) =>
+      forwardErrorText(async () => {
+        if (supervisor === undefined) {
+          throw new ConductorError("no compute-cluster up has started this control plane: stop it, and restore then");
+        }
+        return { pid: await supervisor.restore(snapshot, startHosts) };
+      }),
+    take_recorded: async () => recorder?.take() ?? { events: [], lost: 0, more: false },
+    stand_in: ({ caller, placing }) =>
+      forwardErrorText(async () => {
+        if (standIns === undefined) {
+          throw new ConductorError("this control plane has no Identity");
+        }
+        return standIns.standIn(caller, placing === true);
+      }),
+    cluster_work: async () => {
+      // A host that is down takes its messages when it is back, which nobody has to wait for.
+      const waiting = [...store.messages.countsByHost()].filter(([host]) => leases.describe(host)?.connected === true);
+      return {
+        tasks: store.tasks.count(),
+        messages: waiting.reduce((sum, [, count]) => sum + count, 0),
+        servers: store.instances.busy(NAMED),
+        moves: store.migrations.underWay(NAMED),
+      };
+    },
+  };
 }

@@ -1,8 +1,7 @@
-import type { RECORD_METHODS } from "../../../conductor-client/methods/records.js";
+import type { GroupOnHost, RECORD_METHODS } from "../../../conductor-client/methods/records.js";
 import { FINAL_MIGRATION_STATUSES } from "../../../records/index.js";
 import type { Store } from "../../store/store.js";
-import { groupOnHost } from "./group-on-host.js";
-import type { HandlersOf } from "./handlers.js";
+import type { HandlersOf } from "../dispatcher.js";
 
 /** Nova's text for a service that starts disabled because `enable_new_services` is false. */
 const NEW_SERVICE_DISABLED = "New compute service disabled due to config option.";
@@ -83,5 +82,30 @@ export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
       const takes = saved !== null && FINAL_MIGRATION_STATUSES.includes(moved.status);
       return { instance: takes ? instances.get(uuid, { readDeleted: true }) : saved, migration: moved };
     },
+  };
+}
+
+/** What a destination is told of the instance's server group (spec 6.9 row 5); null: it is in none, or that is deleted. */
+function groupOnHost(
+  { serverGroups, migrations }: Store,
+  instanceUuid: string,
+  host: string,
+  node: string,
+): GroupOnHost | null {
+  const group = serverGroups.ofInstance(instanceUuid);
+  if (group === null) {
+    return null;
+  }
+  const { uuid, policy, maxServerPerHost } = group;
+  const moving = new Set(migrations.inProgress(host, node).map((migration) => migration.instanceUuid));
+  const others = serverGroups.places(group.id).filter((member) => member.instanceUuid !== instanceUuid);
+  const here = others.filter((member) => member.host === host || moving.has(member.instanceUuid));
+  const hosts = new Set(others.flatMap((member) => member.host ?? []));
+  return {
+    uuid,
+    policy,
+    maxServerPerHost,
+    here: here.map((member) => member.instanceUuid),
+    hosts: policy === "affinity" ? [...hosts] : [],
   };
 }

@@ -1,15 +1,23 @@
-import { HostLeaseHeld, UnsupportedProtocol } from "../../../conductor-client/errors.js";
-import type { SESSION_METHODS } from "../../../conductor-client/methods/session.js";
+import { ConductorError, HostLeaseHeld, UnsupportedProtocol } from "../../../conductor-client/errors.js";
+import type { ParamsOf } from "../../../conductor-client/methods/method.js";
+import type { RejectedReport, SESSION_METHODS, SessionMethods } from "../../../conductor-client/methods/session.js";
+import { encodeError } from "../../../conductor-client/wire/error-codec.js";
 import { OLDEST_PROTOCOL, PROTOCOL_VERSION } from "../../../conductor-client/wire/frames.js";
+import { serviceNotFound } from "../../store/services.js";
 import type { Store } from "../../store/store.js";
 import type { AgentMessages } from "../agent-messages.js";
-import type { GuestWatch } from "../guest-watch.js";
-import type { HostControls } from "../host-controls.js";
+import type { HandlersOf } from "../dispatcher.js";
+import type { GuestWatch, HostControls } from "../host-controls.js";
 import type { HostLeases } from "../host-leases.js";
 import type { Outbox } from "../outbox.js";
 import type { AgentIdentity, Session } from "../session.js";
-import type { HandlersOf } from "./handlers.js";
-import { reportStates } from "./report-states.js";
+
+type Report = ParamsOf<SessionMethods, "hosts_report_state">["reports"][number];
+
+interface ReportDeps {
+  readonly store: Pick<Store, "services">;
+  readonly leases: Pick<HostLeases, "assertHolder">;
+}
 
 export interface SessionContext {
   readonly store: Store;
@@ -113,4 +121,37 @@ function assertProtocolSupported(protocol: number): void {
     `the agent speaks version ${protocol} of the wire, this conductor versions ${OLDEST_PROTOCOL} to ${PROTOCOL_VERSION}; ${advice}`,
     { found: protocol, expected: PROTOCOL_VERSION, oldest: OLDEST_PROTOCOL },
   );
+}
+
+/**
+ * Stores the heartbeats of hosts that may store them, in one write.
+ * @param bootId the connection's, for hosts without a boot of their own
+ */
+function reportStates(
+  { store, leases }: ReportDeps,
+  reports: readonly Report[],
+  bootId: string,
+): readonly RejectedReport[] {
+  const rejected: RejectedReport[] = [];
+  const passed: [at: number, service: number][] = [];
+  for (const [at, { host, boot = bootId, unfenced = false, service }] of reports.entries()) {
+    try {
+      if (!unfenced) {
+        leases.assertHolder(host, boot);
+      }
+      passed.push([at, service]);
+    } catch (error) {
+      if (!(error instanceof ConductorError)) {
+        throw error;
+      }
+      rejected.push({ at, error: encodeError(error) });
+    }
+  }
+  const missing = store.services.reportStates(passed.map(([, service]) => service));
+  for (const [at, service] of passed) {
+    if (missing.has(service)) {
+      rejected.push({ at, error: encodeError(serviceNotFound(service)) });
+    }
+  }
+  return rejected;
 }

@@ -4,7 +4,7 @@ import { plugPorts, portsAt } from "../../network/port-bindings.js";
 import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-messages.js";
 import type { HostLeases } from "../host-leases.js";
-import type { HandlersOf } from "./handlers.js";
+import type { HandlersOf } from "../dispatcher.js";
 
 export interface WorkContext {
   readonly store: Store;

@@ -1,15 +1,25 @@
+import { ConductorError } from "../../../conductor-client/errors.js";
 import type { BuildRequest, Instance, RetryInfo, Selection } from "../../../records/index.js";
+import { PublicError } from "../../../runtime/public-error.js";
 import { operatorReason } from "../../scheduler/errors.js";
 import type { Destination } from "../../scheduler/scheduler.js";
+import type { Store } from "../../store/store.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
-import { carryOutDelete } from "./acknowledged-delete.js";
-import { finishEvent } from "./action-event.js";
+import { carryOutDelete } from "./delete-instance.js";
 import { addFault, endOperation, RecordMissing, retriesExceeded } from "./faults.js";
-import { firstRetry } from "./first-retry.js";
-import { givePorts, NetworkNotAllocated } from "./give-ports.js";
-import { serverGroupOf } from "./server-group.js";
-import { CONDUCTOR_HOST, type TaskDeps } from "./task-deps.js";
+import { CONDUCTOR_HOST, finishEvent, firstRetry, serverGroupOf, type TaskDeps } from "./task-deps.js";
+
+type BuildInstancesTask = Extract<Task, { kind: "build_instances" }>;
+
+/** What the server was to have of the network is not there any more. */
+class NetworkNotAllocated extends PublicError {
+  override readonly name = "NetworkNotAllocated";
+
+  constructor(instanceUuid: string, reason: string) {
+    super(`Build of instance ${instanceUuid} aborted: ${reason}`);
+  }
+}
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
 
@@ -269,5 +279,28 @@ function giveUp(deps: TaskDeps, task: BuildTask, error: unknown): void {
     endOperation(deps.store, instance, { ...task, vmState: "error" }, error);
   } else {
     buryInCell0(deps, task, error);
+  }
+}
+
+/**
+ * Gives the instance its ports, in the transaction that makes its row.
+ * @throws {NetworkNotAllocated} a port, an address or a group was taken or removed since the request was accepted.
+ */
+function givePorts(
+  store: Store,
+  { instanceUuid, ports = [], securityGroups = [] }: BuildInstancesTask,
+  projectId: string,
+): void {
+  if (ports.length === 0) {
+    return;
+  }
+  const gone = securityGroups.find((uuid) => store.securityGroups.get(uuid) === null);
+  if (gone !== undefined) {
+    throw new NetworkNotAllocated(instanceUuid, `Security group ${gone} does not exist`);
+  }
+  try {
+    store.ports.addToServer({ uuid: instanceUuid, projectId }, ports, securityGroups);
+  } catch (error) {
+    throw error instanceof ConductorError ? new NetworkNotAllocated(instanceUuid, error.message) : error;
   }
 }

@@ -2,18 +2,10 @@ import { ConductorError } from "../../../conductor-client/errors.js";
 import { isUp } from "../../../conductor-client/liveness.js";
 import type { LiveMigrateData } from "../../../conductor-client/methods/agent.js";
 import type { ComputeNode, Instance } from "../../../records/index.js";
-import { claimSelection } from "../../scheduler/claim.js";
+import { claimSelection, type ScheduleRequest } from "../../scheduler/schedule-request.js";
 import { NoValidHost } from "../../scheduler/errors.js";
-import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Task } from "../../store/tasks.js";
-import { MaxRetriesExceeded, messageOf, RecordMissing } from "./faults.js";
-import {
-  ComputeServiceUnavailable,
-  DestinationHypervisorTooOld,
-  InvalidHypervisorType,
-  MigrationPreCheckError,
-  UnableToMigrateToSelf,
-} from "./live-errors.js";
+import { ComputeServiceUnavailable, DestinationHypervisorTooOld, InvalidHypervisorType, MaxRetriesExceeded, messageOf, MigrationPreCheckError, RecordMissing, UnableToMigrateToSelf } from "./faults.js";
 import { type Move, sourceNode } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 

@@ -1,7 +1,6 @@
 import type { TaskTable } from "../task-runner.js";
 import { createBuildInstances } from "./build-instances.js";
-import { createDeleteLocal } from "./delete-local.js";
-import { createDeleteResized } from "./delete-resized.js";
+import { createDeleteLocal, createDeleteResized } from "./delete-instance.js";
 import { createLiveMigrateInstance } from "./live-migrate-instance.js";
 import { createMigrateServer } from "./migrate-server.js";
 import { createRebuildInPlace } from "./rebuild-in-place.js";

@@ -6,10 +6,10 @@ import type { ServiceRequest } from "../../../runtime/service.js";
 import type { Json } from "../../http/json.js";
 import { type Query, readJson } from "../../http/request.js";
 import type { IdentityStore } from "../store/identity-store.js";
-import { DEFAULT_DOMAIN } from "../store/new-project.js";
+import { DEFAULT_DOMAIN } from "../store/records.js";
 import type { Authenticator } from "../tokens/authenticate.js";
 import type { LiveToken } from "../tokens/live-tokens.js";
-import { allows, type PolicyTarget } from "./enforcer.js";
+import { allows, type PolicyTarget } from "./policy.js";
 import { expecting, forbidden, IdentityError, unauthorized } from "./identity-error.js";
 
 export interface IdentityServices extends Authenticator {

@@ -1,10 +1,24 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import type { Json } from "../../http/json.js";
+import { schemaWords } from "../../http/schema-errors.js";
+import { isSameName, type RecordTable, type StoredRecord } from "../store/record-tables.js";
 import type { IdentityStore } from "../store/identity-store.js";
-import type { RecordTable, StoredRecord } from "../store/record-table.js";
-import type { PolicyTarget } from "./enforcer.js";
 import type { IdentityCall, IdentityRoute } from "./identity-call.js";
 import { IdentityError, notFound } from "./identity-error.js";
-import { listBody } from "./listing.js";
+import type { PolicyTarget } from "./policy.js";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Ways to compare texts that a parameter's name ends in: `name__contains`. */
+const COMPARISONS: Readonly<Record<string, (found: string, value: string) => boolean>> = {
+  contains: (found, value) => found.includes(value),
+  icontains: (found, value) => found.toLowerCase().includes(value.toLowerCase()),
+  startswith: (found, value) => found.startsWith(value),
+  istartswith: (found, value) => found.toLowerCase().startsWith(value.toLowerCase()),
+  endswith: (found, value) => found.endsWith(value),
+  iendswith: (found, value) => found.toLowerCase().endsWith(value.toLowerCase()),
+};
 
 /** A kind of records that are listed, shown, made, changed and removed in the same way. */
 export interface Resource<T extends StoredRecord> {
@@ -67,13 +81,13 @@ export function resourceRoutes<T extends StoredRecord>(resource: Resource<T>): r
     {
       method: "GET",
       path: `${path}/:id`,
-      handle: (call) => ({ body: render(call, found(resource, call, `identity:get_${rule}`)) }),
+      handle: (call) => ({ body: render(call, findRecord(resource, call, `identity:get_${rule}`)) }),
     },
     {
       method: "PATCH",
       path: `${path}/:id`,
       handle: async (call) => {
-        const record = found(resource, call, `identity:update_${rule}`);
+        const record = findRecord(resource, call, `identity:update_${rule}`);
         assertNotBuiltIn(resource, call, record);
         const body = call.body(singular);
         assertAllowedChanges(singular, record, body);
@@ -84,7 +98,7 @@ export function resourceRoutes<T extends StoredRecord>(resource: Resource<T>): r
       method: "DELETE",
       path: `${path}/:id`,
       handle: (call) => {
-        const record = found(resource, call, `identity:delete_${rule}`);
+        const record = findRecord(resource, call, `identity:delete_${rule}`);
         assertNotBuiltIn(resource, call, record);
         if (isImmutable(record)) {
           throw immutable("delete", singular, record.id);
@@ -112,7 +126,7 @@ export function withLinks(call: IdentityCall, plural: string, record: StoredReco
 }
 
 /** The record of the path. @throws {IdentityError} 401, 403, 404 */
-function found<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, action: string): T {
+function findRecord<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, action: string): T {
   const { singular, names = {} } = resource;
   const id = call.param("id");
   const record = resource.own?.(call).find((one) => one.id === id) ?? resource.table(call.store).get(id);
@@ -178,4 +192,112 @@ function immutable(what: string, kind: string, id: string): IdentityError {
     403,
     `Unable to ${what} immutable ${kind} resource: \`${id}. Set resource option "immutable" to false first.`,
   );
+}
+
+/** The body of a list: what the query's filters let through, no more than its `limit`, from after its `marker` on. */
+export function listBody(
+  call: IdentityCall,
+  plural: string,
+  records: readonly Members[],
+  filters: readonly string[] = [],
+): Json {
+  const found = records.filter((record) => passes(call, record, filters));
+  const marker = call.query.get("marker");
+  const from = marker === undefined ? 0 : found.findIndex(({ id }) => id === marker) + 1;
+  const limit = limitOf(call);
+  const page = found.slice(from, limit === undefined ? undefined : from + limit);
+  const truncated = from + page.length < found.length;
+  const links = { next: truncated ? nextPage(call, String(page.at(-1)?.id)) : null, self: call.url, previous: null };
+  return { [plural]: page as unknown as Json, links, ...(truncated ? { truncated: true } : {}) };
+}
+
+function passes(call: IdentityCall, record: Members, filters: readonly string[]): boolean {
+  return call.query.entries.every(([parameter, filterValue]) => {
+    const [name = "", comparison] = parameter.split("__");
+    if (!filters.includes(name)) {
+      return true;
+    }
+    const found = record[name];
+    if (comparison !== undefined) {
+      return COMPARISONS[comparison]?.(String(found ?? ""), filterValue) ?? true;
+    }
+    if (typeof found === "boolean") {
+      return found === !["0", "false", "no", "off", "f", "n"].includes(filterValue.toLowerCase());
+    }
+    if (found === undefined || found === null) {
+      return filterValue === "";
+    }
+    // Keystone keeps a service's name outside of the columns that its database compares.
+    return "type" in record && name === "name" ? found === filterValue : isSameName(String(found), filterValue);
+  });
+}
+
+function limitOf({ query }: IdentityCall): number | undefined {
+  const limit = Number(query.get("limit"));
+  return Number.isInteger(limit) && limit > 0 ? limit : undefined;
+}
+
+function nextPage({ request, query }: IdentityCall, marker: string): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of query.entries.filter(([name]) => name !== "marker")) {
+    parameters.append(name, value);
+  }
+  parameters.set("marker", marker);
+  return `${request.baseUrl}${request.path}?${parameters}`;
+}
+
+// The schemas are this program's own: that they are valid is tested, not checked at each start.
+const ajv = new Ajv({ strict: false, verbose: true, validateSchema: false, meta: false, code: { optimize: false } });
+
+/** A schema is a constant of the program, and so is what is compiled of it, when it is first needed. */
+const COMPILED = new WeakMap<TSchema, ValidateFunction>();
+
+/** @throws {IdentityError} 400, worded as the first lines of Keystone's validation: those that follow show the schema */
+export function checkBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
+  const validate = COMPILED.get(schema) ?? ajv.compile(schema);
+  COMPILED.set(schema, validate);
+  if (!validate(value)) {
+    const errors = validate.errors ?? [];
+    const error = errors.at(-1);
+    throw new IdentityError(400, error ? wording(error, errors) : "The request body is not valid.");
+  }
+  return value as Static<S>;
+}
+
+function wording(error: ErrorObject, errors: readonly ErrorObject[]): string {
+  const text = schemaWords(error, errors);
+  const field = error.instancePath.split("/").at(-1);
+  return field === "" ? text : `Invalid input for field '${field}': ${text}`;
+}
+
+export const BOOLEAN = Type.Boolean();
+
+export const TEXT = Type.String();
+
+export const NAME = Type.String({ minLength: 1, maxLength: 255, pattern: "[\\S]+" });
+
+export const SHORT_NAME = Type.String({ minLength: 1, maxLength: 64, pattern: "[\\S]+" });
+
+export const ID = Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-zA-Z0-9-]+$" });
+
+export const URL_TEXT = Type.String({ maxLength: 225, pattern: "^[a-zA-Z0-9+.-]+:.+" });
+
+/** Resource options: `immutable` is known to all kinds that have any. */
+export const OPTIONS = Type.Object({ immutable: Type.Optional(orNull(Type.Boolean())) });
+
+/** Python's jsonschema names both types. */
+export function orNull<S extends TSchema>(schema: S) {
+  const { type } = schema as unknown as { readonly type: string };
+  return Type.Unsafe<Type.Static<S> | null>({ ...schema, type: [type, "null"] });
+}
+
+/** The body of a POST. Members that no schema knows are kept with the record, as Keystone keeps them. */
+export function createSchema<R extends TProperties, P extends TProperties>(required: R, optional: P) {
+  const { properties } = Type.Partial(Type.Object(optional));
+  return Type.Object({ ...required, ...properties });
+}
+
+/** The body of a PATCH: at least one member. */
+export function updateSchema<P extends TProperties>(properties: P) {
+  return Type.Partial(Type.Object(properties), { minProperties: 1 });
 }

@@ -1,12 +1,11 @@
 import type { Digests } from "../../../runtime/digests.js";
 import { applySchema } from "../../database/schema-steps.js";
 import type { Sql } from "../../database/sql.js";
-import { stableId } from "../stable-id.js";
+import { DEFAULT_DOMAIN, newProject, stableId } from "./records.js";
 import { IDENTITY_SCHEMA } from "./identity-schema.js";
 import { IdentityStore } from "./identity-store.js";
-import { DEFAULT_DOMAIN, newProject } from "./new-project.js";
-import type { NamedTable, StoredRecord } from "./record-table.js";
-import { SeededIdentityStore } from "./user-store.js";
+import type { NamedTable, StoredRecord } from "./record-tables.js";
+import { SeededIdentityStore } from "./seeded-identities.js";
 
 export const REGION = "RegionOne";
 

@@ -1,24 +1,72 @@
-import type { Sql } from "../../database/sql.js";
-import { GrantTable } from "../grants/grant-table.js";
-import { PairTable } from "./pair-table.js";
-import { NamedTable, RecordTable } from "./record-table.js";
-import type {
-  AccessRule,
-  ApplicationCredential,
-  Credential,
-  DomainConfig,
-  Endpoint,
-  EndpointGroup,
-  Group,
-  Limit,
-  PlainRecord,
-  Project,
-  Region,
-  RegisteredLimit,
-  Role,
-  Service,
-  User,
-} from "./records.js";
+import type { Sql, SqlRow } from "../../database/sql.js";
+import { NamedTable, PairTable, RecordTable } from "./record-tables.js";
+import type { AccessRule, ApplicationCredential, Credential, DomainConfig, Endpoint, EndpointGroup, Group, Limit, PlainRecord, Project, Region, RegisteredLimit, Role, Service, User } from "./records.js";
+
+export interface Grant {
+  readonly actor: "user" | "group";
+  readonly actorId: string;
+  readonly target: "project" | "domain" | "system";
+  /** `system` for the whole deployment. */
+  readonly targetId: string;
+  readonly roleId: string;
+  /** It holds in the projects below the target, and not in the target itself. */
+  readonly inherited: boolean;
+}
+
+type GrantValues = [string, string, string, string, string, number];
+
+const COLUMNS = "actor, actor_id, target, target_id, role_id, inherited";
+
+const SAME = "actor = ? AND actor_id = ? AND target = ? AND target_id = ? AND role_id = ? AND inherited = ?";
+
+/** Each role as it was given: to whom, and where. */
+class GrantTable {
+  readonly #sql: Sql;
+  readonly #changed: () => void;
+
+  constructor(sql: Sql, changed: () => void) {
+    this.#sql = sql;
+    this.#changed = changed;
+  }
+
+  all(): readonly Grant[] {
+    return this.#sql.all(`SELECT ${COLUMNS} FROM identity_grants ORDER BY rowid`).map(toGrant);
+  }
+
+  of(actor: Grant["actor"], actorId: string): readonly Grant[] {
+    const text = `SELECT ${COLUMNS} FROM identity_grants WHERE actor = ? AND actor_id = ? ORDER BY rowid`;
+    return this.#sql.all(text, actor, actorId).map(toGrant);
+  }
+
+  has(grant: Grant): boolean {
+    return this.#sql.get(`SELECT 1 FROM identity_grants WHERE ${SAME}`, ...values(grant)) !== undefined;
+  }
+
+  add(grant: Grant): void {
+    this.#changed();
+    this.#sql.run(`INSERT OR IGNORE INTO identity_grants (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`, ...values(grant));
+  }
+
+  remove(grant: Grant): void {
+    this.#changed();
+    this.#sql.run(`DELETE FROM identity_grants WHERE ${SAME}`, ...values(grant));
+  }
+
+  removeOf(actor: Grant["actor"], actorId: string): void {
+    this.#changed();
+    this.#sql.run("DELETE FROM identity_grants WHERE actor = ? AND actor_id = ?", actor, actorId);
+  }
+
+  removeAt(targetId: string): void {
+    this.#changed();
+    this.#sql.run("DELETE FROM identity_grants WHERE target <> 'system' AND target_id = ?", targetId);
+  }
+
+  removeRole(roleId: string): void {
+    this.#changed();
+    this.#sql.run("DELETE FROM identity_grants WHERE role_id = ?", roleId);
+  }
+}
 
 /** What Identity knows, in the state of record's file. Nobody else writes its tables while it runs. */
 export class IdentityStore {
@@ -82,5 +130,122 @@ export class IdentityStore {
   domain(id: string): Project | undefined {
     const found = this.projects.get(id);
     return found?.is_domain ? found : undefined;
+  }
+}
+
+function values({ actor, actorId, target, targetId, roleId, inherited }: Grant): GrantValues {
+  return [actor, actorId, target, targetId, roleId, inherited ? 1 : 0];
+}
+
+function toGrant([actor, actorId, target, targetId, roleId, inherited]: SqlRow): Grant {
+  return {
+    actor: actor as Grant["actor"],
+    actorId: String(actorId),
+    target: target as Grant["target"],
+    targetId: String(targetId),
+    roleId: String(roleId),
+    inherited: inherited === 1,
+  };
+}
+
+/** Removes a user, with what lets them in and what is theirs. */
+export function removeUser(store: IdentityStore, id: string): void {
+  store.grants.removeOf("user", id);
+  store.members.removeAll(id);
+  for (const table of [store.credentials, store.accessRules, store.applicationCredentials] as const) {
+    for (const record of table.where("user_id", id)) {
+      table.delete(record.id);
+    }
+  }
+  store.users.delete(id);
+  const { sql } = store;
+  sql.run("DELETE FROM identity_passwords WHERE user_id = ?", id);
+  sql.run("DELETE FROM identity_tokens WHERE user_id = ?", id);
+  sql.run("DELETE FROM identity_from_file WHERE id = ?", id);
+}
+
+export function removeGroup(store: IdentityStore, id: string): void {
+  store.grants.removeOf("group", id);
+  store.members.removeAll(id);
+  store.groups.delete(id);
+}
+
+/** What other services keep of a project stays with its id. */
+export function removeProject(store: IdentityStore, id: string): void {
+  store.grants.removeAt(id);
+  for (const credential of store.applicationCredentials.list()) {
+    if (credential.project_id === id) {
+      removeApplicationCredential(store, credential.id);
+    }
+  }
+  for (const credential of store.credentials.list()) {
+    if (credential.project_id === id) {
+      store.credentials.delete(credential.id);
+    }
+  }
+  for (const limit of store.limits.list()) {
+    if (limit.project_id === id || limit.domain_id === id) {
+      store.limits.delete(limit.id);
+    }
+  }
+  for (const user of store.users.list()) {
+    if (user.default_project_id === id) {
+      const { default_project_id: _, ...rest } = user;
+      store.users.update(rest);
+    }
+  }
+  store.projects.delete(id);
+  store.sql.run("DELETE FROM identity_tokens WHERE project_id = ?", id);
+  store.sql.run("DELETE FROM identity_from_file WHERE id = ?", id);
+}
+
+/** Removes a domain with all that is in it. */
+export function removeDomain(store: IdentityStore, id: string): void {
+  for (const project of store.projects.where("domain_id", id)) {
+    removeProject(store, project.id);
+  }
+  for (const user of store.users.where("domain_id", id)) {
+    removeUser(store, user.id);
+  }
+  for (const group of store.groups.where("domain_id", id)) {
+    removeGroup(store, group.id);
+  }
+  for (const role of store.roles.list()) {
+    if (role.domain_id === id) {
+      removeRole(store, role.id);
+    }
+  }
+  store.domainConfigs.delete(id);
+  removeProject(store, id);
+  store.sql.run("DELETE FROM identity_tokens WHERE domain_id = ?", id);
+}
+
+export function removeRole(store: IdentityStore, id: string): void {
+  store.grants.removeRole(id);
+  store.impliedRoles.removeAll(id);
+  for (const credential of store.applicationCredentials.list()) {
+    if (credential.roles.includes(id)) {
+      removeApplicationCredential(store, credential.id);
+    }
+  }
+  store.roles.delete(id);
+}
+
+export function removeApplicationCredential(store: IdentityStore, id: string): void {
+  store.applicationCredentials.delete(id);
+  store.sql.run("DELETE FROM identity_passwords WHERE user_id = ?", id);
+  store.sql.run("DELETE FROM identity_tokens WHERE application_credential_id = ?", id);
+}
+
+/** Ends the tokens of a user, a project or a domain that is disabled: they stay ended when it is enabled again. */
+export function endTokens(store: IdentityStore, of: "user" | "project" | "domain", id: string): void {
+  store.sql.run(`DELETE FROM identity_tokens WHERE ${of}_id = ?`, id);
+  if (of === "domain") {
+    for (const user of store.users.where("domain_id", id)) {
+      endTokens(store, "user", user.id);
+    }
+    for (const project of store.projects.where("domain_id", id)) {
+      endTokens(store, "project", project.id);
+    }
   }
 }

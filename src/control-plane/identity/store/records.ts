@@ -1,5 +1,6 @@
+import type { Digests } from "../../../runtime/digests.js";
 import type { Json } from "../../http/json.js";
-import type { StoredRecord } from "./record-table.js";
+import type { StoredRecord } from "./record-tables.js";
 
 type Options = { readonly immutable?: boolean | null; readonly [name: string]: Json | undefined };
 
@@ -120,3 +121,23 @@ export interface PlainRecord extends StoredRecord {
 export interface DomainConfig extends StoredRecord {
   readonly config: Readonly<Record<string, Readonly<Record<string, Json>>>>;
 }
+
+export const DEFAULT_DOMAIN = "default";
+
+export function newProject(id: string, name: string, rest: Partial<Project> = {}): Project {
+  return {
+    id,
+    name,
+    domain_id: DEFAULT_DOMAIN,
+    description: "",
+    enabled: true,
+    parent_id: rest.domain_id ?? DEFAULT_DOMAIN,
+    is_domain: false,
+    tags: [],
+    options: {},
+    ...rest,
+  };
+}
+
+/** An id that depends on nothing but what it names. */
+export const stableId = (digests: Pick<Digests, "sha256">, name: string): string => digests.sha256(name).slice(0, 32);

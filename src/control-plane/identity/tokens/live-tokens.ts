@@ -1,7 +1,7 @@
 import type { Clock } from "../../../runtime/clock.js";
 import type { Digests } from "../../../runtime/digests.js";
 import type { Credentials } from "../../credentials.js";
-import { effectiveRoles, type GrantScope, SYSTEM } from "../grants/effective-roles.js";
+import { effectiveRoles, type GrantScope, SYSTEM } from "../effective-roles.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import type { AccessRule, Project, Role, User } from "../store/records.js";
 import type { TokenRecord, TokenScope, TokenStore } from "./token-store.js";

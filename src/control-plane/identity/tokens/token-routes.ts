@@ -1,10 +1,15 @@
+import type { Json } from "../../http/json.js";
+import { isoMicroseconds } from "../../http/times.js";
 import type { IdentityCall, IdentityResponse, IdentityRoute } from "../api/identity-call.js";
-import { expecting, IdentityError } from "../api/identity-error.js";
-import { catalogOf } from "../catalog/catalog.js";
-import { authenticate } from "./authenticate.js";
-import type { LiveToken } from "./live-tokens.js";
-import { readTokenRequest } from "./token-request.js";
-import { tokenView } from "./token-view.js";
+import { expecting, forbidden, IdentityError } from "../api/identity-error.js";
+import { listBody, withLinks } from "../api/resource-routes.js";
+import { catalogOf, type CatalogService } from "../catalog.js";
+import { domainView } from "../domains.js";
+import { domainsOf, effectiveRoles, projectsOf, SYSTEM } from "../effective-roles.js";
+import type { IdentityStore } from "../store/identity-store.js";
+import type { Project } from "../store/records.js";
+import { authenticate, readTokenRequest } from "./authenticate.js";
+import { type LiveToken, PerToken } from "./live-tokens.js";
 
 async function issueToken(call: IdentityCall): Promise<IdentityResponse> {
   if (call.request.body === "") {
@@ -46,4 +51,84 @@ export const TOKEN_ROUTES: readonly IdentityRoute[] = [
   { method: "POST", path: "/v3/auth/tokens", handle: issueToken },
   { method: "GET", path: "/v3/auth/tokens", handle: showToken },
   { method: "DELETE", path: "/v3/auth/tokens", handle: revokeToken },
+];
+
+/** The body of a token's answer. @param catalog left out when undefined, and for tokens without scope */
+function tokenView(store: IdentityStore, live: LiveToken, catalog: readonly CatalogService[] | undefined): Json {
+  const { record, user, domain, scope, roles } = live;
+  const credential =
+    record.applicationCredentialId === null
+      ? undefined
+      : store.applicationCredentials.get(record.applicationCredentialId);
+  return {
+    token: {
+      methods: [...record.methods],
+      user: { domain: named(domain), ...named(user), password_expires_at: null },
+      audit_ids: [...record.auditIds],
+      expires_at: `${isoMicroseconds(record.expiresAt)}Z`,
+      issued_at: `${isoMicroseconds(record.issuedAt)}Z`,
+      ...scopeView(live),
+      ...(scope ? { roles: roles.map(named) } : {}),
+      ...(scope && catalog ? { catalog: catalog as unknown as Json } : {}),
+      ...(credential ? { application_credential: { ...named(credential), restricted: !credential.unrestricted } } : {}),
+    },
+  };
+}
+
+function scopeView({ record, target, targetDomain }: LiveToken): Readonly<Record<string, Json>> {
+  if (record.system) {
+    return { system: { all: true } };
+  }
+  if (!target) {
+    return {};
+  }
+  if (record.domainId !== null) {
+    return { domain: named(target) };
+  }
+  return { project: { domain: named(targetDomain ?? target), ...named(target) }, is_domain: target.is_domain };
+}
+
+function named({ id, name }: { readonly id: string; readonly name: string }) {
+  return { id, name };
+}
+
+const PROJECTS = new PerToken<readonly Project[]>();
+
+function ownProjects(call: IdentityCall) {
+  const live = call.token;
+  const projects = PROJECTS.of(live, () => projectsOf(call.store, live.user.id).filter(({ enabled }) => enabled));
+  const views = projects.map((project) => withLinks(call, "projects", project));
+  return { body: listBody(call, "projects", views) };
+}
+
+function ownDomains(call: IdentityCall) {
+  const domains = domainsOf(call.store, call.token.user.id).filter(({ enabled }) => enabled);
+  const views = domains.map((domain) => withLinks(call, "domains", domainView(domain)));
+  return { body: listBody(call, "domains", views) };
+}
+
+/** What the holder of a token may have tokens for. */
+export const AUTH_ROUTES: readonly IdentityRoute[] = [
+  {
+    method: "GET",
+    path: "/v3/auth/catalog",
+    handle: (call) => {
+      if (!call.token.scope) {
+        throw forbidden("get the catalog with a token that has no scope");
+      }
+      return { body: listBody(call, "catalog", catalogOf(call, call.token) as never) };
+    },
+  },
+  { method: "GET", path: "/v3/auth/projects", handle: ownProjects },
+  { method: "GET", path: "/v3/auth/domains", handle: ownDomains },
+  { method: "GET", path: "/v3/OS-FEDERATION/projects", handle: ownProjects },
+  { method: "GET", path: "/v3/OS-FEDERATION/domains", handle: ownDomains },
+  {
+    method: "GET",
+    path: "/v3/auth/system",
+    handle: (call) => {
+      const all = effectiveRoles(call.store, call.token.user.id, SYSTEM).length > 0;
+      return { body: listBody(call, "system", all ? [{ all: true }] : []) };
+    },
+  },
 ];

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../runtime/clock.js";
 import type { Digests } from "../../../runtime/digests.js";
 import type { Random } from "../../../runtime/random.js";
-import { equalInConstantTime } from "../../constant-time.js";
+import { equalInConstantTime } from "../../credentials.js";
 import type { SqlValue } from "../../database/database-file.js";
 import type { Sql, SqlRow } from "../../database/sql.js";
 
@@ -46,6 +46,7 @@ const TOKEN_LIFETIME = 3600;
 export const MAX_LIVE_TOKENS = 50_000;
 
 const MAX_TOKEN_LENGTH = 512;
+
 const COLUMNS =
   "user_id, project_id, domain_id, system, methods, application_credential_id, more_roles, audit_ids, issued_at, expires_at";
 
@@ -166,3 +167,26 @@ function toRecord(row: SqlRow): TokenRecord {
 }
 
 const textOrNull = (value: SqlValue | undefined): string | null => (typeof value === "string" ? value : null);
+
+const ALL_COLUMNS =
+  "digest, user_id, project_id, system, methods, audit_ids, issued_at, expires_at, domain_id, application_credential_id, more_roles";
+
+/** Tokens that are to be valid in another state of the same cluster. */
+export interface RetainedTokens {
+  /** Forgets the tokens of users that are gone; a token whose credential is gone is not valid anyway. */
+  putInto(sql: Sql): void;
+}
+
+/** All tokens that have been issued: who has one need not log in again when the state around it changes. */
+export function tokensOf(sql: Sql): RetainedTokens {
+  const rows = sql.all(`SELECT ${ALL_COLUMNS} FROM identity_tokens`);
+  return {
+    putInto: (other) =>
+      other.transaction(() => {
+        for (const row of rows) {
+          const values = row.map(() => "?").join(", ");
+          other.run(`INSERT OR IGNORE INTO identity_tokens (${ALL_COLUMNS}) VALUES (${values})`, ...row);
+        }
+      }),
+  };
+}

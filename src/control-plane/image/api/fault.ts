@@ -1,6 +1,18 @@
+import { Ajv, type ValidateFunction } from "ajv";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
 import { withHeaders } from "../../http/responses.js";
-import { errorPage } from "./error-page.js";
+import { instancePathOf, reportedError, schemaWords } from "../../http/schema-errors.js";
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  409: "Conflict",
+  410: "Gone",
+  413: "Request Entity Too Large",
+  415: "Unsupported Media Type",
+};
 
 /** An answer that is not what was asked for, worded as Glance words it. */
 export class ImageFault extends Error {
@@ -20,7 +32,91 @@ export class ImageFault extends Error {
 }
 
 export const badRequest = (message: string): ImageFault => new ImageFault(400, message);
+
 export const forbidden = (message: string): ImageFault => new ImageFault(403, message);
+
 export const notFound = (message = "The resource could not be found."): ImageFault => new ImageFault(404, message);
+
 export const conflict = (message: string): ImageFault => new ImageFault(409, message);
+
 export const tooLarge = (message: string): ImageFault => new ImageFault(413, message);
+
+/** An error as Glance's web framework writes it: as a page, as JSON or as plain text, by what the client accepts. */
+function errorPage(status: number, detail: string, accept: string | undefined): ServiceResponse {
+  const title = TITLES[status] ?? "Error";
+  const head = `${status} ${title}`;
+  if (accept === undefined) {
+    return page(status, "text/plain; charset=UTF-8", `${head}\n\n${detail}\n\n   `);
+  }
+  if (accept.includes("html") || accept.includes("*/*")) {
+    const body = `<h1>${head}</h1>\n  ${escapeHtml(detail)}<br /><br />`;
+    return page(
+      status,
+      "text/html; charset=UTF-8",
+      `<html>\n <head>\n  <title>${head}</title>\n </head>\n <body>\n  ${body}\n\n\n\n </body>\n</html>`,
+    );
+  }
+  if (accept.includes("application/json")) {
+    const message = `${escapeHtml(detail)}<br /><br />\n\n\n`;
+    return page(status, "application/json", JSON.stringify({ message, code: head, title }));
+  }
+  return page(status, "text/plain; charset=UTF-8", `${head}\n\n${detail}\n\n   `);
+}
+
+function page(status: number, type: string, body: string): ServiceResponse {
+  return {
+    status,
+    headers: { "content-type": type },
+    body,
+  };
+}
+
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("'", "&#x27;");
+}
+
+/** A schema as the API shows it; what it says is what bodies are judged by. */
+export interface NamedSchema {
+  readonly name: string;
+  readonly properties: Readonly<Record<string, unknown>>;
+  readonly [more: string]: unknown;
+}
+
+const ajv = new Ajv({
+  allErrors: true,
+  strict: false,
+  verbose: true,
+  logger: false,
+  validateFormats: false,
+  validateSchema: false,
+  meta: false,
+  code: { optimize: false },
+});
+
+/** A schema is a constant of the program, and so is what is compiled of it, when it is first needed. */
+const COMPILED = new WeakMap<NamedSchema, ValidateFunction>();
+
+function compiled(schema: NamedSchema): ValidateFunction {
+  const validate = COMPILED.get(schema) ?? ajv.compile(schema);
+  COMPILED.set(schema, validate);
+  return validate;
+}
+
+/** @throws {ImageFault} 400 worded as Glance's validation */
+export function checkObject(value: unknown, schema: NamedSchema): void {
+  const validate = compiled(schema);
+  if (validate(value)) {
+    return;
+  }
+  const errors = validate.errors ?? [];
+  const error = reportedError(errors);
+  const what = error === undefined ? "it is not valid" : schemaWords(error, errors);
+  const where = error === undefined ? [] : instancePathOf(error);
+  const place = where.length === 0 ? "" : `  On instance${where.map((part) => `['${part}']`).join("")}`;
+  throw badRequest(`Provided object does not match schema '${schema.name}': ${what}${place}`);
+}

@@ -1,7 +1,7 @@
 import type { Query } from "../../http/request.js";
 import { parseIsoTime, toSeconds } from "../../http/times.js";
 import { badRequest } from "../api/fault.js";
-import type { Image } from "../images.js";
+import type { Image } from "../image.js";
 
 type Matches = (image: Image) => boolean;
 

@@ -1,13 +1,14 @@
+import type { ServiceResponse } from "../../../runtime/service.js";
 import { json } from "../../http/responses.js";
-import type { ImageRoute } from "../api/call.js";
-import { deactivate, reactivate } from "./activation.js";
-import { createImage } from "./create-image.js";
-import { deleteImage } from "./delete-image.js";
-import { findImage } from "./find-image.js";
-import { imageView } from "./image-view.js";
+import { type ImageCall, type ImageRoute, NO_CONTENT } from "../api/call.js";
+import { forbidden, notFound } from "../api/fault.js";
+import { findImage, findOwnImage } from "../api/policy.js";
+import type { Image } from "../image.js";
+import { checkMembers, checkTags, imageView } from "./image-attributes.js";
+import { createImage, updateImage } from "./write-image.js";
 import { listImages } from "./list-images.js";
-import { addTag, removeTag } from "./tags.js";
-import { updateImage } from "./update-image.js";
+
+const missing = (id: string): string => `Failed to find image ${id} to delete`;
 
 /** What is said of images. */
 export const IMAGE_ROUTES: readonly ImageRoute[] = [
@@ -21,3 +22,66 @@ export const IMAGE_ROUTES: readonly ImageRoute[] = [
   { method: "PUT", path: "/v2/images/:id/tags/:tag", handle: addTag },
   { method: "DELETE", path: "/v2/images/:id/tags/:tag", handle: removeTag },
 ];
+
+/** POST /v2/images/{id}/actions/deactivate. @throws {ImageFault} 403, 404 */
+function deactivate(call: ImageCall): ServiceResponse {
+  return turn(call, "deactivate", "active", "deactivated");
+}
+
+/** POST /v2/images/{id}/actions/reactivate. @throws {ImageFault} 403, 404 */
+function reactivate(call: ImageCall): ServiceResponse {
+  return turn(call, "reactivate", "deactivated", "active");
+}
+
+function turn(
+  call: ImageCall,
+  action: "deactivate" | "reactivate",
+  from: "active" | "deactivated",
+  to: "active" | "deactivated",
+): ServiceResponse {
+  const { id, status } = findOwnImage(call, action);
+  if (status !== from && status !== to) {
+    throw forbidden(`Not allowed to ${action} image in status '${status}'`);
+  }
+  call.store.table.change(id, [from], { status: to });
+  return NO_CONTENT;
+}
+
+/** DELETE /v2/images/{id}. @throws {ImageFault} 403, 404 */
+function deleteImage(call: ImageCall): ServiceResponse {
+  const image = findOwnImage(call, "delete_image", { missing });
+  if (image.protected) {
+    throw forbidden(`Image ${image.id} is protected and cannot be deleted.`);
+  }
+  call.store.remove(image.id);
+  return NO_CONTENT;
+}
+
+/** PUT /v2/images/{id}/tags/{tag}. @throws {ImageFault} 400, 403, 404, 413 */
+function addTag(call: ImageCall): ServiceResponse {
+  const tag = call.param("tag");
+  checkMembers({ tags: [tag] });
+  const image = find(call, "update");
+  const tags = [...new Set([...image.tags, tag])].sort();
+  checkTags(tags);
+  call.store.table.change(image.id, [image.status], { tags });
+  return NO_CONTENT;
+}
+
+/** DELETE /v2/images/{id}/tags/{tag}. @throws {ImageFault} 403, 404 */
+function removeTag(call: ImageCall): ServiceResponse {
+  const tag = call.param("tag");
+  const image = find(call, "delete");
+  if (!image.tags.includes(tag)) {
+    throw notFound();
+  }
+  call.store.table.change(image.id, [image.status], { tags: image.tags.filter((each) => each !== tag) });
+  return NO_CONTENT;
+}
+
+function find(call: ImageCall, what: "update" | "delete"): Image {
+  return findOwnImage(call, "modify_image", {
+    missing: (id) => `Image ${id} not found.`,
+    rejection: (id) => `Not allowed to ${what} tags for image ${id}.`,
+  });
+}

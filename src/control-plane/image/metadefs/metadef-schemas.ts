@@ -1,4 +1,4 @@
-import type { NamedSchema } from "../api/validate.js";
+import type { NamedSchema } from "../api/fault.js";
 
 const READ_ONLY = { type: "string", readOnly: true } as const;
 const TIME = { type: "string", readOnly: true, format: "date-time" } as const;

@@ -3,14 +3,10 @@ import type { ServiceResponse } from "../../../runtime/service.js";
 import { json, withHeaders } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
 import { type ImageCall, NO_CONTENT } from "../api/call.js";
-import { notFound } from "../api/fault.js";
-import { checkObject } from "../api/validate.js";
-import { ASSOCIATION, type KindOfEntry, OBJECT, PROPERTY, TAG } from "./entry-kinds.js";
-import { findNamespace, isOpen, requireWriter } from "./find-namespace.js";
-import { associationsOf, objectsOf, propertiesOf, tagsOf } from "./list-entries.js";
+import { badRequest, checkObject, notFound } from "../api/fault.js";
+import { addEntry, assertNoReadOnlyMembers, assertUnprotected, ASSOCIATION, associationsOf, findNamespace, isOpen, type KindOfEntry, OBJECT, objectsOf, orConflict, propertiesOf, PROPERTY, readEntry, requireWriter, TAG, tagsOf } from "./entries.js";
 import { NAMESPACE_SCHEMA } from "./metadef-schemas.js";
 import type { Namespace, NamespaceAttributes } from "./metadef-store.js";
-import { addEntry, assertNoReadOnlyMembers, assertUnprotected, orConflict, readEntry } from "./write-entry.js";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -76,7 +72,7 @@ export function deleteNamespace(call: ImageCall): ServiceResponse {
   return NO_CONTENT;
 }
 
-export function namespaceView(namespace: Namespace): Body {
+function namespaceView(namespace: Namespace): Body {
   const { name, displayName, description, visibility, protected: isProtected, owner } = namespace;
   return {
     namespace: name,
@@ -132,4 +128,55 @@ function contentsOf(body: Body): readonly (readonly [KindOfEntry, readonly Body[
 
 function unlessEmpty(name: string, list: readonly unknown[]): Body {
   return list.length === 0 ? {} : { [name]: list };
+}
+
+/** Glance's `limit_param_default` and `api_limit_max`. */
+const PAGE = 25;
+
+const LONGEST_PAGE = 1000;
+
+/** GET of the namespaces that the caller sees: the newest first. @throws {ImageFault} 400, 404 */
+export function listNamespaces(call: ImageCall): ServiceResponse {
+  const query = call.boundQuery();
+  const limit = query.get("limit") ?? String(PAGE);
+  if (!/^\d{1,9}$/.test(limit)) {
+    throw badRequest(/^-\d+$/.test(limit) ? "limit param must be positive" : "limit param must be an integer");
+  }
+  const found = visibleNamespaces(call);
+  const marker = query.get("marker");
+  const start = marker === undefined ? 0 : found.findIndex(({ name }) => name === marker) + 1;
+  if (marker !== undefined && start === 0) {
+    throw notFound(`Metadata definition namespace=${marker} was not found.`);
+  }
+  const page = found.slice(start, start + Math.min(Number(limit), LONGEST_PAGE));
+  const params = new Map(query.entries);
+  params.delete("marker");
+  const last = page.length === Number(limit) ? page.at(-1) : undefined;
+  return json(200, {
+    namespaces: page.map((namespace) => {
+      const types = associationsOf(call, namespace);
+      return { ...namespaceView(namespace), ...(types.length === 0 ? {} : { resource_type_associations: types }) };
+    }),
+    schema: "/v2/schemas/metadefs/namespaces",
+    first: link(params),
+    ...(last === undefined ? {} : { next: link(new Map([...params, ["marker", last.name]])) }),
+  });
+}
+
+function visibleNamespaces(call: ImageCall): readonly Namespace[] {
+  const visibility = call.query.get("visibility");
+  if (visibility !== undefined && visibility !== "public" && visibility !== "private") {
+    throw badRequest(`Invalid visibility value: ${visibility}`);
+  }
+  const types = call.query.get("resource_types")?.split(",");
+  const { metadefs } = call.store;
+  return metadefs
+    .namespaces()
+    .filter((namespace) => isOpen(call, namespace) && (visibility ?? namespace.visibility) === namespace.visibility)
+    .filter(({ number }) => types?.some((type) => metadefs.entry(number, "resource_type", type)) ?? true);
+}
+
+function link(params: ReadonlyMap<string, string>): string {
+  const text = new URLSearchParams([...params]).toString();
+  return `/v2/metadefs/namespaces${text === "" ? "" : `?${text}`}`;
 }

@@ -1,18 +1,17 @@
 import type { ServiceResponse } from "../../../runtime/service.js";
 import { json } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
-import type { ImageCall, ImageRoute } from "../api/call.js";
-import { checkObject } from "../api/validate.js";
-import { ASSOCIATION, OBJECT, PROPERTY, TAG } from "./entry-kinds.js";
-import { createRoute, entryRoutes, remove } from "./entry-routes.js";
-import { findNamespace, requireWriter } from "./find-namespace.js";
-import { listAssociations, listObjects, listProperties, listTags } from "./list-entries.js";
-import { listNamespaces } from "./list-namespaces.js";
+import { type ImageCall, type ImageRoute, NO_CONTENT } from "../api/call.js";
+import { checkObject, notFound } from "../api/fault.js";
+import { addEntry, assertUnprotected, ASSOCIATION, findNamespace, type KindOfEntry, listAssociations, listObjects, listProperties, listTags, OBJECT, orConflict, PROPERTY, readEntry, requireWriter, TAG } from "./entries.js";
 import { TAGS_SCHEMA } from "./metadef-schemas.js";
-import { createNamespace, deleteNamespace, showNamespace, updateNamespace } from "./namespaces.js";
-import { addEntry, readEntry } from "./write-entry.js";
+import type { Entry, Namespace } from "./metadef-store.js";
+import { createNamespace, deleteNamespace, listNamespaces, showNamespace, updateNamespace } from "./namespaces.js";
+
+const NAMESPACE = "/v2/metadefs/namespaces/:namespace";
 
 const ALL = "/v2/metadefs/namespaces";
+
 const ONE = `${ALL}/:namespace`;
 
 /** Definitions of the metadata that images, flavors and so on may have. */
@@ -84,4 +83,76 @@ function createTag(call: ImageCall): ServiceResponse {
   const namespace = findNamespace(call);
   requireWriter(call, "add_metadef_tag");
   return json(201, TAG.view(addEntry(call, TAG, namespace, text), namespace.name));
+}
+
+/** What each kind of definition that has a path of its own is asked for. */
+function entryRoutes(of: KindOfEntry): readonly ImageRoute[] {
+  const one = `${NAMESPACE}/${of.collection}/:name`;
+  return [
+    {
+      method: "GET",
+      path: one,
+      handle: (call) => {
+        const namespace = findNamespace(call);
+        return json(200, of.view(find(call, of, namespace), namespace.name));
+      },
+    },
+    { method: "PUT", path: one, handle: (call) => update(call, of) },
+    { method: "DELETE", path: one, handle: (call) => remove(call, of) },
+    { method: "DELETE", path: `${NAMESPACE}/${of.collection}`, handle: (call) => removeAll(call, of) },
+  ];
+}
+
+/** POST of one, which a body describes. */
+function createRoute(of: KindOfEntry): ImageRoute {
+  return {
+    method: "POST",
+    path: `${NAMESPACE}/${of.collection}`,
+    handle: (call) => {
+      const text = readEntry(of, call.object());
+      const namespace = findNamespace(call);
+      requireWriter(call, `add_${of.policy}`);
+      return json(201, of.view(addEntry(call, of, namespace, text), namespace.name));
+    },
+  };
+}
+
+function update(call: ImageCall, of: KindOfEntry): ServiceResponse {
+  const text = readEntry(of, call.object());
+  const namespace = findNamespace(call);
+  requireWriter(call, `modify_${of.policy}`);
+  const { name } = find(call, of, namespace);
+  const { metadefs } = call.store;
+  orConflict(of.duplicate(text.name, namespace.name), () =>
+    metadefs.changeEntry(namespace.number, of.kind, name, text),
+  );
+  const changed = metadefs.entry(namespace.number, of.kind, text.name);
+  return json(200, changed ? of.view(changed, namespace.name) : {});
+}
+
+/** DELETE of one. @throws {ImageFault} 403, 404 */
+function remove(call: ImageCall, of: KindOfEntry): ServiceResponse {
+  const namespace = findNamespace(call);
+  requireWriter(call, `delete_${of.policy}`);
+  const { name } = find(call, of, namespace);
+  assertUnprotected(namespace, `${of.words} ${name}`);
+  call.store.metadefs.removeEntries(namespace.number, of.kind, name);
+  return NO_CONTENT;
+}
+
+function removeAll(call: ImageCall, of: KindOfEntry): ServiceResponse {
+  const namespace = findNamespace(call);
+  requireWriter(call, "delete_metadef_namespace");
+  assertUnprotected(namespace, `namespace ${namespace.name}`);
+  call.store.metadefs.removeEntries(namespace.number, of.kind);
+  return NO_CONTENT;
+}
+
+function find(call: ImageCall, of: KindOfEntry, namespace: Namespace): Entry {
+  const name = call.param("name");
+  const entry = call.store.metadefs.entry(namespace.number, of.kind, name);
+  if (!entry) {
+    throw notFound(of.missing(name));
+  }
+  return entry;
 }

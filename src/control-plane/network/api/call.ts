@@ -8,7 +8,7 @@ import { type Query, readJson } from "../../http/request.js";
 import { json } from "../../http/responses.js";
 import { type Check, parseRule } from "../../policy/rule-parser.js";
 import type { Store } from "../../store/store.js";
-import type { EventLoopTicks } from "../../time-slices.js";
+import type { EventLoopTicks } from "../../event-loop.js";
 
 /** What Neutron answers instead of a result. */
 export class NetworkFault extends Error {

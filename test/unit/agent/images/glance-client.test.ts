@@ -3,7 +3,7 @@ import { GlanceClient } from "../../../../src/agent/images/glance-client.js";
 import type { Credentials } from "../../../../src/control-plane/credentials.js";
 import { createImageApi } from "../../../../src/control-plane/image/image-api.js";
 import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
-import { PLAIN } from "../../../../src/control-plane/image/images.js";
+import { PLAIN } from "../../../../src/control-plane/image/image.js";
 import type { Sql } from "../../../../src/control-plane/database/sql.js";
 import { EndpointNotFound } from "../../../../src/placement-client/errors.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { driverRecordPath } from "../../../../src/agent/startup/driver-record.js";
 import { AGENT_FAULTS } from "../../../../src/cli/agent/agent-faults.js";
 import { allPointGroups, faultCommand, pointGroupsOfHost, pointsJson, pointsText } from "../../../../src/cli/cluster/fault.js";
-import { IRONIC_FAULTS } from "../../../../src/control-plane/bare-metal/fault-points.js";
+import { IRONIC_FAULTS } from "../../../../src/control-plane/bare-metal/provision-states.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 const EVERY_POINT = [...AGENT_FAULTS.keys(), ...IRONIC_FAULTS.keys()];

@@ -2,7 +2,7 @@ import picocolors from "picocolors";
 import { expect, test } from "vitest";
 import { chooseSample, welcome } from "../../../../src/cli/cluster/up-started.js";
 import type { Terminal } from "../../../../src/cli/ui/terminal.js";
-import { ownServices } from "../../../../src/control-plane/identity/catalog/catalog.js";
+import { ownServices } from "../../../../src/control-plane/identity/catalog.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 
 const terminal = { columns: 80, colors: picocolors.createColors(false) } as unknown as Terminal;

@@ -1,4 +1,4 @@
-import { IRONIC_FAULTS } from "../../../../src/control-plane/bare-metal/fault-points.js";
+import { IRONIC_FAULTS } from "../../../../src/control-plane/bare-metal/provision-states.js";
 import { createIronic, type IronicService } from "../../../../src/control-plane/bare-metal/ironic.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import { parseFaultRule } from "../../../../src/faults/fault-rules.js";

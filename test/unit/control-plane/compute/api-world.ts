@@ -6,8 +6,8 @@ import { type Apis, createApis } from "../../../../src/control-plane/create-apis
 import type { Credentials, ValidateToken } from "../../../../src/control-plane/credentials.js";
 import { createIdentity } from "../../../../src/control-plane/identity/identity.js";
 import type { LoginUser } from "../../../../src/control-plane/identity/store/bootstrap.js";
-import { ImageTable } from "../../../../src/control-plane/image/image-table.js";
-import { type ImageAttributes, PLAIN } from "../../../../src/control-plane/image/images.js";
+import { ImageTable } from "../../../../src/control-plane/image/image-tables.js";
+import { type ImageAttributes, PLAIN } from "../../../../src/control-plane/image/image.js";
 import { openStore } from "../../../../src/control-plane/store/open-store.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { Task } from "../../../../src/control-plane/store/tasks.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isNamePattern, NamePattern } from "../../../../src/control-plane/compute/api/name-pattern.js";
-import { EventLoopTicks } from "../../../../src/control-plane/time-slices.js";
+import { EventLoopTicks } from "../../../../src/control-plane/event-loop.js";
 
 const LONG = "a".repeat(255);
 

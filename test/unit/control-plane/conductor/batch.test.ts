@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Batch } from "../../../../src/control-plane/conductor/batch.js";
-import type { Message } from "../../../../src/control-plane/conductor/read-frame.js";
+import type { Message } from "../../../../src/control-plane/conductor/session.js";
 
 const WRITE = "service_report_state";
 const READ = "instances_by_host";

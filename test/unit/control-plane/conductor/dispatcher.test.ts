@@ -1,10 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { ConductorError, ServiceNotFound } from "../../../../src/conductor-client/errors.js";
-import type { Caller } from "../../../../src/control-plane/conductor/caller.js";
-import { Dispatcher, type DispatcherDeps } from "../../../../src/control-plane/conductor/dispatcher.js";
+import { type Caller, Dispatcher, type DispatcherDeps } from "../../../../src/control-plane/conductor/dispatcher.js";
 import { HostLeases } from "../../../../src/control-plane/conductor/host-leases.js";
-import type { ValidRequest } from "../../../../src/control-plane/conductor/read-frame.js";
-import type { Session } from "../../../../src/control-plane/conductor/session.js";
+import type { Session, ValidRequest } from "../../../../src/control-plane/conductor/session.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";

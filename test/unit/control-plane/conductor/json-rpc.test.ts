@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CONDUCTOR_PATH, PROTOCOL_VERSION } from "../../../../src/conductor-client/wire/frames.js";
-import { readFrame } from "../../../../src/control-plane/conductor/read-frame.js";
+import { readFrame } from "../../../../src/control-plane/conductor/session.js";
 import { UpgradeRejectedError } from "../../../../src/runtime/socket.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { startInProcessConductor } from "../../../fixtures/in-process-conductor.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readFrame } from "../../../../src/control-plane/conductor/read-frame.js";
+import { readFrame } from "../../../../src/control-plane/conductor/session.js";
 
 const read = (message: unknown) => readFrame(JSON.stringify(message));
 const request = (more: object = {}) => ({ jsonrpc: "2.0", id: 1, method: "m", ...more });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { withAccessRules } from "../../../../src/control-plane/identity/application-credentials/access-rule-guard.js";
+import { withAccessRules } from "../../../../src/control-plane/identity/application-credentials.js";
 import { IdentityWorld } from "./identity-world.js";
 
 let world: IdentityWorld;

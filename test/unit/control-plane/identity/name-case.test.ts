@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
-import { nameKey } from "../../../../src/control-plane/identity/name-key.js";
+import { nameKey } from "../../../../src/control-plane/identity/store/record-tables.js";
 import { openIdentityStore } from "../../../../src/control-plane/identity/store/bootstrap.js";
 import { IDENTITY_SCHEMA } from "../../../../src/control-plane/identity/store/identity-schema.js";
 import { applySchema } from "../../../../src/control-plane/database/schema-steps.js";

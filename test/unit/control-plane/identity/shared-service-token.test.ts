@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { sharedServiceToken } from "../../../../src/control-plane/identity/shared-service-token.js";
+import { sharedServiceToken } from "../../../../src/control-plane/identity/identity.js";
 import { ApiWorld } from "../compute/api-world.js";
 
 let world: ApiWorld;

@@ -1,8 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
-import { ImageTable } from "../../../../src/control-plane/image/image-table.js";
-import { IMAGE_SCHEMA } from "../../../../src/control-plane/image/image-tables.js";
-import { PLAIN } from "../../../../src/control-plane/image/images.js";
+import { IMAGE_SCHEMA, ImageTable } from "../../../../src/control-plane/image/image-tables.js";
+import { PLAIN } from "../../../../src/control-plane/image/image.js";
 import { applySchema } from "../../../../src/control-plane/database/schema-steps.js";
 import { Sql } from "../../../../src/control-plane/database/sql.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";

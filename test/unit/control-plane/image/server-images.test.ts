@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ImageTable } from "../../../../src/control-plane/image/image-table.js";
-import { MemberTable } from "../../../../src/control-plane/image/members/member-table.js";
+import { ImageTable, MemberTable } from "../../../../src/control-plane/image/image-tables.js";
 import { ApiWorld, CIRROS } from "../compute/api-world.js";
 
 let world: ApiWorld;

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { hostsWithState, stateDir } from "../../../../src/control-plane/local/state-dir.js";
-import { ensureUsable } from "../../../../src/control-plane/local/usable-state-dir.js";
+import { ensureUsable, hostsWithState, stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 it("a state directory has a .gitignore that excludes all of it, unless somebody wrote another", async () => {

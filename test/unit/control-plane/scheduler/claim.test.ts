@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { candidatesGroups } from "../../../../src/control-plane/scheduler/candidates-query.js";
-import { claimSelection, type Held } from "../../../../src/control-plane/scheduler/claim.js";
+import { candidatesGroups, claimSelection, type Held } from "../../../../src/control-plane/scheduler/schedule-request.js";
 import { NoValidHost } from "../../../../src/control-plane/scheduler/errors.js";
 import type { Aggregate } from "../../../../src/control-plane/store/aggregates.js";
 import type { ReportClient } from "../../../../src/placement-client/report-client.js";

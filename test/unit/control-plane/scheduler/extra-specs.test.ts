@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { AggregateRules } from "../../../../src/control-plane/scheduler/candidates-query.js";
+import type { AggregateRules } from "../../../../src/control-plane/scheduler/schedule-request.js";
 import { withImageProperties } from "../../../../src/records/index.js";
 import { NO_RULES } from "../../../fixtures/scheduler-rules.js";
 import { ConductorBench, FLAVOR, NEED } from "../conductor/tasks/bench.js";

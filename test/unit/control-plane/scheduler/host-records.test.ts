@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { HostRecords } from "../../../../src/control-plane/scheduler/host-records.js";
+import { HostRecords } from "../../../../src/control-plane/scheduler/host-state.js";
 import { addNode, addService, memoryStore, RESOURCES, uuidOf } from "../store/support.js";
 
 async function twoHosts() {

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GroupState } from "../../../../src/control-plane/scheduler/group-placements.js";
-import type { Multipliers } from "../../../../src/control-plane/scheduler/host-records.js";
-import type { HostState } from "../../../../src/control-plane/scheduler/host-state.js";
+import type { HostState, Multipliers } from "../../../../src/control-plane/scheduler/host-state.js";
 import { weighHosts } from "../../../../src/control-plane/scheduler/weighers.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { aComputeNode } from "../../../fixtures/records.js";

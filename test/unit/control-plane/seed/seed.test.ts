@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ensureDefaultFlavors } from "../../../../src/control-plane/default-flavors.js";
 import { openIdentityStore } from "../../../../src/control-plane/identity/store/bootstrap.js";
-import { SeededIdentityStore } from "../../../../src/control-plane/identity/store/user-store.js";
+import { SeededIdentityStore } from "../../../../src/control-plane/identity/store/seeded-identities.js";
 import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { applySeed, exportSeed, type Seed, type SeedPlace, seedSteps, type SeedStore } from "../../../../src/control-plane/seed/seed.js";

@@ -1,5 +1,4 @@
-import { messageOf } from "../../../conductor/tasks/faults.js";
-import { InstanceInvalidState, UNSUITABLE_HOST_ERRORS } from "../../../conductor/tasks/live-errors.js";
+import { InstanceInvalidState, messageOf, UNSUITABLE_HOST_ERRORS } from "../../../conductor/tasks/faults.js";
 import type { StoredTask } from "../../../store/tasks.js";
 import { type Call, type ComputeResponse, requireAdmin } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";

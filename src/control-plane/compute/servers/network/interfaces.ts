@@ -1,5 +1,5 @@
 import type { Instance } from "../../../../records/index.js";
-import { sendInstanceEvents } from "../../../conductor/instance-events.js";
+import { sendInstanceEvents } from "../../../conductor/agent-messages.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { portQuota } from "../../../network/quotas.js";
 import { fixedIps, portStatus } from "../../../network/ports.js";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { TaskContext } from "../../../../../src/control-plane/conductor/task-runner.js";
-import { ActionEvents } from "../../../../../src/control-plane/conductor/tasks/action-event.js";
+import { ActionEvents } from "../../../../../src/control-plane/conductor/tasks/task-deps.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";
 import { ConductorBench } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { releaseUnfinishedClaims } from "../../../../../src/control-plane/conductor/tasks/release-unfinished-claims.js";
+import { releaseUnfinishedClaims } from "../../../../../src/control-plane/conductor/tasks/source-allocations.js";
 import type { TaskDeps } from "../../../../../src/control-plane/conductor/tasks/task-deps.js";
 import type { Migration, MigrationStatus, MigrationType } from "../../../../../src/records/index.js";
 import { holds, migrationOf, operated, REQUEST } from "../../../../unit/control-plane/conductor/tasks/operated.js";

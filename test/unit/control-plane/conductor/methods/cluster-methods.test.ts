@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Caller } from "../../../../../src/control-plane/conductor/caller.js";
+import type { Caller } from "../../../../../src/control-plane/conductor/dispatcher.js";
 import type { HostLeases } from "../../../../../src/control-plane/conductor/host-leases.js";
-import type { HostSupervisor } from "../../../../../src/control-plane/conductor/host-supervisor.js";
-import { clusterMethods } from "../../../../../src/control-plane/conductor/methods/cluster-methods.js";
+import type { HostSupervisor } from "../../../../../src/control-plane/conductor/host-controls.js";
+import { clusterMethods } from "../../../../../src/control-plane/conductor/methods/operator-methods.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../../../src/conductor-client/errors.js";
-import type { Caller } from "../../../../../src/control-plane/conductor/caller.js";
+import type { Caller } from "../../../../../src/control-plane/conductor/dispatcher.js";
 import { operatorMethods } from "../../../../../src/control-plane/conductor/methods/operator-methods.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";

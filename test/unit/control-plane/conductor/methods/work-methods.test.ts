@@ -4,7 +4,7 @@ import {
   ObjectActionError,
   UnexpectedTaskState,
 } from "../../../../../src/conductor-client/errors.js";
-import type { Caller } from "../../../../../src/control-plane/conductor/caller.js";
+import type { Caller } from "../../../../../src/control-plane/conductor/dispatcher.js";
 import { workMethods } from "../../../../../src/control-plane/conductor/methods/work-methods.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { carryOutDelete } from "../../../../../src/control-plane/conductor/tasks/acknowledged-delete.js";
+import { carryOutDelete } from "../../../../../src/control-plane/conductor/tasks/delete-instance.js";
 import {
   addFault,
   endOperation,
@@ -8,7 +8,7 @@ import {
   RecordMissing,
   retriesExceeded,
 } from "../../../../../src/control-plane/conductor/tasks/faults.js";
-import * as live from "../../../../../src/control-plane/conductor/tasks/live-errors.js";
+import * as live from "../../../../../src/control-plane/conductor/tasks/faults.js";
 import { taskOptions } from "../../../../../src/control-plane/conductor/tasks/task-deps.js";
 import { NoValidHost } from "../../../../../src/control-plane/scheduler/errors.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";

@@ -5,7 +5,7 @@ import {
   type TaskTable,
 } from "../../../../../src/control-plane/conductor/task-runner.js";
 import type { Task } from "../../../../../src/control-plane/store/tasks.js";
-import { EventLoopTicks } from "../../../../../src/control-plane/time-slices.js";
+import { EventLoopTicks } from "../../../../../src/control-plane/event-loop.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 

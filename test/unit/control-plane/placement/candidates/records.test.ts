@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { inProcessHttp } from "../../../../../src/control-plane/in-process-http.js";
-import { EventLoopTicks } from "../../../../../src/control-plane/time-slices.js";
+import { inProcessHttp } from "../../../../../src/control-plane/cluster-placement.js";
+import { EventLoopTicks } from "../../../../../src/control-plane/event-loop.js";
 import type { CandidatesGroup, CandidatesQuery } from "../../../../../src/placement-client/types.js";
 import type { ServiceRequest, ServiceResponse } from "../../../../../src/runtime/service.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";

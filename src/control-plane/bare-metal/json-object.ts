@@ -1,3 +1,0 @@
-import type { Json } from "../http/json.js";
-
-export type JsonObject = { readonly [key: string]: Json };

@@ -1,0 +1,185 @@
+import { ConductorError } from "../../../conductor-client/errors.js";
+import { isUp } from "../../../conductor-client/liveness.js";
+import { PlacementError } from "../../../placement-client/errors.js";
+import { FINAL_MIGRATION_STATUSES, holdsTask, type Instance, type Migration } from "../../../records/index.js";
+import type { Store } from "../../store/store.js";
+import type { Task } from "../../store/tasks.js";
+import type { TaskContext } from "../task-runner.js";
+import { endOperation, messageOf } from "./faults.js";
+import { isAlive } from "./live-destination.js";
+import type { TaskDeps } from "./task-deps.js";
+
+type DeleteTask = Extract<Task, { kind: "delete_local" }>;
+
+/** Deletes an instance whose host is down or that has none (spec 6.2): no agent is asked; a guest is reaped later (3.5). */
+export function createDeleteLocal(deps: TaskDeps) {
+  return {
+    run: (task: DeleteTask, context: TaskContext) => deleteLocal(deps, task, context),
+    /** The row stays, so that the user can try again. */
+    fail: ({ instanceUuid, requestId }: DeleteTask, error: unknown): void => {
+      const instance = deps.store.instances.get(instanceUuid);
+      if (instance !== null) {
+        endOperation(deps.store, instance, { requestId, vmState: "error" }, error);
+      }
+    },
+  };
+}
+
+async function deleteLocal(deps: TaskDeps, task: DeleteTask, context: TaskContext): Promise<void> {
+  const { store, placement, logger } = deps;
+  const { instanceUuid, requestId } = task;
+  if (handOver(deps, task, context)) {
+    return;
+  }
+  const before = store.instances.get(instanceUuid);
+  const moves = store.migrations
+    .byFilters({ instanceUuid })
+    .filter((move) => isUnfinished(move) || move.status === "error");
+  for (const consumer of [...moves.map(({ uuid }) => uuid), instanceUuid]) {
+    const deleted = await placement.deleteAllocation(consumer, { force: true, requestId });
+    if (deleted === null) {
+      logger.warn("Placement is away: the allocation leaks until the tracker of its host finds the instance deleted", {
+        instance: instanceUuid,
+        consumer,
+        request_id: requestId,
+      });
+    }
+  }
+  store.transaction(() => {
+    // An agent has claimed it meanwhile (bug 1914777) and has its guest.
+    if (before?.host === null && handOver(deps, task, context)) {
+      return;
+    }
+    for (const { id } of unfinishedMoves(deps, instanceUuid)) {
+      store.migrations.save(id, { status: "error" });
+    }
+    destroyRow(deps, store.instances.get(instanceUuid), instanceUuid);
+    context.finish();
+  });
+}
+
+/** The unfinished migrations of the instance, which end with it. */
+function unfinishedMoves({ store }: TaskDeps, instanceUuid: string): readonly Migration[] {
+  return store.migrations.byFilters({ instanceUuid }).filter(isUnfinished);
+}
+
+const isUnfinished = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES.includes(status);
+
+/** Hands the delete to the agent of a host that is up, or has come back: it has the guest. */
+function handOver(deps: TaskDeps, { instanceUuid, requestId }: DeleteTask, context: TaskContext): boolean {
+  const { store, bus } = deps;
+  return store.transaction(() => {
+    const instance = store.instances.get(instanceUuid);
+    if (instance === null || !isServed(deps, instance)) {
+      return false;
+    }
+    bus.cast(instance.host, "terminate_instance", { instanceUuid, requestId }, requestId);
+    context.finish();
+    return true;
+  });
+}
+
+function destroyRow({ store, clock }: TaskDeps, instance: Instance | null, instanceUuid: string): void {
+  store.requests.destroyBuildRequest(instanceUuid);
+  if (instance !== null) {
+    store.instances.save(instanceUuid, { vmState: "deleted", taskState: null, terminatedAt: clock.now() });
+    store.instances.destroy(instanceUuid);
+  }
+  if (store.mappings.instance(instanceUuid) !== null) {
+    store.mappings.queueForDelete(instanceUuid);
+  }
+}
+
+function isServed(
+  { store, clock, config }: TaskDeps,
+  instance: Instance,
+): instance is Instance & { readonly host: string } {
+  if (instance.host === null) {
+    return false;
+  }
+  const service = store.services.getByHost(instance.host, "nova-compute");
+  return service !== null && isUp(service, { now: clock.now(), serviceDownTime: config.serviceDownTime });
+}
+
+type DeleteResizedTask = Extract<Task, { kind: "delete_resized" }>;
+
+/** Deletes a server that waits for the confirmation of a resize: first the source lets go of it (spec 6.2). */
+export function createDeleteResized(deps: TaskDeps) {
+  return {
+    run: (task: DeleteResizedTask, context: TaskContext) => deleteResized(deps, task, context),
+    /** The row stays, so that the user can try again. */
+    fail: ({ instanceUuid, requestId }: DeleteResizedTask, error: unknown): void => {
+      const instance = deps.store.instances.get(instanceUuid);
+      if (instance !== null) {
+        endOperation(deps.store, instance, { requestId, vmState: "error" }, error);
+      }
+    },
+  };
+}
+
+async function deleteResized(deps: TaskDeps, task: DeleteResizedTask, context: TaskContext): Promise<void> {
+  const { store, bus } = deps;
+  const { instanceUuid, requestId } = task;
+  const migration = store.migrations.get(task.migrationId);
+  if (migration !== null && ["finished", "confirming"].includes(migration.status)) {
+    await confirmOnSource(deps, task, migration);
+  }
+  store.transaction(() => {
+    const instance = store.instances.get(instanceUuid);
+    if (instance !== null) {
+      // An agent that failed to confirm has logged why; the delete goes on all the same.
+      store.instances.save(instanceUuid, { taskState: "deleting", taskRequestId: requestId });
+      if (instance.host !== null && isAlive(deps, instance.host)) {
+        bus.cast(instance.host, "terminate_instance", { instanceUuid, requestId }, requestId);
+      } else {
+        store.tasks.add({ kind: "delete_local", instanceUuid, requestId });
+      }
+    }
+    context.finish();
+  });
+}
+
+/** Lets the source confirm. Gives back the half of one that is away, which destroys its guest when it returns (3.5). */
+async function confirmOnSource(deps: TaskDeps, task: DeleteResizedTask, migration: Migration): Promise<void> {
+  const { store, bus, placement, logger } = deps;
+  const { instanceUuid, requestId } = task;
+  try {
+    const host = migration.sourceCompute ?? "";
+    store.migrations.save(migration.id, { status: "confirming" });
+    await bus.call(host, "confirm_resize", { instanceUuid, migrationId: migration.id, requestId }, { requestId });
+  } catch (error) {
+    if (!(error instanceof ConductorError)) {
+      throw error;
+    }
+    logger.warn("the source could not confirm the resize of an instance that is deleted", {
+      instance: instanceUuid,
+      request_id: requestId,
+      reason: messageOf(error),
+    });
+  }
+  if (store.migrations.get(migration.id)?.status === "confirmed") {
+    return;
+  }
+  try {
+    await placement.deleteAllocation(migration.uuid, { force: true, requestId });
+  } catch (error) {
+    if (!(error instanceof PlacementError)) {
+      throw error;
+    }
+    logger.error("the source's half of a move leaks", { err: error, migration: migration.uuid });
+  }
+  store.migrations.save(migration.id, { status: "error" });
+}
+
+/**
+ * Carries out a delete whose task_state this request has taken, though it was acknowledged: the user's word counts, and nobody
+ * else knows of it any more. An instance that another request has by now is left to that.
+ */
+export function carryOutDelete(store: Store, instance: Instance | null, requestId: string): void {
+  const deletion = instance?.deleteRequestId ?? null;
+  if (instance === null || deletion === null || !holdsTask(instance, requestId, [instance.taskState])) {
+    return;
+  }
+  store.instances.save(instance.uuid, { taskState: "deleting", taskRequestId: deletion });
+  store.tasks.add({ kind: "delete_local", instanceUuid: instance.uuid, requestId: deletion });
+}

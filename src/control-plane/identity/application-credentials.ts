@@ -1,0 +1,319 @@
+import { RE2JS } from "re2js";
+import { Type } from "typebox";
+import type { ServiceHandler } from "../../runtime/service.js";
+import { authenticationRequired } from "../http/responses.js";
+import { isoMicroseconds, parseIsoTime } from "../http/times.js";
+import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
+import { conflict, forbidden, IdentityError, notFound } from "./api/identity-error.js";
+import { BOOLEAN, checkBody, createSchema, ID, listBody, NAME, orNull, TEXT } from "./api/resource-routes.js";
+import { removeApplicationCredential } from "./store/identity-store.js";
+import { isSameName } from "./store/record-tables.js";
+import type { AccessRule, ApplicationCredential } from "./store/records.js";
+
+const ACCESS_RULES_PATH = "/v3/users/:user/access_rules";
+
+/** What tokens of some application credentials are good for: requests of a method, to a path, of a service. */
+const ACCESS_RULE_ROUTES: readonly IdentityRoute[] = [
+  {
+    method: "GET",
+    path: ACCESS_RULES_PATH,
+    handle: (call) => {
+      call.enforce("identity:list_access_rules", { "target.user.id": call.param("user") });
+      const rules = call.store.accessRules.where("user_id", call.param("user"));
+      const views = rules.map((rule) => withLink(call, rule));
+      return { body: listBody(call, "access_rules", views, ["service", "path", "method"]) };
+    },
+  },
+  {
+    method: "GET",
+    path: `${ACCESS_RULES_PATH}/:id`,
+    handle: (call) => ({ body: { access_rule: withLink(call, ruleOf(call, "get")) } }),
+  },
+  {
+    method: "DELETE",
+    path: `${ACCESS_RULES_PATH}/:id`,
+    handle: (call) => {
+      const { id, user_id: userId } = ruleOf(call, "delete");
+      const credentials = call.store.applicationCredentials.where("user_id", userId);
+      if (credentials.some(({ access_rules: rules }) => rules.some((rule) => rule.id === id))) {
+        throw new IdentityError(
+          403,
+          `You are not authorized to perform the requested action: May not delete access rule in use: access rule ${id} is used by an application credential.`,
+        );
+      }
+      call.store.accessRules.delete(id);
+      return { status: 204 };
+    },
+  },
+];
+
+const CREATE = createSchema(
+  { name: NAME },
+  {
+    description: orNull(TEXT),
+    secret: orNull(TEXT),
+    expires_at: orNull(TEXT),
+    roles: Type.Array(
+      Type.Object(
+        { id: Type.Optional(ID), name: Type.Optional(NAME) },
+        { minProperties: 1, maxProperties: 1, additionalProperties: false },
+      ),
+    ),
+    unrestricted: BOOLEAN,
+    access_rules: Type.Array(
+      Type.Object(
+        {
+          path: Type.Optional(Type.String({ maxLength: 225, pattern: "^\\/.*" })),
+          method: Type.Optional(Type.String({ pattern: "^(POST|GET|HEAD|PATCH|PUT|DELETE)$" })),
+          service: Type.Optional(ID),
+          id: Type.Optional(ID),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+);
+
+const PATH = "/v3/users/:user/application_credentials";
+
+/** Secrets by which programs get tokens of a user for one project, with some of the user's roles. */
+export const APPLICATION_CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
+  {
+    method: "GET",
+    path: PATH,
+    handle: (call) => {
+      call.enforce("identity:list_application_credentials", { "target.user.id": call.param("user") });
+      const all = call.store.applicationCredentials.where("user_id", call.param("user"));
+      return {
+        body: listBody(
+          call,
+          "application_credentials",
+          all.map((one) => viewOf(call, one)),
+          ["name"],
+        ),
+      };
+    },
+  },
+  { method: "POST", path: PATH, handle: create },
+  {
+    method: "GET",
+    path: `${PATH}/:id`,
+    handle: (call) => ({ body: { application_credential: viewOf(call, credentialOf(call, "get")) as never } }),
+  },
+  {
+    method: "DELETE",
+    path: `${PATH}/:id`,
+    handle: (call) => {
+      const { id } = credentialOf(call, "delete");
+      assertMayDelegate(call);
+      call.store.sql.transaction(() => removeApplicationCredential(call.store, id));
+      return { status: 204 };
+    },
+  },
+  ...ACCESS_RULE_ROUTES,
+];
+
+async function create(call: IdentityCall) {
+  const { store, services, token } = call;
+  const userId = call.param("user");
+  call.enforce("identity:create_application_credential", { "target.user.id": userId });
+  const requested = checkBody(CREATE, call.body("application_credential"));
+  assertMayDelegate(call);
+  const projectId = token.record.projectId;
+  if (projectId === null) {
+    throw forbidden("identity:create_application_credential");
+  }
+  const roles = rolesFor(call, requested.roles);
+  const expires = expiry(call, requested.expires_at);
+  const secret = requested.secret || services.random.hex(43);
+  const setSecret = await services.passwords.prepare(secret);
+  const credential = store.sql.transaction(() => {
+    call.requireToken();
+    if (store.applicationCredentials.where("user_id", userId).some(({ name }) => isSameName(name, requested.name))) {
+      throw conflict("application_credential", `Duplicate entry found with name ${requested.name}`);
+    }
+    const record = store.applicationCredentials.insert({
+      id: call.newId(),
+      name: requested.name,
+      user_id: userId,
+      description: requested.description ?? null,
+      project_id: projectId,
+      roles,
+      unrestricted: requested.unrestricted ?? false,
+      ...expires,
+      access_rules: (requested.access_rules ?? []).map((rule) => accessRule(call, userId, rule)),
+    });
+    setSecret(record.id);
+    return record;
+  });
+  return { status: 201, body: { application_credential: { ...viewOf(call, credential), secret } as never } };
+}
+
+/** A program that came in by an application credential manages others only when it was trusted with that. */
+function assertMayDelegate({ token, store }: IdentityCall): void {
+  const { applicationCredentialId: id } = token.record;
+  if (id !== null && store.applicationCredentials.get(id)?.unrestricted !== true) {
+    throw forbidden(
+      "Using method 'application_credential' is not allowed for managing additional application credentials.",
+    );
+  }
+}
+
+/** Roles that the token has; all of them when none is named. */
+function rolesFor(
+  { token }: IdentityCall,
+  requestedRoles: readonly { readonly id?: string; readonly name?: string }[] | undefined,
+): readonly string[] {
+  if (requestedRoles === undefined || requestedRoles.length === 0) {
+    return token.roles.map(({ id }) => id);
+  }
+  return requestedRoles.map((ref) => {
+    const role = token.roles.find(({ id, name }) =>
+      ref.id === undefined ? isSameName(name, ref.name) : isSameName(id, ref.id),
+    );
+    if (!role) {
+      throw new IdentityError(
+        400,
+        "Invalid application credential: Cannot create an application credential with unassigned role",
+      );
+    }
+    return role.id;
+  });
+}
+
+function expiry(
+  { services }: IdentityCall,
+  text: string | null | undefined,
+): Pick<ApplicationCredential, "expires" | "expires_at"> {
+  if (text === undefined || text === null) {
+    return { expires: null, expires_at: null };
+  }
+  const time = parseIsoTime(text);
+  const expires = Math.floor(time ?? 0);
+  const assumed =
+    "The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed to be in error.";
+  if (time === undefined) {
+    throw new IdentityError(400, `Timestamp not in expected format. ${assumed}`);
+  }
+  if (expires <= services.clock.now()) {
+    throw new IdentityError(400, `The 'expires_at' must not be before now. ${assumed}`);
+  }
+  return { expires, expires_at: isoMicroseconds(time) };
+}
+
+/** The user's rule of that id, one that says the same, or a new one. */
+function accessRule(
+  call: IdentityCall,
+  userId: string,
+  { id, path = "", method = "", service = "" }: Partial<AccessRule>,
+): AccessRule {
+  const theirs = call.store.accessRules.where("user_id", userId);
+  if (id !== undefined) {
+    const known = theirs.find((rule) => rule.id === id);
+    if (!known) {
+      throw notFound("Access Rule", id);
+    }
+    return known;
+  }
+  const same = theirs.find((rule) => rule.path === path && rule.method === method && rule.service === service);
+  return same ?? call.store.accessRules.insert({ id: call.newId(), path, method, service, user_id: userId });
+}
+
+function credentialOf(call: IdentityCall, verb: "get" | "delete"): ApplicationCredential {
+  const id = call.param("id");
+  const credential = call.store.applicationCredentials.get(id);
+  // The owner of the record counts, not the user in the path.
+  const userId = credential?.user_id ?? call.param("user");
+  call.enforce(`identity:${verb}_application_credential`, { "target.user.id": userId });
+  if (!credential || credential.user_id !== call.param("user")) {
+    throw notFound("Application Credential", id);
+  }
+  return credential;
+}
+
+function viewOf(call: IdentityCall, credential: ApplicationCredential) {
+  const { expires: _, access_rules: rules, roles, user_id: userId, ...rest } = credential;
+  return {
+    ...rest,
+    roles: roles
+      .flatMap((id) => call.store.roles.get(id) ?? [])
+      .map(({ id, name, domain_id }) => ({ id, name, domain_id })),
+    ...(rules.length === 0 ? {} : { access_rules: rules.map(accessRuleView) }),
+    links: { self: `${call.root}/users/${userId}/application_credentials/${credential.id}` },
+  };
+}
+
+function accessRuleView({ id, service, method, path }: AccessRule) {
+  return { id, service, method, path };
+}
+
+function withLink(call: IdentityCall, rule: AccessRule) {
+  return { ...accessRuleView(rule), links: { self: `${call.root}/users/${rule.user_id}/access_rules/${rule.id}` } };
+}
+
+function ruleOf(call: IdentityCall, verb: "get" | "delete"): AccessRule {
+  const rule = call.store.accessRules.get(call.param("id"));
+  call.enforce(`identity:${verb}_access_rule`, { "target.user.id": rule?.user_id ?? call.param("user") });
+  if (!rule || rule.user_id !== call.param("user")) {
+    throw notFound("Access Rule", call.param("id"));
+  }
+  return rule;
+}
+
+/** Types of the services by their mount points. */
+const TYPES: Readonly<Record<string, string>> = {
+  "/identity": "identity",
+  "/compute": "compute",
+  "/image": "image",
+  "/network": "network",
+  "/placement": "placement",
+  "/baremetal": "baremetal",
+};
+
+/**
+ * Lets tokens of an application credential with access rules through where a rule names the request; keystonemiddleware
+ * does so in front of a service.
+ * @param rulesOf the rules of a token; undefined: it has none
+ */
+export function withAccessRules(
+  services: Readonly<Record<string, ServiceHandler>>,
+  rulesOf: (token: string) => readonly AccessRule[] | undefined,
+): Readonly<Record<string, ServiceHandler>> {
+  return Object.fromEntries(
+    Object.entries(services).map(([mount, handler]): [string, ServiceHandler] => [
+      mount,
+      (request) => {
+        const rules = rulesOf(request.headers["x-auth-token"] ?? "");
+        const { method, path } = request;
+        return rules === undefined || rules.some((rule) => names(rule, TYPES[mount], method, path))
+          ? handler(request)
+          : authenticationRequired(request, mount);
+      },
+    ]),
+  );
+}
+
+const PATTERNS = new WeakMap<AccessRule, RE2JS>();
+
+function names(rule: AccessRule, type: string | undefined, method: string, path: string): boolean {
+  if (rule.service !== type || rule.method !== method) {
+    return false;
+  }
+  const expression = PATTERNS.get(rule) ?? pattern(rule.path);
+  PATTERNS.set(rule, expression);
+  return expression.matches(path);
+}
+
+/**
+ * One star, or a name in braces, stands for a segment, two stars for any number of them. Users write it: RE2 matches it in a
+ * time that grows with the length of the path and no more.
+ */
+function pattern(path: string): RE2JS {
+  const parts = path.split(/(\*\*|\*|\{[^}/]*\})/).map((part, index) => {
+    if (index % 2 === 0) {
+      return RE2JS.quote(part);
+    }
+    return part === "**" ? ".*" : "[^/]+";
+  });
+  return RE2JS.compile(parts.join(""), RE2JS.DOTALL);
+}

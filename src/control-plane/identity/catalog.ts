@@ -1,0 +1,327 @@
+import { Type } from "typebox";
+import type { Digests } from "../../runtime/digests.js";
+import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
+import { conflict, expecting, IdentityError, notFound } from "./api/identity-error.js";
+import { BOOLEAN, checkBody, createSchema, NAME, orNull, resourceRoutes, TEXT, updateSchema, URL_TEXT } from "./api/resource-routes.js";
+import { REGION } from "./store/bootstrap.js";
+import type { IdentityStore } from "./store/identity-store.js";
+import { isSameName } from "./store/record-tables.js";
+import { type Endpoint, type EndpointGroup, type Region, type Service, stableId } from "./store/records.js";
+import { type LiveToken, PerToken } from "./tokens/live-tokens.js";
+
+export interface CatalogService {
+  readonly endpoints: readonly Omit<Endpoint, "service_id" | "enabled">[];
+  readonly id: string;
+  readonly type: string;
+  readonly name: string;
+}
+
+const OWN = [
+  { type: "identity", name: "keystone", path: "/identity/v3" },
+  { type: "compute", name: "nova", path: "/compute/v2.1" },
+  { type: "placement", name: "placement", path: "/placement" },
+  { type: "image", name: "glance", path: "/image" },
+  { type: "network", name: "neutron", path: "/network" },
+  { type: "baremetal", name: "ironic", path: "/baremetal" },
+] as const;
+
+const SIDES = ["public", "internal", "admin"] as const;
+
+type OwnService = Service & { readonly name: string };
+
+interface Own {
+  readonly services: readonly OwnService[];
+  /** Without the control plane's address before the path. */
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** Their ids are digests of their names: there are two dozen, and each token's answer shows them all. */
+const OWN_BY_DIGESTS = new WeakMap<Pick<Digests, "sha256">, Own>();
+
+function own(digests: Pick<Digests, "sha256">): Own {
+  const known = OWN_BY_DIGESTS.get(digests);
+  if (known) {
+    return known;
+  }
+  const services = OWN.map(({ type, name }) => ({
+    id: stableId(digests, `service/${type}`),
+    type,
+    name,
+    enabled: true,
+  }));
+  const endpoints = OWN.flatMap(({ type, path }, index) =>
+    SIDES.map((side) => ({
+      id: stableId(digests, `endpoint/${type}/${side}`),
+      interface: side,
+      region_id: REGION,
+      url: path,
+      region: REGION,
+      service_id: services[index]?.id ?? "",
+      enabled: true,
+    })),
+  );
+  const made = { services, endpoints };
+  OWN_BY_DIGESTS.set(digests, made);
+  return made;
+}
+
+/** The services of this control plane. */
+export function ownServices(digests: Pick<Digests, "sha256">): readonly OwnService[] {
+  return own(digests).services;
+}
+
+const rootOf = ({ request }: IdentityCall): string => request.baseUrl.replace(/\/identity$/, "");
+
+/** Their endpoints, as this client reaches them. */
+function ownEndpoints(call: IdentityCall): readonly Endpoint[] {
+  const root = rootOf(call);
+  return own(call.services.digests).endpoints.map((endpoint) => ({ ...endpoint, url: root + endpoint.url }));
+}
+
+/** By the address at which the client reaches Identity. */
+const CATALOGS = new PerToken<Map<string, readonly CatalogService[]>>();
+
+/** Clients reach a control plane by one address or two; one who makes them up gets no more than these remembered. */
+const MAX_ROOTS = 4;
+
+/** Where the services are, those that clients have added included. */
+export function catalogOf(call: IdentityCall, live: LiveToken): readonly CatalogService[] {
+  const root = rootOf(call);
+  const known = CATALOGS.of(live, () => new Map());
+  const services = known.get(root) ?? workedOut(call, live);
+  if (known.size < MAX_ROOTS) {
+    known.set(root, services);
+  }
+  return services;
+}
+
+function workedOut(call: IdentityCall, { record }: LiveToken): readonly CatalogService[] {
+  const { store, services } = call;
+  const endpoints = [...ownEndpoints(call), ...store.endpoints.list().filter(({ enabled }) => enabled)];
+  const fill = (url: string) =>
+    url
+      .replace(/[$%]\((?:project_id|tenant_id)\)s/g, record.projectId ?? "")
+      .replace(/[$%]\(user_id\)s/g, record.userId);
+  const all = [...ownServices(services.digests), ...store.services.list().filter(({ enabled }) => enabled)];
+  return all.map(({ id, type, name = "" }) => ({
+    endpoints: endpoints
+      .filter((endpoint) => endpoint.service_id === id)
+      .map((one) => ({
+        id: one.id,
+        interface: one.interface,
+        region_id: one.region_id,
+        url: fill(one.url),
+        region: one.region,
+      })),
+    id,
+    type,
+    name,
+  }));
+}
+
+const SERVICE = { enabled: BOOLEAN, name: NAME };
+
+const SERVICE_TYPE = Type.String({ minLength: 1, maxLength: 255 });
+
+const CREATE_SERVICE = createSchema({ type: SERVICE_TYPE }, SERVICE);
+
+const UPDATE_SERVICE = updateSchema({ type: SERVICE_TYPE, ...SERVICE });
+
+const ENDPOINT = {
+  interface: Type.Unsafe<"admin" | "internal" | "public">({ type: "string", enum: ["admin", "internal", "public"] }),
+  service_id: TEXT,
+  url: URL_TEXT,
+};
+
+const ENDPOINT_MORE = { enabled: BOOLEAN, region_id: orNull(TEXT), region: orNull(TEXT) };
+
+const CREATE_ENDPOINT = createSchema(ENDPOINT, ENDPOINT_MORE);
+
+const UPDATE_ENDPOINT = updateSchema({ ...ENDPOINT, ...ENDPOINT_MORE });
+
+const REGION_MEMBERS = { description: orNull(TEXT), parent_region_id: orNull(TEXT) };
+
+const CREATE_REGION = createSchema({}, { id: TEXT, ...REGION_MEMBERS });
+
+const UPDATE_REGION = updateSchema(REGION_MEMBERS);
+
+const FILTERS = Type.Unsafe<EndpointGroup["filters"]>({ type: "object" });
+
+const CREATE_ENDPOINT_GROUP = createSchema({ name: NAME, filters: FILTERS }, { description: orNull(TEXT) });
+
+const UPDATE_ENDPOINT_GROUP = updateSchema({ name: NAME, filters: FILTERS, description: orNull(TEXT) });
+
+/** Services, endpoints and regions: those of this control plane, which nobody changes, and those that clients add. */
+export const CATALOG_ROUTES: readonly IdentityRoute[] = [
+  ...resourceRoutes<Service>({
+    plural: "services",
+    singular: "service",
+    filters: ["type", "name"],
+    table: (store) => store.services,
+    own: (call) => ownServices(call.services.digests),
+    list: ({ store }) => store.services.list(),
+    create: (call, body) => {
+      return call.store.services.insert({ enabled: true, ...checkBody(CREATE_SERVICE, body), id: call.newId() });
+    },
+    update: ({ store }, service, body) => store.services.update({ ...service, ...checkBody(UPDATE_SERVICE, body) }),
+    remove: ({ store }, service) => {
+      for (const endpoint of store.endpoints.list()) {
+        if (endpoint.service_id === service.id) {
+          store.endpoints.delete(endpoint.id);
+        }
+      }
+      store.services.delete(service.id);
+    },
+  }),
+  ...resourceRoutes<Endpoint>({
+    plural: "endpoints",
+    singular: "endpoint",
+    filters: ["interface", "service_id", "region_id"],
+    table: (store) => store.endpoints,
+    own: ownEndpoints,
+    list: ({ store }) => store.endpoints.list(),
+    create: (call, body) => {
+      const requested = checkBody(CREATE_ENDPOINT, body);
+      const endpoint = { enabled: true, ...requested, ...inRegion(call.store, requested), id: call.newId() };
+      requireService(call, endpoint);
+      return call.store.endpoints.insert(endpoint);
+    },
+    update: (call, endpoint, body) => {
+      const requested = checkBody(UPDATE_ENDPOINT, body);
+      const moved = requested.region !== undefined || requested.region_id !== undefined;
+      const after = { ...endpoint, ...requested, ...(moved ? inRegion(call.store, requested) : {}) };
+      requireService(call, after);
+      return call.store.endpoints.update(after);
+    },
+    remove: ({ store }, endpoint) => store.endpoints.delete(endpoint.id),
+  }),
+  ...resourceRoutes<Region>({
+    plural: "regions",
+    singular: "region",
+    filters: ["parent_region_id"],
+    table: (store) => store.regions,
+    list: ({ store }) => store.regions.list(),
+    create: (call, body) => createRegion(call, checkBody(CREATE_REGION, body)),
+    update: ({ store }, region, body) => {
+      const requested = checkBody(UPDATE_REGION, body);
+      const after = { ...region, ...requested, description: requested.description ?? region.description };
+      requireParent(store, after);
+      return store.regions.update(after);
+    },
+    remove: (call, region) => {
+      removeRegion(call, region.id);
+    },
+  }),
+  // PUT makes a region of that id.
+  {
+    method: "PUT",
+    path: "/v3/regions/:id",
+    handle: (call) => {
+      call.enforce("identity:create_region");
+      const requested = checkBody(CREATE_REGION, call.body("region"));
+      const region = createRegion(call, { ...requested, id: call.param("id") });
+      return { status: 201, body: { region: { ...region, links: { self: `${call.root}/regions/${region.id}` } } } };
+    },
+  },
+  ...resourceRoutes<EndpointGroup>({
+    plural: "endpoint_groups",
+    singular: "endpoint_group",
+    path: "/v3/OS-EP-FILTER/endpoint_groups",
+    filters: ["name"],
+    table: (store) => store.endpointGroups,
+    list: ({ store }) => store.endpointGroups.list(),
+    create: (call, body) => {
+      const group = { description: null, ...checkBody(CREATE_ENDPOINT_GROUP, body), id: call.newId() };
+      assertGroupNameFree(call, group);
+      return call.store.endpointGroups.insert(group);
+    },
+    update: (call, group, body) => {
+      const after = { ...group, ...checkBody(UPDATE_ENDPOINT_GROUP, body) };
+      assertGroupNameFree(call, after);
+      return call.store.endpointGroups.update(after);
+    },
+    remove: ({ store }, group) => store.endpointGroups.delete(group.id),
+  }),
+];
+
+function requireService(call: IdentityCall, { service_id: id }: Endpoint): void {
+  const known = ownServices(call.services.digests).some((service) => service.id === id) || call.store.services.get(id);
+  if (!known) {
+    throw expecting("endpoint service_id", "service table");
+  }
+}
+
+/** An old client names a region that need not be there yet; a new one gives the id of one that is. */
+function inRegion(
+  store: IdentityStore,
+  requested: { readonly region?: string | null; readonly region_id?: string | null },
+): { readonly region: string | null; readonly region_id: string | null } {
+  const id = requested.region_id ?? requested.region ?? null;
+  if (id !== null && !store.regions.get(id)) {
+    if (requested.region_id != null) {
+      throw new IdentityError(400, `Could not find region: ${id}.`);
+    }
+    store.regions.insert({ id, description: "", parent_region_id: null });
+  }
+  return { region: id, region_id: id };
+}
+
+interface NewRegion {
+  readonly id?: string;
+  readonly description?: string | null;
+  readonly parent_region_id?: string | null;
+}
+
+function createRegion(call: IdentityCall, requested: NewRegion): Region {
+  const { store } = call;
+  const region = {
+    ...requested,
+    id: requested.id || call.newId(),
+    description: requested.description ?? "",
+    parent_region_id: requested.parent_region_id ?? null,
+  };
+  if (store.regions.get(region.id)) {
+    throw conflict("region", `Duplicate ID, ${region.id}.`);
+  }
+  requireParent(store, region);
+  return store.regions.insert(region);
+}
+
+/** @throws {IdentityError} 400, 404 */
+function requireParent(store: IdentityStore, { id, parent_region_id: parentId }: Region): void {
+  for (let above = parentId; above !== null; above = store.regions.get(above)?.parent_region_id ?? null) {
+    if (isSameName(above, id)) {
+      throw new IdentityError(400, `The specified parent region ${parentId} would create a circular region hierarchy.`);
+    }
+    if (!store.regions.get(above)) {
+      throw notFound("region", above);
+    }
+  }
+}
+
+/** With the regions below it. */
+function removeRegion(call: IdentityCall, id: string): void {
+  const { store } = call;
+  const below = (region: string): readonly string[] => [
+    region,
+    ...store.regions.list().flatMap((one) => (isSameName(one.parent_region_id, region) ? below(one.id) : [])),
+  ];
+  const regions = below(id);
+  const endpoints = [...ownEndpoints(call), ...store.endpoints.list()];
+  if (endpoints.some((endpoint) => regions.some((region) => isSameName(region, endpoint.region_id)))) {
+    throw new IdentityError(
+      403,
+      `Unable to delete region ${id} because it or its child regions have associated endpoints.`,
+    );
+  }
+  for (const region of regions) {
+    store.regions.delete(region);
+  }
+}
+
+function assertGroupNameFree({ store }: IdentityCall, { id, name }: EndpointGroup): void {
+  const other = store.endpointGroups.list().find((group) => isSameName(group.name, name));
+  if (other && other.id !== id) {
+    throw conflict("endpoint_group", `Duplicate entry found with name ${name}`);
+  }
+}

@@ -1,0 +1,210 @@
+import { isObject } from "../../runtime/is-object.js";
+import type { Json } from "../http/json.js";
+import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
+import { IdentityError, notFound } from "./api/identity-error.js";
+import { checkBody, resourceRoutes } from "./api/resource-routes.js";
+import { changeProject, CREATE_DOMAIN, createDomain, removeDomainRecord, UPDATE_DOMAIN } from "./project-rules.js";
+import type { DomainConfig, Project } from "./store/records.js";
+
+type Config = DomainConfig["config"];
+
+/** The options that Keystone lets a domain have, with their defaults. They are kept and shown; nothing here acts by them. */
+const DEFAULTS: Config = {
+  identity: { driver: "sql", list_limit: null },
+  ldap: {
+    url: "ldap://localhost",
+    user: null,
+    suffix: "cn=example,cn=com",
+    query_scope: "one",
+    page_size: 0,
+    user_tree_dn: null,
+    user_filter: null,
+    user_objectclass: "inetOrgPerson",
+    user_id_attribute: "cn",
+    user_name_attribute: "sn",
+    user_mail_attribute: "mail",
+    user_enabled_attribute: "enabled",
+    group_tree_dn: null,
+    group_filter: null,
+    group_objectclass: "groupOfNames",
+    group_id_attribute: "cn",
+    group_name_attribute: "ou",
+    group_member_attribute: "member",
+    use_tls: false,
+    use_pool: true,
+  },
+};
+
+const LEVELS = ["", "/:group", "/:group/:option"];
+
+const DOMAIN_CONFIG_ROUTES: readonly IdentityRoute[] = LEVELS.flatMap((level): readonly IdentityRoute[] => [
+  {
+    method: "GET",
+    path: `/v3/domains/config${level}/default`,
+    handle: (call) => {
+      call.enforce("identity:get_domain_config_default");
+      return { body: { config: part(call, DEFAULTS) } };
+    },
+  },
+  {
+    method: "GET",
+    path: `/v3/domains/:id/config${level}`,
+    handle: (call) => {
+      call.enforce("identity:get_domain_config");
+      return { body: { config: part(call, configOf(call)) } };
+    },
+  },
+  {
+    method: "PATCH",
+    path: `/v3/domains/:id/config${level}`,
+    handle: (call) => {
+      call.enforce("identity:update_domain_config");
+      const before = configOf(call);
+      part(call, before);
+      return { body: { config: storeConfig(call, merged(before, requestedConfig(call))) } };
+    },
+  },
+  {
+    method: "DELETE",
+    path: `/v3/domains/:id/config${level}`,
+    handle: (call) => {
+      call.enforce("identity:delete_domain_config");
+      const before = configOf(call);
+      part(call, before);
+      storeConfig(call, without(before, call.param("group"), call.param("option")));
+      return { status: 204 };
+    },
+  },
+  ...(level === ""
+    ? [
+        {
+          method: "PUT",
+          path: "/v3/domains/:id/config",
+          handle: (call: IdentityCall) => {
+            call.enforce("identity:create_domain_config");
+            requireDomain(call);
+            const status = call.store.domainConfigs.get(call.param("id")) ? 200 : 201;
+            return { status, body: { config: storeConfig(call, requestedConfig(call)) } };
+          },
+        },
+      ]
+    : []),
+]);
+
+export const DOMAIN_ROUTES: readonly IdentityRoute[] = [
+  ...resourceRoutes<Project>({
+    plural: "domains",
+    singular: "domain",
+    filters: ["name", "enabled"],
+    table: (store) => ({ get: (id) => store.domain(id) }),
+    list: ({ store }) => store.projects.list().filter(({ is_domain }) => is_domain),
+    create: (call, body) => createDomain(call, checkBody(CREATE_DOMAIN, body)),
+    update: ({ store }, domain, body) => {
+      const changes = checkBody(UPDATE_DOMAIN, body);
+      return store.sql.transaction(() => changeProject(store, domain, { ...domain, ...changes }));
+    },
+    remove: ({ store }, domain) => removeDomainRecord(store, domain),
+    view: (_, domain) => domainView(domain),
+  }),
+  ...DOMAIN_CONFIG_ROUTES,
+];
+
+export function domainView(domain: Project) {
+  const { domain_id: _, parent_id: __, is_domain: ___, ...view } = domain;
+  return view;
+}
+
+function requireDomain(call: IdentityCall): void {
+  if (!call.store.domain(call.param("id"))) {
+    throw notFound("domain", call.param("id"));
+  }
+}
+
+function configOf(call: IdentityCall): Config {
+  requireDomain(call);
+  const config = call.store.domainConfigs.get(call.param("id"))?.config ?? {};
+  if (Object.keys(config).length === 0) {
+    throw missing(call, "any options");
+  }
+  return config;
+}
+
+/** The group or option that the path names, of a configuration. @throws {IdentityError} 403, 404 */
+function part(call: IdentityCall, config: Config): Json {
+  const [group, option] = [call.param("group"), call.param("option")];
+  if (group === "") {
+    return config;
+  }
+  assertKnownOption(group, option);
+  const options = config[group];
+  if (options === undefined) {
+    throw missing(call, `group ${group}`);
+  }
+  if (option === "") {
+    return { [group]: options };
+  }
+  const value = options[option];
+  if (value === undefined) {
+    throw missing(call, `option ${option} in group ${group}`);
+  }
+  return { [option]: value };
+}
+
+/** @throws {IdentityError} 400, 403 */
+function requestedConfig(call: IdentityCall): Config {
+  const body = call.body("config");
+  const [group, option] = [call.param("group"), call.param("option")];
+  const config = option === "" ? body : { [group]: body };
+  if (!isObject(config) || Object.keys(config).length === 0) {
+    throw invalid("No options specified");
+  }
+  for (const [name, options] of Object.entries(config)) {
+    if (!isObject(options)) {
+      throw invalid(`The value of group ${name} specified in the config should be a dictionary of options`);
+    }
+    assertKnownOption(name, "");
+    for (const key of Object.keys(options)) {
+      assertKnownOption(name, key);
+    }
+  }
+  return config as Config;
+}
+
+function merged(before: Config, changes: Config): Config {
+  const groups = Object.entries(changes).map(([group, options]) => [group, { ...before[group], ...options }]);
+  return { ...before, ...Object.fromEntries(groups) };
+}
+
+function without(before: Config, group: string, option: string): Config {
+  const { [group]: options = {}, ...rest } = before;
+  const { [option]: _, ...others } = options;
+  if (group === "") {
+    return {};
+  }
+  return option === "" ? rest : { ...rest, [group]: others };
+}
+
+function storeConfig(call: IdentityCall, config: Config): Json {
+  const record = { id: call.param("id"), config };
+  const table = call.store.domainConfigs;
+  return (table.get(record.id) ? table.update(record) : table.insert(record)).config;
+}
+
+function assertKnownOption(group: string, option: string): void {
+  const options = Object.hasOwn(DEFAULTS, group) ? DEFAULTS[group] : undefined;
+  if (options === undefined) {
+    throw invalid(`Group ${group} is not supported for domain specific configurations`);
+  }
+  if (option !== "" && !Object.hasOwn(options, option)) {
+    throw invalid(`Option ${option} in group ${group} is not supported for domain specific configurations`);
+  }
+}
+
+function invalid(reason: string): IdentityError {
+  return new IdentityError(403, `Invalid domain specific configuration: ${reason}.`);
+}
+
+function missing(call: IdentityCall, what: string): IdentityError {
+  const domain = call.param("id");
+  return new IdentityError(404, `Could not find ${what} in domain configuration for domain ${domain}.`);
+}

@@ -1,0 +1,78 @@
+import type { Grant, IdentityStore } from "./store/identity-store.js";
+import type { Project, Role } from "./store/records.js";
+
+/** Where a token counts, or a role does. */
+export type GrantScope = Pick<Grant, "target" | "targetId">;
+
+export const SYSTEM: GrantScope = { target: "system", targetId: "system" };
+
+/** The roles that a user has somewhere: given to them or to a group of theirs, inherited, and implied by these. */
+export function effectiveRoles(store: IdentityStore, userId: string, scope: GrantScope): readonly Role[] {
+  const grants = grantsOfUser(store, userId).filter((grant) => holdsAt(store, grant, scope));
+  const ids = withImplied(
+    store,
+    grants.map(({ roleId }) => roleId),
+  );
+  // Roles of a domain count only for what they imply.
+  return store.roles.list().filter(({ id, domain_id: domain }) => domain === null && ids.has(id));
+}
+
+function grantsOfUser(store: IdentityStore, userId: string): readonly Grant[] {
+  const groups = store.members.leftOf(userId);
+  return [...store.grants.of("user", userId), ...groups.flatMap((group) => store.grants.of("group", group))];
+}
+
+/** Whether a grant counts in a scope: given there, or inherited from above. */
+function holdsAt(store: IdentityStore, grant: Grant, scope: GrantScope): boolean {
+  if (!grant.inherited) {
+    return grant.target === scope.target && grant.targetId === scope.targetId;
+  }
+  return scope.target === "project" && ancestors(store, scope.targetId).includes(grant.targetId);
+}
+
+/** The projects above a project, nearest first; the last one is its domain. */
+export function ancestors(store: IdentityStore, projectId: string): readonly string[] {
+  const found: string[] = [];
+  let parent = store.projects.get(projectId)?.parent_id ?? null;
+  while (parent !== null && !found.includes(parent)) {
+    found.push(parent);
+    parent = store.projects.get(parent)?.parent_id ?? null;
+  }
+  return found;
+}
+
+export function withImplied(store: IdentityStore, roles: readonly string[]): ReadonlySet<string> {
+  const found = new Set(roles);
+  // A set takes new members while it is walked over.
+  for (const id of found) {
+    for (const implied of store.impliedRoles.rightOf(id)) {
+      found.add(implied);
+    }
+  }
+  return found;
+}
+
+/** The projects that a user has a role in. */
+export function projectsOf(store: IdentityStore, userId: string): readonly Project[] {
+  const grants = grantsOfUser(store, userId);
+  // Without inherited ones the grants name the projects themselves.
+  const candidates = grants.some(({ inherited }) => inherited)
+    ? store.projects.list()
+    : store.projects.list().filter(({ id }) => grants.some((grant) => grant.targetId === id));
+  return candidates.filter(
+    (project) =>
+      !project.is_domain && effectiveRoles(store, userId, { target: "project", targetId: project.id }).length > 0,
+  );
+}
+
+/** The domains that a user has a role in. */
+export function domainsOf(store: IdentityStore, userId: string): readonly Project[] {
+  const ids = grantsOfUser(store, userId).flatMap(({ target, targetId, inherited }) =>
+    target === "domain" && !inherited ? [targetId] : [],
+  );
+  return store.projects
+    .list()
+    .filter(
+      ({ id }) => ids.includes(id) && effectiveRoles(store, userId, { target: "domain", targetId: id }).length > 0,
+    );
+}

@@ -1,0 +1,309 @@
+import { Type } from "typebox";
+import type { Json } from "../http/json.js";
+import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
+import { conflict, expecting, IdentityError } from "./api/identity-error.js";
+import { checkBody, ID, listBody, orNull, resourceRoutes, targetOf, TEXT } from "./api/resource-routes.js";
+import { ownServices } from "./catalog.js";
+import type { IdentityStore } from "./store/identity-store.js";
+import { isSameName } from "./store/record-tables.js";
+import type { Limit, RegisteredLimit } from "./store/records.js";
+
+/** By which a registered limit is known. */
+type LimitKey = Pick<RegisteredLimit, "service_id" | "region_id" | "resource_name">;
+
+const AMOUNT = Type.Integer({ minimum: -1, maximum: 0x7fffffff });
+
+const RESOURCE = Type.String({ minLength: 1, maxLength: 255 });
+
+const REGISTERED_LIMIT = {
+  service_id: ID,
+  region_id: Type.Optional(orNull(TEXT)),
+  resource_name: RESOURCE,
+  default_limit: AMOUNT,
+  description: Type.Optional(orNull(TEXT)),
+};
+
+const CREATE_REGISTERED_LIMITS = Type.Array(Type.Object(REGISTERED_LIMIT, { additionalProperties: false }), { minItems: 1 });
+
+const UPDATE_REGISTERED_LIMIT = Type.Partial(Type.Object({ ...REGISTERED_LIMIT, id: ID }), { additionalProperties: false });
+
+const KIND = "registered_limit";
+
+/** What there is to be limited, by service and region. All of a request are made, or none. */
+export const REGISTERED_LIMIT_ROUTES: readonly IdentityRoute[] = [
+  {
+    method: "POST",
+    path: "/v3/registered_limits",
+    handle: (call) => {
+      call.enforce("identity:create_registered_limits");
+      const requestedLimits = checkBody(CREATE_REGISTERED_LIMITS, bodies(call, "registered_limits"));
+      const { store } = call;
+      const made = store.sql.transaction(() =>
+        requestedLimits.map(({ region_id = null, description = null, ...rest }) => {
+          const limit = { region_id, description, ...rest, id: call.newId() };
+          requirePlace(call, KIND, limit);
+          assertUniqueKey(call, limit);
+          return store.registeredLimits.insert(limit);
+        }),
+      );
+      return { status: 201, body: collectionBody(call, "registered_limits", made) };
+    },
+  },
+  ...resourceRoutes<RegisteredLimit>({
+    plural: "registered_limits",
+    singular: KIND,
+    missing: (id) => limitNotFound("registered limit", id),
+    filters: ["service_id", "region_id", "resource_name"],
+    table: (store) => store.registeredLimits,
+    list: ({ store }) => store.registeredLimits.list(),
+    update: (call, before, body) => {
+      const { id: _id, ...changes } = checkBody(UPDATE_REGISTERED_LIMIT, body);
+      return call.store.sql.transaction(() => {
+        assertUnused(call, before.id);
+        const after = { ...before, ...changes };
+        // The service may have been deleted since.
+        requirePlace(call, KIND, changes);
+        assertUniqueKey(call, after, before.id);
+        return call.store.registeredLimits.update(after);
+      });
+    },
+    remove: (call, { id }) => {
+      assertUnused(call, id);
+      call.store.registeredLimits.delete(id);
+    },
+  }),
+];
+
+const MEMBERS = {
+  service_id: ID,
+  region_id: Type.Optional(TEXT),
+  resource_name: RESOURCE,
+  resource_limit: AMOUNT,
+  description: Type.Optional(orNull(TEXT)),
+};
+
+/** A limit belongs to a project or to a domain, not to both. */
+const CREATE = Type.Array(
+  Type.Object(
+    { ...MEMBERS, project_id: Type.Optional(ID), domain_id: Type.Optional(ID) },
+    { additionalProperties: false },
+  ),
+  { minItems: 1 },
+);
+
+const UPDATE = Type.Partial(Type.Object({ resource_limit: AMOUNT, description: orNull(TEXT), id: ID }), {
+  additionalProperties: false,
+});
+
+const PATH = "/v3/limits/:id";
+
+const FILTERS = ["service_id", "region_id", "resource_name", "project_id", "domain_id"];
+
+/** Limits of projects and domains. All of a request are made, or none. */
+export const LIMIT_ROUTES: readonly IdentityRoute[] = [
+  {
+    method: "GET",
+    path: "/v3/limits/model",
+    handle: (call) => {
+      call.enforce("identity:get_limit_model");
+      const description = "Limit enforcement and validation does not take project hierarchy into consideration.";
+      return { body: { model: { name: "flat", description } } };
+    },
+  },
+  {
+    method: "GET",
+    path: "/v3/limits",
+    handle: (call) => {
+      call.enforce("identity:list_limits");
+      const limits = listed(call).map((limit) => withLink(call, limit));
+      return { body: listBody(call, "limits", limits, FILTERS) };
+    },
+  },
+  {
+    method: "POST",
+    path: "/v3/limits",
+    handle: (call) => {
+      call.enforce("identity:create_limits");
+      const requestedLimits = checkBody(CREATE, bodies(call, "limits"));
+      const made = call.store.sql.transaction(() => requestedLimits.map((each) => view(call, create(call, each))));
+      return { status: 201, body: collectionBody(call, "limits", made) };
+    },
+  },
+  {
+    method: "GET",
+    path: PATH,
+    handle: (call) => ({ body: { limit: withLink(call, found(call, "get")) as Json } }),
+  },
+  {
+    method: "PATCH",
+    path: PATH,
+    handle: (call) => {
+      const limit = found(call, "update");
+      const { id, ...changes } = checkBody(UPDATE, call.body("limit"));
+      if (id !== undefined && id !== limit.id) {
+        throw new IdentityError(400, "Cannot change ID");
+      }
+      return { body: { limit: withLink(call, call.store.limits.update({ ...limit, ...changes })) as Json } };
+    },
+  },
+  {
+    method: "DELETE",
+    path: PATH,
+    handle: (call) => {
+      call.store.limits.delete(found(call, "delete").id);
+      return { status: 204 };
+    },
+  },
+];
+
+function create(call: IdentityCall, attributes: Type.Static<typeof CREATE>[number]): Limit {
+  const { store } = call;
+  const { service_id, region_id = null, resource_name, resource_limit, description = null } = attributes;
+  const key = { service_id, region_id, resource_name };
+  requirePlace(call, "limit", key);
+  const owner = ownerOf(call, attributes);
+  const registered = registeredLimit(store, key);
+  if (!registered) {
+    throw new IdentityError(403, "Unable to create a limit that has no corresponding registered limit.");
+  }
+  const limit = { id: call.newId(), registered_limit_id: registered.id, ...owner, resource_limit, description };
+  const isTaken = store.limits
+    .list()
+    .some(
+      (other) =>
+        other.registered_limit_id === registered.id &&
+        other.project_id === limit.project_id &&
+        other.domain_id === limit.domain_id,
+    );
+  if (isTaken) {
+    throw conflict("limit", "Duplicate entry");
+  }
+  return store.limits.insert(limit);
+}
+
+/** A project that is a domain counts as that. @throws {IdentityError} 400 */
+function ownerOf(
+  { store }: IdentityCall,
+  attributes: Type.Static<typeof CREATE>[number],
+): Pick<Limit, "project_id" | "domain_id"> {
+  const { project_id: project, domain_id: domain } = { project_id: null, domain_id: null, ...attributes };
+  if ((project === null) === (domain === null)) {
+    throw new IdentityError(400, "A limit is of a project or of a domain: give project_id or domain_id.");
+  }
+  if (domain !== null && !store.domain(domain)) {
+    throw expecting("domain_id", "limit");
+  }
+  const found = project === null ? undefined : store.projects.get(project);
+  if (project !== null && !found) {
+    throw expecting("project_id", "limit");
+  }
+  return found?.is_domain ? { project_id: null, domain_id: project } : { project_id: project, domain_id: domain };
+}
+
+/** A token of the system lists all, one of a domain those in it, one of a project its own. */
+function listed({ store, token }: IdentityCall): readonly Limit[] {
+  const { system, domainId, projectId } = token.record;
+  return store.limits.list().filter((limit) => {
+    if (system) {
+      return true;
+    }
+    if (domainId !== null) {
+      const project = limit.project_id === null ? undefined : store.projects.get(limit.project_id);
+      return limit.domain_id === domainId || project?.domain_id === domainId;
+    }
+    return projectId !== null && limit.project_id === projectId;
+  });
+}
+
+/** @throws {IdentityError} 401, 403, 404 */
+function found(call: IdentityCall, what: "get" | "update" | "delete"): Limit {
+  const id = call.param("id");
+  const limit = call.store.limits.get(id);
+  const project = limit?.project_id == null ? undefined : call.store.projects.get(limit.project_id);
+  call.enforce(`identity:${what}_limit`, { ...targetOf("limit", limit), ...targetOf("project", project) });
+  if (!limit) {
+    throw limitNotFound("limit", id);
+  }
+  return limit;
+}
+
+/** With what the registered limit says. */
+function view({ store }: IdentityCall, { registered_limit_id: registered, ...limit }: Limit) {
+  const key = store.registeredLimits.get(registered);
+  return {
+    ...limit,
+    service_id: key?.service_id ?? null,
+    region_id: key?.region_id ?? null,
+    resource_name: key?.resource_name ?? null,
+  };
+}
+
+function withLink(call: IdentityCall, limit: Limit): Readonly<Record<string, unknown>> {
+  return { ...view(call, limit), links: { self: `${call.root}/limits/${limit.id}` } };
+}
+
+/** @throws {IdentityError} 409 */
+function assertUniqueKey({ store }: IdentityCall, key: LimitKey, own?: string): void {
+  const other = registeredLimit(store, key);
+  if (other && other.id !== own) {
+    throw conflict(KIND, "Duplicate entry");
+  }
+}
+
+/** @throws {IdentityError} 403 */
+function assertUnused({ store }: IdentityCall, id: string): void {
+  if (store.limits.list().some(({ registered_limit_id: registered }) => registered === id)) {
+    throw new IdentityError(
+      403,
+      `Unable to update or delete registered limit ${id} because there are project limits associated with it.`,
+    );
+  }
+}
+
+function registeredLimit(store: IdentityStore, key: LimitKey): RegisteredLimit | undefined {
+  return store.registeredLimits
+    .list()
+    .find(
+      ({ service_id: service, region_id: region, resource_name: name }) =>
+        service === key.service_id && isSameName(region, key.region_id) && isSameName(name, key.resource_name),
+    );
+}
+
+/** @throws {IdentityError} 400 the service or the region does not exist */
+function requirePlace(
+  call: IdentityCall,
+  kind: string,
+  { service_id: service, region_id: region = null }: Partial<Pick<LimitKey, "service_id" | "region_id">>,
+): void {
+  const { store, services } = call;
+  const isOwn = ownServices(services.digests).some(({ id }) => id === service);
+  if (service !== undefined && !isOwn && !store.services.get(service)) {
+    throw expecting("service_id", kind);
+  }
+  if (region !== null && !store.regions.get(region)) {
+    throw expecting("region_id", kind);
+  }
+}
+
+function limitNotFound(kind: string, id: string): IdentityError {
+  return new IdentityError(404, `Could not find ${kind} for ${id}.`);
+}
+
+/** The bodies of a POST, of which there may be many. */
+function bodies(call: IdentityCall, member: string): unknown {
+  return call.json()[member] ?? {};
+}
+
+function collectionBody(call: IdentityCall, plural: string, records: readonly { readonly id: string }[]): Json {
+  const withLinks = records.map((record) => ({ ...record, links: { self: `${call.root}/${plural}/${record.id}` } }));
+  return { [plural]: withLinks as unknown as Json };
+}
+
+/** What a project may have, as a service asks; undefined: nobody has registered a limit. -1: any number. */
+export function effectiveLimit(store: IdentityStore, key: LimitKey, projectId: string): number | undefined {
+  const registered = registeredLimit(store, key) ?? registeredLimit(store, { ...key, region_id: null });
+  const own = store.limits
+    .list()
+    .find(({ registered_limit_id: id, project_id: project }) => id === registered?.id && project === projectId);
+  return own?.resource_limit ?? registered?.default_limit;
+}

@@ -1,0 +1,128 @@
+import { Type } from "typebox";
+import type { IdentityCall } from "./api/identity-call.js";
+import { conflict, IdentityError } from "./api/identity-error.js";
+import { BOOLEAN, createSchema, ID, OPTIONS, orNull, SHORT_NAME, TEXT, updateSchema } from "./api/resource-routes.js";
+import { endTokens, type IdentityStore, removeDomain } from "./store/identity-store.js";
+import { newProject, type Project } from "./store/records.js";
+
+/** Projects below one another, the domain included: `[DEFAULT] max_project_tree_depth`. */
+const DEEPEST = 5;
+
+/** @throws {IdentityError} 409 the name is taken in the domain */
+export function assertUniqueName(store: IdentityStore, { id, name, domain_id: domain, is_domain }: Project): void {
+  const other = store.projects.named(name, domain);
+  if (!other || other.id === id) {
+    return;
+  }
+  throw conflict(
+    "project",
+    is_domain
+      ? `it is not permitted to have two projects acting as domains with the same name: ${name}`
+      : `it is not permitted to have two projects with either the same name or same id in the same domain: name is ${name}, project id ${other.id}`,
+  );
+}
+
+/** @throws {IdentityError} 400, 403: where the new project would be is no place for it */
+export function assertValidParent(store: IdentityStore, { domain_id: domainId, parent_id: parentId }: Project): void {
+  const domain = domainId === null ? undefined : store.domain(domainId);
+  if (!domain) {
+    throw new IdentityError(400, `Could not find domain: ${domainId}.`);
+  }
+  const parent = parentId === null ? undefined : store.projects.get(parentId);
+  if (!parent) {
+    throw new IdentityError(400, `Could not find project: ${parentId}.`);
+  }
+  const parentDomain = parent.is_domain ? parent.id : parent.domain_id;
+  if (parentDomain !== domainId) {
+    throw new IdentityError(
+      400,
+      `Cannot create project, since it specifies its domain_id ${domainId}, but specifies a parent in a different domain (${parentDomain}).`,
+    );
+  }
+  const above = [parent, ...parentsOf(store, parent)];
+  if (above.length >= DEEPEST) {
+    throw new IdentityError(403, `Max hierarchy depth reached for ${parent.id} branch.`);
+  }
+  const disabled = above.find(({ enabled }) => !enabled);
+  if (disabled) {
+    throw new IdentityError(403, `Cannot create project in a branch containing a disabled project: ${disabled.id}.`);
+  }
+}
+
+/** Nearest first, the domain last. */
+export function parentsOf(store: IdentityStore, { parent_id: parentId }: Project): readonly Project[] {
+  const parent = parentId === null ? undefined : store.projects.get(parentId);
+  return parent ? [parent, ...parentsOf(store, parent)] : [];
+}
+
+export function childrenOf(store: IdentityStore, id: string): readonly Project[] {
+  return store.projects.where("parent_id", id);
+}
+
+/** Stores a changed project or domain; ends its tokens when it is disabled. @throws {IdentityError} 403, 409 */
+export function changeProject(store: IdentityStore, before: Project, after: Project): Project {
+  assertUniqueName(store, after);
+  const disabled = before.enabled && !after.enabled;
+  const alive = (id: string): boolean => childrenOf(store, id).some((child) => child.enabled || alive(child.id));
+  if (disabled && !after.is_domain && alive(after.id)) {
+    throw new IdentityError(403, `Cannot disable project ${after.id} since its subtree contains enabled projects.`);
+  }
+  store.projects.update(after);
+  if (disabled) {
+    endTokens(store, "project", after.id);
+    if (after.is_domain) {
+      endTokens(store, "domain", after.id);
+    }
+  }
+  return after;
+}
+
+/** A domain is a project that no other is above. @throws {IdentityError} 409 */
+export function createDomain(call: IdentityCall, attributes: Partial<Project> & Pick<Project, "name">): Project {
+  const domain = newProject(call.newId(), attributes.name, {
+    ...attributes,
+    domain_id: null,
+    parent_id: null,
+    is_domain: true,
+    description: attributes.description ?? "",
+  });
+  assertUniqueName(call.store, domain);
+  return call.store.projects.insert(domain);
+}
+
+/** @throws {IdentityError} 403 it is enabled */
+export function removeDomainRecord(store: IdentityStore, domain: Project): void {
+  if (domain.enabled) {
+    throw new IdentityError(403, "Cannot delete a domain that is enabled, please disable it first.");
+  }
+  removeDomain(store, domain.id);
+}
+
+export const TAG = Type.String({ minLength: 1, maxLength: 255, pattern: "^[^,/]*$" });
+
+export const TAGS = Type.Array(TAG, { maxItems: 80, uniqueItems: true });
+
+const PROJECT = {
+  description: orNull(TEXT),
+  domain_id: orNull(ID),
+  enabled: BOOLEAN,
+  is_domain: BOOLEAN,
+  parent_id: orNull(ID),
+  tags: TAGS,
+  options: OPTIONS,
+};
+
+export const CREATE_PROJECT = createSchema({ name: SHORT_NAME }, PROJECT);
+
+export const UPDATE_PROJECT = updateSchema({ name: SHORT_NAME, ...PROJECT });
+
+const DOMAIN = {
+  description: orNull(TEXT),
+  enabled: BOOLEAN,
+  tags: TAGS,
+  options: OPTIONS,
+};
+
+export const CREATE_DOMAIN = createSchema({ name: SHORT_NAME }, DOMAIN);
+
+export const UPDATE_DOMAIN = updateSchema({ name: SHORT_NAME, ...DOMAIN });

@@ -1,0 +1,201 @@
+import type { Json } from "../http/json.js";
+import type { IdentityCall, IdentityResponse, IdentityRoute } from "./api/identity-call.js";
+import { IdentityError, notFound } from "./api/identity-error.js";
+import { checkBody, resourceRoutes, targetOf, withLinks } from "./api/resource-routes.js";
+import { effectiveRoles } from "./effective-roles.js";
+import { assertUniqueName, assertValidParent, changeProject, childrenOf, CREATE_PROJECT, createDomain, parentsOf, removeDomainRecord, TAG, TAGS, UPDATE_PROJECT } from "./project-rules.js";
+import { type IdentityStore, removeProject } from "./store/identity-store.js";
+import { newProject, type Project } from "./store/records.js";
+
+const inProject = ({ id }: Project) => ({ target: "project", targetId: id }) as const;
+
+const PATH = "/v3/projects/:id/tags";
+
+/** Words that a project is found by. */
+const TAG_ROUTES: readonly IdentityRoute[] = [
+  { method: "GET", path: PATH, handle: (call) => tagsResponse(call, projectFor(call, "list_project_tags").tags) },
+  {
+    method: "PUT",
+    path: PATH,
+    handle: (call) => {
+      const project = projectFor(call, "update_project_tags");
+      return tagsResponse(call, setTags(call, project, call.body("tags")).tags);
+    },
+  },
+  {
+    method: "DELETE",
+    path: PATH,
+    handle: (call) => {
+      setTags(call, projectFor(call, "delete_project_tags"), []);
+      return { status: 204 };
+    },
+  },
+  {
+    method: "GET",
+    path: `${PATH}/:tag`,
+    handle: (call) => {
+      requireTag(call, projectFor(call, "get_project_tag"));
+      return { status: 204 };
+    },
+  },
+  {
+    method: "PUT",
+    path: `${PATH}/:tag`,
+    handle: (call) => {
+      const project = projectFor(call, "create_project_tag");
+      const tag = checkBody(TAG, call.param("tag"));
+      setTags(call, project, [...new Set([...project.tags, tag])]);
+      return { status: 201, headers: { location: call.url } };
+    },
+  },
+  {
+    method: "DELETE",
+    path: `${PATH}/:tag`,
+    handle: (call) => {
+      const project = projectFor(call, "delete_project_tag");
+      requireTag(call, project);
+      const tags = project.tags.filter((tag) => tag !== call.param("tag"));
+      setTags(call, project, tags);
+      return { status: 204 };
+    },
+  },
+];
+
+export const PROJECT_ROUTES: readonly IdentityRoute[] = [
+  ...resourceRoutes<Project>({
+    plural: "projects",
+    singular: "project",
+    filters: ["domain_id", "enabled", "name", "parent_id", "is_domain"],
+    table: (store) => store.projects,
+    list: (call) =>
+      call.store.projects
+        .list()
+        .filter(
+          (project) => (call.query.get("is_domain") !== undefined || !project.is_domain) && tagsPass(call, project),
+        ),
+    create,
+    update: ({ store }, project, body) => {
+      const changes = checkBody(UPDATE_PROJECT, body);
+      for (const member of ["parent_id", "is_domain"] as const) {
+        if (changes[member] !== undefined && changes[member] !== project[member]) {
+          throw new IdentityError(403, `Update of \`${member}\` is not allowed.`);
+        }
+      }
+      return store.sql.transaction(() => changeProject(store, project, { ...project, ...changes }));
+    },
+    remove,
+    view: (call, project) => (call.param("id") === "" ? project : { ...project, ...relatives(call, project) }),
+  }),
+  ...TAG_ROUTES,
+];
+
+function create(call: IdentityCall, body: unknown): Project {
+  const { store } = call;
+  const attributes = checkBody(CREATE_PROJECT, body);
+  if (attributes.is_domain === true) {
+    if (attributes.domain_id != null || attributes.parent_id != null) {
+      throw new IdentityError(400, "only root projects are allowed to act as domains.");
+    }
+    return createDomain(call, attributes);
+  }
+  const domainId = canonicalId(store, attributes.domain_id) ?? call.ownDomain;
+  const project = newProject(call.newId(), attributes.name, {
+    ...attributes,
+    domain_id: domainId,
+    parent_id: canonicalId(store, attributes.parent_id) ?? domainId,
+    description: attributes.description ?? "",
+  });
+  assertValidParent(store, project);
+  assertUniqueName(store, project);
+  return store.projects.insert(project);
+}
+
+/** Returns the id as its record has it, which may be in another case; the id itself if there is no record. */
+function canonicalId(store: IdentityStore, id: string | null | undefined): string | null | undefined {
+  return id == null ? id : (store.projects.get(id)?.id ?? id);
+}
+
+function remove({ store }: IdentityCall, project: Project): void {
+  if (project.is_domain) {
+    removeDomainRecord(store, project);
+    return;
+  }
+  if (childrenOf(store, project.id).length > 0) {
+    throw new IdentityError(
+      403,
+      `Cannot delete the project ${project.id} since it is not a leaf in the hierarchy. Use the cascade option if you want to delete a whole subtree.`,
+    );
+  }
+  removeProject(store, project.id);
+}
+
+/** Whether a project has all, any, not all or none of the tags that a query names. */
+function tagsPass({ query }: IdentityCall, { tags }: Project): boolean {
+  const requestedTags = (name: string) => query.get(name)?.split(",");
+  const has = (tag: string) => tags.includes(tag);
+  return (
+    (requestedTags("tags")?.every(has) ?? true) &&
+    (requestedTags("tags-any")?.some(has) ?? true) &&
+    !(requestedTags("not-tags")?.every(has) ?? false) &&
+    !(requestedTags("not-tags-any")?.some(has) ?? false)
+  );
+}
+
+function projectFor(call: IdentityCall, action: string): Project {
+  const id = call.param("id");
+  const project = call.store.projects.get(id);
+  call.enforce(`identity:${action}`, targetOf("project", project));
+  if (!project) {
+    throw notFound("project", id);
+  }
+  return project;
+}
+
+function requireTag(call: IdentityCall, { tags }: Project): void {
+  if (!tags.includes(call.param("tag"))) {
+    throw notFound("project tag", call.param("tag"));
+  }
+}
+
+function setTags(call: IdentityCall, project: Project, tags: unknown): Project {
+  return call.store.projects.update({ ...project, tags: checkBody(TAGS, tags) });
+}
+
+function tagsResponse(call: IdentityCall, tags: readonly string[]): IdentityResponse {
+  return { body: { tags, links: { self: call.url } } };
+}
+
+/** What a query asks to be told of the projects above and below one: `?parents_as_ids`. @throws {IdentityError} 400 */
+function relatives(call: IdentityCall, project: Project): Readonly<Record<string, Json>> {
+  for (const side of ["parents", "subtree"]) {
+    if (call.flag(`${side}_as_list`) && call.flag(`${side}_as_ids`)) {
+      throw new IdentityError(400, `Cannot use ${side}_as_list and ${side}_as_ids query params at the same time.`);
+    }
+  }
+  const { store } = call;
+  const listed = (projects: readonly Project[]): Json =>
+    projects
+      .filter((one) => !one.is_domain && effectiveRoles(store, call.token.user.id, inProject(one)).length > 0)
+      .map((one) => ({ project: withLinks(call, "projects", one) as unknown as Json }));
+  return {
+    ...(call.flag("parents_as_list") ? { parents: listed(parentsOf(store, project)) } : {}),
+    ...(call.flag("parents_as_ids") ? { parents: parentIds(store, project) } : {}),
+    ...(call.flag("subtree_as_list") ? { subtree: listed(below(store, project.id)) } : {}),
+    ...(call.flag("subtree_as_ids") ? { subtree: childIds(store, project.id) } : {}),
+  };
+}
+
+function below(store: IdentityStore, id: string): readonly Project[] {
+  return childrenOf(store, id).flatMap((child) => [child, ...below(store, child.id)]);
+}
+
+function parentIds(store: IdentityStore, project: Project): Json {
+  return parentsOf(store, project).reduceRight<Json>((above, { id }) => ({ [id]: above }), null);
+}
+
+function childIds(store: IdentityStore, id: string): Json {
+  const children = childrenOf(store, id);
+  return children.length === 0
+    ? null
+    : Object.fromEntries(children.map((child) => [child.id, childIds(store, child.id)]));
+}

@@ -1,0 +1,92 @@
+import type { Clock } from "../../../runtime/clock.js";
+import type { Digests } from "../../../runtime/digests.js";
+import type { Random } from "../../../runtime/random.js";
+import { equalInConstantTime } from "../../credentials.js";
+import type { Sql, SqlRow } from "../../database/sql.js";
+
+/** A generated password has 128 random bits: a fast digest is enough. One that a person chose gets a slow one. */
+type Scheme = "sha256" | "scrypt";
+
+/** Milliseconds for which a password that was right need not be hashed again. */
+const REMEMBERED = 300_000;
+const MAX_REMEMBERED_PASSWORDS = 1000;
+
+/** Passwords of users and secrets of application credentials, as salted digests by the id of whose they are. */
+export class PasswordStore {
+  readonly #sql: Sql;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #digests: Digests;
+  /** Keeps for each password that was right lately a digest that only this process can make, and until when it counts. */
+  readonly #right = new Map<string, number>();
+  readonly #key: string;
+
+  constructor(sql: Sql, deps: { readonly clock: Clock; readonly random: Random; readonly digests: Digests }) {
+    this.#sql = sql;
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+    this.#digests = deps.digests;
+    this.#key = deps.random.hex(32);
+  }
+
+  /** Whether it is the password when this resolves. Takes as long for nobody as for a user who chose a password. */
+  async matches(id: string | undefined, password: string): Promise<boolean> {
+    const row = this.#row(id);
+    const [salt, digest, scheme] = (row ?? ["", "", "scrypt"]).map(String);
+    const proof = this.#digests.sha256(`${this.#key}:${id}:${digest}:${password}:${this.#key}`);
+    if (row !== undefined && (this.#right.get(proof) ?? 0) > this.#clock.now()) {
+      return true;
+    }
+    const found = await this.#digest(scheme as Scheme, salt ?? "", password);
+    // It may have been changed or removed while this was worked out.
+    const stays = row !== undefined && String(this.#row(id)?.[1]) === digest;
+    const same = equalInConstantTime(digest ?? "", found) && stays;
+    if (same && scheme === "scrypt") {
+      this.#remember(proof);
+    }
+    return same;
+  }
+
+  /** Replaces the password by a new random one. */
+  generate(id: string): string {
+    const password = this.#random.hex(16);
+    const salt = this.#random.hex(16);
+    this.#write(id, salt, this.#fast(salt, password), "sha256");
+    return password;
+  }
+
+  /** Makes the digest first: the caller stores it when nothing can fail any more. */
+  async prepare(password: string): Promise<(id: string) => void> {
+    const salt = this.#random.hex(16);
+    const digest = await this.#digest("scrypt", salt, password);
+    return (id) => this.#write(id, salt, digest, "scrypt");
+  }
+
+  remove(id: string): void {
+    this.#sql.run("DELETE FROM identity_passwords WHERE user_id = ?", id);
+  }
+
+  #row(id: string | undefined): SqlRow | undefined {
+    return this.#sql.get("SELECT salt, digest, scheme FROM identity_passwords WHERE user_id = ?", id ?? "");
+  }
+
+  #remember(proof: string): void {
+    if (this.#right.size >= MAX_REMEMBERED_PASSWORDS) {
+      this.#right.clear();
+    }
+    this.#right.set(proof, this.#clock.now() + REMEMBERED);
+  }
+
+  #write(id: string, salt: string, digest: string, scheme: Scheme): void {
+    const text = "INSERT OR REPLACE INTO identity_passwords (user_id, salt, digest, scheme) VALUES (?, ?, ?, ?)";
+    this.#sql.run(text, id, salt, digest, scheme);
+  }
+
+  async #digest(scheme: Scheme, salt: string, password: string): Promise<string> {
+    return scheme === "scrypt" ? await this.#digests.scrypt(password, salt) : this.#fast(salt, password);
+  }
+
+  #fast(salt: string, password: string): string {
+    return this.#digests.sha256(`${salt}:${password}`);
+  }
+}

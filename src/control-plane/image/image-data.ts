@@ -1,0 +1,143 @@
+import { BYTES, type ServiceRequest, type ServiceResponse } from "../../runtime/service.js";
+import type { Bytes } from "../../runtime/transfers.js";
+import { json } from "../http/responses.js";
+import { isoMicroseconds } from "../http/times.js";
+import { assertWithinQuota, type ImageCall, type ImageRoute, NO_CONTENT } from "./api/call.js";
+import { badRequest, conflict, forbidden, ImageFault, tooLarge } from "./api/fault.js";
+import { findImage, findOwnImage, requirePolicy } from "./api/policy.js";
+import { importImage } from "./image-import.js";
+import { ImageGone, ImageStatusConflict, ImageTooLarge } from "./image-store.js";
+import type { Task } from "./image-tables.js";
+import type { Image } from "./image.js";
+import { uploadStore } from "./stores.js";
+
+/** Bytes of images, and the tasks that bring them. */
+export const DATA_ROUTES: readonly ImageRoute[] = [
+  { method: "GET", path: "/v2/images/:id/file", handle: download },
+  { method: "PUT", path: "/v2/images/:id/file", handle: upload },
+  { method: "PUT", path: "/v2/images/:id/stage", handle: stage },
+  { method: "POST", path: "/v2/images/:id/import", handle: importImage },
+  {
+    method: "GET",
+    path: "/v2/images/:id/tasks",
+    handle: (call) => {
+      const { image } = findImage(call);
+      return json(200, { tasks: call.store.tasks.list(image.id).map(taskView) });
+    },
+  },
+];
+
+function taskView(task: Task): Readonly<Record<string, unknown>> {
+  return {
+    id: task.id,
+    type: "api_image_import",
+    status: task.status,
+    owner: task.owner,
+    expires_at: task.expiresAt === null ? null : isoMicroseconds(task.expiresAt),
+    created_at: isoMicroseconds(task.createdAt),
+    updated_at: isoMicroseconds(task.updatedAt),
+    deleted_at: null,
+    deleted: false,
+    image_id: task.imageId,
+    request_id: task.requestId,
+    user_id: task.userId,
+    input: task.input,
+    result: task.status === "success" ? { image_id: task.imageId } : null,
+    message: task.message,
+  };
+}
+
+/** GET /v2/images/{id}/file: 204 without bytes. @throws {ImageFault} 403, 404 */
+async function download(call: ImageCall): Promise<ServiceResponse> {
+  const { image, target } = findImage(call);
+  requirePolicy(call.caller, "download_image", target);
+  if (image.status === "deactivated" && !call.isAdmin) {
+    throw forbidden("The requested image has been deactivated. Image data download is forbidden.");
+  }
+  const isComplete = image.status === "active" || image.status === "deactivated";
+  const bytes = isComplete ? await call.store.read(image.id) : undefined;
+  if (bytes === undefined) {
+    return NO_CONTENT;
+  }
+  return {
+    status: 200,
+    headers: {
+      "content-type": BYTES,
+      "content-length": String(image.size),
+      ...(image.checksum === null ? {} : { "content-md5": image.checksum }),
+    },
+    body: "",
+    bytes,
+  };
+}
+
+/** PUT /v2/images/{id}/file: all of the bytes, or none. @throws {ImageFault} 400, 403, 404, 409, 410, 413, 415 */
+async function upload(call: ImageCall): Promise<ServiceResponse> {
+  const image = findOwnImage(call, "upload_image");
+  const bytes = bytesOf(call.request);
+  if (image.status === "queued") {
+    assertHasFormats(image);
+  }
+  assertWithinQuota(call, "image_size_total", image.owner, 0);
+  assertUploadQuota(call, image);
+  const stores = uploadStore(call.request.headers["x-image-meta-store"]);
+  await orFault(call.store.write(image.id, bytes, stores));
+  return NO_CONTENT;
+}
+
+/** PUT /v2/images/{id}/stage: all of the bytes, or none. @throws {ImageFault} 403, 404, 409, 410, 413, 415 */
+async function stage(call: ImageCall): Promise<ServiceResponse> {
+  const image = findOwnImage(call, "modify_image");
+  const bytes = bytesOf(call.request);
+  assertWithinQuota(call, "image_stage_total", image.owner, 0);
+  assertUploadQuota(call, image);
+  await orFault(call.store.stage(image.id, bytes));
+  return NO_CONTENT;
+}
+
+/** One whose bytes come already is refused for that. @throws {ImageFault} 413 */
+function assertUploadQuota(call: ImageCall, { status, owner }: Image): void {
+  if (status === "queued") {
+    assertWithinQuota(call, "image_count_uploading", owner, 1);
+  }
+}
+
+/** @throws {ImageFault} 415 */
+function bytesOf({ bytes, headers }: ServiceRequest): Bytes {
+  const type = headers["content-type"] ?? "";
+  if (bytes === undefined && type !== BYTES) {
+    throw new ImageFault(415, `The request media type ${type} is not supported by this server: ${BYTES} is.`);
+  }
+  return bytes ?? nothing();
+}
+
+function assertHasFormats({ diskFormat, containerFormat }: Image): void {
+  const missing = [
+    ...(diskFormat === null ? ["disk_format"] : []),
+    ...(containerFormat === null ? ["container_format"] : []),
+  ];
+  if (missing.length > 0) {
+    const what = missing.length === 1 ? "Property" : "Properties";
+    throw badRequest(`${what} ${missing.join(", ")} must be set prior to saving data.`);
+  }
+}
+
+/** @throws {ImageFault} 409, 410, 413 what else the work throws */
+async function orFault(work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof ImageStatusConflict) {
+      throw conflict(error.message);
+    }
+    if (error instanceof ImageTooLarge) {
+      throw tooLarge(error.message);
+    }
+    if (error instanceof ImageGone) {
+      throw new ImageFault(410, error.message);
+    }
+    throw error;
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -1,0 +1,225 @@
+import { DuplicateRecord } from "../../../conductor-client/errors.js";
+import type { ServiceResponse } from "../../../runtime/service.js";
+import { json } from "../../http/responses.js";
+import { isoSeconds } from "../../http/times.js";
+import type { ImageCall } from "../api/call.js";
+import { badRequest, checkObject, conflict, forbidden, type NamedSchema, notFound, tooLarge } from "../api/fault.js";
+import { may } from "../api/policy.js";
+import { ASSOCIATION_SCHEMA, OBJECT_SCHEMA, PROPERTY_SCHEMA, TAG_SCHEMA } from "./metadef-schemas.js";
+import type { Entry, EntryKind, Namespace } from "./metadef-store.js";
+
+type View = Readonly<Record<string, unknown>>;
+
+/** How the API speaks of one kind of definition. */
+export interface KindOfEntry {
+  readonly kind: EntryKind;
+  /** In paths, and as the member of lists. */
+  readonly collection: string;
+  /** In the names of policies. */
+  readonly policy: string;
+  /** In messages that say that one is protected. */
+  readonly words: string;
+  readonly schema: NamedSchema;
+  readonly missing: (name: string) => string;
+  readonly duplicate: (name: string, namespace: string) => string;
+  /** @param namespace its name */
+  readonly view: (entry: Entry, namespace: string) => View;
+}
+
+export const OBJECT: KindOfEntry = {
+  kind: "object",
+  collection: "objects",
+  policy: "metadef_object",
+  words: "object",
+  schema: OBJECT_SCHEMA,
+  missing: (name) => `Could not find metadata object ${name}`,
+  duplicate: (name, namespace) =>
+    `A metadata definition object with name=${name} already exists in namespace=${namespace}.`,
+  view: (entry, namespace) => ({
+    name: entry.name,
+    required: [],
+    ...entry.content,
+    ...times(entry),
+    self: `/v2/metadefs/namespaces/${namespace}/objects/${entry.name}`,
+    schema: "/v2/schemas/metadefs/object",
+  }),
+};
+
+export const PROPERTY: KindOfEntry = {
+  kind: "property",
+  collection: "properties",
+  policy: "metadef_property",
+  words: "property",
+  schema: PROPERTY_SCHEMA,
+  missing: (name) => `Could not find property ${name}`,
+  duplicate: (name, namespace) =>
+    `A metadata definition property with name=${name} already exists in namespace=${namespace}.`,
+  view: ({ name, content }) => ({ name, ...content }),
+};
+
+export const TAG: KindOfEntry = {
+  kind: "tag",
+  collection: "tags",
+  policy: "metadef_tag",
+  words: "tag",
+  schema: TAG_SCHEMA,
+  missing: (name) => `Could not find metadata tag ${name}`,
+  duplicate: (name, namespace) =>
+    `A metadata tag with name=${name} already exists in namespace=${namespace}. (Please note that metadata tag names are case insensitive).`,
+  view: (entry) => ({ name: entry.name, ...times(entry) }),
+};
+
+export const ASSOCIATION: KindOfEntry = {
+  kind: "resource_type",
+  collection: "resource_types",
+  policy: "metadef_resource_type_association",
+  words: "resource-type-association",
+  schema: ASSOCIATION_SCHEMA,
+  missing: (name) => `Failed to find resource type ${name} to delete`,
+  duplicate: (name, namespace) =>
+    `The metadata definition resource-type association of resource-type=${name} to namespace=${namespace} already exists.`,
+  view: (entry) => ({ name: entry.name, ...entry.content, ...times(entry) }),
+};
+
+function times({ createdAt, updatedAt }: Entry): View {
+  return {
+    created_at: isoSeconds(createdAt),
+    updated_at: isoSeconds(updatedAt),
+  };
+}
+
+export function isOpen(call: ImageCall, namespace: Namespace): boolean {
+  return may(call.caller, "get_metadef", namespace);
+}
+
+/** The namespace of the path. @throws {ImageFault} 404 */
+export function findNamespace(call: ImageCall): Namespace {
+  const name = call.param("namespace");
+  const namespace = call.store.metadefs.namespace(name);
+  if (!namespace || !isOpen(call, namespace)) {
+    throw notFound(`Namespace ${name} not found`);
+  }
+  return namespace;
+}
+
+/** Definitions are made, changed and deleted by administrators. @throws {ImageFault} 403 */
+export function requireWriter(call: ImageCall, action: string): void {
+  if (!may(call.caller, "modify_metadef")) {
+    throw forbidden(`You are not authorized to complete ${action} action.`);
+  }
+}
+
+/** GET of a namespace's objects: the newest first. */
+export function listObjects(call: ImageCall): ServiceResponse {
+  const namespace = findNamespace(call);
+  const objects = page(call, newestFirst(call, namespace, "object")).map((each) => OBJECT.view(each, namespace.name));
+  return json(200, { objects, schema: "v2/schemas/metadefs/objects" });
+}
+
+/** GET of a namespace's properties, by name. */
+export function listProperties(call: ImageCall): ServiceResponse {
+  const namespace = findNamespace(call);
+  return json(200, { properties: propertiesOf(call, namespace) });
+}
+
+/** GET of a namespace's tags: the newest first. */
+export function listTags(call: ImageCall): ServiceResponse {
+  const tags = page(call, newestFirst(call, findNamespace(call), "tag")).map(({ name }) => ({ name }));
+  return json(200, { tags });
+}
+
+/** GET of the types that a namespace is for. */
+export function listAssociations(call: ImageCall): ServiceResponse {
+  return json(200, { resource_type_associations: associationsOf(call, findNamespace(call)) });
+}
+
+export function propertiesOf(call: ImageCall, { number, name }: Namespace): Readonly<Record<string, unknown>> {
+  const entries = call.store.metadefs.entries(number, "property");
+  return Object.fromEntries(entries.map((entry) => [entry.name, withoutName(PROPERTY.view(entry, name))]));
+}
+
+export function associationsOf(call: ImageCall, { number, name }: Namespace): readonly unknown[] {
+  return call.store.metadefs.entries(number, "resource_type").map((entry) => ASSOCIATION.view(entry, name));
+}
+
+export function objectsOf(call: ImageCall, namespace: Namespace): readonly unknown[] {
+  return newestFirst(call, namespace, "object").map((entry) => OBJECT.view(entry, namespace.name));
+}
+
+export function tagsOf(call: ImageCall, namespace: Namespace): readonly unknown[] {
+  return newestFirst(call, namespace, "tag").map(({ name }) => ({ name }));
+}
+
+function newestFirst(call: ImageCall, { number }: Namespace, kind: "object" | "tag"): readonly Entry[] {
+  return call.store.metadefs.entries(number, kind).toReversed();
+}
+
+function withoutName({ name: _name, ...rest }: Readonly<Record<string, unknown>>): unknown {
+  return rest;
+}
+
+/** @throws {ImageFault} 400 */
+function page({ query }: ImageCall, entries: readonly Entry[]): readonly Entry[] {
+  const limit = query.get("limit");
+  if (limit !== undefined && !/^\d{1,9}$/.test(limit)) {
+    throw badRequest(/^-\d+$/.test(limit) ? "limit param must be positive" : "limit param must be an integer");
+  }
+  const marker = query.get("marker");
+  const start = marker === undefined ? 0 : entries.findIndex(({ name }) => name === marker) + 1;
+  return limit === undefined ? entries.slice(start) : entries.slice(start, start + Number(limit));
+}
+
+/** Definitions of one kind that a namespace may have. */
+const MAX_ENTRIES = 1000;
+
+/** Members that the service sets. */
+const READ_ONLY = ["self", "schema", "created_at", "updated_at"];
+
+interface EntryText {
+  readonly name: string;
+  readonly content: Entry["content"];
+}
+
+/** What a body says of a definition. @throws {ImageFault} 400, 403 */
+export function readEntry({ schema }: KindOfEntry, body: Readonly<Record<string, unknown>>): EntryText {
+  assertNoReadOnlyMembers(body);
+  checkObject(body, schema);
+  const { name, ...content } = body;
+  return { name: String(name), content };
+}
+
+/** @throws {ImageFault} 403 */
+export function assertNoReadOnlyMembers(body: Readonly<Record<string, unknown>>): void {
+  const found = READ_ONLY.find((name) => name in body);
+  if (found) {
+    throw forbidden(`Attribute '${found}' is read-only.`);
+  }
+}
+
+/** @throws {ImageFault} 409, 413 */
+export function addEntry(call: ImageCall, of: KindOfEntry, namespace: Namespace, { name, content }: EntryText): Entry {
+  const { metadefs } = call.store;
+  const count = metadefs.countEntries(namespace.number, of.kind);
+  if (count >= MAX_ENTRIES) {
+    throw tooLarge(`Namespace ${namespace.name} has ${count} ${of.collection}; it may have ${MAX_ENTRIES}.`);
+  }
+  return orConflict(of.duplicate(name, namespace.name), () =>
+    metadefs.addEntry(namespace.number, of.kind, name, content),
+  );
+}
+
+/** @throws {ImageFault} 409 what else the work throws */
+export function orConflict<T>(message: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof DuplicateRecord ? conflict(message) : error;
+  }
+}
+
+/** @param what `namespace n1`, `object o1` @throws {ImageFault} 403 */
+export function assertUnprotected(namespace: Namespace, what: string): void {
+  if (namespace.protected) {
+    throw forbidden(`Metadata definition ${what} is protected and cannot be deleted.`);
+  }
+}
