@@ -5,10 +5,9 @@ import type { ReportClient } from "../placement-client/report-client.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { DriverHost } from "../virt/driver-host.js";
-import type { GlanceClient } from "./images/glance-client.js";
-import type { HostPorts } from "./network/host-ports.js";
-import type { DriverRecord } from "./startup/driver-record.js";
-import type { IdentityFile } from "./startup/identity-file.js";
+import type { GlanceClient } from "./glance-client.js";
+import type { HostPorts } from "./host-ports.js";
+import type { DriverRecord, IdentityFile } from "./identity-file.js";
 
 /** What every part of one host's agent works with. Made once, when it starts. */
 export interface AgentContext {

@@ -55,7 +55,7 @@ export const ACCEPTED_IN_AGENT: readonly Accepted[] = [
     reason: "fields of lines of the log",
   },
   {
-    path: "src/agent/startup/service-identity.ts",
+    path: "src/agent/startup/register-service.ts",
     operator: "string",
     change: '", " → ""',
     reason: "it parts names in a text for people",
@@ -67,7 +67,7 @@ export const ACCEPTED_IN_AGENT: readonly Accepted[] = [
     reason: "the one with this id is an evacuation, which is left out by its type",
   },
   {
-    path: "src/agent/tracker/stats.ts",
+    path: "src/agent/tracker/usage.ts",
     operator: "operator",
     change: "left < right → left <= right",
     reason: "no two statistics have one key",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HostLeaseLost } from "../../src/agent/lifecycle/host-lease.js";
+import { HostLeaseLost } from "../../src/agent/host-lease.js";
 import { MessagingTimeout } from "../../src/conductor-client/errors.js";
 import { publicMessageOf } from "../../src/runtime/public-error.js";
 import { BuildAbortException, ComputeResourcesUnavailable } from "../../src/virt/errors.js";

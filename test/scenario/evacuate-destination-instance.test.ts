@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RequestOf } from "../../src/agent/operations/contract.js";
+import type { RequestOf } from "../../src/agent/operations/flow/contract.js";
 import { MessagingTimeout } from "../../src/conductor-client/errors.js";
 import { flavorResources, type Instance, markInterruptedRebuild } from "../../src/records/index.js";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";

@@ -3,7 +3,7 @@ import { HypervisorFolder } from "../../drivers/fake-libvirt/hypervisor.js";
 import { driver } from "../../drivers/fake-libvirt/index.js";
 import type { AgentState } from "../../src/agent/context.js";
 import type { Agent } from "../../src/agent/lifecycle/agent.js";
-import { toStartupRejection } from "../../src/agent/startup/rejections.js";
+import { toStartupRejection } from "../../src/agent/rejections.js";
 import { connectToConductor } from "../../src/conductor-client/connect-to-conductor.js";
 import type { ConductorConnection } from "../../src/conductor-client/port.js";
 import type { ControlPlane } from "../../src/control-plane/control-plane.js";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import * as operations from "../../src/agent/operations/flow/errors.js";
-import * as tracker from "../../src/agent/tracker/errors.js";
+import * as operations from "../../src/agent/operations/flow/destination-checks.js";
+import * as tracker from "../../src/agent/tracker/contract.js";
 import * as placement from "../../src/placement-client/errors.js";
 
 /** Under another name than their class: as Nova's own. */

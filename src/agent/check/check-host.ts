@@ -4,11 +4,9 @@ import type { AgentView } from "../context.js";
 import { createReadOnlyView, type ReadOnlyViewOptions } from "../dry-run/read-only-view.js";
 import { guardRecordedDriver } from "../startup/driver-binding.js";
 import { proveOwnership } from "../startup/init-host.js";
-import { driverNodes } from "../startup/node-lookup.js";
-import { lookUpService } from "../startup/register-service.js";
-import { usesNodeIdentities } from "../startup/service-identity.js";
-import { validateConfig } from "../startup/validate-config.js";
-import { loadProviderConfigs } from "../tracker/load-provider-configs.js";
+import { driverNodes, validateConfig } from "../startup/ownership-checks.js";
+import { lookUpService, usesNodeIdentities } from "../startup/register-service.js";
+import { loadProviderConfigs } from "../tracker/provider-config.js";
 import { compareProviders } from "../tracker/provider-names.js";
 import { type CheckPart, failedPart, part } from "./check-part.js";
 

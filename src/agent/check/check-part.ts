@@ -1,6 +1,6 @@
 import { MessagingTimeout } from "../../conductor-client/errors.js";
 import { TookTooLong } from "../../runtime/within.js";
-import { toStartupRejection } from "../startup/rejections.js";
+import { toStartupRejection } from "../rejections.js";
 
 /**
  * What a start would make of a part: `ok`; `note`: it goes on, and somebody may want to know; `degraded`: it goes on, and the agent

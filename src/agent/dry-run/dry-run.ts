@@ -1,19 +1,17 @@
 import type { ComputeNode } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { type EvacuationPlan, planEvacuatedCleanup } from "../evacuation/plan.js";
-import { findRunningDeleted } from "../periodic/running-deleted.js";
+import { findRunningDeleted } from "../periodic/instance-deletes.js";
 import { guardRecordedDriver } from "../startup/driver-binding.js";
 import { type Ownership, proveOwnership } from "../startup/init-host.js";
 import { findInterruptedBuilds } from "../startup/interrupted-builds.js";
 import { findInterruptedEvacuations } from "../startup/interrupted-evacuations.js";
-import { driverNodes } from "../startup/node-lookup.js";
+import { driverNodes, validateConfig } from "../startup/ownership-checks.js";
 import { lookUpService } from "../startup/register-service.js";
-import { toStartupRejection } from "../startup/rejections.js";
-import { validateConfig } from "../startup/validate-config.js";
-import { loadProviderConfigs } from "../tracker/load-provider-configs.js";
+import { toStartupRejection } from "../rejections.js";
+import { loadProviderConfigs } from "../tracker/provider-config.js";
 import { compareProviders } from "../tracker/provider-names.js";
-import { previewStrip } from "./preview-allocations.js";
-import { type Preview, previewInit } from "./preview-instance.js";
+import { type Preview, previewInit, previewStrip } from "./preview-instance.js";
 import { createReadOnlyView, type ReadOnlyViewOptions } from "./read-only-view.js";
 import type { DryRunReport } from "./report.js";
 

@@ -1,7 +1,7 @@
 import type { LeaseHolder } from "../../conductor-client/methods/session.js";
 import type { Allocations } from "../../placement-client/types.js";
 import type { InstanceChanges, MigrationStatus } from "../../records/index.js";
-import type { StartupRejection } from "../startup/rejections.js";
+import type { StartupRejection } from "../rejections.js";
 import type { ProviderConflict } from "../tracker/provider-names.js";
 
 /** What a start-up would do; plain data, for `--dry-run` and its `--json`. */

@@ -2,10 +2,10 @@ import { InvalidMigrationState } from "../../conductor-client/errors.js";
 import { POWER_STATES } from "../../records/index.js";
 import { LOCAL_DISKS } from "../../virt/local-disks.js";
 import { hasQuirk, requestId } from "../context.js";
-import { requireHostLease } from "../lifecycle/host-lease.js";
-import type { AgentServices } from "../services.js";
+import { requireHostLease } from "../host-lease.js";
+import type { AgentServices } from "../operations/flow/contract.js";
 import { type EvacuatedGuest, type EvacuationPlan, type EvacuationRecord, UNCLEANED } from "./plan.js";
-import { storageShared } from "./shared-storage.js";
+import { storageShared } from "../operations/flow/guest-options.js";
 
 /** What has been done about guests, over all tries. */
 export class CleanUpProgress {

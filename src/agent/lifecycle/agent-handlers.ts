@@ -1,13 +1,37 @@
 import { InstanceNotFound, UnexpectedDeletingTaskState } from "../../conductor-client/errors.js";
-import { AGENT_METHODS, type AgentMethod } from "../../conductor-client/methods/agent.js";
+import { AGENT_METHODS, type AgentMethod, type AgentMethods } from "../../conductor-client/methods/agent.js";
+import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { AgentHandlers } from "../../conductor-client/port.js";
-import { hearEvents } from "../network/hear-events.js";
-import type { Caller, HostMethod, InstanceMethod, RequestOf } from "../operations/contract.js";
+import { SparseSet } from "../../runtime/sparse.js";
+import type { AgentServices, Caller, HostMethod, InstanceMethod, PowerUpdate, RequestOf } from "../operations/flow/contract.js";
 import { OPERATIONS } from "../operations/table.js";
-import type { AgentServices } from "../services.js";
-import { consoleOutput, diagnostics, hostUptime, instanceDiagnostics } from "./guest-reports.js";
-import { listGuests } from "./list-guests.js";
-import type { TaskTracker } from "./task-tracker.js";
+import { consoleOutput, diagnostics, hostUptime, instanceDiagnostics, listGuests } from "./guest-reports.js";
+
+/** Counts what is under way, so that a shutdown can wait for it (spec 2.8). */
+export class TaskTracker {
+  readonly #running = new SparseSet<Promise<unknown>>();
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    const running = task();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) {
+      await Promise.allSettled(this.#running);
+    }
+  }
+}
 
 /** The agent that is asked. */
 interface Duty {
@@ -156,3 +180,52 @@ const HANDLERS = {
 const DRAINING_HANDLERS: Partial<HandlersOnDuty> = Object.fromEntries(
   TAKEN_WHILE_DRAINING.map((method) => [method, HANDLERS[method]]),
 );
+
+/**
+ * Delivers events to the operations that wait for them. A changed network is connected again, and a power-update changes the
+ * instance's state; no operation waits for these two, so errors are logged.
+ */
+async function hearEvents(
+  services: AgentServices,
+  { instanceUuid, events }: ParamsOf<AgentMethods, "external_instance_event">,
+  requestId: string,
+): Promise<null> {
+  const { ports, driver, conductor, host, logger } = services;
+  for (const event of events) {
+    if (event.name === "power-update") {
+      await applyPowerUpdate(services, { instanceUuid, requestId, target: event.tag });
+      continue;
+    }
+    const taken = ports.events.deliver(instanceUuid, event);
+    logger.debug(`${event.name} ${taken ? "is what somebody waits for" : "came"}`, {
+      instance: instanceUuid,
+      tag: event.tag,
+    });
+  }
+  if (!events.some(({ name }) => name === "network-changed")) {
+    return null;
+  }
+  const instance = await conductor.call("instance_get", { uuid: instanceUuid });
+  if (instance?.host !== host) {
+    return null;
+  }
+  try {
+    if (driver.supports("plugVifs")) {
+      await driver.plugVifs(instance);
+    } else {
+      await ports.connected(instanceUuid, await ports.of(instance));
+    }
+  } catch (err) {
+    logger.error("the changed network of an instance could not be connected", { instance: instanceUuid, err });
+  }
+  return null;
+}
+
+async function applyPowerUpdate({ driver, operations, logger }: AgentServices, update: PowerUpdate): Promise<void> {
+  const { instanceUuid, requestId, target } = update;
+  try {
+    await driver.onBehalf(instanceUuid, requestId, () => operations.updatePower(update));
+  } catch (err) {
+    logger.error(`power-update ${target} failed`, { instance: instanceUuid, request_id: requestId, err });
+  }
+}

@@ -1,20 +1,27 @@
 import type { Service } from "../../records/index.js";
 import { SparseSet } from "../../runtime/sparse.js";
 import type { AgentState } from "../context.js";
-import { PendingEvacuations } from "../evacuation/pending-evacuations.js";
+import { HostLeaseLost } from "../host-lease.js";
 import { NO_METRICS } from "../metrics/metrics.js";
+import type { AgentServices } from "../operations/flow/contract.js";
 import { PeriodicLoop } from "../periodic/loop.js";
 import { PERIODIC_TASKS, type PeriodicSubject } from "../periodic/tasks.js";
-import type { AgentServices } from "../services.js";
 import { initHost } from "../startup/init-host.js";
+import { PendingEvacuations } from "../startup/pending-evacuations.js";
 import { lookUpService, registerService } from "../startup/register-service.js";
-import { agentHandlers } from "./agent-handlers.js";
+import { agentHandlers, TaskTracker } from "./agent-handlers.js";
 import { createServices, type ServiceFactories, type ViewOptions } from "./create-services.js";
-import { disableService } from "./disable-service.js";
 import { Heartbeat } from "./heartbeat.js";
-import { HostLeaseLost } from "./host-lease.js";
 import { drain } from "./shutdown.js";
-import { TaskTracker } from "./task-tracker.js";
+
+/** Nova's prefix of a reason that no operator gave. */
+const AUTOMATIC = "AUTO: ";
+
+/** Letters that the record takes. */
+const LONGEST_REASON = 255;
+
+/** Milliseconds that the conductor may take: the agent ends without, too. */
+const DISABLE_TIMEOUT_MS = 10_000;
 
 export interface AgentOptions extends Omit<ViewOptions, "permit"> {
   /** What the agent says it is (spec 1.2); default: what this build is. */
@@ -269,3 +276,19 @@ async function preStart(services: AgentServices, service: Service): Promise<void
 }
 
 function leaveNothing(): void {}
+
+/** Keeps new servers away from a host whose agent gives up; the operator enables it again. Never throws. */
+async function disableService(
+  { conductor, tracker, runtime, logger }: AgentServices,
+  { id }: Service,
+  reason: Error,
+): Promise<void> {
+  const text = `${AUTOMATIC}${reason.message}`.slice(0, LONGEST_REASON);
+  try {
+    await conductor.call("service_disable", { id, reason: text }, { timeout: DISABLE_TIMEOUT_MS });
+    logger.warn(`the service of this host is disabled: ${text}`);
+    await tracker.setHostEnabled(false, `req-${runtime.random.uuid()}`);
+  } catch (error) {
+    logger.error("the service of this host could not be disabled", { err: error });
+  }
+}

@@ -8,19 +8,15 @@ import type { Runtime } from "../../runtime/runtime.js";
 import { createDriverHost } from "../../virt/create-driver-host.js";
 import type { DriverDefinition } from "../../virt/driver.js";
 import type { AgentContext, AgentView } from "../context.js";
-import { GlanceClient } from "../images/glance-client.js";
-import { meteredTracker } from "../metrics/metered-tracker.js";
-import type { AgentMetrics } from "../metrics/metrics.js";
-import { HostPorts } from "../network/host-ports.js";
-import type { Operations, StepFaults } from "../operations/contract.js";
+import { GlanceClient } from "../glance-client.js";
+import { type AgentMetrics, meteredTracker } from "../metrics/metrics.js";
+import { HostPorts } from "../host-ports.js";
+import type { AgentServices, Operations, StepFaults } from "../operations/flow/contract.js";
 import { createOperations } from "../operations/operations.js";
-import type { AgentServices } from "../services.js";
-import { DriverRecord } from "../startup/driver-record.js";
-import { IdentityFile } from "../startup/identity-file.js";
+import { DriverRecord, IdentityFile } from "../identity-file.js";
 import type { ResourceTracker } from "../tracker/contract.js";
 import { createResourceTracker } from "../tracker/resource-tracker.js";
-import { driverContext } from "./driver-context.js";
-import { DriverRules } from "./driver-rules.js";
+import { driverContext, DriverRules } from "./driver-context.js";
 
 export interface ViewOptions {
   /** `--host` */

@@ -1,12 +1,63 @@
-import { effectiveDownTime } from "../../conductor-client/liveness.js";
-import type { Conductor } from "../../conductor-client/port.js";
+import { effectiveDownTime, isUp } from "../../conductor-client/liveness.js";
+import type { Conductor, HostSession } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
+import { driverFaults } from "../../faults/driver-faults.js";
+import type { ChangingFaults } from "../../faults/faults.js";
+import type { Clock } from "../../runtime/clock.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { DriverHostDeps } from "../../virt/context.js";
+import type { DriverCallOptions } from "../../virt/driver-call.js";
+import type { DriverHostOptions } from "../../virt/driver-host.js";
+import { DRIVER_METHODS, type DriverMethod } from "../../virt/driver-methods.js";
 import type { ImageService } from "../../virt/images.js";
-import type { HostPorts } from "../network/host-ports.js";
-import { inventoryOptions } from "../tracker/options.js";
-import { ConductorVirtApi } from "./virt-api.js";
+import type { CallOptions } from "../../virt/types.js";
+import type { VirtApi } from "../../virt/virt-api.js";
+import { requireHostLease } from "../host-lease.js";
+import type { HostPorts } from "../host-ports.js";
+import type { AgentMetrics } from "../metrics/metrics.js";
+import { inventoryOptions } from "../tracker/tracker-state.js";
+
+interface ConductorVirtApiOptions {
+  readonly host: string;
+  readonly conductor: Conductor;
+  readonly clock: Clock;
+  /** Milliseconds. */
+  readonly serviceDownTime: number;
+  readonly ports: Pick<HostPorts, "plug">;
+}
+
+/** What the driver of a host may ask, answered by the conductor. */
+export class ConductorVirtApi implements VirtApi {
+  readonly #options: ConductorVirtApiOptions;
+
+  constructor(options: ConductorVirtApiOptions) {
+    this.#options = options;
+  }
+
+  async instanceUuidsOfHost(options: CallOptions = {}) {
+    const { conductor, host } = this.#options;
+    const instances = await conductor.call("instances_by_host", { host }, options);
+    return instances.map(({ uuid }) => uuid);
+  }
+
+  async liveHosts(hypervisorType: string, options: CallOptions = {}) {
+    const { conductor, clock, serviceDownTime } = this.#options;
+    const services = await conductor.call("services_by_hypervisor_type", { hypervisorType }, options);
+    const now = clock.now();
+    return services
+      .filter((service) => !service.disabled && isUp(service, { now, serviceDownTime }))
+      .map((service) => service.host);
+  }
+
+  waitForVifs(...waiting: Parameters<VirtApi["waitForVifs"]>) {
+    return this.#options.ports.plug(...waiting);
+  }
+
+  async instanceStates(uuid: string, options: CallOptions = {}) {
+    const instance = await this.#options.conductor.call("instance_get", { uuid }, options);
+    return instance ? { vmState: instance.vmState, taskState: instance.taskState } : null;
+  }
+}
 
 /** The doors and options that a driver is given. */
 export function driverContext(options: {
@@ -47,4 +98,59 @@ export function driverContext(options: {
     myIp: defaults.myIp,
     localNodeUuid,
   };
+}
+
+interface DriverRulesOptions {
+  readonly host: string;
+  readonly config: NovaConfig;
+  readonly session: HostSession;
+  /** Asked before the driver changes a guest; throws to forbid it. Default: the host's lease must be held. */
+  readonly permit?: (purpose: string) => void | Promise<void>;
+  readonly metrics?: AgentMetrics;
+  readonly faults?: ChangingFaults;
+}
+
+/** What an agent asks and notes at each call of its driver. */
+export class DriverRules implements DriverHostOptions {
+  readonly timeouts: NonNullable<DriverCallOptions["timeouts"]>;
+  readonly createTimeout: number;
+  readonly point?: NonNullable<DriverCallOptions["point"]>;
+  readonly #host: string;
+  readonly #session: HostSession;
+  readonly #permit: DriverRulesOptions["permit"];
+  readonly #metrics: AgentMetrics | undefined;
+
+  constructor({ host, config, session, permit, metrics, faults }: DriverRulesOptions) {
+    const { driverInitTimeout, driverCreateTimeout } = config.computeAgent;
+    this.#host = host;
+    this.#session = session;
+    this.#permit = permit;
+    this.#metrics = metrics;
+    this.timeouts = { initHost: driverInitTimeout * 1000 };
+    this.createTimeout = driverCreateTimeout * 1000;
+    if (faults) {
+      this.point = driverFaults(faults);
+    }
+  }
+
+  async permit(method: DriverMethod, instance: string | undefined): Promise<void> {
+    const purpose = instance ? `${method} the guest of instance ${instance}` : method;
+    if (this.#permit !== undefined) {
+      await this.#permit(purpose);
+      return;
+    }
+    await this.#session.leaseSettled();
+    requireHostLease({ host: this.#host, conductor: this.#session }, purpose);
+  }
+
+  epoch(): number | null {
+    return this.#session.leaseEpoch;
+  }
+
+  observe(...[method, ...call]: Parameters<NonNullable<DriverCallOptions["observe"]>>): void {
+    this.#metrics?.driverCall(method, ...call);
+    if (DRIVER_METHODS[method].changesGuests) {
+      this.#session.guestsChanged?.();
+    }
+  }
 }

@@ -1,9 +1,9 @@
 import { InstanceInvalidState, InstanceNotFound, NotImplementedError } from "../../conductor-client/errors.js";
 import type { AgentMethods, InstanceParams } from "../../conductor-client/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../conductor-client/methods/method.js";
-import { type Instance, POWER_STATES } from "../../records/index.js";
+import { type HypervisorGuest, type Instance, POWER_STATES, type PowerState } from "../../records/index.js";
 import { GuestNotFound, NotImplemented } from "../../virt/errors.js";
-import type { AgentServices } from "../services.js";
+import type { AgentServices } from "../operations/flow/contract.js";
 
 type Services = Pick<AgentServices, "driver" | "conductor" | "host">;
 
@@ -82,4 +82,33 @@ async function translateErrors<T>(result: Promise<T>): Promise<T> {
 /** Nova counts the empty line behind the last line feed, and takes a negative number as lines from the beginning to leave out. */
 function tail(output: string, lines: number): string {
   return lines === 0 ? "" : output.split("\n").slice(-lines).join("\n");
+}
+
+const STATES: Readonly<Record<PowerState, string>> = {
+  [POWER_STATES.nostate]: "unknown",
+  [POWER_STATES.running]: "running",
+  [POWER_STATES.paused]: "paused",
+  [POWER_STATES.shutdown]: "shut off",
+  [POWER_STATES.crashed]: "crashed",
+  [POWER_STATES.suspended]: "suspended",
+};
+
+/** What the driver has on this host, for people; a guest whose instance nobody knows is listed by its uuid. */
+export async function listGuests({
+  driver,
+  conductor,
+}: Pick<AgentServices, "driver" | "conductor">): Promise<HypervisorGuest[]> {
+  const uuids = await driver.listInstanceUuids();
+  if (uuids.length === 0) {
+    return [];
+  }
+  const instances = await conductor.call("instances_by_filters", { filters: { uuids: [...uuids] } });
+  const known = new Map(instances.map((instance) => [instance.uuid, instance]));
+  const guests: HypervisorGuest[] = [];
+  for (const uuid of uuids) {
+    const instance = known.get(uuid);
+    const state = instance === undefined ? POWER_STATES.nostate : await driver.powerState(instance);
+    guests.push({ uuid, name: instance?.displayName || uuid, state: STATES[state] });
+  }
+  return guests;
 }

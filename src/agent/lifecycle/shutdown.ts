@@ -1,10 +1,9 @@
 import { FINAL_MIGRATION_STATUSES } from "../../records/index.js";
 import type { CancelTimer, Timers } from "../../runtime/timers.js";
 import type { PeriodicLoop } from "../periodic/loop.js";
-import type { AgentServices } from "../services.js";
-import { drainingHandlers } from "./agent-handlers.js";
+import type { AgentServices } from "../operations/flow/contract.js";
+import { drainingHandlers, type TaskTracker } from "./agent-handlers.js";
 import type { Heartbeat } from "./heartbeat.js";
-import type { TaskTracker } from "./task-tracker.js";
 
 /** Seconds of `manager_shutdown_timeout` that are kept for what comes after the waiting. */
 const RESERVE = 20;

@@ -1,4 +1,6 @@
 import type { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Listener, Servers } from "../../runtime/server.js";
+import type { ServiceHandler } from "../../runtime/service.js";
 import type { AgentMetrics } from "./metrics.js";
 
 /** Every name begins so; `openstack_nova_*` is what OpenStack's exporters use. */
@@ -6,7 +8,9 @@ const PREFIX = "openstack_nova_compute_";
 
 /** Seconds. Periodic tasks over many nodes take minutes. */
 const TASK_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 300];
+
 const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60];
+
 const DRIVER_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30, 120, 600];
 
 /** What is looked at when the metrics are read. */
@@ -151,5 +155,41 @@ function hostMetrics(host: string, to: Instruments): AgentMetrics {
       to.driverDuration.observe({ host, method }, milliseconds / 1000);
     },
     driverUnhandledError: (method, kind) => to.driverUnhandledErrors.inc({ host, method, kind }),
+  };
+}
+
+/** A scraper needs one connection, sends no body, and is quick about it. */
+const LIMITS = { bodyBytes: 1024, headersTimeout: 5_000, requestTimeout: 10_000, connections: 16 };
+
+/** Serves `GET /metrics` on the loopback interface; port 0 takes a free one. @throws {AddressInUse} */
+export function serveMetrics(servers: Servers, registry: MetricsRegistry, port: number): Promise<Listener> {
+  return servers.listen({ port, services: { "/metrics": metricsHandler(registry) }, limits: LIMITS });
+}
+
+/**
+ * `GET` and `HEAD`; anything else is answered with 405, what is below the path with 404.
+ * @internal for tests
+ */
+export function metricsHandler(registry: MetricsRegistry): ServiceHandler {
+  return async ({ method, path }) => {
+    if (path !== "" && path !== "/") {
+      return plain(404, "the metrics are at /metrics\n");
+    }
+    if (method !== "GET" && method !== "HEAD") {
+      return plain(405, "use GET\n", { allow: "GET, HEAD" });
+    }
+    return {
+      status: 200,
+      headers: { "content-type": registry.contentType },
+      body: await registry.text(),
+    };
+  };
+}
+
+function plain(status: number, body: string, headers: Readonly<Record<string, string>> = {}) {
+  return {
+    status,
+    headers: { "content-type": "text/plain; charset=utf-8", ...headers },
+    body,
   };
 }

@@ -2,38 +2,18 @@ import type { Instance } from "../../records/index.js";
 import { KeyedLock } from "../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../runtime/queue.js";
 import { type AgentContext, requestId as newRequestId } from "../context.js";
-import { requireHostLease } from "../lifecycle/host-lease.js";
+import { requireHostLease } from "../host-lease.js";
 import type { ResourceTracker } from "../tracker/contract.js";
-import { begin } from "./admission/begin.js";
-import { callOf, forRequest } from "./call.js";
-import { recoverColdMoves } from "./cold-move/recover.js";
-import { UnsettledMoves } from "./cold-move/unsettled-moves.js";
-import type {
-  Caller,
-  InstanceMethod,
-  Lock,
-  Operation,
-  OperationName,
-  OperationServices,
-  Operations,
-  PowerUpdate,
-  ReplyOf,
-  RequestOf,
-  StepFaults,
-  StuckMoveOptions,
-} from "./contract.js";
-import { completePartialDeletion } from "./delete/delete-instance.js";
-import { findLeftGuests } from "./find-left-guests.js";
-import { isLeaseLost, mustNotUndo } from "./flow/error-wrappers.js";
-import { watchConductor } from "./flow/observed-conductor.js";
-import { InterruptedRequests } from "./interrupted-requests.js";
-import { LeftGuests } from "./left-guests.js";
-import { OutgoingMigrations } from "./live-migration/outgoing-migrations.js";
-import { recoverLiveMigrations } from "./live-migration/recover.js";
-import { IncomingMoves } from "./moves/incoming-moves.js";
-import { syncInstancePowerState } from "./power/power-sync.js";
-import { updatePower } from "./power/power-update.js";
-import { OPERATIONS, operationOf } from "./table.js";
+import { type AdmissionRejection, admit } from "./flow/admission.js";
+import type { AdmittedFlow, Call, Caller, InstanceMethod, Lock, Operation, OperationName, Operations, OperationServices, PowerUpdate, ReplyOf, RequestOf, StepFaults, StuckMoveOptions } from "./flow/contract.js";
+import { isLeaseLost, mustNotUndo, watchConductor, withActionEvent } from "./flow/error-wrappers.js";
+import { OutgoingMigrations } from "./flow/outgoing-migrations.js";
+import { IncomingMoves, InterruptedRequests, LeftGuests, UnsettledMoves } from "./flow/unfinished-work.js";
+import { recoverColdMoves } from "./recover-cold-moves.js";
+import { findLeftGuests, recoverLiveMigrations } from "./recover-live-migrations.js";
+import { completePartialDeletion } from "./states/delete-instance.js";
+import { syncInstancePowerState, updatePower } from "./states/power-sync.js";
+import { callOf, forRequest, operationOf, OPERATIONS } from "./table.js";
 
 export function createOperations(context: AgentContext, tracker: ResourceTracker, faults?: StepFaults): Operations {
   return new InstanceOperations({
@@ -185,6 +165,50 @@ class InstanceOperations implements Operations {
           err,
         });
       }
+    }
+  }
+}
+
+/** The one place where a message that is not demanded begins; asked under the instance's lock. */
+async function begin<M extends OperationName>(flow: AdmittedFlow<M>, call: Call<M>): Promise<null> {
+  const result = await admit(call.services.context, call, call.request);
+  if ("rejected" in result) {
+    await rejectMessage(flow, call, result.rejected);
+  } else {
+    await flow.run(call, result.admitted);
+  }
+  return null;
+}
+
+/** Says why, ends the event of the user's action with that, and changes nothing of the instance. */
+async function rejectMessage<M extends OperationName>(
+  flow: AdmittedFlow<M>,
+  call: Call<M>,
+  rejection: AdmissionRejection,
+): Promise<void> {
+  const { services, method, request, event } = call;
+  const { kind, found, error } = rejection;
+  const { logger } = services.context.runtime;
+  const fields = { instance: request.instanceUuid, reason: kind };
+  const host = found?.instance.host ?? null;
+  if (kind === "moved" && host !== null && flow.handOn) {
+    logger.info(`${method}: the instance has moved, and the message follows it to host ${host}`, fields);
+    await flow.handOn(call, host);
+    return;
+  }
+  logger[kind === "gone" ? "info" : "warn"](error.message, fields);
+  if (kind !== "taken") {
+    await flow.onRejected?.(call, rejection);
+    return;
+  }
+  try {
+    await withActionEvent(services.context, event, async () => {
+      await flow.onRejected?.(call, rejection);
+      throw error;
+    });
+  } catch (thrown) {
+    if (thrown !== error) {
+      throw thrown;
     }
   }
 }

@@ -1,35 +1,22 @@
 import type { TaskState } from "../../records/index.js";
 import { BUILD_INSTANCE } from "./build/build-instance.js";
+import { EVACUATE_INSTANCE } from "./build/evacuate-instance.js";
 import { REBUILD_INSTANCE } from "./build/rebuild-in-place.js";
 import { CONFIRM_RESIZE } from "./cold-move/confirm-resize.js";
-import { FINISH_RESIZE } from "./cold-move/finish-resize.js";
-import { FINISH_REVERT_RESIZE } from "./cold-move/finish-revert-resize.js";
 import { PREP_RESIZE } from "./cold-move/prep-resize.js";
-import { RESIZE_INSTANCE } from "./cold-move/resize-instance.js";
-import { REVERT_RESIZE } from "./cold-move/revert-resize.js";
-import type { AdmittedFlow, InstanceMethod, Operation, OperationName, RequestOf } from "./contract.js";
-import { TERMINATE_INSTANCE } from "./delete/delete-instance.js";
-import { EVACUATE_INSTANCE } from "./evacuate/evacuate-instance.js";
+import { FINISH_RESIZE, RESIZE_INSTANCE } from "./cold-move/resize-instance.js";
+import { FINISH_REVERT_RESIZE, REVERT_RESIZE } from "./cold-move/revert-resize.js";
+import type { AdmittedFlow, Call, Caller, InstanceMethod, Operation, OperationName, OperationServices, RequestOf } from "./flow/contract.js";
 import { CHECK_DESTINATION, CHECK_SOURCE } from "./live-migration/checks.js";
 import { ABORT_LIVE_MIGRATION, FORCE_COMPLETE_LIVE_MIGRATION } from "./live-migration/control.js";
 import { POST_AT_DESTINATION, PRE_LIVE_MIGRATION, ROLLBACK_AT_DESTINATION } from "./live-migration/destination.js";
 import { LIVE_MIGRATION } from "./live-migration/live-migration.js";
-import { UNFINISHED } from "./live-migration/unfinished.js";
-import { REBOOT_INSTANCE, REBOOT_TASKS, START_INSTANCE, STOP_INSTANCE } from "./power/power.js";
-import { RESCUE_INSTANCE } from "./states/rescue-instance.js";
+import { UNFINISHED_LIVE_MIGRATION } from "./live-migration/migration-flow.js";
+import { SOFT_DELETE_INSTANCE, TERMINATE_INSTANCE } from "./states/delete-instance.js";
+import { PAUSE_INSTANCE, REBOOT_INSTANCE, REBOOT_TASKS, RESCUE_INSTANCE, RESTORE_INSTANCE, RESUME_INSTANCE, START_INSTANCE, STOP_INSTANCE, SUSPEND_INSTANCE, UNPAUSE_INSTANCE, UNRESCUE_INSTANCE } from "./states/power.js";
 import { SET_ADMIN_PASSWORD } from "./states/set-admin-password.js";
-import { SHELVE_INSTANCE } from "./states/shelve-instance.js";
-import { SHELVE_OFFLOAD_INSTANCE } from "./states/shelve-offload.js";
+import { SHELVE_INSTANCE, SHELVE_OFFLOAD_INSTANCE } from "./states/shelve-instance.js";
 import { SNAPSHOT_INSTANCE } from "./states/snapshot-instance.js";
-import { SOFT_DELETE_INSTANCE } from "./states/soft-delete-instance.js";
-import {
-  PAUSE_INSTANCE,
-  RESTORE_INSTANCE,
-  RESUME_INSTANCE,
-  SUSPEND_INSTANCE,
-  UNPAUSE_INSTANCE,
-  UNRESCUE_INSTANCE,
-} from "./states/state-changes.js";
 import { UNSHELVE_INSTANCE } from "./states/unshelve-instance.js";
 
 /** An operation on a guest of this host, which begins from one of these task_states. */
@@ -157,7 +144,7 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
     admission: {
       instance: "anywhere",
       tasks: "any",
-      migration: { part: "destination", statuses: UNFINISHED },
+      migration: { part: "destination", statuses: UNFINISHED_LIVE_MIGRATION },
     },
     flow: POST_AT_DESTINATION,
   },
@@ -221,3 +208,31 @@ export function operationOf<M extends InstanceMethod>(method: M, request: Reques
 export const STEP_NAMES: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   Object.values(OPERATIONS).flatMap(({ flow }) => flow.steps.map(({ operation, names }) => [operation, names])),
 );
+
+const NOBODY: Caller = { assertCallerWaiting: () => {} };
+
+/** A message, with what the table says of its method. */
+export function callOf<M extends OperationName>(
+  method: M,
+  services: OperationServices,
+  request: RequestOf<M>,
+  caller: Caller = NOBODY,
+): Call<M> {
+  const { admission, event = `compute_${method}` } = OPERATIONS[method];
+  const { instanceUuid, requestId } = request;
+  return {
+    method,
+    admission,
+    request,
+    caller,
+    event: { instanceUuid, requestId, event },
+    services: forRequest(services, requestId),
+  };
+}
+
+/** Everything that is logged with them carries the request's id. */
+export function forRequest(services: OperationServices, requestId: string): OperationServices {
+  const { context } = services;
+  const logger = context.runtime.logger.child({ request_id: requestId });
+  return { ...services, context: { ...context, runtime: { ...context.runtime, logger } } };
+}

@@ -10,10 +10,10 @@ import {
   type Resources,
 } from "../../records/index.js";
 import { requestId } from "../context.js";
-import { requireHostLease } from "../lifecycle/host-lease.js";
+import { requireHostLease } from "../host-lease.js";
 import type { LeakKind } from "../metrics/metrics.js";
-import { revertToSource } from "../operations/moves/move-allocations.js";
-import type { AgentServices } from "../services.js";
+import { revertToSource } from "../operations/flow/move-allocations.js";
+import type { AgentServices } from "../operations/flow/contract.js";
 import { checkLeak, type LeakInputs, type LeakResult } from "./evaluate-leak.js";
 
 /** The tree of one node, and everybody who holds something in it. */

@@ -1,19 +1,21 @@
-import { countForeignGuests } from "../evacuation/foreign-guests.js";
-import type { PendingEvacuations } from "../evacuation/pending-evacuations.js";
-import type { AgentServices } from "../services.js";
-import { checkInstanceBuildTime } from "./build-timeout.js";
-import { cleanUpIncompleteMigrations } from "./incomplete-migrations.js";
-import { settleInterruptedRequests } from "./interrupted-requests.js";
+import { lastCompletedPeriod } from "../../records/index.js";
+import { countForeignGuests } from "../evacuation/hypervisor-guests.js";
+import type { AgentServices } from "../operations/flow/contract.js";
+import { syncSchedulerInfo } from "../startup/init-host.js";
+import type { PendingEvacuations } from "../startup/pending-evacuations.js";
+import { cleanUpRunningDeleted, reclaimQueuedDeletes, runPendingDeletes } from "./instance-deletes.js";
+import { pollShelvedInstances, syncPowerStates } from "./instance-states.js";
+import { checkInstanceBuildTime, pollUnconfirmedResizes } from "./instance-timeouts.js";
+import { cleanUpIncompleteMigrations, settleInterruptedRequests } from "./interrupted-operations.js";
 import { DEFAULT_SPACING, type PeriodicTask } from "./loop.js";
-import { runPendingDeletes } from "./pending-deletes.js";
-import { reclaimQueuedDeletes } from "./reclaim-queued-deletes.js";
 import { reconcileAllocations } from "./reconcile-allocations.js";
-import { cleanUpRunningDeleted } from "./running-deleted.js";
-import { syncSchedulerInfo } from "./scheduler-sync.js";
-import { pollShelvedInstances } from "./shelved-instances.js";
-import { syncPowerStates } from "./sync-power-states.js";
-import { pollUnconfirmedResizes } from "./unconfirmed-resizes.js";
-import { type AuditedPeriod, usageAudit } from "./usage-audit.js";
+
+/** The end of the period that was audited last; null: none was. */
+interface AuditedPeriod {
+  end: number | null;
+}
+
+const formatTime = (time: number): string => new Date(time).toISOString().slice(0, 19).replace("T", " ");
 
 /** Milliseconds without any news of a move after which it is taken for dead: no step waits longer for another host. */
 const MOVE_TIMEOUT_MS = 10 * 60_000;
@@ -142,3 +144,27 @@ export const PERIODIC_TASKS: readonly PeriodicTask<PeriodicSubject>[] = [
     (services, { pending }) => pending.reevaluate(services),
   ),
 ];
+
+/**
+ * Notes, once for each period that is over, how many instances this host had in it (`[DEFAULT] instance_usage_audit`). Nova tells
+ * of each by a notification, too; there is nobody here who would listen.
+ */
+async function usageAudit(
+  { conductor, config, host, logger, runtime: { clock } }: AgentServices,
+  audited: AuditedPeriod,
+): Promise<void> {
+  const period = lastCompletedPeriod(config.defaults.instanceUsageAuditPeriod, clock.now());
+  if (period.end === audited.end) {
+    return;
+  }
+  const began = clock.now();
+  const instances = await conductor.call("usage_audit_begin", { host, ...period });
+  if (instances !== null) {
+    const [from, to] = [formatTime(period.begin), formatTime(period.end)];
+    logger.info(`Running instance usage audit for host ${host} from ${from} to ${to}. ${instances} instances.`);
+    const seconds = (clock.now() - began) / 1000;
+    const message = `Instance usage audit ran for host ${host}, ${instances} instances in ${seconds} seconds.`;
+    await conductor.call("usage_audit_end", { host, ...period, errors: 0, message });
+  }
+  audited.end = period.end;
+}

@@ -1,9 +1,8 @@
 import type { ComputeNode } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { UNCLEANED } from "../evacuation/plan.js";
-import type { RecordedDriver } from "./driver-record.js";
-import { NotADriverRecord } from "./driver-record.js";
-import { ConfigRejectedError } from "./rejections.js";
+import { NotADriverRecord, type RecordedDriver } from "../identity-file.js";
+import { ConfigRejectedError } from "../rejections.js";
 
 /** Names that are told. */
 const FEW = 3;

@@ -1,24 +1,31 @@
+import { ConnectFailure } from "../../placement-client/errors.js";
 import type { Instance, Migration, Service } from "../../records/index.js";
+import { retry } from "../../runtime/retry.js";
 import type { AgentState, AgentView } from "../context.js";
-import { CleanUpProgress, cleanUpEvacuated } from "../evacuation/clean-up.js";
-import { countForeignGuests } from "../evacuation/foreign-guests.js";
-import type { PendingEvacuations } from "../evacuation/pending-evacuations.js";
+import { cleanUpEvacuated, CleanUpProgress } from "../evacuation/clean-up.js";
+import { countForeignGuests } from "../evacuation/hypervisor-guests.js";
 import { planEvacuatedCleanup } from "../evacuation/plan.js";
-import { acquireHostLease, requireHostLease } from "../lifecycle/host-lease.js";
-import { registerLifecycleListener } from "../lifecycle/lifecycle-events.js";
-import { notifyScheduler } from "../periodic/scheduler-sync.js";
-import type { AgentServices } from "../services.js";
-import { awaitPlacement } from "./await-placement.js";
+import { acquireHostLease, requireHostLease } from "../host-lease.js";
+import { UNENDED } from "../operations/build/evacuate-failure.js";
+import type { AgentServices } from "../operations/flow/contract.js";
+import { coldMovesToList } from "../operations/recover-cold-moves.js";
 import { guardHypervisorType, guardRecordedDriver } from "./driver-binding.js";
 import { initInstance } from "./init-instance.js";
 import { failInterruptedBuilds, findInterruptedBuilds } from "./interrupted-builds.js";
 import { failInterruptedEvacuation, findInterruptedEvacuations } from "./interrupted-evacuations.js";
-import { listMoves } from "./list-moves.js";
-import { checkNewHost } from "./new-host-sanity.js";
-import { checkHostRename, driverNodes, lookUpNodes, type NodesByUuid, nodesByName } from "./node-lookup.js";
-import { guardOwnership } from "./ownership-guard.js";
-import { checkServiceIdentity } from "./service-identity.js";
-import { validateConfig } from "./validate-config.js";
+import { registerLifecycleListener } from "./lifecycle-events.js";
+import { checkHostRename, checkNewHost, driverNodes, guardOwnership, lookUpNodes, nodesByName, type NodesByUuid, validateConfig } from "./ownership-checks.js";
+import type { PendingEvacuations } from "./pending-evacuations.js";
+import { checkServiceIdentity } from "./register-service.js";
+
+/** Milliseconds: a start that failed tells the scheduler too, and should not be held up by it. */
+const TIMEOUT = 10_000;
+
+/** Milliseconds between two tries. */
+const PAUSE = 2_000;
+
+/** Milliseconds between two lines of the log. */
+const REPORT_INTERVAL_MS = 10_000;
 
 export interface InitHostOptions {
   /** Null: the host is not registered. */
@@ -156,4 +163,81 @@ async function cleanUpAfterEvacuations(
     }
   });
   return new Set(plan.evacuated.keys());
+}
+
+/**
+ * Does what start-up cannot do without Placement, again and again while nothing answers there: its absence is waited out, as
+ * the conductor's is (spec 3.1 OPT). `work` must find out by itself what has been done. Any answer ends the wait.
+ * @param purpose for the log: `start-up waits for Placement, to <purpose>`
+ * @param signal ends the wait; rejects with its reason.
+ * @throws what `work` throws, but {@link ConnectFailure}
+ */
+export async function awaitPlacement<T>(
+  { logger, runtime: { timers } }: Pick<AgentView, "logger" | "runtime">,
+  purpose: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  let reason: string | null = null;
+  let cancel = () => {};
+  const report = () => {
+    logger.warn(`start-up waits for Placement, to ${purpose}: ${reason}`);
+    cancel = timers.after(REPORT_INTERVAL_MS, report);
+  };
+  try {
+    return await retry(timers, work, {
+      attempts: Number.POSITIVE_INFINITY,
+      delay: () => PAUSE,
+      retryOn: (error) => error instanceof ConnectFailure,
+      onRetry: ({ message }) => {
+        const first = reason === null;
+        reason = message;
+        if (first) {
+          report();
+        }
+      },
+      signal,
+    });
+  } finally {
+    cancel();
+  }
+}
+
+/**
+ * The evacuations and cold moves that this host has a part in and may have left halfway, in one call. What resumes one of them
+ * reads it again first.
+ */
+function listMoves({ conductor, host }: AgentView): Promise<readonly Migration[]> {
+  const { migrationTypes, statuses } = coldMovesToList(true);
+  return conductor.call("migrations_by_filters", {
+    filters: {
+      host,
+      migrationTypes: ["evacuation", ...migrationTypes],
+      statuses: [...new Set([...UNENDED, ...statuses])],
+    },
+  });
+}
+
+/** Tells the scheduler which instances are here (`[filter_scheduler] track_instance_changes`); only advice, so never fatal. */
+export async function syncSchedulerInfo(services: AgentServices): Promise<void> {
+  const { host, conductor } = services;
+  await advise(services, () => conductor.call("instances_by_host", { host }, { timeout: TIMEOUT }));
+}
+
+/** As {@link syncSchedulerInfo}, of instances that are known. */
+async function notifyScheduler(services: AgentServices, instances: readonly Instance[]): Promise<void> {
+  await advise(services, async () => instances);
+}
+
+async function advise(services: AgentServices, list: () => Promise<readonly Instance[]>): Promise<void> {
+  const { host, conductor, config, logger } = services;
+  if (!config.filterScheduler.trackInstanceChanges) {
+    return;
+  }
+  try {
+    const instanceUuids = (await list()).map(({ uuid }) => uuid);
+    await conductor.call("sync_instance_info", { host, instanceUuids }, { timeout: TIMEOUT });
+  } catch (error) {
+    logger.warn("the scheduler could not be told which instances are here", { err: error });
+  }
 }

@@ -1,25 +1,13 @@
-import {
-  type Instance,
-  type InstanceChanges,
-  POWER_STATES,
-  type PowerState,
-  type TaskState,
-} from "../../records/index.js";
+import { type Instance, type InstanceChanges, POWER_STATES, type PowerState, type TaskState } from "../../records/index.js";
 import { NotImplemented, PciDeviceNotFound } from "../../virt/errors.js";
 import { type AgentView, requestId } from "../context.js";
-import { HostLeaseLost, requireHostLease } from "../lifecycle/host-lease.js";
-import type { AgentServices } from "../services.js";
+import { HostLeaseLost, requireHostLease } from "../host-lease.js";
+import type { AgentServices } from "../operations/flow/contract.js";
+import { mayBeSetAside } from "../operations/flow/other-moves.js";
 import { type InitAction, type InitStep, planInitInstance, STATE_CHANGES } from "./init-rows.js";
-import { messageWaits } from "./message-waits.js";
-import {
-  planFailResize,
-  planLiveMigrationRecovery,
-  planRevertResize,
-  planUndoResizePrep,
-} from "./plan-move-recovery.js";
+import { planFailResize, planLiveMigrationRecovery, planRevertResize, planTakeGuestBack, planUndoResizePrep } from "./plan-move-recovery.js";
 import { recoverMove } from "./recover-move.js";
-import { takeGuestBack } from "./take-guest-back.js";
-import { requireAsFound, unlessTaken } from "./unless-taken.js";
+import { messageWaits, requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /** What start-up will do about one instance; changes nothing. */
 export async function planInit(
@@ -228,4 +216,45 @@ function rethrowLostLease(error: unknown): void {
   if (error instanceof HostLeaseLost) {
     throw error;
   }
+}
+
+/**
+ * For a host that has not died, only been cut off, while an evacuation ended a move of its own and then failed: what its start
+ * would have done (spec 2.6 row 15'). Nothing is done while an evacuation may succeed still, or this process is at the move.
+ */
+export async function takeGuestsBack(
+  services: AgentServices,
+  instances: readonly Instance[],
+  pending: ReadonlySet<string>,
+): Promise<void> {
+  for (const instance of instances) {
+    if (instance.taskState === null && mayBeSetAside(instance) && !pending.has(instance.uuid)) {
+      await retriedLater(services, instance.uuid);
+    }
+  }
+}
+
+/** What hinders one does not keep the pass from the others. */
+async function retriedLater(services: AgentServices, uuid: string): Promise<void> {
+  try {
+    await takeGuestBack(services, uuid);
+  } catch (err) {
+    services.logger.error("what an evacuation left of a move could not be settled; it is tried again", {
+      instance: uuid,
+      err,
+    });
+  }
+}
+
+/** Spec 2.6 row 15'. What is left of a move that an evacuation has ended comes to its end, if there is such. */
+export async function takeGuestBack(services: AgentServices, uuid: string): Promise<void> {
+  await unlessTaken(services, { instance: uuid }, () =>
+    services.operations.exclusively(uuid, async () => {
+      const instance = await services.conductor.call("instance_get", { uuid });
+      if (instance?.host !== services.host || !mayBeSetAside(instance) || services.operations.outgoing.has(uuid)) {
+        return;
+      }
+      await recoverMove(services, instance, await planTakeGuestBack(services, instance), requestId(services));
+    }),
+  );
 }

@@ -6,8 +6,8 @@ import {
   REBUILD_TASK_STATES,
   type TaskState,
 } from "../../records/index.js";
-import type { InstanceMethod } from "../operations/contract.js";
-import { mayBeSetAside } from "../operations/moves/set-aside.js";
+import type { InstanceMethod } from "../operations/flow/contract.js";
+import { mayBeSetAside } from "../operations/flow/other-moves.js";
 
 /** What a row looks at. */
 export interface InitInputs {

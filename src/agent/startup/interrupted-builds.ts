@@ -3,9 +3,8 @@ import type { ComputeNode, Instance } from "../../records/index.js";
 import { PublicError } from "../../runtime/public-error.js";
 import { type AgentView, requestId } from "../context.js";
 import { addFault } from "../operations/flow/error-wrappers.js";
-import type { AgentServices } from "../services.js";
-import { messageWaits } from "./message-waits.js";
-import { requireAsFound, unlessTaken } from "./unless-taken.js";
+import type { AgentServices } from "../operations/flow/contract.js";
+import { messageWaits, requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /**
  * Spec 2.7: instances that hold allocations on these nodes and are still building without having got a host: the agent

@@ -10,9 +10,9 @@ import {
 } from "../../records/index.js";
 import { LOCAL_DISKS } from "../../virt/local-disks.js";
 import { type AgentView, requestId } from "../context.js";
-import { requireHostLease } from "../lifecycle/host-lease.js";
-import { UNENDED } from "../operations/evacuate/evacuation-progress.js";
-import type { AgentServices } from "../services.js";
+import { requireHostLease } from "../host-lease.js";
+import { UNENDED } from "../operations/build/evacuate-failure.js";
+import type { AgentServices } from "../operations/flow/contract.js";
 import { endMove, unlessTaken } from "./unless-taken.js";
 
 /** An evacuation that this host, as its destination, was handed and had not finished when its agent died. */

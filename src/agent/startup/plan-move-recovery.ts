@@ -6,10 +6,9 @@ import {
   type Migration,
   type MigrationStatus,
 } from "../../records/index.js";
-import type { AgentView } from "../context.js";
-import { hasQuirk } from "../context.js";
-import { UNFINISHED } from "../operations/live-migration/unfinished.js";
-import { setAsideMove, withoutSetAside } from "../operations/moves/set-aside.js";
+import { type AgentView, hasQuirk } from "../context.js";
+import { UNFINISHED_LIVE_MIGRATION } from "../operations/live-migration/migration-flow.js";
+import { setAsideMove, withoutSetAside } from "../operations/flow/other-moves.js";
 
 /** How a resize or live migration that died halfway is put right (spec 2.6). Made without changing anything. */
 export interface MoveRecovery {
@@ -191,7 +190,7 @@ export async function planLiveMigrationRecovery(
         instanceUuid: instance.uuid,
         migrationTypes: ["live-migration"],
         sourceCompute: view.host,
-        statuses: UNFINISHED,
+        statuses: UNFINISHED_LIVE_MIGRATION,
       },
     })
   ).toReversed();

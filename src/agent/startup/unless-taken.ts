@@ -1,11 +1,4 @@
-import {
-  InstanceNotFound,
-  InvalidMigrationState,
-  MigrationNotFound,
-  ObjectActionError,
-  UnexpectedTaskState,
-  UnexpectedVmState,
-} from "../../conductor-client/errors.js";
+import { InstanceNotFound, InvalidMigrationState, MigrationNotFound, ObjectActionError, UnexpectedTaskState, UnexpectedVmState } from "../../conductor-client/errors.js";
 import type { ConductorMethods } from "../../conductor-client/methods/conductor.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { Instance } from "../../records/index.js";
@@ -92,3 +85,18 @@ function isTaken(error: unknown): boolean {
 }
 
 const TAKEN = [InstanceNotFound, UnexpectedTaskState, UnexpectedVmState, MigrationNotFound, InvalidMigrationState];
+
+/**
+ * Whether the message of the request that has the instance waits for this host: nothing was interrupted then, and the message is
+ * carried out when the host serves. No Nova can tell; its rows know no request.
+ */
+export async function messageWaits(
+  { conductor, host }: Pick<AgentView, "conductor" | "host">,
+  { uuid, taskState, taskRequestId }: Instance,
+): Promise<boolean> {
+  return (
+    taskState !== null &&
+    taskRequestId !== null &&
+    (await conductor.call("instance_in_hand", { uuid, host, requestId: taskRequestId }))
+  );
+}

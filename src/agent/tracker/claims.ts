@@ -1,13 +1,9 @@
 import { InstanceNotFound } from "../../conductor-client/errors.js";
-import type { Instance, Migration } from "../../records/index.js";
+import type { AssignedResource, Instance, Migration } from "../../records/index.js";
 import { ComputeResourcesUnavailable } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
-import { UNPLACED } from "../unplaced.js";
-import { takeResources } from "./assigned-resources.js";
-import type { BegunTask, Claim, ClaimAbort } from "./contract.js";
-import { refreshDevices } from "./device-providers.js";
-import { readDisabled, recount, updateNode } from "./node-update.js";
-import type { UpdateOptions } from "./provider-update.js";
+import { AssignedResourceNotFound, type BegunTask, type Claim, type ClaimAbort, UNPLACED } from "./contract.js";
+import { readDisabled, recount, updateNode, type UpdateOptions } from "./node-update.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 
@@ -141,5 +137,68 @@ export async function updateQuietly(
       node: node.row.hypervisorHostname,
       err,
     });
+  }
+}
+
+function keyOf({ providerUuid, resourceClass, identifier }: AssignedResource): string {
+  return `${providerUuid}/${resourceClass}/${identifier}`;
+}
+
+/**
+ * Chooses free discrete resources for the allocations (spec 4.2): for each class that a provider of the node's tree has a
+ * pool of. Providers of other trees are skipped.
+ * @throws {ComputeResourcesUnavailable} a pool has too few left.
+ */
+export function takeResources(node: TrackedNode, allocations: Allocations): readonly AssignedResource[] {
+  const taken = new Set(node.account.assigned.map(keyOf));
+  const chosen: AssignedResource[] = [];
+  for (const [providerUuid, { resources }] of Object.entries(allocations)) {
+    const pools = node.tree?.find(providerUuid)?.resources ?? {};
+    for (const [resourceClass, amount] of Object.entries(resources)) {
+      const pool = pools[resourceClass];
+      if (!pool) {
+        continue;
+      }
+      const free = pool
+        .map((identifier) => ({ providerUuid, resourceClass, identifier }))
+        .filter((resource) => !taken.has(keyOf(resource)));
+      if (free.length < amount) {
+        throw new ComputeResourcesUnavailable(
+          `provider ${providerUuid} has ${free.length} of ${pool.length} ${resourceClass} free, ${amount} are needed`,
+        );
+      }
+      chosen.push(...free.slice(0, amount));
+    }
+  }
+  return chosen;
+}
+
+/** Spec 4.4 step 12: everything that was handed out must still be in the tree; what is not is logged. */
+export function checkAssignedResources(tracker: TrackerState, node: TrackedNode): void {
+  const missing = node.account.assigned.filter(
+    ({ providerUuid, resourceClass, identifier }) =>
+      !node.tree?.find(providerUuid)?.resources[resourceClass]?.includes(identifier),
+  );
+  if (missing.length === 0) {
+    return;
+  }
+  const names = missing.map(keyOf).join(", ");
+  const err = new AssignedResourceNotFound(
+    `assigned resources are not on node ${node.row.hypervisorHostname}: ${names}`,
+  );
+  tracker.context.runtime.logger.error(err.message, { node: node.row.hypervisorHostname, err });
+}
+
+/**
+ * Spec 5.1 row 6: a claim may change what its devices' providers reserve, so that what is remembered of their inventories is
+ * read again. Devices are what the node has in providers below its root.
+ */
+export function refreshDevices(tracker: TrackerState, node: TrackedNode, allocations: Allocations): void {
+  const below = new Set(node.tree?.exists(node.row.uuid) ? node.tree.providerUuids(node.row.uuid) : []);
+  below.delete(node.row.uuid);
+  for (const provider of Object.keys(allocations)) {
+    if (below.has(provider)) {
+      tracker.context.placement.invalidateAssociations(provider);
+    }
   }
 }

@@ -1,15 +1,6 @@
-import type {
-  ComputeNode,
-  Flavor,
-  Instance,
-  InstanceChanges,
-  Migration,
-  MigrationChanges,
-  MigrationStatus,
-  Service,
-  TaskState,
-  VmState,
-} from "../../records/index.js";
+import type { ComputeNode, Flavor, Instance, InstanceChanges, Migration, MigrationChanges, MigrationStatus, Service, TaskState, VmState } from "../../records/index.js";
+import { PublicError } from "../../runtime/public-error.js";
+import type { InventoryRecord } from "../../virt/provider-tree.js";
 import type { Allocations } from "../../virt/types.js";
 
 /** Spec 4. One for all nodes of the agent; everything but the driver's listing runs under one fair lock. */
@@ -149,3 +140,53 @@ export interface Moved {
   readonly instance: Instance;
   readonly migration: Migration;
 }
+
+/** Base of what the tracker raises on purpose; names are OpenStack's. */
+class TrackerError extends PublicError {
+  override readonly name: string = "TrackerError";
+}
+
+/** The tracker is bound to one Service row and was given another (spec 2.1 step 5). */
+export class ComputeServiceInUse extends TrackerError {
+  override readonly name = "ComputeServiceInUse";
+}
+
+/** The Service row is another host's (spec 2.1 step 5). */
+export class ServiceNotUnique extends TrackerError {
+  override readonly name = "ServiceNotUnique";
+}
+
+/** A discrete resource that a guest was given is not in the provider tree any more (spec 4.4 step 12). */
+export class AssignedResourceNotFound extends TrackerError {
+  override readonly name = "AssignedResourceNotFound";
+}
+
+/** A file of `[compute] provider_config_location` breaks a rule of its schema (spec 4.9); fatal at start. */
+export class ProviderConfigException extends TrackerError {
+  override readonly name = "ProviderConfigException";
+}
+
+/** provider.yaml contradicts what the driver or Placement says of a provider; that node's pass fails (spec 4.9). */
+export class ProviderConfigConflict extends TrackerError {
+  override readonly name = "ValueError";
+}
+
+/** One entry of a provider.yaml (spec 4.9). */
+export interface ProviderConfig {
+  readonly file: string;
+  /** A uuid, `$COMPUTE_NODE`, or a provider's name. */
+  readonly identification: { readonly uuid: string } | { readonly name: string };
+  readonly inventories: Readonly<Record<string, InventoryRecord>>;
+  readonly traits: readonly string[];
+}
+
+/** Stands for every root that is a compute node and has no entry of its own. */
+export const EVERY_COMPUTE_NODE = "$COMPUTE_NODE";
+
+/** An instance that no host has (spec 1.4); without a host it is in no availability zone. */
+export const UNPLACED = {
+  host: null,
+  node: null,
+  computeId: null,
+  availabilityZone: null,
+} as const satisfies InstanceChanges;

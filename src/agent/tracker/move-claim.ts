@@ -13,10 +13,8 @@ import {
   type TaskState,
 } from "../../records/index.js";
 import type { Allocations } from "../../virt/types.js";
-import { takeResources } from "./assigned-resources.js";
-import { claimableNode, TrackerClaim, updateOrRelease } from "./claims.js";
+import { claimableNode, refreshDevices, takeResources, TrackerClaim, updateOrRelease } from "./claims.js";
 import type { Claim, ClaimAbort } from "./contract.js";
-import { refreshDevices } from "./device-providers.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 import { countsMigration, flavorOfMigration, flavorUsage } from "./usage.js";

@@ -1,7 +1,10 @@
-import { FINAL_MIGRATION_STATUSES, type Instance, MIGRATION_STATUSES, type Migration } from "../../records/index.js";
+import { InstanceNotFound, InvalidMigrationState, ObjectActionError } from "../../conductor-client/errors.js";
+import { type AssignedResource, FINAL_MIGRATION_STATUSES, type Instance, isVolumeBacked, type Migration, MIGRATION_STATUSES } from "../../records/index.js";
+import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
+import { countsMigration, flavorOfMigration, flavorUsage, latestPerInstance, type NodeName } from "./usage.js";
 
-export interface NodeRecords {
+interface NodeRecords {
   /** Not deleted, on this host and node. */
   readonly instances: readonly Instance[];
   /** From or to this host and node, in progress or in error. */
@@ -97,3 +100,121 @@ export class BatchReader implements RecordReader {
 const IN_PROGRESS_OR_ERROR = MIGRATION_STATUSES.filter(
   (status) => status === "error" || !FINAL_MIGRATION_STATUSES.includes(status),
 );
+
+/**
+ * Counts a node anew from who is on it (spec 4.4 steps 5-8 and 10, 4.5): instances first, then what migrations add to
+ * them. Gives instances the compute id that they lack, and sets migrations to error that their instance's context
+ * contradicts.
+ */
+export async function countRecords(
+  tracker: TrackerState,
+  node: TrackedNode,
+  where: NodeName,
+  records: NodeRecords,
+): Promise<void> {
+  node.account.clear();
+  const instances = new Map<string, Instance>();
+  for (const found of records.instances) {
+    const instance = await withComputeId(tracker, found, node.row.id);
+    if (instance) {
+      instances.set(instance.uuid, instance);
+      node.account.countInstance(instance);
+    }
+  }
+  const latest = latestPerInstance(records.migrations);
+  const ignoreErrored = tracker.options.ignoreErroredEvacuations;
+  const all = await withMissing(tracker, instances, [...latest.keys()]);
+  for (const [uuid, migration] of latest) {
+    const instance = all.get(uuid);
+    if (instance && countsMigration(instance, migration, ignoreErrored)) {
+      await countOne(tracker, node, where, instance, migration);
+    }
+  }
+}
+
+/** Null: it has been evacuated or deleted since it was read. */
+async function withComputeId(tracker: TrackerState, instance: Instance, computeId: number): Promise<Instance | null> {
+  const { uuid, host, node } = instance;
+  if (instance.computeId === computeId || !tracker.binding.persistsComputeIds) {
+    return instance;
+  }
+  const write = { uuid, changes: { host, node, computeId }, expectedHost: host };
+  try {
+    const saved = await tracker.context.conductor.call("instance_save", write);
+    // Else each pass would save each instance.
+    tracker.binding.persistsComputeIds = saved.computeId === computeId;
+    return saved;
+  } catch (error) {
+    if (error instanceof ObjectActionError || error instanceof InstanceNotFound) {
+      return null;
+    }
+    throw error;
+  }
+}
+
+/** Instances of migrations that are not on the node; deleted ones too. */
+async function withMissing(
+  tracker: TrackerState,
+  instances: ReadonlyMap<string, Instance>,
+  requiredUuids: readonly string[],
+): Promise<ReadonlyMap<string, Instance>> {
+  const uuids = requiredUuids.filter((uuid) => !instances.has(uuid));
+  if (uuids.length === 0) {
+    return instances;
+  }
+  const others = await tracker.context.conductor.call("instances_by_filters", { filters: { uuids } });
+  return new Map([...instances, ...others.map((instance) => [instance.uuid, instance] as const)]);
+}
+
+async function countOne(
+  tracker: TrackerState,
+  node: TrackedNode,
+  where: NodeName,
+  instance: Instance,
+  migration: Migration,
+): Promise<void> {
+  const named = instance.migrationContext?.migrationId;
+  if (named !== undefined && named !== migration.id) {
+    await contradicted(tracker, migration);
+    return;
+  }
+  const flavor = flavorOfMigration(migration, instance, where, node.account.hasInstance(instance.uuid));
+  node.account.countMigration(migration, flavor && flavorUsage(flavor, isVolumeBacked(instance)));
+  node.account.assign(instance.uuid, contextResources(instance, migration, where));
+}
+
+/**
+ * The instance was read after its migration, which may have ended in between and have given way to the next one. One that is live is
+ * its source's to end (2.6 row 16), from which it still holds something: the instance has gone on before it has let go.
+ */
+async function contradicted(tracker: TrackerState, migration: Migration): Promise<void> {
+  const { id, instanceUuid, status, migrationType } = migration;
+  if (status === "error" || migrationType === "live-migration") {
+    return;
+  }
+  const { conductor, runtime } = tracker.context;
+  const fields = { instance: instanceUuid, migration: id };
+  try {
+    await conductor.call("migration_save", { id, changes: { status: "error" }, expectedStatus: [status] });
+    runtime.logger.warn("the instance's context names another migration: this one is set to error", fields);
+  } catch (err) {
+    if (!(err instanceof InvalidMigrationState)) {
+      throw err;
+    }
+    runtime.logger.debug("the instance's context names another migration: this one has ended by now", fields);
+  }
+}
+
+/** Discrete resources of a move on this side; none while the claim has not written its context (bug 1849165). */
+export function contextResources(
+  instance: Instance,
+  migration: Migration,
+  where: NodeName,
+): readonly AssignedResource[] {
+  const context = instance.migrationContext;
+  if (!context) {
+    return [];
+  }
+  const incoming = migration.destCompute === where.host && migration.destNode === where.node;
+  return incoming ? context.newResources : context.oldResources;
+}

@@ -2,8 +2,7 @@ import { parse, YAMLParseError } from "yaml";
 import { isObject } from "../../runtime/is-object.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { InventoryRecord } from "../../virt/provider-tree.js";
-import { ProviderConfigException } from "./errors.js";
-import { EVERY_COMPUTE_NODE, type ProviderConfig } from "./provider-config.js";
+import { EVERY_COMPUTE_NODE, type ProviderConfig, ProviderConfigException } from "./contract.js";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const CUSTOM = /^CUSTOM_[A-Z0-9_]+$/;

@@ -1,13 +1,140 @@
-import type { InventoryRecord } from "../../virt/provider-tree.js";
+import type { Logger } from "../../runtime/logger.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { SparseSet } from "../../runtime/sparse.js";
+import type { InventoryRecord, ProviderTree } from "../../virt/provider-tree.js";
+import { EVERY_COMPUTE_NODE, type ProviderConfig, ProviderConfigConflict, ProviderConfigException } from "./contract.js";
 
-/** One entry of a provider.yaml (spec 4.9). */
-export interface ProviderConfig {
-  readonly file: string;
-  /** A uuid, `$COMPUTE_NODE`, or a provider's name. */
-  readonly identification: { readonly uuid: string } | { readonly name: string };
-  readonly inventories: Readonly<Record<string, InventoryRecord>>;
-  readonly traits: readonly string[];
+/** Puts what provider.yaml adds on the providers of a tree (spec 4.9). One for an agent: it remembers what is missing. */
+export class ProviderMerge {
+  readonly #configs: readonly ProviderConfig[];
+  readonly #logger: Logger;
+  /** Entries whose provider was met since the last {@link endPass}. */
+  readonly #met = new SparseSet<ProviderConfig>();
+  /** Entries that were warned of; not again until their provider reappears. */
+  readonly #absent = new SparseSet<ProviderConfig>();
+
+  constructor(configs: readonly ProviderConfig[], logger: Logger) {
+    this.#configs = configs;
+    this.#logger = logger;
+  }
+
+  /** @throws {ProviderConfigConflict} one provider named twice, or an inventory that the driver sets. */
+  apply(tree: ProviderTree): void {
+    if (this.#configs.length === 0) {
+      return;
+    }
+    const chosen = this.#explicit(tree);
+    const general = this.#configs.find(isGeneral);
+    if (general) {
+      for (const root of tree.roots) {
+        if (!chosen.has(root) && tree.data(root).traits.has("COMPUTE_NODE")) {
+          chosen.set(root, general);
+        }
+      }
+    }
+    for (const [uuid, config] of chosen) {
+      merge(tree, uuid, config);
+    }
+  }
+
+  /** To be called when every node of the agent went through {@link apply}: warns of entries that no tree has. */
+  endPass(): void {
+    for (const config of this.#configs) {
+      if (isGeneral(config) || this.#met.has(config)) {
+        this.#absent.delete(config);
+      } else if (!this.#absent.has(config)) {
+        this.#absent.add(config);
+        this.#logger.warn("provider.yaml describes a provider that is not known", {
+          file: config.file,
+          provider: idOf(config),
+        });
+      }
+    }
+    this.#met.clear();
+  }
+
+  #explicit(tree: ProviderTree): Map<string, ProviderConfig> {
+    const chosen = new Map<string, ProviderConfig>();
+    for (const config of this.#configs) {
+      if (isGeneral(config)) {
+        continue;
+      }
+      const id = idOf(config);
+      const provider = tree.find(id);
+      // A name could look like a uuid: only the kind of identification that the entry gives may match.
+      if (!provider || ("uuid" in config.identification ? provider.uuid : provider.name) !== id) {
+        continue;
+      }
+      this.#met.add(config);
+      const other = chosen.get(provider.uuid);
+      if (other) {
+        throw new ProviderConfigConflict(
+          `provider ${provider.name} (${provider.uuid}) is named by its uuid and by its name, in ${other.file} and ` +
+            `${config.file}; describe it once`,
+        );
+      }
+      chosen.set(provider.uuid, config);
+    }
+    return chosen;
+  }
 }
 
-/** Stands for every root that is a compute node and has no entry of its own. */
-export const EVERY_COMPUTE_NODE = "$COMPUTE_NODE";
+function idOf({ identification }: ProviderConfig): string {
+  return "uuid" in identification ? identification.uuid : identification.name;
+}
+
+function isGeneral({ identification }: ProviderConfig): boolean {
+  return "uuid" in identification && identification.uuid === EVERY_COMPUTE_NODE;
+}
+
+function merge(tree: ProviderTree, uuid: string, config: ProviderConfig): void {
+  const { name, inventory } = tree.data(uuid);
+  for (const [resourceClass, record] of Object.entries(config.inventories)) {
+    const found = inventory[resourceClass];
+    // A provider that the driver does not rewrite keeps what the last pass put there: that is no clash.
+    if (found && !equalRecords(found, record)) {
+      throw new ProviderConfigConflict(
+        `${config.file} adds inventory ${resourceClass} to provider ${name} (${uuid}), which has one already; ` +
+          "remove it from the file, or choose a class of your own",
+      );
+    }
+  }
+  tree.updateInventory(uuid, { ...inventory, ...config.inventories });
+  tree.addTraits(uuid, ...config.traits, "OWNER_NOVA");
+}
+
+function equalRecords(found: InventoryRecord, record: InventoryRecord): boolean {
+  return (Object.keys(record) as (keyof InventoryRecord)[]).every((key) => found[key] === record[key]);
+}
+
+/**
+ * Loads every `*.yaml` of the folder, sorted by name; an absent folder is empty. Done once a process.
+ * @throws {ProviderConfigException} naming the file and the rule that it breaks.
+ */
+export async function loadProviderConfigs(
+  folder: string,
+  deps: Pick<Runtime, "files" | "modules" | "logger">,
+): Promise<readonly ProviderConfig[]> {
+  const loaded: ProviderConfig[] = [];
+  const filesById = new Map<string, string>();
+  for (const name of await deps.files.list(folder)) {
+    if (!name.endsWith(".yaml")) {
+      continue;
+    }
+    const file = `${folder.replace(/\/$/, "")}/${name}`;
+    // Few have such a file, and reading YAML is much to load.
+    const { parseProviderConfig } = await deps.modules.load(() => import("./parse-provider-config.js"));
+    for (const config of parseProviderConfig(file, await deps.files.read(file), deps.logger)) {
+      const id = "uuid" in config.identification ? config.identification.uuid : config.identification.name;
+      const first = filesById.get(id);
+      if (first !== undefined) {
+        throw new ProviderConfigException(
+          `${file}: provider ${id} is described twice (first in ${first}); describe each provider once`,
+        );
+      }
+      filesById.set(id, file);
+      loaded.push(config);
+    }
+  }
+  return loaded;
+}

@@ -1,18 +1,16 @@
+import type { RequestContext } from "../../placement-client/types.js";
+import type { Service } from "../../records/index.js";
 import { FairLock } from "../../runtime/fair-lock.js";
 import { capabilitiesAsTraits } from "../../virt/capabilities.js";
 import type { AgentContext } from "../context.js";
 import { instanceClaim } from "./claims.js";
-import type { ResourceTracker } from "./contract.js";
-import { updateAvailableResource, updateAvailableResourceForNode } from "./host-pass.js";
-import { noteBuild, setHostEnabled } from "./host-status.js";
-import { finishEvacuation, finishLiveMigration, saveInstance, updateUsage } from "./instance-writes.js";
-import { loadProviderConfigs } from "./load-provider-configs.js";
+import { ComputeServiceInUse, type ResourceTracker, ServiceNotUnique } from "./contract.js";
+import { dropMoveClaimAtDestination, dropMoveClaimAtSource, finishEvacuation, finishLiveMigration, saveInstance, saveMove, updateUsage } from "./instance-saves.js";
 import { rebuildClaim, resizeClaim } from "./move-claim.js";
-import { dropMoveClaimAtDestination, dropMoveClaimAtSource, saveMove } from "./move-writes.js";
-import { trackerOptions } from "./options.js";
-import { ProviderMerge } from "./provider-merge.js";
-import { bindService } from "./service-binding.js";
-import type { TrackerState } from "./tracker-state.js";
+import { DISABLED_TRAIT } from "./node-update.js";
+import { loadProviderConfigs, ProviderMerge } from "./provider-config.js";
+import { trackerOptions, type TrackerState } from "./tracker-state.js";
+import { updateAvailableResource, updateAvailableResourceForNode } from "./update-available-resource.js";
 
 /**
  * The tracker of one agent (spec 4): functions of what it knows, each in a file beside this one. Loads provider.yaml, once.
@@ -105,4 +103,64 @@ class Tracker implements ResourceTracker {
   setHostEnabled(...[enabled, requestId]: Parameters<ResourceTracker["setHostEnabled"]>) {
     return setHostEnabled(this.#state, enabled, { requestId });
   }
+}
+
+/** @throws ComputeServiceInUse for another service than the one bound, ServiceNotUnique for another host's. */
+export function bindService(tracker: TrackerState, service: Service): void {
+  const { context, binding } = tracker;
+  if (service.host !== context.host) {
+    throw new ServiceNotUnique(
+      `the tracker of host ${context.host} was given the service of host ${service.host}: start one agent per host`,
+    );
+  }
+  if (binding.serviceId !== null && binding.serviceId !== service.id) {
+    throw new ComputeServiceInUse(
+      `host ${context.host} is bound to service ${binding.serviceId} and was given service ${service.id}: ` +
+        "the service was deleted and made again while this agent ran; restart the agent",
+    );
+  }
+  binding.serviceId = service.id;
+  binding.disabled = service.disabled;
+}
+
+/**
+ * Sets or clears COMPUTE_STATUS_DISABLED on every node (spec 2.5). A failure only warns: each pass derives the trait from
+ * the Service row again.
+ */
+export async function setHostEnabled(tracker: TrackerState, enabled: boolean, request: RequestContext): Promise<void> {
+  await tracker.lock.run(() => setTraits(tracker, enabled, request));
+}
+
+async function setTraits(tracker: TrackerState, enabled: boolean, request: RequestContext): Promise<void> {
+  const { placement, runtime, host } = tracker.context;
+  // What is written between passes must not undo it.
+  tracker.binding.disabled = !enabled;
+  if (tracker.nodes.size === 0) {
+    runtime.logger.warn("the host has no compute node: nothing to enable or disable", { host });
+  }
+  for (const [name, { row }] of tracker.nodes) {
+    try {
+      const { traits, generation } = await placement.getProviderTraits(row.uuid, request);
+      if (traits.includes(DISABLED_TRAIT) === !enabled) {
+        continue;
+      }
+      const desiredTraits = enabled ? traits.filter((trait) => trait !== DISABLED_TRAIT) : [...traits, DISABLED_TRAIT];
+      await placement.setTraitsForProvider(row.uuid, { traits: desiredTraits, generation }, request);
+    } catch (err) {
+      runtime.logger.warn(`${DISABLED_TRAIT} could not be ${enabled ? "removed" : "set"}; the next pass does it`, {
+        node: name,
+        request_id: request.requestId,
+        err,
+      });
+    }
+  }
+}
+
+/** Counts towards `[compute] consecutive_build_service_disable_threshold`; a success starts the count again. */
+export function noteBuild(tracker: TrackerState, node: string, result: "succeeded" | "failed"): void {
+  const tracked = tracker.nodes.get(node);
+  if (!tracked || tracker.options.consecutiveBuildServiceDisableThreshold === 0) {
+    return;
+  }
+  tracked.failedBuilds = result === "failed" ? tracked.failedBuilds + 1 : 0;
 }

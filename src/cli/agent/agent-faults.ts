@@ -1,4 +1,4 @@
-import { PLUG_POINT } from "../../agent/network/host-ports.js";
+import { PLUG_POINT } from "../../agent/host-ports.js";
 import { faultPoint } from "../../agent/operations/flow/step-list.js";
 import { STEP_NAMES } from "../../agent/operations/table.js";
 import { DRIVER_POINTS } from "../../faults/driver-faults.js";

@@ -1,4 +1,4 @@
-import { toStartupRejection } from "../../agent/startup/rejections.js";
+import { toStartupRejection } from "../../agent/rejections.js";
 import type { HostState } from "../../conductor-client/methods/session.js";
 import type { HostChange } from "../../control-plane/local/reports.js";
 import { foldHosts } from "../../records/host-range.js";

@@ -1,6 +1,5 @@
 import { type AgentMetrics, NO_METRICS } from "../../agent/metrics/metrics.js";
-import { serveMetrics } from "../../agent/metrics/metrics-endpoint.js";
-import { createMetricsRegistry } from "../../agent/metrics/metrics-registry.js";
+import { createMetricsRegistry, serveMetrics } from "../../agent/metrics/metrics-registry.js";
 import type { ConductorConnection, HostSession } from "../../conductor-client/port.js";
 import type { Runtime } from "../../runtime/runtime.js";
 

@@ -1,5 +1,5 @@
 import { AgentStopped } from "../../agent/lifecycle/agent.js";
-import { toStartupRejection } from "../../agent/startup/rejections.js";
+import { toStartupRejection } from "../../agent/rejections.js";
 import type { ControlledHost, HostState } from "../../conductor-client/methods/session.js";
 import { SparseSet } from "../../runtime/sparse.js";
 import { ExitCode } from "../ui/exit-code.js";

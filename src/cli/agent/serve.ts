@@ -1,5 +1,5 @@
 import { AgentStopped } from "../../agent/lifecycle/agent.js";
-import { toStartupRejection } from "../../agent/startup/rejections.js";
+import { toStartupRejection } from "../../agent/rejections.js";
 import { type ControlledHost, MAX_DETAIL_LENGTH } from "../../conductor-client/methods/session.js";
 import type { ConductorConnection } from "../../conductor-client/port.js";
 import { excludeFromGit } from "../../control-plane/local/state-dir.js";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
-import { driverRecordPath, readDriverRecord } from "../../agent/startup/driver-record.js";
+import { driverRecordPath, readDriverRecord } from "../../agent/identity-file.js";
 import { IRONIC_FAULTS } from "../../control-plane/bare-metal/provision-states.js";
 import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane/local/state-dir.js";
 import { areNoticed, clearFaults, readFaults, setFaults } from "../../faults/fault-file.js";

@@ -1,5 +1,5 @@
 import { isAbsolute, join } from "node:path";
-import { driverRecordPath, readDriverRecord } from "../../agent/startup/driver-record.js";
+import { driverRecordPath, readDriverRecord } from "../../agent/identity-file.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import { expandHosts, foldHosts } from "../../records/host-range.js";
 import { isRelease, type Release } from "../../records/index.js";

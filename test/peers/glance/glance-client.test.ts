@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { driver } from "../../../drivers/fake-libvirt/index.js";
-import { GlanceClient } from "../../../src/agent/images/glance-client.js";
+import { GlanceClient } from "../../../src/agent/glance-client.js";
 import { quietLogger } from "../../../src/cli/ui/quiet-logger.js";
 import { imageAccess } from "../../../src/placement-client/access/image-access.js";
 import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";

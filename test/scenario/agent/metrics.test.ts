@@ -1,8 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { meteredTracker } from "../../../src/agent/metrics/metered-tracker.js";
-import { type AgentMetrics, NO_METRICS } from "../../../src/agent/metrics/metrics.js";
-import { metricsHandler, serveMetrics } from "../../../src/agent/metrics/metrics-endpoint.js";
-import { createMetricsRegistry, type MetricsRegistry } from "../../../src/agent/metrics/metrics-registry.js";
+import { type AgentMetrics, meteredTracker, NO_METRICS } from "../../../src/agent/metrics/metrics.js";
+import { createMetricsRegistry, metricsHandler, type MetricsRegistry, serveMetrics } from "../../../src/agent/metrics/metrics-registry.js";
 import type { Claim, ResourceTracker } from "../../../src/agent/tracker/contract.js";
 import { createNodeLogger } from "../../../src/runtime/node/node-logger.js";
 import { NodeServers } from "../../../src/runtime/node/node-servers.js";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ConductorVirtApi } from "../../../src/agent/lifecycle/virt-api.js";
+import { ConductorVirtApi } from "../../../src/agent/lifecycle/driver-context.js";
 import { VirtualWorld } from "../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../fixtures/empty-store.js";
 import { StoreSession } from "../../fixtures/tracker-session.js";

@@ -1,18 +1,21 @@
-import {
-  InstanceNotFound,
-  UnexpectedDeletingTaskState,
-  UnexpectedTaskState,
-} from "../../../conductor-client/errors.js";
+import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import type { Instance, InstanceChanges, RetryInfo, TaskState } from "../../../records/index.js";
 import { publicMessageOf } from "../../../runtime/public-error.js";
 import { BuildAbortException } from "../../../virt/errors.js";
-import { UNPLACED } from "../../unplaced.js";
-import type { OperationServices, RequestOf } from "../contract.js";
+import { type Claim, UNPLACED } from "../../tracker/contract.js";
+import type { OperationServices, RequestOf } from "../flow/contract.js";
+import { GroupAffinityViolation } from "../flow/destination-checks.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
-import { GroupAffinityViolation } from "../flow/errors.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { releaseAllocations } from "../flow/release-allocations.js";
-import type { BuildProgress } from "./build-progress.js";
+
+/** How far a build came, for what has to be undone. */
+export interface BuildProgress {
+  instance: Instance;
+  claim: Claim | null;
+  /** The driver was asked to prepare, or to spawn. */
+  driverCalled: boolean;
+}
 
 type Request = RequestOf<"build_and_run_instance">;
 

@@ -8,16 +8,14 @@ import {
 } from "../../../records/index.js";
 import { BuildAbortException, VirtualInterfaceCreateException } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
-import type { AdmissionRejection } from "../admission/admission.js";
-import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
+import type { AdmissionRejection } from "../flow/admission.js";
+import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { claimInGroup } from "../flow/group-policy.js";
+import { claimInGroup } from "../flow/destination-checks.js";
 import { imageMeta } from "../flow/guest-options.js";
-import { heldAllocations } from "../flow/held-allocations.js";
-import { releaseAllocations } from "../flow/release-allocations.js";
+import { heldAllocations, releaseAllocations } from "../flow/release-allocations.js";
 import { runSteps, stepList } from "../flow/step-list.js";
-import { buildFailed } from "./build-failure.js";
-import type { BuildProgress } from "./build-progress.js";
+import { buildFailed, type BuildProgress } from "./build-failure.js";
 
 type Request = RequestOf<"build_and_run_instance">;
 

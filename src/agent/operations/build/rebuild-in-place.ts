@@ -2,13 +2,11 @@ import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../condu
 import type { Instance } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Allocations } from "../../../virt/types.js";
-import type { Found } from "../admission/admission.js";
-import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
-import { setErrorIfSuperseded } from "../flow/error-when-superseded.js";
-import { attempt, erroringOut, recordingFault, withActionEvent } from "../flow/error-wrappers.js";
-import { followGuest } from "../flow/guest-flow.js";
+import type { Found } from "../flow/admission.js";
+import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
+import { attempt, erroringOut, recordingFault, setErrorIfSuperseded, withActionEvent } from "../flow/error-wrappers.js";
+import { followGuest, runSteps, stepList } from "../flow/step-list.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
-import { runSteps, stepList } from "../flow/step-list.js";
 
 interface RebuildProgress {
   readonly services: OperationServices;

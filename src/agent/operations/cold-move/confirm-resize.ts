@@ -1,11 +1,10 @@
 import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import { FINAL_MIGRATION_STATUSES, type Instance, POWER_STATES } from "../../../records/index.js";
-import type { Call } from "../contract.js";
+import type { Call } from "../flow/contract.js";
 import { isLeaseLost, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { runSteps, STOP, stepList } from "../flow/step-list.js";
-import type { Move } from "../moves/free-allocations.js";
-import { finishSource } from "../moves/move-allocations.js";
-import { moveFlow } from "../moves/move-flow.js";
+import { moveFlow, runSteps, stepList, STOP } from "../flow/step-list.js";
+import type { Move } from "../flow/release-allocations.js";
+import { finishSource } from "../flow/move-allocations.js";
 import { failMove, type MoveProgress, withoutOldVmState } from "./move-request.js";
 
 /** What may fail. */

@@ -1,18 +1,13 @@
-import {
-  InstanceNotFound,
-  MigrationNotFound,
-  ObjectActionError,
-  UnexpectedTaskState,
-  UnexpectedVmState,
-} from "../../../conductor-client/errors.js";
-import { DISK_INFO, type InstanceChanges, type TaskState } from "../../../records/index.js";
+import { InstanceNotFound, MigrationNotFound, ObjectActionError, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor-client/errors.js";
+import { DISK_INFO, type InstanceChanges, SET_ASIDE_BY, type TaskState } from "../../../records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { MoveWrite } from "../../tracker/contract.js";
-import type { OperationServices, RequestOf } from "../contract.js";
-import { addFault, attempt } from "../flow/error-wrappers.js";
-import type { Move } from "../moves/free-allocations.js";
-import { heldHere } from "../moves/move-allocations.js";
+import type { OperationServices, RequestOf } from "../flow/contract.js";
+import { addFault, attempt, setErrorIfSuperseded } from "../flow/error-wrappers.js";
+import { heldHere } from "../flow/move-allocations.js";
+import type { Move } from "../flow/release-allocations.js";
 
 /** What every message of a move carries; all else is in the state of record. */
 export type MoveRequest = RequestOf<"resize_instance">;
@@ -162,5 +157,32 @@ export async function succeeded(
       err,
     });
     return false;
+  }
+}
+
+/**
+ * Undoes on the source what a move has set aside there, when another request has taken the instance and leaves it here: that
+ * request may fail, or be taken back. A delete destroys it from where it is; an evacuation decides by itself (2.6 row 15').
+ * @param cause what ended the move
+ */
+export async function bringGuestBack(progress: MoveProgress, cause: unknown): Promise<void> {
+  const { services, move } = progress;
+  const { conductor, driver, host } = services.context;
+  const { migration } = move;
+  const now = await conductor.call("instance_get", { uuid: migration.instanceUuid });
+  const stays = now?.host === host && (now.taskState === null || now.taskState === "soft-deleting");
+  if (migration.status !== "migrating" || !stays || now.systemMetadata[SET_ASIDE_BY] !== undefined) {
+    return;
+  }
+  const isBack = await succeeded(progress, "bring back the guest that the move has set aside", () =>
+    driver.moves.finishRevertMigration(now, {
+      network: [],
+      migration,
+      blockDevices: LOCAL_DISKS,
+      powerOn: !wasStopped(move),
+    }),
+  );
+  if (!isBack) {
+    await setErrorIfSuperseded(services, now, cause);
   }
 }

@@ -2,17 +2,13 @@ import type { InstanceChanges, RetryInfo } from "../../../records/index.js";
 import { publicMessageOf, tracebackOf } from "../../../runtime/public-error.js";
 import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors.js";
 import type { Claim } from "../../tracker/contract.js";
-import type { AdmissionRejection } from "../admission/admission.js";
-import type { Call, RequestOf } from "../contract.js";
+import type { AdmissionRejection } from "../flow/admission.js";
+import type { Call, RequestOf } from "../flow/contract.js";
 import { addFault, attempt, mustNotUndo, type OpenEvent } from "../flow/error-wrappers.js";
-import { GroupAffinityViolation, UnableToMigrateToSelf } from "../flow/errors.js";
-import { claimInGroup } from "../flow/group-policy.js";
-import { assertServable } from "../flow/reject-unservable.js";
-import { runOperation } from "../flow/run-operation.js";
-import { stepList } from "../flow/step-list.js";
-import type { Move } from "../moves/free-allocations.js";
-import { revertToSource } from "../moves/move-allocations.js";
-import { moveFlow } from "../moves/move-flow.js";
+import { assertServable, claimInGroup, GroupAffinityViolation, UnableToMigrateToSelf } from "../flow/destination-checks.js";
+import { moveFlow, runOperation, stepList } from "../flow/step-list.js";
+import type { Move } from "../flow/release-allocations.js";
+import { revertToSource } from "../flow/move-allocations.js";
 import {
   failMove,
   innerError,

@@ -1,13 +1,14 @@
-import { storageShared } from "../../evacuation/shared-storage.js";
-import type { AdmissionRejection } from "../admission/admission.js";
-import type { Call } from "../contract.js";
-import { setErrorIfSuperseded } from "../flow/error-when-superseded.js";
-import { destroyOptions } from "../flow/guest-options.js";
-import { runOperation } from "../flow/run-operation.js";
-import { stepList } from "../flow/step-list.js";
-import { deleteMigration, type Move } from "../moves/free-allocations.js";
-import { moveFlow } from "../moves/move-flow.js";
-import { failMove, isTaken, type MoveProgress, succeeded } from "./move-request.js";
+import { ObjectActionError } from "../../../conductor-client/errors.js";
+import { flavorColumns, type InstanceChanges, type TaskState } from "../../../records/index.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
+import type { AdmissionRejection } from "../flow/admission.js";
+import type { Call } from "../flow/contract.js";
+import { attempt, setErrorIfSuperseded } from "../flow/error-wrappers.js";
+import { destroyOptions, storageShared } from "../flow/guest-options.js";
+import { flavorsOf, revertToSource } from "../flow/move-allocations.js";
+import { deleteMigration, type Move } from "../flow/release-allocations.js";
+import { moveFlow, runOperation, stepList } from "../flow/step-list.js";
+import { failMove, heldByGuest, isTaken, type MoveProgress, succeeded, wasStopped, withoutOldVmState } from "./move-request.js";
 
 const STEPS = stepList<MoveProgress>("revert_resize", {
   destroy: async (progress) => {
@@ -42,7 +43,7 @@ async function revert(call: Call<"revert_resize">, move: Move): Promise<void> {
  * Somebody else has the instance. One that is at home without the flavors of the move has been reverted by an earlier message; by its
  * host alone that cannot be told, as a resize may have stayed on it.
  */
-export async function onRevertRejected(
+async function onRevertRejected(
   { services, request }: Call<"revert_resize" | "finish_revert_resize">,
   move: Move,
   { kind, error }: AdmissionRejection,
@@ -81,4 +82,85 @@ async function sharesStorage({ services, move, request }: MoveProgress): Promise
     return true;
   }
   return storageShared({ ...context, logger: context.runtime.logger }, move.instance, sourceCompute, request.requestId);
+}
+
+const FINISH_REVERT_STEPS = stepList<MoveProgress>("finish_revert_resize", {
+  home: async (progress) => {
+    const { services, move } = progress;
+    const { host, conductor } = services.context;
+    const { sourceNode: node } = move.migration;
+    const row = await conductor.call("compute_node_get_by_host_and_node", { host, node: node ?? "" });
+    const { oldFlavor } = flavorsOf(move.instance, move.migration);
+    progress.move = await services.tracker.saveMove({
+      ...move,
+      changes: { ...flavorColumns(oldFlavor), host, node, computeId: row?.id ?? null },
+      expectedTaskState: ["resize_reverting"],
+    });
+  },
+  allocations: async ({ services, move, request }) => {
+    await revertToSource(services, move, { requestId: request.requestId });
+  },
+  finish_revert_migration: async (progress) => {
+    const { services, move } = progress;
+    const allocations = await heldByGuest(progress);
+    await services.context.driver.moves.finishRevertMigration(move.instance, {
+      network: [],
+      allocations,
+      migration: move.migration,
+      blockDevices: LOCAL_DISKS,
+      powerOn: !wasStopped(move),
+    });
+  },
+  record: async (progress) => {
+    const { services, move } = progress;
+    const { driver, runtime } = services.context;
+    const powerState = await driver.powerState(move.instance);
+    const changes: InstanceChanges = {
+      vmState: wasStopped(move) ? "stopped" : "active",
+      taskState: null,
+      powerState,
+      launchedAt: runtime.clock.now(),
+      oldFlavor: null,
+      newFlavor: null,
+      ...withoutOldVmState(move),
+    };
+    progress.move = await services.tracker.saveMove({ ...move, changes, expectedTaskState: ["resize_reverting"] });
+  },
+});
+
+/** Spec 6.3 "Revert", on the source. */
+export const FINISH_REVERT_RESIZE = moveFlow<"finish_revert_resize">({
+  steps: [FINISH_REVERT_STEPS],
+  run: finishRevert,
+  onRejected: onRevertRejected,
+});
+
+/** @throws the error, unless the instance was taken by somebody else: then only the event has it. */
+async function finishRevert(call: Call<"finish_revert_resize">, move: Move): Promise<void> {
+  const { services, request } = call;
+  await runOperation(call, FINISH_REVERT_STEPS, { services, request, move }, finishRevertFailed);
+}
+
+export async function finishRevertFailed(progress: MoveProgress, error: unknown): Promise<void> {
+  await forgetFlavors(progress);
+  await revertFailed(progress, error);
+}
+
+/** The revert's own task_state, and those of a delete that has taken the instance from it. */
+const REVERTED: readonly TaskState[] = ["resize_reverting", "deleting", "soft-deleting"];
+
+/** Anybody else may have evacuated the instance, and have begun a next move: its flavors are that one's then. */
+async function forgetFlavors({ services, request, move }: MoveProgress): Promise<void> {
+  const { host } = move.instance;
+  const changes = { oldFlavor: null, newFlavor: null };
+  const expected = { expectedTaskState: REVERTED, ...(host === null ? {} : { expectedHost: host }) };
+  await attempt(services.context, request.instanceUuid, "forget the flavors of the move", async () => {
+    try {
+      await services.tracker.saveMove({ ...move, changes, ...expected });
+    } catch (error) {
+      if (!(isTaken(error) || error instanceof ObjectActionError)) {
+        throw error;
+      }
+    }
+  });
 }

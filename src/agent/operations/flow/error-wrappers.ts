@@ -1,16 +1,11 @@
-import {
-  InstanceNotFound,
-  MigrationNotFound,
-  ObjectActionError,
-  UnexpectedDeletingTaskState,
-  UnexpectedTaskState,
-} from "../../../conductor-client/errors.js";
-import type { Instance, InstanceChanges } from "../../../records/index.js";
+import { ConductorUnreachable, InstanceNotFound, MessagingTimeout, MigrationNotFound, ObjectActionError, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import type { HostSession } from "../../../conductor-client/port.js";
+import type { Instance, InstanceChanges, TaskState } from "../../../records/index.js";
 import { publicMessageOf, tracebackOf } from "../../../runtime/public-error.js";
 import { HostEpochOutdated, InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
-import { HostLeaseLost } from "../../lifecycle/host-lease.js";
-import { isSilence } from "./observed-conductor.js";
+import { HostLeaseLost } from "../../host-lease.js";
+import type { OperationServices } from "./contract.js";
 
 /** Nova's generic wrappers of agent operations (spec 1.6). All of them rethrow. */
 
@@ -134,7 +129,7 @@ export async function erroringOut<T>(
 }
 
 /** Fault recorded, task state reverted, event closed: how most operations on a running instance are wrapped. */
-export function operation<T>(
+export function withActionEventAndFault<T>(
   context: AgentContext,
   options: { readonly instanceUuid: string; readonly event: string; readonly requestId: string },
   body: () => Promise<T>,
@@ -206,5 +201,96 @@ export async function attempt(
       return;
     }
     context.runtime.logger.error(`could not ${what}`, { instance: instanceUuid, err });
+  }
+}
+
+/** The conductor did not answer, and may have done what it was asked all the same. */
+function isSilence(error: unknown): boolean {
+  return error instanceof MessagingTimeout || error instanceof ConductorUnreachable;
+}
+
+/** The same conductor; `onSilence` hears of each call that it did not answer, also of those whose error is only logged. */
+export function watchConductor(conductor: HostSession, onSilence: () => void): HostSession {
+  return new Proxy(conductor, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") {
+        return value;
+      }
+      if (name !== "call") {
+        return value.bind(target);
+      }
+      return async (...args: readonly unknown[]): Promise<unknown> => {
+        try {
+          return await Reflect.apply(value, target, args);
+        } catch (error) {
+          if (isSilence(error)) {
+            onSilence();
+          }
+          throw error;
+        }
+      };
+    },
+  });
+}
+
+/**
+ * Spec 6.2 OPT. A soft delete, or an operator who has reset the state, has overtaken an operation that may have left the instance
+ * without its guest: the server must not look usable afterwards, since the soft delete may fail, or be taken back, and the operator
+ * cannot know. The task_state stays the delete's; any other request sees to the guest itself.
+ * @param cause what ended the operation
+ */
+export async function setErrorIfSuperseded(
+  services: OperationServices,
+  instance: Instance,
+  cause: unknown,
+  changes: InstanceChanges = {},
+): Promise<void> {
+  if (!(cause instanceof UnexpectedTaskState) || cause instanceof UnexpectedDeletingTaskState) {
+    return;
+  }
+  await errorWhileSoftDeleting(services, instance, changes);
+  await errorAfterReset(services, instance, changes);
+}
+
+/** Unless the soft delete has ended, or somebody has taken the instance from it. */
+export async function errorWhileSoftDeleting(
+  services: OperationServices,
+  instance: Instance,
+  changes: InstanceChanges = {},
+): Promise<void> {
+  await attempt(services.context, instance.uuid, "set the instance to error", () =>
+    saveError(services, instance, changes, "soft-deleting"),
+  );
+}
+
+/** Nobody does anything to it, and the guest is not here: who has made it anew since has done so under the instance's lock. */
+async function errorAfterReset(
+  services: OperationServices,
+  { uuid }: Instance,
+  changes: InstanceChanges,
+): Promise<void> {
+  const { conductor, driver, host } = services.context;
+  await attempt(services.context, uuid, "set the instance to error", async () => {
+    const now = await conductor.call("instance_get", { uuid });
+    const isUsable = now?.host === host && now.taskState === null && now.vmState === "active";
+    if (isUsable && !(await driver.instanceExists(now))) {
+      await saveError(services, now, changes, null);
+    }
+  });
+}
+
+async function saveError(
+  { tracker }: OperationServices,
+  instance: Instance,
+  changes: InstanceChanges,
+  expected: TaskState | null,
+): Promise<void> {
+  try {
+    await tracker.saveInstance(instance, { ...changes, vmState: "error" }, [expected]);
+  } catch (error) {
+    if (!(error instanceof UnexpectedTaskState || error instanceof ObjectActionError)) {
+      throw error;
+    }
   }
 }

@@ -1,10 +1,14 @@
-import type { OperationServices } from "../contract.js";
+import type { Instance } from "../../../records/index.js";
+import type { AdmissionRejection } from "./admission.js";
+import type { AdmittedFlow, Call, InstanceMethod, NamedSteps, OperationName, OperationServices, RequestOf } from "./contract.js";
+import { mustNotUndo, type OpenEvent, withActionEvent, withActionEventAndFault } from "./error-wrappers.js";
+import type { Move } from "./release-allocations.js";
 
 /** Returned by a step: nothing is left to do, and nothing went wrong. */
 export const STOP = Symbol("stop");
 
 /** One step of an operation. What it learns, it writes into the progress. */
-export type Step<P> = (progress: P) => Promise<typeof STOP | undefined> | Promise<void>;
+type Step<P> = (progress: P) => Promise<typeof STOP | undefined> | Promise<void>;
 
 /** An operation, as its steps in order. Their names are data: faults are put before each of them by name. */
 export interface StepList<P> {
@@ -37,4 +41,110 @@ export async function runSteps<P>(
     }
   }
   return true;
+}
+
+interface Progress {
+  readonly services: OperationServices;
+}
+
+/**
+ * Runs the steps in the event of the action, which ends as an error when one fails; what then becomes of the instance is the
+ * operation's to say. True: no step failed or said stop.
+ * @throws what `failed` throws; or the error, when what was done has to be left as after a crash
+ */
+export async function runOperation<P extends Progress>(
+  { event }: Pick<Call<OperationName>, "event">,
+  list: StepList<P>,
+  progress: P,
+  failed: (progress: P, error: unknown, event: OpenEvent) => Promise<void>,
+): Promise<boolean> {
+  const { services } = progress;
+  return withActionEvent(services.context, event, async (open) => {
+    try {
+      return await runSteps(services, list, progress);
+    } catch (error) {
+      if (mustNotUndo(error)) {
+        throw error;
+      }
+      open.fail(error);
+      await failed(progress, error, open);
+      return false;
+    }
+  });
+}
+
+/** How far an operation on a guest of this host came. */
+export interface GuestProgress<R> {
+  readonly services: OperationServices;
+  readonly request: R;
+  /** As it was stored last. */
+  instance: Instance;
+}
+
+interface Hooks<P> {
+  readonly after?: (progress: P) => Promise<unknown>;
+  readonly failed?: (progress: P) => Promise<void>;
+}
+
+/**
+ * An operation on a guest of this host. When a step fails, the instance gets a fault and has no task_state any more; its
+ * message follows an instance that has moved.
+ * @param after what follows the steps, in the same event
+ * @param failed what a failed step leaves to do, before the task_state goes; not done where all is to be left as after a crash; does not throw
+ */
+export function guestFlow<M extends InstanceMethod>(
+  method: M,
+  steps: Readonly<Record<string, Step<GuestProgress<RequestOf<M>>>>>,
+  { after, failed }: Hooks<GuestProgress<RequestOf<M>>> = {},
+): AdmittedFlow<M> & { readonly list: ReturnType<typeof stepList<GuestProgress<RequestOf<M>>>> } {
+  const list = stepList(method, steps);
+  return {
+    list,
+    steps: [list],
+    handOn: followGuest,
+    run: async ({ services, request, event }, { instance }) => {
+      const progress: GuestProgress<RequestOf<M>> = { services, request, instance };
+      await withActionEventAndFault(services.context, event, async () => {
+        try {
+          await runSteps(services, list, progress);
+        } catch (error) {
+          if (!mustNotUndo(error)) {
+            await failed?.(progress);
+          }
+          throw error;
+        }
+        await after?.(progress);
+      });
+    },
+  };
+}
+
+/** Sends the message to the host that has the instance now. */
+export async function followGuest({ services, method, request }: Call<InstanceMethod>, host: string): Promise<void> {
+  await services.context.conductor.castAgent(host, method, request);
+}
+
+/** A step of a migration, on one of its hosts. */
+interface MoveFlow<M extends OperationName> {
+  readonly steps: readonly NamedSteps[];
+  run(call: Call<M>, move: Move): Promise<void>;
+  onRejected?(call: Call<M>, move: Move, rejection: AdmissionRejection): Promise<void>;
+}
+
+/** Nothing is done, or given back, where a record of the two is missing. */
+export function moveFlow<M extends OperationName>({ steps, run, onRejected }: MoveFlow<M>): AdmittedFlow<M> {
+  return {
+    steps,
+    run: async (call, { instance, migration }) => {
+      if (migration) {
+        await run(call, { instance, migration });
+      }
+    },
+    onRejected: async (call, rejection) => {
+      const { instance, migration } = rejection.found ?? {};
+      if (instance && migration) {
+        await onRejected?.(call, { instance, migration }, rejection);
+      }
+    },
+  };
 }

@@ -3,13 +3,12 @@ import type { LiveMigrateData } from "../../../conductor-client/methods/agent.js
 import type { Instance } from "../../../records/index.js";
 import { publicMessageOf } from "../../../runtime/public-error.js";
 import { MigrationPreCheckError as DriverPreCheckError } from "../../../virt/errors.js";
-import { demand } from "../admission/admission.js";
-import type { Call, DemandingFlow, OperationServices } from "../contract.js";
+import { demand } from "../flow/admission.js";
+import type { Call, DemandingFlow, OperationServices } from "../flow/contract.js";
 import { attempt, withActionEvent } from "../flow/error-wrappers.js";
-import { requireGroupPolicy } from "../flow/group-policy.js";
-import { assertServable } from "../flow/reject-unservable.js";
+import { assertServable, requireGroupPolicy } from "../flow/destination-checks.js";
 import { runSteps, stepList } from "../flow/step-list.js";
-import { driverData } from "./flow.js";
+import { driverData } from "./migration-flow.js";
 
 interface DestinationCheck {
   readonly services: OperationServices;

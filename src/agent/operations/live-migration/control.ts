@@ -1,10 +1,10 @@
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor-client/errors.js";
 import type { Instance } from "../../../records/index.js";
-import { demand } from "../admission/admission.js";
-import type { Call, DemandingFlow, OperationServices } from "../contract.js";
+import { demand } from "../flow/admission.js";
+import type { Call, DemandingFlow, OperationServices } from "../flow/contract.js";
 import { recordingFault, withActionEvent } from "../flow/error-wrappers.js";
 import { runSteps, type StepList, stepList } from "../flow/step-list.js";
-import type { OutgoingMigration } from "./outgoing-migration.js";
+import type { OutgoingMigration } from "../flow/outgoing-migrations.js";
 
 /** What a user wants of a live migration that is under way here, its source. */
 interface Control {

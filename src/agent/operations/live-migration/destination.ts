@@ -3,14 +3,12 @@ import { type Instance, type Migration, POWER_STATES, type TaskState } from "../
 import { InstanceExists } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
-import { demand } from "../admission/admission.js";
-import type { Call, DemandingFlow, OperationServices, RequestOf } from "../contract.js";
+import { demand } from "../flow/admission.js";
+import type { Call, DemandingFlow, OperationServices, RequestOf } from "../flow/contract.js";
 import { withActionEvent } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
-import { GUEST_RUNS, NO_GUEST } from "./destination-call.js";
-import { driverData, moveOptions } from "./flow.js";
-import { reasonToKeep } from "./reason-to-keep.js";
+import { driverData, GUEST_RUNS, moveOptions, NO_GUEST, reasonToKeep } from "./migration-flow.js";
 
 type IncomingMethod =
   | "pre_live_migration"

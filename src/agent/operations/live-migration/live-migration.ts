@@ -1,13 +1,17 @@
-import { admit } from "../admission/admission.js";
-import type { Call, DemandingFlow, ReplyOf } from "../contract.js";
-import { recordingFault, withActionEvent } from "../flow/error-wrappers.js";
+import { InstanceNotFound, InvalidMigrationState } from "../../../conductor-client/errors.js";
+import { POWER_STATES } from "../../../records/index.js";
+import { hasQuirk } from "../../context.js";
+import { type AdmissionRejection, admit, type Message } from "../flow/admission.js";
+import type { Call, DemandingFlow, OperationServices, ReplyOf } from "../flow/contract.js";
+import { attempt, mustNotUndo, recordingFault, withActionEvent } from "../flow/error-wrappers.js";
+import { revertToSource } from "../flow/move-allocations.js";
+import { LiveMigrationAborted, type OutgoingMigration } from "../flow/outgoing-migrations.js";
+import { deleteMigration, freedAsDeleted } from "../flow/release-allocations.js";
 import { runSteps } from "../flow/step-list.js";
 import { COPY_STEPS } from "./copy-guest.js";
 import { POST_STEPS } from "./finish-migration.js";
-import { driverData, type Flow } from "./flow.js";
-import { endOrAbandon, migrate, revertRejectedMigration } from "./migrate.js";
-import type { OutgoingMigration } from "./outgoing-migration.js";
-import { ROLLBACK_STEPS } from "./roll-back.js";
+import { DestinationFailed, driverData, fieldsOf, type Flow } from "./migration-flow.js";
+import { cleanDestination, ROLLBACK_STEPS, saveEnd } from "./roll-back.js";
 
 /** Spec 6.5 rows 5 to 9 on the source; it has ended when all is over. */
 export const LIVE_MIGRATION: DemandingFlow<"live_migration"> = {
@@ -90,4 +94,112 @@ async function cancel(flow: Flow, status: Flow["end"]["status"]): Promise<void> 
   await endOrAbandon(flow, async () => {
     await runSteps(flow.services, ROLLBACK_STEPS, flow);
   });
+}
+
+/**
+ * Spec 6.5 rows 6-9 on the source. What cannot be brought to its end now, as Placement is away, stays in the records as it
+ * is, and recovery ends it.
+ * @throws what went wrong, also when it was rolled back; an abort is no error.
+ */
+async function migrate(flow: Flow): Promise<void> {
+  try {
+    await runSteps(flow.services, COPY_STEPS, flow);
+  } catch (error) {
+    // Somebody else has ended it, or may have.
+    if (mustNotUndo(error) || error instanceof InvalidMigrationState) {
+      throw error;
+    }
+    flow.error = error;
+  }
+  await endOrAbandon(flow, () => end(flow));
+  if (flow.error && !(flow.error instanceof LiveMigrationAborted)) {
+    throw flow.error;
+  }
+}
+
+async function end(flow: Flow): Promise<void> {
+  const { services, outcome } = flow;
+  if (outcome === "moved") {
+    flow.error = undefined;
+    await runSteps(services, POST_STEPS, flow);
+  } else if (outcome !== null || !flow.copying) {
+    flow.end = { status: outcome ?? (flow.error instanceof LiveMigrationAborted ? "cancelled" : "failed") };
+    await runSteps(services, ROLLBACK_STEPS, flow);
+  } else if (hasQuirk(services.context, "leave-interrupted-live-migration-allocations")) {
+    await saveEnd(flow, { vmState: "error", taskState: null }, { status: "error" });
+  } else {
+    const { driver } = services.context;
+    // A driver that was given up may still be at it.
+    await attempt(services.context, flow.instance.uuid, "stop the live migration", () =>
+      driver.moves.liveMigrationAbort(flow.instance),
+    );
+    await endWhereGuestIs(flow, "error");
+  }
+}
+
+/**
+ * Nobody has said how the copy ended. A guest that is here stays here; otherwise it is the destination's if the destination
+ * says so. A guest that neither has is lost: the instance is in error, on the source.
+ * @throws {DestinationFailed} nobody knows yet.
+ */
+export async function endWhereGuestIs(flow: Flow, vmState?: "error"): Promise<void> {
+  const { services, instance } = flow;
+  if ((await services.context.driver.powerState(instance)) !== POWER_STATES.nostate) {
+    flow.end = { status: "error", ...(vmState ? { vmState } : {}) };
+    await runSteps(services, ROLLBACK_STEPS, flow);
+    return;
+  }
+  try {
+    await runSteps(services, POST_STEPS, { ...flow, isRecovery: true, error: undefined });
+  } catch (error) {
+    if (!(error instanceof DestinationFailed) || !error.hasNoGuest) {
+      throw error;
+    }
+    services.context.runtime.logger.error("the guest is neither here nor on the destination", fieldsOf(flow));
+    flow.end = { status: "error", vmState: "error" };
+    await runSteps(services, ROLLBACK_STEPS, flow);
+  }
+}
+
+/** @throws what `work` throws, unless the instance is gone: then nothing of the migration is left behind. */
+export async function endOrAbandon(flow: Flow, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof InstanceNotFound)) {
+      throw error;
+    }
+    await abandon(flow);
+  }
+}
+
+/** The instance is gone: its guest here went with it, or is reaped; the other half is this migration's to remove. */
+export async function abandon(flow: Flow): Promise<void> {
+  const { services, migration, requestId } = flow;
+  services.context.runtime.logger.info(
+    "the instance was deleted, or is elsewhere: its live migration is given up",
+    fieldsOf(flow),
+  );
+  if (flow.prepared) {
+    await cleanDestination(flow, true);
+  }
+  if (!(await freedAsDeleted(services, flow, { requestId }))) {
+    await deleteMigration(services, migration, { requestId });
+  }
+  await services.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
+}
+
+/** Somebody else has the instance: it has not begun to move, and what the migration holds for it is not needed. */
+async function revertRejectedMigration(
+  services: OperationServices,
+  { requestId }: Message,
+  { kind, found }: AdmissionRejection,
+): Promise<void> {
+  if (kind === "ended" || !found?.migration) {
+    return;
+  }
+  const { instance, migration } = found;
+  await revertToSource(services, { instance, migration }, { requestId });
+  const changes = { status: "error" } as const;
+  await services.context.conductor.call("migration_save", { id: migration.id, changes, expectedStatus: ["accepted"] });
 }

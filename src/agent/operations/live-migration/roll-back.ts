@@ -4,9 +4,8 @@ import type { ParamsOf } from "../../../conductor-client/methods/method.js";
 import { type InstanceChanges, type MigrationChanges, POWER_STATES } from "../../../records/index.js";
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { stepList } from "../flow/step-list.js";
-import { revertToSource } from "../moves/move-allocations.js";
-import { callDestination, DestinationFailed } from "./destination-call.js";
-import { type Flow, moveOptions } from "./flow.js";
+import { revertToSource } from "../flow/move-allocations.js";
+import { callDestination, DestinationFailed, type Flow, moveOptions } from "./migration-flow.js";
 
 /**
  * Spec 6.5 "Rollback" on the source: the allocations first, so that nobody sees a usable instance without them (V27), and

@@ -6,11 +6,11 @@ import {
 } from "../../../conductor-client/errors.js";
 import { type Instance, POWER_STATES } from "../../../records/index.js";
 import * as virt from "../../../virt/errors.js";
-import { demand } from "../admission/admission.js";
-import type { Call, DemandingFlow, OperationServices } from "../contract.js";
-import { isLeaseLost, operation } from "../flow/error-wrappers.js";
+import { demand } from "../flow/admission.js";
+import type { Call, DemandingFlow, OperationServices } from "../flow/contract.js";
+import { isLeaseLost, withActionEventAndFault } from "../flow/error-wrappers.js";
 import { runSteps, stepList } from "../flow/step-list.js";
-import { settle } from "../power/power.js";
+import { settle } from "./power.js";
 
 interface PasswordProgress {
   readonly services: OperationServices;
@@ -38,7 +38,7 @@ export const SET_ADMIN_PASSWORD: DemandingFlow<"set_admin_password"> = { steps: 
 
 async function setAdminPassword(call: Call<"set_admin_password">): Promise<null> {
   const { services, request, caller, event } = call;
-  await operation(services.context, event, async () => {
+  await withActionEventAndFault(services.context, event, async () => {
     caller.assertCallerWaiting();
     const { instance } = await demand(services.context, call, request);
     await runSteps(services, STEPS, { services, instance, password: request.newPass });

@@ -3,18 +3,14 @@ import { AllocationDeleteFailed } from "../../../placement-client/errors.js";
 import { type AllocationsByProvider, holdsTask, type Instance, type InstanceChanges } from "../../../records/index.js";
 import { ImageServiceNotFound } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/local-disks.js";
-import type { Claim } from "../../tracker/contract.js";
-import { UNPLACED } from "../../unplaced.js";
-import type { AdmissionRejection, Found } from "../admission/admission.js";
-import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
+import { type Claim, UNPLACED } from "../../tracker/contract.js";
+import type { AdmissionRejection, Found } from "../flow/admission.js";
+import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
-import { claimInGroup } from "../flow/group-policy.js";
+import { assertServable, claimInGroup } from "../flow/destination-checks.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
-import { heldAllocations } from "../flow/held-allocations.js";
-import { assertServable } from "../flow/reject-unservable.js";
-import { releaseAllocations } from "../flow/release-allocations.js";
-import { runOperation } from "../flow/run-operation.js";
-import { stepList } from "../flow/step-list.js";
+import { heldAllocations, releaseAllocations } from "../flow/release-allocations.js";
+import { runOperation, stepList } from "../flow/step-list.js";
 
 interface UnshelveProgress {
   readonly services: OperationServices;

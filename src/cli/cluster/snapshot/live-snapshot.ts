@@ -1,4 +1,4 @@
-import { driverRecordPath, readDriverRecord } from "../../../agent/startup/driver-record.js";
+import { driverRecordPath, readDriverRecord } from "../../../agent/identity-file.js";
 import type { HostRow } from "../../../conductor-client/methods/hosts.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { hostsWithState, readClusterInfo, type StateDir } from "../../../control-plane/local/state-dir.js";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { watchConductor } from "../../../../src/agent/operations/flow/observed-conductor.js";
-import { InterruptedRequests } from "../../../../src/agent/operations/interrupted-requests.js";
-import { UNPLACED } from "../../../../src/agent/unplaced.js";
+import { watchConductor } from "../../../../src/agent/operations/flow/error-wrappers.js";
+import { InterruptedRequests } from "../../../../src/agent/operations/flow/unfinished-work.js";
+import { UNPLACED } from "../../../../src/agent/tracker/contract.js";
 import { MessagingTimeout } from "../../../../src/conductor-client/errors.js";
 import type { HostSession } from "../../../../src/conductor-client/port.js";
 import type { Instance, InstanceChanges } from "../../../../src/records/index.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DriverRecord } from "../../../../src/agent/startup/driver-record.js";
+import { DriverRecord } from "../../../../src/agent/identity-file.js";
 import type { MigrationStatus } from "../../../../src/records/index.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import type { VirtualRuntime } from "../../../../src/simulation/virtual-world.js";

@@ -5,7 +5,7 @@ export const bug1896463: PlantedBug = {
   what: "a pass sees half of an evacuation's end",
   edits: [
     {
-      file: "src/agent/tracker/instance-writes.ts",
+      file: "src/agent/tracker/instance-saves.ts",
       find: `  const expected = { expectedTaskState: [...taskState], ofRequest };
   return takeOver(`,
       replace: `  const expected = { expectedTaskState: [...taskState], ofRequest };

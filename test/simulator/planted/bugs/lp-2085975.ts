@@ -5,7 +5,7 @@ export const bug2085975: PlantedBug = {
   what: "who restarts after an evacuation asks itself about shared storage",
   edits: [
     {
-      file: "src/agent/evacuation/shared-storage.ts",
+      file: "src/agent/operations/flow/guest-options.ts",
       find: "    migration.destCompute ??",
       replace: "    (view.host as string | null) ??",
     },

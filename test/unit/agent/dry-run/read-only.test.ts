@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readOnlyHttp, readOnlySession } from "../../../../src/agent/dry-run/read-only.js";
+import { readOnlyHttp, readOnlySession } from "../../../../src/agent/dry-run/read-only-view.js";
 import { CONDUCTOR_METHODS, type ConductorMethod } from "../../../../src/conductor-client/methods/conductor.js";
 import type { HostSession } from "../../../../src/conductor-client/port.js";
 import type { HttpClient, HttpRequest } from "../../../../src/runtime/http.js";

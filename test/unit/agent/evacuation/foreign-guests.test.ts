@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { countForeignGuests } from "../../../../src/agent/evacuation/foreign-guests.js";
+import { countForeignGuests } from "../../../../src/agent/evacuation/hypervisor-guests.js";
 import { type Instance, MIGRATION_STATUSES } from "../../../../src/records/index.js";
 import { VirtDriverNotReady } from "../../../../src/virt/errors.js";
 import { anInstance } from "../../../fixtures/records.js";

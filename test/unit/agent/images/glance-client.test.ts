@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { GlanceClient } from "../../../../src/agent/images/glance-client.js";
+import { GlanceClient } from "../../../../src/agent/glance-client.js";
 import type { Credentials } from "../../../../src/control-plane/credentials.js";
 import { createImageApi } from "../../../../src/control-plane/image/image-api.js";
 import { ImageStore } from "../../../../src/control-plane/image/image-store.js";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { registerLifecycleListener } from "../../../../src/agent/lifecycle/lifecycle-events.js";
-import { OutgoingMigrations } from "../../../../src/agent/operations/live-migration/outgoing-migrations.js";
-import { IncomingMoves } from "../../../../src/agent/operations/moves/incoming-moves.js";
-import type { AgentServices } from "../../../../src/agent/services.js";
+import { registerLifecycleListener } from "../../../../src/agent/startup/lifecycle-events.js";
+import { OutgoingMigrations } from "../../../../src/agent/operations/flow/outgoing-migrations.js";
+import { IncomingMoves } from "../../../../src/agent/operations/flow/unfinished-work.js";
+import type { AgentServices } from "../../../../src/agent/operations/flow/contract.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import type { LifecycleEvent } from "../../../../src/virt/events.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { HostPorts } from "../../../../src/agent/network/host-ports.js";
+import { HostPorts } from "../../../../src/agent/host-ports.js";
 import type { Conductor } from "../../../../src/conductor-client/port.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import type { NetworkInfo } from "../../../../src/virt/types.js";

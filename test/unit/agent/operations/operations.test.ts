@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { InterruptedRequest } from "../../../../src/agent/operations/interrupted-requests.js";
+import type { InterruptedRequest } from "../../../../src/agent/operations/flow/unfinished-work.js";
 import { ConductorUnreachable, MessagingTimeout } from "../../../../src/conductor-client/errors.js";
 import { FlowStage } from "../support/flow-stage.js";
 

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { checkNewHost } from "../../../../src/agent/startup/new-host-sanity.js";
-import { checkHostRename, driverNodes, lookUpNodes, nodesByName } from "../../../../src/agent/startup/node-lookup.js";
-import { guardOwnership } from "../../../../src/agent/startup/ownership-guard.js";
-import { lookUpService, registerService } from "../../../../src/agent/startup/register-service.js";
-import { checkServiceIdentity } from "../../../../src/agent/startup/service-identity.js";
-import { validateConfig } from "../../../../src/agent/startup/validate-config.js";
+import { checkHostRename, checkNewHost, driverNodes, guardOwnership, lookUpNodes, nodesByName, validateConfig } from "../../../../src/agent/startup/ownership-checks.js";
+import { checkServiceIdentity, lookUpService, registerService } from "../../../../src/agent/startup/register-service.js";
 import { ServiceBinaryExists } from "../../../../src/conductor-client/errors.js";
 import {
   COMPUTE_ID_SERVICE_VERSION,

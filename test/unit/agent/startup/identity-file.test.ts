@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { IdentityFile } from "../../../../src/agent/startup/identity-file.js";
+import { IdentityFile } from "../../../../src/agent/identity-file.js";
 import { FileFailure } from "../../../../src/runtime/files.js";
 
 const UUID = "11111111-2222-4333-8444-555555555555";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HostLeaseLost } from "../../../../src/agent/lifecycle/host-lease.js";
+import { HostLeaseLost } from "../../../../src/agent/host-lease.js";
 import { initInstance } from "../../../../src/agent/startup/init-instance.js";
 import { InstanceNotFound } from "../../../../src/conductor-client/errors.js";
 import { type Instance, type PowerState, SET_ASIDE_BY } from "../../../../src/records/index.js";

@@ -6,12 +6,12 @@ import {
   type RejectionCode,
   toStartupRejection,
   VersionRejectedError,
-} from "../../../../src/agent/startup/rejections.js";
+} from "../../../../src/agent/rejections.js";
 import {
   ComputeServiceInUse,
   ProviderConfigException,
   ServiceNotUnique,
-} from "../../../../src/agent/tracker/errors.js";
+} from "../../../../src/agent/tracker/contract.js";
 import { HostLeaseHeld, InvalidNodeConfiguration, ServiceTooOld } from "../../../../src/conductor-client/errors.js";
 import { InvalidConfiguration } from "../../../../src/virt/errors.js";
 

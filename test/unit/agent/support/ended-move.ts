@@ -1,4 +1,4 @@
-import type { AllocationServices, Move } from "../../../../src/agent/operations/moves/free-allocations.js";
+import type { AllocationServices, Move } from "../../../../src/agent/operations/flow/release-allocations.js";
 import type { ResourceAmounts } from "../../../../src/placement-client/types.js";
 import type { Instance, Migration } from "../../../../src/records/index.js";
 import { aComputeNode, aFlavor, aMigration, anInstance } from "../../../fixtures/records.js";

@@ -1,5 +1,5 @@
 import type { AgentContext } from "../../../../src/agent/context.js";
-import type { InstanceMethod, Operations, ReplyOf, RequestOf } from "../../../../src/agent/operations/contract.js";
+import type { InstanceMethod, Operations, ReplyOf, RequestOf } from "../../../../src/agent/operations/flow/contract.js";
 import { createOperations } from "../../../../src/agent/operations/operations.js";
 import type { ResourceTracker } from "../../../../src/agent/tracker/contract.js";
 import type { QuirkName } from "../../../../src/config/quirks.js";

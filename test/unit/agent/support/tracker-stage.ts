@@ -1,4 +1,4 @@
-import { ProviderMerge } from "../../../../src/agent/tracker/provider-merge.js";
+import { ProviderMerge } from "../../../../src/agent/tracker/provider-config.js";
 import { TrackedNode } from "../../../../src/agent/tracker/tracked-node.js";
 import type { TrackerOptions, TrackerState } from "../../../../src/agent/tracker/tracker-state.js";
 import type { ComputeNode } from "../../../../src/records/index.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { removeDeletedInstancesAllocations } from "../../../../src/agent/tracker/allocation-cleaner.js";
+import { removeDeletedInstancesAllocations } from "../../../../src/agent/tracker/allocation-cleanup.js";
 import { ResourceProviderAllocationRetrievalFailed } from "../../../../src/placement-client/errors.js";
 import { type Instance, MIGRATION_STATUSES, type MigrationStatus } from "../../../../src/records/index.js";
 import { TrackerStage, type TrackerStageOptions } from "../support/tracker-stage.js";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { noteBuild, setHostEnabled } from "../../../../src/agent/tracker/host-status.js";
-import { bindService } from "../../../../src/agent/tracker/service-binding.js";
+import { bindService, noteBuild, setHostEnabled } from "../../../../src/agent/tracker/resource-tracker.js";
 import type { Service } from "../../../../src/records/index.js";
 import { TrackerStage } from "../support/tracker-stage.js";
 

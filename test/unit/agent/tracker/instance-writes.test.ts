@@ -4,7 +4,7 @@ import {
   finishLiveMigration,
   saveInstance,
   updateUsage,
-} from "../../../../src/agent/tracker/instance-writes.js";
+} from "../../../../src/agent/tracker/instance-saves.js";
 import type { Instance } from "../../../../src/records/index.js";
 import { aMigration } from "../../../fixtures/records.js";
 import { TO_HERE } from "../support/staged-move.js";

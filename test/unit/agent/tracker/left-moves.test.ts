@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { removeDeletedInstancesAllocations } from "../../../../src/agent/tracker/allocation-cleaner.js";
+import { removeDeletedInstancesAllocations } from "../../../../src/agent/tracker/allocation-cleanup.js";
 import { InvalidMigrationState } from "../../../../src/conductor-client/errors.js";
 import type { Instance, Migration } from "../../../../src/records/index.js";
 import { TrackerStage, type TrackerStageOptions } from "../support/tracker-stage.js";

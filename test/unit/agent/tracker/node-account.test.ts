@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { NodeAccount } from "../../../../src/agent/tracker/node-account.js";
-import { nodeStats } from "../../../../src/agent/tracker/stats.js";
-import { TrackedNode } from "../../../../src/agent/tracker/tracked-node.js";
+import { NodeAccount, TrackedNode } from "../../../../src/agent/tracker/tracked-node.js";
+import { nodeStats } from "../../../../src/agent/tracker/usage.js";
 import { aComputeNode, aFlavor, aMigration, anInstance } from "../../../fixtures/records.js";
 
 const NODE = { memoryMb: 1024, localGb: 10 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { nodeErrorEffect } from "../../../../src/agent/tracker/node-errors.js";
+import { nodeErrorEffect } from "../../../../src/agent/tracker/update-available-resource.js";
 import { ComputeHostNotFound, InvalidNodeConfiguration } from "../../../../src/conductor-client/errors.js";
 import {
   ConnectFailure,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { forgetNodesWithoutRow, removeOrphans } from "../../../../src/agent/tracker/orphan-nodes.js";
+import { forgetNodesWithoutRow, removeOrphans } from "../../../../src/agent/tracker/compute-nodes.js";
 import { aComputeNode } from "../../../fixtures/records.js";
 import { NODE, TrackerStage, type TrackerStageOptions } from "../support/tracker-stage.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { loadProviderConfigs } from "../../../../src/agent/tracker/load-provider-configs.js";
+import { loadProviderConfigs } from "../../../../src/agent/tracker/provider-config.js";
 import { parseProviderConfig } from "../../../../src/agent/tracker/parse-provider-config.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 

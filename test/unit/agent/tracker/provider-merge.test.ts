@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ProviderConfig } from "../../../../src/agent/tracker/provider-config.js";
-import { ProviderMerge } from "../../../../src/agent/tracker/provider-merge.js";
+import type { ProviderConfig } from "../../../../src/agent/tracker/contract.js";
+import { ProviderMerge } from "../../../../src/agent/tracker/provider-config.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { ProviderTree } from "../../../../src/virt/provider-tree.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LeaseRejectedError } from "../../../../src/agent/startup/rejections.js";
+import { LeaseRejectedError } from "../../../../src/agent/rejections.js";
 import { HostsReport } from "../../../../src/cli/agent/hosts-report.js";
 import type { AgentHostStatus } from "../../../../src/cli/agent/pooled-host.js";
 import { expandHosts } from "../../../../src/records/host-range.js";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { admit, type Message } from "../../../../../src/agent/operations/admission/admission.js";
-import type { OperationName } from "../../../../../src/agent/operations/contract.js";
+import { admit, type Message } from "../../../../../src/agent/operations/flow/admission.js";
+import type { OperationName } from "../../../../../src/agent/operations/flow/contract.js";
 import { OPERATIONS } from "../../../../../src/agent/operations/table.js";
 import type { Instance, InstanceChanges, TaskState } from "../../../../../src/records/index.js";
 import { StubHypervisor } from "../../../../fixtures/tracker-driver.js";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   addFault,
   erroringOut,
-  operation,
+  withActionEventAndFault,
   recordingFault,
   revertingTaskState,
   withActionEvent,
@@ -112,7 +112,7 @@ describe("1.6 error wrappers of agent operations", () => {
     const options = { instanceUuid: vm.uuid, requestId: "req-1", event: "compute_a" };
     agent.session.fail = ({ method }) =>
       method === "instance_action_event_start" ? undefined : new Error("conductor");
-    await expect(operation(context, options, failWith(new Error("first")))).rejects.toThrow("first");
+    await expect(withActionEventAndFault(context, options, failWith(new Error("first")))).rejects.toThrow("first");
     expect(world.logged("error", "could not")).toBe(3);
   });
 });

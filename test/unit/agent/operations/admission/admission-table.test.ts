@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { admit } from "../../../../../src/agent/operations/admission/admission.js";
-import type { OperationName } from "../../../../../src/agent/operations/contract.js";
+import { admit } from "../../../../../src/agent/operations/flow/admission.js";
+import type { OperationName } from "../../../../../src/agent/operations/flow/contract.js";
 import { OPERATIONS } from "../../../../../src/agent/operations/table.js";
 import {
   type Instance,

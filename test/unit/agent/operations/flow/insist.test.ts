@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { insist } from "../../../../../src/agent/operations/flow/insist.js";
+import { insist } from "../../../../../src/agent/operations/flow/release-allocations.js";
 import { VirtualWorld } from "../../../../../src/simulation/virtual-world.js";
 
 const world = () => new VirtualWorld({ seed: "insist" }).spawn({ name: "agent" });

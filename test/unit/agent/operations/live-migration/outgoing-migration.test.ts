@@ -3,7 +3,7 @@ import {
   LiveMigrationAborted,
   OutgoingMigration,
   type OutgoingPhase,
-} from "../../../../../src/agent/operations/live-migration/outgoing-migration.js";
+} from "../../../../../src/agent/operations/flow/outgoing-migrations.js";
 
 test("6.5 Abort: one that waits for its turn gives it up at once", () => {
   const entry = new OutgoingMigration("vm", 7);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { OperationServices } from "../../../../../src/agent/operations/contract.js";
-import { ProgressSaver } from "../../../../../src/agent/operations/live-migration/progress-saver.js";
+import type { OperationServices } from "../../../../../src/agent/operations/flow/contract.js";
+import { ProgressSaver } from "../../../../../src/agent/operations/live-migration/copy-guest.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../../src/simulation/virtual-world.js";
 
 function progress(done: number) {

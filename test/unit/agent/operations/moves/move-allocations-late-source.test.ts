@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { finishSource } from "../../../../../src/agent/operations/moves/move-allocations.js";
+import { finishSource } from "../../../../../src/agent/operations/flow/move-allocations.js";
 import type { Instance, Migration } from "../../../../../src/records/index.js";
 import { D, I, S, twoHosts } from "../../../placement-client/two-hosts.js";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { finishSource, revertToSource } from "../../../../../src/agent/operations/moves/move-allocations.js";
+import { finishSource, revertToSource } from "../../../../../src/agent/operations/flow/move-allocations.js";
 import { inventoryOf } from "../../../placement-client/bench.js";
 import { D, I, NAMES, S, twoHosts } from "../../../placement-client/two-hosts.js";
 import {

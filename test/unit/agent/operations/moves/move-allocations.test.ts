@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 import {
   type AllocationServices,
   deleteMigration,
-} from "../../../../../src/agent/operations/moves/free-allocations.js";
+} from "../../../../../src/agent/operations/flow/release-allocations.js";
 import {
   finishSource,
   flavorsOf,
   heldHere,
   onTree,
   revertToSource,
-} from "../../../../../src/agent/operations/moves/move-allocations.js";
+} from "../../../../../src/agent/operations/flow/move-allocations.js";
 import { AllocationMoveFailed, AllocationUpdateFailed } from "../../../../../src/placement-client/errors.js";
 import type { Migration } from "../../../../../src/records/index.js";
 import { aComputeNode, aMigration, anInstance } from "../../../../fixtures/records.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HostLeaseLost } from "../../../../../src/agent/lifecycle/host-lease.js";
+import { HostLeaseLost } from "../../../../../src/agent/host-lease.js";
 import { ConductorUnreachable } from "../../../../../src/conductor-client/errors.js";
 import { GuestNotFound } from "../../../../../src/virt/errors.js";
 import { FlowStage, IMAGE, REQUEST, VM } from "../../support/flow-stage.js";

@@ -1,0 +1,78 @@
+import type { InstanceFilters } from "../../conductor-client/methods/filters.js";
+import { FINAL_MIGRATION_STATUSES, type Instance, MIGRATION_STATUSES } from "../../records/index.js";
+import { VirtDriverNotReady } from "../../virt/errors.js";
+import type { AgentView } from "../context.js";
+import type { AgentServices } from "../operations/flow/contract.js";
+
+/**
+ * Counts guests that are not this host's (spec 2.4 G13, 4.5 OPT): instances of other hosts that no move explains, and
+ * guests that no instance is known for. They are left alone. Not counted while the hypervisor is not ready.
+ * @param loaded instances of this host: of those at rest nobody asks again; what is under way with one may have taken it elsewhere
+ * @returns the instances of the other guests, deleted ones too
+ */
+export async function countForeignGuests(
+  services: AgentServices,
+  evacuated: ReadonlySet<string>,
+  loaded: readonly Instance[] = [],
+): Promise<readonly Instance[]> {
+  const uuids = await listGuests(services);
+  if (uuids === null) {
+    return [];
+  }
+  const own = new Set(
+    loaded.filter(({ host, taskState }) => host === services.host && taskState === null).map(({ uuid }) => uuid),
+  );
+  const otherUuids = uuids.filter((uuid) => !own.has(uuid));
+  const instances =
+    otherUuids.length === 0
+      ? []
+      : await services.conductor.call("instances_by_filters", { filters: { uuids: otherUuids } });
+  const suspects = instances.filter(
+    ({ uuid, host, deleted }) => deleted === 0 && host !== services.host && !evacuated.has(uuid),
+  );
+  const moving = suspects.length === 0 ? new Set<string>() : await movingInstances(services);
+  const foreign = suspects.filter(({ uuid }) => !moving.has(uuid));
+  for (const { uuid, host } of foreign) {
+    services.logger.warn("a guest on this hypervisor belongs to another host; it is left alone", {
+      instance: uuid,
+      instance_host: host,
+    });
+  }
+  services.metrics.guests(uuids.length);
+  services.metrics.foreignGuests(foreign.length);
+  services.metrics.orphanGuests(otherUuids.length - instances.length);
+  return instances;
+}
+
+async function listGuests(services: AgentServices): Promise<readonly string[] | null> {
+  try {
+    return await services.driver.listInstanceUuids();
+  } catch (error) {
+    if (!(error instanceof VirtDriverNotReady)) {
+      throw error;
+    }
+    return null;
+  }
+}
+
+async function movingInstances(services: AgentServices): Promise<ReadonlySet<string>> {
+  const statuses = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
+  const migrations = await services.conductor.call("migrations_by_filters", {
+    filters: { host: services.host, statuses },
+  });
+  return new Set(migrations.map(({ instanceUuid }) => instanceUuid));
+}
+
+/**
+ * Spec 3.2: the instances whose guests are on the hypervisor, of any host, deleted rows included. Guests that no instance
+ * is known for do not appear: nothing may touch them. @throws {VirtDriverNotReady}
+ */
+export async function instancesOnDriver(
+  view: AgentView,
+  filters: Omit<InstanceFilters, "uuids"> = {},
+): Promise<readonly Instance[]> {
+  const uuids = await view.driver.listInstanceUuids();
+  return uuids.length === 0
+    ? []
+    : view.conductor.call("instances_by_filters", { filters: { ...filters, uuids: [...uuids] } });
+}

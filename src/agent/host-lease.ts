@@ -1,0 +1,45 @@
+import { HostLeaseHeld } from "../conductor-client/errors.js";
+import { PublicError } from "../runtime/public-error.js";
+import type { AgentContext } from "./context.js";
+import { LeaseRejectedError } from "./rejections.js";
+
+/** Raised instead of acting when the host's lease is gone: another agent may be acting for the host. */
+export class HostLeaseLost extends PublicError {
+  override readonly name = "HostLeaseLost";
+
+  constructor(host: string, reason: string) {
+    super(
+      `the lease of host ${host} is lost: ${reason}. Nothing was touched since; make sure that one agent only runs for the host, and start it again`,
+    );
+  }
+}
+
+/**
+ * Takes the host's lease (spec 2.4 G6), so that of two live agents with one host only one acts.
+ * @throws {LeaseRejectedError}
+ */
+export async function acquireHostLease(context: AgentContext): Promise<void> {
+  try {
+    await context.conductor.acquireLease();
+  } catch (error) {
+    if (!(error instanceof HostLeaseHeld)) {
+      throw error;
+    }
+    const { pid, machine, bootId } = error.data;
+    throw new LeaseRejectedError({
+      found:
+        pid === undefined
+          ? `another agent acts for host ${context.host}: ${error.message}`
+          : `another agent acts for host ${context.host}: pid ${pid} on machine ${machine}, boot id ${bootId}`,
+      hint: "stop it, or give this agent a --host and a state_path of its own; after a crash, wait until the lease has run out",
+      records: Object.fromEntries(Object.entries(error.data).map(([name, value]) => [name, String(value)])),
+    });
+  }
+}
+
+/** Stands before everything that cannot be taken back. @throws {HostLeaseLost} */
+export function requireHostLease(context: Pick<AgentContext, "host" | "conductor">, purpose: string): void {
+  if (!context.conductor.leaseHeld) {
+    throw new HostLeaseLost(context.host, `it was not renewed in time, so that this agent did not ${purpose}`);
+  }
+}

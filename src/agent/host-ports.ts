@@ -1,0 +1,201 @@
+import type { Conductor } from "../conductor-client/port.js";
+import type { FaultPoint } from "../faults/fault-rules.js";
+import type { Faults } from "../faults/faults.js";
+import type { Instance } from "../records/index.js";
+import type { Logger } from "../runtime/logger.js";
+import { PublicError } from "../runtime/public-error.js";
+import { SparseSet } from "../runtime/sparse.js";
+import type { Timers } from "../runtime/timers.js";
+import { TookTooLong, within } from "../runtime/within.js";
+import { VirtualInterfaceCreateException } from "../virt/errors.js";
+import type { GuestPorts } from "../virt/guest-ports.js";
+import type { CallOptions, NetworkInfo } from "../virt/types.js";
+
+/** What a network service says of an instance. */
+interface InstanceEvent {
+  /** `network-vif-plugged` */
+  readonly name: string;
+  /** Uuid of the port. */
+  readonly tag: string | null;
+  readonly status: string;
+}
+
+interface Waiter {
+  readonly uuid: string;
+  /** Tags that have not been heard of. */
+  readonly left: Set<string>;
+  readonly received: () => void;
+  readonly failed: (error: InstanceEventFailed) => void;
+}
+
+/** It says that what was waited for did not happen. */
+class InstanceEventFailed extends PublicError {
+  override readonly name = "InstanceEventFailed";
+}
+
+const PLUGGED = "network-vif-plugged";
+
+/** Waits for events of instances, and begins before the action that leads to them (spec 8.6). */
+class InstanceEvents {
+  readonly #timers: Timers;
+  readonly #waiters = new SparseSet<Waiter>();
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  /**
+   * Runs `action`, and returns what it does when every one of the ports was said to be plugged.
+   * @throws {TookTooLong} after `milliseconds` from the end of the action. {@link InstanceEventFailed}
+   */
+  async untilPlugged<T>(
+    uuid: string,
+    ports: readonly string[],
+    action: () => Promise<T>,
+    { milliseconds, signal }: { readonly milliseconds: number; readonly signal?: AbortSignal | undefined },
+  ): Promise<T> {
+    if (ports.length === 0) {
+      return action();
+    }
+    let end = () => {};
+    const all = new Promise<void>((received, failed) => {
+      const waiter = { uuid, left: new Set(ports), received, failed };
+      this.#waiters.add(waiter);
+      end = () => this.#waiters.delete(waiter);
+    });
+    // The action may end otherwise first.
+    all.catch(() => {});
+    try {
+      const result = await action();
+      await within(
+        this.#timers,
+        milliseconds,
+        `the network service, which was to plug ${ports.join(", ")},`,
+        all,
+        signal,
+      );
+      return result;
+    } finally {
+      end();
+    }
+  }
+
+  /** False: nobody waits for it. */
+  deliver(uuid: string, { name, tag, status }: InstanceEvent): boolean {
+    let taken = false;
+    for (const waiter of name === PLUGGED ? this.#waiters : []) {
+      if (waiter.uuid !== uuid || !waiter.left.delete(tag ?? "")) {
+        continue;
+      }
+      taken = true;
+      if (status === "failed") {
+        waiter.failed(new InstanceEventFailed(`${name} of port ${tag} failed`));
+      } else if (waiter.left.size === 0) {
+        waiter.received();
+      }
+    }
+    return taken;
+  }
+}
+
+/** What the agent of a host's bridges does: it tells the network service that ports are connected. */
+export const PLUG_POINT: FaultPoint = { point: "network.plug", kinds: ["fail", "hang", "slow"] };
+
+export interface HostPortsOptions {
+  readonly host: string;
+  readonly conductor: Conductor;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  /** `vif_plugging_timeout`, seconds; 0: nothing is waited for. */
+  readonly timeout: number;
+  /** `vif_plugging_is_fatal` */
+  readonly fatal: boolean;
+  readonly faults?: Faults | undefined;
+}
+
+/** The ports of one host's guests: what the control plane has bound, and what is said when they are connected (spec 8.6). */
+export class HostPorts implements GuestPorts {
+  readonly events: InstanceEvents;
+  readonly #options: HostPortsOptions;
+  /** Ports that a driver has said are connected, in the call that it was given them in. */
+  #reportedPorts: WeakSet<NetworkInfo> | undefined;
+
+  constructor(options: HostPortsOptions) {
+    this.#options = options;
+    this.events = new InstanceEvents(options.timers);
+  }
+
+  async of({ uuid, systemMetadata }: Instance, options: CallOptions = {}): Promise<readonly NetworkInfo[]> {
+    const { conductor, host } = this.#options;
+    return systemMetadata.network_allocated === "True" ? conductor.call("instance_ports", { uuid, host }, options) : [];
+  }
+
+  async connected(instanceUuid: string, ports: readonly NetworkInfo[]): Promise<void> {
+    const { conductor, host, logger, faults } = this.#options;
+    const news = ports.filter((port) => !port.active && !this.#reportedPorts?.has(port));
+    if (news.length === 0) {
+      return;
+    }
+    this.#reportedPorts ??= new WeakSet();
+    for (const port of news) {
+      this.#reportedPorts.add(port);
+    }
+    try {
+      await faults?.hit(PLUG_POINT.point);
+      await conductor.call("vifs_plugged", { host, instanceUuid, ports: news.map(({ id }) => id) });
+    } catch (err) {
+      // As when the agent of the host's bridges has died: who waits for the event finds out.
+      logger.warn("the network service was not told that ports are connected", { instance: instanceUuid, err });
+    }
+  }
+
+  /** See {@link VirtApi.waitForVifs}. */
+  async plug(
+    uuid: string,
+    ports: readonly NetworkInfo[],
+    plug: () => Promise<void>,
+    options: CallOptions = {},
+  ): Promise<void> {
+    const awaited = ports.filter(({ active }) => !active);
+    await this.#during(uuid, awaited, options.signal, async () => {
+      await plug();
+      await this.connected(uuid, ports);
+    });
+  }
+
+  /**
+   * For the source of a live migration: runs what makes the destination connect the ports, and waits until they are.
+   * @throws {VirtualInterfaceCreateException}
+   */
+  async whileDestinationPlugs<T>(instance: Instance, action: () => Promise<T>): Promise<T> {
+    return this.#during(instance.uuid, await this.of(instance), undefined, action);
+  }
+
+  async #during<T>(
+    uuid: string,
+    ports: readonly NetworkInfo[],
+    signal: AbortSignal | undefined,
+    action: () => Promise<T>,
+  ): Promise<T> {
+    const { timeout, fatal, logger } = this.#options;
+    const ids = timeout === 0 ? [] : ports.map(({ id }) => id);
+    let done: { readonly result: T } | undefined;
+    const remembered = async () => {
+      done = { result: await action() };
+      return done.result;
+    };
+    try {
+      return await this.events.untilPlugged(uuid, ids, remembered, { milliseconds: timeout * 1000, signal });
+    } catch (error) {
+      if (!(error instanceof TookTooLong || error instanceof InstanceEventFailed)) {
+        throw error;
+      }
+      logger.warn(`Timeout waiting for network-vif-plugged events: ${error.message}`, { instance: uuid });
+      // An event that says so is fatal whatever the option says.
+      if (done === undefined || fatal || error instanceof InstanceEventFailed) {
+        throw new VirtualInterfaceCreateException("Virtual Interface creation failed", { cause: error });
+      }
+      return done.result;
+    }
+  }
+}

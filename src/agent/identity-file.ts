@@ -1,0 +1,230 @@
+import { FileFailure, type Files } from "../runtime/files.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Random } from "../runtime/random.js";
+import { NodeConfigRejectedError } from "./rejections.js";
+
+const FILE_NAME = "compute_id";
+
+const UUID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
+
+export interface IdentityFileOptions {
+  readonly files: Files;
+  readonly random: Random;
+  /** Every configuration file in use: their folders are searched first. */
+  readonly configFiles: readonly string[];
+  /** `state_path`: searched last, and the only place that is written to. */
+  readonly statePath: string;
+}
+
+/** The host's stable uuid, in a file named `compute_id` (spec 2.3). */
+export class IdentityFile {
+  readonly #files: Files;
+  readonly #random: Random;
+  readonly #folders: readonly string[];
+  readonly #statePath: string;
+  #found: { readonly uuid: string; readonly path: string } | null = null;
+  /** Handed out, and not on disk as long as the ownership guard has not let the agent pass. */
+  #provisional: string | null = null;
+  #writable = false;
+
+  constructor(options: IdentityFileOptions) {
+    this.#files = options.files;
+    this.#random = options.random;
+    this.#statePath = options.statePath;
+    const folders = options.configFiles.map((file) => file.replace(/\/[^/]*$/, "") || "/");
+    this.#folders = [...new Set([...folders, options.statePath])];
+  }
+
+  /** Where a new one would be written. */
+  get path(): string {
+    return `${this.#statePath}/${FILE_NAME}`;
+  }
+
+  /** The uuid and where it was found; null when there is no file. @throws {NodeConfigRejectedError} */
+  async read(): Promise<{ readonly uuid: string; readonly path: string } | null> {
+    if (this.#found) {
+      return this.#found;
+    }
+    const found: { uuid: string; path: string }[] = [];
+    for (const folder of this.#folders) {
+      const path = `${folder}/${FILE_NAME}`;
+      const text = await this.#read(path);
+      if (text !== undefined) {
+        found.push({ uuid: parse(text, path), path });
+      }
+    }
+    const [first] = found;
+    const other = found.find(({ uuid }) => uuid !== first?.uuid);
+    if (first && other) {
+      throw new NodeConfigRejectedError("identity-ambiguous", {
+        found: `UUID ${other.uuid} in ${other.path} does not match ${first.uuid} in ${first.path}`,
+        hint: "keep the file whose uuid the host's compute node has (`openstack hypervisor show` prints it), and remove the other",
+        records: { [first.path]: first.uuid, [other.path]: other.uuid },
+      });
+    }
+    this.#found = first ?? null;
+    return this.#found;
+  }
+
+  /**
+   * The host's uuid. Made when there is none; it stays in memory until {@link allowWrites}, so that an agent that is
+   * refused, or a dry run, leaves no file behind.
+   */
+  async localNodeUuid(): Promise<string> {
+    if (this.#provisional !== null) {
+      return this.#provisional;
+    }
+    const found = await this.read();
+    if (found) {
+      return found.uuid;
+    }
+    this.#provisional ??= this.#random.uuid();
+    const handedOut = this.#provisional;
+    if (this.#writable) {
+      await this.write(handedOut);
+    }
+    return handedOut;
+  }
+
+  /**
+   * The guard let the agent pass: a uuid that was handed out is written now, later ones at once.
+   * @throws {NodeConfigRejectedError} another uuid appeared meanwhile: what was proved was proved of the one that was handed out
+   */
+  async allowWrites(): Promise<void> {
+    this.#writable = true;
+    if (this.#provisional !== null) {
+      await this.write(this.#provisional);
+    }
+  }
+
+  /** From now on this is the host's. @throws {NodeConfigRejectedError} a file is there, or could not be written. */
+  async write(uuid: string): Promise<void> {
+    try {
+      await this.#files.create(this.path, `${uuid}\n`);
+    } catch (error) {
+      if (!(error instanceof FileFailure)) {
+        throw error;
+      }
+      throw new NodeConfigRejectedError("identity-not-writable", {
+        found:
+          error.code === "EEXIST"
+            ? `uuid ${uuid} was to be written to ${this.path}, but the file appeared meanwhile`
+            : `uuid ${uuid} could not be written to ${this.path}: ${error.code}`,
+        hint: "make sure that state_path is writable and belongs to this host alone, then start again",
+        records: { [this.path]: error.code },
+      });
+    }
+    this.#found = { uuid, path: this.path };
+    this.#provisional = null;
+  }
+
+  async #read(path: string): Promise<string | undefined> {
+    try {
+      return await this.#files.readIfPresent(path);
+    } catch (error) {
+      if (!(error instanceof FileFailure)) {
+        throw error;
+      }
+      throw new NodeConfigRejectedError("identity-unparseable", {
+        found: `file ${path} could not be read: ${error.code}`,
+        hint: "make it readable for the agent; it holds the uuid of the host's compute node",
+        records: { [path]: error.code },
+      });
+    }
+  }
+}
+
+function parse(text: string, path: string): string {
+  const value = text.slice(0, 40).trim();
+  if (!UUID.test(value)) {
+    throw new NodeConfigRejectedError("identity-unparseable", {
+      found: `Unable to parse UUID from ${path}: it says ${JSON.stringify(value)}`,
+      hint: "write the uuid of the host's compute node into it (`openstack hypervisor show` prints it)",
+      records: { [path]: value },
+    });
+  }
+  const hex = value.toLowerCase().replaceAll("-", "");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+/** How a driver is recorded. */
+export interface RecordedDriver {
+  /** The name in its definition, whatever it was loaded from. */
+  readonly name: string;
+  /** `compute_driver` as it was given then. */
+  readonly computeDriver: string;
+}
+
+interface DriverRecordOptions {
+  readonly files: Files;
+  readonly logger: Logger;
+  readonly host: string;
+  readonly statePath: string;
+  /** The driver that this agent has. */
+  readonly driver: RecordedDriver;
+}
+
+/** Which driver a host's guests are of, in a file of `state_path` (spec 2.4 g). */
+export class DriverRecord {
+  readonly path: string;
+  readonly #files: Files;
+  readonly #logger: Logger;
+  readonly #driver: RecordedDriver;
+
+  constructor({ files, logger, host, statePath, driver }: DriverRecordOptions) {
+    this.path = driverRecordPath(statePath, host);
+    this.#files = files;
+    this.#logger = logger;
+    this.#driver = driver;
+  }
+
+  /** Undefined: there is no record. @throws {FileFailure} {@link NotADriverRecord} */
+  read(): Promise<RecordedDriver | undefined> {
+    return readDriverRecord(this.#files, this.path);
+  }
+
+  /**
+   * The guard has let the agent pass: from now on the host is bound to this driver. A disk that takes no file does not
+   * keep an agent from serving; the next start then goes by the node's record again.
+   */
+  async write(): Promise<void> {
+    const { name, computeDriver } = this.#driver;
+    const text = `${name}\n${computeDriver}\n`;
+    try {
+      if ((await this.#files.readIfPresent(this.path)) !== text) {
+        await this.#files.write(this.path, text);
+      }
+    } catch (error) {
+      if (!(error instanceof FileFailure)) {
+        throw error;
+      }
+      this.#logger.warn("the name of this host's driver could not be recorded", { err: error });
+    }
+  }
+}
+
+/** The file says nothing. */
+export class NotADriverRecord extends Error {
+  override readonly name = "NotADriverRecord";
+
+  constructor(path: string) {
+    super(`${path} is empty; expected the name of the driver that this host's guests are of`);
+  }
+}
+
+export function driverRecordPath(statePath: string, host: string): string {
+  return `${statePath}/compute_driver.${host}`;
+}
+
+/** Undefined: there is no record. @throws {FileFailure} {@link NotADriverRecord} */
+export async function readDriverRecord(files: Files, path: string): Promise<RecordedDriver | undefined> {
+  const text = await files.readIfPresent(path);
+  if (text === undefined) {
+    return undefined;
+  }
+  const [name = "", computeDriver = name] = text.split("\n").map((line) => line.trim());
+  if (name === "") {
+    throw new NotADriverRecord(path);
+  }
+  return { name, computeDriver };
+}

@@ -1,0 +1,218 @@
+import { InstanceNotFound, InvalidMigrationState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import { afterRejectedEvacuation, FINAL_MIGRATION_STATUSES, holdsTask, type Instance, type InstanceChanges, type Migration, MIGRATION_STATUSES, type MigrationStatus, REBUILD_TASK_STATES } from "../../../records/index.js";
+import { hasQuirk } from "../../context.js";
+import type { Claim } from "../../tracker/contract.js";
+import type { OperationServices, RequestOf } from "../flow/contract.js";
+import { addFault, attempt } from "../flow/error-wrappers.js";
+import { destroyOptions } from "../flow/guest-options.js";
+
+/** How far an evacuation came, for what has to be undone. */
+export interface EvacuationProgress {
+  readonly instance: Instance;
+  readonly migration: Migration;
+  claim: Claim | null;
+  /** The claim was refused, or never made: the instance keeps its vm_state. */
+  phase: "claiming" | "spawning";
+  /** The guest's files were here before: they belong to the source too. */
+  diskReused: boolean;
+  /** The driver was asked to make the guest. */
+  spawned: boolean;
+}
+
+/** What an evacuation is that is not done, and has not failed. */
+export const UNENDED: readonly MigrationStatus[] = ["accepted", "pre-migrating"];
+
+type Request = RequestOf<"evacuate_instance">;
+
+type Outcome = "taken" | "rejected" | "broken";
+
+/** What the instance's row gets, by how the evacuation failed (spec 6.7 rows 3 and 4); one that is deleted, or another request's by now, keeps what it has. */
+const CHANGES: Readonly<Record<Outcome, (instance: Instance) => InstanceChanges>> = {
+  taken: () => ({}),
+  rejected: afterRejectedEvacuation,
+  broken: () => ({ vmState: "error", taskState: null }),
+};
+
+/**
+ * Takes an evacuation back: guest, then the destination's allocations, then what the claim wrote with status `failed`. The
+ * source keeps what it has. While the guest cannot be removed the evacuation has not ended, so that no source that returns
+ * starts a second one.
+ * @throws the error, unless the instance was deleted or taken meanwhile.
+ */
+export async function evacuationFailed(
+  services: OperationServices,
+  request: Request,
+  progress: EvacuationProgress,
+  error: unknown,
+): Promise<void> {
+  const { context } = services;
+  const { instance, migration } = progress;
+  const outcome = outcomeOf(progress, error);
+  context.runtime.logger.warn("evacuation to this host failed", {
+    instance: instance.uuid,
+    migration: migration.id,
+    outcome,
+    err: error,
+  });
+  const changes = CHANGES[outcome](instance);
+  if (await isGuestGone(services, progress)) {
+    await takeBack(services, request, progress, changes);
+  } else {
+    services.left.add(instance.uuid, () => undoAgain(services, request, progress, changes), { evacuated: true });
+  }
+  if (outcome === "taken") {
+    return;
+  }
+  await addFault(context, instance.uuid, error);
+  throw error;
+}
+
+function outcomeOf({ phase }: EvacuationProgress, error: unknown): Outcome {
+  if (error instanceof InstanceNotFound || error instanceof UnexpectedTaskState) {
+    return "taken";
+  }
+  const isRejected = error instanceof Error && REJECTION_ERRORS.has(error.name);
+  return phase === "claiming" && isRejected ? "rejected" : "broken";
+}
+
+/** Errors of the claim and of a late check of the server group: nothing happened to the instance. */
+const REJECTION_ERRORS: ReadonlySet<string> = new Set([
+  "ComputeResourcesUnavailable",
+  "ComputeHostNotFound",
+  "GroupAffinityViolation",
+]);
+
+/** False: it has to be removed later. Where no source that returns waits for that, this was the only try. */
+async function isGuestGone(services: OperationServices, progress: EvacuationProgress): Promise<boolean> {
+  const { context } = services;
+  const { instance, migration } = progress;
+  try {
+    await removeGuest(services, progress);
+    return true;
+  } catch (err) {
+    const fields = { instance: instance.uuid, migration: migration.id, err };
+    context.runtime.logger.error("could not remove the guest of the failed evacuation", fields);
+    return hasQuirk(context, "destroy-pending-evacuations");
+  }
+}
+
+/** Only a guest that this evacuation made, and no disk that the source shares. */
+async function removeGuest({ context }: OperationServices, progress: EvacuationProgress): Promise<void> {
+  if (progress.spawned) {
+    await context.driver.destroy(progress.instance, destroyOptions(!progress.diskReused));
+  }
+}
+
+async function takeBack(
+  services: OperationServices,
+  request: Request,
+  progress: EvacuationProgress,
+  changes: InstanceChanges,
+): Promise<void> {
+  await removeAllocations(services, request, progress);
+  await attempt(services.context, progress.instance.uuid, "give up the evacuation", () =>
+    giveUp(services, request, progress, changes),
+  );
+}
+
+/**
+ * An instance that is here by now has its guest here, and one that a move is bringing may have; one that another evacuation has keeps
+ * what it has, and gets a guest here when what this one has left is gone.
+ */
+async function undoAgain(
+  services: OperationServices,
+  request: Request,
+  progress: EvacuationProgress,
+  changes: InstanceChanges,
+): Promise<void> {
+  const { conductor, host } = services.context;
+  const { instance, migration } = progress;
+  const now = await conductor.call("instance_get", { uuid: instance.uuid });
+  const coming = await othersComing(services.context, migration);
+  if (now?.host === host || coming.some(({ migrationType }) => migrationType !== "evacuation")) {
+    await endUnlessEnded(conductor, migration.id);
+    return;
+  }
+  await removeGuest(services, progress);
+  const ours = now !== null && holdsTask(now, request.requestId, REBUILD_TASK_STATES);
+  await takeBack(services, request, ours ? progress : { ...progress, claim: null }, ours ? changes : {});
+}
+
+/** One that came to its end after all, or whose source has completed it, keeps what it says. */
+async function endUnlessEnded(conductor: OperationServices["context"]["conductor"], id: number): Promise<void> {
+  try {
+    await conductor.call("migration_save", { id, changes: { status: "failed" }, expectedStatus: [...UNENDED] });
+  } catch (error) {
+    if (!(error instanceof InvalidMigrationState)) {
+      throw error;
+    }
+  }
+}
+
+async function removeAllocations(
+  { context, tracker }: OperationServices,
+  { node, requestId }: Request,
+  { instance, migration }: EvacuationProgress,
+): Promise<void> {
+  if (await isNeededHere(context, migration)) {
+    return;
+  }
+  const root = tracker.nodes().get(node)?.uuid ?? (await rootOf(context, node));
+  if (root === undefined) {
+    return;
+  }
+  await attempt(context, instance.uuid, "remove the destination's allocations", async () => {
+    const options = { retry: true, requestId };
+    if (await context.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) {
+      return;
+    }
+    context.runtime.logger.warn("the instance had no allocations to remove from this host", {
+      instance: instance.uuid,
+      node,
+    });
+  });
+}
+
+/** The instance has come here another way since, or is on its way: it needs what was claimed here. */
+async function isNeededHere(
+  context: OperationServices["context"],
+  migration: EvacuationProgress["migration"],
+): Promise<boolean> {
+  const instance = await context.conductor.call("instance_get", { uuid: migration.instanceUuid });
+  return instance?.host === context.host || (await othersComing(context, migration)).length > 0;
+}
+
+/** Other moves that are bringing the instance here. */
+async function othersComing(
+  { conductor, host }: OperationServices["context"],
+  { id, instanceUuid }: EvacuationProgress["migration"],
+): Promise<readonly Migration[]> {
+  const found = await conductor.call("migrations_by_filters", {
+    filters: { instanceUuid, destCompute: host, statuses: UNFINISHED },
+  });
+  return found.filter((other) => other.id !== id);
+}
+
+const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
+
+/** A node that the tracker does not know may have a row, and the scheduler may have claimed it. */
+async function rootOf({ conductor, host }: OperationServices["context"], node: string): Promise<string | undefined> {
+  return (await conductor.call("compute_node_get_by_host_and_node", { host, node }))?.uuid;
+}
+
+async function giveUp(
+  { context }: OperationServices,
+  { requestId }: Request,
+  { claim, instance, migration }: EvacuationProgress,
+  changes: InstanceChanges,
+): Promise<void> {
+  if (claim) {
+    await claim.abort({ migrationStatus: "failed", instance: changes });
+    return;
+  }
+  await context.conductor.call("migration_save", { id: migration.id, changes: { status: "failed" } });
+  if (Object.keys(changes).length > 0) {
+    const expected = { expectedTaskState: REBUILD_TASK_STATES, ofRequest: requestId };
+    await context.conductor.call("instance_save", { uuid: instance.uuid, changes, ...expected });
+  }
+}

@@ -1,0 +1,224 @@
+import { type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
+import { InstanceExists } from "../../../virt/errors.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
+import type { Allocations } from "../../../virt/types.js";
+import type { AdmissionRejection } from "../flow/admission.js";
+import type { Call, OperationServices, RequestOf } from "../flow/contract.js";
+import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import { assertServable, claimInGroup, InstanceRecreateNotSupported, InvalidSharedStorage } from "../flow/destination-checks.js";
+import { imageMeta } from "../flow/guest-options.js";
+import { moveFlow, runSteps, stepList } from "../flow/step-list.js";
+import { removeArrived } from "../live-migration/destination.js";
+import { driverData } from "../live-migration/migration-flow.js";
+import type { Move } from "../flow/release-allocations.js";
+import { onTree } from "../flow/move-allocations.js";
+import { castSetAsideGoes, mayBeSetAside, setAsideMove, withoutSetAside } from "../flow/other-moves.js";
+import { evacuationFailed, type EvacuationProgress } from "./evacuate-failure.js";
+
+interface RunningEvacuation extends EvacuationProgress {
+  /** What the instance holds, on the source's providers too. */
+  held: Allocations;
+  readonly services: OperationServices;
+  readonly request: Request;
+}
+
+type Request = RequestOf<"evacuate_instance">;
+
+const STEPS = stepList<RunningEvacuation>("evacuate_instance", {
+  claim: async (progress) => {
+    const { services, request, instance, migration } = progress;
+    const { node, requestId } = request;
+    assertServable(request);
+    const held = await services.context.placement.getAllocationsForConsumer(instance.uuid, { requestId });
+    progress.held = held.allocations;
+    await claimInGroup(services, "evacuation", request, async () => {
+      progress.claim = await services.tracker.rebuildClaim(instance, node, migration, held.allocations, requestId);
+    });
+    progress.phase = "spawning";
+  },
+  probe: async (progress) => {
+    progress.diskReused = await probe(progress.services, progress.request, progress.instance);
+  },
+  spawn: async (progress) => {
+    const { services, request } = progress;
+    const node = services.tracker.nodes().get(request.node);
+    const allocations = await onTree(services, progress.held, node, { requestId: request.requestId });
+    await spawn(services, request, progress, allocations);
+  },
+  record: (progress) => finish(progress.services, progress.request, progress),
+});
+
+/** Spec 6.7, rows 3 to 6: the destination's part of an evacuation. */
+export const EVACUATE_INSTANCE = moveFlow<"evacuate_instance">({ steps: [STEPS], run: evacuate, onRejected });
+
+/** @throws the error, unless the instance was deleted or taken meanwhile: then the event ends well, too. */
+async function evacuate({ services, request, event }: Call<"evacuate_instance">, move: Move): Promise<void> {
+  const progress: RunningEvacuation = { services, request, held: {}, ...notBegun(move) };
+  await withActionEvent(services.context, event, async () => {
+    try {
+      await runSteps(services, STEPS, progress);
+      await letGoOfSetAside(services, request, progress);
+    } catch (error) {
+      // Another agent may be acting for the host: what is left is as after a crash.
+      if (mustNotUndo(error)) {
+        throw error;
+      }
+      await evacuationFailed(services, request, progress, error);
+    }
+  });
+}
+
+/** Somebody else has the instance: what the scheduler claimed here goes. */
+async function onRejected(
+  { services, request }: Call<"evacuate_instance">,
+  move: Move,
+  { kind, error }: AdmissionRejection,
+): Promise<void> {
+  if (kind !== "ended") {
+    await evacuationFailed(services, request, notBegun(move), error);
+  }
+}
+
+function notBegun({ instance, migration }: Move): EvacuationProgress {
+  return {
+    instance,
+    migration,
+    claim: null,
+    phase: "claiming",
+    diskReused: false,
+    spawned: false,
+  };
+}
+
+/**
+ * Row 4: whether the guest can be made here, and whether its disk is here already. What a move that the evacuation has ended
+ * left here would be in the way: it may be the only guest, and goes when nothing else is. What an earlier evacuation to here has
+ * left goes first, and with it that evacuation ends.
+ * @throws InstanceRecreateNotSupported, {@link InstanceExists}, InvalidSharedStorage
+ */
+async function probe(services: OperationServices, { onSharedStorage }: Request, instance: Instance): Promise<boolean> {
+  const { driver, host } = services.context;
+  if (!driver.capabilities.supportsEvacuate) {
+    throw new InstanceRecreateNotSupported(
+      `driver ${driver.name} of host ${host} cannot take evacuated instances: its capabilities do not say supportsEvacuate`,
+    );
+  }
+  await services.left.settleEvacuated(instance.uuid);
+  const left = await leftHere(services, instance);
+  if (left === null) {
+    await assertNoGuest(services, instance);
+  }
+  const onDisk = await driver.instanceOnDisk(instance);
+  if (onSharedStorage !== null && onSharedStorage !== onDisk) {
+    throw new InvalidSharedStorage(
+      `the request says that storage of instance ${instance.uuid} is ${onSharedStorage ? "" : "not "}shared, but its ` +
+        `files are ${onDisk ? "" : "not "}on host ${host}: leave onSharedStorage out (API 2.14), or correct it`,
+    );
+  }
+  if (left !== null) {
+    await clearSetAside(services, instance, left);
+    await assertNoGuest(services, instance);
+  }
+  return onDisk;
+}
+
+/** @throws InstanceExists */
+async function assertNoGuest({ context: { driver, host } }: OperationServices, instance: Instance): Promise<void> {
+  if (await driver.instanceExists(instance)) {
+    throw new InstanceExists(
+      `a guest of instance ${instance.uuid} is on host ${host} already: find out who started it before evacuating to here`,
+    );
+  }
+}
+
+/** The move that the evacuation has ended, if this is the host with what it left. */
+async function leftHere({ context }: OperationServices, instance: Instance): Promise<Migration | null> {
+  const move = await setAsideMove(context, instance);
+  const where = move?.migrationType === "live-migration" ? move.destCompute : move?.sourceCompute;
+  return where === context.host ? move : null;
+}
+
+/** @throws InstanceExists: a cold move has left its guest shut off, and somebody has started it since */
+async function clearSetAside(services: OperationServices, instance: Instance, move: Migration): Promise<void> {
+  if (move.migrationType === "live-migration") {
+    const data = driverData({ sharedInstanceFiles: true });
+    await removeArrived(services, { instance, migration: move, data, destroyDisks: false, guestGoes: true });
+    return;
+  }
+  const { driver } = services.context;
+  if ((await driver.instanceExists(instance)) && (await driver.powerState(instance)) === POWER_STATES.running) {
+    await assertNoGuest(services, instance);
+  }
+  await driver.moves.confirmMigration(move, instance, { network: [] });
+}
+
+/** Rows 4 and 5; the guest is left shut down where it was, or where the request wants it so. */
+async function spawn(
+  { context }: OperationServices,
+  request: Request,
+  progress: EvacuationProgress,
+  allocations: Allocations,
+): Promise<void> {
+  const { conductor, driver } = context;
+  const { uuid } = progress.instance;
+  await conductor.call("instance_save", {
+    uuid,
+    changes: { taskState: "rebuild_block_device_mapping" },
+    expectedTaskState: ["rebuilding"],
+    ofRequest: request.requestId,
+  });
+  const spawning = await conductor.call("instance_save", {
+    uuid,
+    changes: { taskState: "rebuild_spawning" },
+    expectedTaskState: ["rebuild_block_device_mapping"],
+    ofRequest: request.requestId,
+  });
+  progress.spawned = true;
+  await driver.spawn(spawning, {
+    image: imageMeta(spawning, request.imageRef),
+    allocations,
+    network: [],
+    blockDevices: LOCAL_DISKS,
+    powerOn: !staysStopped(request, progress.instance),
+  });
+}
+
+function staysStopped({ targetStopped }: Request, { vmState }: Instance): boolean {
+  return vmState === "stopped" || (targetStopped && vmState !== "error");
+}
+
+/** Row 6; host and state first, then the status, in one write (spec V28). */
+async function finish(services: OperationServices, request: Request, progress: EvacuationProgress): Promise<void> {
+  const { driver, runtime } = services.context;
+  const { instance, migration } = progress;
+  const powerState = await driver.powerState(instance);
+  const vmState = staysStopped(request, instance) ? "stopped" : "active";
+  const changes = { vmState, taskState: null, powerState, launchedAt: runtime.clock.now() } as const;
+  await services.tracker.finishEvacuation(instance, request.node, migration, changes, {
+    taskState: ["rebuild_spawning"],
+    ofRequest: request.requestId,
+  });
+}
+
+/** The guest is here: what a move left elsewhere goes. If this is not done, the next start of this host does it. */
+async function letGoOfSetAside(
+  { context }: OperationServices,
+  { requestId }: Request,
+  { instance }: EvacuationProgress,
+): Promise<void> {
+  if (!mayBeSetAside(instance)) {
+    return;
+  }
+  await attempt(context, instance.uuid, "remove what a move has left", async () => {
+    const move = await setAsideMove(context, instance);
+    if (move !== null) {
+      await castSetAsideGoes(context, move, requestId);
+    }
+    await context.conductor.call("instance_save", {
+      uuid: instance.uuid,
+      changes: withoutSetAside(instance),
+      expectedTaskState: [null],
+      expectedHost: context.host,
+    });
+  });
+}

@@ -1,0 +1,210 @@
+import { UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import { type ComputeNode, FINAL_MIGRATION_STATUSES, type Instance, instanceResources, type Migration, type MigrationStatus, type MigrationType, type Resources } from "../../../records/index.js";
+import { type AgentContext, requestId as newRequestId } from "../../context.js";
+import type { OperationServices } from "../flow/contract.js";
+import { finishSource, revertToSource, surplus } from "../flow/move-allocations.js";
+import { GONE_NOWHERE, isSettledOn } from "../flow/other-moves.js";
+import type { Move } from "../flow/release-allocations.js";
+import { settleConfirmed } from "./confirm-resize.js";
+import { bringGuestBack, failMove, type MoveProgress, succeeded } from "./move-request.js";
+import { finishFailed } from "./resize-instance.js";
+import { finishRevertFailed, revertFailed } from "./revert-resize.js";
+
+/** What a source has left of moves when it died after `confirmed` was written (spec 2.6 OPT). */
+
+export const COLD: readonly MigrationType[] = ["migration", "resize"];
+
+/** Picks the confirmed moves from this host that are not settled. `waits`: of at least one, only a later look can tell. */
+export async function findUnsettled(
+  { context }: OperationServices,
+  confirmed: readonly Migration[],
+): Promise<{ readonly found: readonly Migration[]; readonly waits: boolean }> {
+  if (confirmed.length === 0) {
+    return { found: [], waits: false };
+  }
+  const uuids = [...new Set(confirmed.map(({ instanceUuid }) => instanceUuid))];
+  const instances = await context.conductor.call("instances_by_filters", { filters: { uuids, deleted: false } });
+  const holders = await holdersHere(context, confirmed);
+  const found: Migration[] = [];
+  let waits = false;
+  for (const instance of instances) {
+    const own = confirmed.filter(({ instanceUuid }) => instanceUuid === instance.uuid);
+    const held = holders.get(instance.uuid);
+    const holds = ({ uuid }: Migration) => held !== undefined || holders.has(uuid);
+    if (!hasFlavors(instance) && !own.some(holds)) {
+      continue;
+    }
+    const all = await context.conductor.call("migrations_by_filters", { filters: { instanceUuid: instance.uuid } });
+    const isNeeded = instance.host === context.host && surplus(held, instanceResources(instance)) === null;
+    for (const migration of own) {
+      const left = leftOf(context, { instance, migration }, all);
+      if (left === "flavors" || (left === "half" && holds(migration) && !isNeeded)) {
+        found.push(migration);
+      }
+      waits ||= left === "unknown" && holds(migration);
+    }
+  }
+  return { found, waits };
+}
+
+/**
+ * What a confirmed move may have left: `flavors`, and what it held, as they go last of all (bug 1818914); or `half`, what it held
+ * alone, as the flavors are a later move's. `unknown`: while that one may still claim something here.
+ */
+function leftOf(context: AgentContext, move: Move, all: readonly Migration[]): "flavors" | "half" | "unknown" | null {
+  const later = all.filter(({ id }) => id > move.migration.id);
+  if (!later.some(({ migrationType }) => COLD.includes(migrationType))) {
+    return hasFlavors(move.instance) ? "flavors" : null;
+  }
+  return isSuperseded(context, move, later) ? "half" : leftOnReturn(context, move, later);
+}
+
+/** Where moves double what servers hold, one that comes back adds its claim to the half that it finds. */
+function leftOnReturn(
+  { host }: AgentContext,
+  { instance, migration }: Move,
+  later: readonly Migration[],
+): "half" | "unknown" | null {
+  const left = ({ sourceCompute, status }: Migration) => sourceCompute === host && !GONE_NOWHERE.includes(status);
+  if (migration.destCompute === host || later.some(left)) {
+    return null;
+  }
+  if (instance.taskState === null && later.every((move) => isSettledOn(move, host))) {
+    return instance.host === host ? "half" : null;
+  }
+  return "unknown";
+}
+
+function hasFlavors({ oldFlavor, newFlavor }: Instance): boolean {
+  return oldFlavor !== null || newFlavor !== null;
+}
+
+/**
+ * The instance has moved on from where this move brought it, and no other move, and no unshelve, can have given it anything here:
+ * what it, or the migration, holds here is what the confirmation has left.
+ */
+function isSuperseded({ host }: AgentContext, { instance, migration }: Move, later: readonly Migration[]): boolean {
+  return (
+    migration.destCompute !== host &&
+    instance.host !== null &&
+    instance.host !== host &&
+    later.every(
+      ({ sourceCompute, destCompute, status }) =>
+        sourceCompute !== host &&
+        destCompute !== host &&
+        (destCompute !== null || FINAL_MIGRATION_STATUSES.includes(status)),
+    )
+  );
+}
+
+/** The end of a confirmation that died when it had written `confirmed`. */
+export async function settleLeftover(progress: MoveProgress): Promise<void> {
+  const { services, move, request } = progress;
+  const { conductor } = services.context;
+  const filters = { instanceUuid: move.instance.uuid };
+  const left = leftOf(services.context, move, await conductor.call("migrations_by_filters", { filters }));
+  if (left === "flavors") {
+    await settleConfirmed(progress);
+  } else if (left === "half") {
+    await finishSource(services, move, { requestId: request.requestId, repeated: true });
+  }
+}
+
+/** By consumer, what it holds on a node that the moves have left; nothing, where that cannot be read. */
+async function holdersHere(
+  context: AgentContext,
+  moves: readonly Migration[],
+): Promise<ReadonlyMap<string, Resources>> {
+  const holders = new Map<string, Resources>();
+  const requestId = newRequestId(context);
+  for (const name of new Set(moves.map(({ sourceNode }) => sourceNode))) {
+    try {
+      const node = await nodeHere(context, name);
+      const held = node && (await context.placement.getAllocationsForProvider(node.uuid, { requestId }));
+      for (const [consumer, resources] of held?.consumers ?? []) {
+        holders.set(consumer, resources);
+      }
+    } catch (err) {
+      context.runtime.logger.warn("what confirmed moves may have left on a node is unknown", { node: name, err });
+    }
+  }
+  return holders;
+}
+
+async function nodeHere({ conductor, host }: AgentContext, node: string | null): Promise<ComputeNode | null> {
+  return node === null ? null : conductor.call("compute_node_get_by_host_and_node", { host, node });
+}
+
+interface SupersededMoveRule {
+  readonly statuses: readonly MigrationStatus[];
+  readonly side: "sourceCompute" | "destCompute";
+  readonly end: (progress: MoveProgress, error: Error) => Promise<void>;
+}
+
+/** At each step of a move one host has the instance, and ends the move when it has lost the task_state. */
+const SUPERSEDED_MOVE_RULES: readonly SupersededMoveRule[] = [
+  { statuses: ["pre-migrating", "migrating"], side: "sourceCompute", end: endOnSource },
+  { statuses: ["post-migrating"], side: "destCompute", end: finishFailed },
+  { statuses: ["reverting"], side: "destCompute", end: revertFailed },
+];
+
+/**
+ * Ends the cold move of an instance whose task_state another request has taken for good. Whoever takes the next step of the move
+ * would do the same, but may have died, and no start of it finds a move by another's task_state. May be repeated.
+ */
+export async function endSupersededMove(
+  services: OperationServices,
+  instance: Instance,
+  requestId: string,
+): Promise<void> {
+  const { conductor, host } = services.context;
+  const moves = await conductor.call("migrations_by_filters", { filters: { instanceUuid: instance.uuid, host } });
+  const last = Math.max(...moves.map(({ id }) => id));
+  for (const migration of moves.filter(({ migrationType }) => COLD.includes(migrationType))) {
+    const end =
+      migration.status === "reverted"
+        ? migration.id === last && endOfRevert(instance, migration)
+        : SUPERSEDED_MOVE_RULES.find(
+            ({ statuses, side }) => statuses.includes(migration.status) && migration[side] === host,
+          )?.end;
+    if (end) {
+      const request = { instanceUuid: instance.uuid, migrationId: migration.id, requestId };
+      const error = new UnexpectedTaskState(`instance ${instance.uuid} is ${instance.taskState} by now`);
+      await end({ services, request, move: { instance, migration } }, error);
+    }
+  }
+}
+
+/**
+ * The destination has given its guest up, and the source has not made its own yet, as the flavors of the move say, which go last:
+ * it will find that the move is not its to finish. On one host the flavor says whether it has begun to.
+ * @returns undefined: the revert has come to its end
+ */
+function endOfRevert({ host, flavor, oldFlavor, newFlavor }: Instance, migration: Migration) {
+  if (oldFlavor === null && newFlavor === null) {
+    return undefined;
+  }
+  const { sourceCompute, destCompute, oldInstanceTypeId } = migration;
+  const isHome = host === sourceCompute && (sourceCompute !== destCompute || flavor.id === oldInstanceTypeId);
+  return isHome ? endAtHome : host === destCompute ? revertFailed : undefined;
+}
+
+/** The source has the instance, and has died before it had its guest. */
+async function endAtHome(progress: MoveProgress, error: Error): Promise<void> {
+  await restoreSourceAllocations(progress);
+  await finishRevertFailed(progress, error);
+}
+
+async function endOnSource(progress: MoveProgress, error: Error): Promise<void> {
+  await bringGuestBack(progress, error);
+  await restoreSourceAllocations(progress);
+  await failMove(progress, null, error);
+}
+
+/** The move ends also where Placement refuses it; then somebody has to look at what the migration holds (spec 9.3). */
+async function restoreSourceAllocations(progress: MoveProgress): Promise<void> {
+  const { services, request, move } = progress;
+  await succeeded(progress, "give the allocations back to the instance", () =>
+    revertToSource(services, move, { requestId: request.requestId }),
+  );
+}

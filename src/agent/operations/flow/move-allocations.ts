@@ -1,0 +1,300 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  AllocationMoveFailed,
+  AllocationUpdateFailed,
+  PlacementAPIConnectFailure,
+} from "../../../placement-client/errors.js";
+import type { Allocations, RequestContext } from "../../../placement-client/types.js";
+import {
+  type ComputeNode,
+  type Flavor,
+  type Instance,
+  instanceResources,
+  type Migration,
+  type Resources,
+} from "../../../records/index.js";
+import { retry } from "../../../runtime/retry.js";
+import { hasQuirk } from "../../context.js";
+import { type AllocationServices, deleteMigration, freedAsDeleted, insist, INSISTENCE, isDeleted, type Move } from "./release-allocations.js";
+import { backAtSource, isBeyond, laterClaims, residues, rootOf } from "./other-moves.js";
+
+/**
+ * Decides who holds what after a move (spec 6.0). Which of the two strategies made it is found out here, at its end, from what the
+ * migration's consumer holds; never from configuration. Every function may be repeated.
+ */
+
+/**
+ * Source, confirmed or completed; and destination, when finishing failed: what the source's half is goes.
+ * split: everything of M. doubled: the source's tree of I; on the same host the old flavor's amounts.
+ * `repeated`: an earlier run may have done it, so that what is found there may be a later move's.
+ * @throws AllocationDeleteFailed, AllocationUpdateFailed
+ */
+export async function finishSource(
+  services: AllocationServices,
+  move: Move,
+  { repeated = false, ...context }: RequestContext & { readonly repeated?: boolean },
+): Promise<void> {
+  if (await deleteMigration(services, move.migration, context)) {
+    return;
+  }
+  await strip(services, move, { side: "source", repeated }, context);
+}
+
+/**
+ * Source, failed or reverted; and destination, when preparing failed: the source's half is the instance's again.
+ * split: M → I, which overwrites what I has of the destination. doubled: the destination's half of I goes.
+ * @throws AllocationMoveFailed, AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
+ */
+export async function revertToSource(services: AllocationServices, move: Move, context: RequestContext): Promise<void> {
+  const { instance, migration } = move;
+  if (await freedAsDeleted(services, move, context)) {
+    return;
+  }
+  if (!(await holdsAnything(services, migration.uuid, context))) {
+    await strip(services, move, { side: "destination", repeated: true }, context);
+    return;
+  }
+  const moved = await insist(services.context, () => moveBack(services, move, context));
+  if (moved) {
+    return;
+  }
+  // It may have been deleted since it was looked at: its record in Placement changed then, which refuses the move.
+  if (await freedAsDeleted(services, move, context)) {
+    return;
+  }
+  // An evacuation that ends the move gives the half back, too; the later of the two writes is refused.
+  if (moved === false && !(await holdsAnything(services, migration.uuid, context))) {
+    return;
+  }
+  const reason = moved === null ? "Placement cannot be reached" : "Placement refused it";
+  throw new AllocationMoveFailed(migration.uuid, instance.uuid, reason);
+}
+
+/** False: Placement refused. Null: it cannot be reached. */
+async function moveBack(
+  services: AllocationServices,
+  { instance, migration }: Move,
+  context: RequestContext,
+): Promise<boolean | null> {
+  const resurrects = hasQuirk(services.context, "resurrect-deleted-allocations");
+  const options = {
+    ...context,
+    ...(resurrects ? {} : { targetDeleted: () => isDeleted(services, instance.uuid) }),
+    leave: (held: Allocations) => residues(services.context, instance, held),
+  };
+  try {
+    return await services.context.placement.moveAllocations(migration.uuid, instance.uuid, options);
+  } catch (error) {
+    if (!(error instanceof AllocationMoveFailed)) {
+      throw error;
+    }
+    services.context.runtime.logger.warn("the allocations of a move could not be given back to its instance", {
+      instance: instance.uuid,
+      migration: migration.uuid,
+      err: error,
+    });
+    return false;
+  }
+}
+
+async function holdsAnything({ context }: AllocationServices, consumer: string, options: RequestContext) {
+  const { allocations } = await context.placement.getAllocationsForConsumer(consumer, options);
+  return Object.keys(allocations).length > 0;
+}
+
+/**
+ * What the instance holds on the tree of this host's node: what a driver gives its guest devices by. A doubled record names
+ * the other host's, too.
+ * @throws ConsumerAllocationRetrievalFailed
+ */
+export async function heldHere(
+  services: AllocationServices,
+  instance: Instance,
+  node: ComputeNode | undefined,
+  context: RequestContext,
+): Promise<Allocations> {
+  const { allocations } = await services.context.placement.getAllocationsForConsumer(instance.uuid, context);
+  return onTree(services, allocations, node, context);
+}
+
+/** The part of it on the node's tree, which is mostly remembered and then costs no request. */
+export async function onTree(
+  { context: { placement } }: AllocationServices,
+  allocations: Allocations,
+  node: ComputeNode | undefined,
+  context: RequestContext,
+): Promise<Allocations> {
+  if (!node || Object.keys(allocations).length < 2) {
+    return allocations;
+  }
+  const providers = await placement.getProviderTreeAndEnsureRoot(node.uuid, node.hypervisorHostname, context);
+  const tree = new Set(providers.providerUuidsInTree(node.uuid));
+  return Object.fromEntries(Object.entries(allocations).filter(([provider]) => tree.has(provider)));
+}
+
+/**
+ * One half of what a doubled instance holds; nothing when it holds one half only. An answer that was lost says nothing:
+ * what is held is read again.
+ */
+async function strip(
+  services: AllocationServices,
+  move: Move,
+  { side, repeated }: Strip,
+  context: RequestContext,
+): Promise<void> {
+  let again = repeated;
+  const attempt = () => {
+    const strips = { side, repeated: again };
+    again = true;
+    return stripOnce(services, move, strips, context);
+  };
+  await retry(services.context.runtime.timers, attempt, {
+    ...INSISTENCE,
+    retryOn: (error) => error instanceof PlacementAPIConnectFailure,
+  });
+}
+
+interface Strip {
+  readonly side: "source" | "destination";
+  readonly repeated: boolean;
+}
+
+async function stripOnce(
+  services: AllocationServices,
+  move: Move,
+  { side, repeated }: Strip,
+  context: RequestContext,
+): Promise<void> {
+  const { placement } = services.context;
+  const { instance, migration } = move;
+  const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, context);
+  const [source, destination] = await Promise.all([
+    rootOf(services.context, migration.sourceCompute, migration.sourceNode, allocations),
+    rootOf(services.context, migration.destCompute, migration.destNode, allocations),
+  ]);
+  if (source === null || destination === null) {
+    return;
+  }
+  if (source !== destination) {
+    if (!(source in allocations)) {
+      return;
+    }
+    const back = side === "source" ? await backAtSource(services.context, migration) : null;
+    if (back?.isAtRest) {
+      await dropSurplus(services, back.instance, source, allocations, context);
+      return;
+    }
+    const isLate = async () => side === "source" && isBeyond(services.context, migration, allocations);
+    if (!(destination in allocations) && !(await isLate())) {
+      return;
+    }
+    const [root, host] = side === "source" ? [source, migration.sourceCompute] : [destination, migration.destCompute];
+    let claimedAnew = false;
+    const own = side === "source" && !repeated ? flavorsOf(instance, migration).oldFlavor : null;
+    const unless = async (held: Allocations) => {
+      const claims = await laterClaims(services.context, migration, host);
+      claimedAnew =
+        claims === "made" || (claims === "to come" && (own === null || !isSum(held, root, instance, [own])));
+      return claimedAnew;
+    };
+    if (
+      await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, { ...context, retry: true, unless })
+    ) {
+      if (claimedAnew && side === "source") {
+        await subtractOwn(services, move, source, context);
+      }
+      return;
+    }
+    throw new AllocationUpdateFailed(instance.uuid, `Placement refused to remove the ${side}'s half`);
+  }
+  if (side === "destination" && !knowsNewFlavor(move)) {
+    await dropSurplus(services, instance, source, allocations, context);
+    return;
+  }
+  const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
+  const whileHeld = (held: Allocations) => isSum(held, source, instance, [oldFlavor, newFlavor]);
+  if (whileHeld(allocations)) {
+    const resources = instanceResources(instance, side === "source" ? oldFlavor : newFlavor);
+    await placement.removeResources(instance.uuid, { [source]: { resources } }, { ...context, whileHeld });
+  }
+}
+
+/** What the instance holds on the provider beyond its need, unless that has changed since it was read. */
+async function dropSurplus(
+  { context: { placement } }: AllocationServices,
+  instance: Instance,
+  provider: string,
+  read: Allocations,
+  context: RequestContext,
+) {
+  const need = instanceResources(instance);
+  const found = surplus(read[provider]?.resources, need);
+  if (found) {
+    const whileHeld = (held: Allocations) => isDeepStrictEqual(surplus(held[provider]?.resources, need), found);
+    await placement.removeResources(instance.uuid, { [provider]: { resources: found } }, { ...context, whileHeld });
+  }
+}
+
+/** A later move back to the source has added what it claims to the half that this one has left there: one record is the sum. */
+async function subtractOwn(services: AllocationServices, move: Move, source: string, context: RequestContext) {
+  const { conductor, placement } = services.context;
+  const { uuid } = move.instance;
+  const now = await conductor.call("instance_get", { uuid });
+  if (now === null) {
+    return;
+  }
+  const own = flavorsOf(move.instance, move.migration).oldFlavor;
+  const { allocations } = await placement.getAllocationsForConsumer(uuid, context);
+  const whileHeld = (held: Allocations) => isSum(held, source, now, [own, now.newFlavor ?? now.flavor]);
+  if (whileHeld(allocations)) {
+    const resources = instanceResources(move.instance, own);
+    await placement.removeResources(uuid, { [source]: { resources } }, { ...context, whileHeld });
+  }
+}
+
+/** The destination notes the new flavor when it claims; one that died before that has left what it was to claim. */
+function knowsNewFlavor({ instance, migration }: Move): boolean {
+  return (
+    migration.migrationType !== "resize" ||
+    instance.newFlavor !== null ||
+    instance.instanceTypeId !== migration.oldInstanceTypeId
+  );
+}
+
+/** What is held beyond the need; null: nothing, or it does not cover the need. */
+export function surplus(held: Resources | undefined, need: Resources): Resources | null {
+  if (Object.entries(need).some(([name, amount]) => (held?.[name] ?? 0) < amount)) {
+    return null;
+  }
+  const more = Object.entries(held ?? {})
+    .map(([name, amount]) => [name, amount - (need[name] ?? 0)] as const)
+    .filter(([, amount]) => amount > 0);
+  return more.length === 0 ? null : Object.fromEntries(more);
+}
+
+/**
+ * Only a record that is the sum of both may be split; any other is one half, or somebody else's work. What an evacuated instance
+ * holds elsewhere, until that host comes back, does not matter.
+ */
+function isSum(allocations: Allocations, provider: string, instance: Instance, flavors: readonly Flavor[]): boolean {
+  const held = allocations[provider]?.resources ?? {};
+  const sum: Record<string, number> = {};
+  for (const flavor of flavors) {
+    for (const [name, amount] of Object.entries(instanceResources(instance, flavor))) {
+      sum[name] = (sum[name] ?? 0) + amount;
+    }
+  }
+  const names = new Set([...Object.keys(held), ...Object.keys(sum)]);
+  return [...names].every((name) => held[name] === sum[name]);
+}
+
+/** The two flavors of a move: only a resize has two. */
+export function flavorsOf(
+  instance: Instance,
+  migration: Migration,
+): { readonly oldFlavor: Flavor; readonly newFlavor: Flavor } {
+  if (migration.migrationType !== "resize") {
+    return { oldFlavor: instance.flavor, newFlavor: instance.flavor };
+  }
+  return { oldFlavor: instance.oldFlavor ?? instance.flavor, newFlavor: instance.newFlavor ?? instance.flavor };
+}

@@ -1,0 +1,169 @@
+import type { Allocations } from "../../../placement-client/types.js";
+import { DISK_INFO, FINAL_MIGRATION_STATUSES, type Instance, type InstanceChanges, type Migration, type MigrationStatus, SET_ASIDE_BY, type VmState } from "../../../records/index.js";
+import type { AgentContext } from "../../context.js";
+
+/** Finds out which parts of what an instance holds belong to its other moves. */
+
+type Asking = Pick<AgentContext, "conductor">;
+
+/** Picks the held nodes that the instance was evacuated from, and whose hosts have not cleaned up since: they do that themselves. */
+export async function residues(
+  { conductor }: Asking,
+  { uuid: instanceUuid, host }: Instance,
+  held: Allocations,
+): Promise<ReadonlySet<string>> {
+  // A single one is the destination, which the move has claimed.
+  if (Object.keys(held).length < 2) {
+    return new Set();
+  }
+  const evacuations = await conductor.call("migrations_by_filters", {
+    filters: { instanceUuid, migrationTypes: ["evacuation"], statuses: ["done"] },
+  });
+  const found = new Set<string>();
+  for (const source of new Set(evacuations.map(({ sourceCompute }) => sourceCompute))) {
+    if (source !== null && source !== host) {
+      for (const node of await conductor.call("compute_nodes_by_host", { host: source })) {
+        found.add(node.uuid);
+      }
+    }
+  }
+  return new Set(Object.keys(held).filter((provider) => found.has(provider)));
+}
+
+/**
+ * Whether a later migration has the host as its destination, or may get it: an evacuation that has overtaken the move, above all.
+ * What the instance holds there is then that one's. `to come`: a move that goes on adds what it claims there to what it finds (an
+ * evacuation does not), so that the amounts tell whether it has.
+ */
+export async function laterClaims(
+  { conductor }: Asking,
+  { id, instanceUuid }: Migration,
+  host: string | null,
+): Promise<"none" | "to come" | "made"> {
+  const migrations = await conductor.call("migrations_by_filters", { filters: { instanceUuid } });
+  const isOver = ({ status }: Migration) => FINAL_MIGRATION_STATUSES.includes(status);
+  const later = migrations.filter(
+    (other) =>
+      other.id > id &&
+      !GONE_NOWHERE.includes(other.status) &&
+      (other.destCompute === host || (other.destCompute === null && !isOver(other))),
+  );
+  if (later.length === 0) {
+    return "none";
+  }
+  return later.every((other) => other.migrationType !== "evacuation" && !isOver(other)) ? "to come" : "made";
+}
+
+/** A move with one of these has brought its instance nowhere. */
+export const GONE_NOWHERE: readonly MigrationStatus[] = ["error", "failed", "cancelled"];
+
+/**
+ * Whether the instance is beyond the move's destination by now, and holds something there: a source that is late finds the destination's
+ * half gone then, and its own is still a half.
+ */
+export async function isBeyond(
+  context: Asking,
+  { instanceUuid, sourceCompute }: Migration,
+  held: Allocations,
+): Promise<boolean> {
+  const now = await context.conductor.call("instance_get", { uuid: instanceUuid });
+  if (now === null || now.host === sourceCompute) {
+    return false;
+  }
+  const root = await rootOf(context, now.host, now.node, held);
+  return root !== null && root in held;
+}
+
+/**
+ * The instance, if a later move has brought it back to the move's source. At rest: nothing that is under way may have claimed anything
+ * for it there beside what it needs, so that all else is what the move has left.
+ */
+export async function backAtSource(
+  { conductor }: Asking,
+  { id, instanceUuid, sourceCompute }: Migration,
+): Promise<{ readonly instance: Instance; readonly isAtRest: boolean } | null> {
+  const instance = await conductor.call("instance_get", { uuid: instanceUuid });
+  if (instance === null || instance.host !== sourceCompute) {
+    return null;
+  }
+  const others = (await conductor.call("migrations_by_filters", { filters: { instanceUuid } })).filter(
+    (other) => other.id !== id,
+  );
+  const cameBack = ({ destCompute, status }: Migration) =>
+    destCompute === sourceCompute && !GONE_NOWHERE.includes(status);
+  if (!others.some((other) => other.id > id && cameBack(other))) {
+    return null;
+  }
+  const isAtRest = instance.taskState === null && others.every((other) => isSettledOn(other, sourceCompute));
+  return { instance, isAtRest };
+}
+
+/** It is over, or waits for its confirmation with nothing but the new half on the host. */
+export function isSettledOn({ status, sourceCompute, destCompute }: Migration, host: string | null): boolean {
+  return (
+    FINAL_MIGRATION_STATUSES.includes(status) ||
+    (status === "finished" && destCompute === host && sourceCompute !== host)
+  );
+}
+
+/** Before a destination has claimed, its host is known, and its node is the one on which the instance holds something. */
+export async function rootOf(
+  { conductor }: Asking,
+  host: string | null,
+  node: string | null,
+  held: Allocations,
+): Promise<string | null> {
+  if (host === null) {
+    return null;
+  }
+  if (node !== null) {
+    return (await conductor.call("compute_node_get_by_host_and_node", { host, node }))?.uuid ?? null;
+  }
+  const nodes = await conductor.call("compute_nodes_by_host", { host });
+  return nodes.find(({ uuid }) => uuid in held)?.uuid ?? null;
+}
+
+/**
+ * A move that an evacuation has ended while its other host may have been the only one with the guest (spec 6.7): the source of a
+ * cold one, the destination of a live one. The instance says which until the evacuation has made the guest elsewhere, or has
+ * failed and the guest is taken back.
+ */
+export async function setAsideMove(
+  { conductor }: Pick<AgentContext, "conductor">,
+  instance: Instance,
+): Promise<Migration | null> {
+  const id = instance.systemMetadata[SET_ASIDE_BY];
+  return id === undefined ? null : conductor.call("migration_get", { id: Number(id) });
+}
+
+const STATES: readonly VmState[] = ["active", "stopped", "error"];
+
+/** Unless the instance has been elsewhere since. */
+export function mayBeSetAside({ systemMetadata, vmState, taskState }: Instance): boolean {
+  return systemMetadata[SET_ASIDE_BY] !== undefined && STATES.includes(vmState) && taskState !== "deleting";
+}
+
+/** Nothing is set aside any more. */
+export function withoutSetAside({ systemMetadata }: Instance): Pick<InstanceChanges, "systemMetadata"> {
+  const { [SET_ASIDE_BY]: _by, [DISK_INFO]: _info, old_vm_state: _state, ...rest } = systemMetadata;
+  return { systemMetadata: rest };
+}
+
+/** The other host of the move removes what is left there, as soon as it serves. Keeps files that both hosts may see. */
+export async function castSetAsideGoes(
+  { conductor, host }: Pick<AgentContext, "conductor" | "host">,
+  { id: migrationId, instanceUuid, migrationType, sourceCompute, destCompute }: Migration,
+  requestId: string,
+): Promise<void> {
+  const message = { instanceUuid, migrationId, requestId };
+  if (migrationType === "live-migration") {
+    if (destCompute !== null && destCompute !== host) {
+      const params = { ...message, destroyDisks: false, data: { sharedInstanceFiles: true }, guestGoes: true };
+      await conductor.castAgent(destCompute, "rollback_live_migration_at_destination", params);
+    }
+    return;
+  }
+  if (sourceCompute !== null && sourceCompute !== host) {
+    await conductor.castAgent(sourceCompute, "confirm_resize", message);
+  }
+}

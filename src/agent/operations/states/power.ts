@@ -1,0 +1,173 @@
+import { type Instance, type InstanceChanges, POWER_STATES, type TaskState, type VmState } from "../../../records/index.js";
+import type { DriverHost } from "../../../virt/driver-host.js";
+import { GuestNotFound } from "../../../virt/errors.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
+import type { InstanceMethod, OperationServices } from "../flow/contract.js";
+import { addFault, attempt } from "../flow/error-wrappers.js";
+import { imageMeta } from "../flow/guest-options.js";
+import { guestFlow } from "../flow/step-list.js";
+
+export const START_INSTANCE = guestFlow("start_instance", {
+  power_on: async ({ services, instance }) => {
+    const { driver } = services.context;
+    try {
+      await driver.powerOn(instance);
+    } catch (error) {
+      if (!(error instanceof GuestNotFound) || (await isOffloadedInPart(driver, instance))) {
+        throw error;
+      }
+      // A hard reboot makes the guest anew from what the conductor knows of it (spec 8.2).
+      await driver.reboot(instance, "HARD");
+    }
+  },
+  record: ({ services, instance }) => settle(services, instance, { vmState: "active" }, ["powering-on", null]),
+});
+
+/**
+ * An offload that could not release the allocations has destroyed the guest with its disks (spec 6.6): what is left of it is the
+ * snapshot, and it is offloaded again.
+ */
+async function isOffloadedInPart(driver: DriverHost, instance: Instance): Promise<boolean> {
+  return instance.vmState === "shelved" && !(await driver.instanceOnDisk(instance));
+}
+
+export const STOP_INSTANCE = guestFlow("stop_instance", {
+  power_off: ({ services, instance }) => services.context.driver.powerOff(instance),
+  record: ({ services, instance }) => settle(services, instance, { vmState: "stopped" }, ["powering-off", null]),
+});
+
+const STAGES = {
+  SOFT: { pending: "reboot_pending", started: "reboot_started" },
+  HARD: { pending: "reboot_pending_hard", started: "reboot_started_hard" },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, TaskState>>>>;
+
+export const REBOOT_TASKS: readonly TaskState[] = [
+  "rebooting",
+  "reboot_pending",
+  "reboot_started",
+  "rebooting_hard",
+  "reboot_pending_hard",
+  "reboot_started_hard",
+];
+
+/**
+ * A reboot that fails and leaves no running guest sets the instance to error; one that leaves a running guest has done its work. A hard
+ * one that was accepted before this has begun has the instance.
+ */
+export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
+  pending: async ({ services: { context }, instance: { uuid }, request: { type, requestId } }) => {
+    const changes = { taskState: STAGES[type].pending };
+    const expected = { expectedTaskState: [...REBOOT_TASKS], expectedHost: context.host, ofRequest: requestId };
+    await context.conductor.call("instance_save", { uuid, changes, ...expected });
+  },
+  started: async ({ services: { context }, instance: { uuid }, request: { type, requestId } }) => {
+    const { pending, started } = STAGES[type];
+    const expected = { expectedTaskState: [pending], expectedHost: context.host, ofRequest: requestId };
+    await context.conductor.call("instance_save", { uuid, changes: { taskState: started }, ...expected });
+  },
+  reboot: async ({ services, instance, request: { type } }) => {
+    const { conductor, driver, host, runtime } = services.context;
+    const { uuid } = instance;
+    try {
+      await driver.reboot(instance, type);
+    } catch (error) {
+      if ((await driver.powerState(instance)) === POWER_STATES.running) {
+        runtime.logger.warn("a reboot failed, but the guest runs", { instance: uuid, err: error });
+        await addFault(services.context, uuid, error);
+        return;
+      }
+      const expected = { expectedTaskState: [STAGES[type].started], expectedHost: host };
+      await attempt(services.context, uuid, "set the instance to error", () =>
+        conductor.call("instance_save", { uuid, changes: { vmState: "error" }, ...expected }),
+      );
+      throw error;
+    }
+  },
+  record: ({ services, instance, request: { type } }) =>
+    settle(services, instance, { vmState: "active" }, [STAGES[type].started]),
+});
+
+/** Nothing is done to the instance any more, and what its guest does is recorded. */
+export async function settle(
+  { context }: OperationServices,
+  instance: Instance,
+  changes: InstanceChanges,
+  expectedTaskState: (TaskState | null)[],
+): Promise<void> {
+  const powerState = await context.driver.powerState(instance);
+  await context.conductor.call("instance_save", {
+    uuid: instance.uuid,
+    changes: { ...changes, powerState, taskState: null },
+    expectedTaskState,
+    expectedHost: context.host,
+  });
+}
+
+/** One thing that the driver does, and the vm_state that the instance then has; its allocations stay (spec V18). */
+function stateChange<M extends InstanceMethod>(
+  method: M,
+  task: TaskState,
+  vmState: VmState,
+  act: (driver: DriverHost, instance: Instance) => Promise<void>,
+) {
+  return guestFlow(method, {
+    act: ({ services, instance }) => act(services.context.driver, instance),
+    record: ({ services, instance }) => record(services, instance, vmState, task),
+  });
+}
+
+export const PAUSE_INSTANCE = stateChange("pause_instance", "pausing", "paused", (driver, instance) =>
+  driver.pause(instance),
+);
+
+export const UNPAUSE_INSTANCE = stateChange("unpause_instance", "unpausing", "active", (driver, instance) =>
+  driver.unpause(instance),
+);
+
+export const SUSPEND_INSTANCE = stateChange("suspend_instance", "suspending", "suspended", (driver, instance) =>
+  driver.suspend(instance),
+);
+
+export const RESUME_INSTANCE = stateChange("resume_instance", "resuming", "active", (driver, instance) =>
+  driver.resume(instance),
+);
+
+export const UNRESCUE_INSTANCE = stateChange("unrescue_instance", "unrescuing", "active", (driver, instance) =>
+  driver.unrescue(instance),
+);
+
+// What the contract has no method for is done by power, as by Nova's drivers without one.
+export const RESTORE_INSTANCE = stateChange("restore_instance", "restoring", "active", (driver, instance) =>
+  driver.powerOn(instance),
+);
+
+/** The row follows the guest. A start-up that finishes what was interrupted finds no task state any more. */
+export async function record(
+  { context, tracker }: OperationServices,
+  instance: Instance,
+  vmState: VmState,
+  task: TaskState,
+): Promise<void> {
+  const powerState = await context.driver.powerState(instance);
+  await tracker.saveInstance(instance, { vmState, powerState, taskState: null }, [task, null]);
+}
+
+/** The guest is booted from another image, or its own, its own disk beside. */
+export const RESCUE_INSTANCE = guestFlow("rescue_instance", {
+  rescue: async ({ services, instance, request: { rescueImageRef } }) => {
+    const image = imageMeta(instance, rescueImageRef);
+    await services.context.driver.rescue(instance, { image, network: [], blockDevices: LOCAL_DISKS });
+  },
+  record: ({ services, instance }) => record(services, instance, "rescued", "rescuing"),
+});
+
+/** What a restart repeats, or another operation has overtaken, may find its guest gone already. */
+export async function powerOffIfThere(driver: DriverHost, instance: Instance): Promise<void> {
+  try {
+    await driver.powerOff(instance);
+  } catch (error) {
+    if (!(error instanceof GuestNotFound)) {
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import type { Instance } from "../../records/index.js";
+import { GuestNotFound, VirtDriverNotReady } from "../../virt/errors.js";
+import { LOCAL_DISKS } from "../../virt/local-disks.js";
+import { type AgentView, hasQuirk, requestId } from "../context.js";
+import { instancesOnDriver } from "../evacuation/hypervisor-guests.js";
+import { requireHostLease } from "../host-lease.js";
+import type { AgentServices } from "../operations/flow/contract.js";
+
+/** Spec 3.7 `_run_pending_deletes`: files of deleted instances, at most `maximum_instance_delete_attempts` times each. */
+export async function runPendingDeletes(services: AgentServices): Promise<void> {
+  const instances = await services.conductor.call("instances_by_filters", {
+    filters: { deleted: true, softDeleted: false, host: services.host, cleaned: false },
+  });
+  for (const instance of instances) {
+    try {
+      await deleteFiles(services, instance);
+    } catch (error) {
+      services.logger.error("the files of a deleted instance could not be removed", {
+        instance: instance.uuid,
+        err: error,
+      });
+    }
+  }
+}
+
+async function deleteFiles(services: AgentServices, instance: Instance): Promise<void> {
+  const attempts = Number(instance.systemMetadata.clean_attempts ?? "0");
+  if (attempts >= services.config.defaults.maximumInstanceDeleteAttempts) {
+    return;
+  }
+  requireHostLease(services, `delete the files of instance ${instance.uuid}`);
+  let cleaned = false;
+  try {
+    cleaned = await services.driver.deleteInstanceFiles(instance);
+  } finally {
+    await services.conductor.call("instance_save", {
+      uuid: instance.uuid,
+      changes: {
+        systemMetadata: { ...instance.systemMetadata, clean_attempts: String(attempts + 1) },
+        ...(cleaned ? { cleaned: true } : {}),
+      },
+    });
+  }
+}
+
+/** Spec 4.10: deletes for good what was soft-deleted more than `reclaim_instance_interval` seconds ago. */
+export async function reclaimQueuedDeletes(services: AgentServices): Promise<void> {
+  const latest = services.runtime.clock.now() - services.config.defaults.reclaimInstanceInterval * 1000;
+  const instances = await services.conductor.call("instances_by_filters", {
+    filters: { vmStates: ["soft-delete"], taskStates: [null], host: services.host, deleted: false },
+  });
+  for (const instance of instances) {
+    const since = instance.deletedAt ?? instance.terminatedAt ?? instance.updatedAt;
+    if (since !== null && since > latest) {
+      continue;
+    }
+    const request = requestId(services);
+    services.logger.info("reclaiming a soft-deleted instance", { instance: instance.uuid, request_id: request });
+    let begun = false;
+    try {
+      // It may have been restored meanwhile.
+      const deleting = await services.conductor.call("instance_save", {
+        uuid: instance.uuid,
+        changes: { taskState: "deleting", taskRequestId: request },
+        expectedTaskState: [null],
+        expectedVmState: ["soft-delete"],
+      });
+      begun = true;
+      await services.operations.run("terminate_instance", { instanceUuid: deleting.uuid, requestId: request });
+    } catch (error) {
+      services.logger.warn("a soft-deleted instance could not be reclaimed; it is tried again", {
+        instance: instance.uuid,
+        request_id: request,
+        err: error,
+      });
+      // A server that was restored before the delete began is its user's again, also after an error.
+      if (begun) {
+        await softDeletedAgain(services, instance, request);
+      }
+    }
+  }
+}
+
+/** What could not be deleted is in error, of which nobody would think any more that its delete was acknowledged. */
+async function softDeletedAgain(
+  { conductor, host, logger }: AgentServices,
+  { uuid }: Instance,
+  request: string,
+): Promise<void> {
+  try {
+    await conductor.call(
+      "instance_save",
+      {
+        uuid,
+        changes: { vmState: "soft-delete" },
+        expectedTaskState: [null],
+        expectedVmState: ["error"],
+        expectedHost: host,
+      },
+      { requestId: request },
+    );
+  } catch (err) {
+    logger.info("the instance is not soft-deleted again", { instance: uuid, request_id: request, err });
+  }
+}
+
+/** Spec 3.5: guests of instances that are deleted, for `running_deleted_instance_timeout` seconds at least. */
+export async function findRunningDeleted(view: AgentView): Promise<readonly Instance[]> {
+  const { runningDeletedInstanceTimeout } = view.config.defaults;
+  const latest = view.runtime.clock.now() - runningDeletedInstanceTimeout * 1000;
+  const instances = await instancesOnDriver(view, { deleted: true, softDeleted: false });
+  return instances.filter(({ deletedAt }) => deletedAt === null || deletedAt <= latest);
+}
+
+/** Spec 3.5, by `running_deleted_instance_action`. Whose the instance was is not asked; allocations are not touched. */
+export async function cleanUpRunningDeleted(services: AgentServices): Promise<void> {
+  const action = services.config.defaults.runningDeletedInstanceAction;
+  if (action === "noop") {
+    return;
+  }
+  for (const instance of await candidates(services)) {
+    services.logger.warn(`the instance is deleted, but its guest is still on the hypervisor; action: ${action}`, {
+      instance: instance.uuid,
+    });
+    try {
+      if (action === "shutdown") {
+        await shutDown(services, instance);
+      } else if (action === "reap") {
+        await reap(services, instance);
+      }
+    } catch (error) {
+      services.logger.error(`could not ${action} the guest of a deleted instance`, {
+        instance: instance.uuid,
+        err: error,
+      });
+    }
+  }
+}
+
+async function candidates(services: AgentServices): Promise<readonly Instance[]> {
+  try {
+    return await findRunningDeleted(services);
+  } catch (error) {
+    if (!(error instanceof VirtDriverNotReady)) {
+      throw error;
+    }
+    services.logger.debug("the hypervisor is not ready; deleted guests are not looked for");
+    return [];
+  }
+}
+
+async function shutDown(services: AgentServices, instance: Instance): Promise<void> {
+  // Upstream calls the driver with wrong arguments and swallows the error, so that the guest runs on.
+  if (hasQuirk(services, "broken-running-deleted-shutdown")) {
+    return;
+  }
+  requireHostLease(services, `stop the guest of the deleted instance ${instance.uuid}`);
+  try {
+    await services.driver.powerOff(instance);
+  } catch (error) {
+    if (!(error instanceof GuestNotFound)) {
+      throw error;
+    }
+  }
+}
+
+async function reap(services: AgentServices, instance: Instance): Promise<void> {
+  requireHostLease(services, `destroy the guest of the deleted instance ${instance.uuid}`);
+  await services.driver.destroy(instance, {
+    network: [],
+    blockDevices: LOCAL_DISKS,
+    destroyDisks: true,
+  });
+}

@@ -1,0 +1,117 @@
+import type { Instance } from "../../records/index.js";
+import { VirtDriverNotReady } from "../../virt/errors.js";
+import { requestId } from "../context.js";
+import type { AgentServices } from "../operations/flow/contract.js";
+import { takeGuestsBack } from "../startup/init-instance.js";
+
+/**
+ * Spec 4.10 `_sync_power_states`; what one instance needs is the operations' to decide.
+ * @param stopped guests that the agent itself has stopped: they may be wanted as they were (spec 3.3 GAP-c)
+ */
+export async function syncPowerStates(services: AgentServices, stopped: ReadonlySet<string>): Promise<void> {
+  const instances = await services.conductor.call("instances_by_host", { host: services.host });
+  const guests = await listGuests(services);
+  if (guests === null) {
+    return;
+  }
+  if (guests.length !== instances.length) {
+    services.logger.warn(
+      `${instances.length} instances are recorded for this host, its hypervisor has ${guests.length} guests`,
+    );
+  }
+  await endOffloads(services, instances, new Set(guests));
+  await takeGuestsBack(services, instances, stopped);
+  for (const instance of instances) {
+    if (instance.taskState !== null || stopped.has(instance.uuid)) {
+      continue;
+    }
+    try {
+      await services.operations.syncInstancePowerState(instance);
+    } catch (error) {
+      services.logger.error("the power state could not be synchronised", { instance: instance.uuid, err: error });
+    }
+  }
+}
+
+/** Null while the hypervisor is not ready. */
+async function listGuests(services: AgentServices): Promise<readonly string[] | null> {
+  try {
+    return await services.driver.listInstanceUuids();
+  } catch (error) {
+    if (!(error instanceof VirtDriverNotReady)) {
+      throw error;
+    }
+    services.logger.debug("the hypervisor is not ready; power states are not synchronised");
+    return null;
+  }
+}
+
+/** Spec 4.10 `_poll_shelved_instances`: offloads what has been shelved for `shelved_offload_time` seconds. */
+export async function pollShelvedInstances(services: AgentServices): Promise<void> {
+  const latest = services.runtime.clock.now() - services.config.defaults.shelvedOffloadTime * 1000;
+  const instances = await services.conductor.call("instances_by_filters", {
+    filters: { vmStates: ["shelved"], taskStates: [null], host: services.host, deleted: false },
+  });
+  for (const instance of instances) {
+    if (shelvedAt(instance) <= latest) {
+      await offload(services, instance);
+    }
+  }
+}
+
+/**
+ * Spec 6.6 "offload", OPT: an offload that could not release the allocations has destroyed the guest, with its disks, already.
+ * The instance stays shelved on its host until that is done again.
+ */
+async function endOffloads(
+  services: AgentServices,
+  instances: readonly Instance[],
+  guests: ReadonlySet<string>,
+): Promise<void> {
+  for (const instance of instances) {
+    const { uuid, vmState, taskState } = instance;
+    const gone = vmState === "shelved" && taskState === null && !guests.has(uuid);
+    if (gone && !(await mayBeOnDisk(services, instance))) {
+      services.logger.info("the guest of a shelved instance is gone: it is offloaded again", {
+        instance: uuid,
+      });
+      await offload(services, instance);
+    }
+  }
+}
+
+/** A hypervisor that has lost only the guest's definition keeps what is left of it, as does one that does not answer. */
+async function mayBeOnDisk({ driver, logger }: AgentServices, instance: Instance): Promise<boolean> {
+  try {
+    return await driver.instanceOnDisk(instance);
+  } catch (err) {
+    logger.warn("it is not known whether a guest's disks are here", { instance: instance.uuid, err });
+    return true;
+  }
+}
+
+async function offload(services: AgentServices, { uuid }: Instance): Promise<void> {
+  const request = requestId(services);
+  try {
+    await services.conductor.call("instance_save", {
+      uuid,
+      changes: { taskState: "shelving_offloading", taskRequestId: request },
+      expectedTaskState: [null],
+      expectedVmState: ["shelved"],
+      expectedHost: services.host,
+    });
+    await services.operations.run("shelve_offload_instance", { instanceUuid: uuid, requestId: request });
+  } catch (error) {
+    services.logger.error("a shelved instance could not be offloaded; it is tried again", {
+      instance: uuid,
+      request_id: request,
+      err: error,
+    });
+  }
+}
+
+/** Milliseconds; of one whose time is not recorded, when its row was last written. */
+function shelvedAt({ systemMetadata, updatedAt, createdAt }: Instance): number {
+  const noted = Number(systemMetadata.shelved_at);
+  return Number.isFinite(noted) ? noted : (updatedAt ?? createdAt);
+}

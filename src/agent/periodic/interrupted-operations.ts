@@ -1,0 +1,101 @@
+import type { Instance, Migration } from "../../records/index.js";
+import { requireHostLease } from "../host-lease.js";
+import type { AgentServices } from "../operations/flow/contract.js";
+import type { InterruptedRequest } from "../operations/flow/unfinished-work.js";
+import { initInstance } from "../startup/init-instance.js";
+import { failInterruptedBuilds, findInterruptedBuilds } from "../startup/interrupted-builds.js";
+import { failInterruptedEvacuation, findInterruptedEvacuations } from "../startup/interrupted-evacuations.js";
+
+/** Moves have tasks of their own, which look at both of their hosts; but in `resize_migrating` all is the source's. */
+const MOVES = /^(resize_(?!migrating)|migrating)/;
+
+/**
+ * Spec 2.6 OPT: does for instances that the conductor's silence, or a lost lease, left in the middle of something what a start would
+ * do; and for those of which a delete has left the row alone.
+ */
+export async function settleInterruptedRequests(services: AgentServices): Promise<void> {
+  const { interrupted } = services.operations;
+  for (const request of interrupted.all) {
+    const instance = await services.conductor.call("instance_get", { uuid: request.instanceUuid });
+    const isRow = instance?.host === services.host && instance.vmState === "deleted";
+    if (instance !== null && (isRow || isLeft(instance, request))) {
+      services.logger.warn(
+        "work on the instance was interrupted: the conductor did not answer or refused, or the lease was lost; it is taken up as at a start",
+        {
+          instance: instance.uuid,
+          request_id: request.requestId,
+          task_state: instance.taskState,
+        },
+      );
+      await takeUp(services, instance);
+    }
+    // What a delete has left is looked at until it is gone.
+    if (!isRow) {
+      interrupted.remove(request);
+    }
+  }
+}
+
+/**
+ * Nobody has written since that the request is over, and no other was admitted. A build has no task_state from when it is accepted
+ * until it is claimed: who else is admitted to one that builds sets one.
+ */
+function isLeft({ vmState, taskState, taskRequestId }: Instance, { requestId }: InterruptedRequest): boolean {
+  return taskState === null ? vmState === "building" : taskRequestId === requestId && !MOVES.test(taskState);
+}
+
+async function takeUp(services: AgentServices, instance: Instance): Promise<void> {
+  const { uuid, host } = instance;
+  if (host === services.host) {
+    return initInstance(services, instance);
+  }
+  const nodes = [...services.tracker.nodes().values()];
+  if (host === null) {
+    const builds = await findInterruptedBuilds(services, nodes, new Set());
+    return failInterruptedBuilds(
+      services,
+      builds.filter((build) => build.uuid === uuid),
+    );
+  }
+  for (const found of await findInterruptedEvacuations(services, nodes)) {
+    if (found.instance.uuid === uuid) {
+      await failInterruptedEvacuation(services, found);
+    }
+  }
+}
+
+/**
+ * Spec 3.7 `_cleanup_incomplete_migrations`: what a failed move left of an instance that was then deleted elsewhere. Its
+ * record in status `error` is accounted on this node until it is `failed`.
+ */
+export async function cleanUpIncompleteMigrations(services: AgentServices): Promise<void> {
+  const migrations = await services.conductor.call("migrations_by_filters", {
+    filters: { host: services.host, statuses: ["error"], readDeleted: true },
+  });
+  if (migrations.length === 0) {
+    return;
+  }
+  const instances = await services.conductor.call("instances_by_filters", {
+    filters: { deleted: true, softDeleted: false, uuids: migrations.map(({ instanceUuid }) => instanceUuid) },
+  });
+  const deleted = new Map(instances.map((instance) => [instance.uuid, instance]));
+  for (const migration of migrations) {
+    const instance = deleted.get(migration.instanceUuid);
+    if (instance && instance.host !== services.host) {
+      await cleanUp(services, instance, migration);
+    }
+  }
+}
+
+async function cleanUp(services: AgentServices, instance: Instance, migration: Migration): Promise<void> {
+  requireHostLease(services, `clean up after migration ${migration.id}`);
+  const fields = { instance: instance.uuid, migration: migration.id };
+  try {
+    await services.driver.deleteInstanceFiles(instance);
+    // What the guest had on this host is in the instance's migration_context: old_* on the source, new_* elsewhere.
+    await services.driver.cleanupLingeringInstanceResources(instance);
+    await services.conductor.call("migration_save", { id: migration.id, changes: { status: "failed" } });
+  } catch (error) {
+    services.logger.error("what a failed move left here could not be removed", { ...fields, err: error });
+  }
+}

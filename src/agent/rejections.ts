@@ -1,0 +1,134 @@
+import { HostLeaseHeld, InvalidNodeConfiguration, ServiceTooOld } from "../conductor-client/errors.js";
+import { InvalidConfiguration } from "../virt/errors.js";
+
+/**
+ * Why an agent refuses to start: a stable code (for `--json` and the documentation), OpenStack's name of the error, the
+ * row of the specification, and whether it is found before the guard lets the agent touch anything. A contradiction that is not in this table is not guessed at: its error goes up as it is.
+ */
+const REJECTIONS = {
+  "service-too-old": { error: "ServiceTooOld", spec: "1.2", untouched: true },
+  "max-disk-devices-zero": { error: "InvalidConfiguration", spec: "2.2 row 1", untouched: true },
+  "host-lease-held": { error: "HostLeaseHeld", spec: "2.4 G6", untouched: true },
+  "identity-lost": { error: "InvalidConfiguration", spec: "2.3, 2.4 G7", untouched: true },
+  "identity-unparseable": { error: "InvalidNodeConfiguration", spec: "2.3", untouched: true },
+  "identity-ambiguous": { error: "InvalidNodeConfiguration", spec: "2.3", untouched: true },
+  "identity-not-writable": { error: "InvalidNodeConfiguration", spec: "2.3", untouched: true },
+  "identity-no-node": { error: "InvalidConfiguration", spec: "2.3", untouched: true },
+  "identity-many-nodes": { error: "InvalidConfiguration", spec: "2.3", untouched: true },
+  "hypervisor-renamed": { error: "InvalidConfiguration", spec: "2.4 c", untouched: true },
+  "node-of-other-host": { error: "InvalidConfiguration", spec: "2.4 d", untouched: true },
+  "node-recorded-twice": { error: "InvalidConfiguration", spec: "2.4 e", untouched: true },
+  "driver-changed": { error: "InvalidConfiguration", spec: "2.4 g", untouched: true },
+  "hypervisor-of-other-host": { error: "InvalidConfiguration", spec: "2.4 f", untouched: true },
+  "guests-on-new-host": { error: "InvalidConfiguration", spec: "2.2 row 3", untouched: true },
+  "service-changed": { error: "ComputeServiceInUse", spec: "2.1 row 5", untouched: false },
+  "service-of-other-host": { error: "ServiceNotUnique", spec: "2.1 row 5", untouched: false },
+  "provider-config-invalid": { error: "ProviderConfigException", spec: "2.1 row 1, 4.9", untouched: true },
+  "configuration-invalid": { error: "InvalidConfiguration", spec: "2.2 rows 2 and 9, 4.8", untouched: false },
+} as const satisfies Record<string, { readonly error: string; readonly spec: string; readonly untouched: boolean }>;
+
+export type RejectionCode = keyof typeof REJECTIONS;
+
+/** What a person who meets the refusal needs. */
+export interface StartupRejection {
+  readonly code: RejectionCode;
+  /** OpenStack's name of the error. */
+  readonly error: string;
+  /** Row of the specification. */
+  readonly spec: string;
+  /** Nothing was written, created or destroyed before; false: steps of the start may have been taken. */
+  readonly untouched: boolean;
+  /** The contradiction, with the values of each record. */
+  readonly found: string;
+  /** What to do about it; empty when the error itself says it. */
+  readonly hint: string;
+  /** The records that contradict each other, by name. */
+  readonly records: Readonly<Record<string, string>>;
+}
+
+export interface RejectionDetails {
+  readonly found: string;
+  readonly hint: string;
+  readonly records?: Readonly<Record<string, string>>;
+}
+
+const sentence = ({ found, hint }: RejectionDetails): string => `${found}. To fix it: ${hint}`;
+
+function createRejection(code: RejectionCode, details: RejectionDetails): StartupRejection {
+  return {
+    code,
+    ...REJECTIONS[code],
+    found: details.found,
+    hint: details.hint,
+    records: details.records ?? {},
+  };
+}
+
+/** The agent's view of itself, of the hypervisor and of the records do not agree: it must not act. */
+export class ConfigRejectedError extends InvalidConfiguration {
+  readonly rejection: StartupRejection;
+
+  constructor(code: RejectionCode, details: RejectionDetails, options?: ErrorOptions) {
+    super(sentence(details), options);
+    this.rejection = createRejection(code, details);
+  }
+}
+
+/** As {@link ConfigRejectedError}, for the identity file. Not an InvalidConfiguration (spec 2.3). */
+export class NodeConfigRejectedError extends InvalidNodeConfiguration {
+  readonly rejection: StartupRejection;
+
+  constructor(code: RejectionCode, details: RejectionDetails) {
+    super(sentence(details), { ...details.records });
+    this.rejection = createRejection(code, details);
+  }
+}
+
+/** Another live agent acts for this host (spec 2.4 G6). */
+export class LeaseRejectedError extends HostLeaseHeld {
+  readonly rejection: StartupRejection;
+
+  constructor(details: RejectionDetails) {
+    super(sentence(details), { ...details.records });
+    this.rejection = createRejection("host-lease-held", details);
+  }
+}
+
+/** This agent, or one that it would work with, is older than the deployment allows (spec 1.2). */
+export class VersionRejectedError extends ServiceTooOld {
+  readonly rejection: StartupRejection;
+
+  constructor(details: RejectionDetails) {
+    super(sentence(details), { ...details.records });
+    this.rejection = createRejection("service-too-old", details);
+  }
+}
+
+/** Errors of other layers that refuse a start. Those of the conductor come with a write, so that others may have gone before. */
+const CODES_BY_ERROR: Readonly<Record<string, { readonly code: RejectionCode; readonly untouched: boolean }>> = {
+  ServiceTooOld: { code: "service-too-old", untouched: false },
+  HostLeaseHeld: { code: "host-lease-held", untouched: false },
+  ComputeServiceInUse: { code: "service-changed", untouched: false },
+  ServiceNotUnique: { code: "service-of-other-host", untouched: false },
+  ProviderConfigException: { code: "provider-config-invalid", untouched: true },
+  InvalidConfiguration: { code: "configuration-invalid", untouched: false },
+};
+
+/** The refusal that an error of a start stands for; null for any other failure. */
+export function toStartupRejection(error: unknown): StartupRejection | null {
+  if (
+    error instanceof ConfigRejectedError ||
+    error instanceof NodeConfigRejectedError ||
+    error instanceof LeaseRejectedError ||
+    error instanceof VersionRejectedError
+  ) {
+    return error.rejection;
+  }
+  if (!(error instanceof Error)) {
+    return null;
+  }
+  const known = CODES_BY_ERROR[error.name];
+  return known
+    ? { ...createRejection(known.code, { found: error.message, hint: "" }), untouched: known.untouched }
+    : null;
+}

@@ -1,0 +1,77 @@
+import { POWER_STATES, type PowerState } from "../../records/index.js";
+import type { LifecycleEvent, LifecycleTransition } from "../../virt/events.js";
+import type { AgentServices } from "../operations/flow/contract.js";
+
+/** What a transition says about the guest (spec 8.5). */
+const IMPLIED_POWER: Readonly<Record<LifecycleTransition, PowerState>> = {
+  started: POWER_STATES.running,
+  resumed: POWER_STATES.running,
+  stopped: POWER_STATES.shutdown,
+  paused: POWER_STATES.paused,
+  suspended: POWER_STATES.suspended,
+  postcopy_started: POWER_STATES.paused,
+  migration_completed: POWER_STATES.paused,
+};
+
+/**
+ * Passes the driver's events of its guests on to power-state sync (`[workarounds] handle_virt_lifecycle_events`), and tells whoever
+ * looks at the guests that they have changed.
+ */
+export function registerLifecycleListener(services: AgentServices): void {
+  const { handleVirtLifecycleEvents: isHandled } = services.config.workarounds;
+  if (!isHandled) {
+    services.logger.warn("lifecycle events of guests are ignored: [workarounds] handle_virt_lifecycle_events is off");
+  }
+  services.driver.setLifecycleListener((event) => {
+    services.conductor.guestsChanged?.();
+    if (!isHandled) {
+      return;
+    }
+    handle(services, event).catch((error: unknown) => {
+      services.logger.error("a lifecycle event could not be handled", { instance: event.uuid, err: error });
+    });
+  });
+}
+
+async function handle(services: AgentServices, event: LifecycleEvent): Promise<void> {
+  const { uuid, transition } = event;
+  const { outgoing, incoming } = services.operations;
+  // A move writes by itself what becomes of its guest.
+  if (outgoing.has(uuid) || incoming.has(uuid)) {
+    if (transition === "postcopy_started") {
+      await outgoing.postCopyStarted(uuid);
+    }
+    return;
+  }
+  const instance = await services.conductor.call("instance_get", { uuid, readDeleted: true });
+  if (instance === null) {
+    return;
+  }
+  if (transition === "migration_completed" || transition === "postcopy_started") {
+    await warnWithoutMigration(services, uuid, transition);
+  }
+  // The event may be old news: a reboot looks like a stop, until one asks.
+  if ((await services.driver.powerState(instance)) === IMPLIED_POWER[transition]) {
+    services.logger.info(`guest ${transition}`, { instance: uuid });
+    await services.operations.syncInstancePowerState(instance);
+  }
+}
+
+async function warnWithoutMigration(
+  services: AgentServices,
+  uuid: string,
+  transition: "migration_completed" | "postcopy_started",
+): Promise<void> {
+  const migrations = await services.conductor.call("migrations_by_filters", {
+    filters: {
+      instanceUuid: uuid,
+      migrationTypes: ["live-migration"],
+      statuses: ["running", "running (post-copy)"],
+    },
+  });
+  if (migrations.length === 0) {
+    services.logger.warn(`the driver says ${transition}, but no migration of the instance is running`, {
+      instance: uuid,
+    });
+  }
+}
