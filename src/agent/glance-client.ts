@@ -1,11 +1,10 @@
 import type { PlacementAccess } from "../placement-client/access/placement-access.js";
 import { EndpointNotFound, PlacementAPIConnectFailure } from "../placement-client/errors.js";
 import { asRecord, parseJson } from "../placement-client/json.js";
-import { HttpConnectFailure, HttpTimeout } from "../runtime/http.js";
-import { nodeDigests } from "../runtime/node/node-digests.js";
-import { BYTES } from "../runtime/service.js";
-import type { Timers } from "../runtime/timers.js";
-import { type Bytes, bytesOf, textIn, type TransferResponse, type Transfers } from "../runtime/transfers.js";
+import { type Bytes, bytesOf, HttpConnectFailure, HttpTimeout, textIn, type TransferResponse, type Transfers } from "../runtime/http.js";
+import { nodeDigests } from "../runtime/node/node-cryptography.js";
+import { BYTES } from "../runtime/http-server.js";
+import type { Timers } from "../runtime/time.js";
 import { GlanceConnectionFailed, ImageNotActive, ImageNotFound, ImageServiceNotFound, ImageUnacceptable } from "../virt/errors.js";
 import type { ImageData, ImageService, UploadOptions } from "../virt/images.js";
 

@@ -1,5 +1,5 @@
 import { HostLeaseHeld } from "../conductor-client/errors.js";
-import { PublicError } from "../runtime/public-error.js";
+import { PublicError } from "../runtime/error-messages.js";
 import type { AgentContext } from "./context.js";
 import { LeaseRejectedError } from "./rejections.js";
 

@@ -1,12 +1,10 @@
 import type { Conductor } from "../conductor-client/port.js";
-import type { FaultPoint } from "../faults/fault-rules.js";
-import type { Faults } from "../faults/faults.js";
+import type { FaultPoint, Faults } from "../faults/faults.js";
 import type { Instance } from "../records/index.js";
-import type { Logger } from "../runtime/logger.js";
-import { PublicError } from "../runtime/public-error.js";
-import { SparseSet } from "../runtime/sparse.js";
-import type { Timers } from "../runtime/timers.js";
-import { TookTooLong, within } from "../runtime/within.js";
+import type { Logger } from "../runtime/runtime.js";
+import { PublicError } from "../runtime/error-messages.js";
+import { SparseSet } from "../runtime/collections.js";
+import { type Timers, TookTooLong, within } from "../runtime/time.js";
 import { VirtualInterfaceCreateException } from "../virt/errors.js";
 import type { GuestPorts } from "../virt/guest-ports.js";
 import type { CallOptions, NetworkInfo } from "../virt/types.js";

@@ -2,8 +2,8 @@ import { AGENT_FAULTS } from "../cli/agent/agent-faults.js";
 import { IRONIC_FAULTS } from "../control-plane/bare-metal/provision-states.js";
 import type { StateDir } from "../control-plane/local/state-dir.js";
 import { areNoticed, clearFaults, readFaults, setFaults } from "../faults/fault-file.js";
-import { type FaultTable, formatFaultRule, parseFaultRule, unknownPoint } from "../faults/fault-rules.js";
-import { nodeTimers } from "../runtime/node/node-timers.js";
+import { type FaultTable, formatFaultRule, parseFaultRule, unknownPoint } from "../faults/faults.js";
+import { nodeTimers } from "../runtime/node/node-builtins.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { Faults } from "./cluster.js";
 

@@ -1,4 +1,4 @@
-import type { LogFields, Logger } from "../runtime/logger.js";
+import type { LogFields, Logger } from "../runtime/runtime.js";
 import type { LogLine } from "./cluster.js";
 
 const nothing = (): void => undefined;

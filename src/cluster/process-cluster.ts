@@ -11,10 +11,10 @@ import type { HostAction } from "../conductor-client/methods/session.js";
 import type { HostSession } from "../conductor-client/port.js";
 import { clientEnvironment, type StateDir } from "../control-plane/local/state-dir.js";
 import { Snapshots } from "../control-plane/snapshot/snapshots.js";
-import { expandHosts } from "../records/host-range.js";
-import { nodeProgram } from "../runtime/node/node-programs.js";
+import { expandHosts } from "../records/host-names.js";
+import { nodeProgram } from "../runtime/node/node-processes.js";
 import { createNodeRuntime } from "../runtime/node/node-runtime.js";
-import { nodeTimers } from "../runtime/node/node-timers.js";
+import { nodeTimers } from "../runtime/node/node-builtins.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type {
   AuditFinding,

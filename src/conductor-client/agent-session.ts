@@ -1,4 +1,4 @@
-import { never } from "../runtime/life.js";
+import { never } from "../runtime/lifetime.js";
 import { HostLeaseHeld } from "./errors.js";
 import type { HostLease } from "./host-lease.js";
 import type { Link } from "./link.js";

@@ -1,7 +1,7 @@
-import { never } from "../runtime/life.js";
+import { never } from "../runtime/lifetime.js";
 import { backOff } from "../runtime/retry.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { CancelTimer } from "../runtime/timers.js";
+import type { CancelTimer } from "../runtime/time.js";
 import { AgentSession, type Carrier } from "./agent-session.js";
 import { ConductorUnreachable, JoinTokenRejected, MessagingTimeout, UnsupportedProtocol } from "./errors.js";
 import { GuestReports } from "./guest-reports.js";

@@ -1,4 +1,4 @@
-import { PublicError } from "../runtime/public-error.js";
+import { PublicError } from "../runtime/error-messages.js";
 
 /** Base of the errors that cross the agent's wire: they arrive as the class they left as. */
 export class ConductorError extends PublicError {

@@ -1,4 +1,4 @@
-import type { CancelTimer, Timers } from "../runtime/timers.js";
+import type { CancelTimer, Timers } from "../runtime/time.js";
 import type { Link } from "./link.js";
 import type { ParamsOf } from "./methods/method.js";
 import { MAX_ANNOUNCED_HOSTS, type SessionMethods } from "./methods/session.js";

@@ -1,7 +1,6 @@
-import type { Clock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/logger.js";
+import type { Clock, Timers } from "../runtime/time.js";
+import type { Logger } from "../runtime/runtime.js";
 import type { Processes } from "../runtime/processes.js";
-import type { Timers } from "../runtime/timers.js";
 import { HostLeaseHeld } from "./errors.js";
 import type { GrantedLease, LeaseHolder } from "./methods/session.js";
 

@@ -1,5 +1,5 @@
-import type { Clock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/logger.js";
+import type { Clock } from "../runtime/time.js";
+import type { Logger } from "../runtime/runtime.js";
 import { MessagingTimeout } from "./errors.js";
 import type { Link } from "./link.js";
 import { AGENT_METHODS, type AgentMethod } from "./methods/agent.js";

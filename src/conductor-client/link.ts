@@ -1,5 +1,5 @@
-import type { Socket } from "../runtime/socket.js";
-import type { CancelTimer, Timers } from "../runtime/timers.js";
+import type { Socket } from "../runtime/sockets.js";
+import type { CancelTimer, Timers } from "../runtime/time.js";
 import { MessagingTimeout } from "./errors.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
 import type { SessionMethods } from "./methods/session.js";

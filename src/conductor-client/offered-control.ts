@@ -1,4 +1,4 @@
-import type { Logger } from "../runtime/logger.js";
+import type { Logger } from "../runtime/runtime.js";
 import { ConductorError, InvalidParameters } from "./errors.js";
 import type { Link } from "./link.js";
 import { type ControlledHost, HOST_ACTIONS, type HostAction, MAX_ANNOUNCED_HOSTS } from "./methods/session.js";

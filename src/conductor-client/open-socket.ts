@@ -1,6 +1,6 @@
 import { HttpConnectFailure } from "../runtime/http.js";
-import { type Socket, type Sockets, UpgradeRejectedError } from "../runtime/socket.js";
-import type { Timers } from "../runtime/timers.js";
+import { type Socket, type Sockets, UpgradeRejectedError } from "../runtime/sockets.js";
+import type { Timers } from "../runtime/time.js";
 import { ConductorUnreachable, JoinTokenRejected } from "./errors.js";
 import { CONDUCTOR_PATH } from "./wire/frames.js";
 

@@ -1,4 +1,4 @@
-import type { Socket } from "../runtime/socket.js";
+import type { Socket } from "../runtime/sockets.js";
 
 /** Messages of one batch, and bytes that all of them together may have: the conductor's limits are far above these. */
 const MAX_BATCH_MESSAGES = 64;

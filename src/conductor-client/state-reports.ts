@@ -1,4 +1,4 @@
-import type { CancelTimer, Timers } from "../runtime/timers.js";
+import type { CancelTimer, Timers } from "../runtime/time.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
 import { MAX_HEARTBEATS, type SessionMethods } from "./methods/session.js";
 import type { CallOptions } from "./port.js";

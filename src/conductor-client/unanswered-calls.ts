@@ -1,5 +1,4 @@
-import type { Clock } from "../runtime/clock.js";
-import type { CancelTimer, Timers } from "../runtime/timers.js";
+import type { CancelTimer, Clock, Timers } from "../runtime/time.js";
 import { InvalidParameters, MessagingTimeout } from "./errors.js";
 import type { RequestText } from "./outgoing.js";
 import { type CallOptions, RPC_RESPONSE_TIMEOUT } from "./port.js";

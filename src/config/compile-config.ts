@@ -1,17 +1,14 @@
-import { ConfigFileValueError, type ValueProblem } from "./config-errors.js";
-import type { ConfigSources } from "./config-sources.js";
-import {
-  type Compiled,
-  camel,
-  Derived,
-  type Option,
-  type OptionTable,
-  type Place,
-  type SectionTable,
-  sectionKey,
-} from "./option.js";
+import { ConfigFileValueError, type ConfigSources, type ValueProblem } from "./config-sources.js";
+import { camel, type Compiled, Derived, type Option, type OptionTable, type Place, sectionKey, type SectionTable } from "./option.js";
 import { type ConfigWarning, RawValues } from "./raw-values.js";
-import { substitute, UnknownReference } from "./substitute.js";
+
+/** A `$name` that leads nowhere. */
+class UnknownReference extends Error {
+  override readonly name = "UnknownReference";
+}
+
+/** `$$`, `$name`, `${name}`; a name may be `group.name`. Any other `$` stands for itself. */
+const REFERENCE = /\$(?:(\$)|([_a-z][._a-z0-9]*)|\{([_a-z][._a-z0-9]*)\})/gi;
 
 /** The effective value of one option. */
 export interface EffectiveValue {
@@ -281,4 +278,35 @@ class Compiler {
 
 function keyOf(section: string, option: string): string {
   return `${section}/${option}`;
+}
+
+/**
+ * Puts other options' values where they are referred to.
+ * @param lookUp the text for a name; throws {@link UnknownReference} for an unknown one.
+ */
+function substitute(text: string, lookUp: (name: string) => string): string {
+  // oslo.config takes a backslash before a dollar sign for a second one.
+  return text
+    .replaceAll("\\$", "$$$$")
+    .replace(REFERENCE, (_match, escaped: string | undefined, plain: string | undefined, braced: string | undefined) =>
+      escaped === undefined ? lookUp(plain ?? braced ?? "") : "$",
+    );
+}
+
+/** One line of `--show-config`. */
+export interface ConfigRow {
+  readonly section: string;
+  readonly option: string;
+  /** As it could stand in a file; `****` for a secret that is set, empty when unset. */
+  readonly value: string;
+  /** `default`, `path:line`, the environment variable or the command-line option. */
+  readonly origin: string;
+}
+
+/** Every option with its effective value and where that comes from. */
+export function showConfig(compiled: { readonly values: readonly EffectiveValue[] }): ConfigRow[] {
+  return compiled.values.map(({ section, option, definition, value, origin }) => {
+    const text = definition.type.format(value);
+    return { section, option, value: definition.secret && text !== "" ? "****" : text, origin };
+  });
 }

@@ -1,21 +1,35 @@
-import { type CompiledConfig, compileConfig } from "./compile-config.js";
-import type { ConfigSources } from "./config-sources.js";
+import { compileConfig, type CompiledConfig, type EffectiveValue } from "./compile-config.js";
+import type { CommandLineValue, ConfigSources } from "./config-sources.js";
 import type { Compiled, Place, SectionTable } from "./option.js";
+import { type ConfigWarning, normalizeSection } from "./raw-values.js";
 import { DEFAULT_OPTIONS } from "./sections/default-options.js";
-import { QUOTA_OPTIONS } from "./sections/quota-options.js";
+import { AGENT_OPTIONS, API_OPTIONS, COMPUTE_OPTIONS, CONDUCTOR_OPTIONS, FILTER_SCHEDULER_OPTIONS, GLANCE_OPTIONS, PLACEMENT_OPTIONS, QUOTA_OPTIONS, SCHEDULER_OPTIONS, WORKAROUND_OPTIONS } from "./sections/service-options.js";
 import { RABBIT_OPTIONS } from "./sections/rabbit-options.js";
-import {
-  AGENT_OPTIONS,
-  API_OPTIONS,
-  COMPUTE_OPTIONS,
-  CONDUCTOR_OPTIONS,
-  FILTER_SCHEDULER_OPTIONS,
-  GLANCE_OPTIONS,
-  PLACEMENT_OPTIONS,
-  SCHEDULER_OPTIONS,
-  WORKAROUND_OPTIONS,
-} from "./sections/service-options.js";
-import { unusedOptions } from "./unused-options.js";
+
+/** Options of `[placement]` that say how to reach a Placement that runs elsewhere; `auth_type` switches all of them on. */
+const ACCESS: ReadonlySet<string> = new Set([
+  "endpoint",
+  "endpoint_override",
+  "token",
+  "auth_url",
+  "username",
+  "user_id",
+  "password",
+  "application_credential_id",
+  "application_credential_name",
+  "application_credential_secret",
+  "default_domain_id",
+  "default_domain_name",
+  "user_domain_id",
+  "user_domain_name",
+  "project_id",
+  "project_name",
+  "project_domain_id",
+  "project_domain_name",
+  "system_scope",
+  "valid_interfaces",
+  "region_name",
+]);
 
 /** Every option that the agent and its built-in drivers know. */
 export const NOVA_OPTIONS = {
@@ -62,4 +76,57 @@ function withUnused(compiled: CompiledNovaConfig): CompiledNovaConfig {
     warnings: [...compiled.warnings, ...unusedOptions(compiled.config.placement.authType, compiled.values)],
     withText: (...args) => withUnused(compiled.withText(...args)),
   };
+}
+
+/**
+ * Options that the operator has set and that have no effect as long as another one is unset.
+ * @param authType `[placement] auth_type`
+ */
+export function unusedOptions(authType: string | null, values: readonly EffectiveValue[]): ConfigWarning[] {
+  if (authType !== null) {
+    return [];
+  }
+  return values
+    .filter(({ section, option, origin }) => section === "placement" && ACCESS.has(option) && origin !== "default")
+    .map(({ option, origin }) => ({
+      origin,
+      message:
+        `[placement] ${option} is ignored while auth_type is unset; set auth_type to none, admin_token or password for a ` +
+        "Placement that runs elsewhere",
+    }));
+}
+
+const SECTION = "oslo_messaging_rabbit";
+
+/** Names by which oslo.messaging has read these options once, and reads them still. */
+const FORMER: Readonly<Record<string, string>> = {
+  rabbit_quroum_max_memory_length: "rabbit_quorum_max_memory_length",
+  rabbit_quroum_max_memory_bytes: "rabbit_quorum_max_memory_bytes",
+  rabbit_use_ssl: "ssl",
+  kombu_ssl_ca_certs: "ssl_ca_file",
+  kombu_ssl_certfile: "ssl_cert_file",
+  kombu_ssl_keyfile: "ssl_key_file",
+};
+
+/** The sources with the present names of `[oslo_messaging_rabbit]`. */
+export function withPresentNames(sources: ConfigSources): ConfigSources {
+  const { files, commandLine } = sources;
+  return {
+    ...sources,
+    files: files.map((file) => ({ ...file, assignments: file.assignments.map(presently) })),
+    commandLine: commandLine.map(presently),
+  };
+}
+
+function presently<S extends { readonly section: string; readonly option: string }>(entry: S): S {
+  const option = normalizeSection(entry.section) === SECTION ? FORMER[entry.option] : undefined;
+  return option === undefined ? entry : { ...entry, option };
+}
+
+/** Options of that section in the query of a transport_url, which are stronger than any other source; others are not its own. */
+export function optionsInQuery(transportUrl: string | null): readonly CommandLineValue[] {
+  const [, query = ""] = (transportUrl ?? "").split("?");
+  return [...new URLSearchParams(query)]
+    .map(([option, value]) => presently({ section: SECTION, option, value, flag: "transport_url" }))
+    .filter(({ option }) => Object.hasOwn(RABBIT_OPTIONS, option));
 }

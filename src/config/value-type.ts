@@ -1,5 +1,5 @@
 import { isAuditPeriod } from "../records/audit-period.js";
-import { HOST_NAME_RULE, isHostName } from "../records/host-name.js";
+import { HOST_NAME_RULE, isHostName } from "../records/host-names.js";
 import { strip } from "./ini-file.js";
 
 /** What values an option takes. */

@@ -1,8 +1,7 @@
-import { CachedAccess } from "../placement-client/access/cached-access.js";
-import type { PlacementAccess } from "../placement-client/access/placement-access.js";
+import { CachedAccess, type PlacementAccess } from "../placement-client/access/placement-access.js";
 import type { HttpClient } from "../runtime/http.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { joined, type ServiceHandler } from "../runtime/service.js";
+import { joined, type ServiceHandler } from "../runtime/http-server.js";
 import type { Identity, sharedServiceToken } from "./identity/identity.js";
 import { createPlacement, type PlacementRecords } from "./placement/service.js";
 import type { Store } from "./store/store.js";

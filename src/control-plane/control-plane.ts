@@ -1,13 +1,10 @@
 import { ServiceTooOld } from "../conductor-client/errors.js";
 import type { PlacementAccess } from "../placement-client/access/placement-access.js";
 import { ReportClient } from "../placement-client/report-client.js";
-import { CleanupStack } from "../runtime/cleanup-stack.js";
-import type { Digests } from "../runtime/digests.js";
-import type { KeyMaker } from "../runtime/key-maker.js";
-import type { Random } from "../runtime/random.js";
-import type { RejectRequest } from "../runtime/rejection.js";
+import { CleanupStack } from "../runtime/lifetime.js";
+import type { Digests, KeyMaker, Random } from "../runtime/cryptography.js";
+import type { RejectRequest, ServiceHandler } from "../runtime/http-server.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { ServiceHandler } from "../runtime/service.js";
 import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
 import { createExternalPlacement, embeddedPlacement } from "./cluster-placement.js";
 import type { QuotaConfig } from "./compute/quotas/resources.js";

@@ -1,6 +1,5 @@
-import type { Clock } from "../runtime/clock.js";
-import type { ServiceRequest } from "../runtime/service.js";
-import type { Timers } from "../runtime/timers.js";
+import type { Clock, Timers } from "../runtime/time.js";
+import type { ServiceRequest } from "../runtime/http-server.js";
 
 /** Milliseconds of work after which others get their turn. */
 const TURN = 20;

@@ -1,4 +1,4 @@
-import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../runtime/service.js";
+import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../runtime/http-server.js";
 import type { AgentBus } from "./conductor/agent-messages.js";
 import type { HostAgent } from "./conductor/methods/host-methods.js";
 import type { ValidateToken } from "./credentials.js";

@@ -1,6 +1,5 @@
 import type { Runtime } from "../runtime/runtime.js";
-import { AddressInUse, type ListenOptions, type ServerTls } from "../runtime/server.js";
-import type { ServiceHandler } from "../runtime/service.js";
+import { AddressInUse, type ListenOptions, type ServerTls, type ServiceHandler } from "../runtime/http-server.js";
 import { onlyForKnownHosts } from "./http/responses.js";
 import { newRequestId } from "./http/request.js";
 

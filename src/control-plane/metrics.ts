@@ -1,11 +1,11 @@
 import type { Registry } from "prom-client";
 import { isUp } from "../conductor-client/liveness.js";
 import { VM_STATES } from "../records/index.js";
-import type { Clock } from "../runtime/clock.js";
+import type { Clock } from "../runtime/time.js";
 import type { Files } from "../runtime/files.js";
-import { madeOnce } from "../runtime/made-once.js";
-import type { Modules } from "../runtime/modules.js";
-import type { ServiceHandler, ServiceResponse } from "../runtime/service.js";
+import { madeOnce } from "../runtime/task-queue.js";
+import type { Modules } from "../runtime/runtime.js";
+import type { ServiceHandler, ServiceResponse } from "../runtime/http-server.js";
 import type { TaskRunner } from "./conductor/task-runner.js";
 import { type RequestListener, requestMetrics } from "./request-log/request-log.js";
 import type { Store } from "./store/store.js";

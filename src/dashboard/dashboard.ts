@@ -1,9 +1,9 @@
 import { basename } from "node:path";
 import { equalInConstantTime } from "../control-plane/credentials.js";
 import type { Inside } from "../control-plane/extension.js";
-import type { Digests } from "../runtime/digests.js";
+import type { Digests } from "../runtime/cryptography.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { ServiceRequest, ServiceResponse } from "../runtime/service.js";
+import type { ServiceRequest, ServiceResponse } from "../runtime/http-server.js";
 import { type RunnableAction, runAction } from "./actions/action.js";
 import { serverLife } from "./lifecycle/server-life.js";
 import { PageFiles } from "./page-files.js";

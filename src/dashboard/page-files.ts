@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { Digests } from "../runtime/digests.js";
+import type { Digests } from "../runtime/cryptography.js";
 import type { Files } from "../runtime/files.js";
-import type { ServiceRequest, ServiceResponse } from "../runtime/service.js";
+import type { ServiceRequest, ServiceResponse } from "../runtime/http-server.js";
 
 const TYPES: Readonly<Record<string, string>> = {
   "app.css": "text/css; charset=utf-8",

@@ -1,4 +1,4 @@
-import type { ServiceResponse } from "../runtime/service.js";
+import type { ServiceResponse } from "../runtime/http-server.js";
 import { SECURITY_HEADERS } from "./session/routes.js";
 
 /** Nothing of the window is kept by browsers or proxies, but for the files of the page, which are checked each time. */

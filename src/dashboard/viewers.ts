@@ -1,6 +1,6 @@
 import type { Runtime } from "../runtime/runtime.js";
-import type { ServiceRequest, ServiceResponse } from "../runtime/service.js";
-import type { CancelTimer } from "../runtime/timers.js";
+import type { ServiceRequest, ServiceResponse } from "../runtime/http-server.js";
+import type { CancelTimer } from "../runtime/time.js";
 import { eventStream } from "./feed/event-stream.js";
 import type { Feed } from "./feed/feed.js";
 import { errorResponse, guarded } from "./responses.js";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Runtime } from "../runtime/runtime.js";
-import { type FaultRule, type FaultTable, formatFaultRule, InvalidFault, parseFaultRule } from "./fault-rules.js";
+import { type FaultRule, type FaultTable, formatFaultRule, InvalidFault, parseFaultRule } from "./faults.js";
 import { FaultSet, type SetFault } from "./fault-set.js";
 
 /** Knobs, as `compute-cluster fault` writes them; the agent only reads the file. */

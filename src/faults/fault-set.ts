@@ -1,7 +1,5 @@
-import type { Clock } from "../runtime/clock.js";
-import type { Timers } from "../runtime/timers.js";
-import type { FaultRule } from "./fault-rules.js";
-import { type ChangingFaults, type FaultAction, FaultInjected } from "./faults.js";
+import type { Clock, Timers } from "../runtime/time.js";
+import { type ChangingFaults, type FaultAction, FaultInjected, type FaultRule } from "./faults.js";
 
 /** A knob that is set. */
 export interface SetFault extends FaultRule {

@@ -5,7 +5,7 @@ import type { ConductorMethod, ConductorMethods } from "../conductor-client/meth
 import type { ParamsOf, ResultOf } from "../conductor-client/methods/method.js";
 import type { AgentHandlers, CallOptions, KillableSession } from "../conductor-client/port.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type MigrationStatus } from "../records/index.js";
-import { Life } from "../runtime/life.js";
+import { Life } from "../runtime/lifetime.js";
 import {
   BrokerRejectedError,
   type Consumer,

@@ -1,9 +1,102 @@
-import type { Logger } from "../runtime/logger.js";
-import type { Random } from "../runtime/random.js";
-import type { Timers } from "../runtime/timers.js";
-import type { KnownNames } from "./known-names.js";
+import { SparseSet } from "../runtime/collections.js";
+import type { Random } from "../runtime/cryptography.js";
+import type { Logger } from "../runtime/runtime.js";
+import type { Clock, Timers } from "../runtime/time.js";
+import { ProviderTree } from "../virt/provider-tree.js";
+import { SharedAccess } from "./access/placement-access.js";
 import type { PlacementHttp } from "./placement-http.js";
-import type { ProviderCache } from "./provider-cache.js";
+import { ProviderAllocationMemory } from "./provider-requests.js";
+
+/** The custom resource classes and the traits that a Placement was seen to know; for all its clients of a process. */
+export class KnownNames {
+  readonly classes = new Set<string>();
+  readonly traits = new Set<string>();
+
+  /** They are asked for again. */
+  clear(): void {
+    this.classes.clear();
+    this.traits.clear();
+  }
+}
+
+/** The trees as last read or written, and when the associations of each provider were last read (spec 5.1). */
+export class ProviderCache {
+  readonly allocations = new ProviderAllocationMemory();
+  readonly #clock: Clock;
+  readonly #refresh: number;
+  readonly #refreshed = new Map<string, number>();
+  readonly #sharing = new SparseSet<string>();
+  #tree = new ProviderTree();
+
+  /** @param refreshSeconds `[compute] resource_provider_association_refresh`; 0: never again once loaded. */
+  constructor(clock: Clock, refreshSeconds: number) {
+    this.#clock = clock;
+    this.#refresh = refreshSeconds === 0 ? Number.POSITIVE_INFINITY : refreshSeconds * 1000;
+  }
+
+  get tree(): ProviderTree {
+    return this.#tree;
+  }
+
+  /** Inventory, aggregates and traits were never read, or too long ago. */
+  isStale(uuid: string): boolean {
+    const refreshed = this.#refreshed.get(uuid);
+    return refreshed === undefined || this.#clock.monotonic() - refreshed > this.#refresh;
+  }
+
+  markFresh(uuid: string): void {
+    this.#refreshed.set(uuid, this.#clock.monotonic());
+  }
+
+  markSharing(uuid: string): void {
+    this.#sharing.add(uuid);
+  }
+
+  /** Sharing providers whose aggregates reach into the tree of `root`. */
+  sharingWith(root: string): readonly string[] {
+    const reached = new Set(this.#tree.providerUuids(root).flatMap((uuid) => [...this.#tree.data(uuid).aggregates]));
+    return [...this.#sharing].filter((uuid) => {
+      const provider = this.#tree.find(uuid);
+      return (
+        provider?.rootUuid !== root && provider !== undefined && [...provider.aggregates].some((a) => reached.has(a))
+      );
+    });
+  }
+
+  /** A copy to edit: the tree of `root`, and the providers that share with it. */
+  editable(root: string): ProviderTree {
+    return this.#tree.subtree(root, ...this.sharingWith(root));
+  }
+
+  invalidateAssociations(uuid: string): void {
+    this.#refreshed.delete(uuid);
+  }
+
+  /** Forgets the provider and everything below it. */
+  invalidateProvider(uuid: string): void {
+    const known = this.#tree.exists(uuid);
+    for (const gone of known ? this.#tree.providerUuids(uuid) : [uuid]) {
+      this.#refreshed.delete(gone);
+      this.#sharing.delete(gone);
+      this.allocations.forgetProvider(gone);
+    }
+    if (known) {
+      this.#tree.remove(uuid);
+    }
+  }
+
+  /** Forgets the whole tree that holds the provider. */
+  invalidateTree(uuid: string): void {
+    this.invalidateProvider(this.#tree.find(uuid)?.rootUuid ?? uuid);
+  }
+
+  clear(): void {
+    this.#tree = new ProviderTree();
+    this.#refreshed.clear();
+    this.#sharing.clear();
+    this.allocations.clear();
+  }
+}
 
 /** What each operation of one report client works with. */
 export interface ClientContext {
@@ -15,4 +108,11 @@ export interface ClientContext {
   readonly timers: Timers;
   readonly random: Random;
   readonly logger: Logger;
+}
+
+/** What the hosts of a process that have the same `[placement]` know together. */
+export class SharedPlacementState {
+  readonly names = new KnownNames();
+  readonly placement = new SharedAccess();
+  readonly images = new SharedAccess();
 }

@@ -1,9 +1,10 @@
 import type { ClientContext } from "./client-context.js";
-import { holdsNothing, readConsumer, requestField, rewriteOf, writeConsumer } from "./consumer-allocations.js";
-import { AllocationUpdateFailed } from "./errors.js";
+import { holdsNothing, isAsRead, readConsumer, requestField, rewriteOf, writeConsumer } from "./consumer-allocations.js";
+import { AllocationDeleteFailed, AllocationUpdateFailed } from "./errors.js";
+import type { PlacementResponse } from "./placement-http.js";
 import { listTree } from "./provider-requests.js";
 import { AGAIN, retryConflicts } from "./retries.js";
-import type { Allocations, RequestContext, ResourceAmounts } from "./types.js";
+import type { AllocationRewrite, Allocations, Claim, ConsumerAllocations, RequestContext, ResourceAmounts } from "./types.js";
 
 /** Changes a part of what a consumer holds: read, edit, write with the generation read (spec 5.5). */
 export function addResources(
@@ -169,5 +170,138 @@ function withoutEmpty(allocations: Allocations): Allocations {
           ] as const,
       )
       .filter(([, { resources }]) => Object.keys(resources).length > 0),
+  );
+}
+
+/** Claims resources for consumers: the scheduler's part of a build or a move (spec 5.5). */
+export async function claimResources(client: ClientContext, claim: Claim, context: RequestContext): Promise<boolean> {
+  const { consumer, projectId, userId, version } = claim;
+  const done = await retryConflicts(
+    client,
+    async () => {
+      const current = await readConsumer(client.http, consumer, context);
+      const write = {
+        allocations: toDesiredAllocations(claim, current),
+        projectId,
+        userId,
+        consumerGeneration: current.consumerGeneration,
+      };
+      return evaluateResponse(client, consumer, await writeConsumer(client.http, consumer, write, context, version));
+    },
+    context.signal,
+  );
+  return done ?? false;
+}
+
+/** What was read is compared before another try: seconds have gone by. */
+export async function putAllocations(
+  client: ClientContext,
+  consumer: string,
+  { read, ...rewrite }: AllocationRewrite,
+  context: RequestContext,
+): Promise<boolean> {
+  const write = { ...rewrite, consumerGeneration: read.consumerGeneration };
+  const done = await retryConflicts(
+    client,
+    async (tried) => {
+      if (tried > 0 && !isAsRead(read, await readConsumer(client.http, consumer, context))) {
+        throw new AllocationUpdateFailed(consumer, CHANGED);
+      }
+      return evaluateResponse(client, consumer, await writeConsumer(client.http, consumer, write, context));
+    },
+    context.signal,
+  );
+  return done ?? false;
+}
+
+const CHANGED = "another process changed the consumer after its allocations were read; ask for the operation again";
+
+/** @throws AllocationUpdateFailed on a consumer generation conflict: trying again would overwrite somebody's claim */
+function evaluateResponse(
+  client: ClientContext,
+  consumer: string,
+  response: PlacementResponse,
+): boolean | typeof AGAIN {
+  if (response.ok) {
+    return true;
+  }
+  if (response.isConsumerConflict) {
+    throw new AllocationUpdateFailed(consumer, CHANGED, response);
+  }
+  if (response.isConcurrentUpdate) {
+    return AGAIN;
+  }
+  client.logger.warn("allocations were refused", { consumer, response: response.describe() });
+  return false;
+}
+
+/**
+ * Providers that the consumer holds already stay as they are: shared ones are not claimed twice. They come first: Nova,
+ * too, writes those of an evacuation's source first.
+ */
+function toDesiredAllocations({ request, held }: Claim, current: ConsumerAllocations): Allocations {
+  const requested = onlyResources(request.allocations);
+  if (held === "replace" || holdsNothing(current)) {
+    return requested;
+  }
+  const existing = onlyResources(current.allocations);
+  return { ...existing, ...requested, ...existing };
+}
+
+function onlyResources(allocations: Allocations): Allocations {
+  return Object.fromEntries(Object.entries(allocations).map(([provider, { resources }]) => [provider, { resources }]));
+}
+
+const CONFLICT = 409;
+
+/** Takes everything away from a consumer (spec 5.5). False: it held nothing. @throws AllocationDeleteFailed */
+export async function deleteAllocation(
+  client: ClientContext,
+  consumer: string,
+  force: boolean,
+  context: RequestContext,
+): Promise<boolean> {
+  const deleted = force
+    ? await deleteAtOnce(client, consumer, context)
+    : await deleteGuarded(client, consumer, context);
+  client.cache.allocations.forgetConsumer(consumer);
+  if (deleted) {
+    client.logger.info("deleted the allocations of a consumer", { consumer, ...requestField(context) });
+  }
+  return deleted;
+}
+
+async function deleteAtOnce(client: ClientContext, consumer: string, context: RequestContext): Promise<boolean> {
+  const response = await client.http.delete(`/allocations/${consumer}`, context);
+  if (response.status === 404) {
+    return false;
+  }
+  return expectDeleted(consumer, response);
+}
+
+/**
+ * Refused when somebody wrote the consumer since it was read. Whoever wrote it may have deleted the allocations, too, or it was this
+ * very request, carried out twice: then there is nothing left to delete.
+ */
+async function deleteGuarded(client: ClientContext, consumer: string, context: RequestContext): Promise<boolean> {
+  const held = await readConsumer(client.http, consumer, context);
+  if (holdsNothing(held)) {
+    return false;
+  }
+  const response = await writeConsumer(client.http, consumer, rewriteOf(held, {}), context);
+  if (response.status === CONFLICT && holdsNothing(await readConsumer(client.http, consumer, context))) {
+    return true;
+  }
+  return expectDeleted(consumer, response);
+}
+
+function expectDeleted(consumer: string, response: PlacementResponse): true {
+  if (response.ok) {
+    return true;
+  }
+  throw new AllocationDeleteFailed(
+    consumer,
+    `they were not deleted; try again, or use "openstack resource provider allocation delete ${consumer}"`,
+    response,
   );
 }

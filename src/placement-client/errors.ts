@@ -1,4 +1,4 @@
-import { PublicError } from "../runtime/public-error.js";
+import { PublicError } from "../runtime/error-messages.js";
 
 export { ReshapeFailed } from "../virt/errors.js";
 

@@ -1,4 +1,4 @@
-import { isObject } from "../runtime/is-object.js";
+import { isObject } from "../runtime/collections.js";
 import { DiscoveryFailure } from "./errors.js";
 
 /** Readers of JSON that came from outside. Each throws {@link DiscoveryFailure} on anything else than it is named after. */

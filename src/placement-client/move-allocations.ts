@@ -7,7 +7,7 @@ import {
   requestField,
   rewriteOf,
 } from "./consumer-allocations.js";
-import { deleteAllocation } from "./delete-allocation.js";
+import { deleteAllocation } from "./edit-allocations.js";
 import { AllocationMoveFailed } from "./errors.js";
 import { AGAIN, retryConflicts } from "./retries.js";
 import type { Allocations, RequestContext } from "./types.js";

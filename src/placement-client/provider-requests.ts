@@ -1,15 +1,9 @@
+import { SparseMap } from "../runtime/collections.js";
 import type { InventoryRecord } from "../virt/provider-tree.js";
-import {
-  ResourceProviderAggregateRetrievalFailed,
-  ResourceProviderCreationFailed,
-  ResourceProviderDeletionFailed,
-  ResourceProviderInUse,
-  ResourceProviderRetrievalFailed,
-  ResourceProviderTraitRetrievalFailed,
-} from "./errors.js";
+import { ResourceProviderAggregateRetrievalFailed, ResourceProviderAllocationRetrievalFailed, ResourceProviderCreationFailed, ResourceProviderDeletionFailed, ResourceProviderInUse, ResourceProviderRetrievalFailed, ResourceProviderTraitRetrievalFailed } from "./errors.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "./json.js";
 import type { PlacementHttp, PlacementResponse } from "./placement-http.js";
-import type { ProviderListing, RequestContext, WireInventory } from "./types.js";
+import type { ProviderAllocations, ProviderListing, RequestContext, ResourceAmounts, WireInventory } from "./types.js";
 
 /** Answer to one read of a provider's inventory, aggregates or traits. */
 export interface Association<T> {
@@ -172,4 +166,107 @@ function readProvider(value: unknown): ProviderListing {
     parentUuid: asStringOrNull(parent_provider_uuid),
     rootUuid: asStringOrNull(root_provider_uuid) ?? asString(uuid),
   };
+}
+
+/** What one listing of Placement showed at the beginning of a tracker pass; made by `ReportClient.beginPass`. */
+export class PlacementPass {
+  readonly #trees = new Map<string, ProviderListing[]>();
+  readonly #generations = new Map<string, number>();
+
+  /** @param roots what the pass is about: a root that is not listed does not exist. */
+  constructor(roots: readonly string[], listed: readonly ProviderListing[]) {
+    for (const root of roots) {
+      this.#trees.set(root, []);
+    }
+    for (const provider of listed) {
+      this.#trees.get(provider.rootUuid)?.push(provider);
+      this.#generations.set(provider.uuid, provider.generation);
+    }
+  }
+
+  /** The provider's generation when it was listed; undefined: it did not exist, or the pass is not about it. */
+  generation(provider: string): number | undefined {
+    return this.#generations.get(provider);
+  }
+
+  /** The members of a tree; empty: none exists. Undefined when the pass is not about it. */
+  members(root: string): readonly ProviderListing[] | undefined {
+    return this.#trees.get(root);
+  }
+
+  /** As {@link members}, but once only: a caller that asks again does so because the tree changed meanwhile. */
+  takeMembers(root: string): readonly ProviderListing[] | undefined {
+    const members = this.#trees.get(root);
+    this.#trees.delete(root);
+    return members;
+  }
+}
+
+/** `GET /resource_providers/U/allocations`. @throws ResourceProviderAllocationRetrievalFailed */
+export async function readProviderAllocations(
+  http: PlacementHttp,
+  uuid: string,
+  context: RequestContext,
+): Promise<ProviderAllocations> {
+  const response = await http.get(`/resource_providers/${uuid}/allocations`, context);
+  if (!response.ok) {
+    throw new ResourceProviderAllocationRetrievalFailed(uuid, "they could not be read", response);
+  }
+  return response.read((body) => {
+    const consumers = mapRecord(body.allocations, (held) => mapRecord(asRecord(held).resources, asNumber));
+    return { consumers: new Map(Object.entries(consumers)), generation: generationIn(body) };
+  });
+}
+
+/**
+ * Remembers the consumers and what they held when the provider's allocations were last read. Every new allocation
+ * raises the provider's generation: while the generation stands still, the memory lacks no consumer; it may hold
+ * consumers that have gone (spec 5.4).
+ */
+export class ProviderAllocationMemory {
+  readonly #read = new SparseMap<string, { consumers: SparseMap<string, ResourceAmounts>; generation: number }>();
+
+  /** What is known, if the pass shows that nothing was added since. */
+  recall(uuid: string, pass: PlacementPass): ProviderAllocations | undefined {
+    const known = this.#read.get(uuid);
+    return known !== undefined && pass.generation(uuid) === known.generation
+      ? { consumers: new Map(known.consumers), generation: known.generation }
+      : undefined;
+  }
+
+  remember(uuid: string, { consumers, generation }: ProviderAllocations): void {
+    const byConsumer = new SparseMap<string, ResourceAmounts>();
+    for (const [consumer, held] of consumers) {
+      byConsumer.set(consumer, held);
+    }
+    this.#read.set(uuid, { consumers: byConsumer, generation });
+  }
+
+  /** Our own write took the provider from one generation to the next: no other write came between. */
+  advance(uuid: string, from: number | null, to: number): void {
+    const known = this.#read.get(uuid);
+    if (known?.generation === from) {
+      known.generation = to;
+    }
+  }
+
+  /** The consumer was seen to hold nothing anywhere any more. */
+  forgetConsumer(consumer: string): void {
+    for (const { consumers } of this.#read.values()) {
+      consumers.delete(consumer);
+    }
+  }
+
+  /** The consumer was seen to hold nothing on this provider any more. */
+  forget(uuid: string, consumer: string): void {
+    this.#read.get(uuid)?.consumers.delete(consumer);
+  }
+
+  forgetProvider(uuid: string): void {
+    this.#read.delete(uuid);
+  }
+
+  clear(): void {
+    this.#read.clear();
+  }
 }

@@ -1,36 +1,20 @@
-import type { Clock } from "../runtime/clock.js";
+import type { Clock, Timers } from "../runtime/time.js";
 import type { HttpClient } from "../runtime/http.js";
-import type { Logger } from "../runtime/logger.js";
-import type { Random } from "../runtime/random.js";
-import type { Timers } from "../runtime/timers.js";
+import type { Logger } from "../runtime/runtime.js";
+import type { Random } from "../runtime/cryptography.js";
 import type { ProviderTree } from "../virt/provider-tree.js";
-import type { PlacementAccess } from "./access/placement-access.js";
-import { WatchedAccess } from "./access/watched-access.js";
-import { readCandidates } from "./candidates.js";
-import { claimResources, putAllocations } from "./claim.js";
-import type { ClientContext } from "./client-context.js";
+import { type PlacementAccess, WatchedAccess } from "./access/placement-access.js";
+import { readCandidates } from "./allocation-candidates.js";
+import { addResources, claimResources, deleteAllocation, putAllocations, type RemovalOptions, removeProviderTree, removeResources, type SubtractionOptions } from "./edit-allocations.js";
+import { type ClientContext, KnownNames, ProviderCache } from "./client-context.js";
 import { readConsumer } from "./consumer-allocations.js";
-import { deleteAllocation } from "./delete-allocation.js";
-import { deleteProviderTree } from "./delete-provider.js";
-import {
-  addResources,
-  type RemovalOptions,
-  removeProviderTree,
-  removeResources,
-  type SubtractionOptions,
-} from "./edit-allocations.js";
-import { beginPass, ensureRoot } from "./ensure-provider.js";
+import { beginPass, deleteProviderTree, ensureRoot } from "./resource-providers.js";
 import { PlacementAPIConnectFailure } from "./errors.js";
 import { flushTree } from "./flush.js";
-import { putTraits } from "./flush-provider.js";
-import { addToAggregate, removeFromAggregate } from "./host-aggregates.js";
-import { KnownNames } from "./known-names.js";
+import { addToAggregate, putTraits, removeFromAggregate } from "./provider-associations.js";
 import { moveAllocations } from "./move-allocations.js";
-import type { PlacementPass } from "./pass.js";
+import { listProviders, listTree, type PlacementPass, readProviderAllocations, readTraits } from "./provider-requests.js";
 import { PlacementHttp, type PlacementRequestEvent } from "./placement-http.js";
-import { readProviderAllocations } from "./provider-allocations.js";
-import { ProviderCache } from "./provider-cache.js";
-import { listProviders, listTree, readTraits } from "./provider-requests.js";
 import type {
   AllocationCandidates,
   AllocationRewrite,

@@ -12,8 +12,8 @@ import {
   type TUnsafe,
   Unsafe,
 } from "typebox";
-import { isObject } from "../runtime/is-object.js";
-import { HOST_NAME_PATTERN, HOST_NAME_RULE } from "./host-name.js";
+import { isObject } from "../runtime/collections.js";
+import { HOST_NAME_PATTERN, HOST_NAME_RULE } from "./host-names.js";
 
 /**
  * The fields of records are described once, as JSON Schema: from that come the TypeScript type ({@link RecordOf}), what

@@ -1,28 +1,16 @@
-import {
-  amount,
-  defaultsOf,
-  flag,
-  id,
-  integer,
-  LONG,
-  LONGEST,
-  listOf,
-  mapOf,
-  name,
-  nullable,
-  object,
-  oneOf,
-  oneOfNumbers,
-  type RecordOf,
-  text,
-  time,
-  uuid,
-  withDefault,
-  without,
-} from "./field.js";
+import { amount, defaultsOf, flag, id, integer, listOf, LONG, LONGEST, mapOf, name, nullable, object, oneOf, oneOfNumbers, type RecordOf, text, time, uuid, withDefault, without } from "./field.js";
 import { FLAVOR, FLAVOR_AMOUNTS, flavorColumns } from "./flavor.js";
-import { INJECTED_FILE } from "./injected-file.js";
 import { MIGRATION_CONTEXT } from "./migration.js";
+
+export type InjectedFile = RecordOf<typeof INJECTED_FILE>;
+
+/** A file that a guest is to begin with (`personality`). */
+export const INJECTED_FILE = {
+  /** In the guest. */
+  path: text(),
+  /** Base64, as the user gave it. */
+  contents: text(LONGEST),
+};
 
 export const VM_STATES = [
   "building",
@@ -38,6 +26,7 @@ export const VM_STATES = [
   "shelved",
   "shelved_offloaded",
 ] as const;
+
 export type VmState = (typeof VM_STATES)[number];
 
 export const TASK_STATES = [
@@ -84,18 +73,26 @@ export const TASK_STATES = [
   "unshelving",
   "updating_password",
 ] as const;
+
 export type TaskState = (typeof TASK_STATES)[number];
 
 /** Nova's numbers. */
 export const POWER_STATES = { nostate: 0, running: 1, paused: 3, shutdown: 4, crashed: 6, suspended: 7 } as const;
+
 export type PowerState = (typeof POWER_STATES)[keyof typeof POWER_STATES];
 
 const flavor = object(FLAVOR);
+
 const nameOrNull = withDefault(nullable(name), null);
+
 const textOrNull = withDefault(nullable(text()), null);
+
 const timeOrNull = withDefault(nullable(time), null);
+
 const no = withDefault(flag, false);
+
 const noFlavor = withDefault(nullable(flavor), null);
+
 const noMetadata = withDefault(mapOf(text(LONG)), {});
 
 /**
@@ -256,3 +253,71 @@ export const INSTANCE_FAULT = {
 };
 
 export type InstanceFault = RecordOf<typeof INSTANCE_FAULT>;
+
+/**
+ * A key of the system metadata. Its value is the request of an evacuation that took the instance from a rebuild. The rebuild does
+ * not end any more, and may have destroyed the guest.
+ */
+const INTERRUPTED_REBUILD = "interrupted_rebuild";
+
+/**
+ * Names the evacuation that takes the instance from a rebuild.
+ * @param requestId the request of the evacuation; null if it does not, which removes what an earlier evacuation has left
+ */
+export function markInterruptedRebuild(
+  { systemMetadata }: Pick<Instance, "systemMetadata">,
+  requestId: string | null,
+): Pick<InstanceChanges, "systemMetadata"> {
+  const { [INTERRUPTED_REBUILD]: _earlier, ...rest } = systemMetadata;
+  return { systemMetadata: requestId === null ? rest : { ...rest, [INTERRUPTED_REBUILD]: requestId } };
+}
+
+/** Reports whether the evacuation that has the instance took it from a rebuild. A Nova does not tell the request of a task. */
+export function hasInterruptedRebuild({
+  systemMetadata: { [INTERRUPTED_REBUILD]: requestId },
+  taskRequestId,
+}: Pick<Instance, "systemMetadata" | "taskRequestId">): boolean {
+  return requestId !== undefined && (taskRequestId === null || taskRequestId === requestId);
+}
+
+/**
+ * Returns the changes of an instance whose evacuation ends before it has done anything to the guest: the vm_state stays. An
+ * instance that was taken from a rebuild is in error instead, because its guest on the source may be gone.
+ */
+export function afterRejectedEvacuation(
+  instance: Pick<Instance, "systemMetadata" | "taskRequestId">,
+): Pick<InstanceChanges, "taskState" | "vmState"> {
+  return { taskState: null, ...(hasInterruptedRebuild(instance) ? { vmState: "error" } : {}) };
+}
+
+/** What the API records of an operation on an instance (spec 1.6). */
+export const INSTANCE_ACTION = {
+  id,
+  action: text(),
+  instanceUuid: uuid,
+  requestId: text(),
+  userId: nullable(text()),
+  projectId: nullable(text()),
+  startTime: time,
+  finishTime: nullable(time),
+  /** `Error` if one of its events failed. */
+  message: nullable(text()),
+  updatedAt: nullable(time),
+};
+
+export type InstanceAction = RecordOf<typeof INSTANCE_ACTION>;
+
+export const INSTANCE_ACTION_EVENT = {
+  id,
+  actionId: id,
+  /** `compute__do_build_and_run_instance` and so on. */
+  event: text(),
+  startTime: time,
+  finishTime: nullable(time),
+  result: nullable(oneOf(["Success", "Error"])),
+  traceback: nullable(text(LONGEST)),
+  details: nullable(text(LONGEST)),
+  host: nullable(text()),
+};
+
+export type InstanceActionEvent = RecordOf<typeof INSTANCE_ACTION_EVENT>;

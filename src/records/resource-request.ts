@@ -1,6 +1,39 @@
-import { cpuRequest } from "./cpu-request.js";
 import { type Flavor, type FlavorSizes, localDiskGb, type Resources } from "./flavor.js";
-import { STANDARD_RESOURCE_CLASSES } from "./standard-resource-classes.js";
+
+/** The resource classes of os-resource-classes; the order is that of their ids. */
+export const STANDARD_RESOURCE_CLASSES: readonly string[] = [
+  "VCPU",
+  "MEMORY_MB",
+  "DISK_GB",
+  "PCI_DEVICE",
+  "SRIOV_NET_VF",
+  "NUMA_SOCKET",
+  "NUMA_CORE",
+  "NUMA_THREAD",
+  "NUMA_MEMORY_MB",
+  "IPV4_ADDRESS",
+  "VGPU",
+  "VGPU_DISPLAY_HEAD",
+  "NET_BW_EGR_KILOBIT_PER_SEC",
+  "NET_BW_IGR_KILOBIT_PER_SEC",
+  "PCPU",
+  "MEM_ENCRYPTION_CONTEXT",
+  "FPGA",
+  "PGPU",
+  "NET_PACKET_RATE_KILOPACKET_PER_SEC",
+  "NET_PACKET_RATE_EGR_KILOPACKET_PER_SEC",
+  "NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC",
+];
+
+/** What the CPU policies of a flavor and an image ask for beyond the flavor's number of CPUs. */
+export interface CpuRequest {
+  /** PCPU, and VCPU where both kinds are mixed; empty: the flavor's CPUs are shared ones. */
+  readonly resources: Resources;
+  /** What becomes of the trait HW_CPU_HYPERTHREADING. */
+  readonly hyperthreading: "required" | "forbidden" | null;
+}
+
+type ImageProperties = Readonly<Record<string, string>>;
 
 /** The part of a flavor that says what a server takes. */
 export type FlavorNeed = FlavorSizes & Pick<Flavor, "extraSpecs">;
@@ -32,8 +65,10 @@ export interface ResourceRequest {
 
 /** `resources:RC`, `resources1:RC`, `trait_NET:TRAIT`. */
 const GROUPED = /^(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)$/;
+
 /** As Python reads a whole number. */
 const AMOUNT = /^\s*\+?[0-9]+\s*$/;
+
 const IMAGE_TRAIT = "trait:";
 
 interface Draft {
@@ -142,4 +177,51 @@ function finish(suffix: string, { resources, requiredTraits, forbiddenTraits }: 
 
 function hasRequirements({ resources, requiredTraits, forbiddenTraits }: RequestGroup): boolean {
   return Object.keys(resources).length > 0 || requiredTraits.size > 0 || forbiddenTraits.size > 0;
+}
+
+/** `hw:cpu_policy` and its kin; conflicts and masks that cannot be are refused before a server is made. */
+export function cpuRequest(flavor: Pick<Flavor, "vcpus" | "extraSpecs">, image: ImageProperties): CpuRequest {
+  const { extraSpecs, vcpus } = flavor;
+  const hyperthreading = { isolate: "forbidden", require: "required" } as const;
+  const threads = threadPolicy(extraSpecs, image);
+  return {
+    resources: cpuResources(vcpus, extraSpecs, cpuPolicy(extraSpecs, image)),
+    hyperthreading: threads === "isolate" || threads === "require" ? hyperthreading[threads] : null,
+  };
+}
+
+/** The flavor's word comes before the image's. */
+export function cpuPolicy(extraSpecs: Flavor["extraSpecs"], image: ImageProperties): string | undefined {
+  return extraSpecs["hw:cpu_policy"] ?? image.hw_cpu_policy;
+}
+
+/** A flavor that only prefers leaves no word to the image either. */
+export function threadPolicy(extraSpecs: Flavor["extraSpecs"], image: ImageProperties): string | undefined {
+  return extraSpecs["hw:cpu_thread_policy"] ?? image.hw_cpu_thread_policy;
+}
+
+function cpuResources(vcpus: number, extraSpecs: Flavor["extraSpecs"], policy: string | undefined): Resources {
+  if (policy !== "dedicated" && policy !== "mixed") {
+    return {};
+  }
+  const pinned = policy === "dedicated" ? vcpus : dedicatedCpus(vcpus, extraSpecs["hw:cpu_dedicated_mask"] ?? "").size;
+  const emulator = extraSpecs["hw:emulator_threads_policy"] === "isolate" ? 1 : 0;
+  return { ...(policy === "mixed" ? { VCPU: vcpus - pinned } : {}), PCPU: pinned + emulator };
+}
+
+/** The guest's CPUs that a mask names: `0-3,^2`, or `^0` for all but the first. Others than the guest's count for nothing. */
+export function dedicatedCpus(vcpus: number, mask: string): ReadonlySet<number> {
+  const all = Array.from({ length: vcpus }, (_, cpu) => cpu);
+  const parts = mask
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+  const within = (part: string) => {
+    const [first, last = first] = part.replace(/^\^/, "").split("-").map(Number);
+    return (cpu: number) => cpu >= (first ?? 0) && cpu <= (last ?? 0);
+  };
+  const named = parts.filter((part) => !part.startsWith("^")).map(within);
+  const left = parts.filter((part) => part.startsWith("^")).map(within);
+  const start = parts[0]?.startsWith("^") ? all : all.filter((cpu) => named.some((holds) => holds(cpu)));
+  return new Set(start.filter((cpu) => !left.some((holds) => holds(cpu))));
 }

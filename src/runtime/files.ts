@@ -1,4 +1,4 @@
-import type { Bytes } from "./transfers.js";
+import type { Bytes } from "./http.js";
 
 /** Files of UTF-8 text and of bytes, by absolute path. Every method rejects with {@link FileFailure}; what writes a file creates its folder. */
 export interface Files {

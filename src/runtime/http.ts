@@ -1,4 +1,29 @@
-import { tlsFailure } from "./tls-failure.js";
+const UNKNOWN_ISSUER =
+  "no authority that is trusted here has issued its certificate: name the file with the certificate of its CA (cafile, cacert)";
+
+const SELF_SIGNED = "its certificate is its own authority, which is not trusted here: name its file (cafile, cacert)";
+
+const NO_TLS = "what answers there speaks no TLS: ask it with http:// or ws://, or name the port that does";
+
+/** What is wrong with a server's certificate, or with its TLS, and what to do, by OpenSSL's and Node's codes. */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", UNKNOWN_ISSUER],
+  ["UNABLE_TO_GET_ISSUER_CERT", UNKNOWN_ISSUER],
+  ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", UNKNOWN_ISSUER],
+  ["CERT_SIGNATURE_FAILURE", UNKNOWN_ISSUER],
+  ["SELF_SIGNED_CERT_IN_CHAIN", UNKNOWN_ISSUER],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", SELF_SIGNED],
+  [
+    "CERT_HAS_EXPIRED",
+    "its certificate has expired, or this machine's clock is wrong: renew it (compute-cluster tls --renew)",
+  ],
+  [
+    "CERT_NOT_YET_VALID",
+    "its certificate is not valid yet: set this machine's clock, or that of the machine that made it",
+  ],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", NO_TLS],
+  ["ERR_SSL_PACKET_LENGTH_TOO_LONG", NO_TLS],
+]);
 
 export type HttpMethod = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
@@ -68,4 +93,83 @@ export class HttpTimeout extends Error {
     this.url = withoutUserInfo(url);
     this.milliseconds = milliseconds;
   }
+}
+
+/** Says why there is no TLS with a server; undefined: the connection failed for another reason. */
+function tlsFailure(code: string, cause: unknown): string | undefined {
+  const message = cause instanceof Error ? cause.message : "";
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    const [, names = message] = /altnames: (.*)$/s.exec(message) ?? [];
+    return `its certificate is for other names: ${names.trim().replace(/\.$/, "")}; ask it by a name of the certificate, or renew that with this one`;
+  }
+  return code === "EPROTO" && /wrong version number|packet length too long/.test(message) ? NO_TLS : REASONS.get(code);
+}
+
+/** Bytes in parts: the next part is made when it is asked for. */
+export type Bytes = AsyncIterable<Uint8Array>;
+
+/** A request whose body is sent as it comes, and whose answer is read as it comes. */
+export interface Transfer {
+  readonly method: HttpMethod;
+  /** Absolute URL. */
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A part is asked for when the one before has been taken. What it throws ends the request, so that no server takes a part for all. */
+  readonly body?: Bytes;
+  /** Milliseconds in which the other end neither takes nor gives anything until {@link HttpTimeout}; default 60,000. */
+  readonly idle?: number;
+  readonly signal?: AbortSignal;
+  /** The section of the configuration whose TLS options secure the connection. Default: the client's own. */
+  readonly tlsSection?: string;
+}
+
+export interface TransferResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /**
+   * To be read to its end, or left early, once. @throws {HttpConnectFailure} it broke off. {@link HttpTimeout} The signal's reason.
+   */
+  readonly body: Bytes;
+}
+
+/** HTTP for what is too large to be held in memory. */
+export interface Transfers {
+  /**
+   * Resolves when the answer begins.
+   * @throws {HttpConnectFailure} nothing answered. {@link HttpTimeout} What the body throws. The signal's reason.
+   */
+  send(transfer: Transfer): Promise<TransferResponse>;
+}
+
+/** All of it as text. @param most bytes; what is beyond is left out */
+export async function textIn(bytes: Bytes, most = Number.POSITIVE_INFINITY): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let left = most;
+  for await (const part of bytes) {
+    text += decoder.decode(part.subarray(0, left), { stream: true });
+    left -= part.length;
+    if (left <= 0) {
+      break;
+    }
+  }
+  return text + decoder.decode();
+}
+
+/** One part, or none. */
+export async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  if (text !== "") {
+    yield new TextEncoder().encode(text);
+  }
+}
+
+/** All of it, in memory. */
+export async function bytesIn(bytes: Bytes): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for await (const part of bytes) {
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
 }

@@ -1,6 +1,6 @@
 import pRetry from "p-retry";
-import type { Random } from "./random.js";
-import type { Timers } from "./timers.js";
+import type { Random } from "./cryptography.js";
+import type { Timers } from "./time.js";
 
 export interface RetryOptions {
   /** Tries in all, the first included; `Infinity` for as long as it takes. */

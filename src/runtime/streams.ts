@@ -29,3 +29,83 @@ export class StreamFailure extends Error {
     this.code = code;
   }
 }
+
+const NEWLINE = 0x0a;
+
+/** What a stream has brought and nobody has read yet, as bytes or lines. One reader at a time. */
+export class StreamInbox {
+  #unread: Uint8Array = new Uint8Array();
+  #ended = false;
+  #failure: Error | undefined;
+  #wake: () => void = () => {};
+
+  push(bytes: Uint8Array): void {
+    this.#unread = Buffer.concat([this.#unread, bytes]);
+    this.#wake();
+  }
+
+  /** Nothing more comes. */
+  end(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
+  /** What has come can still be read. */
+  fail(error: Error): void {
+    this.#failure ??= error;
+    this.#wake();
+  }
+
+  async read(signal?: AbortSignal): Promise<Uint8Array | null> {
+    for (;;) {
+      if (this.#unread.length > 0) {
+        return this.#take(this.#unread.length);
+      }
+      if (this.#isOver()) {
+        return null;
+      }
+      await this.#more(signal);
+    }
+  }
+
+  async readLine(signal?: AbortSignal): Promise<string | null> {
+    for (;;) {
+      const end = this.#unread.indexOf(NEWLINE);
+      if (end >= 0) {
+        return Buffer.from(this.#take(end + 1).subarray(0, end))
+          .toString("utf8")
+          .replace(/\r$/, "");
+      }
+      if (this.#isOver()) {
+        return this.#unread.length > 0 ? Buffer.from(this.#take(this.#unread.length)).toString("utf8") : null;
+      }
+      await this.#more(signal);
+    }
+  }
+
+  #take(length: number): Uint8Array {
+    const taken = this.#unread.subarray(0, length);
+    this.#unread = this.#unread.subarray(length);
+    return taken;
+  }
+
+  /** @throws what broke the stream. */
+  #isOver(): boolean {
+    if (this.#failure) {
+      throw this.#failure;
+    }
+    return this.#ended;
+  }
+
+  async #more(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const abort = () => reject(signal?.reason);
+      signal?.addEventListener("abort", abort, { once: true });
+      this.#wake = () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      };
+    });
+  }
+}

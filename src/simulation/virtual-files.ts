@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { FileFailure, type FileStat, type Files, type WriteOptions } from "../runtime/files.js";
-import { type Bytes, bytesIn } from "../runtime/transfers.js";
+import { type Bytes, bytesIn } from "../runtime/http.js";
 import type { VirtualProcess } from "./virtual-process.js";
 
 /** The files of one process, on its machine's disk. An operation is done when it is called; its answer comes as a promise. */

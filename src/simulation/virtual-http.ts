@@ -1,12 +1,5 @@
-import {
-  type HttpClient,
-  HttpConnectFailure,
-  type HttpRequest,
-  type HttpResponse,
-  HttpTimeout,
-} from "../runtime/http.js";
-import { DEFAULT_HTTP_TIMEOUT } from "../runtime/listen-defaults.js";
-import { textIn } from "../runtime/transfers.js";
+import { DEFAULT_HTTP_TIMEOUT } from "../runtime/http-server.js";
+import { type Bytes, bytesOf, type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout, textIn, type Transfer, type TransferResponse, type Transfers } from "../runtime/http.js";
 import type { VirtualNetwork } from "./virtual-network.js";
 import type { VirtualProcess } from "./virtual-process.js";
 import type { VirtualListener } from "./virtual-servers.js";
@@ -93,5 +86,115 @@ export class VirtualHttp implements HttpClient {
     };
     const late = fault?.kind === "late-request" ? fault.milliseconds : 0;
     this.#network.wire(this.#process, server.process).send(arrive, late);
+  }
+}
+
+/** Bodies that go to the listeners of the same virtual world, and come from them, part by part. */
+export class VirtualTransfers implements Transfers {
+  readonly #process: VirtualProcess;
+  readonly #network: VirtualNetwork<VirtualListener>;
+
+  constructor(process: VirtualProcess, network: VirtualNetwork<VirtualListener>) {
+    this.#process = process;
+    this.#network = network;
+  }
+
+  async send({ body, ...transfer }: Transfer): Promise<TransferResponse> {
+    const { method, url, headers = {}, idle = DEFAULT_HTTP_TIMEOUT, signal } = transfer;
+    return this.#process.whileAlive(async () => {
+      signal?.throwIfAborted();
+      const fault = this.#network.strike({ from: this.#process.name, method, url });
+      const server = this.#network.find(new URL(url));
+      if (fault?.kind === "answer") {
+        const { status, headers: responseHeaders, body: text } = fault.response;
+        return { status, headers: responseHeaders, body: bytesOf(text) };
+      }
+      if (fault?.kind === "lose-request") {
+        await this.#process.sleep(idle, signal);
+        throw new HttpTimeout(url, idle);
+      }
+      if (fault?.kind === "refuse" || !server) {
+        throw new HttpConnectFailure(url, (fault?.kind === "refuse" ? fault.code : undefined) ?? "ECONNREFUSED");
+      }
+      // What the body throws is the caller's own, whatever the server makes of the broken request.
+      let thrown: { readonly error: unknown } | undefined;
+      const sent = body && noting(this.#parts(url, body, server.process, "sent"), (error) => (thrown ??= { error }));
+      const served = server.serve({ method, url, headers, ...(sent === undefined ? {} : { bytes: sent }) });
+      const response = await this.#unlessKilled(url, server.process, this.#within(url, idle, signal, served));
+      if (thrown) {
+        throw thrown.error;
+      }
+      if (fault?.kind === "lose-answer") {
+        throw new HttpConnectFailure(url, "ECONNRESET");
+      }
+      await this.#across(server.process, this.#process);
+      const responseBody = this.#parts(
+        url,
+        response.bytes ?? bytesOf(response.body),
+        server.process,
+        "received",
+        signal,
+      );
+      return { status: response.status, headers: response.headers, body: responseBody };
+    });
+  }
+
+  /** Each part takes its way through the network; nothing comes from a process that is dead, and a server's error is its own. */
+  async *#parts(
+    url: string,
+    bytes: Bytes,
+    server: VirtualProcess,
+    way: "sent" | "received",
+    signal?: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
+    const [from, to] = way === "sent" ? [this.#process, server] : [server, this.#process];
+    try {
+      for await (const part of bytes) {
+        signal?.throwIfAborted();
+        if (!from.alive) {
+          throw new HttpConnectFailure(url, "ECONNRESET");
+        }
+        await this.#unlessKilled(url, from, this.#across(from, to));
+        yield part;
+      }
+    } catch (error) {
+      if (way === "sent" || error === signal?.reason || error instanceof HttpConnectFailure) {
+        throw error;
+      }
+      throw new HttpConnectFailure(url, "ECONNRESET", { cause: error });
+    }
+  }
+
+  /** Time counts until the answer begins. */
+  #within<T>(url: string, idle: number, signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const abort = () => reject(signal?.reason);
+      const cancel = this.#process.after(idle, () => reject(new HttpTimeout(url, idle)));
+      signal?.addEventListener("abort", abort, { once: true });
+      work.then(resolve, reject).finally(() => {
+        cancel();
+        signal?.removeEventListener("abort", abort);
+      });
+    });
+  }
+
+  #across(from: VirtualProcess, to: VirtualProcess): Promise<void> {
+    return new Promise((resolve) => this.#network.wire(from, to).send(resolve));
+  }
+
+  #unlessKilled<T>(url: string, process: VirtualProcess, work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const forget = process.onKill(() => reject(new HttpConnectFailure(url, "ECONNRESET")));
+      work.then(resolve, reject).finally(forget);
+    });
+  }
+}
+
+async function* noting(bytes: Bytes, note: (error: unknown) => void): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes;
+  } catch (error) {
+    note(error);
+    throw error;
   }
 }

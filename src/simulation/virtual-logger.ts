@@ -1,4 +1,4 @@
-import type { LogFields, Logger } from "../runtime/logger.js";
+import type { LogFields, Logger } from "../runtime/runtime.js";
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal";
 

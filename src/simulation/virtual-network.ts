@@ -1,6 +1,6 @@
 import type { HttpResponse } from "../runtime/http.js";
-import { AddressInUse } from "../runtime/server.js";
-import type { CancelTimer } from "../runtime/timers.js";
+import { AddressInUse } from "../runtime/http-server.js";
+import type { CancelTimer } from "../runtime/time.js";
 import type { VirtualProcess } from "./virtual-process.js";
 
 /** What a fault does to the HTTP requests and WebSocket openings it matches. */

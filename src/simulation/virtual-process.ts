@@ -1,4 +1,4 @@
-import type { CancelTimer, Timers } from "../runtime/timers.js";
+import type { CancelTimer, Timers } from "../runtime/time.js";
 import type { VirtualMachine } from "./virtual-machine.js";
 
 /** What plans events: the world. */

@@ -7,7 +7,7 @@ import {
   type Programs,
   type RunOptions,
   type StartOptions,
-} from "../runtime/programs.js";
+} from "../runtime/processes.js";
 import type { VirtualMachine } from "./virtual-machine.js";
 import type { VirtualProcess } from "./virtual-process.js";
 

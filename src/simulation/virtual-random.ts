@@ -1,4 +1,4 @@
-import type { Random } from "../runtime/random.js";
+import type { Random } from "../runtime/cryptography.js";
 
 const UINT32 = 2 ** 32;
 

@@ -1,10 +1,5 @@
-import type { HttpRequest } from "../runtime/http.js";
-import { DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS } from "../runtime/listen-defaults.js";
-import { Mounts } from "../runtime/mounts.js";
-import { type RejectRequest, toPlainTextResponse } from "../runtime/rejection.js";
-import type { Listener, ListenLimits, ListenOptions, Servers, SocketAcceptor } from "../runtime/server.js";
-import { BYTES, joined, type ServiceResponse } from "../runtime/service.js";
-import { type Bytes, bytesOf, textIn } from "../runtime/transfers.js";
+import { type Bytes, bytesOf, type HttpRequest, textIn } from "../runtime/http.js";
+import { BYTES, DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS, joined, type Listener, type ListenLimits, type ListenOptions, Mounts, type RejectRequest, type Servers, type ServiceResponse, type SocketAcceptor, toPlainTextResponse } from "../runtime/http-server.js";
 import type { VirtualNetwork } from "./virtual-network.js";
 import type { VirtualProcess } from "./virtual-process.js";
 import type { VirtualSocket } from "./virtual-socket.js";

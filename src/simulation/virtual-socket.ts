@@ -1,5 +1,4 @@
-import type { Socket } from "../runtime/socket.js";
-import { closingReason, SocketInbox } from "../runtime/socket-inbox.js";
+import { closingReason, type Socket, SocketInbox } from "../runtime/sockets.js";
 import type { Wire } from "./virtual-network.js";
 import type { VirtualProcess } from "./virtual-process.js";
 

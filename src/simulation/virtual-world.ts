@@ -1,27 +1,48 @@
 import { setImmediate } from "node:timers";
 import { setTimeout as realSleep } from "node:timers/promises";
-import type { LogFields } from "../runtime/logger.js";
-import type { Modules } from "../runtime/modules.js";
-import type { Runtime } from "../runtime/runtime.js";
-import type { CancelTimer } from "../runtime/timers.js";
-import { Interleaving } from "./interleaving.js";
-import { Timeline } from "./timeline.js";
+import type { LogFields, Modules, Runtime } from "../runtime/runtime.js";
+import type { CancelTimer } from "../runtime/time.js";
+import { Interleaving, Timeline } from "./timeline.js";
 import { VirtualFiles } from "./virtual-files.js";
-import { VirtualHttp } from "./virtual-http.js";
+import { VirtualHttp, VirtualTransfers } from "./virtual-http.js";
 import { type LogLevel, type LogRecord, VirtualLogger } from "./virtual-logger.js";
 import { VirtualMachine } from "./virtual-machine.js";
-import { LoadingModules } from "./virtual-modules.js";
 import { VirtualNetwork } from "./virtual-network.js";
 import { VirtualProcess } from "./virtual-process.js";
 import { VirtualPrograms } from "./virtual-programs.js";
 import { VirtualRandom } from "./virtual-random.js";
-import type { VirtualListener } from "./virtual-servers.js";
-import { VirtualServers } from "./virtual-servers.js";
-import { VirtualSockets } from "./virtual-sockets.js";
-import { VirtualStreams } from "./virtual-streams.js";
-import { VirtualTransfers } from "./virtual-transfers.js";
+import { type VirtualListener, VirtualServers } from "./virtual-servers.js";
+import { VirtualSockets, VirtualStreams } from "./virtual-sockets.js";
 
-export interface WorldOptions {
+/** What the processes of a world load. That takes real time, and may not take any of the world's. */
+class LoadingModules {
+  readonly #loading = new Set<Promise<unknown>>();
+
+  /** The modules door of a process. */
+  of(process: VirtualProcess): Modules {
+    return { load: (load) => process.whileAlive(() => this.#follow(load())) };
+  }
+
+  get isLoading(): boolean {
+    return this.#loading.size > 0;
+  }
+
+  /** Resolves when nothing is being loaded any more; never rejects. */
+  async loaded(): Promise<void> {
+    while (this.#loading.size > 0) {
+      await Promise.allSettled(this.#loading);
+    }
+  }
+
+  #follow<T>(loading: Promise<T>): Promise<T> {
+    this.#loading.add(loading);
+    const forget = () => this.#loading.delete(loading);
+    loading.then(forget, forget);
+    return loading;
+  }
+}
+
+interface WorldOptions {
   /** The same seed gives the same order of everything. Default 1. */
   readonly seed?: number | string;
   /** Milliseconds since the epoch at the beginning. Default 2026-01-01T00:00:00Z. */
@@ -291,4 +312,9 @@ function createProcessRuntime(parts: {
     programs: new VirtualPrograms(process),
     logger: new VirtualLogger(keep),
   };
+}
+
+/** A world with one process in it. More processes: `runtime.world.spawn()`. */
+export function createVirtualRuntime(options: WorldOptions = {}): VirtualRuntime {
+  return new VirtualWorld(options).spawn();
 }

@@ -1,4 +1,4 @@
-import type { Random } from "../runtime/random.js";
+import type { Random } from "../runtime/cryptography.js";
 import type { Flavor, Instance } from "../virt/index.js";
 import { frozen, instanceOf } from "./objects.js";
 

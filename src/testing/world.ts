@@ -1,12 +1,10 @@
-import { nodeClock } from "../runtime/node/node-clock.js";
-import { NodeFiles } from "../runtime/node/node-files.js";
-import { NodePrograms } from "../runtime/node/node-programs.js";
-import { nodeRandom } from "../runtime/node/node-random.js";
+import { nodeClock, nodeTimers } from "../runtime/node/node-builtins.js";
+import { inTemporaryFolder, NodeFiles } from "../runtime/node/node-files.js";
+import { NodePrograms } from "../runtime/node/node-processes.js";
+import { nodeRandom } from "../runtime/node/node-cryptography.js";
 import { nodeStreams } from "../runtime/node/node-streams.js";
-import { nodeTimers } from "../runtime/node/node-timers.js";
-import { inTemporaryFolder } from "../runtime/node/temporary-folder.js";
 import { UndiciHttpClient } from "../runtime/node/undici-http-client.js";
-import { createVirtualRuntime } from "../simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../simulation/virtual-world.js";
 import type { CheckDeps, DriverCheckOptions } from "./options.js";
 
 type Work<T> = (deps: CheckDeps, folder: string) => Promise<T>;

@@ -1,7 +1,6 @@
 import { dirname, relative } from "node:path";
-import type { Clock } from "../runtime/clock.js";
-import type { Scope } from "../runtime/scope.js";
-import type { CancelTimer } from "../runtime/timers.js";
+import type { CancelTimer, Clock } from "../runtime/time.js";
+import type { Scope } from "../runtime/runtime.js";
 import type { DriverContext } from "./context.js";
 import type { DriverDefinition, VirtDriver } from "./driver.js";
 import { textOf } from "./driver-error.js";

@@ -1,11 +1,10 @@
-import type { Clock } from "../runtime/clock.js";
+import type { Clock, Timers } from "../runtime/time.js";
 import type { Files } from "../runtime/files.js";
 import type { HttpClient } from "../runtime/http.js";
-import type { Logger } from "../runtime/logger.js";
-import type { Programs } from "../runtime/programs.js";
-import type { Random } from "../runtime/random.js";
+import type { Logger } from "../runtime/runtime.js";
+import type { Programs } from "../runtime/processes.js";
+import type { Random } from "../runtime/cryptography.js";
 import type { Streams } from "../runtime/streams.js";
-import type { Timers } from "../runtime/timers.js";
 import type { LifecycleEvent } from "./events.js";
 import type { GuestPorts } from "./guest-ports.js";
 import type { ImageService } from "./images.js";

@@ -1,4 +1,4 @@
-import { didYouMean } from "../runtime/did-you-mean.js";
+import { didYouMean } from "../runtime/error-messages.js";
 import type { DriverContext, DriverHostDeps } from "./context.js";
 import type { DriverDefinition, VirtDriver } from "./driver.js";
 import { CREATE_TIMEOUT } from "./driver-call.js";

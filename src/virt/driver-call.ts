@@ -1,7 +1,6 @@
-import type { Clock } from "../runtime/clock.js";
-import type { LogFields, Logger } from "../runtime/logger.js";
-import { SparseMap } from "../runtime/sparse.js";
-import type { Timers } from "../runtime/timers.js";
+import type { Clock, Timers } from "../runtime/time.js";
+import type { LogFields, Logger } from "../runtime/runtime.js";
+import { SparseMap } from "../runtime/collections.js";
 import { asDriverError, textOf } from "./driver-error.js";
 import { DRIVER_METHODS, type DriverMethod } from "./driver-methods.js";
 import { VirtDriverMisbehaved, VirtDriverTimeout, VirtError } from "./errors.js";

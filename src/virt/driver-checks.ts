@@ -1,5 +1,5 @@
 import { MAX_INTEGER } from "../records/field.js";
-import { isObject } from "../runtime/is-object.js";
+import { isObject } from "../runtime/collections.js";
 import { wrongInDiagnostics } from "./diagnostics-check.js";
 import type { ReshapeAllocations } from "./driver.js";
 import { describe } from "./driver-error.js";

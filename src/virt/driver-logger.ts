@@ -1,6 +1,5 @@
-import type { Clock } from "../runtime/clock.js";
-import type { LogFields, Logger } from "../runtime/logger.js";
-import type { Timers } from "../runtime/timers.js";
+import type { Clock, Timers } from "../runtime/time.js";
+import type { LogFields, Logger } from "../runtime/runtime.js";
 
 /** Lines that a driver may log at once. */
 const LINE_BUCKET_CAPACITY = 200;

@@ -1,4 +1,4 @@
-import { PublicError } from "../runtime/public-error.js";
+import { PublicError } from "../runtime/error-messages.js";
 
 /**
  * Base of the errors that a driver may raise on purpose; anything else counts as a bug or a broken hypervisor. The users of a server

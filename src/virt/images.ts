@@ -1,4 +1,4 @@
-import type { Bytes } from "../runtime/transfers.js";
+import type { Bytes } from "../runtime/http.js";
 
 /** What the Image service says of an image. */
 export interface ImageMeta {

@@ -1,5 +1,5 @@
 /** The public contract of virt drivers. Drivers import from here and from nowhere else. */
-export type { Clock } from "../runtime/clock.js";
+export type { Clock } from "../runtime/time.js";
 export { FileFailure, type Files, type WriteOptions } from "../runtime/files.js";
 export {
   type HttpClient,
@@ -8,8 +8,8 @@ export {
   type HttpResponse,
   HttpTimeout,
 } from "../runtime/http.js";
-export type { Logger } from "../runtime/logger.js";
-export { md5 } from "../runtime/node/node-digests.js";
+export type { Logger } from "../runtime/runtime.js";
+export { md5 } from "../runtime/node/node-cryptography.js";
 export {
   type ObservedProcess as SeenProcess,
   type ProcessIdentity,
@@ -19,12 +19,12 @@ export {
   type Programs,
   type RunOptions,
   type StartOptions,
-} from "../runtime/programs.js";
-export type { Random } from "../runtime/random.js";
-export { SparseMap, SparseSet } from "../runtime/sparse.js";
+} from "../runtime/processes.js";
+export type { Random } from "../runtime/cryptography.js";
+export { SparseMap, SparseSet } from "../runtime/collections.js";
 export { type Stream, type StreamAddress, StreamFailure, type Streams } from "../runtime/streams.js";
-export type { CancelTimer, Timers } from "../runtime/timers.js";
-export { type Bytes, bytesIn, bytesOf, textIn } from "../runtime/transfers.js";
+export type { CancelTimer, Timers } from "../runtime/time.js";
+export { type Bytes, bytesIn, bytesOf, textIn } from "../runtime/http.js";
 export * from "./capabilities.js";
 export * from "./config-drive.js";
 export * from "./config-schema.js";

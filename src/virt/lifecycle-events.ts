@@ -1,4 +1,4 @@
-import type { Logger } from "../runtime/logger.js";
+import type { Logger } from "../runtime/runtime.js";
 import { describe } from "./driver-error.js";
 import { LIFECYCLE_TRANSITIONS, type LifecycleEvent } from "./events.js";
 import { UUID_PATTERN } from "./patterns.js";

@@ -1,5 +1,5 @@
-import type { Logger } from "../runtime/logger.js";
-import type { Timers } from "../runtime/timers.js";
+import type { Logger } from "../runtime/runtime.js";
+import type { Timers } from "../runtime/time.js";
 import { describe } from "./driver-error.js";
 import { VirtDriverMisbehaved } from "./errors.js";
 import type { LiveMigrationOptions, LiveMigrationProgress } from "./move-types.js";

@@ -1,4 +1,4 @@
-import { EqualValues } from "../runtime/equal-values.js";
+import { EqualValues } from "../runtime/collections.js";
 import {
   type InventoryRecord,
   type ListedProvider,

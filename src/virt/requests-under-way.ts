@@ -1,4 +1,4 @@
-import { SparseMap } from "../runtime/sparse.js";
+import { SparseMap } from "../runtime/collections.js";
 
 /** Which request of the API the agent is carrying out for an instance; the newest, where there are several. */
 export class RequestsUnderWay {

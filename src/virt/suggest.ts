@@ -1,4 +1,4 @@
-import { didYouMean } from "../runtime/did-you-mean.js";
+import { didYouMean } from "../runtime/error-messages.js";
 
 /** `: did you mean suspend?`, or nothing when no name is near. */
 export function suggest(name: string, known: Iterable<string>): string {

@@ -1,5 +1,5 @@
 import type { PowerState, Resources } from "../records/index.js";
-import type { Bytes } from "../runtime/transfers.js";
+import type { Bytes } from "../runtime/http.js";
 import type { Image, ImageMeta, UploadOptions } from "./images.js";
 
 export type {

@@ -1,4 +1,4 @@
-import type { Timers } from "../runtime/timers.js";
+import type { Timers } from "../runtime/time.js";
 import { DEFAULT_GRACE } from "./driver-call.js";
 
 /** How a driver is told to stop, and waited for. */

@@ -1,4 +1,4 @@
-import type { CancelTimer, Timers } from "../runtime/timers.js";
+import type { CancelTimer, Timers } from "../runtime/time.js";
 
 /** Milliseconds after which, again and again, it is said what is waited for. */
 const PERIOD = 10_000;

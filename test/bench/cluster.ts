@@ -11,7 +11,7 @@ import { stateDir } from "../../src/control-plane/local/state-dir.js";
 import type { HttpClient } from "../../src/runtime/http.js";
 import { NodeFiles } from "../../src/runtime/node/node-files.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
-import { mapConcurrently } from "../../src/runtime/queue.js";
+import { mapConcurrently } from "../../src/runtime/task-queue.js";
 import { familyOf, usageOf } from "./processes.js";
 
 const HOSTS = 100;

@@ -4,9 +4,8 @@ import { stateDir } from "../../src/control-plane/local/state-dir.js";
 import type { Store } from "../../src/control-plane/store/store.js";
 import { createNodeLogger } from "../../src/runtime/node/node-logger.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
-import type { ListenOptions } from "../../src/runtime/server.js";
-import type { ServiceRequest } from "../../src/runtime/service.js";
-import type { Socket } from "../../src/runtime/socket.js";
+import type { ListenOptions, ServiceRequest } from "../../src/runtime/http-server.js";
+import type { Socket } from "../../src/runtime/sockets.js";
 import { fillCloud } from "../fixtures/large-cloud.js";
 import { openControlPlane } from "../fixtures/world/control-plane.js";
 

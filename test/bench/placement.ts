@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { renderTable } from "../../src/cli/ui/table.js";
-import { nodeClock } from "../../src/runtime/node/node-clock.js";
+import { nodeClock } from "../../src/runtime/node/node-builtins.js";
 import { createNodeLogger } from "../../src/runtime/node/node-logger.js";
-import { nodeRandom } from "../../src/runtime/node/node-random.js";
+import { nodeRandom } from "../../src/runtime/node/node-cryptography.js";
 import { TestPlacement } from "../fixtures/world/placement.js";
 import { CASES, type Case } from "./placement-cases.js";
 import {

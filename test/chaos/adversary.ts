@@ -1,4 +1,4 @@
-import { formatFaultRule } from "../../src/faults/fault-rules.js";
+import { formatFaultRule } from "../../src/faults/faults.js";
 import type { Dice } from "./dice.js";
 import { drawFault, holdAnyStep, partition } from "./faults.js";
 import type { Host } from "./host.js";

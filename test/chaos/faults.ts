@@ -1,5 +1,5 @@
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
-import { type FaultRule, parseFaultRule } from "../../src/faults/fault-rules.js";
+import { type FaultRule, parseFaultRule } from "../../src/faults/faults.js";
 import type { Dice } from "./dice.js";
 import type { FaultMood } from "./options.js";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
 import type { StateDir } from "../../src/control-plane/local/state-dir.js";
 import { clearFaults, readFaults, setFaults } from "../../src/faults/fault-file.js";
-import type { FaultRule } from "../../src/faults/fault-rules.js";
+import type { FaultRule } from "../../src/faults/faults.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
 import { AgentProcess } from "./agent-process.js";
 import type { Journal } from "./journal.js";

@@ -5,7 +5,7 @@ import { Virsh } from "../../drivers/fake-libvirt/virsh.js";
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
 import { readFaults } from "../../src/faults/fault-file.js";
-import { nodeClock } from "../../src/runtime/node/node-clock.js";
+import { nodeClock } from "../../src/runtime/node/node-builtins.js";
 import { NodeFiles } from "../../src/runtime/node/node-files.js";
 import { LocalCloud } from "../process/support/local-cloud.js";
 import { Operator } from "../process/support/operator.js";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { NodePrograms } from "../../src/runtime/node/node-programs.js";
+import { NodePrograms } from "../../src/runtime/node/node-processes.js";
 import { LocalCloud } from "../process/support/local-cloud.js";
 import { Program } from "../process/support/program.js";
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NodePrograms } from "../../src/runtime/node/node-programs.js";
+import { NodePrograms } from "../../src/runtime/node/node-processes.js";
 import { Program } from "../process/support/program.js";
 
 interface Row {

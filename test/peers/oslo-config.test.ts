@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { compileConfig } from "../../src/config/compile-config.js";
-import { ConfigFileValueError } from "../../src/config/config-errors.js";
+import { ConfigFileValueError } from "../../src/config/config-sources.js";
 import { parseIni } from "../../src/config/ini-file.js";
 import { option, type SectionTable, unset } from "../../src/config/option.js";
 import { boolean, float, integer, list, repeated, text } from "../../src/config/value-type.js";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandFor, readScenario, type Scenario, scenarioNames } from "../../src/cli/cluster/scenario/read-scenario.js";
 import type { ScenarioCommand } from "../../src/cli/cluster/scenario/scenario-file.js";
-import { nodeDigests } from "../../src/runtime/node/node-digests.js";
+import { nodeDigests } from "../../src/runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../src/runtime/node/node-files.js";
 import { PACKAGE_ROOT } from "../process/support/program.js";
 import { requireClients } from "./openstack-client/clients.js";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
 import type { ControlPlane } from "../../src/control-plane/control-plane.js";
 import { stateDir } from "../../src/control-plane/local/state-dir.js";
-import { expandHosts } from "../../src/records/host-range.js";
+import { expandHosts } from "../../src/records/host-names.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import { openControlPlane } from "../fixtures/world/control-plane.js";
 import { LocalCloud } from "./support/local-cloud.js";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { HostLeaseLost } from "../../src/agent/host-lease.js";
 import { MessagingTimeout } from "../../src/conductor-client/errors.js";
-import { publicMessageOf } from "../../src/runtime/public-error.js";
+import { publicMessageOf } from "../../src/runtime/error-messages.js";
 import { BuildAbortException, ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import { checkAllocations, checkPersistedUsage, checkReschedules, checkUsage } from "../fixtures/invariants-tracker.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";

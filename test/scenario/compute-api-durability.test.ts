@@ -6,9 +6,8 @@ import type { AgentBus } from "../../src/control-plane/conductor/agent-messages.
 import { type Apis, createApis } from "../../src/control-plane/create-apis.js";
 import { openStore } from "../../src/control-plane/store/open-store.js";
 import type { Store } from "../../src/control-plane/store/store.js";
-import { nodeDigests } from "../../src/runtime/node/node-digests.js";
+import { nodeDigests, nodeKeys } from "../../src/runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../src/runtime/node/node-files.js";
-import { nodeKeys } from "../../src/runtime/node/node-keys.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { NO_LIMITS } from "../fixtures/quota.js";
 import { CIRROS, passwordAuth, RESOURCES, TINY } from "../unit/control-plane/compute/api-world.js";

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { DatabaseUnusable } from "../../src/control-plane/database/database-file.js";
 import { stateDir } from "../../src/control-plane/local/state-dir.js";
 import { withSeedStore } from "../../src/control-plane/seed/seed.js";
-import { nodeDigests } from "../../src/runtime/node/node-digests.js";
+import { nodeDigests } from "../../src/runtime/node/node-cryptography.js";
 import { DATABASE_OPENERS, fileRuntime } from "../fixtures/database-openers.js";
 
 // The engine waits half a second, in real time, for another process that is just ending: too long for a unit test.

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { driver as definition } from "../../drivers/fake-libvirt/index.js";
 import { Virsh, VirshError } from "../../drivers/fake-libvirt/virsh.js";
-import { createVirtualRuntime } from "../../src/simulation/create-virtual-runtime.js";
-import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
+import { createVirtualRuntime, type VirtualRuntime } from "../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../src/virt/driver-host.js";
 import type { Files, LifecycleEvent } from "../../src/virt/index.js";

@@ -1,4 +1,4 @@
-import { driverFaults } from "../../src/faults/driver-faults.js";
+import { driverFaults } from "../../src/faults/fault-injection.js";
 import type { ChangingFaults } from "../../src/faults/faults.js";
 import { DRIVER_METHODS, type DriverMethod } from "../../src/virt/driver-methods.js";
 import { type DriverDefinition, defineDriver, type VirtDriver } from "../../src/virt/index.js";

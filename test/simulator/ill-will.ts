@@ -1,5 +1,5 @@
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
-import { type FaultRule, formatFaultRule, parseFaultRule } from "../../src/faults/fault-rules.js";
+import { type FaultRule, formatFaultRule, parseFaultRule } from "../../src/faults/faults.js";
 import type { Dice } from "../chaos/dice.js";
 import { drawFault } from "../chaos/faults.js";
 import { pickHost, type Stage } from "./actors.js";

@@ -5,7 +5,7 @@ import { type Cloud, openCloud } from "../../src/audit/cloud/open-cloud.js";
 import type { Plan } from "../../src/audit/plan/plan.js";
 import { healAllocations } from "../../src/control-plane/manage/heal-allocations.js";
 import { runCommand } from "../../src/control-plane/manage/nova-manage.js";
-import { createConductorAccess } from "../../src/placement-client/access/conductor-access.js";
+import { createConductorAccess } from "../../src/placement-client/access/configured-access.js";
 import { PlacementHttp } from "../../src/placement-client/placement-http.js";
 import type { Stage } from "./actors.js";
 

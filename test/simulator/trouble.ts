@@ -1,5 +1,5 @@
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
-import { formatFaultRule, parseFaultRule } from "../../src/faults/fault-rules.js";
+import { formatFaultRule, parseFaultRule } from "../../src/faults/faults.js";
 import type { Stage } from "./actors.js";
 import { drawErrand, run } from "./tenant.js";
 

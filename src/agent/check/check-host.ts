@@ -1,5 +1,5 @@
 import { SERVICE_VERSION, type Service } from "../../records/index.js";
-import { within } from "../../runtime/within.js";
+import { within } from "../../runtime/time.js";
 import type { AgentView } from "../context.js";
 import { createReadOnlyView, type ReadOnlyViewOptions } from "../dry-run/read-only-view.js";
 import { guardRecordedDriver } from "../startup/driver-binding.js";

@@ -1,5 +1,5 @@
 import { MessagingTimeout } from "../../conductor-client/errors.js";
-import { TookTooLong } from "../../runtime/within.js";
+import { TookTooLong } from "../../runtime/time.js";
 import { toStartupRejection } from "../rejections.js";
 
 /**

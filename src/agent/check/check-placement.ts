@@ -5,7 +5,7 @@ import { asArray, asRecord } from "../../placement-client/json.js";
 import { PlacementHttp, type PlacementResponse } from "../../placement-client/placement-http.js";
 import { withoutUserInfo } from "../../runtime/http.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { within } from "../../runtime/within.js";
+import { within } from "../../runtime/time.js";
 import { type CheckPart, failedPart, part } from "./check-part.js";
 
 export interface PlacementCheck {

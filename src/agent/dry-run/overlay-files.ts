@@ -1,5 +1,5 @@
 import { FileFailure, type FileStat, type Files } from "../../runtime/files.js";
-import { type Bytes, bytesOf, textIn } from "../../runtime/transfers.js";
+import { type Bytes, bytesOf, textIn } from "../../runtime/http.js";
 
 /**
  * Files as they are, with everything that is written kept in memory: whoever uses it sees what it wrote, and nothing

@@ -1,7 +1,7 @@
 import { CONDUCTOR_METHODS, type ConductorMethod } from "../../conductor-client/methods/conductor.js";
 import type { HostSession } from "../../conductor-client/port.js";
 import type { HttpClient, HttpRequest } from "../../runtime/http.js";
-import type { Programs } from "../../runtime/programs.js";
+import type { Programs } from "../../runtime/processes.js";
 import type { AgentView } from "../context.js";
 import { createView, type ViewOptions } from "../lifecycle/create-services.js";
 import { OverlayFiles } from "./overlay-files.js";

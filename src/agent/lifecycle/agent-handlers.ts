@@ -2,7 +2,7 @@ import { InstanceNotFound, UnexpectedDeletingTaskState } from "../../conductor-c
 import { AGENT_METHODS, type AgentMethod, type AgentMethods } from "../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { AgentHandlers } from "../../conductor-client/port.js";
-import { SparseSet } from "../../runtime/sparse.js";
+import { SparseSet } from "../../runtime/collections.js";
 import type { AgentServices, Caller, HostMethod, InstanceMethod, PowerUpdate, RequestOf } from "../operations/flow/contract.js";
 import { OPERATIONS } from "../operations/table.js";
 import { consoleOutput, diagnostics, hostUptime, instanceDiagnostics, listGuests } from "./guest-reports.js";

@@ -1,5 +1,5 @@
 import type { Service } from "../../records/index.js";
-import { SparseSet } from "../../runtime/sparse.js";
+import { SparseSet } from "../../runtime/collections.js";
 import type { AgentState } from "../context.js";
 import { HostLeaseLost } from "../host-lease.js";
 import { NO_METRICS } from "../metrics/metrics.js";

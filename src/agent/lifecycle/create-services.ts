@@ -1,8 +1,8 @@
 import type { HostSession } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { ChangingFaults } from "../../faults/faults.js";
-import { imageAccess } from "../../placement-client/access/image-access.js";
-import type { SharedAccess } from "../../placement-client/access/shared-access.js";
+import { imageAccess } from "../../placement-client/access/configured-access.js";
+import type { SharedAccess } from "../../placement-client/access/placement-access.js";
 import type { ReportClient } from "../../placement-client/report-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { createDriverHost } from "../../virt/create-driver-host.js";

@@ -1,9 +1,9 @@
 import { effectiveDownTime, isUp } from "../../conductor-client/liveness.js";
 import type { Conductor, HostSession } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
-import { driverFaults } from "../../faults/driver-faults.js";
+import { driverFaults } from "../../faults/fault-injection.js";
 import type { ChangingFaults } from "../../faults/faults.js";
-import type { Clock } from "../../runtime/clock.js";
+import type { Clock } from "../../runtime/time.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { DriverHostDeps } from "../../virt/context.js";
 import type { DriverCallOptions } from "../../virt/driver-call.js";

@@ -1,6 +1,6 @@
 import { ConductorUnreachable, MessagingTimeout, ServiceNotFound } from "../../conductor-client/errors.js";
 import type { Service } from "../../records/index.js";
-import { within } from "../../runtime/within.js";
+import { within } from "../../runtime/time.js";
 import type { AgentContext } from "../context.js";
 import type { AgentMetrics } from "../metrics/metrics.js";
 

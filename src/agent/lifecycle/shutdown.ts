@@ -1,5 +1,5 @@
 import { FINAL_MIGRATION_STATUSES } from "../../records/index.js";
-import type { CancelTimer, Timers } from "../../runtime/timers.js";
+import type { CancelTimer, Timers } from "../../runtime/time.js";
 import type { PeriodicLoop } from "../periodic/loop.js";
 import type { AgentServices } from "../operations/flow/contract.js";
 import { drainingHandlers, type TaskTracker } from "./agent-handlers.js";

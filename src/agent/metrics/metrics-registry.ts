@@ -1,6 +1,5 @@
 import type { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Listener, Servers } from "../../runtime/server.js";
-import type { ServiceHandler } from "../../runtime/service.js";
+import type { Listener, Servers, ServiceHandler } from "../../runtime/http-server.js";
 import type { AgentMetrics } from "./metrics.js";
 
 /** Every name begins so; `openstack_nova_*` is what OpenStack's exporters use. */

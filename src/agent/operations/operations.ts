@@ -1,6 +1,6 @@
 import type { Instance } from "../../records/index.js";
-import { KeyedLock } from "../../runtime/keyed-lock.js";
-import { TaskQueue } from "../../runtime/queue.js";
+import { KeyedLock } from "../../runtime/locks.js";
+import { TaskQueue } from "../../runtime/task-queue.js";
 import { type AgentContext, requestId as newRequestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
 import type { ResourceTracker } from "../tracker/contract.js";

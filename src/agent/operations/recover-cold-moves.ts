@@ -6,7 +6,7 @@ import {
   type MigrationStatus,
   type TaskState,
 } from "../../records/index.js";
-import { PublicError } from "../../runtime/public-error.js";
+import { PublicError } from "../../runtime/error-messages.js";
 import { type AgentContext, hasQuirk, requestId as newRequestId } from "../context.js";
 import { callOf, forRequest } from "./table.js";
 import type { OperationServices, StuckMoveOptions } from "./flow/contract.js";

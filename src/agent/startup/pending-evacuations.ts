@@ -1,5 +1,5 @@
 import { POWER_STATES } from "../../records/index.js";
-import { SparseMap } from "../../runtime/sparse.js";
+import { SparseMap } from "../../runtime/collections.js";
 import { requireHostLease } from "../host-lease.js";
 import type { AgentServices } from "../operations/flow/contract.js";
 import { takeGuestBack } from "./init-instance.js";

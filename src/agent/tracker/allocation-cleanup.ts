@@ -1,6 +1,6 @@
 import { InvalidMigrationState } from "../../conductor-client/errors.js";
 import { isProviderMissing } from "../../placement-client/errors.js";
-import type { PlacementPass } from "../../placement-client/pass.js";
+import type { PlacementPass } from "../../placement-client/provider-requests.js";
 import type { ProviderAllocations, RequestContext } from "../../placement-client/types.js";
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../records/index.js";
 import type { TrackedNode } from "./tracked-node.js";

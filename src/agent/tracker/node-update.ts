@@ -1,6 +1,6 @@
 import { PlacementReshapeConflict, ResourceProviderUpdateConflict } from "../../placement-client/errors.js";
-import type { PlacementPass } from "../../placement-client/pass.js";
-import { editedAllocations, reshapeAllocations } from "../../placement-client/reshape.js";
+import type { PlacementPass } from "../../placement-client/provider-requests.js";
+import { editedAllocations, reshapeAllocations } from "../../placement-client/flush.js";
 import type { ConsumerAllocations, RequestContext } from "../../placement-client/types.js";
 import { retry } from "../../runtime/retry.js";
 import { ReshapeNeeded } from "../../virt/errors.js";

@@ -1,6 +1,6 @@
 import { parse, YAMLParseError } from "yaml";
-import { isObject } from "../../runtime/is-object.js";
-import type { Logger } from "../../runtime/logger.js";
+import { isObject } from "../../runtime/collections.js";
+import type { Logger } from "../../runtime/runtime.js";
 import type { InventoryRecord } from "../../virt/provider-tree.js";
 import { EVERY_COMPUTE_NODE, type ProviderConfig, ProviderConfigException } from "./contract.js";
 

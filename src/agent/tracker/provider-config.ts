@@ -1,6 +1,5 @@
-import type { Logger } from "../../runtime/logger.js";
-import type { Runtime } from "../../runtime/runtime.js";
-import { SparseSet } from "../../runtime/sparse.js";
+import type { Logger, Runtime } from "../../runtime/runtime.js";
+import { SparseSet } from "../../runtime/collections.js";
 import type { InventoryRecord, ProviderTree } from "../../virt/provider-tree.js";
 import { EVERY_COMPUTE_NODE, type ProviderConfig, ProviderConfigConflict, ProviderConfigException } from "./contract.js";
 

@@ -1,6 +1,6 @@
 import type { RequestContext } from "../../placement-client/types.js";
 import type { Service } from "../../records/index.js";
-import { FairLock } from "../../runtime/fair-lock.js";
+import { FairLock } from "../../runtime/locks.js";
 import { capabilitiesAsTraits } from "../../virt/capabilities.js";
 import type { AgentContext } from "../context.js";
 import { instanceClaim } from "./claims.js";

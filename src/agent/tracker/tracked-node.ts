@@ -1,6 +1,5 @@
 import { allowsResourceRemoval, type AssignedResource, COMPUTE_NODE_CHANGES, type ComputeNode, type ComputeNodeChanges, type ComputeNodeResources, type Instance, isVolumeBacked, type Migration } from "../../records/index.js";
-import { EqualValues } from "../../runtime/equal-values.js";
-import { SparseMap } from "../../runtime/sparse.js";
+import { EqualValues, SparseMap } from "../../runtime/collections.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";
 import type { AvailableResource } from "../../virt/types.js";
 import { type CountedInstance, flavorUsage, type HostReservation, nodeStats, reservedUsage, sumUsage, type Usage } from "./usage.js";

@@ -1,5 +1,5 @@
 import type { NovaConfig } from "../../config/nova-config.js";
-import type { FairLock } from "../../runtime/fair-lock.js";
+import type { FairLock } from "../../runtime/locks.js";
 import type { AgentContext } from "../context.js";
 import type { ProviderMerge } from "./provider-config.js";
 import type { RatioOptions, TrackedNode } from "./tracked-node.js";

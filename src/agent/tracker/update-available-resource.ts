@@ -1,4 +1,4 @@
-import type { PlacementPass } from "../../placement-client/pass.js";
+import type { PlacementPass } from "../../placement-client/provider-requests.js";
 import type { ProviderListing, RequestContext } from "../../placement-client/types.js";
 import type { ComputeNode } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";

@@ -1,4 +1,4 @@
-import type { Credentials, Scope } from "../../placement-client/access/identity-v3.js";
+import type { Credentials, Scope } from "../../placement-client/access/keystone-access.js";
 
 /** Where a cloud's Identity is, who asks, and which of its endpoints are used. */
 export interface CloudConfig {

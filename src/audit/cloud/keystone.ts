@@ -3,7 +3,7 @@ import {
   catalogEndpoints,
   isInRegion,
   requestToken,
-} from "../../placement-client/access/identity-v3.js";
+} from "../../placement-client/access/keystone-access.js";
 import { withoutTrailingSlash } from "../../placement-client/access/placement-access.js";
 import { asRecord, asString, parseJson } from "../../placement-client/json.js";
 import type { HttpClient } from "../../runtime/http.js";

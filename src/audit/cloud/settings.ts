@@ -1,4 +1,4 @@
-import type { Credentials, DomainReference, Scope, UserReference } from "../../placement-client/access/identity-v3.js";
+import type { Credentials, DomainReference, Scope, UserReference } from "../../placement-client/access/keystone-access.js";
 import type { CloudConfig, CloudTls, ServiceType } from "./cloud-config.js";
 import { CloudConfigInvalid } from "./errors.js";
 

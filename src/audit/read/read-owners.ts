@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../../runtime/queue.js";
+import { mapConcurrently } from "../../runtime/task-queue.js";
 import type { ServiceClient } from "../cloud/service-client.js";
 import { asRecord } from "./fields.js";
 import { CONCURRENCY, readConsumer } from "./read-placement.js";

@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../../runtime/queue.js";
+import { mapConcurrently } from "../../runtime/task-queue.js";
 import { CloudRejectedError } from "../cloud/errors.js";
 import type { ServiceClient } from "../cloud/service-client.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord, numberOr } from "./fields.js";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../runtime/clock.js";
+import type { Clock } from "../../runtime/time.js";
 import type { Cloud } from "../cloud/open-cloud.js";
 import { MIGRATION_UUIDS, readHypervisors, readMigrations, readServers, readServices } from "./read-compute.js";
 import { readOwners } from "./read-owners.js";

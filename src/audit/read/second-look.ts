@@ -1,4 +1,4 @@
-import { mapConcurrently } from "../../runtime/queue.js";
+import { mapConcurrently } from "../../runtime/task-queue.js";
 import type { Cloud } from "../cloud/open-cloud.js";
 import { findServer, readHypervisors, readMigrations, readServices } from "./read-compute.js";
 import { CONCURRENCY, listProviders, readConsumer, readProvider } from "./read-placement.js";

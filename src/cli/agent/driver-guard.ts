@@ -1,9 +1,7 @@
 import { Worker } from "node:worker_threads";
-import type { Logger } from "../../runtime/logger.js";
-import { nodeClock } from "../../runtime/node/node-clock.js";
-import { nodeScope } from "../../runtime/node/node-scope.js";
-import { nodeTimers } from "../../runtime/node/node-timers.js";
-import { terminalText } from "../../runtime/terminal-text.js";
+import type { Logger } from "../../runtime/runtime.js";
+import { nodeClock, nodeScope, nodeTimers } from "../../runtime/node/node-builtins.js";
+import { terminalText } from "../../runtime/error-messages.js";
 import { type ContainedCall, Containment, titleOf, type UnhandledError } from "../../virt/containment.js";
 import { CREATE_TIMEOUT } from "../../virt/driver-call.js";
 import { textOf } from "../../virt/driver-error.js";

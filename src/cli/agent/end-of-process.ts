@@ -1,5 +1,5 @@
-import type { CleanupStack } from "../../runtime/cleanup-stack.js";
-import type { Logger } from "../../runtime/logger.js";
+import type { CleanupStack } from "../../runtime/lifetime.js";
+import type { Logger } from "../../runtime/runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { notifyParent, onParentGone } from "../ui/parent.js";
 

@@ -5,11 +5,11 @@ import type { ConductorConnection, KillableSession } from "../../conductor-clien
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { FaultFile } from "../../faults/fault-file.js";
 import { createFaultyRuntime } from "../../faults/fault-injection.js";
-import { SharedPlacementState } from "../../placement-client/batched-lookups.js";
+import { SharedPlacementState } from "../../placement-client/client-context.js";
 import { createKillableRuntime } from "../../runtime/killable-runtime.js";
-import { Life } from "../../runtime/life.js";
+import { Life } from "../../runtime/lifetime.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { within } from "../../runtime/within.js";
+import { within } from "../../runtime/time.js";
 import type { DriverContext } from "../../virt/context.js";
 import { openFaults } from "./agent-faults.js";
 import { traceDriver } from "./driver-trace.js";

@@ -1,8 +1,8 @@
 import { toStartupRejection } from "../../agent/rejections.js";
 import type { HostState } from "../../conductor-client/methods/session.js";
 import type { HostChange } from "../../control-plane/local/reports.js";
-import { foldHosts } from "../../records/host-range.js";
-import { Batcher } from "../../runtime/batches.js";
+import { foldHosts } from "../../records/host-names.js";
+import { Batcher } from "../../runtime/task-queue.js";
 import { notifyParent } from "../ui/parent.js";
 import type { Report, ReportDeps } from "./host-report.js";
 import type { AgentHostStatus } from "./pooled-host.js";

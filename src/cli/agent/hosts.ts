@@ -1,7 +1,7 @@
 import type { ControlledHost, HostAction, HostState } from "../../conductor-client/methods/session.js";
 import type { HostController } from "../../conductor-client/port.js";
-import { TaskQueue } from "../../runtime/queue.js";
-import type { Timers } from "../../runtime/timers.js";
+import { TaskQueue } from "../../runtime/task-queue.js";
+import type { Timers } from "../../runtime/time.js";
 import { type AgentHostStatus, type LiveHost, PooledHost, type PooledHostOptions } from "./pooled-host.js";
 
 /**

@@ -1,7 +1,7 @@
 import { AgentStopped } from "../../agent/lifecycle/agent.js";
 import { toStartupRejection } from "../../agent/rejections.js";
 import type { ControlledHost, HostState } from "../../conductor-client/methods/session.js";
-import { SparseSet } from "../../runtime/sparse.js";
+import { SparseSet } from "../../runtime/collections.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { exitCodeOf } from "../ui/report-failure.js";
 

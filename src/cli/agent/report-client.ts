@@ -2,9 +2,9 @@ import type { AgentMetrics } from "../../agent/metrics/metrics.js";
 import type { Conductor } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { placementAccess } from "../../placement-client/access/configured-access.js";
-import { SharedPlacementState } from "../../placement-client/batched-lookups.js";
+import { SharedPlacementState } from "../../placement-client/client-context.js";
 import { ReportClient } from "../../placement-client/report-client.js";
-import { retryingHttp } from "../../placement-client/retrying-http.js";
+import { retryingHttp } from "../../placement-client/retries.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
 /**

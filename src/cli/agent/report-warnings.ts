@@ -1,5 +1,5 @@
 import type { CompiledNovaConfig } from "../../config/nova-config.js";
-import type { Logger } from "../../runtime/logger.js";
+import type { Logger } from "../../runtime/runtime.js";
 
 /**
  * Logs what of nova.conf is ignored. The file of a real nova-compute has many options that an agent does not have: those that

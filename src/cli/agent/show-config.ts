@@ -1,4 +1,4 @@
-import { type ConfigRow, showConfig } from "../../config/show-config.js";
+import { type ConfigRow, showConfig } from "../../config/compile-config.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { DriverGuard } from "./driver-guard.js";
 import { ExitCode } from "../ui/exit-code.js";

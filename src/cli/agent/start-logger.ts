@@ -1,4 +1,4 @@
-import type { LogFields, Logger } from "../../runtime/logger.js";
+import type { LogFields, Logger } from "../../runtime/runtime.js";
 
 /** Hears of warnings of a host that starts; null: it has started. */
 export type Warned = () => ((message: string) => void) | null;

@@ -1,5 +1,5 @@
 import type { AgentMetrics } from "../../agent/metrics/metrics.js";
-import type { Logger } from "../../runtime/logger.js";
+import type { Logger } from "../../runtime/runtime.js";
 import { fieldsOf, type UnhandledError } from "../../virt/containment.js";
 import type { DriverContext } from "../../virt/context.js";
 import { textOf } from "../../virt/driver-error.js";

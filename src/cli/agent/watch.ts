@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import { nodeTimers } from "../../runtime/node/node-timers.js";
+import { nodeTimers } from "../../runtime/node/node-builtins.js";
 import { InvalidDriver } from "../../virt/errors.js";
 import { DriverGuard } from "./driver-guard.js";
 import { ExitCode } from "../ui/exit-code.js";

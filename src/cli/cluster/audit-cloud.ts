@@ -12,7 +12,7 @@ import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { HttpTls } from "../../runtime/node/undici-http-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { terminalText } from "../../runtime/terminal-text.js";
+import { terminalText } from "../../runtime/error-messages.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { exitCodeOf } from "../ui/report-failure.js";

@@ -7,11 +7,10 @@ import { type HostCommand, type HostCommandReply, type HostHolder, isHostCommand
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../control-plane/local/state-dir.js";
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
 import { LazyDashboard } from "../../dashboard/lazy-dashboard.js";
-import { Batcher } from "../../runtime/batches.js";
+import { Batcher } from "../../runtime/task-queue.js";
 import { createKillableRuntime } from "../../runtime/killable-runtime.js";
-import { Life } from "../../runtime/life.js";
-import { nodeDigests } from "../../runtime/node/node-digests.js";
-import { nodeKeys } from "../../runtime/node/node-keys.js";
+import { Life } from "../../runtime/lifetime.js";
+import { nodeDigests, nodeKeys } from "../../runtime/node/node-cryptography.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { createLogger } from "../ui/create-logger.js";
 import { runWorkLoop } from "../ui/lifetimes.js";

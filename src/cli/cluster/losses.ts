@@ -3,7 +3,7 @@ import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Snapshot } from "../../control-plane/snapshot/snapshot-file.js";
 import { Snapshots } from "../../control-plane/snapshot/snapshots.js";
 import { openStoreToRead } from "../../control-plane/store/open-store.js";
-import { foldHosts } from "../../records/host-range.js";
+import { foldHosts } from "../../records/host-names.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { ask, canAsk } from "../ui/ask.js";
 import { ExitCode } from "../ui/exit-code.js";

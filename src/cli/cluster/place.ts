@@ -9,7 +9,7 @@ import {
   rootOfName,
 } from "../../control-plane/local/known-clusters.js";
 import { DEFAULT_STATE_DIR } from "../../control-plane/local/state-dir.js";
-import { nodeDigests } from "../../runtime/node/node-digests.js";
+import { nodeDigests } from "../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 
 const home = (): string => clustersHome(process.env, homedir());

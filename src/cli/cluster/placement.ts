@@ -3,10 +3,9 @@ import { resolve } from "node:path";
 
 import { Command, Option } from "commander";
 import { startPlacement } from "../../control-plane/placement/standalone.js";
-import { nodeClock } from "../../runtime/node/node-clock.js";
+import { nodeClock, nodeModules } from "../../runtime/node/node-builtins.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import { nodeModules } from "../../runtime/node/node-modules.js";
-import { nodeRandom } from "../../runtime/node/node-random.js";
+import { nodeRandom } from "../../runtime/node/node-cryptography.js";
 import { NodeServers } from "../../runtime/node/node-servers.js";
 import { createLogger } from "../ui/create-logger.js";
 import { portNumber } from "../ui/port-number.js";

@@ -6,7 +6,7 @@ import { hostsInShort } from "../../control-plane/local/host-summary.js";
 import { type HostCommand, isHostCommand, type OVER_THE_LINK } from "../../control-plane/local/reports.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Supervisor } from "../../control-plane/local/supervisor.js";
-import { foldHosts } from "../../records/host-range.js";
+import { foldHosts } from "../../records/host-names.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { quietLogger } from "../ui/quiet-logger.js";

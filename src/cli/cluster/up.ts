@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
-import { MAX_HOSTS } from "../../records/host-range.js";
+import { MAX_HOSTS } from "../../records/host-names.js";
 import { isRelease, RELEASE_NAMES, RELEASES, type Release } from "../../records/index.js";
-import { nodeTimers } from "../../runtime/node/node-timers.js";
+import { nodeTimers } from "../../runtime/node/node-builtins.js";
 import { interruptSignal } from "../ui/interrupt-signal.js";
 import { portNumber } from "../ui/port-number.js";
 import { StatusLines } from "../ui/status-lines.js";

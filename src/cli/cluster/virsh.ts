@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { connectionTo } from "../../../drivers/fake-libvirt/connection-uri.js";
 import { NOT_CONNECTED, Virsh, VirshError, type VirshRow } from "../../../drivers/fake-libvirt/virsh.js";
 import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane/local/state-dir.js";
-import { nodeClock } from "../../runtime/node/node-clock.js";
+import { nodeClock } from "../../runtime/node/node-builtins.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { createLogger } from "../ui/create-logger.js";

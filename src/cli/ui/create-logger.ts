@@ -1,4 +1,4 @@
-import type { Logger } from "../../runtime/logger.js";
+import type { Logger } from "../../runtime/runtime.js";
 import { createNodeLogger, type NodeLoggerOptions } from "../../runtime/node/node-logger.js";
 import { logLine } from "./log-line.js";
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { didYouMean } from "../../runtime/did-you-mean.js";
+import { didYouMean } from "../../runtime/error-messages.js";
 
 const DESTRUCTIVE = new WeakSet<Command>();
 

@@ -1,6 +1,6 @@
 import { createColors } from "picocolors";
 import type { LogEntry } from "../../runtime/node/node-logger.js";
-import { terminalText, terminalValue } from "../../runtime/terminal-text.js";
+import { terminalText, terminalValue } from "../../runtime/error-messages.js";
 
 /** What each level of pino is called in logs of OpenStack. */
 export const LOG_LEVELS: Readonly<Record<number, string>> = {

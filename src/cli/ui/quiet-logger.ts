@@ -1,4 +1,4 @@
-import type { Logger } from "../../runtime/logger.js";
+import type { Logger } from "../../runtime/runtime.js";
 
 const nothing = (): void => undefined;
 

@@ -2,7 +2,7 @@ import { CommanderError } from "commander";
 import { HOW_TO_AGREE } from "../../nova-rpc/transport/topology.js";
 import { HttpConnectFailure } from "../../runtime/http.js";
 import { BrokerRejectedError } from "../../runtime/message-broker.js";
-import { terminalText } from "../../runtime/terminal-text.js";
+import { terminalText } from "../../runtime/error-messages.js";
 import { ExitCode } from "./exit-code.js";
 
 /** Prints a program's failure: one line for what a person can mend, a stack only under DEBUG. */

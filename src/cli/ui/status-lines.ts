@@ -1,7 +1,7 @@
 import type { ComponentState, ComponentStatus } from "../../control-plane/local/component.js";
 import { hostsInShort } from "../../control-plane/local/host-summary.js";
-import { terminalText } from "../../runtime/terminal-text.js";
-import type { CancelTimer, Timers } from "../../runtime/timers.js";
+import { terminalText } from "../../runtime/error-messages.js";
+import type { CancelTimer, Timers } from "../../runtime/time.js";
 import { wrapWords } from "./table.js";
 import type { Terminal } from "./terminal.js";
 

@@ -1,5 +1,5 @@
 import Table from "cli-table3";
-import { terminalText } from "../../runtime/terminal-text.js";
+import { terminalText } from "../../runtime/error-messages.js";
 
 export interface Column<Row> {
   readonly title: string;

@@ -1,5 +1,5 @@
 import picocolors from "picocolors";
-import { terminalText } from "../../runtime/terminal-text.js";
+import { terminalText } from "../../runtime/error-messages.js";
 
 /** Standard output and error as a command sees them. */
 export type Terminal = Readonly<ReturnType<typeof createTerminal>>;

@@ -4,9 +4,8 @@ import { type ControlPlane, startControlPlane } from "../../control-plane/contro
 import { conductorUrl, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { RequestListener } from "../../control-plane/request-log/request-log.js";
 import { type DownHosts, forgetDownHosts, readDownHosts } from "../../control-plane/snapshot/saved-state.js";
-import { nodeDigests } from "../../runtime/node/node-digests.js";
+import { nodeDigests, nodeKeys } from "../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import { nodeKeys } from "../../runtime/node/node-keys.js";
 import type { LocalProcess, LocalWorld } from "../../simulation/local/local-world.js";
 import { type AgentPlace, LocalAgents } from "./local-agents.js";
 import type { WhatToStart } from "./what-to-start.js";

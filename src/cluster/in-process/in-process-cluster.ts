@@ -9,7 +9,7 @@ import { finishInterruptedRestore, restoreSnapshot } from "../../control-plane/s
 import { savedHosts } from "../../control-plane/snapshot/saved-state.js";
 import type { Snapshot, SnapshotMetadata } from "../../control-plane/snapshot/snapshot-file.js";
 import { assertSameDrivers, assertSupportedDrivers, Snapshots } from "../../control-plane/snapshot/snapshots.js";
-import { expandHosts } from "../../records/host-range.js";
+import { expandHosts } from "../../records/host-names.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { LocalWorld } from "../../simulation/local/local-world.js";

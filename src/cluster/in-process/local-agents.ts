@@ -15,7 +15,7 @@ import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { DownState } from "../../control-plane/snapshot/saved-state.js";
 import type { FaultFile } from "../../faults/fault-file.js";
 import { createFaultyRuntime } from "../../faults/fault-injection.js";
-import { foldHosts } from "../../records/host-range.js";
+import { foldHosts } from "../../records/host-names.js";
 import type { LocalProcess, LocalWorld } from "../../simulation/local/local-world.js";
 import type { HostState } from "../cluster.js";
 

@@ -1,4 +1,4 @@
-import { nodeTimers } from "../../runtime/node/node-timers.js";
+import { nodeTimers } from "../../runtime/node/node-builtins.js";
 import type { Activity } from "../../simulation/local/activity.js";
 import { type LocalTime, VirtualTime } from "../../simulation/local/local-time.js";
 

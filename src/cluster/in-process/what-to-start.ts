@@ -9,7 +9,7 @@ import { quietTerminal } from "../../cli/ui/terminal.js";
 import type { AgentPlan } from "../../control-plane/local/agent-process.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Files } from "../../runtime/files.js";
-import { nodeDigests } from "../../runtime/node/node-digests.js";
+import { nodeDigests } from "../../runtime/node/node-cryptography.js";
 import type { StartClusterOptions } from "../cluster.js";
 import { writeNovaConf } from "../nova-conf.js";
 

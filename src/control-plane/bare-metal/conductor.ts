@@ -1,4 +1,4 @@
-import type { Timers } from "../../runtime/timers.js";
+import type { Timers } from "../../runtime/time.js";
 import type { Hardware } from "./hardware.js";
 import { IronicError, inMaintenance, invalidState, nodeAssociated, nodeProtected } from "./ironic-error.js";
 import type { IronicNode, NodeChanges, NodeLocks, NodeStore } from "./node-store.js";

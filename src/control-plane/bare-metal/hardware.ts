@@ -1,7 +1,6 @@
 import type { Faults } from "../../faults/faults.js";
-import type { Clock } from "../../runtime/clock.js";
-import type { Logger } from "../../runtime/logger.js";
-import type { CancelTimer, Timers } from "../../runtime/timers.js";
+import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
+import type { Logger } from "../../runtime/runtime.js";
 import { type HardwareDelays, hardwarePoint, type HardwareWork, hasNoTarget, nextState, WORK_OF_STATE } from "./provision-states.js";
 import type { IronicNode, NodeChanges, NodeLocks, NodeStore } from "./node-store.js";
 import type { PortStore } from "./port-store.js";

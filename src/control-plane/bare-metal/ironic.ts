@@ -1,8 +1,7 @@
 import type { Faults } from "../../faults/faults.js";
-import type { Clock } from "../../runtime/clock.js";
-import type { Logger } from "../../runtime/logger.js";
-import type { Random } from "../../runtime/random.js";
-import type { Timers } from "../../runtime/timers.js";
+import type { Clock, Timers } from "../../runtime/time.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Random } from "../../runtime/cryptography.js";
 import type { ValidateToken } from "../credentials.js";
 import { applySchema, type SchemaStep } from "../database/schema-steps.js";
 import type { Sql } from "../database/sql.js";

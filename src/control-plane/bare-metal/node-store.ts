@@ -1,5 +1,4 @@
-import type { Clock } from "../../runtime/clock.js";
-import type { Timers } from "../../runtime/timers.js";
+import type { Clock, Timers } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
 import type { Json } from "../http/json.js";
 import { instanceAssociated, IronicError, nodeLocked, nodeNotFound } from "./ironic-error.js";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../runtime/clock.js";
+import type { Clock } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
 import { IronicError } from "./ironic-error.js";
 import { isoTime, type JsonObject } from "./node-store.js";

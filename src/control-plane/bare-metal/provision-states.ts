@@ -1,4 +1,4 @@
-import { type FaultPoint, faultTable } from "../../faults/fault-rules.js";
+import { type FaultPoint, faultTable } from "../../faults/faults.js";
 
 /** Ironic's state machine (ironic/common/states.py of 21.4), without the states that wait for a ramdisk to call back. */
 

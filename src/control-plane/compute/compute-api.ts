@@ -1,4 +1,4 @@
-import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import type { Credentials } from "../credentials.js";
 import { atOnce } from "../http/request.js";
 import { jsonText } from "../http/json.js";

@@ -1,5 +1,5 @@
 import type { ComputeNode, Service } from "../../records/index.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import type { Json } from "../http/json.js";
 import type { ComputeNodeAmount } from "../store/compute-nodes.js";
 import type { ComputeDeps } from "./api/deps.js";

@@ -1,4 +1,4 @@
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import type { Json } from "../http/json.js";
 import { NetworkFault } from "../network/api/call.js";
 import { changeGroup, newGroup, removeGroup } from "../network/security-groups.js";

@@ -1,9 +1,9 @@
 import { ConductorError } from "../../conductor-client/errors.js";
 import { CONDUCTOR_PATH, type Outcome } from "../../conductor-client/wire/frames.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import type { SocketAcceptor } from "../../runtime/server.js";
-import type { Socket } from "../../runtime/socket.js";
-import type { CancelTimer } from "../../runtime/timers.js";
+import type { SocketAcceptor } from "../../runtime/http-server.js";
+import type { Socket } from "../../runtime/sockets.js";
+import type { CancelTimer } from "../../runtime/time.js";
 import { equalInConstantTime } from "../credentials.js";
 import type { StandIns } from "../identity/tokens/impersonation.js";
 import type { RequestRecorder } from "../request-log/request-recorder.js";

@@ -4,8 +4,8 @@ import type { MethodKind, MethodsOf, ParamsOf, RemoteMethods, ResultOf } from ".
 import { SESSION_METHODS } from "../../conductor-client/methods/session.js";
 import { encodeError } from "../../conductor-client/wire/error-codec.js";
 import { type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor-client/wire/frames.js";
-import type { Logger } from "../../runtime/logger.js";
-import type { Random } from "../../runtime/random.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Random } from "../../runtime/cryptography.js";
 import type { Store } from "../store/store.js";
 import type { HostLeases } from "./host-leases.js";
 import { MethodChecks } from "./method-checks.js";

@@ -1,6 +1,6 @@
 import { HostLeaseHeld } from "../../conductor-client/errors.js";
 import { LEASE_LOST, type LeaseHolder } from "../../conductor-client/methods/session.js";
-import type { Clock } from "../../runtime/clock.js";
+import type { Clock } from "../../runtime/time.js";
 import type { HostLease } from "../store/host-records.js";
 import type { Store } from "../store/store.js";
 import type { AgentIdentity, Session } from "./session.js";

@@ -1,4 +1,4 @@
-import type { Logger } from "../../runtime/logger.js";
+import type { Logger } from "../../runtime/runtime.js";
 import type { Store } from "../store/store.js";
 import type { Session } from "./session.js";
 

@@ -1,6 +1,6 @@
 import { SERVICE_VERSION } from "../../records/index.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import type { CancelTimer } from "../../runtime/timers.js";
+import type { CancelTimer } from "../../runtime/time.js";
 import type { Store } from "../store/store.js";
 
 /** The services that a control plane is, beside its APIs, in the order in which the real one registers them. */

@@ -1,11 +1,10 @@
 import { type ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
 import { decodeError, encodeError } from "../../conductor-client/wire/error-codec.js";
 import { type Meta, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor-client/wire/frames.js";
-import { isHostName } from "../../records/host-name.js";
-import type { Clock } from "../../runtime/clock.js";
-import { isObject } from "../../runtime/is-object.js";
-import type { Socket } from "../../runtime/socket.js";
-import type { CancelTimer, Timers } from "../../runtime/timers.js";
+import { isHostName } from "../../records/host-names.js";
+import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
+import { isObject } from "../../runtime/collections.js";
+import type { Socket } from "../../runtime/sockets.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../http/listener-limits.js";
 
 export interface SessionLimits {

@@ -1,5 +1,5 @@
-import type { Clock } from "../../runtime/clock.js";
-import type { Logger } from "../../runtime/logger.js";
+import type { Clock } from "../../runtime/time.js";
+import type { Logger } from "../../runtime/runtime.js";
 import type { Store } from "../store/store.js";
 import type { StoredTask, Task } from "../store/tasks.js";
 import type { EventLoopTicks } from "../event-loop.js";

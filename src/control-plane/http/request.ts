@@ -1,5 +1,5 @@
-import type { Random } from "../../runtime/random.js";
-import type { ServiceRequest } from "../../runtime/service.js";
+import type { Random } from "../../runtime/cryptography.js";
+import type { ServiceRequest } from "../../runtime/http-server.js";
 import { excessOf, MESSAGE_LIMITS } from "./listener-limits.js";
 
 /** A query string's parameters in their order; a name may come several times. */

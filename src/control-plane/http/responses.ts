@@ -1,5 +1,4 @@
-import type { Rejection } from "../../runtime/rejection.js";
-import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { Rejection, ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 
 export function json(status: number, body: unknown): ServiceResponse {
   return {

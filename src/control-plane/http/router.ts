@@ -1,4 +1,4 @@
-import type { ServiceRequest } from "../../runtime/service.js";
+import type { ServiceRequest } from "../../runtime/http-server.js";
 
 export interface RoutePattern {
   readonly method: string;

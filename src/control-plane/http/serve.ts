@@ -1,5 +1,5 @@
-import type { Random } from "../../runtime/random.js";
-import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { Random } from "../../runtime/cryptography.js";
+import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import { atOnce, newRequestId, Query } from "./request.js";
 import { withHeaders } from "./responses.js";
 import { type RouteMatch, type RoutePattern, Router } from "./router.js";

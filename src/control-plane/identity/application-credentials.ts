@@ -1,6 +1,6 @@
 import { RE2JS } from "re2js";
 import { Type } from "typebox";
-import type { ServiceHandler } from "../../runtime/service.js";
+import type { ServiceHandler } from "../../runtime/http-server.js";
 import { authenticationRequired } from "../http/responses.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";

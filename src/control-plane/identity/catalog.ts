@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { Digests } from "../../runtime/digests.js";
+import type { Digests } from "../../runtime/cryptography.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, expecting, IdentityError, notFound } from "./api/identity-error.js";
 import { BOOLEAN, checkBody, createSchema, NAME, orNull, resourceRoutes, TEXT, updateSchema, URL_TEXT } from "./api/resource-routes.js";

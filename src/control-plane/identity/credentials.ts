@@ -1,4 +1,4 @@
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import type { Json } from "../http/json.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, IdentityError, notFound } from "./api/identity-error.js";

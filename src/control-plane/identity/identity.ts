@@ -1,8 +1,7 @@
-import type { Clock } from "../../runtime/clock.js";
-import type { Digests } from "../../runtime/digests.js";
-import type { Logger } from "../../runtime/logger.js";
-import type { Random } from "../../runtime/random.js";
-import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { Clock } from "../../runtime/time.js";
+import type { Digests, Random } from "../../runtime/cryptography.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import type { Credentials } from "../credentials.js";
 import type { Sql } from "../database/sql.js";
 import type { Json } from "../http/json.js";

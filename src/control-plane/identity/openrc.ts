@@ -1,5 +1,5 @@
 import { parse } from "yaml";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 
 /**
  * Shell text that says what a cloud of `clouds.yaml` says, for clients that only read the environment.

@@ -1,5 +1,5 @@
-import type { Random } from "../../runtime/random.js";
-import type { ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { Random } from "../../runtime/cryptography.js";
+import type { ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
 import { authenticationRequired, json } from "../http/responses.js";
 import { serve } from "../http/serve.js";

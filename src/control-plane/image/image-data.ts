@@ -1,5 +1,5 @@
-import { BYTES, type ServiceRequest, type ServiceResponse } from "../../runtime/service.js";
-import type { Bytes } from "../../runtime/transfers.js";
+import { BYTES, type ServiceRequest, type ServiceResponse } from "../../runtime/http-server.js";
+import type { Bytes } from "../../runtime/http.js";
 import { json } from "../http/responses.js";
 import { isoMicroseconds } from "../http/times.js";
 import { assertWithinQuota, type ImageCall, type ImageRoute, NO_CONTENT } from "./api/call.js";

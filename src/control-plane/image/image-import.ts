@@ -1,5 +1,5 @@
-import { isObject } from "../../runtime/is-object.js";
-import type { ServiceResponse } from "../../runtime/service.js";
+import { isObject } from "../../runtime/collections.js";
+import type { ServiceResponse } from "../../runtime/http-server.js";
 import { REGION } from "../identity/store/bootstrap.js";
 import { assertWithinQuota, type ImageCall } from "./api/call.js";
 import { badRequest, conflict } from "./api/fault.js";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../runtime/clock.js";
+import type { Clock } from "../../runtime/time.js";
 import { applySchema, type SchemaStep } from "../database/schema-steps.js";
 import type { Sql, SqlRow } from "../database/sql.js";
 import { BASE_IMAGES, type Image, type ImageAttributes, type ImageContent, type ImageNotes, type ImageStatus, NO_CONTENT, NO_NOTES, type Rotation } from "./image.js";

@@ -1,6 +1,6 @@
 import { DuplicateRecord } from "../../conductor-client/errors.js";
-import { isObject } from "../../runtime/is-object.js";
-import type { ServiceResponse } from "../../runtime/service.js";
+import { isObject } from "../../runtime/collections.js";
+import type { ServiceResponse } from "../../runtime/http-server.js";
 import { json } from "../http/responses.js";
 import { isoSeconds } from "../http/times.js";
 import { type ImageCall, type ImageRoute, NO_CONTENT } from "./api/call.js";

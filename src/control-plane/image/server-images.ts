@@ -1,5 +1,5 @@
 import { type Instance, imagePropertiesOf } from "../../records/index.js";
-import type { Random } from "../../runtime/random.js";
+import type { Random } from "../../runtime/cryptography.js";
 import type { Credentials } from "../credentials.js";
 import type { ImageStore } from "./image-store.js";
 import { sees } from "./api/policy.js";

@@ -1,7 +1,7 @@
 import type { AgentState, HostProcess } from "../../conductor-client/methods/hosts.js";
 import type { HostAction } from "../../conductor-client/methods/session.js";
-import { foldHosts } from "../../records/host-range.js";
-import type { CancelTimer } from "../../runtime/timers.js";
+import { foldHosts } from "../../records/host-names.js";
+import type { CancelTimer } from "../../runtime/time.js";
 import type { DownHosts } from "../snapshot/saved-state.js";
 import { agentRestart, Component, type ComponentDeps, type ComponentState, type ComponentStatus } from "./component.js";
 import { PoolHosts } from "./host-summary.js";

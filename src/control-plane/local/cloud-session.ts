@@ -1,5 +1,5 @@
 import { parse } from "yaml";
-import { requestToken } from "../../placement-client/access/identity-v3.js";
+import { requestToken } from "../../placement-client/access/keystone-access.js";
 import type { Files } from "../../runtime/files.js";
 import type { HttpClient, HttpMethod } from "../../runtime/http.js";
 import { readClusterInfo, type StateDir } from "./state-dir.js";

@@ -1,5 +1,5 @@
 import { FINAL_MIGRATION_STATUSES, type HypervisorGuest } from "../../records/index.js";
-import { mapConcurrently } from "../../runtime/queue.js";
+import { mapConcurrently } from "../../runtime/task-queue.js";
 import { explainedFault } from "../scheduler/errors.js";
 import type { CloudSession } from "./cloud-session.js";
 

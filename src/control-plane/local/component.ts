@@ -1,7 +1,6 @@
-import type { Child, ChildExit } from "../../runtime/children.js";
-import type { Clock } from "../../runtime/clock.js";
+import type { Child, ChildExit } from "../../runtime/processes.js";
+import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import { backOff } from "../../runtime/retry.js";
-import type { CancelTimer, Timers } from "../../runtime/timers.js";
 import type { LastingChild, LastingChildren } from "./lasting-children.js";
 import { isComponentReport } from "./reports.js";
 

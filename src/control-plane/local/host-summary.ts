@@ -1,5 +1,5 @@
 import type { AgentState } from "../../conductor-client/methods/hosts.js";
-import { foldHosts } from "../../records/host-range.js";
+import { foldHosts } from "../../records/host-names.js";
 
 /** Characters of names in a line; of more hosts the first ones are named. */
 const ROOM = 40;

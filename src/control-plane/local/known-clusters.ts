@@ -1,5 +1,5 @@
 import { basename, dirname, isAbsolute, join } from "node:path";
-import type { Digests } from "../../runtime/digests.js";
+import type { Digests } from "../../runtime/cryptography.js";
 import type { Files } from "../../runtime/files.js";
 import type { StateDir } from "./state-dir.js";
 

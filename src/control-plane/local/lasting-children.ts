@@ -1,5 +1,5 @@
-import type { Child, ChildExit, Children, SpawnOptions } from "../../runtime/children.js";
-import type { Timers } from "../../runtime/timers.js";
+import type { Child, ChildExit, Children, SpawnOptions } from "../../runtime/processes.js";
+import type { Timers } from "../../runtime/time.js";
 import { type GoOn, isResting, type Rest } from "./reports.js";
 
 /** Milliseconds in which a child can end what it does; what it does is not to last, so that one that takes longer is killed. */

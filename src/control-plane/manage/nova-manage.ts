@@ -4,8 +4,8 @@ import { ConsumerAllocationRetrievalFailed, PlacementAPIConnectFailure } from ".
 import type { PlacementHttp } from "../../placement-client/placement-http.js";
 import { AGAIN, retryConflicts } from "../../placement-client/retries.js";
 import type { AllocationRewrite, RequestContext } from "../../placement-client/types.js";
-import type { Random } from "../../runtime/random.js";
-import type { Timers } from "../../runtime/timers.js";
+import type { Random } from "../../runtime/cryptography.js";
+import type { Timers } from "../../runtime/time.js";
 
 /** What the commands of nova-manage work with: the state of record, Placement, and a place for their output. */
 export interface ManageParts {

@@ -1,7 +1,7 @@
 import { PlacementAPIConnectFailure, ResourceProviderAggregateRetrievalFailed, ResourceProviderUpdateFailed } from "../../placement-client/errors.js";
 import { listProviders, putAggregates, readAggregates } from "../../placement-client/provider-requests.js";
 import { AGAIN, retryConflicts } from "../../placement-client/retries.js";
-import { mapConcurrently } from "../../runtime/queue.js";
+import { mapConcurrently } from "../../runtime/task-queue.js";
 import { ManageFailure, type ManageParts, NO_PLACEMENT } from "./nova-manage.js";
 
 export interface SyncOptions {

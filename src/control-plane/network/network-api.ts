@@ -1,8 +1,7 @@
-import type { Clock } from "../../runtime/clock.js";
-import type { Logger } from "../../runtime/logger.js";
-import type { Random } from "../../runtime/random.js";
-import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
-import type { Timers } from "../../runtime/timers.js";
+import type { Clock, Timers } from "../../runtime/time.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Random } from "../../runtime/cryptography.js";
+import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
 import { atOnce } from "../http/request.js";
 import { jsonText } from "../http/json.js";

@@ -1,4 +1,4 @@
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { isoSeconds } from "../http/times.js";
 import { pythonRepr } from "../python/repr.js";
 import { addressText } from "../store/network-settings.js";

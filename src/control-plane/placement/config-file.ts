@@ -1,7 +1,7 @@
 import { parseIni, type SyntaxProblem } from "../../config/ini-file.js";
 import { type Compiled, camel, type Option, type OptionTable, sectionKey } from "../../config/option.js";
 import { PLACEMENT_SERVICE_OPTIONS } from "../../config/sections/placement-service-options.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import type { PolicyRule } from "../policy/rule-parser.js";
 import type { CorsOptions, PlacementTuning, PolicyOptions } from "./options.js";
 

@@ -1,4 +1,4 @@
-import type { ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import { Enforcer, noauth2 } from "./auth.js";
 import { Exchange, type Surface } from "./http/exchange.js";
 import type { Consumer, Provider } from "./model.js";

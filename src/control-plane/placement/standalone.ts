@@ -1,5 +1,5 @@
 import type { Runtime } from "../../runtime/runtime.js";
-import type { Listener } from "../../runtime/server.js";
+import type { Listener } from "../../runtime/http-server.js";
 import { onlyForKnownHosts, openstackError } from "../http/responses.js";
 import type { PolicyRule } from "../policy/rule-parser.js";
 import { requestLog, RequestWatch } from "../request-log/request-log.js";

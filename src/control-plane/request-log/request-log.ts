@@ -1,8 +1,7 @@
 import type { Counter, Histogram } from "prom-client";
-import type { Clock } from "../../runtime/clock.js";
-import type { Logger } from "../../runtime/logger.js";
-import type { RejectRequest } from "../../runtime/rejection.js";
-import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { Clock } from "../../runtime/time.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { RejectRequest, ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import type { LiveToken } from "../identity/tokens/live-tokens.js";
 import { withoutSecrets } from "./redaction.js";
 

@@ -5,8 +5,8 @@ import {
   type RecordedRequest,
 } from "../../conductor-client/methods/cluster.js";
 import type { RecordedCaller } from "../../conductor-client/methods/recorded-caller.js";
-import type { Clock } from "../../runtime/clock.js";
-import { BYTES } from "../../runtime/service.js";
+import type { Clock } from "../../runtime/time.js";
+import { BYTES } from "../../runtime/http-server.js";
 import { excessOf, type MessageLimits } from "../http/listener-limits.js";
 import type { LiveToken } from "../identity/tokens/live-tokens.js";
 import { withoutSecretFields, withoutSecrets } from "./redaction.js";

@@ -1,4 +1,4 @@
-import { PublicError, tracebackOf } from "../../runtime/public-error.js";
+import { PublicError, tracebackOf } from "../../runtime/error-messages.js";
 
 /** Nova's reason whenever hosts are missing: it tells users nothing about the cloud. */
 export const NOT_ENOUGH_HOSTS = "There are not enough hosts available.";

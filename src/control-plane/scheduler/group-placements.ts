@@ -1,5 +1,5 @@
 import { mostMembersOnHost, type ServerGroup } from "../../records/index.js";
-import { KeyedLock } from "../../runtime/keyed-lock.js";
+import { KeyedLock } from "../../runtime/locks.js";
 import type { Store } from "../store/store.js";
 
 /** The server group of what is to be placed, and where its other members are at this moment. */

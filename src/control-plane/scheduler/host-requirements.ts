@@ -1,5 +1,5 @@
 import { type Flavor, hostRequirementsOf, type VersionCondition, versionConditions } from "../../records/index.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { pythonStr } from "../python/repr.js";
 import type { HostState } from "./host-state.js";
 

@@ -1,4 +1,4 @@
-import type { Random } from "../../runtime/random.js";
+import type { Random } from "../../runtime/cryptography.js";
 import type { GroupState } from "./group-placements.js";
 import type { HostState, Multipliers } from "./host-state.js";
 import { failedBuilds, freeDiskGb, ioOperations } from "./host-requirements.js";

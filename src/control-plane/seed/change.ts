@@ -1,4 +1,4 @@
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 
 /** One thing that is done to a cluster so that it is as its file says. */
 export interface Change {

@@ -1,5 +1,5 @@
 import { type Flavor, sizesForApi, sizesFromApi } from "../../records/index.js";
-import type { Random } from "../../runtime/random.js";
+import type { Random } from "../../runtime/cryptography.js";
 import type { Store } from "../store/store.js";
 import { fieldChanges, SeedRejectedError, type SeedStep, withoutDefaults } from "./change.js";
 import type { ProjectNames } from "./seed-users.js";

@@ -1,5 +1,5 @@
-import type { Random } from "../../runtime/random.js";
-import type { Bytes } from "../../runtime/transfers.js";
+import type { Random } from "../../runtime/cryptography.js";
+import type { Bytes } from "../../runtime/http.js";
 import type { ImageStore } from "../image/image-store.js";
 import type { ImageTable } from "../image/image-tables.js";
 import { type Image, type ImageAttributes, isBaseImage } from "../image/image.js";

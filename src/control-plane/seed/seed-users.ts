@@ -1,4 +1,4 @@
-import type { Digests } from "../../runtime/digests.js";
+import type { Digests } from "../../runtime/cryptography.js";
 import { isSameName } from "../identity/store/record-tables.js";
 import { stableId } from "../identity/store/records.js";
 import type { SeededIdentityStore } from "../identity/store/seeded-identities.js";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Digests } from "../../runtime/digests.js";
+import type { Digests } from "../../runtime/cryptography.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { requireSchema } from "../database/schema-steps.js";
 import { openIdentityStore } from "../identity/store/bootstrap.js";

@@ -1,20 +1,6 @@
 import { join, relative } from "node:path";
 import type { Files } from "../../runtime/files.js";
-import {
-  changeMode,
-  isSame,
-  kindOf,
-  makeFolder,
-  move,
-  partsIn,
-  removeEntry,
-  removeTree,
-  sizeOf,
-  type TreeEntry,
-  writeFileAtomically,
-  writeSparse,
-} from "../../runtime/node/file-tree.js";
-import { ReusableEntries } from "../../runtime/node/preallocated-entries.js";
+import { changeMode, isSame, kindOf, makeFolder, move, partsIn, removeEntry, removeTree, ReusableEntries, sizeOf, type TreeEntry, writeFileAtomically, writeSparse } from "../../runtime/node/file-tree.js";
 import { DatabaseFile } from "../database/database-file.js";
 import type { StateDir } from "../local/state-dir.js";
 import { ownStore } from "../store/open-store.js";

@@ -1,6 +1,6 @@
 import { PlacementError } from "../../placement-client/errors.js";
 import type { ReportClient } from "../../placement-client/report-client.js";
-import type { Logger } from "../../runtime/logger.js";
+import type { Logger } from "../../runtime/runtime.js";
 import type { Aggregate } from "./aggregates.js";
 import type { Store } from "./store.js";
 

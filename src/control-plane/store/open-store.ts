@@ -1,7 +1,7 @@
-import type { Clock } from "../../runtime/clock.js";
+import type { Clock } from "../../runtime/time.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
-import type { Logger } from "../../runtime/logger.js";
-import type { Random } from "../../runtime/random.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Random } from "../../runtime/cryptography.js";
 import { DatabaseFile, DatabaseUnusable, fileFailure } from "../database/database-file.js";
 import type { DefaultRatios } from "./compute-nodes.js";
 import { applySchema, requireSchema } from "../database/schema-steps.js";

@@ -1,6 +1,6 @@
 import { InvalidParameters } from "../../conductor-client/errors.js";
 import { hasOneValue, type JsonSchema, LONGEST, text } from "../../records/field.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import type { SqlValue } from "../database/database-file.js";
 
 /** Looks at a value that claims to be of a type. @throws {InvalidParameters} naming the field, what was found and what was expected. */

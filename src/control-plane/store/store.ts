@@ -1,7 +1,7 @@
 import type { Instance, Migration } from "../../records/index.js";
-import type { Clock } from "../../runtime/clock.js";
-import type { Logger } from "../../runtime/logger.js";
-import type { Random } from "../../runtime/random.js";
+import type { Clock } from "../../runtime/time.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Random } from "../../runtime/cryptography.js";
 import type { Sql } from "../database/sql.js";
 import { Actions } from "./actions.js";
 import { Aggregates } from "./aggregates.js";

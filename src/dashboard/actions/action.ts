@@ -1,4 +1,4 @@
-import type { ServiceResponse } from "../../runtime/service.js";
+import type { ServiceResponse } from "../../runtime/http-server.js";
 import { errorResponse, jsonResponse } from "../responses.js";
 import type { ActionBody, ActionResponse, DashboardAction } from "../wire/actions.js";
 import { commandLines } from "./command-lines.js";

@@ -1,5 +1,4 @@
-import type { Clock } from "../../runtime/clock.js";
-import type { Timers } from "../../runtime/timers.js";
+import type { Clock, Timers } from "../../runtime/time.js";
 import type { DashboardEvents, DashboardHello, DashboardMessage, DashboardRow } from "../wire/stream.js";
 import { type Feed, joinMessages } from "./feed.js";
 

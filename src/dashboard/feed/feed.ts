@@ -1,5 +1,4 @@
-import type { Clock } from "../../runtime/clock.js";
-import type { CancelTimer, Timers } from "../../runtime/timers.js";
+import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import type { DashboardMessage, DashboardRow, Kind, Rows } from "../wire/stream.js";
 
 /** Milliseconds for which changes are gathered before a message tells of them. */

@@ -1,5 +1,4 @@
-import type { Clock } from "../../runtime/clock.js";
-import type { CancelTimer, Timers } from "../../runtime/timers.js";
+import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import type { GuestRow, GuestsRow } from "../wire/host-rows.js";
 
 /** Milliseconds for which reasons to look at a host are gathered. */

@@ -2,7 +2,7 @@ import { isUp } from "../../conductor-client/liveness.js";
 import type { HostAgent } from "../../control-plane/conductor/methods/host-methods.js";
 import type { Store } from "../../control-plane/store/store.js";
 import { RELEASES, type Service } from "../../records/index.js";
-import type { Clock } from "../../runtime/clock.js";
+import type { Clock } from "../../runtime/time.js";
 import type { HostRow } from "../wire/host-rows.js";
 
 const BINARY = "nova-compute";

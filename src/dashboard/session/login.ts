@@ -1,7 +1,7 @@
 import type { Inside } from "../../control-plane/extension.js";
-import { requestToken } from "../../placement-client/access/identity-v3.js";
+import { requestToken } from "../../placement-client/access/keystone-access.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import type { ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import { errorResponse } from "../responses.js";
 
 /** Wrong passwords in {@link WITHIN} milliseconds after which none is looked at. */

@@ -1,4 +1,4 @@
-import type { ServiceRequest } from "../../runtime/service.js";
+import type { ServiceRequest } from "../../runtime/http-server.js";
 
 const NAMES = ["127.0.0.1", "localhost", "[::1]"];
 

@@ -1,5 +1,5 @@
-import type { Clock } from "../../runtime/clock.js";
-import type { Random } from "../../runtime/random.js";
+import type { Clock } from "../../runtime/time.js";
+import type { Random } from "../../runtime/cryptography.js";
 
 /** Milliseconds for which a one-time key is good. */
 const KEY_LIFE = 60_000;

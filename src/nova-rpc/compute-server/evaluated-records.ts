@@ -1,4 +1,4 @@
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import type { RowsInHand } from "../messages/rows-in-hand.js";
 
 /** Most moves that are remembered. */

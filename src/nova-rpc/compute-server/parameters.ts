@@ -6,7 +6,7 @@ import {
 } from "../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import { MAX_INTEGER } from "../../records/field.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { FLAVOR_OBJECT } from "../objects/flavor.js";
 import { readLiveMigrateData } from "../objects/live-migrate-data.js";
 import { MalformedObject, objectOf } from "../objects/primitive.js";

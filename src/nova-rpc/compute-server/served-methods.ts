@@ -1,6 +1,6 @@
 import type { AgentMethod, AgentMethods } from "../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { NotImplementedHere } from "../messages/failures.js";
 import { readLiveMigrateData } from "../objects/live-migrate-data.js";
 import { MalformedObject, objectOf } from "../objects/primitive.js";

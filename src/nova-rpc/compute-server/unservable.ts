@@ -1,4 +1,4 @@
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { listedObjects, objectOf } from "../objects/primitive.js";
 
 type Arguments = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import type { Flavor, InstanceChanges } from "../../records/index.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { FLAVOR_OBJECT } from "../objects/flavor.js";
 import type { ObjectData } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";

@@ -1,5 +1,5 @@
 import { InstanceNotFound, MigrationNotFound } from "../../conductor-client/errors.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { type NovaObject, novaObject, type ObjectData, objectOf } from "../objects/primitive.js";
 import { builtObject } from "../objects/record-object.js";
 import type { CallTools } from "./calls.js";

@@ -1,5 +1,5 @@
 import { ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { isFailure } from "../messages/failures.js";
 import type { MessageScopes } from "../messages/message-scope.js";

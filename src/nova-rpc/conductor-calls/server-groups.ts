@@ -1,6 +1,6 @@
 import type { GroupOnHost } from "../../conductor-client/methods/records.js";
 import { SERVER_GROUP_POLICIES } from "../../records/index.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { type ObjectData, objectOf } from "../objects/primitive.js";
 import type { CallTools, ConductorCalls } from "./calls.js";
 import { INSTANCE_CALLS } from "./instances.js";

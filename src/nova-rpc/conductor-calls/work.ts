@@ -3,7 +3,7 @@ import type { CLUSTER_METHODS } from "../../conductor-client/methods/cluster.js"
 import type { HOST_METHODS } from "../../conductor-client/methods/hosts.js";
 import type { OPERATOR_METHODS } from "../../conductor-client/methods/operator.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import type { RpcRequest } from "../messages/rpc.js";
 import { overlaid } from "../objects/primitive.js";
 import { builtObject } from "../objects/record-object.js";

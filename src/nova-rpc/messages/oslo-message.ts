@@ -1,4 +1,4 @@
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { capToProfile } from "../objects/cap.js";
 import type { ReleaseProfile } from "../objects/profile.js";
 import type { NovaContext } from "./request-context.js";

@@ -1,5 +1,5 @@
 import { MessagingTimeout } from "../../conductor-client/errors.js";
-import type { CancelTimer, Timers } from "../../runtime/timers.js";
+import type { CancelTimer, Timers } from "../../runtime/time.js";
 import { errorOf } from "./failures.js";
 import type { OsloReply } from "./oslo-message.js";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../runtime/clock.js";
+import type { Clock } from "../../runtime/time.js";
 
 /** Most ids that are remembered, and for how many milliseconds. */
 const MAX_IDS = 1_000;

@@ -1,4 +1,4 @@
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { type NovaObject, novaObject, objectOf } from "../objects/primitive.js";
 
 /** Milliseconds for which what was just said of a row is not asked again. */

@@ -1,7 +1,7 @@
 import { MessagingTimeout } from "../../conductor-client/errors.js";
 import type { MessageObserver } from "../../conductor-client/message-observer.js";
 import { RPC_RESPONSE_TIMEOUT } from "../../conductor-client/port.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { type MessageBroker, Unconfirmed, Unroutable, Unsent } from "../../runtime/message-broker.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { objectOf } from "../objects/primitive.js";

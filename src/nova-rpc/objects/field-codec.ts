@@ -1,4 +1,4 @@
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { MalformedObject, type ObjectData } from "./primitive.js";
 import type { ReleaseProfile } from "./profile.js";
 

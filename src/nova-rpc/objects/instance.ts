@@ -6,7 +6,7 @@ import {
   type PowerState,
   type VmState,
 } from "../../records/index.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import {
   code,
   deletedId,

@@ -1,5 +1,5 @@
 import type { LiveMigrateData } from "../../conductor-client/methods/agent.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { type NovaObject, objectOf, overlaid } from "./primitive.js";
 import type { ReleaseProfile } from "./profile.js";
 import { builtObject } from "./record-object.js";

@@ -1,5 +1,5 @@
 import type { AssignedResource, Migration, MigrationContext } from "../../records/index.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import {
   deletedId,
   type FieldCodec,

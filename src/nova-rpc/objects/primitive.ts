@@ -1,4 +1,4 @@
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 
 /** A versioned object of Nova as it is sent (oslo.versionedobjects). Fields that are not set are absent, which is not null. */
 export interface NovaObject {

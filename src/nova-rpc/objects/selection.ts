@@ -1,6 +1,6 @@
 import { MAX_INTEGER } from "../../records/field.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
-import { isObject } from "../../runtime/is-object.js";
+import { isObject } from "../../runtime/collections.js";
 import { type FieldCodec, text } from "./field-codec.js";
 import { MalformedObject, type NovaObject, objectOf } from "./primitive.js";
 import { type RecordObject, readRecord } from "./record-object.js";

@@ -1,14 +1,11 @@
 import type { Conductor } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import type { Clock } from "../../runtime/time.js";
 import { InvalidConfiguration } from "../../virt/errors.js";
-import { EndpointNotFound } from "../errors.js";
-import { createConductorAccess } from "./conductor-access.js";
-import { createFixedAccess } from "./fixed-access.js";
-import type { DomainReference, Scope, UserReference } from "./identity-v3.js";
-import { createKeystoneAccess, type KeystoneOptions } from "./keystone-access.js";
-import type { PlacementAccess } from "./placement-access.js";
-import { SharedAccess } from "./shared-access.js";
+import { ConnectFailure, EndpointNotFound } from "../errors.js";
+import { createKeystoneAccess, type DomainReference, type KeystoneOptions, type Scope, type UserReference } from "./keystone-access.js";
+import { CachedAccess, type Credentials, type PlacementAccess, type ServiceAccess, SharedAccess, withoutTrailingSlash } from "./placement-access.js";
 
 /**
  * How this agent gets at Placement, from `[placement]`: as keystoneauth's options say, or by asking the conductor.
@@ -47,7 +44,7 @@ export function configuredPlacementAccess(
 }
 
 /** A service that is asked with the credentials of `[placement]`. */
-export interface ConfiguredService {
+interface ConfiguredService {
   /** In Identity's catalog. */
   readonly type: "placement" | "image";
   /** The section of nova.conf that has its endpoint. */
@@ -62,7 +59,7 @@ export interface ConfiguredService {
  * Null: `[placement] auth_type` is unset.
  * @throws {InvalidConfiguration} naming the option that is missing.
  */
-export function configuredAccess(
+function configuredAccess(
   config: NovaConfig,
   runtime: Pick<Runtime, "http" | "clock">,
   service: ConfiguredService,
@@ -171,4 +168,82 @@ function needed(value: string | null, option: string, authType: string): string 
 
 function missing(option: string, authType: string): InvalidConfiguration {
   return new InvalidConfiguration(`[placement] ${option} is unset, but auth_type = ${authType} needs it`);
+}
+
+/** `auth_type = none`: no header at all. `admin_token`: always the same X-Auth-Token. */
+export function createFixedAccess(options: { readonly endpoint: string; readonly token?: string }): PlacementAccess {
+  const credentials: Credentials = Object.freeze({
+    endpoint: withoutTrailingSlash(options.endpoint),
+    headers: options.token === undefined ? {} : { "x-auth-token": options.token },
+  });
+  return {
+    credentials: async () => credentials,
+    // There is no other token to be had.
+    expire: () => undefined,
+  };
+}
+
+/**
+ * The access of agents without a `[placement]` section of their own: the conductor's `placement_access` gives endpoint
+ * and token.
+ */
+export function createConductorAccess(options: {
+  readonly clock: Clock;
+  readonly ask: () => Promise<ServiceAccess>;
+  /** What the hosts of the process that ask the same know together; default: nobody else asks. */
+  readonly shared?: SharedAccess;
+}): PlacementAccess {
+  const { clock, ask, shared = new SharedAccess() } = options;
+  const obtain = async () => {
+    try {
+      const { endpoint, token, expiresAt } = await shared.get(clock, ask);
+      return { endpoint: withoutTrailingSlash(endpoint), headers: { "x-auth-token": token }, expiresAt };
+    } catch (error) {
+      throw new ConnectFailure(
+        "the conductor did not say how to reach Placement; start it, or give a [placement] section with auth_type",
+        undefined,
+        { cause: error },
+      );
+    }
+  };
+  return new CachedAccess(clock, obtain, (token) => shared.invalidate(token));
+}
+
+/**
+ * How this agent gets at the Image service: where `[glance]` says or Identity's catalog, with the credentials of `[placement]`; or
+ * both by asking the conductor. That there is none is found when an image is asked for.
+ */
+export function imageAccess(
+  config: NovaConfig,
+  runtime: Pick<Runtime, "http" | "clock">,
+  conductor: Pick<Conductor, "call">,
+  shared = new SharedAccess(),
+): PlacementAccess {
+  const { endpointOverride, apiServers, validInterfaces, regionName } = config.glance;
+  const configuredEndpoint = endpointOverride ?? apiServers[0];
+  const service: ConfiguredService = {
+    type: "image",
+    section: "glance",
+    validInterfaces,
+    ...(regionName === null ? {} : { regionName }),
+    ...(configuredEndpoint === undefined ? {} : { endpoint: configuredEndpoint }),
+  };
+  const obtain = async () => {
+    try {
+      const ask = () => conductor.call("image_access", {});
+      const { endpoint, token, expiresAt } = await shared.get(runtime.clock, ask);
+      const url = withoutTrailingSlash(configuredEndpoint ?? endpoint);
+      return { endpoint: url, headers: { "x-auth-token": token }, expiresAt };
+    } catch (error) {
+      throw new EndpointNotFound(
+        "the conductor names no Image service; set [placement] auth_type and [glance]",
+        undefined,
+        { cause: error },
+      );
+    }
+  };
+  return (
+    configuredAccess(config, runtime, service) ??
+    new CachedAccess(runtime.clock, obtain, (token) => shared.invalidate(token))
+  );
 }

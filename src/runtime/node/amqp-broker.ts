@@ -17,8 +17,7 @@ import {
   Unroutable,
   Unsent,
 } from "../message-broker.js";
-import { AmqpConsumer } from "./amqp-consumer.js";
-import { codeOf, isFinalRejection, messageOf, toRejection } from "./amqp-rejection.js";
+import { AmqpConsumer, codeOf, isFinalRejection, messageOf, toRejection } from "./amqp-consumer.js";
 
 type Declaration = Parameters<Connection["exchangeDeclare"]>[0];
 

@@ -1,15 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Logger } from "../logger.js";
-import { Mounts, type Route } from "../mounts.js";
-import type { RejectRequest } from "../rejection.js";
-import type { ListenLimits, ListenOptions } from "../server.js";
-import { BYTES, type ServiceHandler, type ServiceResponse } from "../service.js";
-import type { Bytes } from "../transfers.js";
-import { dropRest, endWhenIdle, sendBytes } from "./byte-bodies.js";
-import { flattenHeaders } from "./flatten-headers.js";
+import type { Logger } from "../runtime.js";
+import { BYTES, type ListenLimits, type ListenOptions, Mounts, type RejectRequest, type Route, type ServiceHandler, type ServiceResponse } from "../http-server.js";
+import type { Bytes } from "../http.js";
+import { dropRest, endWhenIdle, flattenHeaders, sendBytes, sendPieces } from "./http-messages.js";
 import type { RequestQueue } from "./request-slots.js";
-import { sendPieces } from "./text-pieces.js";
 
 /** A body that is too large is read and dropped up to this many times the limit, so that the client sees the 413. */
 const DROPPED_LIMITS = 8;

@@ -1,18 +1,20 @@
 import * as fs from "node:fs";
 import { type FileHandle, open, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { FileFailure, type FileStat, type Files, type WriteOptions } from "../files.js";
-import type { Bytes } from "../transfers.js";
-import { SyncTimeBudget } from "./fast-ticks.js";
-import { codeOf } from "./file-codes.js";
-import { nodeRandom } from "./node-random.js";
-import { QuickChanges } from "./quick-changes.js";
-import { SyncFileReader } from "./synchronous-reads.js";
+import type { Random } from "../cryptography.js";
+import { FileFailure, type Files, type FileStat, type WriteOptions } from "../files.js";
+import type { Bytes } from "../http.js";
+import type { Runtime } from "../runtime.js";
+import { nodeRandom } from "./node-cryptography.js";
+import { codeOf, QuickChanges, SyncFileReader, SyncTimeBudget } from "./synchronous-files.js";
 
 // Promises of callbacks: what node:fs/promises has takes nearly twice as long, and a process of thousands of hosts does little else.
 const readdir = promisify(fs.readdir);
+
 const readFile = promisify(fs.readFile);
+
 const stat = promisify(fs.stat);
 
 /** Names of files that {@link NodeFiles} has not finished; a killed process leaves them behind. */
@@ -299,4 +301,24 @@ async function orAbsent<T, A>(absent: A, work: () => Promise<T>): Promise<T | A>
 
 function failure(path: string, operation: string, error: unknown): FileFailure {
   return error instanceof FileFailure ? error : new FileFailure(path, codeOf(error), operation, { cause: error });
+}
+
+/** The path of a folder for what need not outlive its user; nobody has made it yet. */
+export function temporaryPath(name: string, { uuid }: Pick<Random, "uuid">): string {
+  return join(tmpdir(), `${name}-${uuid()}`);
+}
+
+/** Runs `work` in a new folder that only this user can look into, and removes it afterwards. */
+export async function inTemporaryFolder<T>(
+  { files, random }: Pick<Runtime, "files" | "random">,
+  name: string,
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = temporaryPath(name, random);
+  await files.makeFolder(folder, { mode: 0o700 });
+  try {
+    return await work(folder);
+  } finally {
+    await files.remove(folder);
+  }
 }

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import type { LogFields, Logger } from "../logger.js";
+import type { LogFields, Logger } from "../runtime.js";
 
 export interface NodeLoggerOptions {
   /** The least level that is written. Default `info`. */

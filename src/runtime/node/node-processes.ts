@@ -1,7 +1,12 @@
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readFileSync, readlinkSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, readlinkSync } from "node:fs";
+import { mkdir, open, readFile } from "node:fs/promises";
 import { hostname, networkInterfaces } from "node:os";
-import type { Processes } from "../processes.js";
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { FileFailure } from "../files.js";
+import { type Child, type ChildExit, type Children, type ObservedProcess, type Processes, type ProcessIdentity, ProgramFailure, type ProgramResult, type Programs, type ProgramSignal, type RunOptions, type SpawnOptions, type StartOptions } from "../processes.js";
 
 export function nodeProcesses(): Processes {
   const name = hostname();
@@ -57,5 +62,221 @@ function readIfThere(path: string): string | undefined {
     return readFileSync(path, "utf8");
   } catch {
     return undefined;
+  }
+}
+
+/** Characters of stdout, and of stderr, that are kept. */
+const MAX_OUTPUT_CHARS = 1_048_576;
+
+/** Milliseconds between two looks at a process that another one started. */
+const LOOK = 20;
+
+/** Programs of a Linux machine, as /proc shows them. */
+export class NodePrograms implements Programs {
+  #boot: Promise<string> | undefined;
+
+  async start({ argv, cwd, env, logFile }: StartOptions): Promise<ProcessIdentity> {
+    const log = await attempt(`write ${logFile}`, async () => {
+      await mkdir(dirname(logFile), { recursive: true });
+      return open(logFile, "a", 0o600);
+    });
+    try {
+      const child = launch(argv, { cwd, env, stdio: ["ignore", log.fd, log.fd], detached: true });
+      await begun(child, argv);
+      child.unref();
+      const pid = child.pid ?? 0;
+      // Node reaps its children: one that has ended already has no entry any more.
+      return (await this.look(pid)) ?? { pid, started: "ended" };
+    } finally {
+      await log.close();
+    }
+  }
+
+  async run({ argv, cwd, env, signal }: RunOptions): Promise<ProgramResult> {
+    signal?.throwIfAborted();
+    const child = launch(argv, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
+    const output = { stdout: "", stderr: "" };
+    for (const name of ["stdout", "stderr"] as const) {
+      child[name]?.setEncoding("utf8").on("data", (text: string) => {
+        output[name] = (output[name] + text).slice(0, MAX_OUTPUT_CHARS);
+      });
+    }
+    let stop = () => {};
+    const closed = new Promise<number | null>((resolve, reject) => {
+      child.once("close", resolve);
+      stop = () => {
+        abandon(child);
+        reject(signal?.reason);
+      };
+    });
+    closed.catch(() => {});
+    signal?.addEventListener("abort", stop, { once: true });
+    try {
+      await begun(child, argv);
+      const code = await closed;
+      return { code, ...output };
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  async look(pid: number): Promise<ObservedProcess | undefined> {
+    if (!Number.isSafeInteger(pid) || pid <= 0) {
+      return undefined;
+    }
+    const [stat, command] = [await readIfPresent(`/proc/${pid}/stat`), await readIfPresent(`/proc/${pid}/cmdline`)];
+    if (stat === undefined || command === undefined) {
+      return undefined;
+    }
+    // The command stands in parentheses and may hold any character; the state is the third field, the start the 22nd.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const [state, ticks] = [fields[0], fields[19]];
+    if (state === "Z" || state === "X" || ticks === undefined) {
+      return undefined;
+    }
+    this.#boot ??= readIfPresent("/proc/sys/kernel/random/boot_id").then((id) => id?.trim() ?? "unknown-boot");
+    const argv = command.replace(/\0$/, "").split("\0");
+    return { pid, started: `${await this.#boot}:${ticks}`, argv, ...(state === "T" ? { suspended: true } : {}) };
+  }
+
+  async signal(process: ProcessIdentity, signal: ProgramSignal): Promise<boolean> {
+    if (!(await this.#isAlive(process))) {
+      return false;
+    }
+    return attempt(`signal process ${process.pid}`, async () => {
+      try {
+        return globalThis.process.kill(process.pid, signal);
+      } catch (error) {
+        if (codeOf(error) === "ESRCH") {
+          return false;
+        }
+        throw error;
+      }
+    });
+  }
+
+  async ended(process: ProcessIdentity, signal?: AbortSignal): Promise<void> {
+    while (await this.#isAlive(process)) {
+      try {
+        await sleep(LOOK, undefined, signal === undefined ? {} : { signal });
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw error;
+      }
+    }
+  }
+
+  async #isAlive({ pid, started }: ProcessIdentity): Promise<boolean> {
+    return (await this.look(pid))?.started === started;
+  }
+}
+
+function launch(
+  argv: readonly string[],
+  options: {
+    readonly cwd: string | undefined;
+    readonly env: Readonly<Record<string, string>> | undefined;
+    readonly stdio: ("ignore" | "pipe" | number)[];
+    readonly detached: boolean;
+  },
+): ChildProcess {
+  const [program = "", ...rest] = argv;
+  return spawn(program, rest, {
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    env: { ...process.env, ...options.env },
+    stdio: options.stdio,
+    detached: options.detached,
+  });
+}
+
+/** Kills the program and what it has started, and does not wait: one may be stuck in the kernel, or hold its output open. */
+function abandon(child: ChildProcess): void {
+  if (child.pid !== undefined) {
+    try {
+      process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // The whole group has ended.
+    }
+  }
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+  child.unref();
+}
+
+/** @throws {ProgramFailure} */
+async function begun(child: ChildProcess, argv: readonly string[]): Promise<void> {
+  await attempt(
+    `start ${argv[0]}`,
+    () =>
+      new Promise<void>((resolve, reject) => {
+        child.once("spawn", resolve);
+        child.once("error", reject);
+      }),
+  );
+}
+
+async function attempt<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new ProgramFailure(what, codeOf(error), { cause: error });
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+}
+
+async function readIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** What runs a module of this package as a program. */
+export const nodeProgram = (module: string): readonly string[] => [process.execPath, module];
+
+/** Children with a channel to their parent; they end themselves when it closes, so none outlives a killed parent. */
+export function nodeChildren(): Children {
+  return {
+    spawn: (options: SpawnOptions): Child => {
+      const log = openLog(options.logFile);
+      const child = spawn(process.execPath, [options.module, ...options.args], {
+        stdio: ["ignore", log, log, "ipc"],
+        // Ctrl-C goes to the whole group of the terminal; children are to be stopped in order by their parent instead.
+        detached: true,
+      });
+      closeSync(log);
+      return {
+        pid: child.pid ?? 0,
+        exited: new Promise<ChildExit>((resolve) => {
+          // Not "exit", which may come before the last messages.
+          child.once("close", (code, signal) => resolve({ code, signal }));
+          child.once("error", () => resolve({ code: 1, signal: null }));
+        }),
+        onMessage: (listener) => void child.on("message", listener),
+        // With a callback a channel that closes meanwhile is no "error" of the child.
+        send: (message) => void (child.connected && child.send(message, () => undefined)),
+        release: () => {
+          child.unref();
+          if (child.connected) {
+            child.disconnect();
+          }
+        },
+        signal: (name) => void child.kill(name),
+      };
+    },
+  };
+}
+
+/** @throws {FileFailure} */
+function openLog(path: string): number {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    return openSync(path, "a", 0o600);
+  } catch (error) {
+    throw new FileFailure(path, String((error as NodeJS.ErrnoException).code), "append", { cause: error });
   }
 }

@@ -1,15 +1,11 @@
-import type { Logger } from "../logger.js";
-import type { Runtime } from "../runtime.js";
-import { nodeClock } from "./node-clock.js";
+import type { Logger, Runtime } from "../runtime.js";
+import { nodeClock, nodeModules, nodeTimers } from "./node-builtins.js";
 import { NodeFiles } from "./node-files.js";
-import { nodeModules } from "./node-modules.js";
-import { nodeProcesses } from "./node-processes.js";
-import { NodePrograms } from "./node-programs.js";
-import { nodeRandom } from "./node-random.js";
+import { nodeProcesses, NodePrograms } from "./node-processes.js";
+import { nodeRandom } from "./node-cryptography.js";
 import { NodeServers } from "./node-servers.js";
 import { nodeSockets } from "./node-sockets.js";
 import { nodeStreams } from "./node-streams.js";
-import { nodeTimers } from "./node-timers.js";
 import { type HttpTls, type TrustedServers, UndiciHttpClient } from "./undici-http-client.js";
 
 export interface NodeRuntimeOptions {

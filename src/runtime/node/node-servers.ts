@@ -2,23 +2,12 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
-import { DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS } from "../listen-defaults.js";
-import type { Logger } from "../logger.js";
-import { splitTarget } from "../mounts.js";
-import { toPlainTextResponse } from "../rejection.js";
-import {
-  AddressInUse,
-  AddressUnusable,
-  type Listener,
-  type ListenOptions,
-  type Servers,
-  type SocketAcceptor,
-} from "../server.js";
-import { sendBadRequest } from "./bad-request.js";
-import { flattenHeaders } from "./flatten-headers.js";
+import { AddressInUse, AddressUnusable, DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS, type Listener, type ListenOptions, type Servers, type SocketAcceptor, splitTarget, toPlainTextResponse } from "../http-server.js";
+import type { Logger } from "../runtime.js";
+import { onlyTls, sendBadRequest } from "./bad-requests.js";
+import { flattenHeaders } from "./http-messages.js";
 import { HttpExchange, originOf } from "./http-exchange.js";
 import { NodeSocket } from "./node-socket.js";
-import { onlyTls } from "./only-tls.js";
 import { RequestQueue } from "./request-slots.js";
 
 /** Idle connections are kept this many milliseconds; longer than clients keep theirs, so that they close first. */

@@ -1,8 +1,7 @@
 import type { Writable } from "node:stream";
 import type { WebSocket } from "ws";
-import type { Logger } from "../logger.js";
-import type { Socket } from "../socket.js";
-import { closingReason, SocketInbox } from "../socket-inbox.js";
+import type { Logger } from "../runtime.js";
+import { closingReason, type Socket, SocketInbox } from "../sockets.js";
 import type { RequestQueue } from "./request-slots.js";
 
 /** What carries a WebSocket, and when what it holds is handed to the system. */

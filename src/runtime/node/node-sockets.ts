@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { HttpConnectFailure } from "../http.js";
-import { CLIENT_FRAME_BYTES } from "../listen-defaults.js";
-import type { Logger } from "../logger.js";
-import { type Socket, type Sockets, UpgradeRejectedError } from "../socket.js";
+import { CLIENT_FRAME_BYTES } from "../http-server.js";
+import type { Logger } from "../runtime.js";
+import { type Socket, type Sockets, UpgradeRejectedError } from "../sockets.js";
 import { NodeSocket } from "./node-socket.js";
 import { connectOptions, type HttpTls, type TrustedServers } from "./undici-http-client.js";
 

@@ -1,6 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { StreamInbox } from "../stream-inbox.js";
-import { type Stream, type StreamAddress, StreamFailure, type Streams } from "../streams.js";
+import { type Stream, type StreamAddress, StreamFailure, StreamInbox, type Streams } from "../streams.js";
 
 export function nodeStreams(): Streams {
   return {

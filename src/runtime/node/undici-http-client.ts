@@ -1,14 +1,160 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import ask from "undici/lib/api/api-request.js";
 import errors from "undici/lib/core/errors.js";
 import Pool from "undici/lib/dispatcher/pool.js";
-import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout } from "../http.js";
-import { DEFAULT_HTTP_TIMEOUT } from "../listen-defaults.js";
-import type { Bytes, Transfer, TransferResponse, Transfers } from "../transfers.js";
-import { BufferedResponseHandler } from "./complete-response.js";
-import { flattenHeaders } from "./flatten-headers.js";
-import { IdleWatch } from "./idle-watch.js";
+import { DEFAULT_HTTP_TIMEOUT } from "../http-server.js";
+import { type Bytes, type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout, type Transfer, type TransferResponse, type Transfers } from "../http.js";
+import { flattenHeaders } from "./http-messages.js";
+
+/** Ends a transfer whose other end neither takes nor gives anything; time that its own side takes does not count. */
+class IdleWatch {
+  /** Why the transfer was ended from this side: the time is over, the caller wants it no more, or the body threw. */
+  reason: unknown;
+  readonly #controller = new AbortController();
+  readonly #milliseconds: number;
+  readonly #tooLong: () => Error;
+  readonly #caller: AbortSignal | undefined;
+  readonly #stop = () => this.#abort(this.#caller?.reason);
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(milliseconds: number, tooLong: () => Error, caller: AbortSignal | undefined) {
+    this.#milliseconds = milliseconds;
+    this.#tooLong = tooLong;
+    this.#caller = caller;
+    caller?.addEventListener("abort", this.#stop, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** From now on the other end's time passes. */
+  wait(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#abort(this.#tooLong()), this.#milliseconds);
+  }
+
+  /** The caller's own time. */
+  rest(): void {
+    clearTimeout(this.#timer);
+  }
+
+  end(): void {
+    this.rest();
+    this.#caller?.removeEventListener("abort", this.#stop);
+  }
+
+  /** The body that is sent. What it throws is the reason. */
+  async *sent(body: Bytes): AsyncGenerator<Uint8Array> {
+    try {
+      this.rest();
+      for await (const part of body) {
+        this.wait();
+        yield part;
+        this.rest();
+      }
+    } catch (error) {
+      this.reason ??= error;
+      throw error;
+    }
+    this.wait();
+  }
+
+  /** The body that comes. Left early, the connection is cut. */
+  async *received(body: Bytes): AsyncGenerator<Uint8Array> {
+    this.rest();
+    const parts = body[Symbol.asyncIterator]();
+    let left = false;
+    try {
+      for (;;) {
+        this.wait();
+        const next = await parts.next();
+        this.rest();
+        if (next.done) {
+          return;
+        }
+        left = true;
+        yield next.value;
+        left = false;
+      }
+    } finally {
+      if (left) {
+        this.#abort(new Error("the answer was not read to its end"));
+        await parts.return?.();
+      }
+    }
+  }
+
+  #abort(reason: unknown): void {
+    this.reason ??= reason;
+    this.end();
+    this.#controller.abort(reason);
+  }
+}
+
+/**
+ * Takes one answer of undici's as a whole. Its own request makes a stream, a signal and a resource for each, which take longer than
+ * the rest of a small request.
+ */
+class BufferedResponseHandler implements Dispatcher.DispatchHandler {
+  /** Rejects with what undici says, or with the reason of {@link stop}. */
+  readonly response: Promise<HttpResponse>;
+  #resolve: (response: HttpResponse) => void = () => {};
+  #reject: (reason: unknown) => void = () => {};
+  /** Undefined: the request waits for a connection. */
+  #controller: Dispatcher.DispatchController | undefined;
+  /** Why nobody waits any more. */
+  #stopped: Error | undefined;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #parts: Buffer[] = [];
+
+  constructor() {
+    this.response = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  get stopped(): boolean {
+    return this.#stopped !== undefined;
+  }
+
+  stop(reason: Error): void {
+    this.#stopped ??= reason;
+    this.#reject(reason);
+    this.#controller?.abort(reason);
+  }
+
+  /** Again, where undici sends it again. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#parts = [];
+    if (this.#stopped !== undefined) {
+      controller.abort(this.#stopped);
+    }
+  }
+
+  /** For what comes before the answer, too, as a 103. */
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, part: Buffer): void {
+    this.#parts.push(part);
+  }
+
+  onResponseEnd(): void {
+    this.#resolve({ status: this.#status, headers: flattenHeaders(this.#headers), body: textOf(this.#parts) });
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#reject(error);
+  }
+}
 
 /** PEM texts; absent: the system's authorities, and no certificate of one's own. */
 export interface HttpTls {
@@ -152,4 +298,12 @@ export function connectOptions({ verify, ...files }: HttpTls) {
 
 function codeOf(error: unknown): string {
   return error instanceof Error ? ("code" in error && error.code ? String(error.code) : error.name) : "UNKNOWN";
+}
+
+function textOf(parts: readonly Buffer[]): string {
+  const [only, another] = parts;
+  const bytes = only !== undefined && another === undefined ? only : Buffer.concat(parts);
+  const text = bytes.toString();
+  // A mark of the order of bytes is none of the text.
+  return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }

@@ -1,7 +1,5 @@
-import type { Clock } from "../../runtime/clock.js";
-import { nodeClock } from "../../runtime/node/node-clock.js";
-import { nodeTimers } from "../../runtime/node/node-timers.js";
-import type { CancelTimer } from "../../runtime/timers.js";
+import type { CancelTimer, Clock } from "../../runtime/time.js";
+import { nodeClock, nodeTimers } from "../../runtime/node/node-builtins.js";
 import { type Event, Timeline } from "../timeline.js";
 import type { Activity } from "./activity.js";
 

@@ -1,24 +1,20 @@
-import type { HttpClient, HttpRequest } from "../../runtime/http.js";
+import type { HttpClient, HttpRequest, Transfers } from "../../runtime/http.js";
 import { createKillableRuntime } from "../../runtime/killable-runtime.js";
-import { Life } from "../../runtime/life.js";
-import type { Logger } from "../../runtime/logger.js";
+import { Life } from "../../runtime/lifetime.js";
+import type { Logger, Runtime } from "../../runtime/runtime.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import type { Random } from "../../runtime/random.js";
-import type { Runtime } from "../../runtime/runtime.js";
-import type { Listener, ListenOptions, Servers } from "../../runtime/server.js";
-import type { Sockets } from "../../runtime/socket.js";
-import type { Transfers } from "../../runtime/transfers.js";
-import { VirtualHttp } from "../virtual-http.js";
+import type { Random } from "../../runtime/cryptography.js";
+import type { Listener, ListenOptions, Servers } from "../../runtime/http-server.js";
+import type { Sockets } from "../../runtime/sockets.js";
+import { VirtualHttp, VirtualTransfers } from "../virtual-http.js";
 import { VirtualMachine } from "../virtual-machine.js";
 import { VirtualNetwork } from "../virtual-network.js";
 import { VirtualProcess } from "../virtual-process.js";
 import { VirtualRandom } from "../virtual-random.js";
 import { VirtualListener } from "../virtual-servers.js";
 import { VirtualSockets } from "../virtual-sockets.js";
-import { VirtualTransfers } from "../virtual-transfers.js";
-import { Activity } from "./activity.js";
-import { countedFiles, countedPrograms } from "./counted-calls.js";
+import { Activity, countedFiles, countedPrograms } from "./activity.js";
 import { type LocalTime, type Planner, RealTime, VirtualTime } from "./local-time.js";
 
 export interface LocalWorldOptions {

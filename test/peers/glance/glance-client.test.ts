@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { driver } from "../../../drivers/fake-libvirt/index.js";
 import { GlanceClient } from "../../../src/agent/glance-client.js";
 import { quietLogger } from "../../../src/cli/ui/quiet-logger.js";
-import { imageAccess } from "../../../src/placement-client/access/image-access.js";
+import { imageAccess } from "../../../src/placement-client/access/configured-access.js";
 import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
-import type { Bytes } from "../../../src/runtime/transfers.js";
+import type { Bytes } from "../../../src/runtime/http.js";
 import { GlanceConnectionFailed, ImageNotActive, ImageNotFound } from "../../../src/virt/errors.js";
 import { novaConfig } from "../../fixtures/world/nova-config.js";
 import { HOW_TO_INSTALL, isInstalled, type RealGlance, startRealGlance } from "./real-glance.js";

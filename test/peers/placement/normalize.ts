@@ -1,4 +1,4 @@
-import type { ServiceResponse } from "../../../src/runtime/service.js";
+import type { ServiceResponse } from "../../../src/runtime/http-server.js";
 
 /** An answer with everything taken out that differs from one run to the next, or that has no defined order. */
 export interface Normalized {

@@ -1,5 +1,5 @@
 import { Agent, request } from "node:http";
-import type { ServiceRequest, ServiceResponse } from "../../../src/runtime/service.js";
+import type { ServiceRequest, ServiceResponse } from "../../../src/runtime/http-server.js";
 
 /** Sends requests to a server over one connection, as they are. */
 export class RealClient {

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { NodePrograms } from "../../../src/runtime/node/node-programs.js";
+import { NodePrograms } from "../../../src/runtime/node/node-processes.js";
 import { LocalCloud } from "../../process/support/local-cloud.js";
 import { Operator } from "../../process/support/operator.js";
 import { Program } from "../../process/support/program.js";

@@ -5,7 +5,7 @@ import type { Claim, ResourceTracker } from "../../../src/agent/tracker/contract
 import { createNodeLogger } from "../../../src/runtime/node/node-logger.js";
 import { NodeServers } from "../../../src/runtime/node/node-servers.js";
 import { UndiciHttpClient } from "../../../src/runtime/node/undici-http-client.js";
-import type { Listener } from "../../../src/runtime/server.js";
+import type { Listener } from "../../../src/runtime/http-server.js";
 import { ComputeResourcesUnavailable } from "../../../src/virt/errors.js";
 import { uuidOf } from "../../unit/agent/support/records.js";
 import { scenario } from "../../unit/agent/support/scenario.js";

@@ -11,7 +11,7 @@ import type { NovaObject } from "../../../src/nova-rpc/objects/primitive.js";
 import { profileOf } from "../../../src/nova-rpc/objects/profile.js";
 import { REQUESTS } from "../../../src/nova-rpc/transport/topology.js";
 import { createNodeLogger } from "../../../src/runtime/node/node-logger.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { MemoryBroker } from "../../fixtures/memory-broker.js";
 import { NovaFailure } from "../../fixtures/nova-conductor/nova-failure.js";
 import { recording } from "../../fixtures/nova-recordings.js";

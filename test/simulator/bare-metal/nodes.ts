@@ -1,6 +1,6 @@
 import { IRONIC_FAULTS } from "../../../src/control-plane/bare-metal/provision-states.js";
 import { clearFaults, setFaults } from "../../../src/faults/fault-file.js";
-import { formatFaultRule, parseFaultRule } from "../../../src/faults/fault-rules.js";
+import { formatFaultRule, parseFaultRule } from "../../../src/faults/faults.js";
 import type { Stage } from "../actors.js";
 import type { ApiResponse, Json } from "../client.js";
 

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { GuestReports } from "../../../src/conductor-client/guest-reports.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 let runtime: ReturnType<typeof createVirtualRuntime>;
 let reports: GuestReports;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { HostLeaseHeld } from "../../../src/conductor-client/errors.js";
 import { HostLease } from "../../../src/conductor-client/host-lease.js";
 import type { LeaseHolder } from "../../../src/conductor-client/methods/session.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 const world = createVirtualRuntime();
 const { pid, machine } = world.processes;

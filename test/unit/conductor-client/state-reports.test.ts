@@ -3,7 +3,7 @@ import { MessagingTimeout, ServiceNotFound } from "../../../src/conductor-client
 import type { RejectedReport } from "../../../src/conductor-client/methods/session.js";
 import { StateReports } from "../../../src/conductor-client/state-reports.js";
 import { encodeError } from "../../../src/conductor-client/wire/error-codec.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 /** Reports, what was sent of them, and what answers it. */
 function begin() {

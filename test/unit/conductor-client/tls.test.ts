@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type KeyPair, makeAuthority, makeServerCertificate } from "../../../src/cli/cluster/tls/make-certificates.js";
 import { openSocket } from "../../../src/conductor-client/open-socket.js";
 import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
-import type { Listener, ServerTls } from "../../../src/runtime/server.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import type { Listener, ServerTls } from "../../../src/runtime/http-server.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 const { logger } = createVirtualRuntime();
 const DAY = 86_400_000;

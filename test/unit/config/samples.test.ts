@@ -11,7 +11,7 @@ import { NOVA_OPTIONS } from "../../../src/config/nova-config.js";
 import { Derived, type SectionTable } from "../../../src/config/option.js";
 import { QUIRKS, type Quirk, RELEASES } from "../../../src/config/quirks.js";
 import { PLACEMENT_SERVICE_OPTIONS } from "../../../src/config/sections/placement-service-options.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 /** What an agent knows, with each of the built-in drivers. */
 const OPTIONS: SectionTable = { ...NOVA_OPTIONS, ...optionsOf(fakeLibvirt), ...optionsOf(ironic), ...optionsOf(qemu) };

@@ -5,7 +5,7 @@ import { connectToConductor } from "../../../src/conductor-client/connect-to-con
 import { type ExternalListener, openExternalListener } from "../../../src/control-plane/external-listener.js";
 import { openrc } from "../../../src/control-plane/identity/openrc.js";
 import { readClusterInfo } from "../../../src/control-plane/local/state-dir.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { DIRECTORY, openControlPlane } from "../../fixtures/world/control-plane.js";
 
 const runtime = () => createVirtualRuntime();

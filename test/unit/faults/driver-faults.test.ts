@@ -1,9 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
-import { DRIVER_POINTS, driverFaults } from "../../../src/faults/driver-faults.js";
-import { faultTable, parseFaultRule } from "../../../src/faults/fault-rules.js";
+import { DRIVER_POINTS, driverFaults } from "../../../src/faults/fault-injection.js";
+import { FaultInjected, faultTable, parseFaultRule } from "../../../src/faults/faults.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
-import { FaultInjected } from "../../../src/faults/faults.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import { DRIVER_METHODS } from "../../../src/virt/driver-methods.js";
 import { BuildAbortException, defineDriver, VirtDriverTimeout } from "../../../src/virt/index.js";

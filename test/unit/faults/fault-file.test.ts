@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { areNoticed, clearFaults, FaultFile, readFaults, setFaults } from "../../../src/faults/fault-file.js";
-import { type FaultRule, faultTable, parseFaultRule } from "../../../src/faults/fault-rules.js";
+import { type FaultRule, faultTable, parseFaultRule } from "../../../src/faults/faults.js";
 import { type Bench, benches } from "../runtime/both-runtimes.js";
 
 const TABLE = faultTable([

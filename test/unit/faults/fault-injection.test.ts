@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { createFaultyRuntime, RUNTIME_FAULT_POINTS } from "../../../src/faults/fault-injection.js";
-import { faultTable, parseFaultRule } from "../../../src/faults/fault-rules.js";
+import { faultTable, parseFaultRule } from "../../../src/faults/faults.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import { HttpConnectFailure, type HttpRequest, HttpTimeout } from "../../../src/runtime/http.js";
-import type { Socket } from "../../../src/runtime/socket.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import type { Socket } from "../../../src/runtime/sockets.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 const PROVIDER = "11111111-1111-4111-8111-111111111111";
 const PLACEMENT = { "openstack-api-version": "placement 1.39" };

@@ -1,14 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  type FaultRule,
-  faultTable,
-  formatFaultRule,
-  InvalidFault,
-  listPoints,
-  parseFaultRule,
-} from "../../../src/faults/fault-rules.js";
-import type { FaultAction } from "../../../src/faults/faults.js";
+import { type FaultAction, type FaultRule, faultTable, formatFaultRule, InvalidFault, listPoints, parseFaultRule } from "../../../src/faults/faults.js";
 import { property } from "../../fixtures/property.js";
 
 const KINDS = ["fail", "hang", "slow", "lose-answer", "status", "refuse", "partition"] as const;

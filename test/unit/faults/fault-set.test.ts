@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import { FaultInjected } from "../../../src/faults/faults.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 function setUp() {
   const runtime = createVirtualRuntime();

@@ -5,7 +5,7 @@ import { adminContext } from "../../../src/nova-rpc/messages/request-context.js"
 import { Rpc } from "../../../src/nova-rpc/messages/rpc.js";
 import { OLDEST_PROFILE } from "../../../src/nova-rpc/objects/profile.js";
 import { Unroutable, Unsent } from "../../../src/runtime/message-broker.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { MemoryBroker } from "../../fixtures/memory-broker.js";
 import { UUID } from "../../fixtures/nova-session-harness.js";
 import { RABBIT, scriptConductor, TOPOLOGY } from "../../fixtures/scripted-conductor.js";

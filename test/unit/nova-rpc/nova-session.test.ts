@@ -4,7 +4,7 @@ import { MessagingTimeout, ServiceNotFound, UnexpectedTaskState } from "../../..
 import type { AgentHandlers, HostSession } from "../../../src/conductor-client/port.js";
 import { type NovaObject, novaObject } from "../../../src/nova-rpc/objects/primitive.js";
 import { REQUESTS } from "../../../src/nova-rpc/transport/topology.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { MemoryBroker } from "../../fixtures/memory-broker.js";
 import { NovaFailure } from "../../fixtures/nova-conductor/nova-failure.js";
 import { recording } from "../../fixtures/nova-recordings.js";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createConductorAccess } from "../../../src/placement-client/access/conductor-access.js";
-import { createFixedAccess } from "../../../src/placement-client/access/fixed-access.js";
+import { createConductorAccess, createFixedAccess } from "../../../src/placement-client/access/configured-access.js";
 import { createKeystoneAccess, type KeystoneOptions } from "../../../src/placement-client/access/keystone-access.js";
-import { SharedAccess } from "../../../src/placement-client/access/shared-access.js";
+import { SharedAccess } from "../../../src/placement-client/access/placement-access.js";
 import { PlacementHttp, type PlacementRequestEvent } from "../../../src/placement-client/placement-http.js";
 import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse } from "../../../src/runtime/http.js";
 

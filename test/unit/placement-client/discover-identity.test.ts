@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { discoverIdentity } from "../../../src/placement-client/access/identity-v3.js";
+import { discoverIdentity } from "../../../src/placement-client/access/keystone-access.js";
 
 function versions(...entries: readonly (readonly [id: string, href: string])[]): string {
   const values = entries.map(([id, href]) => ({ id, status: "stable", links: [{ rel: "self", href }] }));

@@ -4,7 +4,7 @@ import {
   TraitCreationFailed,
   TraitRetrievalFailed,
 } from "../../../src/placement-client/errors.js";
-import { KnownNames } from "../../../src/placement-client/known-names.js";
+import { KnownNames } from "../../../src/placement-client/client-context.js";
 import type { ProviderTree } from "../../../src/virt/provider-tree.js";
 import { reportClientOf } from "../../fixtures/world/report-client.js";
 import { ENDPOINT, errorResponse, inventoryOf, NODE_INVENTORY } from "./bench.js";

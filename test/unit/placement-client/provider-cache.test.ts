@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { PlacementPass } from "../../../src/placement-client/pass.js";
-import { ProviderAllocationMemory } from "../../../src/placement-client/provider-allocations.js";
-import { ProviderCache } from "../../../src/placement-client/provider-cache.js";
+import { PlacementPass, ProviderAllocationMemory } from "../../../src/placement-client/provider-requests.js";
+import { ProviderCache } from "../../../src/placement-client/client-context.js";
 
 let now: number;
 let cache: ProviderCache;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { type HttpRetries, retryingHttp } from "../../../src/placement-client/retrying-http.js";
+import { type HttpRetries, retryingHttp } from "../../../src/placement-client/retries.js";
 import { HttpConnectFailure, type HttpResponse } from "../../../src/runtime/http.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 const NONE: HttpRetries = {
   connectRetries: 0,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { expandHosts, foldHosts, MAX_HOSTS } from "../../../src/records/host-range.js";
+import { expandHosts, foldHosts, MAX_HOSTS } from "../../../src/records/host-names.js";
 
 describe("ranges of hosts", () => {
   test.each<[string, readonly string[]]>([

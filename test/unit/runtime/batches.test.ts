@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { Batcher } from "../../../src/runtime/batches.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { Batcher } from "../../../src/runtime/task-queue.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 function begin() {
   const runtime = createVirtualRuntime();

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
 import type { Runtime } from "../../../src/runtime/runtime.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 /** A runtime under test: the same behaviour is expected of the real doors and of the virtual ones. */
 export interface Bench {

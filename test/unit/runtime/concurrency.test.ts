@@ -1,11 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FairLock } from "../../../src/runtime/fair-lock.js";
-import { KeyedLock } from "../../../src/runtime/keyed-lock.js";
-import { mapConcurrently, TaskQueue } from "../../../src/runtime/queue.js";
+import { FairLock, KeyedLock } from "../../../src/runtime/locks.js";
+import { mapConcurrently, TaskQueue } from "../../../src/runtime/task-queue.js";
 import { backOff, retry } from "../../../src/runtime/retry.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { property } from "../../fixtures/property.js";
 
 describe("FairLock", () => {

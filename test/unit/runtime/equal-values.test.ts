@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EqualValues } from "../../../src/runtime/equal-values.js";
+import { EqualValues } from "../../../src/runtime/collections.js";
 
 test("values that are equal are one", () => {
   const values = new EqualValues<readonly string[]>();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Files } from "../../../src/runtime/files.js";
-import { bytesIn } from "../../../src/runtime/transfers.js";
+import { bytesIn } from "../../../src/runtime/http.js";
 import { type Bench, benches } from "./both-runtimes.js";
 
 describe.each(benches)("files (%s)", (_name, openBench) => {

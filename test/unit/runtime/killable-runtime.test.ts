@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createKillableRuntime } from "../../../src/runtime/killable-runtime.js";
-import { Life } from "../../../src/runtime/life.js";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { Life } from "../../../src/runtime/lifetime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 function begin() {
   const runtime = createVirtualRuntime({ interleave: 20 });

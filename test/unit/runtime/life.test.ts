@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Life } from "../../../src/runtime/life.js";
+import { Life } from "../../../src/runtime/lifetime.js";
 
 it("lets any number of works heed its end at once, of which Node would warn", async () => {
   const warnings: Error[] = [];

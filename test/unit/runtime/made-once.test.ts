@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { madeOnce } from "../../../src/runtime/made-once.js";
+import { madeOnce } from "../../../src/runtime/task-queue.js";
 
 it("makes something once for all who ask, at the same time and later", async () => {
   let made = 0;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PublicError, publicMessageOf, tracebackOf } from "../../../src/runtime/public-error.js";
+import { PublicError, publicMessageOf, tracebackOf } from "../../../src/runtime/error-messages.js";
 
 class Ours extends PublicError {
   override readonly name: string = "Ours";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { HttpConnectFailure } from "../../../src/runtime/http.js";
-import type { Listener, SocketAcceptor } from "../../../src/runtime/server.js";
-import { type Socket, UpgradeRejectedError } from "../../../src/runtime/socket.js";
+import type { Listener, SocketAcceptor } from "../../../src/runtime/http-server.js";
+import { type Socket, UpgradeRejectedError } from "../../../src/runtime/sockets.js";
 import { type Bench, benches } from "./both-runtimes.js";
 
 const wsUrl = (listener: Listener, path: string) => `${listener.url.replace("http", "ws")}${path}`;

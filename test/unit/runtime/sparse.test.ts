@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SparseMap, SparseSet } from "../../../src/runtime/sparse.js";
+import { SparseMap, SparseSet } from "../../../src/runtime/collections.js";
 
 test("a sparse map is a map: before it has entries, with them, and after the last one", () => {
   const map = new SparseMap<string, number>();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { terminalText, terminalValue } from "../../../src/runtime/terminal-text.js";
+import { terminalText, terminalValue } from "../../../src/runtime/error-messages.js";
 
 describe("text for a terminal", () => {
   test.each<[string, string, string]>([

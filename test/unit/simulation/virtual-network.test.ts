@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { HttpConnectFailure, HttpTimeout } from "../../../src/runtime/http.js";
-import type { Socket } from "../../../src/runtime/socket.js";
+import type { Socket } from "../../../src/runtime/sockets.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../src/simulation/virtual-world.js";
 
 let world: VirtualWorld;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
-import { GoalNotReached, VirtualWorld } from "../../../src/simulation/virtual-world.js";
+import { createVirtualRuntime, GoalNotReached, VirtualWorld } from "../../../src/simulation/virtual-world.js";
 
 const START = Date.UTC(2026, 0, 1);
 

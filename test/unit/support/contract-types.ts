@@ -8,9 +8,8 @@ import {
   GUEST_DIAGNOSTICS,
   MEMORY_DIAGNOSTICS,
   NIC_DIAGNOSTICS,
-} from "../../../src/records/guest-diagnostics.js";
-import { INJECTED_FILE } from "../../../src/records/injected-file.js";
-import { INSTANCE, TASK_STATES, VM_STATES } from "../../../src/records/instance.js";
+} from "../../../src/records/guest.js";
+import { INJECTED_FILE, INSTANCE, TASK_STATES, VM_STATES } from "../../../src/records/instance.js";
 import { MIGRATION, MIGRATION_CONTEXT } from "../../../src/records/migration.js";
 import { POWER_STATES } from "../../../src/virt/index.js";
 

@@ -1,7 +1,7 @@
 import { createIronic } from "../../../src/control-plane/bare-metal/ironic.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import type { HttpClient } from "../../../src/runtime/http.js";
-import type { ServiceHandler } from "../../../src/runtime/service.js";
+import type { ServiceHandler } from "../../../src/runtime/http-server.js";
 import { VirtualLogger } from "../../../src/simulation/virtual-logger.js";
 import type { DriverCheckOptions } from "../../../src/testing/index.js";
 import { emptyStore } from "../../fixtures/empty-store.js";

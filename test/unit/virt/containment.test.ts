@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nodeScope } from "../../../src/runtime/node/node-scope.js";
+import { nodeScope } from "../../../src/runtime/node/node-builtins.js";
 import { type ContainedCall, Containment, type UnhandledError } from "../../../src/virt/containment.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import { VirtDriverMisbehaved } from "../../../src/virt/errors.js";

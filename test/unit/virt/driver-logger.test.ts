@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { driverLogger } from "../../../src/virt/driver-logger.js";
 
 function world() {

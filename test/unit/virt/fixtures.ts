@@ -1,5 +1,4 @@
-import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
-import type { VirtualRuntime } from "../../../src/simulation/virtual-world.js";
+import { createVirtualRuntime, type VirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import type { DriverHostOptions } from "../../../src/virt/driver-host.js";
 import {

@@ -1,6 +1,6 @@
 import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import type { Instance, InstanceChanges, RetryInfo, TaskState } from "../../../records/index.js";
-import { publicMessageOf } from "../../../runtime/public-error.js";
+import { publicMessageOf } from "../../../runtime/error-messages.js";
 import { BuildAbortException } from "../../../virt/errors.js";
 import { type Claim, UNPLACED } from "../../tracker/contract.js";
 import type { OperationServices, RequestOf } from "../flow/contract.js";

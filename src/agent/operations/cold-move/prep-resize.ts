@@ -1,5 +1,5 @@
 import type { InstanceChanges, RetryInfo } from "../../../records/index.js";
-import { publicMessageOf, tracebackOf } from "../../../runtime/public-error.js";
+import { publicMessageOf, tracebackOf } from "../../../runtime/error-messages.js";
 import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors.js";
 import type { Claim } from "../../tracker/contract.js";
 import type { AdmissionRejection } from "../flow/admission.js";

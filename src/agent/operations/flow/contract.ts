@@ -3,7 +3,7 @@ import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/metho
 import type { RequestContext } from "../../../conductor-client/port.js";
 import type { Faults } from "../../../faults/faults.js";
 import type { Instance, Migration } from "../../../records/index.js";
-import type { KeyedLock } from "../../../runtime/keyed-lock.js";
+import type { KeyedLock } from "../../../runtime/locks.js";
 import type { AgentContext, AgentView } from "../../context.js";
 import type { AgentMetrics } from "../../metrics/metrics.js";
 import type { ResourceTracker } from "../../tracker/contract.js";

@@ -1,7 +1,7 @@
 import type { GroupOnHost } from "../../../conductor-client/methods/records.js";
 import type { QuirkName } from "../../../config/quirks.js";
 import { mostMembersOnHost } from "../../../records/index.js";
-import { PublicError } from "../../../runtime/public-error.js";
+import { PublicError } from "../../../runtime/error-messages.js";
 import { ComputeResourcesUnavailable } from "../../../virt/errors.js";
 import { hasQuirk } from "../../context.js";
 import type { OperationServices } from "./contract.js";

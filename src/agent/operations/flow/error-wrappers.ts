@@ -1,7 +1,7 @@
 import { ConductorUnreachable, InstanceNotFound, MessagingTimeout, MigrationNotFound, ObjectActionError, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import type { Instance, InstanceChanges, TaskState } from "../../../records/index.js";
-import { publicMessageOf, tracebackOf } from "../../../runtime/public-error.js";
+import { publicMessageOf, tracebackOf } from "../../../runtime/error-messages.js";
 import { HostEpochOutdated, InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
 import { HostLeaseLost } from "../../host-lease.js";

@@ -1,4 +1,4 @@
-import { SparseMap, SparseSet } from "../../../runtime/sparse.js";
+import { SparseMap, SparseSet } from "../../../runtime/collections.js";
 
 /** What this process has left of moves that are over, or that it could not bring to an end. */
 export class UnsettledMoves {

@@ -1,7 +1,7 @@
 import { InstanceNotFound, MigrationPreCheckError } from "../../../conductor-client/errors.js";
 import type { LiveMigrateData } from "../../../conductor-client/methods/agent.js";
 import type { Instance } from "../../../records/index.js";
-import { publicMessageOf } from "../../../runtime/public-error.js";
+import { publicMessageOf } from "../../../runtime/error-messages.js";
 import { MigrationPreCheckError as DriverPreCheckError } from "../../../virt/errors.js";
 import { demand } from "../flow/admission.js";
 import type { Call, DemandingFlow, OperationServices } from "../flow/contract.js";

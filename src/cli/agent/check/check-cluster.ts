@@ -5,7 +5,7 @@ import type { ConductorConnection, HostSession } from "../../../conductor-client
 import type { NovaConfig } from "../../../config/nova-config.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { within } from "../../../runtime/within.js";
+import { within } from "../../../runtime/time.js";
 import { version } from "../../ui/version.js";
 import { controlPlaneHint, findControlPlane } from "../connect.js";
 import type { CheckLimits, ControlPlane } from "./control-plane.js";

@@ -12,7 +12,7 @@ import {
 import { HOW_TO_AGREE, leaseQueue, Topology } from "../../../nova-rpc/transport/topology.js";
 import { type BrokerAddress, BrokerRejectedError, type MessageBroker } from "../../../runtime/message-broker.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { within } from "../../../runtime/within.js";
+import { within } from "../../../runtime/time.js";
 import { brokerAddress } from "../connect-nova.js";
 import type { CheckLimits, ControlPlane } from "./control-plane.js";
 import { type BrokerFound, evaluateBroker, probeHost } from "./probe-broker.js";

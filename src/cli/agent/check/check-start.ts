@@ -3,8 +3,7 @@ import { type CheckPart, failedPart, part } from "../../../agent/check/check-par
 import { checkPlacement } from "../../../agent/check/check-placement.js";
 import { NO_METRICS } from "../../../agent/metrics/metrics.js";
 import type { NovaConnectOptions } from "../../../nova-rpc/connect-to-nova.js";
-import { createConductorAccess } from "../../../placement-client/access/conductor-access.js";
-import { configuredPlacementAccess } from "../../../placement-client/access/configured-access.js";
+import { configuredPlacementAccess, createConductorAccess } from "../../../placement-client/access/configured-access.js";
 import type { PlacementAccess } from "../../../placement-client/access/placement-access.js";
 import { withoutUserInfo } from "../../../runtime/http.js";
 import type { Runtime } from "../../../runtime/runtime.js";

@@ -2,7 +2,7 @@ import { type CheckPart, part } from "../../../agent/check/check-part.js";
 import type { NovaConnectOptions } from "../../../nova-rpc/connect-to-nova.js";
 import { type BrokerAddress, BrokerRejectedError, type MessageBroker } from "../../../runtime/message-broker.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { within } from "../../../runtime/within.js";
+import { within } from "../../../runtime/time.js";
 import type { CheckLimits } from "./control-plane.js";
 
 /** What one host of a broker answered. */

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { readdir, readFile, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Servers } from "../../../runtime/server.js";
+import type { Servers } from "../../../runtime/http-server.js";
 import { packageFolder } from "../../ui/version.js";
 import type { ClusterState } from "../cluster-state.js";
 

@@ -1,8 +1,7 @@
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { SERVICE_DELETE_POLICIES } from "../../../control-plane/conductor/service-delete.js";
 import { SEED_KEYS } from "../../../control-plane/seed/seed-schema.js";
-import { HOST_NAME_RULE } from "../../../records/host-name.js";
-import { MAX_HOSTS } from "../../../records/host-range.js";
+import { HOST_NAME_RULE, MAX_HOSTS } from "../../../records/host-names.js";
 import { RELEASE_NAMES } from "../../../records/index.js";
 
 const NUMBER = { minimum: 0, maximum: 2 ** 31 - 1 };

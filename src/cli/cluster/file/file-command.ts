@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { NoLocalCloud } from "../../../control-plane/local/cloud-session.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
-import { nodeDigests } from "../../../runtime/node/node-digests.js";
+import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { createTerminal } from "../../ui/terminal.js";

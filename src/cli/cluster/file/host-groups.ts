@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { NOVA_OPTIONS } from "../../../config/nova-config.js";
 import type { SectionTable } from "../../../config/option.js";
-import { InvalidFault, parseFaultRule } from "../../../faults/fault-rules.js";
-import { expandHosts, HostRangeError, MAX_HOSTS } from "../../../records/host-range.js";
+import { InvalidFault, parseFaultRule } from "../../../faults/faults.js";
+import { expandHosts, HostRangeError, MAX_HOSTS } from "../../../records/host-names.js";
 import { RELEASES } from "../../../records/index.js";
-import { didYouMean } from "../../../runtime/did-you-mean.js";
-import type { Digests } from "../../../runtime/digests.js";
+import { didYouMean } from "../../../runtime/error-messages.js";
+import type { Digests } from "../../../runtime/cryptography.js";
 import type { DriverDefinition } from "../../../virt/driver.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { BUILT_IN_DRIVERS, optionsOf } from "../../agent/built-in-drivers.js";

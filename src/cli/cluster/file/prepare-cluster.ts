@@ -3,9 +3,9 @@ import { hostsWithState, type StateDir } from "../../../control-plane/local/stat
 import { type Change, fieldChanges } from "../../../control-plane/seed/change.js";
 import { applySeed, type Seed, type SeedPlace, seedSteps, withSeedStore } from "../../../control-plane/seed/seed.js";
 import type { ImageBytes } from "../../../control-plane/seed/seed-images.js";
-import { nodeDigests } from "../../../runtime/node/node-digests.js";
+import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
-import { mapConcurrently } from "../../../runtime/queue.js";
+import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { quietLogger } from "../../ui/quiet-logger.js";

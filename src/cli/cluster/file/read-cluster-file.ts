@@ -4,9 +4,9 @@ import { isSameName, nameKey } from "../../../control-plane/identity/store/recor
 import { BASE_IMAGES } from "../../../control-plane/image/image.js";
 import { stateDir } from "../../../control-plane/local/state-dir.js";
 import { keyOfImage } from "../../../control-plane/seed/seed-images.js";
-import { InvalidFault, parseFaultRule } from "../../../faults/fault-rules.js";
-import { didYouMean } from "../../../runtime/did-you-mean.js";
-import type { Digests } from "../../../runtime/digests.js";
+import { InvalidFault, parseFaultRule } from "../../../faults/faults.js";
+import { didYouMean } from "../../../runtime/error-messages.js";
+import type { Digests } from "../../../runtime/cryptography.js";
 import type { Files } from "../../../runtime/files.js";
 import { isPath, type UpOptions } from "../up-children.js";
 import { CLUSTER_FILE, type ClusterFile } from "./cluster-file.js";

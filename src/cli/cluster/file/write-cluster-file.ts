@@ -3,10 +3,10 @@ import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/provision-state
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import { exportSeed, ironicNodes, type SeedPlace, withSeedStore } from "../../../control-plane/seed/seed.js";
 import { readFaults } from "../../../faults/fault-file.js";
-import { type FaultTable, formatFaultRule } from "../../../faults/fault-rules.js";
-import { foldHosts } from "../../../records/host-range.js";
+import { type FaultTable, formatFaultRule } from "../../../faults/faults.js";
+import { foldHosts } from "../../../records/host-names.js";
 import type { Files } from "../../../runtime/files.js";
-import { mapConcurrently } from "../../../runtime/queue.js";
+import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { DriverDefinition } from "../../../virt/driver.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { BUILT_IN_DRIVERS } from "../../agent/built-in-drivers.js";

@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject } from "ajv";
 import type { Static, TObject } from "typebox";
 import { isAlias, isCollection, isMap, isPair, LineCounter, type Node, parseDocument, visit } from "yaml";
-import { didYouMean } from "../../../runtime/did-you-mean.js";
+import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
 
 /** Where something stands in the file, counted from 1. */

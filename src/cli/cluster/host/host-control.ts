@@ -3,9 +3,9 @@ import type { AgentState, HostProcess, HostRow } from "../../../conductor-client
 import type { HostAction } from "../../../conductor-client/methods/session.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { stateDir } from "../../../control-plane/local/state-dir.js";
-import { expandHosts, foldHosts, HostRangeError } from "../../../records/host-range.js";
+import { expandHosts, foldHosts, HostRangeError } from "../../../records/host-names.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
-import { mapConcurrently } from "../../../runtime/queue.js";
+import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { ProgressBar } from "../../ui/progress-bar.js";
 import { quietLogger } from "../../ui/quiet-logger.js";

@@ -2,8 +2,8 @@ import type { HostProcess } from "../../../conductor-client/methods/hosts.js";
 import type { HostAction } from "../../../conductor-client/methods/session.js";
 import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
-import { mapConcurrently } from "../../../runtime/queue.js";
-import type { Timers } from "../../../runtime/timers.js";
+import { mapConcurrently } from "../../../runtime/task-queue.js";
+import type { Timers } from "../../../runtime/time.js";
 
 interface ServiceView {
   readonly id: string;

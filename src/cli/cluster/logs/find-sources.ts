@@ -1,7 +1,7 @@
 import { NoLocalCloud } from "../../../control-plane/local/cloud-session.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
-import { expandHosts } from "../../../records/host-range.js";
-import { didYouMean } from "../../../runtime/did-you-mean.js";
+import { expandHosts } from "../../../records/host-names.js";
+import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
 import { CONTROL_PLANE, unknownHost } from "../host-settings.js";
 import { ENTRY, LogFile, LogSource, logStems, type LogText } from "./log-source.js";

@@ -1,9 +1,8 @@
 import { Command, InvalidArgumentError } from "commander";
 import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
-import { expandHosts, HostRangeError } from "../../../records/host-range.js";
-import { nodeClock } from "../../../runtime/node/node-clock.js";
+import { expandHosts, HostRangeError } from "../../../records/host-names.js";
+import { nodeClock, nodeTimers } from "../../../runtime/node/node-builtins.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
-import { nodeTimers } from "../../../runtime/node/node-timers.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { interruptSignal } from "../../ui/interrupt-signal.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";

@@ -2,7 +2,7 @@ import { administratorIn } from "../../../conductor-client/methods/recorded-call
 import type { HostSession } from "../../../conductor-client/port.js";
 import { sessionWith } from "../../../control-plane/local/cloud-session.js";
 import type { HttpClient } from "../../../runtime/http.js";
-import { mapConcurrently } from "../../../runtime/queue.js";
+import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { HeldByProvider } from "./recording.js";
 
 const VERSION = "1.36";

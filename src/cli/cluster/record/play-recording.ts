@@ -2,9 +2,9 @@ import type { RecordedCommand, RecordedRequest } from "../../../conductor-client
 import { administratorIn } from "../../../conductor-client/methods/recorded-caller.js";
 import { withMadeUpSecrets } from "../../../control-plane/request-log/redaction.js";
 import type { HttpMethod, HttpResponse } from "../../../runtime/http.js";
-import type { Random } from "../../../runtime/random.js";
+import type { Random } from "../../../runtime/cryptography.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { BYTES } from "../../../runtime/service.js";
+import { BYTES } from "../../../runtime/http-server.js";
 import { firstPlaces, placedIn, placeOf, type Recording } from "./recording.js";
 import type { IdMap, ReplaySession } from "./replay-session.js";
 

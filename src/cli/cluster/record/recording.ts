@@ -4,7 +4,7 @@ import { FieldChecks, wrongField } from "../../../control-plane/conductor/method
 import { excessOf, excessText, type MessageLimits } from "../../../control-plane/http/listener-limits.js";
 import { amount, type FieldMap, integer, listOf, LONG, mapOf, matching, name, nullable, object, optional, ratio, text, time, uuid } from "../../../records/field.js";
 import type { Files } from "../../../runtime/files.js";
-import { isObject } from "../../../runtime/is-object.js";
+import { isObject } from "../../../runtime/collections.js";
 
 type LineKind = keyof typeof LINE_FIELDS;
 

@@ -1,7 +1,7 @@
 import { type CloudSession, openCloudSession } from "../../../control-plane/local/cloud-session.js";
 import { type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
 import type { HttpMethod } from "../../../runtime/http.js";
-import { nodeDigests } from "../../../runtime/node/node-digests.js";
+import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/quiet-logger.js";

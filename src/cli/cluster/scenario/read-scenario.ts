@@ -1,8 +1,8 @@
 import { basename, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { CODES } from "../../../audit/checks/finding.js";
-import { didYouMean } from "../../../runtime/did-you-mean.js";
-import type { Digests } from "../../../runtime/digests.js";
+import { didYouMean } from "../../../runtime/error-messages.js";
+import type { Digests } from "../../../runtime/cryptography.js";
 import type { Files } from "../../../runtime/files.js";
 import { packageFolder } from "../../ui/version.js";
 import { type ClusterDescription, describe } from "../file/read-cluster-file.js";

@@ -1,6 +1,6 @@
 import { type Static, type TProperties, Type } from "typebox";
 import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
-import { didYouMean } from "../../../runtime/did-you-mean.js";
+import { didYouMean } from "../../../runtime/error-messages.js";
 import type { CLUSTER_FILE } from "../file/cluster-file.js";
 
 const MAX_STEPS = 200;

@@ -6,8 +6,8 @@ import { type DownHosts, downHosts, type DownState, SnapshotRejectedError } from
 import type { Snapshot, SnapshotMetadata } from "../../../control-plane/snapshot/snapshot-file.js";
 import { assertSameDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import { ownStore } from "../../../control-plane/store/open-store.js";
-import { foldHosts } from "../../../records/host-range.js";
-import { nodeClock } from "../../../runtime/node/node-clock.js";
+import { foldHosts } from "../../../records/host-names.js";
+import { nodeClock } from "../../../runtime/node/node-builtins.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";

@@ -5,8 +5,8 @@ import { hostsWithState, readClusterInfo, type StateDir } from "../../../control
 import { savedHosts, SnapshotRejectedError } from "../../../control-plane/snapshot/saved-state.js";
 import type { SnapshotMetadata } from "../../../control-plane/snapshot/snapshot-file.js";
 import { assertSupportedDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
-import type { ObservedProcess } from "../../../runtime/programs.js";
-import { mapConcurrently } from "../../../runtime/queue.js";
+import type { ObservedProcess } from "../../../runtime/processes.js";
+import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { version } from "../../ui/version.js";
 import { withOperatorSession } from "../operator-session.js";

@@ -3,8 +3,8 @@ import type { HostSession } from "../../../conductor-client/port.js";
 import { SERVER_STATUSES } from "../../../control-plane/compute/servers/server-status.js";
 import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
-import { MAX_HOSTS } from "../../../records/host-range.js";
-import { didYouMean } from "../../../runtime/did-you-mean.js";
+import { MAX_HOSTS } from "../../../records/host-names.js";
+import { didYouMean } from "../../../runtime/error-messages.js";
 
 /** What `compute-cluster wait --for` waits for. */
 export type Condition =

@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
-import { nodeRandom } from "../../../runtime/node/node-random.js";
+import { nodeRandom } from "../../../runtime/node/node-cryptography.js";
 import type { ContractCase } from "../../../testing/contract-case.js";
 import type { CaseResult } from "../../../testing/report.js";
 import { Causes } from "./causes.js";

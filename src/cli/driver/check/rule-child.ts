@@ -1,4 +1,4 @@
-import { nodeTimers } from "../../../runtime/node/node-timers.js";
+import { nodeTimers } from "../../../runtime/node/node-builtins.js";
 import { type Attempt, attempt, beginKilled, clearAway, lookAfterKill } from "../../../testing/attempt.js";
 import { CONTRACT_CASES } from "../../../testing/cases/index.js";
 import type { ContractCase } from "../../../testing/contract-case.js";

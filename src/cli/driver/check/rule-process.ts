@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { nodeTimers } from "../../../runtime/node/node-timers.js";
+import { nodeTimers } from "../../../runtime/node/node-builtins.js";
 import type { Attempt } from "../../../testing/attempt.js";
 import type { HarnessMemory } from "../../../testing/harness-servers.js";
 import type { WorkSubject } from "../../../testing/partly-done.js";

@@ -1,4 +1,4 @@
-import { isObject } from "../../../runtime/is-object.js";
+import { isObject } from "../../../runtime/collections.js";
 import type { Query } from "../../http/request.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
 import { pythonRepr } from "../../python/repr.js";

@@ -1,4 +1,4 @@
-import type { ServiceRequest } from "../../../runtime/service.js";
+import type { ServiceRequest } from "../../../runtime/http-server.js";
 import type { Query } from "../../http/request.js";
 import { pythonRepr, pythonStr } from "../../python/repr.js";
 import { isUuidLike, normalizeUuid } from "../../python/uuid.js";

@@ -1,7 +1,7 @@
 import type { FaultAction, Faults } from "../../../faults/faults.js";
-import type { Logger } from "../../../runtime/logger.js";
-import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
-import type { Timers } from "../../../runtime/timers.js";
+import type { Logger } from "../../../runtime/runtime.js";
+import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
+import type { Timers } from "../../../runtime/time.js";
 import type { ValidateToken } from "../../credentials.js";
 import type { Json } from "../../http/json.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";

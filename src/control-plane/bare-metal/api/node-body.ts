@@ -1,4 +1,4 @@
-import { isObject } from "../../../runtime/is-object.js";
+import { isObject } from "../../../runtime/collections.js";
 import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/repr.js";
 import { IronicError, notAcceptable } from "../ironic-error.js";

@@ -1,4 +1,4 @@
-import type { Random } from "../../../runtime/random.js";
+import type { Random } from "../../../runtime/cryptography.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
 import type { IronicConductor } from "../conductor.js";

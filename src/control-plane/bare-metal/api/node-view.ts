@@ -1,4 +1,4 @@
-import { isObject } from "../../../runtime/is-object.js";
+import { isObject } from "../../../runtime/collections.js";
 import type { Json } from "../../http/json.js";
 import { IronicError, notAcceptable } from "../ironic-error.js";
 import { CONDUCTOR_HOST, type IronicNode, type JsonObject } from "../node-store.js";

@@ -1,4 +1,4 @@
-import { isObject } from "../../../runtime/is-object.js";
+import { isObject } from "../../../runtime/collections.js";
 import { IronicError, inMaintenance, invalidState, nodeLocked, notAcceptable } from "../ironic-error.js";
 import type { IronicNode } from "../node-store.js";
 import { CLIENT_EVENTS, eventOf, nextState } from "../provision-states.js";

@@ -1,4 +1,4 @@
-import type { ServiceRequest } from "../../../runtime/service.js";
+import type { ServiceRequest } from "../../../runtime/http-server.js";
 import type { Credentials } from "../../credentials.js";
 import type { Json } from "../../http/json.js";
 import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";

@@ -1,12 +1,9 @@
 import type { ReportClient } from "../../../placement-client/report-client.js";
 import type { Service } from "../../../records/index.js";
-import type { Clock } from "../../../runtime/clock.js";
-import type { Digests } from "../../../runtime/digests.js";
-import type { KeyMaker } from "../../../runtime/key-maker.js";
-import type { Logger } from "../../../runtime/logger.js";
-import type { Random } from "../../../runtime/random.js";
-import type { ServiceHandler } from "../../../runtime/service.js";
-import type { Timers } from "../../../runtime/timers.js";
+import type { Clock, Timers } from "../../../runtime/time.js";
+import type { Digests, KeyMaker, Random } from "../../../runtime/cryptography.js";
+import type { Logger } from "../../../runtime/runtime.js";
+import type { ServiceHandler } from "../../../runtime/http-server.js";
 import type { AgentBus } from "../../conductor/agent-messages.js";
 import type { TaskRunner } from "../../conductor/task-runner.js";
 import type { ValidateToken } from "../../credentials.js";

@@ -1,4 +1,4 @@
-import { STANDARD_RESOURCE_CLASSES } from "../../../records/standard-resource-classes.js";
+import { STANDARD_RESOURCE_CLASSES } from "../../../records/resource-request.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
 import { badRequest, type Fault } from "../api/fault.js";
 

@@ -6,7 +6,7 @@ import {
   type ServerGroup,
   withImageProperties,
 } from "../../../records/index.js";
-import type { Random } from "../../../runtime/random.js";
+import type { Random } from "../../../runtime/cryptography.js";
 import { atOnce } from "../../http/request.js";
 import { EventLoopTicks } from "../../event-loop.js";
 import { type Call, type ComputeResponse, denied, requireMember } from "../api/call.js";

@@ -3,7 +3,7 @@ import { isReady } from "../../../conductor-client/liveness.js";
 import type { HOST_METHODS, HostProcess, HostRow } from "../../../conductor-client/methods/hosts.js";
 import type { HostAction, HostState } from "../../../conductor-client/methods/session.js";
 import type { Service } from "../../../records/index.js";
-import type { Clock } from "../../../runtime/clock.js";
+import type { Clock } from "../../../runtime/time.js";
 import type { RequestRecorder } from "../../request-log/request-recorder.js";
 import type { Store } from "../../store/store.js";
 import type { HostControls, HostSupervisor, KnownHost } from "../host-controls.js";

@@ -1,6 +1,6 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import type { BuildRequest, Instance, RetryInfo, Selection } from "../../../records/index.js";
-import { PublicError } from "../../../runtime/public-error.js";
+import { PublicError } from "../../../runtime/error-messages.js";
 import { operatorReason } from "../../scheduler/errors.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Store } from "../../store/store.js";

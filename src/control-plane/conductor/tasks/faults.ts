@@ -1,5 +1,5 @@
 import { holdsTask, type Instance, POWER_STATES, type PowerState, type VmState } from "../../../records/index.js";
-import { PublicError, publicMessageOf } from "../../../runtime/public-error.js";
+import { PublicError, publicMessageOf } from "../../../runtime/error-messages.js";
 import { faultDetails, NoValidHost } from "../../scheduler/errors.js";
 import type { Store } from "../../store/store.js";
 import { CONDUCTOR_HOST } from "./task-deps.js";

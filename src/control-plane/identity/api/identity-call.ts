@@ -1,8 +1,7 @@
-import type { Clock } from "../../../runtime/clock.js";
-import type { Digests } from "../../../runtime/digests.js";
-import { isObject } from "../../../runtime/is-object.js";
-import type { Random } from "../../../runtime/random.js";
-import type { ServiceRequest } from "../../../runtime/service.js";
+import type { Clock } from "../../../runtime/time.js";
+import type { Digests, Random } from "../../../runtime/cryptography.js";
+import { isObject } from "../../../runtime/collections.js";
+import type { ServiceRequest } from "../../../runtime/http-server.js";
 import type { Json } from "../../http/json.js";
 import { type Query, readJson } from "../../http/request.js";
 import type { IdentityStore } from "../store/identity-store.js";

@@ -1,4 +1,4 @@
-import type { ServiceResponse } from "../../../runtime/service.js";
+import type { ServiceResponse } from "../../../runtime/http-server.js";
 import { json } from "../../http/responses.js";
 
 const TITLES: Readonly<Record<number, string>> = {

@@ -1,4 +1,4 @@
-import type { Digests } from "../../../runtime/digests.js";
+import type { Digests } from "../../../runtime/cryptography.js";
 import { applySchema } from "../../database/schema-steps.js";
 import type { Sql } from "../../database/sql.js";
 import { DEFAULT_DOMAIN, newProject, stableId } from "./records.js";

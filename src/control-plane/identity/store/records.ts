@@ -1,4 +1,4 @@
-import type { Digests } from "../../../runtime/digests.js";
+import type { Digests } from "../../../runtime/cryptography.js";
 import type { Json } from "../../http/json.js";
 import type { StoredRecord } from "./record-tables.js";
 

@@ -1,4 +1,4 @@
-import type { Digests } from "../../../runtime/digests.js";
+import type { Digests } from "../../../runtime/cryptography.js";
 import { DEFAULT_DOMAIN, newProject, type Project, stableId, type User } from "./records.js";
 import { type IdentityStore, removeProject, removeUser } from "./identity-store.js";
 

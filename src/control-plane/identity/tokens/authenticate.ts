@@ -1,4 +1,4 @@
-import { isObject } from "../../../runtime/is-object.js";
+import { isObject } from "../../../runtime/collections.js";
 import { expecting, IdentityError, unauthorized } from "../api/identity-error.js";
 import { effectiveRoles } from "../effective-roles.js";
 import type { IdentityStore } from "../store/identity-store.js";

@@ -1,6 +1,6 @@
-import { isObject } from "../../../runtime/is-object.js";
-import type { Random } from "../../../runtime/random.js";
-import type { ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
+import { isObject } from "../../../runtime/collections.js";
+import type { Random } from "../../../runtime/cryptography.js";
+import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import type { Credentials } from "../../credentials.js";
 import { excessOf, excessText, MAX_QUERY_PARAMETERS, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import type { Query } from "../../http/request.js";

@@ -1,5 +1,5 @@
 import { Ajv, type ValidateFunction } from "ajv";
-import type { ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
+import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import { withHeaders } from "../../http/responses.js";
 import { instancePathOf, reportedError, schemaWords } from "../../http/schema-errors.js";
 

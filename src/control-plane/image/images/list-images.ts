@@ -1,4 +1,4 @@
-import type { ServiceResponse } from "../../../runtime/service.js";
+import type { ServiceResponse } from "../../../runtime/http-server.js";
 import type { Query } from "../../http/request.js";
 import { json } from "../../http/responses.js";
 import type { ImageCall } from "../api/call.js";

@@ -1,6 +1,6 @@
 import { DuplicateRecord } from "../../../conductor-client/errors.js";
-import { isObject } from "../../../runtime/is-object.js";
-import type { ServiceResponse } from "../../../runtime/service.js";
+import { isObject } from "../../../runtime/collections.js";
+import type { ServiceResponse } from "../../../runtime/http-server.js";
 import { json, withHeaders } from "../../http/responses.js";
 import { assertWithinQuota, type ImageCall } from "../api/call.js";
 import { badRequest, conflict, forbidden, ImageFault } from "../api/fault.js";

@@ -1,5 +1,5 @@
 import { DuplicateRecord } from "../../../conductor-client/errors.js";
-import type { ServiceResponse } from "../../../runtime/service.js";
+import type { ServiceResponse } from "../../../runtime/http-server.js";
 import { json } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
 import type { ImageCall } from "../api/call.js";

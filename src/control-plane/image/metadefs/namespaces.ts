@@ -1,5 +1,5 @@
-import { isObject } from "../../../runtime/is-object.js";
-import type { ServiceResponse } from "../../../runtime/service.js";
+import { isObject } from "../../../runtime/collections.js";
+import type { ServiceResponse } from "../../../runtime/http-server.js";
 import { json, withHeaders } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
 import { type ImageCall, NO_CONTENT } from "../api/call.js";

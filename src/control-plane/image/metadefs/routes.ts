@@ -1,4 +1,4 @@
-import type { ServiceResponse } from "../../../runtime/service.js";
+import type { ServiceResponse } from "../../../runtime/http-server.js";
 import { json } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
 import { type ImageCall, type ImageRoute, NO_CONTENT } from "../api/call.js";

@@ -1,6 +1,6 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
-import { isObject } from "../../../runtime/is-object.js";
-import type { ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
+import { isObject } from "../../../runtime/collections.js";
+import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import type { Credentials } from "../../credentials.js";
 import type { Json } from "../../http/json.js";
 import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";

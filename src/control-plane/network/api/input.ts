@@ -1,4 +1,4 @@
-import { isObject } from "../../../runtime/is-object.js";
+import { isObject } from "../../../runtime/collections.js";
 import { pythonRepr } from "../../python/repr.js";
 import { badRequest, invalidInput, type NetworkCall } from "./call.js";
 

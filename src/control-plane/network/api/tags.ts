@@ -1,4 +1,4 @@
-import { isObject } from "../../../runtime/is-object.js";
+import { isObject } from "../../../runtime/collections.js";
 import { pythonRepr } from "../../python/repr.js";
 import { may, type NetworkCall, NetworkFault, type NetworkRoute } from "./call.js";
 import type { Input } from "./input.js";

@@ -1,4 +1,4 @@
-import { CandidateRecords, RootRecords } from "../../../placement-client/candidate-records.js";
+import { CandidateRecords, RootRecords } from "../../../placement-client/allocation-candidates.js";
 import type { ProviderSummary, ResourceAmounts, RootOffer } from "../../../placement-client/types.js";
 import { fragment, fragmentsOf } from "../handlers/provider-json.js";
 import { capacityOf, type Provider } from "../model.js";

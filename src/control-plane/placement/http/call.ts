@@ -1,5 +1,5 @@
-import type { Random } from "../../../runtime/random.js";
-import type { ServiceRequest } from "../../../runtime/service.js";
+import type { Random } from "../../../runtime/cryptography.js";
+import type { ServiceRequest } from "../../../runtime/http-server.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { dictOf, JsonDecodeError, parsePythonJson, toPlain } from "../../python/json.js";
 import type { Action } from "../auth.js";

@@ -1,7 +1,7 @@
-import type { Clock } from "../../../runtime/clock.js";
-import type { Logger } from "../../../runtime/logger.js";
-import type { Random } from "../../../runtime/random.js";
-import type { ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
+import type { Clock } from "../../../runtime/time.js";
+import type { Logger } from "../../../runtime/runtime.js";
+import type { Random } from "../../../runtime/cryptography.js";
+import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import { NotFound } from "../model.js";
 import type { AuthOptions, PlacementCredentials, PlacementTuning } from "../options.js";
 import type { Action, Enforcer } from "../auth.js";

@@ -1,4 +1,4 @@
-import { isObject } from "../../../runtime/is-object.js";
+import { isObject } from "../../../runtime/collections.js";
 import { isUuidLike } from "../../python/uuid.js";
 
 /**

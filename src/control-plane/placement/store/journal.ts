@@ -1,6 +1,5 @@
-import type { Clock } from "../../../runtime/clock.js";
-import type { Servers } from "../../../runtime/server.js";
-import type { ServiceResponse } from "../../../runtime/service.js";
+import type { Clock } from "../../../runtime/time.js";
+import type { Servers, ServiceResponse } from "../../../runtime/http-server.js";
 import type { Allocation, Consumer, Provider } from "../model.js";
 import { allocationChanges, type Change, type ConsumerChange, consumerChange, type Database, type ProviderChange, providerChange, type SqlValue, type Statement } from "./database.js";
 

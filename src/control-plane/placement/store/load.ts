@@ -1,4 +1,4 @@
-import { STANDARD_RESOURCE_CLASSES } from "../../../records/standard-resource-classes.js";
+import { STANDARD_RESOURCE_CLASSES } from "../../../records/resource-request.js";
 import { DatabaseTooNew } from "../../database/database-file.js";
 import type { Aggregate, Allocation, Consumer, ConsumerType, Project, Provider, User } from "../model.js";
 import { STANDARD_TRAITS } from "../standard-traits.js";

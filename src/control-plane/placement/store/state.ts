@@ -1,4 +1,4 @@
-import type { Clock } from "../../../runtime/clock.js";
+import type { Clock } from "../../../runtime/time.js";
 import { type Aggregate, type Allocation, type Consumer, type ConsumerType, type Project, type Provider, type ResourceClass, ResourceClassNotFound, type Trait, TraitNotFound, type User } from "../model.js";
 import { ChangedRows, type Sink } from "./journal.js";
 import type { ConsumerChange, ProviderChange, SqlValue } from "./database.js";

@@ -1,8 +1,7 @@
 import { type GuestReport, readReports, writeTalkingImage } from "../../../../drivers/qemu/talking-guest.js";
-import { nodeClock } from "../../../../src/runtime/node/node-clock.js";
+import { nodeClock, nodeTimers } from "../../../../src/runtime/node/node-builtins.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
-import { NodePrograms } from "../../../../src/runtime/node/node-programs.js";
-import { nodeTimers } from "../../../../src/runtime/node/node-timers.js";
+import { NodePrograms } from "../../../../src/runtime/node/node-processes.js";
 
 const deps = { files: new NodeFiles(), processes: new NodePrograms(), timers: nodeTimers(), clock: nodeClock() };
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { DriverRecord } from "../../../../src/agent/identity-file.js";
 import type { MigrationStatus } from "../../../../src/records/index.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
-import type { VirtualRuntime } from "../../../../src/simulation/virtual-world.js";
+import { createVirtualRuntime, type VirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { evacuated } from "../../../unit/agent/support/evacuated.js";
 import { Hypervisor } from "../../../unit/agent/support/hypervisor.js";
 import { addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";

@@ -5,7 +5,7 @@ import type { AgentHandlers } from "../../../../src/conductor-client/port.js";
 import { MethodChecks } from "../../../../src/control-plane/conductor/method-checks.js";
 import { novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
 import { REQUESTS } from "../../../../src/nova-rpc/transport/topology.js";
-import { isObject } from "../../../../src/runtime/is-object.js";
+import { isObject } from "../../../../src/runtime/collections.js";
 import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
 import { INSTANCE, open, UUID, usual } from "../../../fixtures/nova-session-harness.js";
 import { property } from "../../../fixtures/property.js";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { OverlayFiles } from "../../../../src/agent/dry-run/overlay-files.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 async function setUp() {
   const { files } = createVirtualRuntime();

@@ -6,8 +6,8 @@ import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
 import { PLAIN } from "../../../../src/control-plane/image/image.js";
 import type { Sql } from "../../../../src/control-plane/database/sql.js";
 import { EndpointNotFound } from "../../../../src/placement-client/errors.js";
-import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
-import { type Bytes, bytesOf, textIn } from "../../../../src/runtime/transfers.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
+import { type Bytes, bytesOf, textIn } from "../../../../src/runtime/http.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { Heartbeat } from "../../../../src/agent/lifecycle/heartbeat.js";
 import { ConductorUnreachable, MessagingTimeout, ServiceNotFound } from "../../../../src/conductor-client/errors.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 test("2.5 row 1 a host is reported once its queue is read again, and not before", async () => {
   const runtime = createVirtualRuntime();

@@ -3,7 +3,7 @@ import { registerLifecycleListener } from "../../../../src/agent/startup/lifecyc
 import { OutgoingMigrations } from "../../../../src/agent/operations/flow/outgoing-migrations.js";
 import { IncomingMoves } from "../../../../src/agent/operations/flow/unfinished-work.js";
 import type { AgentServices } from "../../../../src/agent/operations/flow/contract.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import type { LifecycleEvent } from "../../../../src/virt/events.js";
 
 function listening() {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
 import { PeriodicLoop, type PeriodicTask } from "../../../../src/agent/periodic/loop.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 function setUp(tasks: readonly PeriodicTask<null>[], fuzzyDelay = 0) {
   const runtime = createVirtualRuntime();

@@ -4,7 +4,7 @@ import { PendingEvacuations } from "../../../../src/agent/startup/pending-evacua
 import { awaitPlacement, initHost } from "../../../../src/agent/startup/init-host.js";
 import { ConnectFailure } from "../../../../src/placement-client/errors.js";
 import type { Instance, Service } from "../../../../src/records/index.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { VirtDriverNotReady } from "../../../../src/virt/errors.js";
 import { aComputeNode, anInstance } from "../../../fixtures/records.js";
 import { NOW } from "../support/flow-stage.js";

@@ -18,7 +18,7 @@ import {
   type MigrationType,
   SET_ASIDE_BY,
 } from "../../../../src/records/index.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { StoreSession } from "../../../fixtures/tracker-session.js";
 import { addInstance, addMigration, uuidOf } from "../support/records.js";

@@ -4,7 +4,7 @@ import { createOperations } from "../../../../src/agent/operations/operations.js
 import type { ResourceTracker } from "../../../../src/agent/tracker/contract.js";
 import type { QuirkName } from "../../../../src/config/quirks.js";
 import type { Instance, InstanceChanges, Migration, MigrationChanges } from "../../../../src/records/index.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { aComputeNode, aFlavor, aMigration, anInstance } from "../../../fixtures/records.js";
 
 /** One thing that an operation asked for outside of itself: what, and with what. */

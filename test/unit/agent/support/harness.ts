@@ -10,7 +10,7 @@ import { createResourceTracker } from "../../../../src/agent/tracker/resource-tr
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { ReportClient } from "../../../../src/placement-client/report-client.js";
 import { type ComputeNode, type Instance, type Resources, type Service, SERVICE_VERSION } from "../../../../src/records/index.js";
-import type { ServiceHandler } from "../../../../src/runtime/service.js";
+import type { ServiceHandler } from "../../../../src/runtime/http-server.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import type { DriverDefinition } from "../../../../src/virt/index.js";
 import { adapterUnderTest } from "../../../fixtures/adapter-under-test.js";

@@ -2,7 +2,7 @@ import { ProviderMerge } from "../../../../src/agent/tracker/provider-config.js"
 import { TrackedNode } from "../../../../src/agent/tracker/tracked-node.js";
 import type { TrackerOptions, TrackerState } from "../../../../src/agent/tracker/tracker-state.js";
 import type { ComputeNode } from "../../../../src/records/index.js";
-import { FairLock } from "../../../../src/runtime/fair-lock.js";
+import { FairLock } from "../../../../src/runtime/locks.js";
 import { capabilitiesAsTraits } from "../../../../src/virt/capabilities.js";
 import { aComputeNode } from "../../../fixtures/records.js";
 import { FlowStage, type StageOptions } from "./flow-stage.js";

@@ -3,7 +3,7 @@ import { agentTls } from "../../../../src/cli/agent/agent-tls.js";
 import { makeAuthority } from "../../../../src/cli/cluster/tls/make-certificates.js";
 import { parseIni } from "../../../../src/config/ini-file.js";
 import { compileNovaConfig } from "../../../../src/config/nova-config.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 it.each([
   ["", { verify: true }],

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { HostReport, type Report } from "../../../../src/cli/agent/host-report.js";
 import { HostsReport } from "../../../../src/cli/agent/hosts-report.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 /** What the parent is told. */
 let messages: unknown[];

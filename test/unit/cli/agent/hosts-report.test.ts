@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { LeaseRejectedError } from "../../../../src/agent/rejections.js";
 import { HostsReport } from "../../../../src/cli/agent/hosts-report.js";
 import type { AgentHostStatus } from "../../../../src/cli/agent/pooled-host.js";
-import { expandHosts } from "../../../../src/records/host-range.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { expandHosts } from "../../../../src/records/host-names.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const hostStatus = (host: string, state: AgentHostStatus["state"], error: Error | null = null): AgentHostStatus => ({
   host,

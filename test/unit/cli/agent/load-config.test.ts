@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig, loadHosts } from "../../../../src/cli/agent/load-config.js";
 import { type AgentCommandOptions, agentCommand } from "../../../../src/cli/agent/options.js";
-import { showConfig } from "../../../../src/config/show-config.js";
+import { showConfig } from "../../../../src/config/compile-config.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
 /** The options as the command line gives them. */

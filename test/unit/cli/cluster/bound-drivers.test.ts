@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { withBoundDrivers } from "../../../../src/cli/cluster/host-settings.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const NOTHING = { configFiles: [] };
 

@@ -5,9 +5,9 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { AGENT_FAULTS } from "../../../../src/cli/agent/agent-faults.js";
 import { faultCommand } from "../../../../src/cli/cluster/fault.js";
 import { setFaults } from "../../../../src/faults/fault-file.js";
-import { parseFaultRule } from "../../../../src/faults/fault-rules.js";
+import { parseFaultRule } from "../../../../src/faults/faults.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 let root: string;
 let printed: string;

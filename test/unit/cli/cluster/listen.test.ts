@@ -16,8 +16,7 @@ import { TlsFiles } from "../../../../src/cli/cluster/tls/tls-files.js";
 import { readConfigSources } from "../../../../src/config/config-sources.js";
 import { compileNovaConfig } from "../../../../src/config/nova-config.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
-import type { VirtualRuntime } from "../../../../src/simulation/virtual-world.js";
+import { createVirtualRuntime, type VirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const directory = stateDir("/state", "/");
 const DAY = 86_400_000;

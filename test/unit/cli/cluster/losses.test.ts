@@ -7,7 +7,7 @@ import type { Terminal } from "../../../../src/cli/ui/terminal.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { openStore } from "../../../../src/control-plane/store/open-store.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { addInstance, uuidOf } from "../../agent/support/records.js";
 
 async function confirmed(losses: readonly string[], yes = false) {

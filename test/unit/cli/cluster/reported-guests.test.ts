@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { reportedGuests } from "../../../../src/cli/cluster/reported-guests.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 it("leaves all hosts out where the conductor cannot be asked", async () => {
   const runtime = createVirtualRuntime();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HostSettingsStore } from "../../../../src/cli/cluster/host-settings.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const PATH = "/st/hosts.json";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { untilReady } from "../../../../src/cli/cluster/until-ready.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 /** A wait for hosts of a cluster, whose hosts without a heartbeat are those of the list. */
 function begin(hosts: readonly string[], toReport: string[]) {

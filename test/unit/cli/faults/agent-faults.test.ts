@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { STEP_NAMES } from "../../../../src/agent/operations/table.js";
 import { AGENT_FAULTS, openFaults } from "../../../../src/cli/agent/agent-faults.js";
 import { setFaults } from "../../../../src/faults/fault-file.js";
-import { parseFaultRule } from "../../../../src/faults/fault-rules.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { parseFaultRule } from "../../../../src/faults/faults.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { DRIVER_METHODS } from "../../../../src/virt/driver-methods.js";
 
 describe("everything that can fail in an agent", () => {

@@ -2,7 +2,7 @@ import { createColors } from "picocolors";
 import { describe, expect, it } from "vitest";
 import { StatusLines } from "../../../../src/cli/ui/status-lines.js";
 import type { ComponentState, ComponentStatus } from "../../../../src/control-plane/local/component.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const ESCAPE = String.fromCharCode(27);
 

@@ -1,9 +1,9 @@
 import { IRONIC_FAULTS } from "../../../../src/control-plane/bare-metal/provision-states.js";
 import { createIronic, type IronicService } from "../../../../src/control-plane/bare-metal/ironic.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
-import { parseFaultRule } from "../../../../src/faults/fault-rules.js";
+import { parseFaultRule } from "../../../../src/faults/faults.js";
 import { FaultSet } from "../../../../src/faults/fault-set.js";
-import type { ServiceResponse } from "../../../../src/runtime/service.js";
+import type { ServiceResponse } from "../../../../src/runtime/http-server.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { ADMINISTRATOR } from "../../../fixtures/world/administrator.js";

@@ -19,8 +19,8 @@ import {
   newFlavor,
   type Service,
 } from "../../../../src/records/index.js";
-import { nodeKeys } from "../../../../src/runtime/node/node-keys.js";
-import type { ServiceResponse } from "../../../../src/runtime/service.js";
+import { nodeKeys } from "../../../../src/runtime/node/node-cryptography.js";
+import type { ServiceResponse } from "../../../../src/runtime/http-server.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { quickDigests } from "../../../fixtures/quick-digests.js";

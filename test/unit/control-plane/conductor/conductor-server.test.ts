@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { CONDUCTOR_PATH } from "../../../../src/conductor-client/wire/frames.js";
 import { ConductorServer } from "../../../../src/control-plane/conductor/conductor-server.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
-import type { Socket } from "../../../../src/runtime/socket.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import type { Socket } from "../../../../src/runtime/sockets.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 
 const BOOT = "00000000-0000-4000-8000-00000000b007";

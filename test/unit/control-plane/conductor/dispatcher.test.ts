@@ -4,7 +4,7 @@ import { type Caller, Dispatcher, type DispatcherDeps } from "../../../../src/co
 import { HostLeases } from "../../../../src/control-plane/conductor/host-leases.js";
 import type { Session, ValidRequest } from "../../../../src/control-plane/conductor/session.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 
 const BOOT = "b007";

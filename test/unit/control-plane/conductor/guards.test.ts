@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { TaskRunner, type TaskTable } from "../../../../src/control-plane/conductor/task-runner.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
-import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+import { createVirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
 

@@ -3,7 +3,7 @@ import { HostLeaseHeld } from "../../../../src/conductor-client/errors.js";
 import { HostLeases } from "../../../../src/control-plane/conductor/host-leases.js";
 import type { AgentIdentity, Session } from "../../../../src/control-plane/conductor/session.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 
 const TTL = 10_000;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CONDUCTOR_PATH, PROTOCOL_VERSION } from "../../../../src/conductor-client/wire/frames.js";
 import { readFrame } from "../../../../src/control-plane/conductor/session.js";
-import { UpgradeRejectedError } from "../../../../src/runtime/socket.js";
+import { UpgradeRejectedError } from "../../../../src/runtime/sockets.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
 import { aFlavor } from "../../../fixtures/records.js";

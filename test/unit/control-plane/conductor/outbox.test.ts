@@ -6,7 +6,7 @@ import { MoveEnds, Outbox } from "../../../../src/control-plane/conductor/outbox
 import type { Session } from "../../../../src/control-plane/conductor/session.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { MigrationChanges, MigrationStatus, MigrationType } from "../../../../src/records/index.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { anInstance } from "../../../fixtures/records.js";
 

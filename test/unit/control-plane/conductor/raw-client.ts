@@ -1,5 +1,5 @@
 import { CONDUCTOR_PATH } from "../../../../src/conductor-client/wire/frames.js";
-import type { Socket } from "../../../../src/runtime/socket.js";
+import type { Socket } from "../../../../src/runtime/sockets.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import {
   type InProcessConductor,

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { MessagingTimeout } from "../../../../src/conductor-client/errors.js";
 import { respond, Session } from "../../../../src/control-plane/conductor/session.js";
-import type { Socket } from "../../../../src/runtime/socket.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import type { Socket } from "../../../../src/runtime/sockets.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const LIMITS = { bufferedBytes: 100, callsUnderWay: 2 };
 const META = { host: "devstack1", timeout: 1000 };

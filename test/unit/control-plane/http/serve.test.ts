@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { jsonText } from "../../../../src/control-plane/http/json.js";
 import { serve } from "../../../../src/control-plane/http/serve.js";
 import { EventLoopTicks } from "../../../../src/control-plane/event-loop.js";
-import type { ServiceRequest, ServiceResponse } from "../../../../src/runtime/service.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import type { ServiceRequest, ServiceResponse } from "../../../../src/runtime/http-server.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const runtime = createVirtualRuntime();
 

@@ -5,7 +5,7 @@ import { openIdentityStore } from "../../../../src/control-plane/identity/store/
 import { IDENTITY_SCHEMA } from "../../../../src/control-plane/identity/store/identity-schema.js";
 import { applySchema } from "../../../../src/control-plane/database/schema-steps.js";
 import { Sql } from "../../../../src/control-plane/database/sql.js";
-import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
 /** As version 2 derived them. */

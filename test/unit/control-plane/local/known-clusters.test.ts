@@ -6,8 +6,8 @@ import {
   nameOfRoot,
   rootOfName,
 } from "../../../../src/control-plane/local/known-clusters.js";
-import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const HOME = "/home/ada/.local/state/compute-cluster";
 let files: ReturnType<typeof createVirtualRuntime>["files"];

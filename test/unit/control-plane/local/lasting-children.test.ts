@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LastingChildren } from "../../../../src/control-plane/local/lasting-children.js";
-import type { SpawnOptions } from "../../../../src/runtime/children.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import type { SpawnOptions } from "../../../../src/runtime/processes.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { FakeChild } from "./support/fake-child.js";
 
 const WORK: SpawnOptions = { module: "/agent.js", args: ["--host", "h1"], logFile: "/logs/h1.log" };

@@ -3,7 +3,7 @@ import { LastingChildren } from "../../../../src/control-plane/local/lasting-chi
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { Supervisor } from "../../../../src/control-plane/local/supervisor.js";
 import type { DownHosts } from "../../../../src/control-plane/snapshot/saved-state.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { FakeChild } from "./support/fake-child.js";
 
 const DOWN: DownHosts = new Map([

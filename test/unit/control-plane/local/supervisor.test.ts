@@ -4,7 +4,7 @@ import type { ComponentStatus } from "../../../../src/control-plane/local/compon
 import { LastingChildren } from "../../../../src/control-plane/local/lasting-children.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { Supervisor } from "../../../../src/control-plane/local/supervisor.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { FakeChild } from "./support/fake-child.js";
 
 function createHarness(names: readonly string[] = ["h1"], options: { readonly inOrder?: boolean } = {}) {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ensureUsable, hostsWithState, stateDir } from "../../../../src/control-plane/local/state-dir.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 it("a state directory has a .gitignore that excludes all of it, unless somebody wrote another", async () => {
   const { files } = createVirtualRuntime();

@@ -4,7 +4,7 @@ import { audit } from "../../../../src/control-plane/manage/audit.js";
 import { healAllocations } from "../../../../src/control-plane/manage/heal-allocations.js";
 import { ironicNodeMove, type ManageParts, runCommand } from "../../../../src/control-plane/manage/nova-manage.js";
 import { mirrorAggregates, syncAggregates } from "../../../../src/control-plane/manage/sync-aggregates.js";
-import { createFixedAccess } from "../../../../src/placement-client/access/fixed-access.js";
+import { createFixedAccess } from "../../../../src/placement-client/access/configured-access.js";
 import { PlacementHttp } from "../../../../src/placement-client/placement-http.js";
 import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../../src/records/index.js";
 import type { Outcome } from "../../../fixtures/golden-manage.js";

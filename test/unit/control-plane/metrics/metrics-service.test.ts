@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { metricsService } from "../../../../src/control-plane/metrics.js";
-import type { ServiceRequest } from "../../../../src/runtime/service.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import type { ServiceRequest } from "../../../../src/runtime/http-server.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { memoryStore } from "../store/support.js";
 
 it("metrics that could not be made are made for the next one who asks", async () => {

@@ -1,7 +1,7 @@
 import type { Credentials } from "../../../../src/control-plane/credentials.js";
 import { createNetworkApi } from "../../../../src/control-plane/network/network-api.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
-import type { ServiceHandler } from "../../../../src/runtime/service.js";
+import type { ServiceHandler } from "../../../../src/runtime/http-server.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { Reply } from "../compute/api-world.js";

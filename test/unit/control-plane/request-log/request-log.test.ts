@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { withoutSecrets } from "../../../../src/control-plane/request-log/redaction.js";
 import { requestLog, RequestWatch } from "../../../../src/control-plane/request-log/request-log.js";
-import type { ServiceRequest } from "../../../../src/runtime/service.js";
+import type { ServiceRequest } from "../../../../src/runtime/http-server.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { aCaller } from "../../../fixtures/world/caller.js";
 import { openControlPlane } from "../../../fixtures/world/control-plane.js";

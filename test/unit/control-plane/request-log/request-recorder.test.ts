@@ -3,7 +3,7 @@ import { administratorIn } from "../../../../src/conductor-client/methods/record
 import { RequestRecorder } from "../../../../src/control-plane/request-log/request-recorder.js";
 import type { HandledRequest, RequestListener } from "../../../../src/control-plane/request-log/request-log.js";
 import { withMadeUpSecrets, withoutSecretFields } from "../../../../src/control-plane/request-log/redaction.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { aCaller } from "../../../fixtures/world/caller.js";
 
 function begin() {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { type SeedPlace, withSeedStore } from "../../../../src/control-plane/seed/seed.js";
-import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 
 let folder: string;

@@ -7,8 +7,8 @@ import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { applySeed, exportSeed, type Seed, type SeedPlace, seedSteps, type SeedStore } from "../../../../src/control-plane/seed/seed.js";
 import { assertValidZones } from "../../../../src/control-plane/seed/seed-aggregates.js";
-import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 
 const NOTHING: Seed = { imageBytes: new Map(), ironicNodes: 0 };

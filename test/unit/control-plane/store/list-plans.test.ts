@@ -2,7 +2,7 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { refreshZones } from "../../../../src/control-plane/store/services.js";
 import { openStore } from "../../../../src/control-plane/store/open-store.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { fillStore } from "../../../fixtures/large-cloud.js";
 import { uuidOf } from "./support.js";
 

@@ -8,7 +8,7 @@ import { openStore } from "../../../../src/control-plane/store/open-store.js";
 import { applySchema } from "../../../../src/control-plane/database/schema-steps.js";
 import { STORE_SCHEMA } from "../../../../src/control-plane/store/schema/store-schema.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { addInstance, addService, errorOf, memoryStore, uuidOf } from "./support.js";
 
 const LIST_INDEXES = ["instances_alive_by_age", "instances_alive_by_state", "migrations_alive_by_age"] as const;

@@ -8,8 +8,7 @@ import type {
   NewInstance,
   Service,
 } from "../../../../src/records/index.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
-import type { VirtualRuntime } from "../../../../src/simulation/virtual-world.js";
+import { createVirtualRuntime, type VirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { aFlavor, nodeResources } from "../../../fixtures/records.js";
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { eventStream, type Viewer } from "../../../../src/dashboard/feed/event-stream.js";
 import { Feed } from "../../../../src/dashboard/feed/feed.js";
 import type { DashboardMessage, DashboardRow } from "../../../../src/dashboard/wire/stream.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const runtime = createVirtualRuntime();
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { Feed, joinMessages } from "../../../../src/dashboard/feed/feed.js";
 import type { DashboardMessage, Kind } from "../../../../src/dashboard/wire/stream.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 let runtime: ReturnType<typeof createVirtualRuntime>;
 let values: Map<string, unknown>;

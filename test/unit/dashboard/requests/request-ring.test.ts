@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { HandledRequest, RequestListener } from "../../../../src/control-plane/request-log/request-log.js";
 import { RequestRing } from "../../../../src/dashboard/requests/request-ring.js";
 import type { RequestRow } from "../../../../src/dashboard/wire/request-rows.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 function openRing() {
   const listeners = new Set<RequestListener>();

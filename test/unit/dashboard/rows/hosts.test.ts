@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from "vitest";
 import type { HostAgent } from "../../../../src/control-plane/conductor/methods/host-methods.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import { Hosts } from "../../../../src/dashboard/rows/hosts.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 
 let store: Store;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fakeLibvirtSchema } from "../../../../drivers/fake-libvirt/config.js";
 import { driver as definition } from "../../../../drivers/fake-libvirt/index.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import { contextOf, imageOf, migrationOf, NO_DEVICES } from "../../virt/fixtures.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { driver as definition } from "../../../../drivers/fake-libvirt/index.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { VirtualLogger } from "../../../../src/simulation/virtual-logger.js";
 import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { driver as definition } from "../../../../drivers/fake-libvirt/index.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import { InstanceExists, POWER_STATES } from "../../../../src/virt/index.js";
 import { contextOf, NO_DEVICES } from "../../virt/fixtures.js";

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { driver as definition } from "../../../../drivers/fake-libvirt/index.js";
 import { Virsh } from "../../../../drivers/fake-libvirt/virsh.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import type { Files, LifecycleEvent } from "../../../../src/virt/index.js";
 import { contextOf, instanceOf, UUID } from "../../virt/fixtures.js";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { driver as definition } from "../../../../drivers/fake-libvirt/index.js";
 import { Virsh } from "../../../../drivers/fake-libvirt/virsh.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import { contextOf, instanceOf, UUID } from "../../virt/fixtures.js";
 import { SPAWN } from "./fixtures.js";

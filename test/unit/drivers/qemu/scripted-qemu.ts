@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { driver as definition } from "../../../../drivers/qemu/index.js";
 import type { Stream } from "../../../../src/runtime/streams.js";
-import type { ProgramHandle } from "../../../../src/simulation/program-table.js";
+import type { ProgramHandle } from "../../../../src/simulation/virtual-machine.js";
 import type { VirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";

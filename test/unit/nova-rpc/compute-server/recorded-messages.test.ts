@@ -5,7 +5,7 @@ import type { AgentHandlers } from "../../../../src/conductor-client/port.js";
 import { errorOf, failureOf } from "../../../../src/nova-rpc/messages/failures.js";
 import { novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
 import { REQUESTS } from "../../../../src/nova-rpc/transport/topology.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { MemoryBroker } from "../../../fixtures/memory-broker.js";
 import {
   RECORDED_VERSIONS,

@@ -4,7 +4,7 @@ import { messageOf, openMessage, seal } from "../../../../src/nova-rpc/messages/
 import { capToProfile, ObjectTooNew } from "../../../../src/nova-rpc/objects/cap.js";
 import { MalformedObject, novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
 import { PROFILES, profileOf, type ReleaseProfile } from "../../../../src/nova-rpc/objects/profile.js";
-import { isObject } from "../../../../src/runtime/is-object.js";
+import { isObject } from "../../../../src/runtime/collections.js";
 import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
 import { property } from "../../../fixtures/property.js";
 

@@ -12,7 +12,7 @@ import {
   writeRecord,
 } from "../../../../src/nova-rpc/objects/record-object.js";
 import { SERVICE_OBJECT } from "../../../../src/nova-rpc/objects/service.js";
-import { isObject } from "../../../../src/runtime/is-object.js";
+import { isObject } from "../../../../src/runtime/collections.js";
 import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
 
 const ZED = profileOf(64);

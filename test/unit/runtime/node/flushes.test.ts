@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Flushes } from "../../../../src/runtime/node/flushes.js";
+import { Flushes } from "../../../../src/runtime/node/synchronous-files.js";
 
 function begin() {
   const flushedFiles: number[] = [];

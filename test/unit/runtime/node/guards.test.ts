@@ -1,9 +1,8 @@
 import { afterEach, expect, it } from "vitest";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import type { Runtime } from "../../../../src/runtime/runtime.js";
-import type { Listener, ListenOptions } from "../../../../src/runtime/server.js";
-import type { Socket } from "../../../../src/runtime/socket.js";
-import { UpgradeRejectedError } from "../../../../src/runtime/socket.js";
+import type { Listener, ListenOptions } from "../../../../src/runtime/http-server.js";
+import { type Socket, UpgradeRejectedError } from "../../../../src/runtime/sockets.js";
 import { VirtualLogger } from "../../../../src/simulation/virtual-logger.js";
 
 const open: { readonly runtime: Runtime; readonly listener: Listener }[] = [];

@@ -7,9 +7,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { openstackError } from "../../../../src/control-plane/http/responses.js";
 import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { AddressInUse, type Listener, type ListenOptions } from "../../../../src/runtime/server.js";
-import { BYTES, type ServiceRequest } from "../../../../src/runtime/service.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { AddressInUse, BYTES, type Listener, type ListenOptions, type ServiceRequest } from "../../../../src/runtime/http-server.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const { logger } = createVirtualRuntime();
 const runtime = createNodeRuntime({ logger });

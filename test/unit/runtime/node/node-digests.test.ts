@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
 
 test("scrypt hashes as RFC 7914 has it, N = 16384, r = 8, p = 1", async () => {
   expect(await nodeDigests.scrypt("pleaseletmein", "SodiumChloride")).toBe(

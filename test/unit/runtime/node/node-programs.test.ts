@@ -3,9 +3,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { NodePrograms } from "../../../../src/runtime/node/node-programs.js";
+import { NodePrograms } from "../../../../src/runtime/node/node-processes.js";
 import { nodeStreams } from "../../../../src/runtime/node/node-streams.js";
-import { ProgramFailure } from "../../../../src/runtime/programs.js";
+import { ProgramFailure } from "../../../../src/runtime/processes.js";
 import { StreamFailure } from "../../../../src/runtime/streams.js";
 
 const programs = new NodePrograms();

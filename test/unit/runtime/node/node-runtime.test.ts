@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const { timers, clock, random, processes } = createNodeRuntime({ logger: createVirtualRuntime().logger });
 

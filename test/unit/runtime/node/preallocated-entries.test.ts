@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ReusableEntries } from "../../../../src/runtime/node/preallocated-entries.js";
+import { ReusableEntries } from "../../../../src/runtime/node/file-tree.js";
 
 let root: string;
 

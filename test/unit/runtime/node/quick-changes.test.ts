@@ -1,12 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
-import { SyncTimeBudget } from "../../../../src/runtime/node/fast-ticks.js";
-import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
+import { QuickChanges, SyncTimeBudget } from "../../../../src/runtime/node/synchronous-files.js";
+import { inTemporaryFolder, NodeFiles } from "../../../../src/runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { QuickChanges } from "../../../../src/runtime/node/quick-changes.js";
-import { inTemporaryFolder } from "../../../../src/runtime/node/temporary-folder.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });
 

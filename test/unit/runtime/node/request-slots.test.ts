@@ -3,8 +3,8 @@ import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { RequestQueue } from "../../../../src/runtime/node/request-slots.js";
-import type { Socket } from "../../../../src/runtime/socket.js";
-import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import type { Socket } from "../../../../src/runtime/sockets.js";
+import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 

@@ -1,4 +1,4 @@
-import { isObject } from "../../../../runtime/is-object.js";
+import { isObject } from "../../../../runtime/collections.js";
 import { requireAdmin, requireMember } from "../../api/call.js";
 import { gone } from "../../api/gone.js";
 import { schemas } from "../../api/validate.js";

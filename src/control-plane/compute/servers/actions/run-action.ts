@@ -1,4 +1,4 @@
-import { isObject } from "../../../../runtime/is-object.js";
+import { isObject } from "../../../../runtime/collections.js";
 import type { Call, ComputeResponse } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, notFound } from "../../api/fault.js";

@@ -1,4 +1,4 @@
-import { isObject } from "../../../../runtime/is-object.js";
+import { isObject } from "../../../../runtime/collections.js";
 import type { Port } from "../../../store/ports.js";
 import { DEFAULT_GROUP, type SecurityGroup } from "../../../store/security-groups.js";
 import type { Store } from "../../../store/store.js";

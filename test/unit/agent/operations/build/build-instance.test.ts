@@ -7,7 +7,7 @@ import {
   UnexpectedTaskState,
   UnexpectedVmState,
 } from "../../../../../src/conductor-client/errors.js";
-import { publicMessageOf } from "../../../../../src/runtime/public-error.js";
+import { publicMessageOf } from "../../../../../src/runtime/error-messages.js";
 import { BuildAbortException } from "../../../../../src/virt/errors.js";
 import { ALLOCATIONS, DISKS, FlowStage, IMAGE, NOW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 

@@ -6,7 +6,7 @@ import {
   UnexpectedTaskState,
 } from "../../../../../src/conductor-client/errors.js";
 import { DISK_INFO, POWER_STATES, SET_ASIDE_BY } from "../../../../../src/records/index.js";
-import { publicMessageOf } from "../../../../../src/runtime/public-error.js";
+import { publicMessageOf } from "../../../../../src/runtime/error-messages.js";
 import { ComputeResourcesUnavailable, InstanceExists } from "../../../../../src/virt/errors.js";
 import {
   ALLOCATIONS,

@@ -9,7 +9,7 @@ import {
   BrokerRejectedError,
   type MessageBroker,
 } from "../../../../../src/runtime/message-broker.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { MemoryBroker } from "../../../../fixtures/memory-broker.js";
 import { NovaFailure } from "../../../../fixtures/nova-conductor/nova-failure.js";
 import { type ConductorRequest, connectInMemory, scriptConductor } from "../../../../fixtures/scripted-conductor.js";

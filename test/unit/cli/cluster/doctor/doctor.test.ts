@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { ClusterState } from "../../../../../src/cli/cluster/cluster-state.js";
 import { checkClients, checkClusters, checkDatabase, checkDisk, checkNode, checkPorts, isInRange, ourProcesses } from "../../../../../src/cli/cluster/doctor/doctor-checks.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 
 const cluster = (more: Partial<ClusterState>): ClusterState => ({
   name: "ci",

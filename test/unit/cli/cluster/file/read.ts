@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type ClusterDescription, readClusterFile } from "../../../../../src/cli/cluster/file/read-cluster-file.js";
 import type { UpOptions } from "../../../../../src/cli/cluster/up-children.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 
 export const OPTIONS: UpOptions = { hosts: 3, stateDir: "/state", configFile: [], ironic: 0 };
 

@@ -3,7 +3,7 @@ import type { GroupText } from "../../../../../src/cli/cluster/file/cluster-file
 import { keysOfOptions, readProviderConfig, writeProviderConfig } from "../../../../../src/cli/cluster/file/group-options.js";
 import { flagsOf, keepFlags, readSavedFlags } from "../../../../../src/cli/cluster/file/up-flags.js";
 import { clusterFileText } from "../../../../../src/cli/cluster/file/write-cluster-file.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { described } from "./read.js";
 
 const GROUPS: readonly GroupText[] = [

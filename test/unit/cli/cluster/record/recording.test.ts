@@ -6,7 +6,7 @@ import { readRecording } from "../../../../../src/cli/cluster/record/recording.j
 import { exitCodeOf } from "../../../../../src/cli/ui/report-failure.js";
 import { administratorIn } from "../../../../../src/conductor-client/methods/recorded-caller.js";
 import type { Files } from "../../../../../src/runtime/files.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { property } from "../../../../fixtures/property.js";
 
 type Line = Readonly<Record<string, unknown>>;

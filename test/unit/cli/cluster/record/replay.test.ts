@@ -5,7 +5,7 @@ import { heldDifferences } from "../../../../../src/cli/cluster/record/held-allo
 import { IdMap, type ReplaySession } from "../../../../../src/cli/cluster/record/replay-session.js";
 import type { RecordedEvent, RecordedRequest } from "../../../../../src/conductor-client/methods/cluster.js";
 import { administratorIn, type RecordedCaller } from "../../../../../src/conductor-client/methods/recorded-caller.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 
 const OLD = "00000000-0000-4000-8000-000000000001";
 const NEW = "00000000-0000-4000-8000-00000000000a";

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { commandFor, describeScenario, readScenario } from "../../../../../src/cli/cluster/scenario/read-scenario.js";
 import { resolveReferences, wordsOf } from "../../../../../src/cli/cluster/scenario/scenario-file.js";
 import type { CloudSession } from "../../../../../src/control-plane/local/cloud-session.js";
-import { nodeDigests } from "../../../../../src/runtime/node/node-digests.js";
+import { nodeDigests } from "../../../../../src/runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../../../src/runtime/node/node-files.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { OPTIONS } from "../file/read.js";
 
 const REST = `look: [{ say: a, run: b }]

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { readScenario, scenarioChapter, scenarioNames } from "../../../../../src/cli/cluster/scenario/read-scenario.js";
 import { SCENARIO_FILE } from "../../../../../src/cli/cluster/scenario/scenario-file.js";
-import { nodeDigests } from "../../../../../src/runtime/node/node-digests.js";
+import { nodeDigests } from "../../../../../src/runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../../../src/runtime/node/node-files.js";
 
 const ROOT = new URL("../../../../../", import.meta.url);

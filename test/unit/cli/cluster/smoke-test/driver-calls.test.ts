@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { NO_METRICS } from "../../../../../src/agent/metrics/metrics.js";
 import { driverTraceFile, traceDriver } from "../../../../../src/cli/agent/driver-trace.js";
 import { callsText, driverCalls, isTraced } from "../../../../../src/cli/cluster/smoke-test/smoke-test-command.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 
 const VM = "11111111-1111-4111-8111-111111111111";
 const OTHER = "22222222-2222-4222-8222-222222222222";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { NoOutage, type SmokeTestResult } from "../../../../../src/cli/cluster/smoke-test/operations.js";
 import { SmokeTest, type SmokeTestOptions } from "../../../../../src/cli/cluster/smoke-test/smoke-test.js";
 import { CloudRequestFailed } from "../../../../../src/control-plane/local/cloud-session.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 
 interface Server {
   id: string;

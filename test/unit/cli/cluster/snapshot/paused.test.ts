@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { whilePaused } from "../../../../../src/cli/cluster/snapshot/live-snapshot.js";
 import { stateDir } from "../../../../../src/control-plane/local/state-dir.js";
-import type { Programs } from "../../../../../src/runtime/programs.js";
+import type { Programs } from "../../../../../src/runtime/processes.js";
 
 const directory = stateDir("/cluster", "/");
 

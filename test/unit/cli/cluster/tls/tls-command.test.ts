@@ -8,7 +8,7 @@ import {
 import { certificateReport, renderTls } from "../../../../../src/cli/cluster/tls/tls-command.js";
 import { stateDir } from "../../../../../src/control-plane/local/state-dir.js";
 import type { Files } from "../../../../../src/runtime/files.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 
 const directory = stateDir("/state", "/");
 const OPTIONS = { stateDir: "/state", name: [], address: [] };

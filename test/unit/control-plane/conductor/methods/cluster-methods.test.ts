@@ -4,7 +4,7 @@ import type { HostLeases } from "../../../../../src/control-plane/conductor/host
 import type { HostSupervisor } from "../../../../../src/control-plane/conductor/host-controls.js";
 import { clusterMethods } from "../../../../../src/control-plane/conductor/methods/operator-methods.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { anInstance } from "../../../../fixtures/records.js";
 

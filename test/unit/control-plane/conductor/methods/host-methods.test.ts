@@ -12,8 +12,7 @@ import {
 } from "../../../../../src/control-plane/conductor/methods/host-methods.js";
 import type { Session } from "../../../../../src/control-plane/conductor/session.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
-import type { VirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
+import { createVirtualRuntime, type VirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { anInstance, nodeResources } from "../../../../fixtures/records.js";
 

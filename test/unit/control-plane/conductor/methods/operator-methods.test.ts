@@ -3,7 +3,7 @@ import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../.
 import type { Caller } from "../../../../../src/control-plane/conductor/dispatcher.js";
 import { operatorMethods } from "../../../../../src/control-plane/conductor/methods/operator-methods.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { anInstance, nodeResources } from "../../../../fixtures/records.js";
 

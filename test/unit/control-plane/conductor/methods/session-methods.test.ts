@@ -8,7 +8,7 @@ import { sessionMethods } from "../../../../../src/control-plane/conductor/metho
 import { Outbox } from "../../../../../src/control-plane/conductor/outbox.js";
 import type { Session } from "../../../../../src/control-plane/conductor/session.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 
 let store: Store;

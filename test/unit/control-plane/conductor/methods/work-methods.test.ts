@@ -7,7 +7,7 @@ import {
 import type { Caller } from "../../../../../src/control-plane/conductor/dispatcher.js";
 import { workMethods } from "../../../../../src/control-plane/conductor/methods/work-methods.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { aFlavor, anInstance, nodeResources } from "../../../../fixtures/records.js";
 

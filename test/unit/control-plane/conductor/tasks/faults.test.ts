@@ -13,7 +13,7 @@ import { taskOptions } from "../../../../../src/control-plane/conductor/tasks/ta
 import { NoValidHost } from "../../../../../src/control-plane/scheduler/errors.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";
 import type { InstanceChanges } from "../../../../../src/records/index.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { anInstance } from "../../../../fixtures/records.js";
 

@@ -6,7 +6,7 @@ import {
 } from "../../../../../src/control-plane/conductor/task-runner.js";
 import type { Task } from "../../../../../src/control-plane/store/tasks.js";
 import { EventLoopTicks } from "../../../../../src/control-plane/event-loop.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 
 const A = "aaaaaaaa-0000-4000-8000-000000000001";

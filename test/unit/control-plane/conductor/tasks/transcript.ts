@@ -1,5 +1,5 @@
 import type { Task } from "../../../../../src/control-plane/store/tasks.js";
-import { isObject } from "../../../../../src/runtime/is-object.js";
+import { isObject } from "../../../../../src/runtime/collections.js";
 import type { Sent } from "../../../placement-client/bench.js";
 import type { Cast, ConductorBench } from "./bench.js";
 

@@ -1,4 +1,4 @@
-import type { Child, ChildExit, SpawnOptions } from "../../../../../src/runtime/children.js";
+import type { Child, ChildExit, SpawnOptions } from "../../../../../src/runtime/processes.js";
 
 /** A process that does what the test says. */
 export class FakeChild implements Child {

@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { inProcessHttp } from "../../../../../src/control-plane/cluster-placement.js";
 import { EventLoopTicks } from "../../../../../src/control-plane/event-loop.js";
 import type { CandidatesGroup, CandidatesQuery } from "../../../../../src/placement-client/types.js";
-import type { ServiceRequest, ServiceResponse } from "../../../../../src/runtime/service.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import type { ServiceRequest, ServiceResponse } from "../../../../../src/runtime/http-server.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { reportClientOf } from "../../../../fixtures/world/report-client.js";
 import { aggregate, uuid, World } from "../world.js";
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { createPlacement } from "../../../../../src/control-plane/placement/service.js";
-import { joined, type ServiceResponse } from "../../../../../src/runtime/service.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { joined, type ServiceResponse } from "../../../../../src/runtime/http-server.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { adminRequest } from "../../../../fixtures/admin-request.js";
 
 const PROVIDERS = 300;

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { createPlacement, type PlacementService } from "../../../../../src/control-plane/placement/service.js";
 import { openDatabase } from "../../../../../src/control-plane/placement/store/database.js";
-import type { ServiceResponse } from "../../../../../src/runtime/service.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import type { ServiceResponse } from "../../../../../src/runtime/http-server.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { adminRequest } from "../../../../fixtures/admin-request.js";
 import { consumer, uuid, World } from "../world.js";
 import { FailingDatabase } from "./failing-database.js";

@@ -1,5 +1,5 @@
 import { driver as definition } from "../../../../../drivers/ironic/index.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../../../src/virt/create-driver-host.js";
 import type { Instance, InstanceStates, SpawnOptions, Timers } from "../../../../../src/virt/index.js";
 import { contextOf, imageOf, instanceOf, WORKAROUNDS } from "../../../virt/fixtures.js";

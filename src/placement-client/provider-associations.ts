@@ -1,0 +1,294 @@
+import type { InventoryRecord } from "../virt/provider-tree.js";
+import type { ClientContext } from "./client-context.js";
+import { InvalidResourceClass, InventoryInUse, ResourceProviderNotFound, ResourceProviderUpdateConflict, ResourceProviderUpdateFailed, TraitCreationFailed, TraitRetrievalFailed } from "./errors.js";
+import { asArray, asString } from "./json.js";
+import type { PlacementResponse } from "./placement-http.js";
+import { generationIn, inventoryToWire, listProviders, putAggregates, readAggregates, readInventory, readTraits } from "./provider-requests.js";
+import { AGAIN, retryConflicts } from "./retries.js";
+import type { ProviderListing, ProviderTraits, RequestContext } from "./types.js";
+
+export async function setInventory(
+  client: ClientContext,
+  uuid: string,
+  inventory: Readonly<Record<string, InventoryRecord>>,
+  context: RequestContext,
+): Promise<void> {
+  if (!client.cache.tree.hasInventoryChanged(uuid, inventory)) {
+    return;
+  }
+  await ensureClasses(client, Object.keys(inventory), context);
+  const { generation } = client.cache.tree.data(uuid);
+  const inventories = Object.fromEntries(
+    Object.entries(inventory).map(([name, record]) => [name, inventoryToWire(record)]),
+  );
+  const response = await client.http.put(`/resource_providers/${uuid}/inventories`, {
+    ...context,
+    version: "1.26",
+    body: { resource_provider_generation: generation, inventories },
+  });
+  if (response.status === 409 && response.code === "placement.inventory.inuse") {
+    throw new InventoryInUse(
+      `provider ${uuid}: an inventory that the driver no longer reports still has allocations; move or delete what holds them`,
+      response,
+    );
+  }
+  const after = generationAfter(client, response, `the inventory of provider ${uuid}`);
+  client.cache.tree.updateInventory(uuid, inventory, after);
+  client.cache.allocations.advance(uuid, generation, after);
+}
+
+export async function setAggregates(
+  client: ClientContext,
+  uuid: string,
+  aggregates: ReadonlySet<string>,
+  context: RequestContext,
+): Promise<void> {
+  if (!client.cache.tree.haveAggregatesChanged(uuid, aggregates)) {
+    return;
+  }
+  const { generation } = client.cache.tree.data(uuid);
+  const response = await putAggregates(client.http, uuid, { aggregates, generation }, context);
+  const after = generationAfter(client, response, `the aggregates of provider ${uuid}`);
+  client.cache.tree.updateAggregates(uuid, aggregates, after);
+  client.cache.allocations.advance(uuid, generation, after);
+}
+
+export async function setTraits(
+  client: ClientContext,
+  uuid: string,
+  traits: ReadonlySet<string>,
+  context: RequestContext,
+): Promise<void> {
+  if (!client.cache.tree.haveTraitsChanged(uuid, traits)) {
+    return;
+  }
+  const { generation } = client.cache.tree.data(uuid);
+  await putTraits(client, uuid, { traits: [...traits], generation: generation ?? 0 }, context);
+}
+
+/** Writes the traits whatever the cache says; the cache follows. */
+export async function putTraits(
+  client: ClientContext,
+  uuid: string,
+  { traits, generation }: ProviderTraits,
+  context: RequestContext,
+): Promise<void> {
+  await ensureTraits(client, traits, context);
+  const response = await client.http.put(`/resource_providers/${uuid}/traits`, {
+    ...context,
+    version: "1.6",
+    body: { resource_provider_generation: generation, traits },
+  });
+  if (response.status === 400) {
+    // One of them was deleted meanwhile; the next try asks for them again.
+    for (const trait of traits) {
+      client.known.traits.delete(trait);
+    }
+  }
+  const after = generationAfter(client, response, `the traits of provider ${uuid}`);
+  const known = client.cache.tree.find(uuid);
+  if (known === undefined) {
+    return;
+  }
+  // With another generation than the one we knew, there are changes of inventory or aggregates that we have not seen.
+  client.cache.tree.updateTraits(uuid, traits, known.generation === generation ? after : known.generation);
+  client.cache.allocations.advance(uuid, generation, after);
+}
+
+/** Custom classes are made; standard ones are Placement's own. @throws InvalidResourceClass */
+export async function ensureClasses(
+  client: ClientContext,
+  names: readonly string[],
+  context: RequestContext,
+): Promise<void> {
+  for (const name of names) {
+    if (!name.startsWith("CUSTOM_") || client.known.classes.has(name)) {
+      continue;
+    }
+    const response = await client.http.put(`/resource_classes/${encodeURIComponent(name)}`, {
+      ...context,
+      version: "1.7",
+    });
+    if (!response.ok) {
+      throw new InvalidResourceClass(
+        `resource class ${name} could not be made; names of custom classes are CUSTOM_ and upper case letters, digits, _`,
+        response,
+      );
+    }
+    client.known.classes.add(name);
+  }
+}
+
+async function ensureTraits(client: ClientContext, traits: readonly string[], context: RequestContext): Promise<void> {
+  const unknown = traits.filter((trait) => !client.known.traits.has(trait));
+  if (unknown.length === 0) {
+    return;
+  }
+  const query = unknown.map(encodeURIComponent).join(",");
+  const response = await client.http.get(`/traits?name=in:${query}`, { ...context, version: "1.6" });
+  if (!response.ok) {
+    throw new TraitRetrievalFailed("asking which traits exist failed", response);
+  }
+  const existing = new Set(response.read(({ traits: known }) => asArray(known).map(asString)));
+  for (const trait of unknown) {
+    if (!existing.has(trait)) {
+      await createTrait(client, trait, context);
+    }
+    client.known.traits.add(trait);
+  }
+}
+
+async function createTrait(client: ClientContext, trait: string, context: RequestContext): Promise<void> {
+  const response = await client.http.put(`/traits/${encodeURIComponent(trait)}`, { ...context, version: "1.6" });
+  if (!response.ok) {
+    throw new TraitCreationFailed(
+      `trait ${trait} could not be made; names are either standard or CUSTOM_ and upper case letters, digits, _`,
+      response,
+    );
+  }
+}
+
+/** @throws ResourceProviderUpdateConflict on any 409, ResourceProviderUpdateFailed on any other refusal */
+function generationAfter(client: ClientContext, response: PlacementResponse, what: string): number {
+  if (response.status === 409) {
+    throw new ResourceProviderUpdateConflict(`${what} changed meanwhile; it is read again and tried again`, response);
+  }
+  if (response.status === 400) {
+    client.known.classes.clear();
+  }
+  if (!response.ok) {
+    throw new ResourceProviderUpdateFailed(`${what} could not be written`, response);
+  }
+  return response.read(generationIn);
+}
+
+/** Refreshes the provider if it is stale, or if `force`. */
+export async function refreshAssociations(
+  client: ClientContext,
+  uuid: string,
+  options: { readonly force: boolean },
+  context: RequestContext,
+): Promise<void> {
+  if (!options.force && !client.cache.isStale(uuid)) {
+    return;
+  }
+  const aggregates = await readAssociations(client, uuid, context);
+  for (const sharing of await sharingVia(client, aggregates, context)) {
+    await refreshSharing(client, sharing, context);
+  }
+}
+
+async function readAssociations(
+  client: ClientContext,
+  uuid: string,
+  context: RequestContext,
+): Promise<readonly string[]> {
+  const [inventory, aggregates, traits] = await Promise.all([
+    readInventory(client.http, uuid, context),
+    readAggregates(client.http, uuid, context),
+    readTraits(client.http, uuid, context),
+  ]);
+  // Somebody may write between the three reads: with the lowest generation, our next write conflicts and reads again.
+  const generation = Math.min(inventory.generation, aggregates.generation, traits.generation);
+  const { tree } = client.cache;
+  tree.updateInventory(uuid, inventory.value);
+  tree.updateAggregates(uuid, aggregates.value);
+  tree.updateTraits(uuid, traits.value, generation);
+  client.cache.allocations.forgetProvider(uuid);
+  client.cache.markFresh(uuid);
+  return aggregates.value;
+}
+
+async function sharingVia(
+  client: ClientContext,
+  aggregates: readonly string[],
+  context: RequestContext,
+): Promise<ProviderListing[]> {
+  const found = new Map<string, ProviderListing>();
+  for (let start = 0; start < aggregates.length; start += client.uuidsPerRequest) {
+    const some = aggregates.slice(start, start + client.uuidsPerRequest).join(",");
+    const query = `member_of=in:${some}&required=MISC_SHARES_VIA_AGGREGATE`;
+    for (const provider of await listProviders(client.http, query, context, "1.18")) {
+      found.set(provider.uuid, provider);
+    }
+  }
+  return [...found.values()];
+}
+
+/** Not its own sharers; and not again for every node that it shares with. */
+async function refreshSharing(client: ClientContext, sharing: ProviderListing, context: RequestContext): Promise<void> {
+  const { uuid, name, generation } = sharing;
+  if (!client.cache.tree.exists(uuid)) {
+    client.cache.tree.newRoot(name, uuid, generation);
+  }
+  client.cache.markSharing(uuid);
+  if (client.cache.isStale(uuid)) {
+    await readAssociations(client, uuid, context);
+  }
+}
+
+/** Mirrors the members of host aggregates on the providers of their hosts, found by name (spec 5.9). */
+export function addToAggregate(
+  client: ClientContext,
+  aggregate: string,
+  providerName: string,
+  context: RequestContext,
+): Promise<void> {
+  return edit(client, providerName, (known) => new Set([...known, aggregate]), context);
+}
+
+export async function removeFromAggregate(
+  client: ClientContext,
+  aggregate: string,
+  providerName: string,
+  context: RequestContext,
+): Promise<void> {
+  try {
+    await edit(client, providerName, (known) => new Set(known.filter((uuid) => uuid !== aggregate)), context);
+  } catch (error) {
+    if (!(error instanceof ResourceProviderNotFound)) {
+      throw error;
+    }
+  }
+}
+
+async function edit(
+  client: ClientContext,
+  name: string,
+  edit: (known: readonly string[]) => ReadonlySet<string>,
+  context: RequestContext,
+): Promise<void> {
+  const uuid = await uuidOf(client, name, context);
+  const done = await retryConflicts(
+    client,
+    async () => {
+      const { value, generation } = await readAggregates(client.http, uuid, context);
+      const aggregates = edit(value);
+      if (aggregates.size === value.length) {
+        return true;
+      }
+      const response = await putAggregates(client.http, uuid, { aggregates, generation }, context);
+      if (response.status === 409) {
+        return AGAIN;
+      }
+      if (!response.ok) {
+        throw new ResourceProviderUpdateFailed(`the aggregates of provider ${name} could not be written`, response);
+      }
+      return true;
+    },
+    context.signal,
+  );
+  if (!done) {
+    throw new ResourceProviderUpdateConflict(`the aggregates of provider ${name} kept changing; try again later`);
+  }
+}
+
+async function uuidOf(client: ClientContext, name: string, context: RequestContext): Promise<string> {
+  const [found] = await listProviders(client.http, `name=${encodeURIComponent(name)}`, context);
+  if (found) {
+    return found.uuid;
+  }
+  throw new ResourceProviderNotFound(
+    `there is no resource provider named ${name}; its compute service makes it when it starts`,
+  );
+}

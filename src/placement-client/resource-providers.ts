@@ -1,0 +1,156 @@
+import type { ClientContext } from "./client-context.js";
+import { deleteAllocation, removeProviderTree } from "./edit-allocations.js";
+import { ResourceProviderDeletionFailed, ResourceProviderInUse } from "./errors.js";
+import { refreshAssociations } from "./provider-associations.js";
+import { createProvider, deleteProvider, listProviders, listTree, PlacementPass } from "./provider-requests.js";
+import type { DeletionCascade, ProviderListing, RequestContext } from "./types.js";
+
+/** One listing for the trees of all roots; what it contradicts is dropped from the cache. */
+export async function beginPass(
+  client: ClientContext,
+  roots: readonly string[],
+  { listed: known, ...context }: RequestContext & { readonly listed?: readonly ProviderListing[] | undefined },
+): Promise<PlacementPass> {
+  const pass = new PlacementPass(roots, known ?? (await listed(client, roots, context)));
+  for (const root of roots) {
+    if (client.cache.tree.exists(root) && !sameMembers(client, root, pass.members(root) ?? [])) {
+      client.cache.invalidateTree(root);
+    }
+  }
+  return pass;
+}
+
+async function listed(
+  client: ClientContext,
+  roots: readonly string[],
+  context: RequestContext,
+): Promise<readonly ProviderListing[]> {
+  const [only] = roots;
+  if (only === undefined) {
+    return [];
+  }
+  return roots.length === 1 ? listTree(client.http, only, context) : listProviders(client.http, "", context);
+}
+
+/** The root of a node, with everything below it. */
+export async function ensureRoot(
+  client: ClientContext,
+  uuid: string,
+  name: string,
+  pass: PlacementPass | undefined,
+  context: RequestContext,
+): Promise<void> {
+  // Taken even when it is not needed: a redrive of this pass must not find it, its conflict shows that it is old.
+  const members = pass?.takeMembers(uuid);
+  if (client.cache.tree.exists(uuid) && !client.cache.isStale(uuid)) {
+    for (const member of client.cache.tree.providerUuids(uuid)) {
+      await refreshAssociations(client, member, { force: false }, context);
+    }
+    return;
+  }
+  await loadProvider(client, { uuid, name, parentUuid: null }, members, context);
+}
+
+/**
+ * A provider that is not cached. Somebody may have made it before: another client, or an earlier pass that died.
+ * @param members its tree, if it was listed just now
+ */
+export async function loadProvider(
+  client: ClientContext,
+  provider: { readonly uuid: string; readonly name: string; readonly parentUuid: string | null },
+  members: readonly ProviderListing[] | undefined,
+  context: RequestContext,
+): Promise<void> {
+  const listed = members ?? (await listTree(client.http, provider.uuid, context));
+  if (listed.length > 0) {
+    await adopt(client, listed, context);
+    return;
+  }
+  client.cache.invalidateProvider(provider.uuid);
+  const made = await createProvider(client.http, provider, context);
+  if (made.created) {
+    insert(client, made.provider);
+    // New ones have no associations and no consumers: there is nothing to read.
+    client.cache.markFresh(provider.uuid);
+    client.cache.allocations.remember(provider.uuid, { consumers: new Map(), generation: made.provider.generation });
+  } else {
+    await adopt(client, await listTree(client.http, provider.uuid, context), context);
+  }
+}
+
+async function adopt(
+  client: ClientContext,
+  listed: readonly ProviderListing[],
+  context: RequestContext,
+): Promise<void> {
+  client.cache.tree.populate(listed);
+  for (const { uuid } of listed) {
+    await refreshAssociations(client, uuid, { force: true }, context);
+  }
+}
+
+function insert(client: ClientContext, { uuid, name, parentUuid, generation }: ProviderListing): void {
+  const { tree } = client.cache;
+  if (parentUuid === null) {
+    tree.newRoot(name, uuid, generation);
+  } else {
+    tree.newChild(name, parentUuid, uuid, generation);
+  }
+}
+
+function sameMembers(client: ClientContext, root: string, members: readonly ProviderListing[]): boolean {
+  const { tree } = client.cache;
+  return (
+    members.length === tree.providerUuidsInTree(root).length &&
+    members.every(({ uuid, name, parentUuid }) => {
+      const known = tree.find(uuid);
+      return known?.name === name && known.parentUuid === parentUuid;
+    })
+  );
+}
+
+/** Deletes a node's providers and, before, the allocations that upstream knows to be left over (spec 5.8). */
+export async function deleteProviderTree(
+  client: ClientContext,
+  root: string,
+  cascade: DeletionCascade | undefined,
+  context: RequestContext,
+): Promise<{ readonly remaining: readonly string[] }> {
+  for (const instance of cascade?.instances ?? []) {
+    await deleteAllocation(client, instance, true, context);
+  }
+  for (const instance of cascade?.evacuated ?? []) {
+    if (!(await removeProviderTree(client, instance, root, { retry: false, ...context }))) {
+      client.logger.error("the allocation of an evacuated instance could not be removed", {
+        instance,
+        provider: root,
+      });
+    }
+  }
+  const remaining: string[] = [];
+  for (const { uuid } of childrenFirst(await listTree(client.http, root, context))) {
+    try {
+      await deleteProvider(client.http, uuid, context);
+      client.cache.invalidateProvider(uuid);
+    } catch (error) {
+      if (!(error instanceof ResourceProviderInUse || error instanceof ResourceProviderDeletionFailed)) {
+        throw error;
+      }
+      client.logger.error("the resource provider stays", { provider: uuid, err: error });
+      remaining.push(uuid);
+    }
+  }
+  if (remaining.length === 0) {
+    client.cache.invalidateProvider(root);
+  }
+  return { remaining };
+}
+
+function childrenFirst(providers: readonly ProviderListing[]): ProviderListing[] {
+  const parents = new Map(providers.map(({ uuid, parentUuid }) => [uuid, parentUuid]));
+  const depth = (uuid: string): number => {
+    const parent = parents.get(uuid);
+    return parent === undefined || parent === null ? 0 : 1 + depth(parent);
+  };
+  return providers.toSorted((left, right) => depth(right.uuid) - depth(left.uuid));
+}

@@ -1,0 +1,141 @@
+/**
+ * A map that is as small as a reference while it has no entry, and again when it has lost the last one. An agent has some dozens of
+ * maps that most hosts never put anything into, and a process has thousands of agents.
+ */
+export class SparseMap<K, V> implements ReadonlyMap<K, V> {
+  #entries: Map<K, V> | undefined;
+
+  get size(): number {
+    return this.#entries?.size ?? 0;
+  }
+
+  has(key: K): boolean {
+    return this.#entries?.has(key) ?? false;
+  }
+
+  get(key: K): V | undefined {
+    return this.#entries?.get(key);
+  }
+
+  set(key: K, value: V): this {
+    this.#entries ??= new Map();
+    this.#entries.set(key, value);
+    return this;
+  }
+
+  delete(key: K): boolean {
+    const deleted = this.#entries?.delete(key) ?? false;
+    if (this.#entries?.size === 0) {
+      this.#entries = undefined;
+    }
+    return deleted;
+  }
+
+  clear(): void {
+    this.#entries = undefined;
+  }
+
+  forEach(action: (value: V, key: K, map: ReadonlyMap<K, V>) => void): void {
+    for (const [key, value] of this) {
+      action(value, key, this);
+    }
+  }
+
+  keys(): MapIterator<K> {
+    return (this.#entries ?? new Map()).keys();
+  }
+
+  values(): MapIterator<V> {
+    return (this.#entries ?? new Map()).values();
+  }
+
+  entries(): MapIterator<[K, V]> {
+    return (this.#entries ?? new Map()).entries();
+  }
+
+  [Symbol.iterator](): MapIterator<[K, V]> {
+    return this.entries();
+  }
+}
+
+/** A set, as {@link SparseMap} is a map. */
+export class SparseSet<T> implements ReadonlySet<T> {
+  #members: Set<T> | undefined;
+
+  get size(): number {
+    return this.#members?.size ?? 0;
+  }
+
+  has(member: T): boolean {
+    return this.#members?.has(member) ?? false;
+  }
+
+  add(member: T): this {
+    this.#members ??= new Set();
+    this.#members.add(member);
+    return this;
+  }
+
+  delete(member: T): boolean {
+    const deleted = this.#members?.delete(member) ?? false;
+    if (this.#members?.size === 0) {
+      this.#members = undefined;
+    }
+    return deleted;
+  }
+
+  clear(): void {
+    this.#members = undefined;
+  }
+
+  forEach(action: (member: T, again: T, set: ReadonlySet<T>) => void): void {
+    for (const member of this) {
+      action(member, member, this);
+    }
+  }
+
+  keys(): SetIterator<T> {
+    return this.values();
+  }
+
+  values(): SetIterator<T> {
+    return (this.#members ?? new Set<T>()).values();
+  }
+
+  entries(): SetIterator<[T, T]> {
+    return (this.#members ?? new Set<T>()).entries();
+  }
+
+  [Symbol.iterator](): SetIterator<T> {
+    return this.values();
+  }
+}
+
+/** More than the hosts of one process mostly have: an entry too few costs memory, and nothing else. */
+const MAX_VALUES = 16;
+
+/** Keeps values that are equal once. The hosts of a process mostly have equal ones, and there may be thousands of hosts. */
+export class EqualValues<T> {
+  /** By their JSON. */
+  readonly #met = new Map<string, T>();
+
+  /** An equal value that was met of late, or this one. Neither may change any more. */
+  shared(value: T): T {
+    const text = JSON.stringify(value);
+    const known = this.#met.get(text);
+    if (known !== undefined) {
+      return known;
+    }
+    this.#met.set(text, value);
+    if (this.#met.size > MAX_VALUES) {
+      const [first = text] = this.#met.keys();
+      this.#met.delete(first);
+    }
+    return value;
+  }
+}
+
+/** Whether a value is an object as JSON has them: no list, and not null. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

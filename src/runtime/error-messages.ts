@@ -1,0 +1,101 @@
+/** Base of errors whose message every user may read. That of any other error may contain a secret: a URL with a password, for example. */
+export class PublicError extends Error {
+  /** The part of the error that a user may read. */
+  get publicMessage(): string {
+    return this.message || this.name;
+  }
+}
+
+/** Returns the message of a {@link PublicError}; of any other error the name of its class. */
+export function publicMessageOf(error: unknown): string {
+  return error instanceof PublicError ? error.publicMessage : classNameOf(error);
+}
+
+function classNameOf(error: unknown): string {
+  if (!(error instanceof Error)) {
+    return "Error";
+  }
+  return error.name === "Error" ? error.constructor.name : error.name;
+}
+
+/** Returns the stacks of an error and of its causes, which only administrators may read; null for what is no Error. */
+export function tracebackOf(error: unknown): string | null {
+  const stacks = stacksOf(error, MAX_CAUSES);
+  return stacks.length === 0 ? null : stacks.join("\nCaused by: ");
+}
+
+/** A chain of causes may be a circle. */
+const MAX_CAUSES = 10;
+
+function stacksOf(error: unknown, limit: number): readonly string[] {
+  if (!(error instanceof Error) || limit === 0) {
+    return [];
+  }
+  const causes = error instanceof AggregateError ? error.errors : [error.cause];
+  const own = error.stack || `${error.name}: ${error.message}`;
+  return [own, ...causes.flatMap((cause) => stacksOf(cause, limit - 1))];
+}
+
+/** The candidate that is nearest to a mistyped name, when one is near. */
+export function didYouMean(name: string, candidates: Iterable<string>): string | undefined {
+  const most = Math.max(1, Math.floor(name.length / 3));
+  let best: { readonly candidate: string; readonly distance: number } | undefined;
+  for (const candidate of candidates) {
+    if (Math.abs(name.length - candidate.length) > most) {
+      continue;
+    }
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (distance <= most && (!best || distance < best.distance)) {
+      best = { candidate, distance };
+    }
+  }
+  return best?.candidate;
+}
+
+/** Letters to insert, delete, replace, or swap with their neighbour. */
+function editDistance(from: string, to: string): number {
+  let before: readonly number[] = [];
+  let row: readonly number[] = Array.from({ length: to.length + 1 }, (_value, index) => index);
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const isSwap = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const swapped = isSwap ? (before[j - 2] ?? 0) + 1 : replaced;
+      next.push(Math.min(replaced, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    before = row;
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}
+
+/** What moves a terminal's cursor, changes its state or hides what is written: control, format and separator characters. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** The same, beside what this program writes itself: lines, tabs and colours. */
+const UNSAFE_OR_OWN = new RegExp(String.raw`\x1b\[[\d;]*m|[\n\t]|${UNSAFE.source}`, "gu");
+
+/**
+ * Text for a terminal: what others wrote (names, errors, logs) can neither move its cursor nor pass for something else.
+ * Lines, tabs and colours stay. Escapes are JSON's, so that JSON stays JSON.
+ */
+export function terminalText(text: string): string {
+  return text.replaceAll(UNSAFE_OR_OWN, (found) =>
+    found.length > 2 || found === "\n" || found === "\t" ? found : escaped(found),
+  );
+}
+
+/** The same for a value inside a line: it adds no line and no colour either. */
+export function terminalValue(text: string): string {
+  return text.replaceAll(UNSAFE, escaped);
+}
+
+function escaped(character: string): string {
+  return Array.from({ length: character.length }, (_, index) => {
+    const code = character.charCodeAt(index);
+    return SHORT[code] ?? `\\u${code.toString(16).padStart(4, "0")}`;
+  }).join("");
+}
+
+const SHORT: Readonly<Record<number, string>> = { 9: "\\t", 10: "\\n", 13: "\\r" };

@@ -1,0 +1,90 @@
+import { createHash, generateKeyPair, hash, type KeyObject, randomBytes, randomInt, randomUUID, scrypt, X509Certificate } from "node:crypto";
+import { promisify } from "node:util";
+import type { Digests, KeyMaker, Random } from "../cryptography.js";
+
+/** Bytes that are asked of the system at a time: to ask costs a hundred times what four bytes do. */
+const DRAWN = 4_096;
+
+export function nodeRandom(): Random {
+  let drawn = randomBytes(0);
+  const hex = (bytes: number): string => {
+    if (bytes > DRAWN) {
+      return randomBytes(bytes).toString("hex");
+    }
+    if (bytes > drawn.length) {
+      drawn = randomBytes(DRAWN);
+    }
+    const digits = drawn.toString("hex", 0, bytes);
+    drawn = drawn.subarray(bytes);
+    return digits;
+  };
+  return {
+    next: () => Math.random(),
+    integer: (low, high) => randomInt(low, high + 1),
+    uuid: () => randomUUID(),
+    hex,
+  };
+}
+
+function hexDigest(algorithm: "md5" | "sha224" | "sha256", text: string): string {
+  return hash(algorithm, text);
+}
+
+export const nodeDigests: Digests = {
+  sha224: (text) => hexDigest("sha224", text),
+  sha256: (text) => hexDigest("sha256", text),
+  scrypt: (password, salt) =>
+    new Promise((resolve, reject) => {
+      scrypt(password, salt, 32, (error, key) => (error ? reject(error) : resolve(key.toString("hex"))));
+    }),
+  running: (algorithm) => {
+    const running = createHash(algorithm);
+    return { update: (bytes) => void running.update(bytes), hex: () => running.digest("hex") };
+  },
+};
+
+/** MD5 of UTF-8 text, in lower-case hex: where hash rings put things, nothing secret. */
+export const md5 = (text: string): string => hexDigest("md5", text);
+
+const BITS = 2048;
+
+/** Node's own keys. The library of certificates is loaded with the first one, since few want any. */
+export const nodeKeys: KeyMaker = {
+  ssh: async (comment) => {
+    const { publicKey, privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: BITS });
+    return {
+      privateKey: privateKey.export({ type: "pkcs1", format: "pem" }).toString(),
+      publicKey: `ssh-rsa ${sshBlob(publicKey).toString("base64")} ${comment}`,
+    };
+  },
+  x509: async (userId, now) => {
+    const { userCertificate } = await import("./user-certificate.js");
+    return userCertificate(userId, now, BITS);
+  },
+  certificateFingerprint: (certificate) => {
+    try {
+      return new X509Certificate(certificate).fingerprint.toLowerCase();
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+/** RFC 4253 6.6: three strings, each after its length. */
+function sshBlob(key: KeyObject): Buffer {
+  const { e = "", n = "" } = key.export({ format: "jwk" });
+  const parts = [Buffer.from("ssh-rsa"), positive(e), positive(n)];
+  return Buffer.concat(parts.flatMap((part) => [lengthOf(part), part]));
+}
+
+/** A first bit of 1 would be a sign. */
+function positive(base64url: string): Buffer {
+  const bytes = Buffer.from(base64url, "base64url");
+  return (bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes;
+}
+
+function lengthOf(part: Buffer): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(part.length);
+  return length;
+}
