@@ -1,5 +1,5 @@
 import { compileDriverConfig, type DriverConfig, type DriverConfigSchema } from "../../src/virt/index.js";
-import { CPU_MODEL_NAMES } from "./cpu-models.js";
+import { CPU_MODEL_NAMES } from "./host-cpu.js";
 
 function delay(of: string) {
   return { type: "number", default: 0, min: 0, help: `Seconds that ${of} takes. Fractions are good.` } as const;

@@ -1,8 +1,7 @@
 import { type Clock, type Files, type Logger, SparseMap, SparseSet } from "../../src/virt/index.js";
 import { DOMAIN_STATES, type Domain, type DomainState, UUID } from "./domain.js";
 import { BrokenDomainXml, domainFromXml, domainToXml } from "./domain-xml.js";
-import type { HypervisorFolder } from "./hypervisor.js";
-import { TIME_STAMP_STEP } from "./stamp.js";
+import { type HypervisorFolder, TIME_STAMP_STEP } from "./hypervisor.js";
 
 /** A guest that loses its power is in none of these any more, whatever the file says. */
 const IN_MEMORY: readonly DomainState[] = ["running", "paused", "crashed"];

@@ -10,8 +10,7 @@ import {
 } from "../../src/virt/index.js";
 import { type DomainState, UUID } from "./domain.js";
 import type { DomainStore } from "./domain-store.js";
-import type { HypervisorFolder } from "./hypervisor.js";
-import { Stamp } from "./stamp.js";
+import { type HypervisorFolder, Stamp } from "./hypervisor.js";
 
 /** Milliseconds after a look before the next: each reads the states of all guests. */
 const PAUSE = 100;

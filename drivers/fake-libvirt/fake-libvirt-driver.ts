@@ -27,30 +27,22 @@ import {
   type SpawnOptions,
   type VirtDriver,
 } from "../../src/virt/index.js";
-import { active } from "./active-state.js";
-import { availableResource } from "./available-resource.js";
+import { active, assertSupportedImage, domainName } from "./new-domain.js";
+import { availableResource, CAPABILITIES, GuestReports } from "./reports.js";
 import { ColdMoves } from "./cold-moves.js";
 import { compileFakeLibvirtConfig, type FakeLibvirtConfig } from "./config.js";
-import { folderOfConnection } from "./connection-uri.js";
+import { folderOfConnection, HypervisorFolder, OwnNode } from "./hypervisor.js";
 import { ConsoleLog } from "./console-log.js";
-import { CPU_MODELS, type CpuModel } from "./cpu-models.js";
-import { parseCpuSet } from "./cpu-set.js";
+import { CPU_MODELS, type CpuModel, parseCpuSet } from "./host-cpu.js";
 import { powerStateOf } from "./domain.js";
 import { DomainStore } from "./domain-store.js";
 import { DomainWatcher } from "./domain-watcher.js";
-import { CAPABILITIES } from "./driver-capabilities.js";
 import { Fence } from "./fence.js";
-import { GuestReports } from "./guest-reports.js";
 import { Guests, type HypervisorParts } from "./guests.js";
-import { forget } from "./handover.js";
+import { forget, LiveChecks } from "./live-migration-destination.js";
 import { DeviceAssigner, parseDevices } from "./host-devices.js";
-import { HypervisorFolder } from "./hypervisor.js";
-import { storeStandIn } from "./image-stand-in.js";
-import { InstanceFiles } from "./instance-files.js";
-import { LiveChecks } from "./live-checks.js";
+import { InstanceFiles, storeStandIn } from "./instance-files.js";
 import { LiveMoves } from "./live-moves.js";
-import { assertSupportedImage, domainName } from "./new-domain.js";
-import { OwnNode } from "./own-node.js";
 import { ProviderTreeEditor } from "./provider-tree-editor.js";
 import { Rescue } from "./rescue.js";
 

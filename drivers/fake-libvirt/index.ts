@@ -1,8 +1,7 @@
+import type { CheckPlace, DriverCheckOptions } from "../../src/testing/index.js";
 import { defineDriver, VIRT_API_VERSION } from "../../src/virt/index.js";
 import { fakeLibvirtSchema } from "./config.js";
 import { FakeLibvirtDriver } from "./fake-libvirt-driver.js";
-
-export { check } from "./check.js";
 
 /** `compute_driver = fake-libvirt` */
 export const driver = defineDriver({
@@ -11,3 +10,17 @@ export const driver = defineDriver({
   configSchema: fakeLibvirtSchema,
   create: (context) => new FakeLibvirtDriver(context),
 });
+
+const connection = ({ host, folder }: CheckPlace) => ({ connectionUri: `fake-libvirt://${folder}/${host}` });
+
+const devices = { devices: ["0000:81:00.0=VGPU:4"] };
+
+/** How the driver is held against the contract: in virtual time, so that its live migrations may be slow. */
+export const check: DriverCheckOptions = {
+  time: "virtual",
+  config: (place) => ({ ...connection(place), delayLiveMigration: 2, stopEventDelay: 0 }),
+  reshape: {
+    before: (place) => ({ ...connection(place), ...devices, nestedDevices: false }),
+    after: (place) => ({ ...connection(place), ...devices, nestedDevices: true }),
+  },
+};

@@ -1,8 +1,9 @@
 import { join } from "node:path";
-import { configDriveFiles, type Files, type Instance, type Random } from "../../src/virt/index.js";
+import { bytesOf, configDriveFiles, type Files, ImageServiceNotFound, type Instance, type Random, type SnapshotOptions } from "../../src/virt/index.js";
 import { UUID } from "./domain.js";
 
 const GIB = 1024 ** 3;
+
 const TOKEN_PREFIX = ".shared-storage-";
 
 /** Tokens come from other hosts: nothing else of them may become part of a path. */
@@ -189,3 +190,17 @@ const isToken = (uuid: string, name: string): boolean => UUID.test(uuid) && isNa
 
 /** As Nova names it. */
 const asideOf = (root: string, uuid: string): string => join(root, `${uuid}_resize`);
+
+/**
+ * Stores a line that says whose disk the image stands for: there is nothing on it. Where there is no Image service the
+ * image stays without bytes, which no guest of this driver misses.
+ */
+export async function storeStandIn({ uuid }: Pick<Instance, "uuid">, upload: SnapshotOptions["upload"]): Promise<void> {
+  try {
+    await upload(bytesOf(`the disk of ${uuid}, which fake-libvirt emulates\n`));
+  } catch (error) {
+    if (!(error instanceof ImageServiceNotFound)) {
+      throw error;
+    }
+  }
+}

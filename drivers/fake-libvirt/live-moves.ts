@@ -10,7 +10,7 @@ import {
 import { DiskNotFound } from "./cold-moves.js";
 import { type Domain, type DomainState, diskGbOf } from "./domain.js";
 import type { Guests, HypervisorParts } from "./guests.js";
-import { destinationIn, Handover } from "./handover.js";
+import { destinationIn, Handover } from "./live-migration-destination.js";
 import { type CopyOutcome, LiveMigrationJob } from "./live-migration-job.js";
 import { domainName, toDiskSpecs } from "./new-domain.js";
 

@@ -1,5 +1,5 @@
-import { BuildAbortException, type ImageMeta, type Instance } from "../../src/virt/index.js";
-import type { AssignedDevice, Domain, DomainDisk } from "./domain.js";
+import { BuildAbortException, type ImageMeta, type Instance, InstanceNotRunning } from "../../src/virt/index.js";
+import type { AssignedDevice, Domain, DomainDisk, DomainState } from "./domain.js";
 import type { DiskSpec, InstanceFiles } from "./instance-files.js";
 
 /** Nova's `instance_name_template`. */
@@ -66,5 +66,15 @@ export function newDomain({ instance, disks, files, format, devices, cpuModel, n
     },
     leftBehind: false,
     awaited: false,
+  };
+}
+
+/** The change to a state that only a guest can take that runs, paused or not. */
+export function active(targetState: DomainState, instance: Instance): (state: DomainState) => DomainState {
+  return (state) => {
+    if (state === "running" || state === "paused" || state === targetState) {
+      return targetState;
+    }
+    throw new InstanceNotRunning(`guest ${domainName(instance)} (${instance.uuid}) is ${state}, expected running`);
   };
 }

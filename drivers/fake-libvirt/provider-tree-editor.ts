@@ -9,7 +9,7 @@ import {
   ReshapeNeeded,
 } from "../../src/virt/index.js";
 import type { FakeLibvirtConfig } from "./config.js";
-import { type CpuModel, cpuTraits, OWNED_CPU_TRAITS } from "./cpu-models.js";
+import { type CpuModel, cpuTraits, OWNED_CPU_TRAITS } from "./host-cpu.js";
 import type { AssignedDevice } from "./domain.js";
 import type { DomainStore } from "./domain-store.js";
 import { devicePrefix, deviceProviderName, type HostDevice } from "./host-devices.js";

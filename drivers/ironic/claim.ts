@@ -1,10 +1,9 @@
 import { BuildAbortException, ComputeResourcesUnavailable, type Instance } from "../../src/virt/index.js";
 import type { PatchStep } from "./client/ironic-api.js";
 import { IronicError, means } from "./client/ironic-error.js";
-import type { IronicNode } from "./client/ironic-node.js";
+import { describeNode, type IronicNode, isBad, isUsed } from "./client/ironic-node.js";
 import type { CallOptions } from "./client/requests.js";
-import { findNode, type IronicTools, readNodeNow } from "./ironic-tools.js";
-import { describeNode, isBad, isUsed } from "./node-states.js";
+import { findNode, type IronicTools, readNodeNow } from "./node-requests.js";
 
 /** Claims of one node in all, for each of which the node was read and found free. */
 const CLAIMS = 2;

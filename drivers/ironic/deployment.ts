@@ -1,18 +1,22 @@
-import {
-  BuildAbortException,
-  GuestNotFound,
-  type Instance,
-  type NetworkInfo,
-  type SpawnOptions,
-} from "../../src/virt/index.js";
+import { BuildAbortException, configDriveMetadata, GuestNotFound, type ImageMeta, type Instance, type NetworkInfo, type SpawnOptions } from "../../src/virt/index.js";
+import type { PatchStep } from "./client/ironic-api.js";
 import { means } from "./client/ironic-error.js";
-import type { IronicNode } from "./client/ironic-node.js";
-import { configDrive } from "./config-drive.js";
-import { instanceInfoPatch } from "./instance-info.js";
-import { type IronicTools, readNodeNow } from "./ironic-tools.js";
-import { isAvailable } from "./node-states.js";
-import { InstanceDeployFailure, nodeOf, pollInstance, sendOnce, withRetries } from "./polling.js";
+import { type IronicNode, isAvailable } from "./client/ironic-node.js";
+import { atLeast, CONFIG_DRIVE_OBJECTS } from "./client/requests.js";
+import { InstanceDeployFailure, type IronicTools, nodeOf, pollInstance, readNodeNow, sendOnce, withRetries } from "./node-requests.js";
 import { undoClaim } from "./tear-down.js";
+
+interface InstanceInfoOptions {
+  readonly image: ImageMeta;
+  readonly network: readonly NetworkInfo[];
+  /** `--host` */
+  readonly host: string;
+  /** Given by a rebuild only. */
+  readonly preserveEphemeral?: boolean;
+}
+
+/** Stored in base64. */
+const userDataOf = (encoded: string): string => Buffer.from(encoded, "base64").toString("utf8");
 
 /** What an interface must be good for before a node is deployed. */
 const VALIDATED = ["deploy", "power", "storage"] as const;
@@ -182,4 +186,91 @@ async function assertNotAborted({ context }: IronicTools, { uuid }: Instance): P
   throw new InstanceDeployFailure(
     `Instance ${uuid} provisioning was aborted: it is ${states ? `${states.vmState}, ${states.taskState}` : "deleted"}`,
   );
+}
+
+/**
+ * The instance's config drive as Ironic makes an image of: an object instead of the image itself, which needs no tool on
+ * this host. Undefined: the instance has none.
+ * @throws {BuildAbortException} Ironic is too old for it, or such an object cannot hold what the instance is to have.
+ */
+function configDrive(instance: Instance, version: string): unknown {
+  if (!instance.configDrive) {
+    return undefined;
+  }
+  if (!atLeast(version, CONFIG_DRIVE_OBJECTS)) {
+    throw new BuildAbortException(
+      `instance ${instance.uuid} wants a config drive, for which Ironic must offer API version ${CONFIG_DRIVE_OBJECTS}, but it offers ${version}`,
+    );
+  }
+  if (instance.injectedFiles.length > 0) {
+    throw new BuildAbortException(
+      `instance ${instance.uuid} wants ${instance.injectedFiles.length} files (personality) on its config drive, but Ironic makes config drives of metadata and user data only; give them in user data (write_files of cloud-init)`,
+    );
+  }
+  return {
+    meta_data: configDriveMetadata(instance),
+    ...(instance.userData === null ? {} : { user_data: userDataOf(instance.userData) }),
+  };
+}
+
+/** What Ironic knows of an instance; all values but traits are texts. The order is nova's. */
+function instanceInfoPatch(
+  node: IronicNode,
+  instance: Instance,
+  { image, network, host, preserveEphemeral }: InstanceInfoOptions,
+): readonly PatchStep[] {
+  const { flavor, systemMetadata } = instance;
+  const capabilities = specs(flavor.extraSpecs, "capabilities:");
+  const traits = requiredTraits(flavor.extraSpecs, image.properties);
+  const fixedIps = network.map(({ address }) => address).filter((address) => address !== "");
+  const info: readonly (readonly [key: string, value: unknown])[] = [
+    ...(image.id === "" ? [] : [["image_source", image.id] as const]),
+    ["root_gb", String(instance.rootGb)],
+    ["swap_mb", String(flavor.swap)],
+    ["display_name", instance.displayName],
+    ["vcpus", String(instance.vcpus)],
+    ["nova_host_id", host],
+    ["memory_mb", String(instance.memoryMb)],
+    ["local_gb", node.properties.localGb ?? "0"],
+    ["project_id", instance.projectId],
+    ["project_name", systemMetadata.owner_project_name ?? ""],
+    ["user_id", instance.userId],
+    ["user_name", systemMetadata.owner_user_name ?? ""],
+    ["flavor_name", flavor.name],
+    ["fixed_ips", pythonJson(fixedIps)],
+    ["floating_ips", "[]"],
+    ...(instance.ephemeralGb > 0 ? [["ephemeral_gb", String(instance.ephemeralGb)] as const] : []),
+    ...(preserveEphemeral === undefined ? [] : [["preserve_ephemeral", preserveEphemeral ? "True" : "False"] as const]),
+    ...(Object.keys(capabilities).length > 0 ? [["capabilities", pythonJson(capabilities)] as const] : []),
+    ...(traits.length > 0 ? [["traits", traits] as const] : []),
+  ];
+  return info.map(([key, value]) => ({ path: `/instance_info/${key}`, op: "add", value }));
+}
+
+function specs(properties: Readonly<Record<string, string>>, prefix: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(properties)
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([key, value]) => [key.slice(prefix.length), value]),
+  );
+}
+
+/** `trait:T=required` and `trait<group>:T=required` of the flavor, and those of the image. */
+function requiredTraits(...sources: readonly Readonly<Record<string, string>>[]): readonly string[] {
+  const traits = sources.flatMap((properties) =>
+    Object.entries(properties).flatMap(([key, value]) => {
+      const [, trait] = /^trait[^:]*:(.+)$/.exec(key) ?? [];
+      return trait !== undefined && value === "required" ? [trait] : [];
+    }),
+  );
+  return [...new Set(traits)].sort();
+}
+
+/** JSON with Python's spaces, as recorded. */
+function pythonJson(value: readonly string[] | Readonly<Record<string, string>>): string {
+  return Array.isArray(value)
+    ? `[${value.map((item) => JSON.stringify(item)).join(", ")}]`
+    : `{${Object.entries(value)
+        .map(([key, item]) => `${JSON.stringify(key)}: ${JSON.stringify(item)}`)
+        .join(", ")}}`;
 }

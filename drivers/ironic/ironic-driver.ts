@@ -17,18 +17,14 @@ import {
 import { claimNode } from "./claim.js";
 import { IronicApi } from "./client/ironic-api.js";
 import { IronicError, means } from "./client/ironic-error.js";
-import type { IronicNode } from "./client/ironic-node.js";
+import { type IronicNode, powerStateOf } from "./client/ironic-node.js";
 import { compileIronicConfig, type IronicConfig } from "./config.js";
 import { deploy, rebuild } from "./deployment.js";
-import { findNode, type IronicTools, readNodeNow } from "./ironic-tools.js";
+import { findNode, type IronicTools, nodeOf, readNodeNow, withRetries } from "./node-requests.js";
 import { NodeCache } from "./node-cache.js";
-import { fillProvider } from "./node-inventory.js";
+import { fillProvider, resourceOf } from "./node-resources.js";
 import { refreshNodes } from "./node-listing.js";
-import { resourceOf } from "./node-resource.js";
-import { powerStateOf } from "./node-states.js";
-import { nodeOf, withRetries } from "./polling.js";
-import { powerOff, powerOn, reboot } from "./power.js";
-import { rescue, unrescue } from "./rescue.js";
+import { powerOff, powerOn, reboot, rescue, unrescue } from "./power-and-rescue.js";
 import { cleanUpFailedSpawn, destroy, destroyDeleted } from "./tear-down.js";
 
 type Options = DriverOperationOptions;

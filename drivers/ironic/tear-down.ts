@@ -1,10 +1,8 @@
 import type { DestroyOptions, Instance, NetworkInfo } from "../../src/virt/index.js";
 import type { PatchStep } from "./client/ironic-api.js";
-import type { IronicNode } from "./client/ironic-node.js";
+import { type IronicNode, isTornDown, needsTearDown } from "./client/ironic-node.js";
 import type { CallOptions } from "./client/requests.js";
-import { findNode, type IronicTools } from "./ironic-tools.js";
-import { isTornDown, needsTearDown } from "./node-states.js";
-import { pollInstance, sendOnce, withRetries } from "./polling.js";
+import { findNode, type IronicTools, pollInstance, sendOnce, withRetries } from "./node-requests.js";
 
 /**
  * Takes the instance off its node; no node is success. Either it is torn down, or only the claim is undone, never both: what

@@ -11,7 +11,7 @@ import {
 import { guestName, toDiskSpecs } from "./definition.js";
 import { DiskNotFound } from "./disks.js";
 import type { Guests, HypervisorParts } from "./guests.js";
-import { parsed } from "./identity.js";
+import { parsed } from "./hypervisor-folder.js";
 
 /**
  * Cold migration and resize (spec 8.3). The source stops the guest, marks its definition as left behind and renames its

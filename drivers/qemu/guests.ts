@@ -1,21 +1,26 @@
-import {
-  type DriverContext,
-  GuestNotFound,
-  type Image,
-  type Instance,
-  InstanceExists,
-  InstanceNotRunning,
-  type SpawnOptions,
-} from "../../src/virt/index.js";
+import { type DriverContext, GuestNotFound, type Image, type Instance, InstanceExists, InstanceNotRunning, POWER_STATES, type PowerState, type SpawnOptions } from "../../src/virt/index.js";
 import type { QemuConfig } from "./config.js";
 import { type Definition, type Definitions, guestName, newDefinition, toDiskSpecs } from "./definition.js";
 import type { Disks } from "./disks.js";
-import type { GuestLock } from "./guest-lock.js";
-import { type GuestState, stateOf } from "./guest-state.js";
-import type { Layout } from "./layout.js";
-import type { LeaseCheck } from "./lease-check.js";
-import { type Execute, type GuestProcess, isEnd, type Monitors } from "./monitor.js";
+import type { Layout, LeaseCheck } from "./hypervisor-folder.js";
+import { type Execute, type GuestLock, type GuestProcess, isEnd, type Monitors } from "./monitor.js";
 import type { Runs } from "./runs.js";
+
+/** What a guest does now. `suspended`: its memory is in a file. `arriving`: it is on its way here. */
+type GuestState = "running" | "paused" | "suspended" | "shutoff" | "crashed" | "arriving";
+
+/** QEMU's words; those that are left out mean that the guest is paused for a moment. */
+const STATES: Readonly<Record<string, GuestState>> = {
+  running: "running",
+  suspended: "running",
+  inmigrate: "arriving",
+  prelaunch: "shutoff",
+  shutdown: "shutoff",
+  // It has gone to another host.
+  postmigrate: "shutoff",
+  "guest-panicked": "crashed",
+  "internal-error": "crashed",
+};
 
 /** What one hypervisor consists of. */
 export interface HypervisorParts {
@@ -245,4 +250,17 @@ function passEnd(error: unknown): void {
   if (!isEnd(error)) {
     throw error;
   }
+}
+
+export function stateOf(status: unknown): GuestState {
+  const word = typeof status === "object" && status !== null && "status" in status ? status.status : undefined;
+  return STATES[String(word)] ?? "paused";
+}
+
+export function powerStateOf(state: GuestState): PowerState {
+  if (state === "shutoff") {
+    return POWER_STATES.shutdown;
+  }
+  // As libvirt has it.
+  return state === "arriving" ? POWER_STATES.paused : POWER_STATES[state];
 }

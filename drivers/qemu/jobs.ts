@@ -1,3 +1,4 @@
+import type { LiveMigrationProgress } from "../../src/virt/index.js";
 import type { HypervisorParts } from "./guests.js";
 import type { GuestProcess } from "./monitor.js";
 
@@ -53,6 +54,65 @@ export async function jobsReach(
     look(jobs);
     if (jobs.every(({ status }) => status === expectedStatus)) {
       return;
+    }
+    await parts.context.timers.sleep(wait, signal);
+  }
+}
+
+/** QEMU could not send a guest's memory. */
+class MemoryNotSent extends Error {
+  override readonly name = "MemoryNotSent";
+}
+
+const MAX_MIGRATION_POLL_DELAY_MS = 500;
+
+/** What QEMU says of its migration. */
+export interface MigrationStatus {
+  /** `none`, `setup`, `active`, `pre-switchover`, `completed`, `failed`, `cancelled` … */
+  readonly status: string;
+  /** The guest has left this QEMU. One that a guest came to says `completed` as well, until it sends it away. */
+  readonly hasLeft: boolean;
+  readonly error: string;
+  readonly memory: Pick<LiveMigrationProgress, "memoryTotal" | "memoryProcessed" | "memoryRemaining">;
+}
+
+export async function migrationStatus(
+  qemu: GuestProcess,
+  { monitors }: Pick<HypervisorParts, "monitors">,
+  signal?: AbortSignal,
+): Promise<MigrationStatus> {
+  const found = (await monitors.use(qemu, (execute) => execute("query-migrate"), signal)) as Record<string, unknown>;
+  const ram = (found.ram ?? {}) as Record<string, unknown>;
+  const [total, remaining] = [Number(ram.total ?? 0), Number(ram.remaining ?? 0)];
+  return {
+    status: String(found.status ?? "none"),
+    hasLeft: found.status === "completed" && found.ram !== undefined,
+    error: String(found["error-desc"] ?? "QEMU does not say why"),
+    memory: {
+      memoryTotal: total,
+      memoryProcessed: Math.max(0, total - remaining),
+      memoryRemaining: Math.min(remaining, total),
+    },
+  };
+}
+
+/**
+ * Waits until the memory has left, or until `look` says that it is enough.
+ * @throws {MemoryNotSent} {@link StreamFailure} QEMU has ended.
+ */
+export async function migrated(
+  qemu: GuestProcess,
+  parts: HypervisorParts,
+  signal: AbortSignal | undefined,
+  look: (status: MigrationStatus) => Promise<boolean> = async () => false,
+): Promise<void> {
+  for (let wait = 20; ; wait = Math.min(MAX_MIGRATION_POLL_DELAY_MS, wait * 2)) {
+    const now = await migrationStatus(qemu, parts, signal);
+    if (now.hasLeft || (await look(now))) {
+      return;
+    }
+    if (now.status === "failed" || now.status === "cancelled") {
+      throw new MemoryNotSent(`the memory of guest ${qemu.uuid} was not sent (${now.status}): ${now.error}`);
     }
     await parts.context.timers.sleep(wait, signal);
   }

@@ -11,9 +11,8 @@ import { guestName, newDefinition } from "./definition.js";
 import { DiskNotFound } from "./disks.js";
 import type { Guests, HypervisorParts } from "./guests.js";
 import { destinationIn, Handover, INCOMING } from "./handover.js";
-import type { DiskJob } from "./jobs.js";
+import { type DiskJob, migrated, type MigrationStatus, migrationStatus } from "./jobs.js";
 import type { MovedDisk } from "./live-checks.js";
-import { type MigrationStatus, migrated, migrationStatus } from "./migration-status.js";
 import { isEnd } from "./monitor.js";
 
 /** What the API wants of a migration under way. */

@@ -1,7 +1,24 @@
 import { type ProcessIdentity, type Stream, StreamFailure, type Streams, type Timers } from "../../src/virt/index.js";
-import { MONITOR } from "./command-line.js";
-import { GuestLock } from "./guest-lock.js";
-import { parsed } from "./identity.js";
+import { MONITOR } from "./definition.js";
+import { parsed } from "./hypervisor-folder.js";
+
+/** One task a guest at a time, in the order they came. */
+export class GuestLock {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  async own<T>(uuid: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(uuid) ?? Promise.resolve();
+    const own = before.then(work, work);
+    this.#last.set(uuid, own);
+    try {
+      return await own;
+    } finally {
+      if (this.#last.get(uuid) === own) {
+        this.#last.delete(uuid);
+      }
+    }
+  }
+}
 
 /** Milliseconds that QEMU has for one answer. */
 const QMP_REPLY_TIMEOUT_MS = 30_000;

@@ -6,12 +6,9 @@ import {
   type SeenProcess,
   StreamFailure,
 } from "../../src/virt/index.js";
-import { commandLine, PID_FILE } from "./command-line.js";
+import { commandLine, type Definition, PID_FILE } from "./definition.js";
 import type { QemuConfig } from "./config.js";
-import type { Definition } from "./definition.js";
-import { parsed } from "./identity.js";
-import type { Layout } from "./layout.js";
-import type { LeaseCheck } from "./lease-check.js";
+import { type Layout, type LeaseCheck, parsed } from "./hypervisor-folder.js";
 import type { GuestProcess, Monitors } from "./monitor.js";
 
 /** QEMU did not come up; the message has its last words. */

@@ -1,6 +1,5 @@
 import { type Instance, InstanceNotRunning, type SnapshotOptions } from "../../src/virt/index.js";
-import { blockNode, nodeOf } from "./command-line.js";
-import { guestName } from "./definition.js";
+import { blockNode, guestName, nodeOf } from "./definition.js";
 import type { Guests, HypervisorParts } from "./guests.js";
 import { jobsReach } from "./jobs.js";
 import type { GuestProcess } from "./monitor.js";

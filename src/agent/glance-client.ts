@@ -6,7 +6,7 @@ import { nodeDigests } from "../runtime/node/node-cryptography.js";
 import { BYTES } from "../runtime/http-server.js";
 import type { Timers } from "../runtime/time.js";
 import { GlanceConnectionFailed, ImageNotActive, ImageNotFound, ImageServiceNotFound, ImageUnacceptable } from "../virt/errors.js";
-import type { ImageData, ImageService, UploadOptions } from "../virt/images.js";
+import type { ImageData, ImageService, UploadOptions } from "../virt/types.js";
 
 /** What the agent reads of an image's record. */
 interface ImageRecord {

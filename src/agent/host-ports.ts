@@ -6,7 +6,7 @@ import { PublicError } from "../runtime/error-messages.js";
 import { SparseSet } from "../runtime/collections.js";
 import { type Timers, TookTooLong, within } from "../runtime/time.js";
 import { VirtualInterfaceCreateException } from "../virt/errors.js";
-import type { GuestPorts } from "../virt/guest-ports.js";
+import type { GuestPorts } from "../virt/context.js";
 import type { CallOptions, NetworkInfo } from "../virt/types.js";
 
 /** What a network service says of an instance. */

@@ -7,7 +7,7 @@ import type { ConductorMethod, ConductorMethods } from "./methods/conductor.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
 import type { SessionMethods } from "./methods/session.js";
 import { type AgentHandlers, type CallOptions, type KillableSession, RPC_RESPONSE_TIMEOUT } from "./port.js";
-import type { Meta } from "./wire/frames.js";
+import type { Meta } from "./wire.js";
 
 /** What a host's session needs of the connection that carries it. */
 export interface Carrier {

@@ -1,9 +1,8 @@
 import type { CancelTimer, Clock, Timers } from "../runtime/time.js";
 import { InvalidParameters, MessagingTimeout } from "./errors.js";
-import type { RequestText } from "./outgoing.js";
+import type { RequestText } from "./link.js";
 import { type CallOptions, RPC_RESPONSE_TIMEOUT } from "./port.js";
-import { decodeError } from "./wire/error-codec.js";
-import type { Meta, Outcome } from "./wire/frames.js";
+import { decodeError, type Meta, type Outcome } from "./wire.js";
 
 /** Bytes of parameters. The conductor cuts a connection over a larger frame, and again each time that it is repeated. */
 const LARGEST = 3.9 * 1024 * 1024;

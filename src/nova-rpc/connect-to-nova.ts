@@ -1,5 +1,4 @@
-import { type MessageObserver, NO_OBSERVER } from "../conductor-client/message-observer.js";
-import type { ConductorConnection, ConnectionState, KillableSession } from "../conductor-client/port.js";
+import { type ConductorConnection, type ConnectionState, type KillableSession, type MessageObserver, NO_OBSERVER } from "../conductor-client/port.js";
 import type { BrokerOptions, MessageBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { KnownRows } from "./conductor-calls/known-rows.js";

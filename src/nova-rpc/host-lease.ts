@@ -1,8 +1,7 @@
 import { HostLeaseHeld } from "../conductor-client/errors.js";
 import { BrokerRejectedError, type Consumer, type MessageBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hostQueue } from "./transport/compute-topics.js";
-import type { Topology } from "./transport/topology.js";
+import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hostQueue, type Topology } from "./transport/topology.js";
 
 /** Milliseconds between two looks at a host that is held. */
 const LOOK_AGAIN = 1_000;

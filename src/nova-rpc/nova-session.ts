@@ -1,36 +1,45 @@
 import { HostLeaseHeld } from "../conductor-client/errors.js";
-import type { MessageObserver } from "../conductor-client/message-observer.js";
 import type { AgentMethod, AgentMethods } from "../conductor-client/methods/agent.js";
 import type { ConductorMethod, ConductorMethods } from "../conductor-client/methods/conductor.js";
 import type { ParamsOf, ResultOf } from "../conductor-client/methods/method.js";
-import type { AgentHandlers, CallOptions, KillableSession } from "../conductor-client/port.js";
+import type { AgentHandlers, CallOptions, KillableSession, MessageObserver } from "../conductor-client/port.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type MigrationStatus } from "../records/index.js";
 import { Life } from "../runtime/lifetime.js";
-import {
-  BrokerRejectedError,
-  type Consumer,
-  type ConsumerEvents,
-  type MessageBroker,
-} from "../runtime/message-broker.js";
+import { BrokerRejectedError, type Consumer, type ConsumerEvents, type MessageBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { peerMessage, peerResult } from "./compute-client/peer-messages.js";
 import { ComputeServer } from "./compute-server/compute-server.js";
-import type { CallTools } from "./conductor-calls/calls.js";
+import { ACTION_CALLS } from "./conductor-calls/actions.js";
+import { peerMessage, peerResult } from "./conductor-calls/compute-messages.js";
+import { COMPUTE_NODE_CALLS } from "./conductor-calls/compute-nodes.js";
+import { INSTANCE_CALLS } from "./conductor-calls/instances.js";
 import type { KnownRows } from "./conductor-calls/known-rows.js";
-import type { AskOptions, NovaConductor } from "./conductor-calls/nova-conductor.js";
-import { CONDUCTOR_CALLS } from "./conductor-calls/table.js";
-import { computeMessage, LONG_CALL } from "./conductor-calls/work.js";
+import { MIGRATION_CALLS } from "./conductor-calls/migrations.js";
+import type { AskOptions, CallTools, ConductorCalls, NovaConductor } from "./conductor-calls/nova-conductor.js";
+import { SERVER_GROUP_CALLS } from "./conductor-calls/server-groups.js";
+import { SERVICE_CALLS, USAGE_AUDIT_CALLS } from "./conductor-calls/services.js";
+import { computeMessage, LONG_CALL, WORK_CALLS } from "./conductor-calls/work.js";
 import type { HostLease } from "./host-lease.js";
 import type { MessageScopes } from "./messages/message-scope.js";
 import type { OsloRequest } from "./messages/oslo-message.js";
 import type { Rpc } from "./messages/rpc.js";
-import { writeDiagnostics } from "./objects/diagnostics.js";
-import { writeLiveMigrateData } from "./objects/live-migrate-data.js";
+import { writeDiagnostics, writeLiveMigrateData } from "./objects/compute-rpc-objects.js";
 import { objectOf, overlaid } from "./objects/primitive.js";
-import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hasAlternateTopic, hostQueue } from "./transport/compute-topics.js";
-import type { Topology } from "./transport/topology.js";
+import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hasAlternateTopic, hostQueue, type Topology } from "./transport/topology.js";
+
+/** Every method of the port. */
+const CONDUCTOR_CALLS: ConductorCalls<ConductorMethod> = {
+  ...SERVICE_CALLS,
+  ...COMPUTE_NODE_CALLS,
+  ...INSTANCE_CALLS,
+  ...SERVER_GROUP_CALLS,
+  ...ACTION_CALLS,
+  ...MIGRATION_CALLS,
+  ...USAGE_AUDIT_CALLS,
+  ...WORK_CALLS,
+};
 
 const OPEN_STATUSES = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
+
 /** A source says how it has ended while its message to undo it is still on the way. */
 const UNDONE_STATUSES = [...OPEN_STATUSES, ...FINAL_MIGRATION_STATUSES.filter((status) => status !== "completed")];
 

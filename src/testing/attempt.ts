@@ -1,11 +1,41 @@
+import { nodeClock, nodeTimers } from "../runtime/node/node-builtins.js";
+import { nodeRandom } from "../runtime/node/node-cryptography.js";
+import { inTemporaryFolder, NodeFiles } from "../runtime/node/node-files.js";
+import { NodePrograms } from "../runtime/node/node-processes.js";
+import { nodeStreams } from "../runtime/node/node-streams.js";
+import { UndiciHttpClient } from "../runtime/node/undici-http-client.js";
+import { createVirtualRuntime } from "../simulation/virtual-world.js";
 import type { DriverDefinition } from "../virt/index.js";
-import { type ContractCase, ContractViolation, textOf } from "./contract-case.js";
+import { type ContractCase, ContractViolation, textOf, type WorkSubject } from "./contract-case.js";
 import { DriverHarness, type HarnessWatch } from "./driver-harness.js";
-import type { HarnessMemory } from "./harness-servers.js";
-import type { DriverCheckOptions } from "./options.js";
-import type { WorkSubject } from "./partly-done.js";
-import type { CaseResult } from "./report.js";
-import { inRealWorld, inWorld } from "./world.js";
+import type { HarnessMemory } from "./harness-fixtures.js";
+import type { CheckDeps, DriverCheckOptions } from "./options.js";
+
+type Work<T> = (deps: CheckDeps, folder: string) => Promise<T>;
+
+const VIRTUAL_DAY = 86_400_000;
+
+/** `unreached`: it cannot be told, since what it needs failed in another rule already. */
+export type CaseOutcome = "passed" | "failed" | "skipped" | "waived" | "unreached";
+
+/** How a driver kept one rule. */
+export interface CaseResult {
+  readonly code: string;
+  readonly section: string;
+  readonly rule: string;
+  readonly outcome: CaseOutcome;
+  /** Why it failed, was skipped or waived. */
+  readonly message?: string;
+  /** How long it took, where that was measured. */
+  readonly milliseconds?: number;
+}
+
+/** Machine-readable as it is: JSON. */
+export interface DriverReport {
+  readonly driver: string;
+  readonly apiVersion: string;
+  readonly results: readonly CaseResult[];
+}
 
 /** What a driver's method threw: rules that fail by the same cause need not be told apart. */
 export interface Cause {
@@ -220,4 +250,54 @@ async function missingFor({ needs = [], capability }: ContractCase, harness: Dri
   }
   const left = needs.filter((method) => !host.supports(method));
   return left.length === 0 ? null : `the driver has no ${left.join(", ")}`;
+}
+
+export function countOf({ results }: DriverReport, outcome: CaseOutcome): number {
+  return results.filter((result) => result.outcome === outcome).length;
+}
+
+/** `24 passed, 1 failed, 3 skipped, 0 waived`, and how many rules were not reached, if any. */
+export function summaryOf(report: DriverReport): string {
+  const counts = (["passed", "failed", "skipped", "waived"] as const).map(
+    (outcome) => `${countOf(report, outcome)} ${outcome}`,
+  );
+  const unreached = countOf(report, "unreached");
+  return [...counts, ...(unreached === 0 ? [] : [`${unreached} not reached`])].join(", ");
+}
+
+/** A case's doors and folder. @param folder of the real world, which is left as it is; left out: one that is removed. */
+async function inWorld<T>(
+  { time = "real" }: DriverCheckOptions,
+  work: Work<T>,
+  folder: string | undefined,
+): Promise<T> {
+  if (time === "virtual") {
+    const runtime = createVirtualRuntime();
+    const deps = { ...runtime, processes: runtime.programs, sockets: runtime.streams };
+    return runtime.runUntil(work(deps, "/driver-check"), { limit: VIRTUAL_DAY });
+  }
+  return inRealWorld(work, folder);
+}
+
+/** Not the whole runtime: who installs the package gets no package for servers and sockets. */
+async function inRealWorld<T>(work: Work<T>, folder?: string): Promise<T> {
+  const http = new UndiciHttpClient();
+  const deps = {
+    clock: nodeClock(),
+    timers: nodeTimers(),
+    random: nodeRandom(),
+    http,
+    files: new NodeFiles(),
+    processes: new NodePrograms(),
+    sockets: nodeStreams(),
+  };
+  try {
+    if (folder === undefined) {
+      return await inTemporaryFolder(deps, "driver-check", (made) => work(deps, made));
+    }
+    await deps.files.makeFolder(folder, { mode: 0o700 });
+    return await work(deps, folder);
+  } finally {
+    await http.close();
+  }
 }

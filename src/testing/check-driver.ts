@@ -1,9 +1,8 @@
 import type { DriverDefinition } from "../virt/index.js";
-import { attempt } from "./attempt.js";
+import { attempt, type CaseResult, type DriverReport } from "./attempt.js";
 import { CONTRACT_CASES } from "./cases/index.js";
 import type { ContractCase } from "./contract-case.js";
 import type { DriverCheckOptions } from "./options.js";
-import type { CaseResult, DriverReport } from "./report.js";
 
 /** A waiver that waives nothing. */
 export class UnknownWaiver extends Error {

@@ -1,7 +1,32 @@
 import type { Capabilities } from "../virt/capabilities.js";
 import type { DriverMethod } from "../virt/driver-methods.js";
-import type { DriverHarness } from "./driver-harness.js";
-import type { KilledWork } from "./partly-done.js";
+import { type Instance, POWER_STATES, type PowerState } from "../virt/index.js";
+import type { CheckedHost, DriverHarness } from "./driver-harness.js";
+
+/** The server that the work is about; on its new host too, if it moves. JSON. */
+export interface WorkSubject {
+  readonly instance: Instance;
+  readonly moved: Instance | null;
+}
+
+/** Work of a driver, about to begin. */
+interface BegunWork extends WorkSubject {
+  /** The host whose agent is killed in it. */
+  readonly on: CheckedHost;
+  readonly work: () => Promise<unknown>;
+}
+
+/** Work that a driver may be killed in, and what the next one must be able to do. */
+export interface KilledWork {
+  /** undefined: nothing is under way when the agent is killed. */
+  readonly method?: DriverMethod;
+  readonly begin: (harness: DriverHarness) => Promise<BegunWork>;
+  /** @param killed `when spawn was killed at call 3` */
+  readonly look: (harness: DriverHarness, subject: WorkSubject, killed: string) => Promise<void>;
+}
+
+/** How often work is broken off at most. */
+const MANY = 60;
 
 /** One rule of the contract, with what shows whether a driver keeps it. */
 export interface ContractCase {
@@ -71,4 +96,47 @@ export async function failsWith(
 
 export function textOf(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}
+
+/** Breaks the work off at each call of its doors in turn, and looks each time. */
+export async function brokenOffEverywhere(harness: DriverHarness, { method, begin, look }: KilledWork): Promise<void> {
+  for (let call = 1; call <= MANY; call += 1) {
+    const { on, work, instance, moved } = await begin(harness);
+    on.sabotage.arm(call);
+    await work().catch(() => {});
+    const { struck } = on.sabotage;
+    on.sabotage.disarm();
+    await look(harness, { instance, moved }, `when ${method} was killed at call ${call}`);
+    await harness.destroyGuests();
+    harness.adapterCalls = call - 1;
+    if (!struck) {
+      break;
+    }
+  }
+}
+
+/** By name, for messages. */
+function stateName(state: PowerState): string {
+  return Object.entries(POWER_STATES).find(([, number]) => number === state)?.[0] ?? String(state);
+}
+
+/** What `getInfo` and the list of guests say together. */
+export async function guestOn({ host }: CheckedHost, instance: Instance): Promise<PowerState | "absent"> {
+  return (await host.listInstanceUuids()).includes(instance.uuid) ? host.powerState(instance) : "absent";
+}
+
+export const wordFor = (state: PowerState | "absent"): string => (state === "absent" ? "absent" : stateName(state));
+
+/** @throws {ContractViolation} */
+export async function mustBe(
+  on: CheckedHost,
+  instance: Instance,
+  expected: keyof typeof POWER_STATES | "absent",
+  method: DriverMethod,
+  when: string,
+): Promise<void> {
+  const found = await guestOn(on, instance);
+  const held = expected === "absent" ? found === "absent" : found === POWER_STATES[expected];
+  const rule = expected === "absent" ? `leave no guest ${when}` : `leave the guest ${expected} ${when}`;
+  must(held, method, rule, `the guest is ${wordFor(found)} on ${on.name}`);
 }

@@ -15,14 +15,9 @@ import {
   type VirtDriver,
   type WithoutBytes,
 } from "../virt/index.js";
-import { Blame } from "./blame.js";
-import { HarnessImages } from "./harness-images.js";
-import { type HarnessMemory, HarnessServers, type HostName } from "./harness-servers.js";
-import { Leftovers } from "./leftovers.js";
-import { DEVICES, flavorOf, frozen, INVENTORY, imageOf } from "./objects.js";
+import { Blame, Leftovers, Sabotage, Suspension } from "./driver-instrumentation.js";
+import { DEVICES, flavorOf, frozen, HarnessImages, type HarnessMemory, HarnessServers, type HostName, imageOf, INVENTORY } from "./harness-fixtures.js";
 import type { CanaryGuest, CaseSetUp, CheckDeps, CheckPlace, DriverCheckOptions } from "./options.js";
-import { Sabotage } from "./sabotage.js";
-import { Suspension } from "./suspension.js";
 
 const ADDRESSES: Readonly<Record<HostName, string>> = { "check-host-1": "192.0.2.1", "check-host-2": "192.0.2.2" };
 

@@ -13,4 +13,4 @@ export type {
   DriverCheckOptions,
   SweptPlace,
 } from "./options.js";
-export { type CaseOutcome as Verdict, type CaseResult, countOf, type DriverReport, summaryOf } from "./report.js";
+export { type CaseOutcome as Verdict, type CaseResult, countOf, type DriverReport, summaryOf } from "./attempt.js";

@@ -1,6 +1,5 @@
-import { describe } from "./driver-error.js";
+import { describe, suggest } from "./driver-error.js";
 import { InvalidDriver } from "./errors.js";
-import { suggest } from "./suggest.js";
 
 /** What a driver can do (spec 8.4). All default to false. */
 export interface Capabilities {

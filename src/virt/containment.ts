@@ -1,16 +1,74 @@
 import { dirname, relative } from "node:path";
-import type { CancelTimer, Clock } from "../runtime/time.js";
 import type { Scope } from "../runtime/runtime.js";
-import type { DriverContext } from "./context.js";
-import type { DriverDefinition, VirtDriver } from "./driver.js";
-import { textOf } from "./driver-error.js";
-import { driverLogger } from "./driver-logger.js";
+import type { CancelTimer, Clock, Timers } from "../runtime/time.js";
+import type { DriverContext, VirtApi } from "./context.js";
+import { DEFAULT_GRACE } from "./driver-call.js";
+import { placeOf, textOf } from "./driver-error.js";
+import { driverLogger } from "./driver-output.js";
 import { membersOf, subjectOf } from "./driver-methods.js";
+import type { DriverDefinition, VirtDriver } from "./driver.js";
 import { VirtDriverMisbehaved } from "./errors.js";
-import { placeOf } from "./stack-place.js";
 import type { CallOptions } from "./types.js";
-import { isThenable, UnderWay } from "./under-way.js";
-import type { VirtApi } from "./virt-api.js";
+
+/** How a driver is told to stop, and waited for. */
+interface Stopping {
+  readonly stop: AbortController;
+  readonly timers: Timers;
+}
+
+/** A call of a driver that something else of the driver's can fail: it is told to stop, and given up if it goes on. */
+class UnderWay {
+  readonly #stopping: Stopping | undefined;
+  #failure: Error | undefined;
+  #giveUp: (reason: Error) => void = () => {};
+  #cancel = () => {};
+
+  /** @param stopping left out: it cannot be told, and is given up at once */
+  constructor(stopping?: Stopping) {
+    this.#stopping = stopping;
+  }
+
+  /** The first reason counts. */
+  fail(reason: Error): void {
+    if (this.#failure !== undefined) {
+      return;
+    }
+    this.#failure = reason;
+    if (this.#stopping === undefined) {
+      this.#giveUp(reason);
+      return;
+    }
+    const { stop, timers } = this.#stopping;
+    this.#cancel = timers.after(DEFAULT_GRACE, () => this.#giveUp(reason));
+    stop.abort(reason);
+  }
+
+  /** The answer, unless the call has failed meanwhile. @param end is called when it has settled */
+  until<T>(promise: PromiseLike<T>, end: () => void): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#giveUp = (reason) => {
+        end();
+        reject(reason);
+      };
+      if (this.#failure !== undefined && this.#stopping === undefined) {
+        this.#giveUp(this.#failure);
+      }
+      const settle = (settled: () => void) => {
+        this.#cancel();
+        end();
+        if (this.#failure === undefined) {
+          settled();
+        } else {
+          reject(this.#failure);
+        }
+      };
+      promise.then(
+        (value) => settle(() => resolve(value)),
+        (error: unknown) => settle(() => reject(error)),
+      );
+    });
+  }
+}
 
 /** The method of a call that is not known. */
 const UNKNOWN_METHOD = "one of its calls";
@@ -259,4 +317,8 @@ function toUnhandledReason({ driver, method }: ContainedCall, kind: UnhandledErr
       ? ["handle every rejection of its own promises", "it left one"]
       : ["catch what its callbacks throw", "one threw"];
   return new VirtDriverMisbehaved(driver, method, rule, `${found}: ${textOf(error)}`, { cause: error });
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

@@ -1,14 +1,72 @@
-import type { Clock, Timers } from "../runtime/time.js";
+import type { TaskState, VmState } from "../records/index.js";
+import type { Random } from "../runtime/cryptography.js";
 import type { Files } from "../runtime/files.js";
 import type { HttpClient } from "../runtime/http.js";
-import type { Logger } from "../runtime/runtime.js";
 import type { Programs } from "../runtime/processes.js";
-import type { Random } from "../runtime/cryptography.js";
+import type { Logger } from "../runtime/runtime.js";
 import type { Streams } from "../runtime/streams.js";
-import type { LifecycleEvent } from "./events.js";
-import type { GuestPorts } from "./guest-ports.js";
-import type { ImageService } from "./images.js";
-import type { VirtApi } from "./virt-api.js";
+import type { Clock, Timers } from "../runtime/time.js";
+import type { CallOptions, ImageService, Instance, NetworkInfo } from "./types.js";
+
+/** What the core knows of the network of a host's guests; it gives drivers their guests' ports. */
+export interface GuestPorts {
+  /** The instance's ports, as they are now. */
+  of(instance: Instance, options?: CallOptions): Promise<readonly NetworkInfo[]>;
+  /** The ports are connected here; what a driver has said of them itself is not said again. */
+  connected(instanceUuid: string, ports: readonly NetworkInfo[]): Promise<void>;
+}
+
+/**
+ * What a driver may ask of the state of record (spec 8.6). Each call asks anew: nothing is remembered, so the order of
+ * calls is the order in which the world was looked at. Calls fail when the conductor cannot be asked.
+ */
+export interface VirtApi {
+  /** Uuids of the instances that this host has, deleted ones left out. */
+  instanceUuidsOfHost(options?: CallOptions): Promise<readonly string[]>;
+  /** Hosts of the compute services that are enabled and up and have a compute node of this `hypervisorType`. */
+  liveHosts(hypervisorType: string, options?: CallOptions): Promise<readonly string[]>;
+  /** What other requests may have changed of an instance meanwhile; null: it is not there, or deleted. */
+  instanceStates(uuid: string, options?: CallOptions): Promise<InstanceStates | null>;
+  /**
+   * Nova's `wait_for_instance_event`, for the ports of a guest that is being made: registers for `network-vif-plugged` of those
+   * that are not active, runs `plug`, says that they are connected here, as the agent of a host's bridges does, and waits
+   * until the network service has said so of each.
+   * @throws {VirtualInterfaceCreateException} it says that one failed, or says nothing for `vif_plugging_timeout` seconds while
+   * `vif_plugging_is_fatal`
+   */
+  waitForVifs(
+    uuid: string,
+    ports: readonly NetworkInfo[],
+    plug: () => Promise<void>,
+    options?: CallOptions,
+  ): Promise<void>;
+}
+
+export interface InstanceStates {
+  readonly vmState: VmState;
+  readonly taskState: TaskState | null;
+}
+
+export type LifecycleTransition = (typeof LIFECYCLE_TRANSITIONS)[number];
+
+/** Something happened to a guest outside of the agent (spec 8.5). */
+export interface LifecycleEvent {
+  /** Milliseconds since the epoch. */
+  readonly timestamp: number;
+  readonly uuid: string;
+  readonly name: string;
+  readonly transition: LifecycleTransition;
+}
+
+export const LIFECYCLE_TRANSITIONS = [
+  "started",
+  "stopped",
+  "paused",
+  "resumed",
+  "suspended",
+  "postcopy_started",
+  "migration_completed",
+] as const;
 
 /**
  * A driver's doors to the world: it uses no others, so that it runs in virtual time too. Each door is an object: call its methods on it

@@ -1,14 +1,12 @@
 import { didYouMean } from "../runtime/error-messages.js";
 import type { DriverContext, DriverHostDeps } from "./context.js";
 import type { DriverDefinition, VirtDriver } from "./driver.js";
-import { CREATE_TIMEOUT } from "./driver-call.js";
-import { asDriverError, describe } from "./driver-error.js";
+import { CREATE_TIMEOUT, waitFor, waitText } from "./driver-call.js";
+import { asDriverError, describe, placeOf } from "./driver-error.js";
 import { DriverHost, type DriverHostOptions } from "./driver-host.js";
 import { DRIVER_METHODS, membersOf, REQUIRED_METHODS } from "./driver-methods.js";
 import { VirtDriverMisbehaved, VirtDriverTimeout, VirtError } from "./errors.js";
-import { LifecycleEvents } from "./lifecycle-events.js";
-import { placeOf } from "./stack-place.js";
-import { waitFor, waitText } from "./waiting.js";
+import { LifecycleEvents } from "./driver-output.js";
 
 /** Makes the definition's driver for one host. @throws what `create` throws. {@link VirtDriverMisbehaved} */
 export async function createDriverHost(

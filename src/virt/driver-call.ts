@@ -1,13 +1,58 @@
-import type { Clock, Timers } from "../runtime/time.js";
-import type { LogFields, Logger } from "../runtime/runtime.js";
 import { SparseMap } from "../runtime/collections.js";
+import type { LogFields, Logger } from "../runtime/runtime.js";
+import type { CancelTimer, Clock, Timers } from "../runtime/time.js";
+import type { GuestPorts } from "./context.js";
 import { asDriverError, textOf } from "./driver-error.js";
 import { DRIVER_METHODS, type DriverMethod } from "./driver-methods.js";
 import { VirtDriverMisbehaved, VirtDriverTimeout, VirtError } from "./errors.js";
-import type { GuestPorts } from "./guest-ports.js";
-import { RequestsUnderWay } from "./requests-under-way.js";
 import type { CallOptions } from "./types.js";
-import { type Awaited, waitFor, waitText } from "./waiting.js";
+
+interface Wait {
+  /** Milliseconds that are waited at most; 0: for ever. */
+  readonly limit: number;
+  /** Is called every 10 s with the milliseconds that have passed. */
+  readonly onProgress: (passed: number) => void;
+  readonly tooLong: () => void;
+}
+
+/** What a driver is waited for. */
+interface Awaited {
+  readonly driver: string;
+  readonly method: string;
+  readonly instanceUuid?: string | undefined;
+  readonly requestId?: string | undefined;
+  /** Milliseconds that it may take; 0: any time. */
+  readonly limit: number;
+}
+
+/** Milliseconds after which, again and again, it is said what is waited for. */
+const PERIOD = 10_000;
+
+/** Which request of the API the agent is carrying out for an instance; the newest, where there are several. */
+class RequestsUnderWay {
+  readonly #byInstance = new SparseMap<string, string[]>();
+
+  /** Until `work` ends, the agent acts on this instance for this request. */
+  async during<T>(instanceUuid: string, requestId: string, work: () => Promise<T>): Promise<T> {
+    const requests = this.#byInstance.get(instanceUuid) ?? [];
+    this.#byInstance.set(instanceUuid, [...requests, requestId]);
+    try {
+      return await work();
+    } finally {
+      const left = [...(this.#byInstance.get(instanceUuid) ?? [])];
+      left.splice(left.lastIndexOf(requestId), 1);
+      if (left.length > 0) {
+        this.#byInstance.set(instanceUuid, left);
+      } else {
+        this.#byInstance.delete(instanceUuid);
+      }
+    }
+  }
+
+  of(instanceUuid: string | undefined): string | undefined {
+    return instanceUuid === undefined ? undefined : this.#byInstance.get(instanceUuid)?.at(-1);
+  }
+}
 
 /** Milliseconds that a driver has to settle after its signal was aborted. */
 export const DEFAULT_GRACE = 5_000;
@@ -239,4 +284,33 @@ export class DriverCaller {
       this.#deps.logger.error("the observer of driver calls failed", { method, err: error });
     }
   }
+}
+
+/** Watches over something that is waited for. @returns what ends the watch: it has come */
+export function waitFor(timers: Timers, { limit, onProgress, tooLong }: Wait): CancelTimer {
+  let cancel: CancelTimer = () => {};
+  const wait = (passed: number): void => {
+    const step = limit === 0 ? PERIOD : Math.min(PERIOD, limit - passed);
+    cancel = timers.after(step, () => {
+      if (passed + step === limit) {
+        tooLong();
+        return;
+      }
+      onProgress(passed + step);
+      wait(passed + step);
+    });
+  };
+  wait(0);
+  return () => cancel();
+}
+
+/** `spawn of driver mine, for instance …, on behalf of req-…, for 20 s now, at most 3600 s` */
+export function waitText({ driver, method, instanceUuid, requestId, limit }: Awaited, passed: number): string {
+  return [
+    `${method} of driver ${driver}`,
+    ...(instanceUuid === undefined ? [] : [`for instance ${instanceUuid}`]),
+    ...(requestId === undefined ? [] : [`on behalf of ${requestId}`]),
+    `for ${Math.round(passed / 1000)} s now`,
+    limit === 0 ? "without a limit" : `at most ${limit / 1000} s`,
+  ].join(", ");
 }

@@ -1,13 +1,11 @@
 import { MAX_INTEGER } from "../records/field.js";
 import { isObject } from "../runtime/collections.js";
-import { wrongInDiagnostics } from "./diagnostics-check.js";
+import { providersOf, type Rule, UUID_PATTERN, wrongInAllocations, wrongInDiagnostics, wrongInTree } from "./value-checks.js";
 import type { ReshapeAllocations } from "./driver.js";
 import { describe } from "./driver-error.js";
 import type { DriverMethod } from "./driver-methods.js";
 import { VirtDriverMisbehaved } from "./errors.js";
-import type { LiveMigrateData } from "./move-types.js";
-import { UUID_PATTERN } from "./patterns.js";
-import { providersOf, wrongInAllocations, wrongInTree } from "./provider-checks.js";
+import type { LiveMigrateData } from "./move-methods.js";
 import type { ProviderTree } from "./provider-tree.js";
 import {
   type AvailableResource,
@@ -17,7 +15,6 @@ import {
   type PowerState,
   type SharedStorageToken,
 } from "./types.js";
-import type { Rule } from "./value-rules.js";
 
 const BY_DRIVER = new Map<string, DriverChecks>();
 

@@ -1,3 +1,4 @@
+import { didYouMean } from "../runtime/error-messages.js";
 import * as errors from "./errors.js";
 import { POWER_STATES, type PowerState } from "./types.js";
 
@@ -82,4 +83,26 @@ export function describe(value: unknown): string {
 /** What was thrown, as a line. */
 export function textOf(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : describe(error);
+}
+
+/** `: did you mean suspend?`, or nothing when no name is near. */
+export function suggest(name: string, known: Iterable<string>): string {
+  const nearest = didYouMean(name, known);
+  return nearest === undefined ? "" : `: did you mean ${nearest}?`;
+}
+
+/** File, line and column of the first of these frames that is neither Node's nor of a built program: `/x/index.js:3:5`. */
+export function firstPlace(frames: readonly string[]): string | undefined {
+  for (const frame of frames) {
+    const place = frame.includes("node:") ? null : /[\s(](?:file:\/\/)?(\/[^()]+:\d+:\d+)\)?$/.exec(frame);
+    if (place?.[1] !== undefined) {
+      return place[1];
+    }
+  }
+  return undefined;
+}
+
+/** Where an error was made. */
+export function placeOf(error: unknown): string | undefined {
+  return error instanceof Error ? firstPlace((error.stack ?? "").split("\n").slice(1)) : undefined;
 }

@@ -1,31 +1,53 @@
-import { lendingImages } from "./borrowed-images.js";
 import { type Capabilities, completeCapabilities } from "./capabilities.js";
 import type { DriverHostDeps } from "./context.js";
-import type { DriverOperationOptions, ReshapeAllocations, VirtDriver } from "./driver.js";
 import type { DriverCallOptions } from "./driver-call.js";
 import type { DriverChecks } from "./driver-checks.js";
 import { asDriverError, nostateWithoutGuest } from "./driver-error.js";
-import { DriverInvoker } from "./driver-invoker.js";
+import { DriverInvoker, DriverMoves } from "./driver-invoker.js";
 import type { DriverMethod } from "./driver-methods.js";
-import { DriverMoves } from "./driver-moves.js";
-import type { LifecycleEvents, LifecycleListener } from "./lifecycle-events.js";
+import type { LifecycleEvents, LifecycleListener } from "./driver-output.js";
+import type { DriverOperationOptions, ReshapeAllocations, VirtDriver } from "./driver.js";
+import { ImageServiceNotFound } from "./errors.js";
 import type { ProviderTree } from "./provider-tree.js";
-import type {
-  AvailableResource,
-  DestroyOptions,
-  GuestDiagnostics,
-  GuestInfo,
-  Instance,
-  PowerState,
-  RescueOptions,
-  SharedStorageToken,
-  SnapshotOptions,
-  SpawnOptions,
-  WithoutBytes,
-} from "./types.js";
+import type { AvailableResource, BlockDeviceInfo, DestroyOptions, GuestDiagnostics, GuestInfo, Image, ImageMeta, ImageService, Instance, PowerState, RescueOptions, SharedStorageToken, SnapshotOptions, SpawnOptions, WithoutBytes } from "./types.js";
+
+/** What one call of a driver may do with the Image service. What is still open when the call has ended is cut. */
+class ScopedImages {
+  readonly #service: ImageService | undefined;
+  readonly #over = new AbortController();
+
+  /** @param service undefined: there is none */
+  constructor(service: ImageService | undefined) {
+    this.#service = service;
+  }
+
+  with<O extends { readonly image: ImageMeta }>(options: O): Omit<O, "image"> & { readonly image: Image } {
+    const { image } = options;
+    return { ...options, image: { ...image, open: async () => this.#needed().open(image.id, this.#over.signal) } };
+  }
+
+  to<O extends object>(id: string, options: O): O & Pick<SnapshotOptions, "upload"> {
+    const upload: SnapshotOptions["upload"] = async (bytes, about = {}) =>
+      this.#needed().upload(id, bytes, about, this.#over.signal);
+    return { ...options, upload };
+  }
+
+  end(): void {
+    this.#over.abort(new Error("the driver's call has ended"));
+  }
+
+  #needed(): ImageService {
+    if (this.#service) {
+      return this.#service;
+    }
+    throw new ImageServiceNotFound("this host has no Image service");
+  }
+}
 
 type Options = DriverOperationOptions;
+
 type RefreshOptions = Options & { readonly refresh?: boolean };
+
 export type DriverHostOptions = DriverCallOptions;
 
 /** Characters of a console that anybody is shown; Nova's limit. */
@@ -321,3 +343,18 @@ export class DriverHost {
     return this.#invoker.runIfThere("checkInstanceSharedStorageCleanup", token, options);
   }
 }
+
+async function lendingImages<T>(
+  service: ImageService | undefined,
+  work: (images: ScopedImages) => Promise<T>,
+): Promise<T> {
+  const images = new ScopedImages(service);
+  try {
+    return await work(images);
+  } finally {
+    images.end();
+  }
+}
+
+/** The devices of an instance whose disks are all local: volumes are out of scope. */
+export const LOCAL_DISKS: BlockDeviceInfo = Object.freeze({ rootDeviceName: "/dev/vda", blockDeviceMapping: [] });

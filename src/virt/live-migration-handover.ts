@@ -2,7 +2,7 @@ import type { Logger } from "../runtime/runtime.js";
 import type { Timers } from "../runtime/time.js";
 import { describe } from "./driver-error.js";
 import { VirtDriverMisbehaved } from "./errors.js";
-import type { LiveMigrationOptions, LiveMigrationProgress } from "./move-types.js";
+import type { LiveMigrationOptions, LiveMigrationProgress } from "./move-methods.js";
 
 type CallBack = "postMethod" | "recoverMethod";
 

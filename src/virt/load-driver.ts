@@ -1,13 +1,38 @@
 import { createRequire } from "node:module";
 import { isAbsolute, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { whyNotApi } from "./api-version.js";
+import type { DriverOption } from "./config-schema.js";
+import { describe, placeOf, suggest } from "./driver-error.js";
 import { type DriverDefinition, VIRT_API_VERSION } from "./driver.js";
-import { describe } from "./driver-error.js";
 import { InvalidDriver } from "./errors.js";
-import { assertValidSchema } from "./schema-rules.js";
-import { placeOf } from "./stack-place.js";
-import { suggest } from "./suggest.js";
+
+/** What a default has to be, where there is one. */
+const DEFAULTS: Readonly<
+  Record<DriverOption["type"], { readonly what: string; readonly fits: (value: unknown) => boolean }>
+> = {
+  boolean: { what: "true or false", fits: (value) => typeof value === "boolean" },
+  integer: { what: "a whole number", fits: Number.isSafeInteger },
+  list: {
+    what: "a list of texts",
+    fits: (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
+  },
+  number: { what: "a number", fits: Number.isFinite },
+  text: { what: "a text", fits: (value) => typeof value === "string" },
+};
+
+const TYPES: readonly string[] = Object.keys(DEFAULTS);
+
+type Version = readonly [major: number, minor: number];
+
+type Comparator = (compared: number) => boolean;
+
+const COMPARATORS: Readonly<Record<string, Comparator>> = {
+  ">=": (compared) => compared >= 0,
+  ">": (compared) => compared > 0,
+  "<=": (compared) => compared <= 0,
+  "<": (compared) => compared < 0,
+  "=": (compared) => compared === 0,
+};
 
 /** Modules that come with the product, by driver name, loaded when asked for: `() => import("…")`. */
 export type BuiltInDrivers = Readonly<Record<string, () => Promise<unknown>>>;
@@ -160,4 +185,80 @@ function reasonOf(error: unknown): string {
   }
   const place = placeOf(error);
   return place === undefined ? message : `${message} (${place})`;
+}
+
+/** Why a host with this version of the contract cannot run a driver of that `apiVersion`; null: it can. */
+export function whyNotApi(required: string, offered: string = VIRT_API_VERSION): string | null {
+  const host = parse(offered) ?? [0, 0];
+  const exact = parse(required);
+  if (exact !== null) {
+    return whyNotExact(exact, host);
+  }
+  const parts = required.trim().split(/\s+/).map(comparatorOf);
+  if (parts.some((part) => part === null)) {
+    return `apiVersion must look like ${offered}, or like ">=1.0 <2"`;
+  }
+  return parts.every((part) => part?.(host)) ? null : `${offered} is outside of that range`;
+}
+
+function whyNotExact([major, minor]: Version, [hostMajor, hostMinor]: Version): string | null {
+  if (major === hostMajor && minor <= hostMinor) {
+    return null;
+  }
+  const least = major === hostMajor ? `${hostMajor}.${hostMinor}` : `${hostMajor}.x`;
+  return major >= hostMajor
+    ? `install a newer compute-agent, or a driver for contract ${least}`
+    : `install a newer version of the driver, written for contract ${hostMajor}.x`;
+}
+
+function comparatorOf(text: string): ((host: Version) => boolean) | null {
+  const [, operator = "", rest = ""] = /^(>=|<=|>|<|=)(.+)$/.exec(text) ?? [];
+  const bound = parse(rest.includes(".") ? rest : `${rest}.0`);
+  const holds = COMPARATORS[operator];
+  if (bound === null || holds === undefined) {
+    return null;
+  }
+  return (host) => holds(host[0] === bound[0] ? host[1] - bound[1] : host[0] - bound[0]);
+}
+
+function parse(version: string): Version | null {
+  const [, major, minor] = /^(\d+)\.(\d+)(?:\.\d+)?$/.exec(version) ?? [];
+  return major === undefined || minor === undefined ? null : [Number(major), Number(minor)];
+}
+
+/** A plugin may be plain JavaScript: what its schema says is checked before nova.conf is read by it. @throws {InvalidDriver} */
+function assertValidSchema({ name, configSchema }: DriverDefinition, where: string): void {
+  if (configSchema === undefined) {
+    return;
+  }
+  const fail: (text: string) => never = (text) => {
+    throw new InvalidDriver(`${where}: configSchema of driver ${name}: ${text}`);
+  };
+  const { section, options }: { readonly section: unknown; readonly options: unknown } = configSchema;
+  if (typeof section !== "string" || !/^[a-z][a-z0-9_-]*$/i.test(section)) {
+    fail(`section must be the name of a section of nova.conf, but found ${describe(section)}`);
+  }
+  if (String(section).toUpperCase() === "DEFAULT") {
+    fail("section must be the driver's own, but found DEFAULT, which is the agent's");
+  }
+  if (typeof options !== "object" || options === null) {
+    fail(`options must be an object, but found ${describe(options)}`);
+  }
+  for (const [option, declared] of Object.entries(options ?? {})) {
+    const type: unknown = declared?.type;
+    if (!isType(type)) {
+      fail(
+        `option ${option} has type ${describe(type)}, which does not exist${suggest(String(type), TYPES)}; there are ${TYPES.join(", ")}`,
+      );
+    }
+    const byDefault: unknown = declared?.default ?? null;
+    const { what, fits } = DEFAULTS[type];
+    if (byDefault !== null && !fits(byDefault)) {
+      fail(`option ${option} of type ${type} has the default ${describe(byDefault)}, but it must be ${what}`);
+    }
+  }
+}
+
+function isType(type: unknown): type is DriverOption["type"] {
+  return typeof type === "string" && TYPES.includes(type);
 }

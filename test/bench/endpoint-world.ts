@@ -1,5 +1,5 @@
 import { parse } from "yaml";
-import { PROTOCOL_VERSION } from "../../src/conductor-client/wire/frames.js";
+import { PROTOCOL_VERSION } from "../../src/conductor-client/wire.js";
 import { stateDir } from "../../src/control-plane/local/state-dir.js";
 import type { Store } from "../../src/control-plane/store/store.js";
 import { createNodeLogger } from "../../src/runtime/node/node-logger.js";

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { connectionTo } from "../../drivers/fake-libvirt/connection-uri.js";
+import { connectionTo } from "../../drivers/fake-libvirt/hypervisor.js";
 import { Virsh } from "../../drivers/fake-libvirt/virsh.js";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { DriverReport } from "../../src/testing/report.js";
+import type { DriverReport } from "../../src/testing/attempt.js";
 import { LocalCloud } from "../process/support/local-cloud.js";
 import { Operator } from "../process/support/operator.js";
 import { Program } from "../process/support/program.js";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { connectionTo } from "../../drivers/fake-libvirt/connection-uri.js";
+import { connectionTo } from "../../drivers/fake-libvirt/hypervisor.js";
 import { Virsh } from "../../drivers/fake-libvirt/virsh.js";
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";

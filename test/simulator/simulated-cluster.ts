@@ -1,5 +1,4 @@
-import { folderOfConnection } from "../../drivers/fake-libvirt/connection-uri.js";
-import { HypervisorFolder } from "../../drivers/fake-libvirt/hypervisor.js";
+import { folderOfConnection, HypervisorFolder } from "../../drivers/fake-libvirt/hypervisor.js";
 import { driver } from "../../drivers/fake-libvirt/index.js";
 import type { AgentState } from "../../src/agent/context.js";
 import type { Agent } from "../../src/agent/lifecycle/agent.js";

@@ -1,6 +1,6 @@
 import { InvalidMigrationState } from "../../conductor-client/errors.js";
 import { POWER_STATES } from "../../records/index.js";
-import { LOCAL_DISKS } from "../../virt/local-disks.js";
+import { LOCAL_DISKS } from "../../virt/driver-host.js";
 import { hasQuirk, requestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
 import type { AgentServices } from "../operations/flow/contract.js";

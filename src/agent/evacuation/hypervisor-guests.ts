@@ -1,4 +1,4 @@
-import type { InstanceFilters } from "../../conductor-client/methods/filters.js";
+import type { InstanceFilters } from "../../conductor-client/methods/records.js";
 import { FINAL_MIGRATION_STATUSES, type Instance, MIGRATION_STATUSES } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentView } from "../context.js";

@@ -1,4 +1,4 @@
-import { type MessageObserver, NO_OBSERVER } from "../../conductor-client/message-observer.js";
+import { type MessageObserver, NO_OBSERVER } from "../../conductor-client/port.js";
 import type { PlacementRequestEvent } from "../../placement-client/placement-http.js";
 import type { DriverOutcome } from "../../virt/driver-call.js";
 import { ComputeResourcesUnavailable } from "../../virt/errors.js";

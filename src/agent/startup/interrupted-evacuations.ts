@@ -8,7 +8,7 @@ import {
   type Migration,
   REBUILD_TASK_STATES,
 } from "../../records/index.js";
-import { LOCAL_DISKS } from "../../virt/local-disks.js";
+import { LOCAL_DISKS } from "../../virt/driver-host.js";
 import { type AgentView, requestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
 import { UNENDED } from "../operations/build/evacuate-failure.js";

@@ -1,5 +1,5 @@
 import { POWER_STATES, type PowerState } from "../../records/index.js";
-import type { LifecycleEvent, LifecycleTransition } from "../../virt/events.js";
+import type { LifecycleEvent, LifecycleTransition } from "../../virt/context.js";
 import type { AgentServices } from "../operations/flow/contract.js";
 
 /** What a transition says about the guest (spec 8.5). */

@@ -1,5 +1,5 @@
 import { DISK_INFO, type Instance, instanceResources, type Migration } from "../../records/index.js";
-import { LOCAL_DISKS } from "../../virt/local-disks.js";
+import { LOCAL_DISKS } from "../../virt/driver-host.js";
 import { imageMeta, storageShared } from "../operations/flow/guest-options.js";
 import { freedAsDeleted } from "../operations/flow/release-allocations.js";
 import { finishSource, heldHere, revertToSource } from "../operations/flow/move-allocations.js";

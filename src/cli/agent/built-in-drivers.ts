@@ -1,4 +1,4 @@
-import { connectionTo } from "../../../drivers/fake-libvirt/connection-uri.js";
+import { connectionTo } from "../../../drivers/fake-libvirt/hypervisor.js";
 import { Derived, literal, option, type SectionTable } from "../../config/option.js";
 import { text } from "../../config/value-type.js";
 import type { DriverDefinition } from "../../virt/driver.js";

@@ -1,6 +1,5 @@
-import type { MessageObserver } from "../../conductor-client/message-observer.js";
-import { NO_TLS } from "../../conductor-client/open-socket.js";
-import type { ConductorConnection } from "../../conductor-client/port.js";
+import type { ConductorConnection, MessageObserver } from "../../conductor-client/port.js";
+import { NO_TLS } from "../../conductor-client/wire.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { conductorUrl, readClusterInfo, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { Files } from "../../runtime/files.js";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { HostProcess } from "../../conductor-client/methods/hosts.js";
+import type { HostProcess } from "../../conductor-client/methods/session.js";
 import type { HostSupervisor } from "../../control-plane/conductor/host-controls.js";
 import { startControlPlane } from "../../control-plane/control-plane.js";
 import { type RetainedTokens, tokensOf } from "../../control-plane/identity/tokens/token-store.js";

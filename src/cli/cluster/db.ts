@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import type { OnlineDataMigration } from "../../conductor-client/methods/work.js";
+import type { OnlineDataMigration } from "../../conductor-client/methods/conductor.js";
 import type { Conductor } from "../../conductor-client/port.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";

@@ -1,4 +1,4 @@
-import type { HostProcess } from "../../conductor-client/methods/hosts.js";
+import type { HostProcess } from "../../conductor-client/methods/session.js";
 import type { ComponentStatus } from "../../control-plane/local/component.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import { nodeChildren } from "../../runtime/node/node-processes.js";

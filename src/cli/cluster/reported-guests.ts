@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { connectionTo } from "../../../drivers/fake-libvirt/connection-uri.js";
+import { connectionTo } from "../../../drivers/fake-libvirt/hypervisor.js";
 import { Virsh } from "../../../drivers/fake-libvirt/virsh.js";
 import type { HostSession } from "../../conductor-client/port.js";
 import type { HypervisorGuest } from "../../control-plane/local/cluster-status.js";

@@ -1,5 +1,4 @@
-import type { HostProcess } from "../../conductor-client/methods/hosts.js";
-import type { HostAction } from "../../conductor-client/methods/session.js";
+import type { HostAction, HostProcess } from "../../conductor-client/methods/session.js";
 import type { AgentPlan } from "../../control-plane/local/agent-process.js";
 import { openCloudSession } from "../../control-plane/local/cloud-session.js";
 import { hostsInShort } from "../../control-plane/local/host-summary.js";

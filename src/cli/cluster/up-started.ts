@@ -1,6 +1,6 @@
 import { readlink, symlink } from "node:fs/promises";
 import { join, relative } from "node:path";
-import type { HostProcess } from "../../conductor-client/methods/hosts.js";
+import type { HostProcess } from "../../conductor-client/methods/session.js";
 import { quoted } from "../../control-plane/identity/openrc.js";
 import { openCloudSession } from "../../control-plane/local/cloud-session.js";
 import { hostsInShort } from "../../control-plane/local/host-summary.js";

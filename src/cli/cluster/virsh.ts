@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { connectionTo } from "../../../drivers/fake-libvirt/connection-uri.js";
+import { connectionTo } from "../../../drivers/fake-libvirt/hypervisor.js";
 import { NOT_CONNECTED, Virsh, VirshError, type VirshRow } from "../../../drivers/fake-libvirt/virsh.js";
 import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane/local/state-dir.js";
 import { nodeClock } from "../../runtime/node/node-builtins.js";

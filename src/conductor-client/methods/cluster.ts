@@ -1,7 +1,48 @@
-import { flag, name, nullable, optional } from "../../records/field.js";
+import { flag, listOf, name, nullable, object, optional, type RecordOf, text } from "../../records/field.js";
 import type { Instance } from "../../records/index.js";
 import { trusted, waits } from "./method.js";
-import { type RecordedCaller, recordedCaller, type StandIn } from "./recorded-caller.js";
+
+export type RecordedCaller = RecordOf<{ readonly caller: typeof recordedCaller }>["caller"];
+
+/** Somebody of another cluster in this one. */
+export interface StandIn {
+  /** Null: they may have none, as of a user who is disabled here. */
+  readonly token: string | null;
+  /** The same people and things with the ids that they have here. */
+  readonly caller: RecordedCaller;
+  /** What was not there, and was made for it. */
+  readonly made: readonly string[];
+}
+
+const named = { id: name, name };
+
+const domain = object(named);
+
+const inDomain = object({ ...named, domain });
+
+/** Most of a kind that somebody has: far more than anybody does. */
+const MAX_ITEMS = 1_000;
+
+/** A caller without any secret: what another cluster needs to let the same user ask the same. */
+export const recordedCaller = object({
+  user: inDomain,
+  /** What their token counts for: at most one of the three. */
+  project: nullable(inDomain),
+  domain: nullable(domain),
+  system: flag,
+  /** Names of the roles that it has there. */
+  roles: listOf(name, MAX_ITEMS),
+  /** What it was got with, if not with a password. */
+  applicationCredential: nullable(
+    object({
+      ...named,
+      unrestricted: flag,
+      accessRules: listOf(object({ service: text(), method: text(), path: text() }), MAX_ITEMS),
+    }),
+  ),
+});
+
+const DEFAULT_DOMAIN = { id: "default", name: "Default" };
 
 /** What `compute-cluster down` and `wait` ask: the cluster as a whole. */
 export const CLUSTER_METHODS = {
@@ -80,4 +121,16 @@ export interface ClusterWork {
   readonly servers: readonly (Pick<Instance, "uuid" | "displayName"> & { readonly taskState: string })[];
   /** The first moves that have neither ended nor wait for their confirmation, with their server. */
   readonly moves: readonly { readonly type: string; readonly status: string; readonly instanceUuid: string }[];
+}
+
+/** The administrator of every cluster. @param project by its name */
+export function administratorIn(project: string): RecordedCaller {
+  return {
+    user: { id: "admin", name: "admin", domain: DEFAULT_DOMAIN },
+    project: { id: project, name: project, domain: DEFAULT_DOMAIN },
+    domain: null,
+    system: false,
+    roles: ["admin"],
+    applicationCredential: null,
+  };
 }

@@ -1,44 +1,53 @@
-import {
-  amount,
-  flag,
-  hostName,
-  id,
-  LONG,
-  LONGEST,
-  listOf,
-  name,
-  nullable,
-  object,
-  oneOf,
-  optional,
-  partial,
-  text,
-  time,
-  uuid,
-} from "../../records/field.js";
-import {
-  COMPUTE_NODE_RESOURCES,
-  type ComputeNode,
-  INSTANCE,
-  INSTANCE_CHANGES,
-  type Instance,
-  type InstanceAction,
-  MIGRATION,
-  MIGRATION_CHANGES,
-  type Migration,
-  type ServerGroup,
-  type Service,
-} from "../../records/index.js";
-import { instanceFilters, migrationFilters } from "./filters.js";
+import type { Static } from "typebox";
+import { amount, flag, hostName, id, listOf, LONG, LONGEST, name, nullable, object, oneOf, optional, partial, text, time, uuid } from "../../records/field.js";
+import { COMPUTE_NODE_RESOURCES, type ComputeNode, INSTANCE, type Instance, INSTANCE_CHANGES, type InstanceAction, MIGRATION, type Migration, MIGRATION_CHANGES, type ServerGroup, type Service } from "../../records/index.js";
 import { nothing, reads, trusted, writes } from "./method.js";
 
+export type InstanceFilters = Readonly<Static<typeof instanceFilters>>;
+
+export type MigrationFilters = Readonly<Static<typeof migrationFilters>>;
+
+const instanceFilters = object({
+  uuids: optional(listOf(uuid)),
+  host: optional(name),
+  node: optional(name),
+  launchedOn: optional(name),
+  deleted: optional(flag),
+  /** With `deleted: true`: false leaves out rows in vm_state soft-delete. */
+  softDeleted: optional(flag),
+  cleaned: optional(flag),
+  vmStates: optional(listOf(INSTANCE.vmState)),
+  taskStates: optional(listOf(INSTANCE.taskState)),
+});
+
+const migrationFilters = object({
+  sourceCompute: optional(name),
+  destCompute: optional(name),
+  /** Source or destination. */
+  host: optional(name),
+  instanceUuid: optional(uuid),
+  uuids: optional(listOf(uuid)),
+  migrationTypes: optional(listOf(MIGRATION.migrationType)),
+  statuses: optional(listOf(MIGRATION.status)),
+  /** Rows of deleted instances too. Default false. */
+  readDeleted: optional(flag),
+  /** Only rows updated (else created) before this time. */
+  updatedBefore: optional(time),
+});
+
 const { migrationType, status } = MIGRATION;
+
 const instanceChanges = object(partial(INSTANCE_CHANGES));
+
 const migrationChanges = object(partial(MIGRATION_CHANGES));
+
 /** Compare-and-swap; null is allowed as a member. */
 const expectedTaskState = optional(listOf(INSTANCE.taskState));
+
 const expectedVmState = optional(listOf(INSTANCE.vmState));
+
 const expectedHost = optional(nullable(name));
+
 /** Compare-and-swap. */
 const expectedStatus = optional(listOf(status));
 

@@ -1,4 +1,4 @@
-import type { MigrationFilters } from "../../conductor-client/methods/filters.js";
+import type { MigrationFilters } from "../../conductor-client/methods/records.js";
 import { type Migration, MIGRATION_STATUSES, MIGRATION_TYPES } from "../../records/index.js";
 import type { Json } from "../http/json.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";

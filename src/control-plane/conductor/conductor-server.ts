@@ -1,5 +1,5 @@
 import { ConductorError } from "../../conductor-client/errors.js";
-import { CONDUCTOR_PATH, type Outcome } from "../../conductor-client/wire/frames.js";
+import { CONDUCTOR_PATH, type Outcome } from "../../conductor-client/wire.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { SocketAcceptor } from "../../runtime/http-server.js";
 import type { Socket } from "../../runtime/sockets.js";

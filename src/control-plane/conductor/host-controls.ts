@@ -1,6 +1,5 @@
 import { ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
-import type { HostProcess } from "../../conductor-client/methods/hosts.js";
-import { type ControlledHost, HOST_CONTROL, type HostAction, type HostState, WATCH_GUESTS } from "../../conductor-client/methods/session.js";
+import { type ControlledHost, HOST_CONTROL, type HostAction, type HostProcess, type HostState, WATCH_GUESTS } from "../../conductor-client/methods/session.js";
 import type { OVER_THE_LINK } from "../local/reports.js";
 import type { Session } from "./session.js";
 

@@ -1,6 +1,5 @@
 import { type ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
-import { decodeError, encodeError } from "../../conductor-client/wire/error-codec.js";
-import { type Meta, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor-client/wire/frames.js";
+import { decodeError, encodeError, type Meta, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor-client/wire.js";
 import { isHostName } from "../../records/host-names.js";
 import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import { isObject } from "../../runtime/collections.js";

@@ -1,5 +1,4 @@
-import type { AgentState, HostProcess } from "../../conductor-client/methods/hosts.js";
-import type { HostAction } from "../../conductor-client/methods/session.js";
+import type { AgentState, HostAction, HostProcess } from "../../conductor-client/methods/session.js";
 import { foldHosts } from "../../records/host-names.js";
 import type { CancelTimer } from "../../runtime/time.js";
 import type { DownHosts } from "../snapshot/saved-state.js";

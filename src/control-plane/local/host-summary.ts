@@ -1,4 +1,4 @@
-import type { AgentState } from "../../conductor-client/methods/hosts.js";
+import type { AgentState } from "../../conductor-client/methods/session.js";
 import { foldHosts } from "../../records/host-names.js";
 
 /** Characters of names in a line; of more hosts the first ones are named. */

@@ -1,5 +1,4 @@
-import type { HostProcess } from "../../conductor-client/methods/hosts.js";
-import type { HostAction } from "../../conductor-client/methods/session.js";
+import type { HostAction, HostProcess } from "../../conductor-client/methods/session.js";
 import type { DownHosts } from "../snapshot/saved-state.js";
 import { type AgentPlan, AgentProcess } from "./agent-process.js";
 import { Component, type ComponentDeps, type ComponentStatus, controlPlaneRestart } from "./component.js";

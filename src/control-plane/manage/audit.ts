@@ -1,4 +1,4 @@
-import { MAX_CONSUMERS } from "../../conductor-client/methods/operator.js";
+import { MAX_CONSUMERS } from "../../conductor-client/methods/conductor.js";
 import { isAsRead, readConsumer } from "../../placement-client/consumer-allocations.js";
 import { PlacementError, ResourceProviderRetrievalFailed } from "../../placement-client/errors.js";
 import { listProviders, readProviderAllocations } from "../../placement-client/provider-requests.js";

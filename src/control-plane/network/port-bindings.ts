@@ -1,4 +1,4 @@
-import type { NetworkPort } from "../../conductor-client/methods/work.js";
+import type { NetworkPort } from "../../conductor-client/methods/conductor.js";
 import { type AgentBus, hostsOf, sendInstanceEvents } from "../conductor/agent-messages.js";
 import type { Port } from "../store/ports.js";
 import type { Store } from "../store/store.js";

@@ -1,10 +1,4 @@
-import {
-  RECORDED_DEPTH,
-  type Recorded,
-  type RecordedEvent,
-  type RecordedRequest,
-} from "../../conductor-client/methods/cluster.js";
-import type { RecordedCaller } from "../../conductor-client/methods/recorded-caller.js";
+import { type Recorded, RECORDED_DEPTH, type RecordedCaller, type RecordedEvent, type RecordedRequest } from "../../conductor-client/methods/cluster.js";
 import type { Clock } from "../../runtime/time.js";
 import { BYTES } from "../../runtime/http-server.js";
 import { excessOf, type MessageLimits } from "../http/listener-limits.js";

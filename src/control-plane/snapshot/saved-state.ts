@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { HostProcess } from "../../conductor-client/methods/hosts.js";
+import type { HostProcess } from "../../conductor-client/methods/session.js";
 import { foldHosts } from "../../records/host-names.js";
 import type { Files } from "../../runtime/files.js";
 import { isObject } from "../../runtime/collections.js";

@@ -1,4 +1,4 @@
-import type { InstanceFilters } from "../../conductor-client/methods/filters.js";
+import type { InstanceFilters } from "../../conductor-client/methods/records.js";
 import { hasOneValue } from "../../records/field.js";
 import { INSTANCE, type Instance, type TaskState, type VmState } from "../../records/index.js";
 import { rejectField, type SqlValue } from "./record-fields.js";

@@ -5,7 +5,7 @@ import {
   UnexpectedTaskState,
   UnexpectedVmState,
 } from "../../conductor-client/errors.js";
-import type { InstanceFilters } from "../../conductor-client/methods/filters.js";
+import type { InstanceFilters } from "../../conductor-client/methods/records.js";
 import {
   holdsTask,
   INSTANCE,

@@ -1,5 +1,5 @@
 import { InstanceNotFound, InvalidMigrationState, MigrationNotFound } from "../../conductor-client/errors.js";
-import type { MigrationFilters } from "../../conductor-client/methods/filters.js";
+import type { MigrationFilters } from "../../conductor-client/methods/records.js";
 import { nullable, text } from "../../records/field.js";
 import {
   FINAL_MIGRATION_STATUSES,

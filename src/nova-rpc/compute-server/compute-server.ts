@@ -1,22 +1,110 @@
 import { MessagingTimeout } from "../../conductor-client/errors.js";
-import type { MessageObserver } from "../../conductor-client/message-observer.js";
 import { AGENT_METHODS, type AgentMethod } from "../../conductor-client/methods/agent.js";
-import { type AgentHandlers, type RequestContext, RPC_RESPONSE_TIMEOUT } from "../../conductor-client/port.js";
+import { type AgentHandlers, type MessageObserver, type RequestContext, RPC_RESPONSE_TIMEOUT } from "../../conductor-client/port.js";
 import { isObject } from "../../runtime/collections.js";
 import type { Logger, Runtime } from "../../runtime/runtime.js";
+import type { Clock } from "../../runtime/time.js";
 import { UnsupportedRequest } from "../messages/failures.js";
-import type { MessageScopes } from "../messages/message-scope.js";
-import { type OsloRequest, openMessage, type ReplyAddress } from "../messages/oslo-message.js";
-import { RecentIds } from "../messages/recent-ids.js";
-import { requestIdOf } from "../messages/request-context.js";
-import { RowsInHand } from "../messages/rows-in-hand.js";
+import { type MessageScopes, RowsInHand } from "../messages/message-scope.js";
+import { openMessage, type OsloRequest, type ReplyAddress, requestIdOf } from "../messages/oslo-message.js";
 import type { Rpc } from "../messages/rpc.js";
 import { type NovaObject, type ObjectData, objectOf } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
-import { TrustedMessages } from "./evaluated-records.js";
 import type { InboundTools } from "./parameters.js";
-import { type Inbound, SERVED } from "./served-methods.js";
-import { UNSERVED } from "./unserved-methods.js";
+import { type Inbound, SERVED, UNSERVED } from "./served-methods.js";
+
+/** Most ids that are remembered, and for how many milliseconds. */
+const MAX_IDS = 1_000;
+
+const ID_TTL_MS = 600_000;
+
+/** The messages that have come lately: a broker may deliver one again when a connection is lost. */
+class RecentIds {
+  readonly #clock: Clock;
+  readonly #receivedAt = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether this one is new; it is remembered. One without an id is. */
+  isNew(id: string): boolean {
+    const now = this.#clock.monotonic();
+    for (const [oldest, at] of this.#receivedAt) {
+      if (this.#receivedAt.size <= MAX_IDS && now - at <= ID_TTL_MS) {
+        break;
+      }
+      this.#receivedAt.delete(oldest);
+    }
+    if (id === "") {
+      return true;
+    }
+    const isKnown = this.#receivedAt.has(id);
+    this.#receivedAt.set(id, this.#receivedAt.get(id) ?? now);
+    return !isKnown;
+  }
+}
+
+/** Most moves that are remembered. */
+const MAX_PREPARED_MOVES = 1_000;
+
+/** Milliseconds for which a move is remembered: less than a host is silent before Nova calls it down. */
+const PREPARED_TTL_MS = 30_000;
+
+/**
+ * Messages that are judged by the records in them, without a second look. Their sender has read these for them, and what comes next
+ * looks again: the checks of a live migration change nothing, and are judged anew when it begins; its preparation reads the
+ * migration, which only the source moves on; a build and a finish begin with a save that is refused when the instance has another
+ * task. A finish that comes late, as to an agent that was suspended, is looked into.
+ */
+export class TrustedMessages {
+  /** When this process has prepared which moves; each comes back once: a repeated message is looked into. */
+  readonly #prepared = new Map<number, number>();
+  readonly #now: () => number;
+
+  /** @param now monotonic milliseconds */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  offer(method: string, args: Readonly<Record<string, unknown>>, rows: RowsInHand): void {
+    const { instance, migration, node } = args;
+    const uuid = dataOf(instance).uuid;
+    const id = dataOf(migration).id;
+    // The message by which a move's destination prepares for it, and no other, names the node that it is claimed on.
+    if (migration !== undefined && node !== undefined) {
+      this.#prepare(Number(id));
+      return;
+    }
+    switch (method) {
+      case "finish_resize":
+        if (this.#takeBack(Number(id))) {
+          rows.offer("Instance", String(uuid));
+          rows.offer("Migration", Number(id));
+        }
+        break;
+      case "build_and_run_instance":
+      case "check_can_live_migrate_destination":
+      case "check_can_live_migrate_source":
+      case "pre_live_migration":
+        rows.offer("Instance", String(uuid));
+    }
+  }
+
+  #takeBack(id: number): boolean {
+    const at = this.#prepared.get(id) ?? Number.NEGATIVE_INFINITY;
+    this.#prepared.delete(id);
+    return this.#now() - at <= PREPARED_TTL_MS;
+  }
+
+  #prepare(id: number): void {
+    this.#prepared.set(id, this.#now());
+    const [oldest] = this.#prepared.keys();
+    if (this.#prepared.size > MAX_PREPARED_MOVES && oldest !== undefined) {
+      this.#prepared.delete(oldest);
+    }
+  }
+}
 
 /** Fields that senders leave to be saved by the receiver's first save. Others are the sender's own concern. */
 const LEFT_TO_SAVE = ["availability_zone", "old_flavor", "new_flavor"];
@@ -28,6 +116,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...Object.keys(SERVED),
   ...Object.keys(UNSERVED),
 ]);
+
 /** What all else is counted as: names that anybody may choose would make any number of series. */
 const OTHER = "other";
 
@@ -220,4 +309,9 @@ function unsavedOf({ instance }: Readonly<Record<string, unknown>>): Map<string,
   return left.length === 0
     ? new Map()
     : new Map([[String(data.uuid), Object.fromEntries(left.map((field) => [field, data[field]]))]]);
+}
+
+function dataOf(object: unknown): Readonly<Record<string, unknown>> {
+  const data = isObject(object) ? object["nova_object.data"] : undefined;
+  return isObject(data) ? data : {};
 }

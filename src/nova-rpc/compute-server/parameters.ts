@@ -1,18 +1,20 @@
-import {
-  AGENT_METHODS,
-  type AgentMethod,
-  type AgentMethods,
-  type InstanceParams,
-} from "../../conductor-client/methods/agent.js";
+import { AGENT_METHODS, type AgentMethod, type AgentMethods, type InstanceParams } from "../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import { MAX_INTEGER } from "../../records/field.js";
 import { isObject } from "../../runtime/collections.js";
-import { FLAVOR_OBJECT } from "../objects/flavor.js";
-import { readLiveMigrateData } from "../objects/live-migrate-data.js";
-import { MalformedObject, objectOf } from "../objects/primitive.js";
+import { FLAVOR_OBJECT } from "../objects/instance.js";
+import { readLiveMigrateData } from "../objects/compute-rpc-objects.js";
+import { listedObjects, MalformedObject, objectOf } from "../objects/primitive.js";
 import { readRecord } from "../objects/record-object.js";
 import { readRetry, readSelections } from "../objects/selection.js";
-import { unservableMove } from "./unservable.js";
+
+type CheckedArguments = Readonly<Record<string, unknown>>;
+
+interface MoveTools {
+  readonly ignoreNetworks: boolean;
+  /** The BlockDeviceMappingList of an instance: not every message has one. */
+  blockDevices(instanceUuid: string): Promise<unknown>;
+}
 
 /** The arguments of one of Nova's messages. */
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -53,7 +55,9 @@ function isPlain(method: string): method is PlainMethod {
 }
 
 type ParameterOf<M> = M extends PlainMethod ? keyof ParamsOf<AgentMethods, M> : never;
+
 type Parameter = ParameterOf<PlainMethod>;
+
 type ValueOf<P, M = PlainMethod> = M extends PlainMethod
   ? P extends keyof ParamsOf<AgentMethods, M>
     ? ParamsOf<AgentMethods, M>[P]
@@ -68,7 +72,7 @@ const READERS: { readonly [P in Parameter]: Reader<ValueOf<P>> } = {
   instanceUuid: (args) => uuidOf(args.instance),
   requestId: (_args, { requestId }) => requestId,
   migrationId: (args) => idOf(args.migration, "Migration"),
-  node: (args, { host }) => text(args.node, host),
+  node: (args, { host }) => textOr(args.node, host),
   // They are in Placement alone.
   allocations: () => null,
   alternates: (args) => readSelections(args.host_list),
@@ -80,7 +84,7 @@ const READERS: { readonly [P in Parameter]: Reader<ValueOf<P>> } = {
   type: (args) => (args.reboot_type === "HARD" ? "HARD" : "SOFT"),
   imageId: (args) => named(args, "image_id"),
   rescueImageRef: (args) => (typeof args.rescue_image_ref === "string" ? args.rescue_image_ref : undefined),
-  newPass: (args) => text(args.new_pass, ""),
+  newPass: (args) => textOr(args.new_pass, ""),
   tailLength: ({ tail_length: length }) => lineCount(length),
   diskInfo: (args) => (typeof args.disk_info === "string" ? args.disk_info : JSON.stringify(args.disk_info ?? {})),
   dest: (args) => named(args, "dest"),
@@ -138,14 +142,14 @@ export function serverGroupOf({ request_spec: spec }: Arguments): string | undef
 
 /** A name without which the message says nothing. */
 function named(args: Arguments, name: string): string {
-  const value = text(args[name], "");
+  const value = textOr(args[name], "");
   if (value === "") {
     throw new MalformedObject(`a message that names no ${name}`);
   }
   return value;
 }
 
-export function text(value: unknown, fallback: string): string {
+export function textOr(value: unknown, fallback: string): string {
   return typeof value === "string" && value !== "" ? value : fallback;
 }
 
@@ -160,4 +164,95 @@ function lineCount(length: unknown): number | null {
   }
   const lines = Math.trunc(Number(length));
   return Number.isSafeInteger(lines) && Math.abs(lines) <= MAX_INTEGER ? lines : 0;
+}
+
+/** What is asked for a new server that the agent cannot give it, and what to do; null: nothing. */
+export function unservable(args: CheckedArguments, { ignoreNetworks }: { readonly ignoreNetworks: boolean }): string | null {
+  const wants = [
+    ...(ignoreNetworks ? [] : networks(args.requested_networks)),
+    ...volumes(args.block_device_mapping),
+    ...devices(args),
+  ];
+  return wants.length === 0 ? null : wants.join("; ");
+}
+
+/** What a server that is to come from another host has that the agent cannot give it; null: nothing. */
+export async function unservableMove(
+  args: CheckedArguments,
+  { ignoreNetworks, blockDevices }: MoveTools,
+): Promise<string | null> {
+  const { uuid, info_cache: cache } = objectOf(args.instance, "Instance")["nova_object.data"];
+  const mapping = isObject(args.bdms) ? args.bdms : await blockDevices(String(uuid));
+  const wants = [...(ignoreNetworks ? [] : ports(cache)), ...attachedVolumes(mapping), ...devices(args)];
+  return wants.length === 0 ? null : wants.join("; ");
+}
+
+function ports(cache: unknown): readonly string[] {
+  const { network_info: text } = isObject(cache) ? objectOf(cache)["nova_object.data"] : {};
+  const found: unknown = typeof text === "string" ? JSON.parse(text) : [];
+  const names = (Array.isArray(found) ? found : []).map((port) => (isObject(port) ? String(port.id) : "?"));
+  return names.length === 0
+    ? []
+    : [
+        "this host attaches no networks: detach them, choose another host, or let the host's operator set " +
+          `[compute_agent] ignore_networks (it has: ${names.map((name) => `port ${name}`).join(", ")})`,
+      ];
+}
+
+function attachedVolumes(mapping: unknown): readonly string[] {
+  const { length } = volumesIn(mapping);
+  return length === 0
+    ? []
+    : [`this host attaches no volumes, and the server has ${length} of them: detach them, or choose another host`];
+}
+
+function networks(requested: unknown): readonly string[] {
+  const requestedNetworks = objectsIn(requested, "NetworkRequestList")
+    .map(({ network_id: network, port_id: port }) => ({ network, port }))
+    .filter(({ network, port }) => network !== "none" || (port ?? null) !== null);
+  const names = requestedNetworks.map(({ network, port }) =>
+    typeof port === "string" ? `port ${port}` : network === "auto" ? "any network" : `network ${String(network)}`,
+  );
+  // What to do comes first: the fault of an instance is cut at 255 characters.
+  return names.length === 0
+    ? []
+    : [
+        "this host attaches no networks: create the server with --nic none, or let the host's operator set " +
+          `[compute_agent] ignore_networks (asked for: ${names.join(", ")})`,
+      ];
+}
+
+function volumes(mapping: unknown): readonly string[] {
+  const requestedVolumes = volumesIn(mapping);
+  return requestedVolumes.length === 0
+    ? []
+    : [
+        `this host attaches no volumes, and ${requestedVolumes.length} of them are asked for: boot the server from its image alone`,
+      ];
+}
+
+function volumesIn(mapping: unknown): readonly unknown[] {
+  return objectsIn(mapping, "BlockDeviceMappingList").filter(({ destination_type: type }) => type === "volume");
+}
+
+/** All else that a flavor or an image may ask for; what is not loaded in the instance is in what it was scheduled by. */
+function devices({ instance, request_spec: spec, accel_uuids: accelerators }: CheckedArguments): readonly string[] {
+  const specData = isObject(spec) ? objectOf(spec)["nova_object.data"] : {};
+  const { pci_requests: pci, numa_topology: numa } = {
+    ...specData,
+    ...objectOf(instance, "Instance")["nova_object.data"],
+  };
+  const requests = isObject(pci) ? objectOf(pci)["nova_object.data"].requests : null;
+  const unsupported = [
+    ...(Array.isArray(accelerators) && accelerators.length > 0 ? ["accelerators"] : []),
+    ...(Array.isArray(requests) && requests.length > 0 ? ["PCI devices"] : []),
+    ...(isObject(numa) ? ["NUMA topologies or dedicated processors"] : []),
+  ];
+  return unsupported.length === 0
+    ? []
+    : [`this host has no ${unsupported.join(" and no ")}: take a flavor and an image that ask for none`];
+}
+
+function objectsIn(list: unknown, name: string): readonly Readonly<Record<string, unknown>>[] {
+  return isObject(list) ? listedObjects(list, name).map((each) => each["nova_object.data"]) : [];
 }

@@ -2,20 +2,9 @@ import type { AgentMethod, AgentMethods } from "../../conductor-client/methods/a
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import { isObject } from "../../runtime/collections.js";
 import { NotImplementedHere } from "../messages/failures.js";
-import { readLiveMigrateData } from "../objects/live-migrate-data.js";
+import { readLiveMigrateData } from "../objects/compute-rpc-objects.js";
 import { MalformedObject, objectOf } from "../objects/primitive.js";
-import {
-  type Arguments,
-  type InboundTools,
-  idOf,
-  PLAIN_METHODS,
-  type PlainMethod,
-  readParameters,
-  serverGroupOf,
-  text,
-  uuidOf,
-} from "./parameters.js";
-import { unservable, unservableMove } from "./unservable.js";
+import { type Arguments, idOf, type InboundTools, PLAIN_METHODS, type PlainMethod, readParameters, serverGroupOf, textOr, unservable, unservableMove, uuidOf } from "./parameters.js";
 
 /** A message in the agent's words. */
 export interface Inbound<M extends AgentMethod> {
@@ -25,6 +14,7 @@ export interface Inbound<M extends AgentMethod> {
 
 /** One message of Nova's may be several of the agent's. Null: there is nothing to be done. */
 type Translated = Inbound<AgentMethod> | readonly Inbound<AgentMethod>[] | null;
+
 type Translate = (args: Arguments, tools: InboundTools) => Translated | Promise<Translated>;
 
 /** Methods that need more than each parameter read from the arguments, and those that the agent has under another name or not at all. */
@@ -37,7 +27,7 @@ const OTHERWISE = {
     const data = objectOf(args.instance, "Instance")["nova_object.data"];
     const migrationId =
       args.migration === null || args.migration === undefined ? null : idOf(args.migration, "Migration");
-    const node = text(args.scheduled_node, text(data.node, tools.host));
+    const node = textOr(args.scheduled_node, textOr(data.node, tools.host));
     const recreate = args.recreate === true;
     if (recreate && migrationId !== null) {
       await tools.setDestination(migrationId, node);
@@ -51,7 +41,7 @@ const OTHERWISE = {
       onSharedStorage: typeof args.on_shared_storage === "boolean" && recreate ? args.on_shared_storage : null,
       recreate,
       node,
-      imageRef: text(args.image_ref, text(data.image_ref, "")),
+      imageRef: textOr(args.image_ref, textOr(data.image_ref, "")),
       targetStopped: args.target_state === "stopped",
       ...(serverGroup === undefined ? {} : { serverGroup }),
       ...(reason === null ? {} : { unservable: reason }),
@@ -153,4 +143,53 @@ async function noShare({ share_mapping: mapping }: Arguments, { failShare }: Inb
 
 function inbound<M extends AgentMethod>(method: M, params: ParamsOf<AgentMethods, M>): Inbound<M> {
   return { method, params };
+}
+
+/** The API tells it from others. */
+class ConsoleTypeUnavailable extends Error {
+  override readonly name = "ConsoleTypeUnavailable";
+}
+
+/** Answers to what the agent does not do. Every call has one: without, the API would answer 500 to everybody. */
+export const UNSERVED: Readonly<Record<string, (args: Arguments) => unknown>> = {
+  host_power_action: notImplemented,
+  host_maintenance_mode: notImplemented,
+  get_vnc_console: noConsole,
+  get_spice_console: noConsole,
+  get_serial_console: noConsole,
+  get_mks_console: noConsole,
+  get_rdp_console: noConsole,
+  validate_console_port: notImplemented,
+  cache_images: ({ image_ids: ids }) =>
+    Object.fromEntries((Array.isArray(ids) ? ids : []).map((id) => [String(id), "unsupported"])),
+  reserve_block_device_name: notImplemented,
+  attach_interface: notImplemented,
+  add_fixed_ip_to_instance: notImplemented,
+  remove_fixed_ip_from_instance: notImplemented,
+  quiesce_instance: notImplemented,
+  prep_snapshot_based_resize_at_dest: notImplemented,
+  prep_snapshot_based_resize_at_source: notImplemented,
+  finish_snapshot_based_resize_at_dest: notImplemented,
+  confirm_snapshot_based_resize_at_source: notImplemented,
+  revert_snapshot_based_resize_at_dest: notImplemented,
+  finish_revert_snapshot_based_resize_at_source: notImplemented,
+  // Casts: nobody waits, and there is nothing to do for them.
+  inject_network_info: ignored,
+  reset_network: ignored,
+  trigger_crash_dump: ignored,
+  change_instance_metadata: ignored,
+  refresh_instance_security_rules: ignored,
+};
+
+function notImplemented(): never {
+  throw new NotImplementedHere("this driver does not do that");
+}
+
+function noConsole({ console_type: type }: Arguments): never {
+  const typeSuffix = typeof type === "string" && /^[a-z-]{1,20}$/.test(type) ? ` ${type}` : "";
+  throw new ConsoleTypeUnavailable(`Unavailable console type${typeSuffix}.`);
+}
+
+function ignored(): null {
+  return null;
 }

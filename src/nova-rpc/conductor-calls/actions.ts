@@ -1,10 +1,8 @@
 import { UnexpectedTaskState } from "../../conductor-client/errors.js";
 import type { InstanceAction } from "../../records/index.js";
-import { nullable, number, readOnly, text, time } from "../objects/field-codec.js";
+import { nullable, number, readOnly, readRecord, type RecordObject, text, timestamp } from "../objects/record-object.js";
 import { listedObjects } from "../objects/primitive.js";
-import { type RecordObject, readRecord } from "../objects/record-object.js";
-import type { CallTools, ConductorCalls } from "./calls.js";
-import { nullIf } from "./nova-conductor.js";
+import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
 
 const ACTION_OBJECT: RecordObject<InstanceAction> = {
   name: "InstanceAction",
@@ -15,10 +13,10 @@ const ACTION_OBJECT: RecordObject<InstanceAction> = {
     requestId: text(""),
     userId: nullable(text()),
     projectId: nullable(text()),
-    startTime: time,
-    finishTime: nullable(time),
+    startTime: timestamp,
+    finishTime: nullable(timestamp),
     message: nullable(text()),
-    updatedAt: readOnly(nullable(time)),
+    updatedAt: readOnly(nullable(timestamp)),
   },
 };
 

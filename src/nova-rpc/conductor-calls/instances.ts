@@ -1,13 +1,18 @@
 import { InstanceNotFound, ObjectActionError } from "../../conductor-client/errors.js";
-import type { InstanceFilters } from "../../conductor-client/methods/filters.js";
-import type { Instance, InstanceChanges, TaskState, VmState } from "../../records/index.js";
-import { INSTANCE_OBJECT, JOINED_FIELDS } from "../objects/instance.js";
+import type { InstanceFilters } from "../../conductor-client/methods/records.js";
+import type { Flavor, Instance, InstanceChanges, TaskState, VmState } from "../../records/index.js";
+import { isObject } from "../../runtime/collections.js";
+import { FLAVOR_OBJECT, INSTANCE_OBJECT, JOINED_FIELDS } from "../objects/instance.js";
 import { listedObjects, type NovaObject, type ObjectData, objectOf, overlaid } from "../objects/primitive.js";
-import { builtObject, fieldsOf, readRecord } from "../objects/record-object.js";
+import type { ReleaseProfile } from "../objects/profile.js";
+import { builtObject, fieldsOf, readRecord, writeRecord } from "../objects/record-object.js";
 import { assertNotSuperseded } from "./actions.js";
-import type { CallTools, ConductorCalls } from "./calls.js";
-import { changesFlavors, flavorsToSave } from "./flavors-to-save.js";
-import { nullIf } from "./nova-conductor.js";
+import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
+
+/** Nova's fields, and what the record calls them. */
+const FLAVORS = { flavor: "flavor", old_flavor: "oldFlavor", new_flavor: "newFlavor" } as const;
+
+const FLAVOR_FIELDS = Object.keys(FLAVORS);
 
 type InstanceCall =
   | "instance_get"
@@ -19,8 +24,10 @@ type InstanceCall =
   | "instance_add_fault";
 
 const JOINED = { expected_attrs: JOINED_FIELDS };
+
 /** Without these, an instance that came in a message is no record. */
 const REQUIRED = ["flavor", "metadata", "system_metadata"];
+
 /** Longest message of a fault. */
 const LONGEST_FAULT = 255;
 
@@ -204,4 +211,46 @@ const exactly = (text: string): string => `^${text.replaceAll(/[^\w-]/g, "[$&]")
 
 function record(instance: NovaObject, { rows }: CallTools): Instance {
   return readRecord(INSTANCE_OBJECT, rows.completed(instance) ?? instance);
+}
+
+/** Whether a save changes one of the three. @param left what the sender of a message has left to be saved with it */
+export function changesFlavors(changes: InstanceChanges, left: ObjectData): boolean {
+  return Object.entries(FLAVORS).some(([name, field]) => changes[field] !== undefined || left[name] !== undefined);
+}
+
+/**
+ * All three flavors of an instance. They are one column: a conductor that gets only some of them reads the others, and thereby
+ * overwrites what it got with what it had.
+ * @param known the instance's, as it was read last
+ * @param messageFlavors flavors that came as Nova has them, with fields that the record does not have
+ */
+export function flavorsToSave(
+  changes: InstanceChanges,
+  known: ObjectData,
+  messageFlavors: readonly unknown[],
+  profile: ReleaseProfile,
+): ObjectData {
+  const candidates = [...FLAVOR_FIELDS.map((field) => known[field]), ...messageFlavors].filter(isObject);
+  const entries = Object.entries(FLAVORS).map(([field, name]) => {
+    const flavor = changes[name];
+    if (flavor === undefined || flavor === null) {
+      return [field, flavor === undefined ? (known[field] ?? null) : null];
+    }
+    return [
+      field,
+      candidates.find((candidate) => isSame(candidate, flavor)) ?? writeRecord(FLAVOR_OBJECT, flavor, profile),
+    ];
+  });
+  return Object.fromEntries(entries);
+}
+
+function isSame(candidate: unknown, flavor: Flavor): boolean {
+  const other = readRecord(FLAVOR_OBJECT, candidate);
+  const { extraSpecs, ...rest } = flavor;
+  const { extraSpecs: otherSpecs, ...otherRest } = other;
+  const isEqual = (one: object, another: object) =>
+    Object.keys({ ...one, ...another }).every(
+      (key) => (one as Record<string, unknown>)[key] === (another as Record<string, unknown>)[key],
+    );
+  return isEqual(rest, otherRest) && isEqual(extraSpecs, otherSpecs);
 }

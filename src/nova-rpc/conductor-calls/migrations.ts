@@ -1,14 +1,13 @@
 import { InvalidMigrationState, MigrationNotFound } from "../../conductor-client/errors.js";
-import type { MigrationFilters } from "../../conductor-client/methods/filters.js";
+import type { MigrationFilters } from "../../conductor-client/methods/records.js";
 import type { Migration, MigrationChanges, MigrationStatus } from "../../records/index.js";
 import { INSTANCE_OBJECT } from "../objects/instance.js";
 import { MIGRATION_OBJECT } from "../objects/migration.js";
 import { listedObjects, objectOf } from "../objects/primitive.js";
 import { builtObject, fieldsOf, readRecord, writeRecord } from "../objects/record-object.js";
 import { assertNotSuperseded } from "./actions.js";
-import type { CallTools, ConductorCalls } from "./calls.js";
+import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
 import { saveInstance } from "./instances.js";
-import { nullIf } from "./nova-conductor.js";
 
 type MigrationMethod =
   | "migration_get"

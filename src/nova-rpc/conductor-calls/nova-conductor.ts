@@ -1,20 +1,77 @@
 import { ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
+import type { ConductorMethod, ConductorMethods } from "../../conductor-client/methods/conductor.js";
+import type { ParamsOf, ResultOf } from "../../conductor-client/methods/method.js";
 import { isObject } from "../../runtime/collections.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { isFailure } from "../messages/failures.js";
 import type { MessageScopes } from "../messages/message-scope.js";
-import { adminContext, type NovaContext, readingDeleted, requestIdOf } from "../messages/request-context.js";
+import { adminContext, type NovaContext, readingDeleted, requestIdOf } from "../messages/oslo-message.js";
 import type { CallLimits, Rpc } from "../messages/rpc.js";
 import { MalformedObject, type NovaObject, type ObjectData, overlaid } from "../objects/primitive.js";
 import { OLDEST_PROFILE, profileOf, type ReleaseProfile } from "../objects/profile.js";
-import { ALTERNATE_TOPIC_SERVICE_VERSION, hasAlternateTopic } from "../transport/compute-topics.js";
-import { manifest } from "./manifest.js";
+import { ALTERNATE_TOPIC_SERVICE_VERSION, hasAlternateTopic } from "../transport/topology.js";
+import type { KnownRows } from "./known-rows.js";
+
+const SERVICE = ["Service", "ComputeNode", "HVSpec", "PciDevicePoolList", "PciDevicePool"];
+
+const COMPUTE_NODE = ["ComputeNode", "HVSpec", "PciDevicePoolList", "PciDevicePool"];
+
+const MIGRATION = ["Migration"];
+
+const INSTANCE = [
+  "Instance",
+  "ServiceList",
+  ...SERVICE,
+  "InstanceInfoCache",
+  "SecurityGroupList",
+  "SecurityGroup",
+  "InstanceFault",
+  "PciDeviceList",
+  "PciDevice",
+  "InstanceNUMATopology",
+  "InstanceNUMACell",
+  "VirtCPUTopology",
+  "InstancePCIRequests",
+  "InstancePCIRequest",
+  "InstanceDeviceMetadata",
+  "DeviceMetadata",
+  "DeviceBus",
+  "TagList",
+  "Tag",
+  "Flavor",
+  "VirtCPUModel",
+  "VirtCPUFeature",
+  "EC2Ids",
+  "MigrationContext",
+  "ResourceList",
+  "Resource",
+  "ResourceMetadata",
+  "KeyPairList",
+  "KeyPair",
+  "TrustedCerts",
+];
+
+/** What an answer can have in it, by the object that is asked. */
+const NESTED: Readonly<Record<string, readonly string[]>> = {
+  Service: SERVICE,
+  ServiceList: ["ServiceList", ...SERVICE],
+  ComputeNode: COMPUTE_NODE,
+  ComputeNodeList: ["ComputeNodeList", ...COMPUTE_NODE],
+  Migration: MIGRATION,
+  MigrationList: ["MigrationList", ...MIGRATION],
+  Instance: INSTANCE,
+  BlockDeviceMappingList: ["BlockDeviceMappingList", "BlockDeviceMapping"],
+  InstanceList: ["InstanceList", ...INSTANCE],
+};
 
 const TOPIC = "conductor";
+
 /** The version of object methods: all releases have the same. */
 const VERSION = "3.0";
+
 /** Milliseconds that each of the first tries to reach a conductor takes, and how many there are. */
 const FIRST_TRY = 10_000;
+
 const FIRST_TRIES = 10;
 
 /** Nova's own cache of the oldest nova-compute lasts for a process's life; an upgrade is noticed within this time here. */
@@ -212,3 +269,34 @@ export async function nullIf<T>(read: Promise<T>, ...classes: readonly string[])
     throw error;
   }
 }
+
+/** Which versions an answer may have, as `object_versions` says it to a conductor, which backports to them. */
+function manifest(name: string, profile: ReleaseProfile): Readonly<Record<string, string>> {
+  const entries = (NESTED[name] ?? [name]).flatMap((nested) => {
+    const version = profile.objects.get(nested);
+    return version === undefined ? [] : [[nested, version] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** What a call of the port is carried out with. */
+export interface CallTools {
+  readonly nova: NovaConductor;
+  readonly rpc: Rpc;
+  readonly rows: KnownRows;
+  readonly scopes: MessageScopes;
+  /** The host that calls. */
+  readonly host: string;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** What the caller of the port asked for. */
+  readonly options: AskOptions;
+}
+
+/** How methods of the port are asked of a real Nova. */
+export type ConductorCalls<M extends ConductorMethod> = {
+  readonly [N in M]: (
+    params: ParamsOf<ConductorMethods, N>,
+    tools: CallTools,
+  ) => Promise<ResultOf<ConductorMethods, N>>;
+};

@@ -1,7 +1,10 @@
 import { isObject } from "../../runtime/collections.js";
-import { capToProfile } from "../objects/cap.js";
+import { capToProfile } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
-import type { NovaContext } from "./request-context.js";
+import { isoSeconds } from "../objects/record-object.js";
+
+/** Nova's RequestContext as it travels: who asks, and for which request. By Nova's names, without `_context_`. */
+export type NovaContext = Readonly<Record<string, unknown>>;
 
 /** What one service asks of another (oslo.messaging's envelope 2.0). */
 export interface OsloRequest {
@@ -38,6 +41,7 @@ export interface OsloReply {
 }
 
 declare const sealed: unique symbol;
+
 /** A message that may leave the process: nothing in it is newer than the control plane. Only {@link seal} makes one. */
 export type SealedMessage = string & { readonly [sealed]: true };
 
@@ -46,6 +50,7 @@ class MalformedMessage extends Error {
 }
 
 const VERSION = "2.0";
+
 const CONTEXT = "_context_";
 
 /** The one way from a message to what is published. @throws {ObjectTooNew} */
@@ -144,4 +149,45 @@ function parsed(text: string, what: string): Readonly<Record<string, unknown>> {
     throw new MalformedMessage(`${what} is no object`);
   }
   return value;
+}
+
+/** The context of what an agent does by itself. Of all this a conductor reads `is_admin`, `request_id` and `read_deleted`. */
+export function adminContext(requestId: string, now: number): NovaContext {
+  return {
+    user: null,
+    project_id: null,
+    system_scope: null,
+    project: null,
+    domain: null,
+    user_domain: null,
+    project_domain: null,
+    is_admin: true,
+    read_only: false,
+    show_deleted: false,
+    auth_token: null,
+    request_id: requestId,
+    global_request_id: null,
+    resource_uuid: null,
+    roles: [],
+    user_identity: "- - - - -",
+    is_admin_project: true,
+    user_id: null,
+    read_deleted: "no",
+    remote_address: null,
+    timestamp: isoSeconds(now).replace("Z", ".000000"),
+    quota_class: null,
+    user_name: null,
+    service_catalog: [],
+    project_name: null,
+  };
+}
+
+/** Deleted rows are found, too. */
+export function readingDeleted(context: NovaContext): NovaContext {
+  return { ...context, read_deleted: "yes" };
+}
+
+/** `req-<uuid>`; empty where there is none. */
+export function requestIdOf({ request_id: id }: NovaContext): string {
+  return typeof id === "string" ? id : "";
 }

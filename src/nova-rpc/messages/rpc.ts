@@ -1,6 +1,5 @@
 import { MessagingTimeout } from "../../conductor-client/errors.js";
-import type { MessageObserver } from "../../conductor-client/message-observer.js";
-import { RPC_RESPONSE_TIMEOUT } from "../../conductor-client/port.js";
+import { type MessageObserver, RPC_RESPONSE_TIMEOUT } from "../../conductor-client/port.js";
 import { isObject } from "../../runtime/collections.js";
 import { type MessageBroker, Unconfirmed, Unroutable, Unsent } from "../../runtime/message-broker.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -8,9 +7,8 @@ import { objectOf } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
 import { REQUESTS, type Topology } from "../transport/topology.js";
 import { failureOf } from "./failures.js";
-import { type OsloRequest, openMessage, type ReplyAddress, seal } from "./oslo-message.js";
+import { type NovaContext, openMessage, type OsloRequest, type ReplyAddress, seal } from "./oslo-message.js";
 import { type CallTimeouts, PendingCall } from "./pending-call.js";
-import type { NovaContext } from "./request-context.js";
 
 /** Milliseconds until what no queue took is sent again. */
 const TRY_AGAIN = 250;

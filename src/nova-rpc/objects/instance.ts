@@ -1,33 +1,53 @@
-import {
-  FLAVOR_AMOUNTS,
-  type Flavor,
-  type InjectedFile,
-  type Instance,
-  type PowerState,
-  type VmState,
-} from "../../records/index.js";
+import { DISK_INFO, type Flavor, FLAVOR_AMOUNTS, type InjectedFile, type Instance, type PowerState, type VmState } from "../../records/index.js";
 import { isObject } from "../../runtime/collections.js";
-import {
-  code,
-  deletedId,
-  type FieldCodec,
-  flag,
-  nullable,
-  number,
-  numbers,
-  readOnly,
-  rowTime,
-  stringRecord,
-  text,
-  time,
-  unknownToNova,
-  word,
-} from "./field-codec.js";
-import { FLAVOR_OBJECT } from "./flavor.js";
 import { migrationContext } from "./migration.js";
 import { listedObjects, objectOf } from "./primitive.js";
-import { type RecordObject, readRecord, writeRecord } from "./record-object.js";
-import { systemMetadata } from "./system-metadata.js";
+import { code, deletedId, type FieldCodec, flag, nullable, number, numbers, readOnly, readRecord, type RecordObject, rowTime, stringRecord, text, timestamp, unknownToNova, word, writeRecord } from "./record-object.js";
+
+/** Characters that a value has at most: its column's length in Nova's database. */
+const LONGEST = 255;
+
+/** `resize_disk_info`, `resize_disk_info.1`, `resize_disk_info.2` … */
+const keyOf = (index: number): string => (index === 0 ? DISK_INFO : `${DISK_INFO}.${index}`);
+
+/**
+ * Nova's metadata of the system. What a driver says about a guest's disks may have any length, andis split over keys. All other
+ * values come from an API, and are as short as Nova wants them.
+ */
+export const systemMetadata: FieldCodec<Readonly<Record<string, string>>> = {
+  read: (value, row) => {
+    const all = stringRecord.read(value, row);
+    const rest = Object.entries(all).filter(([key]) => key !== DISK_INFO && !key.startsWith(`${DISK_INFO}.`));
+    let diskInfo = all[DISK_INFO];
+    for (let index = 1; diskInfo !== undefined && all[keyOf(index)] !== undefined; index += 1) {
+      diskInfo += all[keyOf(index)];
+    }
+    return Object.fromEntries([...rest, ...(diskInfo === undefined ? [] : [[DISK_INFO, diskInfo] as const])]);
+  },
+  write: ({ [DISK_INFO]: diskInfo, ...rest }) => {
+    const parts = diskInfo === "" ? [""] : (diskInfo?.match(new RegExp(`[\\s\\S]{1,${LONGEST}}`, "gu")) ?? []);
+    return { ...rest, ...Object.fromEntries(parts.map((part, index) => [keyOf(index), part])) };
+  },
+};
+
+export const FLAVOR_OBJECT: RecordObject<Flavor> = {
+  name: "Flavor",
+  fields: {
+    id: number(),
+    flavorid: text(),
+    name: text(),
+    vcpus: number(),
+    memoryMb: number(),
+    rootGb: number(),
+    ephemeralGb: number(0),
+    swap: number(0),
+    rxtxFactor: number(1),
+    disabled: flag(false),
+    isPublic: flag(true),
+    extraSpecs: stringRecord,
+    description: nullable(text()),
+  },
+};
 
 const flavor: FieldCodec<Flavor> = {
   read: (value) => readRecord(FLAVOR_OBJECT, value),
@@ -91,11 +111,11 @@ export const INSTANCE_OBJECT: RecordObject<Instance> = {
     hidden: flag(false),
     cleaned: flag(false),
     deleted: deletedId,
-    deletedAt: readOnly(nullable(time)),
+    deletedAt: readOnly(nullable(timestamp)),
     createdAt: rowTime,
-    updatedAt: readOnly(nullable(time)),
-    launchedAt: nullable(time),
-    terminatedAt: nullable(time),
+    updatedAt: readOnly(nullable(timestamp)),
+    launchedAt: nullable(timestamp),
+    terminatedAt: nullable(timestamp),
   },
 };
 

@@ -1,21 +1,8 @@
 import type { AssignedResource, Migration, MigrationContext } from "../../records/index.js";
 import { isObject } from "../../runtime/collections.js";
-import {
-  deletedId,
-  type FieldCodec,
-  flag,
-  nullable,
-  number,
-  readOnly,
-  rowTime,
-  text,
-  time,
-  unknownToNova,
-  word,
-} from "./field-codec.js";
+import { builtObject, deletedId, type FieldCodec, fieldsOf, flag, nullable, number, readOnly, readRecord, type RecordObject, rowTime, text, timestamp, unknownToNova, word } from "./record-object.js";
 import { listedObjects, type NovaObject } from "./primitive.js";
 import type { ReleaseProfile } from "./profile.js";
-import { builtObject, fieldsOf, type RecordObject, readRecord } from "./record-object.js";
 
 const amount = nullable(number());
 const name = nullable(text());
@@ -48,7 +35,7 @@ export const MIGRATION_OBJECT: RecordObject<Migration> = {
     diskRemaining: amount,
     deleted: deletedId,
     createdAt: rowTime,
-    updatedAt: readOnly(nullable(time)),
+    updatedAt: readOnly(nullable(timestamp)),
   },
 };
 

@@ -1,10 +1,8 @@
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Flavor, Instance } from "../../virt/index.js";
-import { type ContractCase, must, succeeds, textOf } from "../contract-case.js";
+import { brokenOffEverywhere, type ContractCase, guestOn, type KilledWork, must, mustBe, succeeds, textOf } from "../contract-case.js";
 import type { CheckedHost, DriverHarness } from "../driver-harness.js";
-import { DEVICES, frozen, imageOf, migrationOf, resizedTo } from "../objects.js";
-import { brokenOffEverywhere, type KilledWork } from "../partly-done.js";
-import { guestOn, mustBe } from "./guest-state.js";
+import { DEVICES, frozen, imageOf, migrationOf, resizedTo } from "../harness-fixtures.js";
 
 export const MOVES: readonly DriverMethod[] = ["migrateDiskAndPowerOff", "finishMigration", "confirmMigration"];
 export const REVERT: readonly DriverMethod[] = [...MOVES, "finishRevertMigration"];

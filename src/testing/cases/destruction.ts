@@ -1,10 +1,8 @@
 import type { DriverHost } from "../../virt/driver-host.js";
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance } from "../../virt/index.js";
-import { type ContractCase, must, succeeds } from "../contract-case.js";
-import { DEVICES, frozen, imageOf } from "../objects.js";
-import { brokenOffEverywhere, type KilledWork } from "../partly-done.js";
-import { mustBe } from "./guest-state.js";
+import { brokenOffEverywhere, type ContractCase, type KilledWork, must, mustBe, succeeds } from "../contract-case.js";
+import { DEVICES, frozen, imageOf } from "../harness-fixtures.js";
 
 const DESTROY = { ...DEVICES, destroyDisks: true } as const;
 

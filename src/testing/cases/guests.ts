@@ -1,8 +1,6 @@
-import { type ContractCase, must, succeeds } from "../contract-case.js";
+import { brokenOffEverywhere, type ContractCase, guestOn, type KilledWork, must, mustBe, succeeds } from "../contract-case.js";
 import type { CheckedHost, DriverHarness } from "../driver-harness.js";
-import { DEVICES } from "../objects.js";
-import { brokenOffEverywhere, type KilledWork } from "../partly-done.js";
-import { guestOn, mustBe } from "./guest-state.js";
+import { DEVICES } from "../harness-fixtures.js";
 
 const DESTROY = { ...DEVICES, destroyDisks: true } as const;
 

@@ -1,14 +1,14 @@
-import { type ContractCase, failsWith, must, succeeds } from "../contract-case.js";
-import { frozen } from "../objects.js";
-import { mustBe } from "./guest-state.js";
+import { type ContractCase, failsWith, must, mustBe, succeeds, textOf } from "../contract-case.js";
+import { frozen } from "../harness-fixtures.js";
 
 const SNAPSHOT = "77777777-7777-4777-8777-777777777777";
+
 const IMAGE = "88888888-8888-4888-8888-888888888888";
 
 /** Long enough for several parts. */
 const BYTES = "an image\n".repeat(1000);
 
-const stages = { updateTaskState: async () => {} };
+const ignoredStages = { updateTaskState: async () => {} };
 
 /** Section 8.13: the bytes of images. */
 export const IMAGE_CASES: readonly ContractCase[] = [
@@ -41,11 +41,11 @@ export const IMAGE_CASES: readonly ContractCase[] = [
       const on = await harness.connect();
       const instance = await harness.spawned(on);
       harness.images.breaks = true;
-      const broken = on.host.snapshot(instance, SNAPSHOT, stages);
+      const broken = on.host.snapshot(instance, SNAPSHOT, ignoredStages);
       await failsWith(broken, ["GlanceConnectionFailed"], "snapshot", "when the Image service breaks off");
       await mustBe(on, instance, "running", "snapshot", "that ran before");
       harness.images.breaks = false;
-      await succeeds(on.host.snapshot(instance, SNAPSHOT, stages), "snapshot", "succeed when it is asked again");
+      await succeeds(on.host.snapshot(instance, SNAPSHOT, ignoredStages), "snapshot", "succeed when it is asked again");
     },
   },
   {
@@ -72,6 +72,63 @@ export const IMAGE_CASES: readonly ContractCase[] = [
       harness.images.breaks = false;
       const next = await harness.instance(on);
       await succeeds(harness.spawn(on, next), "spawn", "succeed with another server");
+    },
+  },
+];
+
+const SNAPSHOT_IMAGE = "55555555-5555-4555-8555-555555555555";
+
+/** Section 8.2: copies of guests' disks. */
+export const SNAPSHOT_CASES: readonly ContractCase[] = [
+  {
+    code: "snapshot-stages",
+    section: "8.2",
+    rule: "snapshot goes through image_pending_upload, then image_uploading, and leaves the guest as it was",
+    needs: ["snapshot"],
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
+      const stages: string[] = [];
+      const updateTaskState = async (stage: string) => void stages.push(stage);
+      await on.host.snapshot(instance, SNAPSHOT_IMAGE, { updateTaskState });
+      const rule = "call updateTaskState with image_pending_upload, then image_uploading";
+      must(
+        stages.join() === "image_pending_upload,image_uploading",
+        "snapshot",
+        rule,
+        `found ${stages.join() || "no call"}`,
+      );
+      await mustBe(on, instance, "running", "snapshot", "that ran before");
+    },
+  },
+  {
+    code: "snapshot-stops",
+    section: "8.2",
+    rule: "snapshot ends with the error of updateTaskState when its instance is wanted otherwise",
+    needs: ["snapshot"],
+    run: async (harness) => {
+      const on = await harness.connect();
+      const instance = await harness.spawned(on);
+      const rejection = new Error("UnexpectedDeletingTaskState");
+      const updateTaskState = () => Promise.reject(rejection);
+      const outcome = await on.host.snapshot(instance, SNAPSHOT_IMAGE, { updateTaskState }).then(
+        () => "it succeeded",
+        (error: unknown) => (error === rejection ? null : `it threw ${textOf(error)}`),
+      );
+      must(outcome === null, "snapshot", "let the error of updateTaskState pass", outcome ?? "");
+    },
+  },
+  {
+    code: "snapshot-absent",
+    section: "8.2",
+    rule: "snapshot of a guest that is not there throws InstanceNotRunning",
+    needs: ["snapshot"],
+    run: async (harness) => {
+      const on = await harness.connect();
+      const work = on.host.snapshot(await harness.instance(on), SNAPSHOT_IMAGE, {
+        updateTaskState: async () => {},
+      });
+      await failsWith(work, ["InstanceNotRunning"], "snapshot", "for a guest that is not there");
     },
   },
 ];

@@ -2,18 +2,13 @@ import type { ContractCase } from "../contract-case.js";
 import { COLD_MOVE_CASES } from "./cold-moves.js";
 import { DATA_CASES } from "./data.js";
 import { DESTRUCTION_CASES } from "./destruction.js";
-import { FENCING_CASES } from "./fencing.js";
+import { FENCING_CASES, MANNERS_CASES, OTHER_CASES } from "./every-method.js";
 import { GUEST_CASES } from "./guests.js";
-import { HOST_CASES } from "./host.js";
-import { IMAGE_CASES } from "./images.js";
+import { HOST_CASES, REPORT_CASES } from "./host.js";
+import { IMAGE_CASES, SNAPSHOT_CASES } from "./images.js";
 import { LIVE_MIGRATION_CASES } from "./live-migration.js";
-import { MANNERS_CASES } from "./manners.js";
-import { OTHER_CASES } from "./others.js";
 import { POWER_CASES } from "./power.js";
-import { PROVIDER_TREE_CASES } from "./provider-tree.js";
-import { REPORT_CASES } from "./reports.js";
-import { RESHAPE_CASES } from "./reshape.js";
-import { SNAPSHOT_CASES } from "./snapshots.js";
+import { PROVIDER_TREE_CASES, RESHAPE_CASES } from "./provider-tree.js";
 
 /** The whole contract, in the order of its sections. */
 export const CONTRACT_CASES: readonly ContractCase[] = [

@@ -1,10 +1,8 @@
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance, LiveMigrateData, LiveMigrationOptions } from "../../virt/index.js";
-import { type ContractCase, failsWith, must, succeeds, textOf } from "../contract-case.js";
+import { brokenOffEverywhere, type ContractCase, failsWith, guestOn, type KilledWork, must, mustBe, succeeds, textOf } from "../contract-case.js";
 import type { CheckedHost, DriverHarness } from "../driver-harness.js";
-import { DEVICES } from "../objects.js";
-import { brokenOffEverywhere, type KilledWork } from "../partly-done.js";
-import { guestOn, mustBe } from "./guest-state.js";
+import { DEVICES } from "../harness-fixtures.js";
 
 export const LIVE_NEEDS: readonly DriverMethod[] = [
   "checkCanLiveMigrateDestination",

@@ -1,9 +1,8 @@
 import type { DriverHost } from "../../virt/driver-host.js";
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance, POWER_STATES } from "../../virt/index.js";
-import { type ContractCase, failsWith, succeeds } from "../contract-case.js";
-import { DEVICES, frozen, imageOf } from "../objects.js";
-import { mustBe } from "./guest-state.js";
+import { type ContractCase, failsWith, mustBe, succeeds } from "../contract-case.js";
+import { DEVICES, frozen, imageOf } from "../harness-fixtures.js";
 
 type Change = (host: DriverHost, instance: Instance) => Promise<void>;
 type State = keyof typeof POWER_STATES;

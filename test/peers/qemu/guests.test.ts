@@ -6,7 +6,7 @@ import { driver as definition } from "../../../drivers/qemu/index.js";
 import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
 import type { Runtime } from "../../../src/runtime/runtime.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
-import { HarnessImages } from "../../../src/testing/harness-images.js";
+import { HarnessImages } from "../../../src/testing/harness-fixtures.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../../src/virt/driver-host.js";
 import type { LiveMigrateData } from "../../../src/virt/index.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { DriverReport } from "../../../src/testing/report.js";
+import type { DriverReport } from "../../../src/testing/attempt.js";
 import { Program } from "../../process/support/program.js";
 import { writeCountingImage } from "./support/counts.js";
 import { missingQemu } from "./support/installed.js";

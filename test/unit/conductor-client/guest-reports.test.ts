@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { GuestReports } from "../../../src/conductor-client/guest-reports.js";
+import { GuestReports } from "../../../src/conductor-client/state-reports.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 let runtime: ReturnType<typeof createVirtualRuntime>;

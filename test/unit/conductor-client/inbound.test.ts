@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Inbound } from "../../../src/conductor-client/inbound.js";
 import type { Link } from "../../../src/conductor-client/link.js";
-import { RPC_CODES } from "../../../src/conductor-client/wire/frames.js";
+import { RPC_CODES } from "../../../src/conductor-client/wire.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 /** The answer of a host that serves one method. */

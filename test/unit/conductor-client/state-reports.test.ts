@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { MessagingTimeout, ServiceNotFound } from "../../../src/conductor-client/errors.js";
 import type { RejectedReport } from "../../../src/conductor-client/methods/session.js";
 import { StateReports } from "../../../src/conductor-client/state-reports.js";
-import { encodeError } from "../../../src/conductor-client/wire/error-codec.js";
+import { encodeError } from "../../../src/conductor-client/wire.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 /** Reports, what was sent of them, and what answers it. */

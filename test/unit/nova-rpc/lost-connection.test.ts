@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { NO_OBSERVER } from "../../../src/conductor-client/message-observer.js";
+import { NO_OBSERVER } from "../../../src/conductor-client/port.js";
 import { connectToNova } from "../../../src/nova-rpc/connect-to-nova.js";
-import { adminContext } from "../../../src/nova-rpc/messages/request-context.js";
+import { adminContext } from "../../../src/nova-rpc/messages/oslo-message.js";
 import { Rpc } from "../../../src/nova-rpc/messages/rpc.js";
 import { OLDEST_PROFILE } from "../../../src/nova-rpc/objects/profile.js";
 import { Unroutable, Unsent } from "../../../src/runtime/message-broker.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { TrustedMessages } from "../../../src/nova-rpc/compute-server/evaluated-records.js";
-import { RowsInHand } from "../../../src/nova-rpc/messages/rows-in-hand.js";
+import { TrustedMessages } from "../../../src/nova-rpc/compute-server/compute-server.js";
+import { RowsInHand } from "../../../src/nova-rpc/messages/message-scope.js";
 import { novaObject } from "../../../src/nova-rpc/objects/primitive.js";
 
 const instance = (data: object, version = "2.7") => novaObject("Instance", version, { uuid: "vm", ...data }, []);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Sabotage } from "../../../src/testing/sabotage.js";
+import { Sabotage } from "../../../src/testing/driver-instrumentation.js";
 import type { DriverContext } from "../../../src/virt/index.js";
 import { virtualContext } from "../virt/fixtures.js";
 

@@ -4,7 +4,7 @@ import { type ContainedCall, Containment, type UnhandledError } from "../../../s
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import { VirtDriverMisbehaved } from "../../../src/virt/errors.js";
 import { type DriverContext, defineDriver } from "../../../src/virt/index.js";
-import { placeOf } from "../../../src/virt/stack-place.js";
+import { placeOf } from "../../../src/virt/driver-error.js";
 import { driverWith, instanceOf, spawnOptions, UUID, virtualContext } from "./fixtures.js";
 
 /** A contained driver with these methods. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { wrongInDiagnostics } from "../../../src/virt/diagnostics-check.js";
+import { wrongInDiagnostics } from "../../../src/virt/value-checks.js";
 
 const CPU = { id: 0, time: 17, utilisation: null };
 const RIGHT = {

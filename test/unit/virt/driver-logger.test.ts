@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
-import { driverLogger } from "../../../src/virt/driver-logger.js";
+import { driverLogger } from "../../../src/virt/driver-output.js";
 
 function world() {
   const runtime = createVirtualRuntime();

@@ -1,6 +1,6 @@
 import { createVirtualRuntime, type VirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
-import type { DriverHostOptions } from "../../../src/virt/driver-host.js";
+import { type DriverHostOptions, LOCAL_DISKS } from "../../../src/virt/driver-host.js";
 import {
   type DriverContext,
   type DriverHostDeps,
@@ -13,7 +13,6 @@ import {
   type VirtApi,
   type VirtDriver,
 } from "../../../src/virt/index.js";
-import { LOCAL_DISKS } from "../../../src/virt/local-disks.js";
 import { aFlavor, aMigration, anInstance } from "../../fixtures/records.js";
 
 export const UUID = "11111111-1111-4111-8111-111111111111";

@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { whyNotApi } from "../../../src/virt/api-version.js";
-import { loadDriver } from "../../../src/virt/load-driver.js";
+import { loadDriver, whyNotApi } from "../../../src/virt/load-driver.js";
 import { hostOf } from "./fixtures.js";
 
 async function reasonOf(work: Promise<unknown>): Promise<string> {

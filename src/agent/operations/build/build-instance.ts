@@ -7,7 +7,7 @@ import {
   type TaskState,
 } from "../../../records/index.js";
 import { BuildAbortException, VirtualInterfaceCreateException } from "../../../virt/errors.js";
-import { LOCAL_DISKS } from "../../../virt/local-disks.js";
+import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";

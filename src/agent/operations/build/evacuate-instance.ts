@@ -1,6 +1,6 @@
 import { type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
 import { InstanceExists } from "../../../virt/errors.js";
-import { LOCAL_DISKS } from "../../../virt/local-disks.js";
+import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { Call, OperationServices, RequestOf } from "../flow/contract.js";

@@ -1,6 +1,6 @@
 import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import type { Instance } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/local-disks.js";
+import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";

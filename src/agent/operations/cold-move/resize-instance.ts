@@ -1,5 +1,5 @@
 import { DISK_INFO, flavorColumns, hasSameDisks, type InstanceChanges } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/local-disks.js";
+import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { hasQuirk } from "../../context.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { Call, RequestOf } from "../flow/contract.js";

@@ -1,6 +1,6 @@
 import { ObjectActionError } from "../../../conductor-client/errors.js";
 import { flavorColumns, type InstanceChanges, type TaskState } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/local-disks.js";
+import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { Call } from "../flow/contract.js";
 import { attempt, setErrorIfSuperseded } from "../flow/error-wrappers.js";

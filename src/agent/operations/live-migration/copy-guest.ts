@@ -1,5 +1,5 @@
 import type { MigrationChanges } from "../../../records/index.js";
-import type { LiveMigrationProgress } from "../../../virt/move-types.js";
+import type { LiveMigrationProgress } from "../../../virt/move-methods.js";
 import type { OperationServices } from "../flow/contract.js";
 import { attempt } from "../flow/error-wrappers.js";
 import { LiveMigrationAborted } from "../flow/outgoing-migrations.js";

@@ -1,8 +1,8 @@
 import { InvalidMigrationState, ObjectActionError, UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import { type Instance, type Migration, POWER_STATES, type TaskState } from "../../../records/index.js";
 import { InstanceExists } from "../../../virt/errors.js";
-import { LOCAL_DISKS } from "../../../virt/local-disks.js";
-import type { LiveMigrateData } from "../../../virt/move-types.js";
+import { LOCAL_DISKS } from "../../../virt/driver-host.js";
+import type { LiveMigrateData } from "../../../virt/move-methods.js";
 import { demand } from "../flow/admission.js";
 import type { Call, DemandingFlow, OperationServices, RequestOf } from "../flow/contract.js";
 import { withActionEvent } from "../flow/error-wrappers.js";

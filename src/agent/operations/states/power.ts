@@ -1,7 +1,6 @@
 import { type Instance, type InstanceChanges, POWER_STATES, type TaskState, type VmState } from "../../../records/index.js";
-import type { DriverHost } from "../../../virt/driver-host.js";
+import { type DriverHost, LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { GuestNotFound } from "../../../virt/errors.js";
-import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { InstanceMethod, OperationServices } from "../flow/contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { imageMeta } from "../flow/guest-options.js";

@@ -2,7 +2,7 @@ import { UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import { AllocationDeleteFailed } from "../../../placement-client/errors.js";
 import { type AllocationsByProvider, holdsTask, type Instance, type InstanceChanges } from "../../../records/index.js";
 import { ImageServiceNotFound } from "../../../virt/errors.js";
-import { LOCAL_DISKS } from "../../../virt/local-disks.js";
+import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { type Claim, UNPLACED } from "../../tracker/contract.js";
 import type { AdmissionRejection, Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";

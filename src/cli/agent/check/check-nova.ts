@@ -3,13 +3,7 @@ import type { NovaConfig } from "../../../config/nova-config.js";
 import { connectToNova, type NovaConnection, type NovaConnectOptions } from "../../../nova-rpc/connect-to-nova.js";
 import { readQueue } from "../../../nova-rpc/host-lease.js";
 import { NEWEST_PROFILE, OLDEST_PROFILE } from "../../../nova-rpc/objects/profile.js";
-import {
-  ALTERNATE_TOPIC,
-  COMPUTE_TOPIC,
-  hasAlternateTopic,
-  hostQueue,
-} from "../../../nova-rpc/transport/compute-topics.js";
-import { HOW_TO_AGREE, leaseQueue, Topology } from "../../../nova-rpc/transport/topology.js";
+import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hasAlternateTopic, hostQueue, HOW_TO_AGREE, leaseQueue, Topology } from "../../../nova-rpc/transport/topology.js";
 import { type BrokerAddress, BrokerRejectedError, type MessageBroker } from "../../../runtime/message-broker.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { within } from "../../../runtime/time.js";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { connectionTo } from "../../../../drivers/fake-libvirt/connection-uri.js";
+import { connectionTo } from "../../../../drivers/fake-libvirt/hypervisor.js";
 import { Virsh } from "../../../../drivers/fake-libvirt/virsh.js";
 import type { Inside } from "../../../control-plane/extension.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";

@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import type { AgentState, HostProcess, HostRow } from "../../../conductor-client/methods/hosts.js";
-import type { HostAction } from "../../../conductor-client/methods/session.js";
+import type { AgentState, HostAction, HostProcess, HostRow } from "../../../conductor-client/methods/session.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { stateDir } from "../../../control-plane/local/state-dir.js";
 import { expandHosts, foldHosts, HostRangeError } from "../../../records/host-names.js";

@@ -1,5 +1,4 @@
-import type { HostProcess } from "../../../conductor-client/methods/hosts.js";
-import type { HostAction } from "../../../conductor-client/methods/session.js";
+import type { HostAction, HostProcess } from "../../../conductor-client/methods/session.js";
 import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";

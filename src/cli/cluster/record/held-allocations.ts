@@ -1,4 +1,4 @@
-import { administratorIn } from "../../../conductor-client/methods/recorded-caller.js";
+import { administratorIn } from "../../../conductor-client/methods/cluster.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { sessionWith } from "../../../control-plane/local/cloud-session.js";
 import type { HttpClient } from "../../../runtime/http.js";

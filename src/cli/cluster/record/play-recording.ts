@@ -1,5 +1,4 @@
-import type { RecordedCommand, RecordedRequest } from "../../../conductor-client/methods/cluster.js";
-import { administratorIn } from "../../../conductor-client/methods/recorded-caller.js";
+import { administratorIn, type RecordedCommand, type RecordedRequest } from "../../../conductor-client/methods/cluster.js";
 import { withMadeUpSecrets } from "../../../control-plane/request-log/redaction.js";
 import type { HttpMethod, HttpResponse } from "../../../runtime/http.js";
 import type { Random } from "../../../runtime/cryptography.js";

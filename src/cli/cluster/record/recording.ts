@@ -1,5 +1,4 @@
-import { RECORDED_DEPTH, type RecordedEvent, type RecordedRequest } from "../../../conductor-client/methods/cluster.js";
-import { administratorIn, recordedCaller } from "../../../conductor-client/methods/recorded-caller.js";
+import { administratorIn, RECORDED_DEPTH, recordedCaller, type RecordedEvent, type RecordedRequest } from "../../../conductor-client/methods/cluster.js";
 import { FieldChecks, wrongField } from "../../../control-plane/conductor/method-checks.js";
 import { excessOf, excessText, type MessageLimits } from "../../../control-plane/http/listener-limits.js";
 import { amount, type FieldMap, integer, listOf, LONG, mapOf, matching, name, nullable, object, optional, ratio, text, time, uuid } from "../../../records/field.js";

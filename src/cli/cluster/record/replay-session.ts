@@ -1,4 +1,4 @@
-import type { RecordedCaller, StandIn } from "../../../conductor-client/methods/recorded-caller.js";
+import type { RecordedCaller, StandIn } from "../../../conductor-client/methods/cluster.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import type { HttpClient, HttpMethod, HttpResponse } from "../../../runtime/http.js";
 import { isObject } from "../../../runtime/collections.js";

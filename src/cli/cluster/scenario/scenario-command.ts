@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { HostRow } from "../../../conductor-client/methods/hosts.js";
+import type { HostRow } from "../../../conductor-client/methods/session.js";
 import { type CloudSession, openCloudSession } from "../../../control-plane/local/cloud-session.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
 import { expandHosts, HostRangeError } from "../../../records/host-names.js";

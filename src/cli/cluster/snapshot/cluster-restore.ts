@@ -1,4 +1,4 @@
-import type { HostProcess } from "../../../conductor-client/methods/hosts.js";
+import type { HostProcess } from "../../../conductor-client/methods/session.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { readClusterInfo, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { restoreSnapshot } from "../../../control-plane/snapshot/restore.js";

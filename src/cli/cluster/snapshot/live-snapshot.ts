@@ -1,5 +1,5 @@
 import { driverRecordPath, readDriverRecord } from "../../../agent/identity-file.js";
-import type { HostRow } from "../../../conductor-client/methods/hosts.js";
+import type { HostRow } from "../../../conductor-client/methods/session.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { hostsWithState, readClusterInfo, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { savedHosts, SnapshotRejectedError } from "../../../control-plane/snapshot/saved-state.js";

@@ -1,6 +1,6 @@
 import { CONTRACT_CASES } from "../../../testing/cases/index.js";
 import type { ContractCase } from "../../../testing/contract-case.js";
-import { countOf, type DriverReport, summaryOf } from "../../../testing/report.js";
+import { countOf, type DriverReport, summaryOf } from "../../../testing/attempt.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { withFormerNames } from "../../ui/former-names.js";
 import { interruptSignal } from "../../ui/interrupt-signal.js";

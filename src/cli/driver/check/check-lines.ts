@@ -1,4 +1,4 @@
-import type { CaseOutcome, CaseResult } from "../../../testing/report.js";
+import type { CaseOutcome, CaseResult } from "../../../testing/attempt.js";
 import { wrapWords } from "../../ui/table.js";
 import type { Terminal } from "../../ui/terminal.js";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { nodeRandom } from "../../../runtime/node/node-cryptography.js";
 import type { ContractCase } from "../../../testing/contract-case.js";
-import type { CaseResult } from "../../../testing/report.js";
+import type { CaseResult } from "../../../testing/attempt.js";
 import { Causes } from "./causes.js";
 import type { CheckCommandOptions, FromChild, KillMoment, Order } from "./messages.js";
 import { type Ended, RuleProcess, type RuleReply } from "./rule-process.js";

@@ -1,6 +1,6 @@
 import type { Attempt } from "../../../testing/attempt.js";
-import type { HarnessMemory } from "../../../testing/harness-servers.js";
-import type { WorkSubject } from "../../../testing/partly-done.js";
+import type { HarnessMemory } from "../../../testing/harness-fixtures.js";
+import type { WorkSubject } from "../../../testing/contract-case.js";
 import type { Pair } from "../pair.js";
 
 export interface CheckCommandOptions {

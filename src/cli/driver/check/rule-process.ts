@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { nodeTimers } from "../../../runtime/node/node-builtins.js";
 import type { Attempt } from "../../../testing/attempt.js";
-import type { HarnessMemory } from "../../../testing/harness-servers.js";
-import type { WorkSubject } from "../../../testing/partly-done.js";
+import type { HarnessMemory } from "../../../testing/harness-fixtures.js";
+import type { WorkSubject } from "../../../testing/contract-case.js";
 import { startRuleProgram } from "../rule-program.js";
 import type { CheckCommandOptions, FromChild, Order, ToChild } from "./messages.js";
 

@@ -1,7 +1,6 @@
 import { ComputeHostNotFound } from "../../../conductor-client/errors.js";
 import { isReady } from "../../../conductor-client/liveness.js";
-import type { HOST_METHODS, HostProcess, HostRow } from "../../../conductor-client/methods/hosts.js";
-import type { HostAction, HostState } from "../../../conductor-client/methods/session.js";
+import type { HOST_METHODS, HostAction, HostProcess, HostRow, HostState } from "../../../conductor-client/methods/session.js";
 import type { Service } from "../../../records/index.js";
 import type { Clock } from "../../../runtime/time.js";
 import type { RequestRecorder } from "../../request-log/request-recorder.js";

@@ -1,6 +1,6 @@
 import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../conductor-client/errors.js";
 import type { CLUSTER_METHODS } from "../../../conductor-client/methods/cluster.js";
-import type { OPERATOR_METHODS } from "../../../conductor-client/methods/operator.js";
+import type { OPERATOR_METHODS } from "../../../conductor-client/methods/conductor.js";
 import type { Clock } from "../../../runtime/time.js";
 import type { StandIns } from "../../identity/tokens/impersonation.js";
 import type { RequestRecorder } from "../../request-log/request-recorder.js";

@@ -1,8 +1,7 @@
 import { ConductorError, HostLeaseHeld, UnsupportedProtocol } from "../../../conductor-client/errors.js";
 import type { ParamsOf } from "../../../conductor-client/methods/method.js";
 import type { RejectedReport, SESSION_METHODS, SessionMethods } from "../../../conductor-client/methods/session.js";
-import { encodeError } from "../../../conductor-client/wire/error-codec.js";
-import { OLDEST_PROTOCOL, PROTOCOL_VERSION } from "../../../conductor-client/wire/frames.js";
+import { encodeError, OLDEST_PROTOCOL, PROTOCOL_VERSION } from "../../../conductor-client/wire.js";
 import { serviceNotFound } from "../../store/services.js";
 import type { Store } from "../../store/store.js";
 import type { AgentMessages } from "../agent-messages.js";

@@ -1,5 +1,5 @@
 import { ConductorError, InstanceNotFound, ObjectActionError } from "../../../conductor-client/errors.js";
-import type { PlacementAccess, WORK_METHODS } from "../../../conductor-client/methods/work.js";
+import type { PlacementAccess, WORK_METHODS } from "../../../conductor-client/methods/conductor.js";
 import { plugPorts, portsAt } from "../../network/port-bindings.js";
 import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-messages.js";

@@ -1,4 +1,4 @@
-import type { MigrationFilters } from "../../../conductor-client/methods/filters.js";
+import type { MigrationFilters } from "../../../conductor-client/methods/records.js";
 import { PlacementError } from "../../../placement-client/errors.js";
 import type { DestinationFailure, Instance, Migration, MigrationChanges, TaskState, VmState } from "../../../records/index.js";
 import { operatorReason } from "../../scheduler/errors.js";

@@ -1,4 +1,4 @@
-import type { RecordedCaller, StandIn } from "../../../conductor-client/methods/recorded-caller.js";
+import type { RecordedCaller, StandIn } from "../../../conductor-client/methods/cluster.js";
 import { effectiveRoles, type GrantScope, SYSTEM } from "../effective-roles.js";
 import { isSameName } from "../store/record-tables.js";
 import type { IdentityStore } from "../store/identity-store.js";

@@ -1,4 +1,4 @@
-import { type GuestReport, readReports, writeTalkingImage } from "../../../../drivers/qemu/talking-guest.js";
+import { type GuestReport, readReports, writeTalkingImage } from "../../../../drivers/qemu/check.js";
 import { nodeClock, nodeTimers } from "../../../../src/runtime/node/node-builtins.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
 import { NodePrograms } from "../../../../src/runtime/node/node-processes.js";

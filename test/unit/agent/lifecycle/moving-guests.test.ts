@@ -4,7 +4,7 @@ import { OutgoingMigrations } from "../../../../src/agent/operations/flow/outgoi
 import { IncomingMoves } from "../../../../src/agent/operations/flow/unfinished-work.js";
 import type { AgentServices } from "../../../../src/agent/operations/flow/contract.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
-import type { LifecycleEvent } from "../../../../src/virt/events.js";
+import type { LifecycleEvent } from "../../../../src/virt/context.js";
 
 function listening() {
   const runtime = createVirtualRuntime();

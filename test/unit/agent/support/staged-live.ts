@@ -1,4 +1,4 @@
-import type { LiveMigrationOptions } from "../../../../src/virt/move-types.js";
+import type { LiveMigrationOptions } from "../../../../src/virt/move-methods.js";
 import { DISKS, FlowStage, REQUEST, type StageOptions } from "./flow-stage.js";
 import { FROM_HERE } from "./staged-move.js";
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { HostSetting } from "../../../../src/cli/cluster/host-settings.js";
 import { UpHosts } from "../../../../src/cli/cluster/up-hosts.js";
-import type { HostProcess } from "../../../../src/conductor-client/methods/hosts.js";
+import type { HostProcess } from "../../../../src/conductor-client/methods/session.js";
 import type { AgentPlan } from "../../../../src/control-plane/local/agent-process.js";
 
 const PLAIN: HostSetting = { configFiles: [] };

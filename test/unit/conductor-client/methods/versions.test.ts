@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { CONDUCTOR_METHODS } from "../../../../src/conductor-client/methods/conductor.js";
 import { SESSION_METHODS } from "../../../../src/conductor-client/methods/session.js";
-import { PROTOCOL_VERSION } from "../../../../src/conductor-client/wire/frames.js";
+import { PROTOCOL_VERSION } from "../../../../src/conductor-client/wire.js";
 
 /** What an agent of a version may ask never changes: a method or a parameter more is the next version's, with a file of its own. */
 test("what agents may ask is what their version of the wire has", async () => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { CONDUCTOR_PATH } from "../../../../src/conductor-client/wire/frames.js";
+import { CONDUCTOR_PATH } from "../../../../src/conductor-client/wire.js";
 import { ConductorServer } from "../../../../src/control-plane/conductor/conductor-server.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { Socket } from "../../../../src/runtime/sockets.js";

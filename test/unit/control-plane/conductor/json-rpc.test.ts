@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CONDUCTOR_PATH, PROTOCOL_VERSION } from "../../../../src/conductor-client/wire/frames.js";
+import { CONDUCTOR_PATH, PROTOCOL_VERSION } from "../../../../src/conductor-client/wire.js";
 import { readFrame } from "../../../../src/control-plane/conductor/session.js";
 import { UpgradeRejectedError } from "../../../../src/runtime/sockets.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";

@@ -1,4 +1,4 @@
-import { CONDUCTOR_PATH } from "../../../../src/conductor-client/wire/frames.js";
+import { CONDUCTOR_PATH } from "../../../../src/conductor-client/wire.js";
 import type { Socket } from "../../../../src/runtime/sockets.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import {

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import type { RecordedCaller } from "../../../../src/conductor-client/methods/recorded-caller.js";
+import type { RecordedCaller } from "../../../../src/conductor-client/methods/cluster.js";
 import { IdentityWorld } from "./identity-world.js";
 
 let world: IdentityWorld;

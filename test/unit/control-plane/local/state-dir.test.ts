@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { connectionTo, folderOfConnection } from "../../../../drivers/fake-libvirt/connection-uri.js";
+import { connectionTo, folderOfConnection } from "../../../../drivers/fake-libvirt/hypervisor.js";
 import { InvalidHostName, stateDir } from "../../../../src/control-plane/local/state-dir.js";
 
 test.each(["../../escape", "..", "a/b", "", "x\n"])("no path of the state directory comes from the name %j", (host) => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { administratorIn } from "../../../../src/conductor-client/methods/recorded-caller.js";
+import { administratorIn } from "../../../../src/conductor-client/methods/cluster.js";
 import { RequestRecorder } from "../../../../src/control-plane/request-log/request-recorder.js";
 import type { HandledRequest, RequestListener } from "../../../../src/control-plane/request-log/request-log.js";
 import { withMadeUpSecrets, withoutSecretFields } from "../../../../src/control-plane/request-log/redaction.js";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { uptimeText } from "../../../../drivers/fake-libvirt/guest-reports.js";
+import { uptimeText } from "../../../../drivers/fake-libvirt/reports.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import { GuestNotFound, InstanceAgentNotEnabled, InstanceNotRunning } from "../../../../src/virt/index.js";
 import { instanceOf, UUID } from "../../virt/fixtures.js";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { HashRing } from "../../../../drivers/ironic/hash-ring.js";
+import { HashRing } from "../../../../drivers/ironic/node-listing.js";
 import { md5 } from "../../../../src/virt/index.js";
 
 interface Vectors {

@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { readNode } from "../../../../drivers/ironic/client/ironic-node.js";
-import { resourceClassOf } from "../../../../drivers/ironic/node-inventory.js";
+import { resourceClassOf } from "../../../../drivers/ironic/node-resources.js";
 import { ProviderTree } from "../../../../src/virt/index.js";
-import type { World } from "./support/driver.js";
-import { INSTANCE, ironicDriver } from "./support/driver.js";
+import { INSTANCE, ironicDriver, type World } from "./support/driver.js";
 import { FakeIronic, type FakeNode } from "./support/fake-ironic.js";
 
 async function golden(name: string): Promise<Partial<FakeNode>> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HashRing } from "../../../../drivers/ironic/hash-ring.js";
+import { HashRing } from "../../../../drivers/ironic/node-listing.js";
 import { ironicDriver } from "./support/driver.js";
 import { FakeIronic, fault } from "./support/fake-ironic.js";
 

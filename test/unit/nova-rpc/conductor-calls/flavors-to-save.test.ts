@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { changesFlavors, flavorsToSave } from "../../../../src/nova-rpc/conductor-calls/flavors-to-save.js";
-import { FLAVOR_OBJECT } from "../../../../src/nova-rpc/objects/flavor.js";
+import { changesFlavors, flavorsToSave } from "../../../../src/nova-rpc/conductor-calls/instances.js";
+import { FLAVOR_OBJECT } from "../../../../src/nova-rpc/objects/instance.js";
 import { type NovaObject, novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
 import { profileOf } from "../../../../src/nova-rpc/objects/profile.js";
 import { readRecord } from "../../../../src/nova-rpc/objects/record-object.js";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { messageOf, openMessage, seal } from "../../../../src/nova-rpc/messages/oslo-message.js";
-import { capToProfile, ObjectTooNew } from "../../../../src/nova-rpc/objects/cap.js";
-import { MalformedObject, novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
+import { capToProfile, MalformedObject, novaObject, ObjectTooNew } from "../../../../src/nova-rpc/objects/primitive.js";
 import { PROFILES, profileOf, type ReleaseProfile } from "../../../../src/nova-rpc/objects/profile.js";
 import { isObject } from "../../../../src/runtime/collections.js";
 import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js";

@@ -3,7 +3,7 @@ import {
   readLiveMigrateData,
   readSourceCheck,
   writeLiveMigrateData,
-} from "../../../../src/nova-rpc/objects/live-migrate-data.js";
+} from "../../../../src/nova-rpc/objects/compute-rpc-objects.js";
 import { objectOf } from "../../../../src/nova-rpc/objects/primitive.js";
 import { OLDEST_PROFILE } from "../../../../src/nova-rpc/objects/profile.js";
 import { recording } from "../../../fixtures/nova-recordings.js";

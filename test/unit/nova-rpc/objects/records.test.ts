@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { COMPUTE_NODE_OBJECT } from "../../../../src/nova-rpc/objects/compute-node.js";
-import { FLAVOR_OBJECT } from "../../../../src/nova-rpc/objects/flavor.js";
-import { INSTANCE_OBJECT } from "../../../../src/nova-rpc/objects/instance.js";
+import { COMPUTE_NODE_OBJECT } from "../../../../src/nova-rpc/conductor-calls/compute-nodes.js";
+import { FLAVOR_OBJECT, INSTANCE_OBJECT } from "../../../../src/nova-rpc/objects/instance.js";
 import { MIGRATION_OBJECT } from "../../../../src/nova-rpc/objects/migration.js";
 import type { NovaObject } from "../../../../src/nova-rpc/objects/primitive.js";
 import { profileOf } from "../../../../src/nova-rpc/objects/profile.js";
@@ -11,7 +10,7 @@ import {
   readRecord,
   writeRecord,
 } from "../../../../src/nova-rpc/objects/record-object.js";
-import { SERVICE_OBJECT } from "../../../../src/nova-rpc/objects/service.js";
+import { SERVICE_OBJECT } from "../../../../src/nova-rpc/conductor-calls/services.js";
 import { isObject } from "../../../../src/runtime/collections.js";
 import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
 

@@ -7,7 +7,7 @@ import {
   ObjectActionError,
   UnexpectedTaskState,
 } from "../../../../../src/conductor-client/errors.js";
-import type { LiveMigrationOptions } from "../../../../../src/virt/move-types.js";
+import type { LiveMigrationOptions } from "../../../../../src/virt/move-methods.js";
 import { type FlowStage, REQUEST, VM } from "../../support/flow-stage.js";
 import { BACK, MESSAGE, migrateLive, moves, OPTIONS, READY, recovers, stagedLive } from "../../support/staged-live.js";
 import { ALLOCATIONS_RESTORED } from "../../support/staged-move.js";

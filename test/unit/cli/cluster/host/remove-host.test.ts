@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { type RemovalParts, removeHost } from "../../../../../src/cli/cluster/host/remove-host.js";
-import type { HostProcess } from "../../../../../src/conductor-client/methods/hosts.js";
+import type { HostProcess } from "../../../../../src/conductor-client/methods/session.js";
 
 interface FakeServer {
   id: string;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { PlaceWatch } from "../../../../../src/cli/cluster/record/record-command.js";
-import { administratorIn } from "../../../../../src/conductor-client/methods/recorded-caller.js";
+import { administratorIn } from "../../../../../src/conductor-client/methods/cluster.js";
 import type { HostSession } from "../../../../../src/conductor-client/port.js";
 
 it("new servers are looked for until they have a place, or never will", async () => {

@@ -4,7 +4,7 @@ import { IdMap } from "../../../../../src/cli/cluster/record/replay-session.js";
 import { playRecording } from "../../../../../src/cli/cluster/record/play-recording.js";
 import { readRecording } from "../../../../../src/cli/cluster/record/recording.js";
 import { exitCodeOf } from "../../../../../src/cli/ui/report-failure.js";
-import { administratorIn } from "../../../../../src/conductor-client/methods/recorded-caller.js";
+import { administratorIn } from "../../../../../src/conductor-client/methods/cluster.js";
 import type { Files } from "../../../../../src/runtime/files.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { property } from "../../../../fixtures/property.js";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { IdMap, openReplaySession } from "../../../../../src/cli/cluster/record/replay-session.js";
-import { administratorIn, type StandIn } from "../../../../../src/conductor-client/methods/recorded-caller.js";
+import { administratorIn, type StandIn } from "../../../../../src/conductor-client/methods/cluster.js";
 import type { HostSession } from "../../../../../src/conductor-client/port.js";
 import type { HttpRequest } from "../../../../../src/runtime/http.js";
 

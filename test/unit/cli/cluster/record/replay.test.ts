@@ -3,8 +3,7 @@ import { askableBody, playRecording } from "../../../../../src/cli/cluster/recor
 import { firstPlaces, placedIn, placeOf, readRecording, type Recording } from "../../../../../src/cli/cluster/record/recording.js";
 import { heldDifferences } from "../../../../../src/cli/cluster/record/held-allocations.js";
 import { IdMap, type ReplaySession } from "../../../../../src/cli/cluster/record/replay-session.js";
-import type { RecordedEvent, RecordedRequest } from "../../../../../src/conductor-client/methods/cluster.js";
-import { administratorIn, type RecordedCaller } from "../../../../../src/conductor-client/methods/recorded-caller.js";
+import { administratorIn, type RecordedCaller, type RecordedEvent, type RecordedRequest } from "../../../../../src/conductor-client/methods/cluster.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 
 const OLD = "00000000-0000-4000-8000-000000000001";

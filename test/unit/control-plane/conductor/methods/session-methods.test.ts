@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { HostLeaseHeld, UnsupportedProtocol } from "../../../../../src/conductor-client/errors.js";
-import { PROTOCOL_VERSION } from "../../../../../src/conductor-client/wire/frames.js";
+import { PROTOCOL_VERSION } from "../../../../../src/conductor-client/wire.js";
 import type { AgentMessages } from "../../../../../src/control-plane/conductor/agent-messages.js";
 import type { Caller } from "../../../../../src/control-plane/conductor/dispatcher.js";
 import { HostLeases } from "../../../../../src/control-plane/conductor/host-leases.js";

@@ -1,0 +1,287 @@
+import { basename, join } from "node:path";
+import { type Instance, type LiveMigrateData, type LiveMigrationCheckOptions, MigrationPreCheckError } from "../../src/virt/index.js";
+import { DomainStore } from "./domain-store.js";
+import { domainFromXml, domainToXml } from "./domain-xml.js";
+import { diskGbOf, type Domain, type DomainState } from "./domain.js";
+import type { Fence } from "./fence.js";
+import type { Guests, HypervisorParts } from "./guests.js";
+import { CPU_MODELS, type CpuModel } from "./host-cpu.js";
+import { folderOfConnection, HypervisorFolder, readIdentity } from "./hypervisor.js";
+import { InstanceFiles } from "./instance-files.js";
+import { domainName, toDiskSpecs } from "./new-domain.js";
+
+/** The hypervisor that a guest migrates to. */
+interface Destination {
+  readonly uri: string;
+  /** Folder of its instances. */
+  readonly instancesPath: string;
+}
+
+/** What is stored of a live migration under way, so that the agent after a killed one can take it back. */
+interface StoredMigration {
+  readonly destination: Destination;
+  readonly sharedInstanceFiles: boolean;
+  /** What the guest did when the migration began. */
+  readonly state: DomainState;
+  readonly xml: string;
+}
+
+/**
+ * One guest's way from this hypervisor to another. It is paused here, then appears there, then vanishes here: whichever
+ * agent is killed in between, it runs on one of them at most, and until {@link finish} everything can be taken back.
+ */
+export class Handover {
+  readonly #uuid: string;
+  readonly #stored: StoredMigration;
+  readonly #parts: HypervisorParts;
+  readonly #there: DomainStore;
+  #paused: boolean;
+
+  private constructor(uuid: string, stored: StoredMigration, parts: HypervisorParts, paused: boolean) {
+    this.#uuid = uuid;
+    this.#stored = stored;
+    this.#parts = parts;
+    this.#paused = paused;
+    this.#there = new DomainStore(new HypervisorFolder(folderOfConnection(stored.destination.uri)), {
+      ...parts.context,
+      files: parts.fence.disks,
+    });
+  }
+
+  /** Remembers what is to be moved, before anything is. */
+  static async begin(
+    domain: Domain,
+    state: DomainState,
+    destination: Destination,
+    sharedInstanceFiles: boolean,
+    parts: HypervisorParts,
+  ): Promise<Handover> {
+    const stored = { destination, sharedInstanceFiles, state, xml: domainToXml(domain) };
+    await parts.fence.guests.write(parts.folder.migrationFile(domain.uuid), `${JSON.stringify(stored, null, 2)}\n`);
+    return new Handover(domain.uuid, stored, parts, false);
+  }
+
+  /** What a killed agent was about. Undefined: nothing. */
+  static async leftOver(uuid: string, parts: HypervisorParts): Promise<Handover | undefined> {
+    const text = await parts.context.files.readIfPresent(parts.folder.migrationFile(uuid));
+    if (text === undefined) {
+      return undefined;
+    }
+    const stored = storedMigration(text);
+    // Whether the killed agent had paused the guest is unknown.
+    if (stored) {
+      return new Handover(uuid, stored, parts, true);
+    }
+    parts.context.logger.warn("the record of an interrupted live migration cannot be read and is dropped", {
+      instance: uuid,
+    });
+    await forget(uuid, parts);
+    return undefined;
+  }
+
+  async pauseHere(): Promise<void> {
+    this.#paused = true;
+    await this.#parts.store.setState(this.#uuid, "paused");
+  }
+
+  /** The guest must be paused here. */
+  async appearThere(): Promise<void> {
+    const domain = domainFromXml(this.#stored.xml, this.#uuid);
+    const folder = join(this.#stored.destination.instancesPath, this.#uuid);
+    const disks = domain.disks.map((disk) => ({ ...disk, path: join(folder, basename(disk.path)) }));
+    await this.#there.define({ ...domain, disks }, this.#stored.state);
+  }
+
+  async vanishHere(): Promise<void> {
+    await this.#parts.store.undefine(this.#uuid);
+  }
+
+  /** From now on the guest belongs to the destination. */
+  async finish(): Promise<void> {
+    await forget(this.#uuid, this.#parts);
+  }
+
+  /** The guest is here again, as it was, and no longer there. A guest that was stopped meanwhile stays so. */
+  async takeBack(): Promise<void> {
+    const { store } = this.#parts;
+    const wasThere = await this.#there.exists(this.#uuid);
+    await this.#there.undefine(this.#uuid);
+    const state = await store.state(this.#uuid);
+    if (state === undefined && wasThere) {
+      await store.define(domainFromXml(this.#stored.xml, this.#uuid), this.#stored.state);
+    } else if (this.#paused && state === "paused" && this.#stored.state !== "paused") {
+      await store.setState(this.#uuid, this.#stored.state);
+    }
+    await forget(this.#uuid, this.#parts);
+  }
+
+  /** Removes the disks that were made there. */
+  async removeFilesThere(): Promise<void> {
+    if (this.#stored.sharedInstanceFiles) {
+      return;
+    }
+    const { instancesPath } = this.#stored.destination;
+    if (instancesPath === this.#parts.files.root) {
+      return;
+    }
+    await new InstanceFiles({ instances: instancesPath }, this.#parts.fence.disks).remove(this.#uuid);
+  }
+}
+
+export async function forget(
+  uuid: string,
+  { fence, folder }: { readonly fence: Fence; readonly folder: HypervisorFolder },
+): Promise<void> {
+  await fence.guests.remove(folder.migrationFile(uuid));
+}
+
+/** Undefined: not one. */
+export function destinationIn(value: unknown): Destination | undefined {
+  if (typeof value !== "object" || value === null || !("uri" in value) || !("instancesPath" in value)) {
+    return undefined;
+  }
+  const { uri, instancesPath } = value;
+  return typeof uri === "string" && typeof instancesPath === "string" ? { uri, instancesPath } : undefined;
+}
+
+function storedMigration(text: string): StoredMigration | undefined {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof parsed !== "object" || parsed === null) {
+    return undefined;
+  }
+  const { destination, sharedInstanceFiles, state, xml } = parsed as Record<string, unknown>;
+  const found = destinationIn(destination);
+  if (!found || typeof sharedInstanceFiles !== "boolean" || typeof xml !== "string") {
+    return undefined;
+  }
+  if (state !== "running" && state !== "paused") {
+    return undefined;
+  }
+  return { destination: found, sharedInstanceFiles, state, xml };
+}
+
+/** What both hosts look at before a live migration: storage, CPU, room, devices. */
+export class LiveChecks {
+  readonly #parts: HypervisorParts;
+  readonly #guests: Guests;
+  readonly #cpu: CpuModel;
+
+  constructor(parts: HypervisorParts, guests: Guests, cpu: CpuModel) {
+    this.#parts = parts;
+    this.#guests = guests;
+    this.#cpu = cpu;
+  }
+
+  /** D. Leaves a file in the folder of instances, for the source to find if it has the same. */
+  async atDestination(
+    instance: Instance,
+    { blockMigration, diskOverCommit }: LiveMigrationCheckOptions,
+  ): Promise<LiveMigrateData> {
+    const { store, files, config, context } = this.#parts;
+    if ((await store.exists(instance.uuid)) && !(await store.get(instance.uuid))?.awaited) {
+      rejectMigration(instance, `it is on hypervisor ${this.#parts.folder.path} already; destroy that guest first`);
+    }
+    const used = (await store.all()).reduce((total, domain) => total + diskGbOf(domain), 0);
+    return {
+      blockMigration: blockMigration ?? false,
+      sharedInstanceFiles: false,
+      requestedBlockMigration: blockMigration,
+      sharedStorageFile: await files.makeRootToken(context.random),
+      cpuModel: config.cpuModel,
+      cpuFeatures: this.#cpu.features,
+      diskFreeGb: diskOverCommit ? null : config.diskGb - used,
+      destination: await this.destination(),
+    };
+  }
+
+  /** S. Decides what is copied. */
+  async atSource(instance: Instance, data: LiveMigrateData): Promise<LiveMigrateData> {
+    const { store, files } = this.#parts;
+    await this.#guests.state(instance);
+    const domain = await store.get(instance.uuid);
+    if (!domain) {
+      return rejectMigration(instance, "its XML cannot be read; reboot it hard, which makes it anew");
+    }
+    if (domain.devices.length > 0) {
+      rejectMigration(instance, "it has devices of this host; migrate it cold");
+    }
+    if (data.guestMadeAnew) {
+      return { ...data, blockMigration: false, sharedInstanceFiles: false };
+    }
+    await this.#assertReachable(instance, data);
+    assertCpuCompatible(instance, domain.cpuModel, data);
+    const sharedInstanceFiles = await files.seesRootToken(data.sharedStorageFile);
+    const hasDisks = toDiskSpecs(instance).length > 0;
+    const blockMigration =
+      typeof data.requestedBlockMigration === "boolean"
+        ? data.requestedBlockMigration
+        : hasDisks && !sharedInstanceFiles;
+    if (blockMigration && sharedInstanceFiles) {
+      rejectMigration(
+        instance,
+        "block migration cannot be used with shared storage; leave block_migration to be found out",
+      );
+    }
+    if (!blockMigration && !sharedInstanceFiles && hasDisks) {
+      rejectMigration(instance, "its disks are on no storage that both hosts share; migrate it with block migration");
+    }
+    const needed = diskGbOf(domain);
+    if (blockMigration && typeof data.diskFreeGb === "number" && needed > data.diskFreeGb) {
+      rejectMigration(
+        instance,
+        `its disks need ${needed} GiB, but only ${data.diskFreeGb} GiB are free; choose another host`,
+      );
+    }
+    return { ...data, blockMigration, sharedInstanceFiles };
+  }
+
+  async cleanup(data: LiveMigrateData): Promise<void> {
+    await this.#parts.files.removeRootToken(data.sharedStorageFile);
+  }
+
+  /** This hypervisor, as another one reaches it. */
+  async destination(): Promise<Destination & { readonly hypervisor: string }> {
+    const { config, folder, files, context } = this.#parts;
+    const identity = await readIdentity(folder, context.files);
+    return { uri: config.connectionUri ?? "", instancesPath: files.root, hypervisor: identity?.uuid ?? "" };
+  }
+
+  /** The folder may be of the same name, and of another machine. */
+  async #assertReachable(instance: Instance, { destination }: LiveMigrateData): Promise<void> {
+    const found = destinationIn(destination);
+    if (!found) {
+      return rejectMigration(instance, "the destination names no hypervisor: both hosts must have this driver");
+    }
+    const folder = new HypervisorFolder(folderOfConnection(found.uri));
+    const identity = await readIdentity(folder, this.#parts.context.files);
+    const { hypervisor } = destination as { readonly hypervisor?: unknown };
+    if (identity === undefined || identity.uuid !== hypervisor) {
+      rejectMigration(
+        instance,
+        `${folder.path} is not the destination's hypervisor here: both hosts must see the same folders`,
+      );
+    }
+  }
+}
+
+function assertCpuCompatible(instance: Instance, cpuModel: string, { cpuFeatures, cpuModel: other }: LiveMigrateData) {
+  const offered: ReadonlySet<unknown> = new Set(Array.isArray(cpuFeatures) ? cpuFeatures : []);
+  const missing = (CPU_MODELS[cpuModel]?.features ?? []).filter((feature) => !offered.has(feature));
+  if (missing.length > 0) {
+    rejectMigration(
+      instance,
+      `its CPU is ${cpuModel}, but ${String(other)} of the destination lacks ${missing.join(", ")}`,
+    );
+  }
+}
+
+function rejectMigration(instance: Instance, why: string): never {
+  throw new MigrationPreCheckError(
+    `Migration pre-check error: guest ${domainName(instance)} (${instance.uuid}) cannot be migrated live: ${why}`,
+  );
+}

@@ -1,0 +1,132 @@
+import type { Instance } from "../../src/virt/index.js";
+import type { PowerTarget, ProvisionRequest } from "./client/ironic-api.js";
+import { means } from "./client/ironic-error.js";
+import type { IronicNode } from "./client/ironic-node.js";
+import type { CallOptions } from "./client/requests.js";
+import { InstanceDeployFailure, type IronicTools, nodeOf, pollInstance, sendOnce } from "./node-requests.js";
+
+export async function powerOn(tools: IronicTools, instance: Instance, options: CallOptions): Promise<void> {
+  await switchPower(tools, instance, "power on", options);
+}
+
+/** @param timeout seconds that the system on the node has to shut down by itself; 0: it is switched off at once. */
+export async function powerOff(
+  tools: IronicTools,
+  instance: Instance,
+  { timeout = 0, ...options }: CallOptions & { readonly timeout?: number },
+): Promise<void> {
+  if (timeout > 0) {
+    try {
+      const node = await switchPower(tools, instance, "soft power off", { ...options, timeout });
+      if (node?.powerState === "power off") {
+        return;
+      }
+    } catch (error) {
+      if (!isRejection(error)) {
+        throw error;
+      }
+    }
+    tools.context.logger.info("node did not shut down by itself: it is switched off", { instance: instance.uuid });
+  }
+  await switchPower(tools, instance, "power off", options);
+}
+
+export async function reboot(
+  tools: IronicTools,
+  instance: Instance,
+  type: "SOFT" | "HARD",
+  options: CallOptions,
+): Promise<void> {
+  if (type === "SOFT") {
+    try {
+      await switchPower(tools, instance, "soft rebooting", options);
+      return;
+    } catch (error) {
+      if (!isRejection(error)) {
+        throw error;
+      }
+      tools.context.logger.info("node cannot be rebooted softly: it is rebooted hard", { instance: instance.uuid });
+    }
+  }
+  await switchPower(tools, instance, "rebooting", options);
+}
+
+/** 400: the node, or its driver, cannot do this. */
+function isRejection(error: unknown): boolean {
+  return means(error, "other", "wrong-state", "maintenance") && error.status === 400;
+}
+
+const RESULT: Readonly<Record<PowerTarget, string>> = {
+  "power on": "power on",
+  rebooting: "power on",
+  "soft rebooting": "power on",
+  "power off": "power off",
+  "soft power off": "power off",
+};
+
+/** @returns the node when Ironic has nothing to do with its power any more. */
+async function switchPower(
+  tools: IronicTools,
+  instance: Instance,
+  target: PowerTarget,
+  { signal, timeout }: CallOptions & { readonly timeout?: number },
+): Promise<IronicNode | null> {
+  const node = await nodeOf(tools, instance, { signal });
+  const isReboot = target === "rebooting" || target === "soft rebooting";
+  await sendOnce(
+    tools,
+    node.uuid,
+    { signal },
+    () => tools.api.setPowerState(node.uuid, target, { signal, ...(timeout === undefined ? {} : { timeout }) }),
+    (now) => now.targetPowerState !== null || (!isReboot && now.powerState === RESULT[target]),
+  );
+  let last: IronicNode | null = null;
+  await pollInstance(tools, instance, { waitingFor: target, signal }, (now) => {
+    last = now;
+    return now === null || now.targetPowerState === null;
+  });
+  return last;
+}
+
+/** Boots Ironic's own rescue system, whatever the image; its password is made up here. */
+export async function rescue(tools: IronicTools, instance: Instance, options: CallOptions): Promise<void> {
+  const rescuePassword = tools.context.random.hex(16);
+  await change(tools, instance, { target: "rescue", rescuePassword }, ["rescue", "rescue failed"], options);
+}
+
+/** A node that is not rescued is success. */
+export async function unrescue(tools: IronicTools, instance: Instance, options: CallOptions): Promise<void> {
+  const node = await nodeOf(tools, instance, options);
+  if (node.provisionState === "active") {
+    return;
+  }
+  await change(tools, instance, { target: "unrescue" }, ["active", "unrescue failed"], options);
+}
+
+async function change(
+  tools: IronicTools,
+  instance: Instance,
+  request: ProvisionRequest,
+  [done, failed]: readonly [done: string, failed: string],
+  { signal }: CallOptions,
+): Promise<void> {
+  const before = await nodeOf(tools, instance, { signal });
+  await sendOnce(
+    tools,
+    before.uuid,
+    { signal },
+    () => tools.api.setProvisionState(before.uuid, request, { signal }),
+    (now) => now.provisionState === done || now.targetProvisionState === done,
+  );
+  await pollInstance(tools, instance, { waitingFor: `${done} after ${request.target}`, signal }, (node) => {
+    if (node?.provisionState === done) {
+      return true;
+    }
+    if (node && node.provisionState !== failed) {
+      return false;
+    }
+    throw new InstanceDeployFailure(
+      `Failed to ${request.target} instance ${instance.uuid}: ${node ? (node.lastError ?? "Ironic does not say why") : "its node was given back"}`,
+    );
+  });
+}

@@ -1,0 +1,264 @@
+import type { DriverHost } from "../virt/driver-host.js";
+import { DriverMoves } from "../virt/driver-invoker.js";
+import type { CancelTimer, DriverContext, LifecycleEvent, Stream, Timers } from "../virt/index.js";
+
+/** What only looks: being killed before it is being killed after what came before. */
+export const CHANGES_NOTHING: ReadonlySet<string | symbol> = new Set([
+  "read",
+  "readBytes",
+  "readIfPresent",
+  "list",
+  "stat",
+]);
+
+/** The same of programs and of streams. */
+export const READ_ONLY_PROGRAM_METHODS: ReadonlySet<string | symbol> = new Set(["look", "ended"]);
+
+export const READ_ONLY_STREAM_METHODS: ReadonlySet<string | symbol> = new Set(["connect", "read", "readLine"]);
+
+/** How a door is broken. */
+interface Break {
+  /** Methods that change nothing. */
+  readonly readOnlyMethods: ReadonlySet<string | symbol>;
+  /** A call may break after it has done its work, too: the process runs, and nobody has heard of it. */
+  readonly losesResponses: boolean;
+}
+
+/** Lets a driver's way to the world break at a chosen call: as `kill -9` of the agent does, nothing after that gets out. */
+export class Sabotage {
+  /** Calls that may have changed something since it was armed; those whose answer may be lost count twice. */
+  calls = 0;
+  #fatal = Number.POSITIVE_INFINITY;
+  #die: () => void = () => {};
+
+  /** The call numbered `fatal` from now on, and all after it, fail. @param die is called at that call, and may not return. */
+  arm(fatal: number, die: () => void = () => {}): void {
+    this.calls = 0;
+    this.#fatal = fatal;
+    this.#die = die;
+  }
+
+  disarm(): void {
+    this.#fatal = Number.POSITIVE_INFINITY;
+  }
+
+  /** The call was reached. */
+  get struck(): boolean {
+    return this.calls >= this.#fatal;
+  }
+
+  /** The doors behind which something is changed: files, HTTP, programs, sockets, and those of the driver's own. */
+  over(context: DriverContext): DriverContext {
+    const { files, http, processes, sockets } = context;
+    const guardAdapter: DriverContext["ownAdapter"] = (adapter, readOnlyMethods = []) =>
+      this.#guard(adapter, { readOnlyMethods: new Set(readOnlyMethods), losesResponses: true });
+    const streams = { readOnlyMethods: READ_ONLY_STREAM_METHODS, losesResponses: true };
+    return {
+      ...context,
+      files: this.#guard(files, { readOnlyMethods: CHANGES_NOTHING, losesResponses: false }),
+      http: this.#guard(http, { readOnlyMethods: CHANGES_NOTHING, losesResponses: false }),
+      processes: this.#guard(processes, { readOnlyMethods: READ_ONLY_PROGRAM_METHODS, losesResponses: true }),
+      sockets: this.#guard(
+        { connect: async (...args) => this.#guard<Stream>(await sockets.connect(...args), streams) },
+        streams,
+      ),
+      ownAdapter: guardAdapter,
+      ownDoor: guardAdapter,
+    };
+  }
+
+  #guard<Adapter extends object>(adapter: Adapter, { readOnlyMethods, losesResponses }: Break): Adapter {
+    return new Proxy(adapter, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== "function") {
+          return member;
+        }
+        if (SYNCHRONOUS_METHODS.has(name)) {
+          return member.bind(target);
+        }
+        return async (...args: unknown[]): Promise<unknown> => {
+          this.#strike(readOnlyMethods.has(name));
+          const result: unknown = await Reflect.apply(member, target, args);
+          if (losesResponses) {
+            this.#strike(readOnlyMethods.has(name));
+          }
+          return result;
+        };
+      },
+    });
+  }
+
+  /** @throws the agent is dead. */
+  #strike(isReadOnly: boolean): void {
+    if (!this.struck && !isReadOnly) {
+      this.calls += 1;
+    }
+    if (this.struck) {
+      this.#die();
+      throw new Error("sabotage: the agent was killed here");
+    }
+  }
+}
+
+/** Watching, and closing a stream, which the death of the agent does as well. */
+export const SYNCHRONOUS_METHODS: ReadonlySet<string | symbol> = new Set(["watch", "close"]);
+
+/** Lets a driver be suspended at a chosen call of its doors: as by SIGSTOP, nothing goes on until it is resumed. */
+export class Suspension {
+  #left = Number.POSITIVE_INFINITY;
+  #resumed: Promise<void> = Promise.resolve();
+  #resume: () => void = () => {};
+  #reach: () => void = () => {};
+
+  /** The call numbered `call` from now on, of those that may change something, waits, and all after it. */
+  arm(call: number): { readonly reached: Promise<void> } {
+    this.#left = call;
+    this.#resumed = new Promise((resolve) => {
+      this.#resume = resolve;
+    });
+    return {
+      reached: new Promise((resolve) => {
+        this.#reach = resolve;
+      }),
+    };
+  }
+
+  resume(): void {
+    this.#left = Number.POSITIVE_INFINITY;
+    this.#resume();
+  }
+
+  /** The doors behind which something is changed: files, HTTP, programs, sockets, and those of the driver's own. */
+  over(context: DriverContext): DriverContext {
+    const { files, http, processes, sockets } = context;
+    const slowAdapter: DriverContext["ownAdapter"] = (adapter, readOnlyMethods = []) =>
+      this.#slowed(context.ownAdapter(adapter, readOnlyMethods), new Set(readOnlyMethods));
+    return {
+      ...context,
+      files: this.#slowed(files, CHANGES_NOTHING),
+      http: this.#slowed(http, CHANGES_NOTHING),
+      processes: this.#slowed(processes, READ_ONLY_PROGRAM_METHODS),
+      sockets: this.#slowed(
+        { connect: async (...args) => this.#slowed<Stream>(await sockets.connect(...args), READ_ONLY_STREAM_METHODS) },
+        READ_ONLY_STREAM_METHODS,
+      ),
+      ownAdapter: slowAdapter,
+      ownDoor: slowAdapter,
+    };
+  }
+
+  #slowed<Adapter extends object>(adapter: Adapter, readOnlyMethods: ReadonlySet<string | symbol>): Adapter {
+    return new Proxy(adapter, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== "function") {
+          return member;
+        }
+        if (SYNCHRONOUS_METHODS.has(name)) {
+          return member.bind(target);
+        }
+        return async (...args: unknown[]) => {
+          if (!readOnlyMethods.has(name)) {
+            this.#left -= 1;
+          }
+          if (this.#left <= 0) {
+            this.#reach();
+            await this.#resumed;
+          }
+          return Reflect.apply(member, target, args);
+        };
+      },
+    });
+  }
+}
+
+/** Notes which of a driver's methods threw what. */
+export class Blame {
+  readonly #methods = new WeakMap<object, string>();
+
+  /** The method that threw this error, if one did. */
+  of(error: unknown): string | undefined {
+    return typeof error === "object" && error !== null ? this.#methods.get(error) : undefined;
+  }
+
+  /** @throws the error, of which the first method that it is noted for counts */
+  note(method: string, error: unknown): never {
+    if (typeof error === "object" && error !== null && !this.#methods.has(error)) {
+      this.#methods.set(error, method);
+    }
+    throw error;
+  }
+
+  watched<T extends DriverHost | DriverMoves>(host: T): T {
+    return new Proxy(host, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target);
+        if (member instanceof DriverMoves) {
+          return this.watched(member);
+        }
+        if (typeof member !== "function") {
+          return member;
+        }
+        return (...args: unknown[]): unknown => {
+          const outcome: unknown = Reflect.apply(member, target, args);
+          return outcome instanceof Promise
+            ? outcome.catch((error: unknown) => this.note(String(name), error))
+            : outcome;
+        };
+      },
+    });
+  }
+}
+
+/** What a driver still does after it was asked to end. */
+export class Leftovers {
+  /** Events that it emitted since {@link end}. */
+  readonly events: LifecycleEvent[] = [];
+  /** Timers of its context that are under way. */
+  timers = 0;
+  #ended = false;
+
+  end(): void {
+    this.#ended = true;
+  }
+
+  over(context: DriverContext): DriverContext {
+    const emitEvent = (event: LifecycleEvent): void => {
+      if (this.#ended) {
+        this.events.push(event);
+      }
+      context.emitEvent(event);
+    };
+    return { ...context, emitEvent, timers: this.#counted(context.timers) };
+  }
+
+  #counted(timers: Timers): Timers {
+    return {
+      sleep: async (milliseconds, signal) => {
+        this.timers += 1;
+        await timers.sleep(milliseconds, signal).finally(() => {
+          this.timers -= 1;
+        });
+      },
+      after: (milliseconds, action): CancelTimer => {
+        let over = false;
+        const end = () => {
+          if (!over) {
+            this.timers -= 1;
+          }
+          over = true;
+        };
+        this.timers += 1;
+        const cancel = timers.after(milliseconds, () => {
+          end();
+          action();
+        });
+        return () => {
+          end();
+          cancel();
+        };
+      },
+    };
+  }
+}
