@@ -1,13 +1,23 @@
-import { readDetails } from "./apply/provider-parts.js";
-import { type Finding, keyOf } from "./checks/finding.js";
-import { SnapshotIndex } from "./checks/inputs.js";
-import { type CheckOptions, checkSnapshot } from "./checks/run-checks.js";
+import { doubledAllocations, missingAllocations, wrongAmounts, wrongOwners, wrongProviders } from "./checks/allocation-checks.js";
+import { CODES, type Finding, keyOf } from "./checks/finding.js";
+import { identityClashes, nodesWithoutProvider, providersWithoutNode } from "./checks/provider-checks.js";
+import { type MoveTimeouts, SnapshotIndex } from "./checks/inputs.js";
+import { leftGuests, unfinishedEvacuations, unfinishedMigrations } from "./checks/migration-checks.js";
+import { overcommittedInventories, staleInventories } from "./checks/inventory-checks.js";
+import { unknownConsumers } from "./checks/unknown-consumers.js";
+import { whereabouts } from "./checks/server-allocations.js";
 import type { Cloud } from "./cloud/open-cloud.js";
-import type { ProviderDetails } from "./plan/edit-providers.js";
-import { makePlan, type PlannedAudit } from "./plan/make-plan.js";
-import { type ReadOptions, readSnapshot } from "./read/read-snapshot.js";
+import { readDetails } from "./plan/apply-plan.js";
+import { makePlan, type PlannedAudit, type ProviderDetails } from "./plan/make-plan.js";
+import { lookAgain, type ReadOptions, readSnapshot } from "./read/read-snapshot.js";
 import type { Snapshot } from "./read/records.js";
-import { lookAgain } from "./read/second-look.js";
+
+interface CheckOptions {
+  /** 0..1: the share of a provider's consumers, or of all, that may be called orphaned at once. */
+  readonly maxShare: number;
+  /** Default: {@link DEFAULT_PATIENCE}. */
+  readonly moveTimeouts?: MoveTimeouts;
+}
 
 export interface AuditOptions extends ReadOptions, CheckOptions {}
 
@@ -74,4 +84,28 @@ function sizes(snapshot: Snapshot, { moveTimeouts }: CheckOptions): AuditScope {
     providers: providers.size,
     consumers: consumers.size,
   };
+}
+
+/** Everything that is wrong with a snapshot, by code. */
+export function checkSnapshot(snapshot: Snapshot, { maxShare, moveTimeouts }: CheckOptions): Finding[] {
+  const index = new SnapshotIndex(snapshot, moveTimeouts);
+  const placed = whereabouts(index);
+  return [
+    ...unknownConsumers(index, maxShare),
+    ...wrongProviders(index, placed),
+    ...doubledAllocations(index, placed),
+    ...missingAllocations(index, placed),
+    ...wrongAmounts(index, placed),
+    ...wrongOwners(index),
+    ...providersWithoutNode(index),
+    ...nodesWithoutProvider(index),
+    ...identityClashes(index),
+    ...overcommittedInventories(index),
+    ...staleInventories(index),
+    ...unfinishedMigrations(index, placed),
+    ...unfinishedEvacuations(index, placed),
+    ...leftGuests(index),
+  ].toSorted(
+    (one, other) => CODES.indexOf(one.code) - CODES.indexOf(other.code) || keyOf(one).localeCompare(keyOf(other)),
+  );
 }

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { type AgentCommandOptions, agentCommand } from "./agent/options.js";
-import { endProcess } from "./ui/end-process.js";
-import { runProgram } from "./ui/run-program.js";
+import { endProcess, runProgram } from "./ui/run-program.js";
 
 async function run(options: AgentCommandOptions): Promise<number> {
   if (options.showConfig === true) {

@@ -1,8 +1,7 @@
 import { Command } from "commander";
 import { withName } from "./cluster/place.js";
-import { unknownCommandText } from "./ui/destructive.js";
+import { unknownCommandText, version } from "./ui/command-line.js";
 import { runProgram } from "./ui/run-program.js";
-import { version } from "./ui/version.js";
 
 /** A subcommand's module is loaded only when it is asked for: `status` need not pay for the control plane. */
 const COMMANDS = {

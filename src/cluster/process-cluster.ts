@@ -5,7 +5,7 @@ import { withOperatorSession } from "../cli/cluster/operator-session.js";
 import { saveRunning } from "../cli/cluster/snapshot/live-snapshot.js";
 import { restoreRunning } from "../cli/cluster/snapshot/cluster-restore.js";
 import { noHeartbeatText, untilReadyBySession } from "../cli/cluster/until-ready.js";
-import { quietLogger } from "../cli/ui/quiet-logger.js";
+import { quietLogger } from "../cli/ui/logging.js";
 import type { AgentState, HostAction } from "../conductor-client/methods/session.js";
 import type { HostSession } from "../conductor-client/port.js";
 import { clientEnvironment, type StateDir } from "../control-plane/local/state-dir.js";
@@ -25,9 +25,7 @@ import type {
   RestoreStateOptions,
   StartClusterOptions,
 } from "./cluster.js";
-import { clusterFaults } from "./faults.js";
-import { writeNovaConf } from "./nova-conf.js";
-import { auditCluster, onlyOf, SETTLE_TIMEOUT, workOf } from "./views.js";
+import { auditCluster, clusterFaults, onlyOf, SETTLE_TIMEOUT, workOf, writeNovaConf } from "./cluster-operations.js";
 
 /** Where the bundle has the program, beside the library. */
 const PROGRAM = fileURLToPath(new URL("../compute-cluster.js", import.meta.url));

@@ -1,23 +1,70 @@
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import { equalInConstantTime } from "../control-plane/credentials.js";
 import type { Inside } from "../control-plane/extension.js";
 import type { Digests } from "../runtime/cryptography.js";
-import type { Runtime } from "../runtime/runtime.js";
+import type { Files } from "../runtime/files.js";
 import type { ServiceRequest, ServiceResponse } from "../runtime/http-server.js";
-import { type RunnableAction, runAction } from "./actions/action.js";
-import { serverLife } from "./lifecycle/server-life.js";
-import { PageFiles } from "./page-files.js";
-import { RequestRing } from "./requests/request-ring.js";
-import { emptyResponse, errorResponse, guarded, jsonResponse } from "./responses.js";
+import type { Runtime } from "../runtime/runtime.js";
+import { runAction, type RunnableAction } from "./actions.js";
+import { Viewers } from "./event-stream.js";
+import { RequestRing } from "./request-ring.js";
+import { emptyResponse, errorResponse, foreignFetch, foreignRequest, guarded, jsonResponse } from "./responses.js";
 import type { HostFolders } from "./rows/guests.js";
 import type { ReadSavedItems } from "./rows/saved-items.js";
-import { cookieIn, setCookie } from "./session/cookie.js";
-import { Login } from "./session/login.js";
-import { foreignFetch, foreignRequest } from "./session/routes.js";
-import { type Session, Sessions } from "./session/sessions.js";
-import { Viewers } from "./viewers.js";
+import { serverLife } from "./server-lifecycle.js";
+import { cookieIn, Login, type Session, Sessions, setCookie } from "./sessions.js";
 import { Watch } from "./watch.js";
-import { SESSION_HEADER } from "./wire/stream.js";
+import { SESSION_HEADER } from "./wire/messages.js";
+
+interface Held {
+  readonly text: string;
+  readonly etag: string;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  "app.css": "text/css; charset=utf-8",
+  "app.js": "text/javascript; charset=utf-8",
+  "icon.svg": "image/svg+xml",
+  "index.html": "text/html; charset=utf-8",
+};
+
+/** The files of the page, which the build has made: read when they are asked for the first time, and held from then on. */
+class PageFiles {
+  readonly #folder: string;
+  readonly #files: Pick<Files, "readIfPresent">;
+  readonly #digests: Pick<Digests, "sha256">;
+  readonly #held = new Map<string, Promise<Held | undefined>>();
+
+  constructor(folder: string, files: Pick<Files, "readIfPresent">, digests: Pick<Digests, "sha256">) {
+    this.#folder = folder;
+    this.#files = files;
+    this.#digests = digests;
+  }
+
+  /** Undefined: there is no such file. */
+  async handle(name: string, { headers, method }: ServiceRequest): Promise<ServiceResponse | undefined> {
+    const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
+    if (type === undefined || (method !== "GET" && method !== "HEAD")) {
+      return undefined;
+    }
+    const reading = this.#held.get(name) ?? this.#read(name);
+    this.#held.set(name, reading);
+    const held = await reading;
+    if (held === undefined) {
+      this.#held.delete(name);
+      return undefined;
+    }
+    const about = { "content-type": type, etag: held.etag, "cache-control": "no-cache", vary: "accept" };
+    return headers["if-none-match"] === held.etag
+      ? { status: 304, headers: about, body: "" }
+      : { status: 200, headers: about, body: held.text };
+  }
+
+  async #read(name: string): Promise<Held | undefined> {
+    const text = await this.#files.readIfPresent(join(this.#folder, name));
+    return text === undefined ? undefined : { text, etag: `"${this.#digests.sha256(text).slice(0, 32)}"` };
+  }
+}
 
 export interface DashboardOptions {
   readonly runtime: Runtime;

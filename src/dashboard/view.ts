@@ -1,17 +1,13 @@
 import type { Inside } from "../control-plane/extension.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { ObservedStates } from "./lifecycle/observed-states.js";
-import { latestAction } from "./lifecycle/server-life.js";
-import { Consumers } from "./rows/consumers.js";
+import { latestAction, ObservedStates } from "./server-lifecycle.js";
+import { Consumers, Providers } from "./rows/placement.js";
 import { Findings } from "./rows/findings.js";
-import { Flavors } from "./rows/flavors.js";
+import { Flavors, Moves, serverRow } from "./rows/servers.js";
 import { Guests, type HostFolders } from "./rows/guests.js";
 import { Hosts } from "./rows/hosts.js";
-import { Moves } from "./rows/moves.js";
-import { Providers } from "./rows/providers.js";
 import { type ReadSavedItems, SAVED_ITEM_KINDS, SavedItems } from "./rows/saved-items.js";
-import { serverRow } from "./rows/server-row.js";
-import type { DashboardRow, Kind, Rows } from "./wire/stream.js";
+import type { DashboardRow, Kind, Rows } from "./wire/messages.js";
 
 /** Milliseconds that an agent may take to say what it has. */
 const AGENT_TIMEOUT_MS = 5_000;

@@ -2,7 +2,7 @@ import type { Inside } from "../control-plane/extension.js";
 import type { TouchedRecords } from "../control-plane/placement/store/journal.js";
 import type { StoreChange } from "../control-plane/store/store-context.js";
 import type { CancelTimer } from "../runtime/time.js";
-import { Feed } from "./feed/feed.js";
+import { Feed } from "./feed.js";
 import { DashboardView, type DashboardViewDeps } from "./view.js";
 
 /** Milliseconds between two looks at which hosts time alone has taken down. */

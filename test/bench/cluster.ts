@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../src/cli/ui/logging.js";
 import type * as Published from "../../src/cluster/index.js";
 import { type Cluster, startCluster } from "../../src/cluster/index.js";
 import { openCloudSession } from "../../src/control-plane/local/cloud-session.js";

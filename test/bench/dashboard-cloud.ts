@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { domainToXml } from "../../drivers/fake-libvirt/domain-xml.js";
 import { HypervisorFolder } from "../../drivers/fake-libvirt/hypervisor.js";
-import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../src/cli/ui/logging.js";
 import { connectToConductor } from "../../src/conductor-client/connect-to-conductor.js";
 import type { ConductorConnection } from "../../src/conductor-client/port.js";
 import { stateDir } from "../../src/control-plane/local/state-dir.js";

@@ -1,9 +1,7 @@
-import { HostLife } from "../../src/cli/agent/host-life.js";
+import { HostLife, openMetrics, UnhandledDriverErrors } from "../../src/cli/agent/host-lifecycle.js";
 import { Hosts } from "../../src/cli/agent/hosts.js";
 import { type LoadedHosts, loadHosts } from "../../src/cli/agent/load-config.js";
-import { openMetrics } from "../../src/cli/agent/metrics.js";
-import { UnhandledDriverErrors } from "../../src/cli/agent/unhandled-driver-errors.js";
-import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../src/cli/ui/logging.js";
 import { connectToConductor } from "../../src/conductor-client/connect-to-conductor.js";
 import type { HostAction } from "../../src/conductor-client/methods/session.js";
 import type { ConductorConnection } from "../../src/conductor-client/port.js";

@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../src/cli/ui/logging.js";
 import { type StateDir, stateDir } from "../../src/control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import type { Runtime } from "../../src/runtime/runtime.js";

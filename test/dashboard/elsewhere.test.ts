@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { connectionTo } from "../../drivers/fake-libvirt/hypervisor.js";
 import { Virsh } from "../../drivers/fake-libvirt/virsh.js";
-import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../src/cli/ui/logging.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import { Person } from "./support/person.js";
 import { RealCluster } from "./support/real-cluster.js";

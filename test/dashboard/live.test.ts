@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { DashboardRow } from "../../src/dashboard/wire/stream.js";
+import type { DashboardRow } from "../../src/dashboard/wire/messages.js";
 import type { FakeDashboardServer } from "./support/fake-server.js";
 import { hostName, hostRow, serverRow, serverUuid } from "./support/generated-cluster.js";
 import { smallCluster, smallRows } from "./support/scenes.js";

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { DashboardRow } from "../../src/dashboard/wire/stream.js";
+import type { DashboardRow } from "../../src/dashboard/wire/messages.js";
 import { violations } from "./support/accessible.js";
 import { overhang, SIZES, screenshot } from "./support/browser.js";
 import type { FakeDashboardServer } from "./support/fake-server.js";

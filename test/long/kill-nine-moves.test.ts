@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connectionTo } from "../../drivers/fake-libvirt/hypervisor.js";
 import { Virsh } from "../../drivers/fake-libvirt/virsh.js";
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
-import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../src/cli/ui/logging.js";
 import { readFaults } from "../../src/faults/fault-file.js";
 import { nodeClock } from "../../src/runtime/node/node-builtins.js";
 import { NodeFiles } from "../../src/runtime/node/node-files.js";

@@ -44,7 +44,7 @@ export const ACCEPTED_IN_CONTROL_PLANE: readonly Accepted[] = [
     change: "loser → true",
     reason: "nobody who is undefined serves a host that somebody serves",
   },
-  ...["src/audit/checks/unfinished-migration.ts", "src/audit/checks/whereabouts.ts"].map((path) => ({
+  ...["src/audit/checks/migration-checks.ts", "src/audit/checks/server-allocations.ts"].map((path) => ({
     path,
     operator: "condition",
     change: "owedBy → true",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, describe, it } from "vitest";
-import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../src/cli/ui/logging.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import type { SomePlacement } from "../unit/audit/audit-world.js";
 import { FAULTS, HEALTHY } from "../unit/audit/planted-world.js";

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../src/cli/ui/logging.js";
 import {
   PlacementPciException,
   ResourceProviderCreationFailed,

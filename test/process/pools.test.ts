@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../src/cli/ui/logging.js";
 import type { ControlPlane } from "../../src/control-plane/control-plane.js";
 import { stateDir } from "../../src/control-plane/local/state-dir.js";
 import { expandHosts } from "../../src/records/host-names.js";

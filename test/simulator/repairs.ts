@@ -1,4 +1,4 @@
-import { applyPlan } from "../../src/audit/apply/apply-plan.js";
+import { applyPlan } from "../../src/audit/plan/apply-plan.js";
 import { audit } from "../../src/audit/audit.js";
 import { chooseCloud } from "../../src/audit/cloud/choose-cloud.js";
 import { type Cloud, openCloud } from "../../src/audit/cloud/open-cloud.js";

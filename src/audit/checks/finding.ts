@@ -1,4 +1,5 @@
-import type { Amounts, Inventory } from "../read/records.js";
+import type { Amounts, Inventory, Migration, Server } from "../read/records.js";
+import type { SnapshotIndex } from "./inputs.js";
 
 /** Stable: scripts may depend on them. docs/audit.md says what each means. */
 export const CODES = [
@@ -20,6 +21,7 @@ export const CODES = [
   "stale-guest",
   "guest-without-server",
 ] as const;
+
 export type Code = (typeof CODES)[number];
 
 export interface Finding {
@@ -35,7 +37,7 @@ export interface Finding {
   readonly left: string | null;
 }
 
-export interface Reference {
+interface Reference {
   readonly uuid: string;
   readonly name: string;
 }
@@ -71,3 +73,22 @@ export type ProviderRemedy =
 export function keyOf({ code, subject, provider }: Finding): string {
   return [code, subject.uuid, provider?.uuid ?? ""].join(" ");
 }
+
+export const serverSubject = ({ id, name }: Server): Subject => ({ kind: "server", uuid: id, name });
+
+export function migrationSubject(uuid: string, { id, type }: Migration): Subject {
+  return {
+    kind: "migration",
+    uuid,
+    name: `${type} ${id}`,
+  };
+}
+
+export function providerSubject(index: SnapshotIndex, uuid: string): Subject {
+  return {
+    kind: "provider",
+    ...reference(index, uuid),
+  };
+}
+
+export const reference = (index: SnapshotIndex, uuid: string): Reference => ({ uuid, name: index.name(uuid) });

@@ -1,10 +1,8 @@
 import type { Consumer } from "../read/records.js";
-import type { Code, Finding, Subject } from "./finding.js";
-import { doubtfulRoots } from "./identity-clash.js";
+import { type Code, type Finding, reference, type Subject } from "./finding.js";
+import { doubtfulRoots } from "./provider-checks.js";
 import type { SnapshotIndex } from "./inputs.js";
-import { describeAmounts } from "./place-need.js";
-import { reference } from "./subjects.js";
-import { total } from "./whereabouts.js";
+import { describeAmounts, total } from "./server-allocations.js";
 
 /** What nova-manage's audit looks at (spec 7.4). */
 const NOVAS_CLASS = /^(VCPU|PCPU|MEMORY_MB|DISK_GB|VGPU|NET_BW_(EGR|IGR)_KILOBIT_PER_SEC|MEM_ENCRYPTION_CONTEXT)$/;

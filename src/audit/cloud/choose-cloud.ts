@@ -1,8 +1,21 @@
+import { isMap, LineCounter, type Pair, parseDocument, type YAMLMap } from "yaml";
 import type { Files } from "../../runtime/files.js";
-import type { CloudConfig } from "./cloud-config.js";
-import { readCloudsFile, searchPath } from "./clouds-file.js";
+import { type CloudConfig, readCloudConfig, type Settings } from "./cloud-config.js";
 import { CloudConfigInvalid, NoLocalCloud } from "./errors.js";
-import { readCloudConfig, type Settings } from "./settings.js";
+
+/** One parsed file, and where in it things are. */
+interface Parsed {
+  readonly path: string;
+  readonly clouds: YAMLMap | undefined;
+  readonly lineOf: (offset: number | undefined) => number;
+}
+
+interface Setting {
+  readonly value: string;
+  readonly place: string;
+}
+
+const securePath = (path: string): string => path.replace(/clouds(\.ya?ml)$/, "secure$1");
 
 export interface CloudChoice {
   /** `--os-cloud`; wins over OS_CLOUD. */
@@ -79,3 +92,131 @@ async function localSettings(files: Files, { file, cloud, requested }: CloudChoi
 }
 
 const variableOf = (key: string): string => `OS_${key.toUpperCase()}`;
+
+/** Where OpenStack's clients look, in this order. @param home of the person, if there is one */
+function searchPath(cwd: string, home: string | undefined): readonly string[] {
+  return [cwd, ...(home === undefined ? [] : [`${home}/.config/openstack`]), "/etc/openstack"];
+}
+
+/**
+ * The settings of one cloud of clouds.yaml, with the secrets that secure.yaml adds.
+ * @param name absent: the only cloud of the file
+ * @throws {CloudConfigInvalid}
+ */
+async function readCloudsFile(
+  files: Files,
+  paths: readonly string[],
+  name: string | undefined,
+): Promise<Settings> {
+  const main = await firstPresent(files, paths);
+  if (main === undefined) {
+    throw new CloudConfigInvalid(`no clouds.yaml was found; looked for ${paths.join(", ")}`);
+  }
+  const { path, clouds, lineOf } = main;
+  if (clouds === undefined) {
+    throw new CloudConfigInvalid(`${path}:1: expected a mapping "clouds:" with named clouds`);
+  }
+  const names = clouds.items.map(({ key }) => String(key));
+  const cloudName = name ?? (names.length === 1 ? names[0] : undefined);
+  if (cloudName === undefined) {
+    throw new CloudConfigInvalid(`${path}: holds the clouds ${names.join(", ")}; name one with --os-cloud`);
+  }
+  const pair = clouds.items.find(({ key }) => String(key) === cloudName);
+  if (!pair) {
+    throw new CloudConfigInvalid(`${path}: expected a cloud ${cloudName}, found ${names.join(", ") || "none"}`);
+  }
+  const secure = await firstPresent(files, paths.map(securePath));
+  const values = new Map([...settingsIn(main, pair), ...settingsOf(secure, cloudName)]);
+  const line = lineOf(rangeOf(pair));
+  assertSupported(values, `${path}:${line}`);
+  return {
+    name: cloudName,
+    get: (key) => values.get(key)?.value,
+    place: (key) => values.get(key)?.place ?? `${path}:${line} (cloud ${cloudName})`,
+  };
+}
+
+async function firstPresent(files: Files, paths: readonly string[]): Promise<Parsed | undefined> {
+  for (const path of paths) {
+    const text = await files.readIfPresent(path);
+    if (text !== undefined) {
+      return parse(path, text);
+    }
+  }
+  return undefined;
+}
+
+function parse(path: string, text: string): Parsed {
+  const lines = new LineCounter();
+  // Without excerpts: the line in question may hold a password.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const lineOf = (offset: number | undefined): number => (offset === undefined ? 1 : lines.linePos(offset).line);
+  const [error] = document.errors;
+  if (error) {
+    throw new CloudConfigInvalid(`${path}:${lineOf(error.pos[0])}: not YAML (${error.code})`);
+  }
+  const clouds: unknown = isMap(document.contents) ? document.contents.get("clouds") : undefined;
+  return { path, clouds: isMap(clouds) ? (clouds as YAMLMap) : undefined, lineOf };
+}
+
+function settingsOf(parsed: Parsed | undefined, name: string): ReadonlyMap<string, Setting> {
+  const pair = parsed?.clouds?.items.find(({ key }) => String(key) === name);
+  return parsed && pair ? settingsIn(parsed, pair) : new Map();
+}
+
+/** Scalars of the cloud and of its `auth`, by key. */
+function settingsIn(parsed: Parsed, pair: Pair): ReadonlyMap<string, Setting> {
+  const { path, lineOf } = parsed;
+  if (!isMap(pair.value)) {
+    throw new CloudConfigInvalid(`${path}:${lineOf(rangeOf(pair))}: expected settings of cloud ${String(pair.key)}`);
+  }
+  const found = new Map<string, Setting>();
+  for (const item of pair.value.items) {
+    const key = String(item.key);
+    const place = `${path}:${lineOf(rangeOf(item))}`;
+    if (key !== "auth") {
+      const value = scalar(item);
+      if (value !== undefined) {
+        found.set(key, { value, place });
+      }
+      continue;
+    }
+    if (!isMap(item.value)) {
+      throw new CloudConfigInvalid(`${place}: expected a mapping below auth`);
+    }
+    for (const inner of item.value.items) {
+      const at = `${path}:${lineOf(rangeOf(inner))}`;
+      const value = scalar(inner);
+      if (value === undefined) {
+        throw new CloudConfigInvalid(`${at}: expected text as auth.${String(inner.key)}`);
+      }
+      found.set(String(inner.key), { value, place: at });
+    }
+  }
+  return found;
+}
+
+/** As it is written, so that a password of digits keeps its zeros. */
+function scalar({ value }: Pair): string | undefined {
+  if (typeof value !== "object" || value === null || !("value" in value)) {
+    return undefined;
+  }
+  const source = "source" in value && typeof value.source === "string" ? value.source : undefined;
+  const content: unknown = value.value;
+  if (content === null || typeof content === "object") {
+    return undefined;
+  }
+  return typeof content === "string" ? content : (source ?? String(content));
+}
+
+function rangeOf({ key }: Pair): number | undefined {
+  const range = typeof key === "object" && key !== null && "range" in key ? key.range : undefined;
+  return Array.isArray(range) && typeof range[0] === "number" ? range[0] : undefined;
+}
+
+/** What would otherwise be ignored, and change what is asked or trusted. */
+function assertSupported(values: ReadonlyMap<string, Setting>, place: string): void {
+  if (values.has("profile") && !values.has("auth_url")) {
+    throw new CloudConfigInvalid(`${place}: profiles are not supported; put auth_url below auth`);
+  }
+}

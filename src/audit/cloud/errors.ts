@@ -1,3 +1,5 @@
+import { HttpConnectFailure, HttpTimeout } from "../../runtime/http.js";
+
 /** Base of what a person can mend: credentials, configuration, the cloud itself. No message holds a secret. */
 export class CloudError extends Error {
   override readonly name: string = "CloudError";
@@ -36,5 +38,17 @@ export class CloudRejectedError extends CloudError {
   constructor(status: number, message: string) {
     super(message);
     this.status = status;
+  }
+}
+
+/** @param whose what was asked, and what to check. @throws {CloudUnreachable} */
+export async function reachable<T>(response: Promise<T>, whose: string): Promise<T> {
+  try {
+    return await response;
+  } catch (error) {
+    if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
+      throw new CloudUnreachable(`${error.message}: ${whose}`, { cause: error });
+    }
+    throw error;
   }
 }

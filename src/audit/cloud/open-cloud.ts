@@ -1,11 +1,40 @@
-import { asArray, asRecord, parseJson } from "../../placement-client/json.js";
+import { catalogEndpoints, type Credentials, isInRegion, requestToken } from "../../placement-client/access/keystone-access.js";
+import { withoutTrailingSlash } from "../../placement-client/access/placement-access.js";
+import { asArray, asRecord, asString, parseJson } from "../../placement-client/json.js";
 import type { HttpClient, HttpResponse } from "../../runtime/http.js";
 import type { CloudConfig, ServiceType } from "./cloud-config.js";
-import { CloudRejectedError, UnexpectedResponseError } from "./errors.js";
-import { type Login, logIn } from "./keystone.js";
-import { type Knows, minorOf, negotiate, type Range } from "./microversion.js";
-import { reachable } from "./reachable.js";
+import { CloudRejectedError, EndpointNotFound, reachable, UnexpectedResponseError } from "./errors.js";
 import { type Send, ServiceClient, type ServiceRequest } from "./service-client.js";
+
+/** A version range as a service tells it: majors are always the same, so only minors count. */
+interface Range {
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+/** What this client knows of a service: it is used at `most`, or at less where less is offered, down to `least`. */
+interface Knows {
+  readonly least: number;
+  readonly most: number;
+  /** Why `least`: what that version brought. */
+  readonly because: string;
+}
+
+/** A token, and where it is good for. */
+interface Login {
+  readonly token: string;
+  /** Without a trailing slash. */
+  readonly endpoints: Readonly<Record<ServiceType, string>>;
+}
+
+const SERVICES = ["compute", "placement"] as const satisfies readonly ServiceType[];
+
+const REJECTION_HINTS: Readonly<Record<Credentials["kind"], string>> = {
+  password: "refused the user or the password (401); check username, password, the project and the domains",
+  token: "refused the token (401): it has expired or was never one of this cloud; get a new one",
+  application_credential:
+    "refused the application credential (401); check its id and secret, and whether it has expired",
+};
 
 /** A cloud that has let us in. */
 export interface Cloud {
@@ -16,6 +45,7 @@ export interface Cloud {
 
 /** 2.88 took the totals of hypervisors away, which the judgement of inventories needs. */
 const COMPUTE: Knows = { least: 53, most: 87, because: "uuids of compute nodes" };
+
 /** 1.39 changes queries only. */
 const PLACEMENT: Knows = { least: 28, most: 38, because: "generations of consumers" };
 
@@ -112,4 +142,87 @@ class Session {
       `the ${service} service of cloud ${this.#config.name}; check the catalog's URL, or choose another --os-interface`,
     );
   }
+}
+
+/** Identity v3. @throws {CloudError} */
+async function logIn(http: HttpClient, config: CloudConfig): Promise<Login> {
+  const { credentials, scope } = config;
+  const { url, status, token, body } = await reachable(
+    requestToken(http, config.authUrl, credentials, scope),
+    `Identity of cloud ${config.name}; check auth_url`,
+  );
+  if (status === 401) {
+    throw new CloudRejectedError(401, `Identity at ${url} ${REJECTION_HINTS[credentials.kind]}`);
+  }
+  if (status === 404) {
+    throw new CloudRejectedError(
+      404,
+      `${url} answered 404: no Identity v3 there; check auth_url of cloud ${config.name}`,
+    );
+  }
+  if (status === 403) {
+    throw new CloudRejectedError(
+      403,
+      `Identity at ${url} refuses a token (403) to these credentials; ask whoever runs it`,
+    );
+  }
+  if (token === undefined) {
+    throw new UnexpectedResponseError(`Identity at ${url} answered ${status} where 201 with a token was expected`);
+  }
+  return { token, endpoints: endpointsIn(body, config, url) };
+}
+
+function endpointsIn(body: string, config: CloudConfig, url: string): Login["endpoints"] {
+  try {
+    const { catalog } = asRecord(asRecord(parseJson(body)).token);
+    const [compute, placement] = SERVICES.map((service) => endpointOf(catalog, service, config));
+    return { compute: compute ?? "", placement: placement ?? "" };
+  } catch (error) {
+    if (error instanceof EndpointNotFound) {
+      throw error;
+    }
+    throw new UnexpectedResponseError(`Identity at ${url} answered no token that can be read`, { cause: error });
+  }
+}
+
+function endpointOf(catalog: unknown, service: ServiceType, config: CloudConfig): string {
+  const configuredUrl = config.endpoints[service];
+  if (configuredUrl !== undefined) {
+    return withoutTrailingSlash(configuredUrl);
+  }
+  if (catalog === undefined && config.credentials.kind !== "application_credential" && config.scope === undefined) {
+    throw new EndpointNotFound(
+      `cloud ${config.name}: the token has no catalog, as it is scoped to nothing; set project_name, or system_scope to all`,
+    );
+  }
+  const endpoints = catalogEndpoints(catalog, service);
+  const here = endpoints.filter((endpoint) => isInRegion(endpoint, config.region));
+  const found = here.find((endpoint) => endpoint.interface === config.interface);
+  if (found) {
+    return withoutTrailingSlash(asString(found.url));
+  }
+  const offered = endpoints.map((each) => `${String(each.interface)} in ${String(each.region ?? each.region_id)}`);
+  throw new EndpointNotFound(
+    `cloud ${config.name}: the catalog has no ${service} endpoint with interface ${config.interface}` +
+      `${config.region === undefined ? "" : ` in region ${config.region}`}; it has ${offered.join(", ") || "none"}. ` +
+      `Choose with --os-interface and --os-region-name, or set ${service}_endpoint_override`,
+  );
+}
+
+/** @throws {UnexpectedResponseError} the service is too old */
+function negotiate(service: string, major: number, range: Range, knows: Knows): number {
+  const agreed = Math.min(range.maximum, knows.most);
+  if (agreed >= knows.least && range.minimum <= agreed) {
+    return agreed;
+  }
+  throw new UnexpectedResponseError(
+    `${service} offers microversions ${major}.${range.minimum} to ${major}.${range.maximum}; ` +
+      `at least ${major}.${knows.least} is needed (${knows.because})`,
+  );
+}
+
+/** The minor of `2.79`; undefined: no such text. */
+function minorOf(text: unknown): number | undefined {
+  const match = typeof text === "string" ? /^\d+\.(\d+)$/.exec(text) : null;
+  return match ? Number(match[1]) : undefined;
 }

@@ -1,8 +1,28 @@
 import type { ConsumerRemedy, Finding, ProviderRemedy } from "../checks/finding.js";
-import type { Snapshot } from "../read/records.js";
-import { type DraftEdit, editConsumers } from "./edit-consumers.js";
-import { editProvider, type ProviderDetails } from "./edit-providers.js";
-import type { Action, Edit, Plan } from "./plan.js";
+import type { Amounts, ConsumerRecord, Held, Provider, Snapshot } from "../read/records.js";
+import type { Action, ConsumerChange, ConsumerState, Edit, Plan, ProviderState } from "./plan.js";
+
+/** What has to be asked for before a provider is deleted, so that it can be made again. */
+export interface ProviderDetails {
+  readonly traits: readonly string[];
+  readonly aggregates: readonly string[];
+}
+
+type DraftEdit = Edit;
+
+interface RemedyRequest {
+  readonly finding: Finding;
+  readonly remedy: ConsumerRemedy;
+}
+
+interface Draft {
+  held: Record<string, Amounts>;
+  projectId: string | null;
+  userId: string | null;
+  type: string | null;
+}
+
+const holdsNothing = ({ allocations }: ConsumerState): boolean => Object.keys(allocations).length === 0;
 
 export interface PlannedAudit {
   /** The findings; where the plan cannot make an edit that is right, `left` says why. */
@@ -92,4 +112,175 @@ function countWipes(edits: readonly DraftEdit[]): ReadonlyMap<string, number> {
 
 function consumersIn(action: Action): readonly string[] {
   return action.kind === "allocations" ? action.consumers.map(({ uuid }) => uuid) : [];
+}
+
+/** One edit a consumer, whatever was found about it; consumers that hand something over share one. */
+function editConsumers(findings: readonly Finding[], { records }: Snapshot): DraftEdit[] {
+  const groups = groupByConsumer(findings);
+  return [...new Set(groups.values())].flatMap((requests) => {
+    const consumers = [...new Set(requests.flatMap(({ remedy }) => consumersOf(remedy)))];
+    const read = consumers.flatMap((uuid) => records.get(uuid) ?? []);
+    if (read.length < consumers.length) {
+      return [];
+    }
+    const changes = changesOf(
+      read,
+      requests.map(({ remedy }) => remedy),
+    ).filter(({ before, after }) => JSON.stringify(before) !== JSON.stringify(after));
+    if (changes.length === 0) {
+      return [];
+    }
+    const inverse = changes.map(({ uuid, generation, before, after }) => ({
+      uuid,
+      generation: holdsNothing(after) ? null : (generation ?? 0) + 1,
+      before: after,
+      after: before,
+    }));
+    return {
+      findings: [...new Set(requests.map(({ finding }) => finding.code))],
+      reason: [...new Set(requests.map(({ finding }) => finding.explanation))].join("; "),
+      action: { kind: "allocations" as const, consumers: changes },
+      inverse: { kind: "allocations" as const, consumers: inverse },
+    };
+  });
+}
+
+function consumersOf(remedy: ConsumerRemedy): readonly string[] {
+  return remedy.kind === "take-over" ? [remedy.consumer, remedy.from] : [remedy.consumer];
+}
+
+/** Wishes by consumer; those that have a consumer in common are one list. */
+function groupByConsumer(findings: readonly Finding[]): ReadonlyMap<string, RemedyRequest[]> {
+  const groups = new Map<string, RemedyRequest[]>();
+  for (const finding of findings) {
+    for (const remedy of finding.remedies) {
+      if (!("consumer" in remedy)) {
+        continue;
+      }
+      const uuids = consumersOf(remedy);
+      const joined = [...new Set(uuids.map((uuid) => groups.get(uuid) ?? []))].flat();
+      joined.push({ finding, remedy });
+      for (const { remedy: each } of joined) {
+        for (const uuid of consumersOf(each)) {
+          groups.set(uuid, joined);
+        }
+      }
+    }
+  }
+  return groups;
+}
+
+function changesOf(records: readonly ConsumerRecord[], remedies: readonly ConsumerRemedy[]): ConsumerChange[] {
+  const drafts = new Map(records.map((record) => [record.uuid, { ...record, held: { ...record.held } } as Draft]));
+  // What is handed over comes first: the other wishes are about what the consumer has then.
+  const order = ["take-over", "clear", "drop", "hold", "own"];
+  for (const remedy of remedies.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))) {
+    const draft = drafts.get(remedy.consumer);
+    if (draft) {
+      applyRemedy(draft, remedy, drafts);
+    }
+  }
+  return records.map((record) => ({
+    uuid: record.uuid,
+    generation: record.generation,
+    before: consumerStateOf(record),
+    after: consumerStateOf(drafts.get(record.uuid) ?? record),
+  }));
+}
+
+function applyRemedy(draft: Draft, remedy: ConsumerRemedy, drafts: ReadonlyMap<string, Draft>): void {
+  switch (remedy.kind) {
+    case "take-over": {
+      const from = drafts.get(remedy.from);
+      if (!from) {
+        return;
+      }
+      const { held, projectId, userId } = from;
+      const type = from.type === "MIGRATION" ? "INSTANCE" : from.type;
+      Object.assign(draft, { projectId, userId, type: draft.type ?? type, held });
+      from.held = {};
+      return;
+    }
+    case "clear":
+      draft.held = {};
+      return;
+    case "drop":
+      for (const uuid of remedy.providers) {
+        delete draft.held[uuid];
+      }
+      return;
+    case "hold": {
+      const amounts = { ...draft.held[remedy.provider], ...remedy.amounts };
+      const left = Object.entries(amounts).filter(([, amount]) => amount > 0);
+      if (left.length > 0) {
+        draft.held[remedy.provider] = Object.fromEntries(left);
+      } else {
+        delete draft.held[remedy.provider];
+      }
+      return;
+    }
+    case "own":
+      draft.projectId = remedy.projectId;
+      draft.userId = remedy.userId;
+  }
+}
+
+function consumerStateOf({
+  held,
+  projectId,
+  userId,
+  type,
+}: Pick<ConsumerRecord, "held" | "projectId" | "userId" | "type">): ConsumerState {
+  const allocations: Held = held;
+  return Object.keys(held).length === 0
+    ? { allocations, project_id: null, user_id: null, consumer_type: null }
+    : { allocations, project_id: projectId, user_id: userId, consumer_type: type };
+}
+
+/** Undefined: the provider is gone by now. @param wipes generations that earlier edits of the plan raise it by */
+function editProvider(
+  remedy: ProviderRemedy,
+  { providers }: Snapshot,
+  details: ReadonlyMap<string, ProviderDetails>,
+  wipes: ReadonlyMap<string, number>,
+): Pick<Edit, "action" | "inverse"> | undefined {
+  const { uuid } = remedy;
+  if (remedy.kind === "create-provider") {
+    const made: ProviderState = { uuid, name: remedy.name, parent: null, inventories: {}, traits: [], aggregates: [] };
+    return {
+      action: { kind: "create-provider", provider: made },
+      inverse: { kind: "delete-provider", generation: 0, provider: made },
+    };
+  }
+  const provider = providers.get(uuid);
+  if (!provider) {
+    return undefined;
+  }
+  const { generation, name, inventories } = provider;
+  switch (remedy.kind) {
+    case "rename-provider":
+      return {
+        action: { kind: "rename-provider", uuid, generation, before: name, after: remedy.name },
+        inverse: { kind: "rename-provider", uuid, generation: null, before: remedy.name, after: name },
+      };
+    case "set-inventories":
+      return {
+        action: { kind: "set-inventories", uuid, generation, before: inventories, after: remedy.inventories },
+        inverse: { kind: "set-inventories", uuid, generation: null, before: remedy.inventories, after: inventories },
+      };
+    case "delete-provider": {
+      const state = providerStateOf(provider, details.get(uuid));
+      return {
+        action: { kind: "delete-provider", generation: generation + (wipes.get(uuid) ?? 0), provider: state },
+        inverse: { kind: "create-provider", provider: state },
+      };
+    }
+  }
+}
+
+function providerStateOf(
+  { uuid, name, parent, inventories }: Provider,
+  { traits, aggregates }: ProviderDetails = { traits: [], aggregates: [] },
+): ProviderState {
+  return { uuid, name, parent, inventories, traits, aggregates };
 }

@@ -1,9 +1,18 @@
+import { mapConcurrently } from "../../runtime/task-queue.js";
 import type { Clock } from "../../runtime/time.js";
 import type { Cloud } from "../cloud/open-cloud.js";
-import { MIGRATION_UUIDS, readHypervisors, readMigrations, readServers, readServices } from "./read-compute.js";
-import { readOwners } from "./read-owners.js";
-import { listProviders, readProviders } from "./read-placement.js";
-import type { Hypervisor, OnProgress, Snapshot } from "./records.js";
+import type { ServiceClient } from "../cloud/service-client.js";
+import { findServer, MIGRATION_UUIDS, readHypervisors, readMigrations, readServers, readServices } from "./read-compute.js";
+import { CONCURRENCY, listProviders, readConsumer, readProvider, readProviders } from "./read-placement.js";
+import type { Amounts, Consumer, ConsumerRecord, Hypervisor, OnProgress, Provider, Server, Snapshot } from "./records.js";
+import { asRecord } from "./response-fields.js";
+
+/** The project and user that each consumer should belong to. */
+interface Owner {
+  readonly projectId: string;
+  readonly userId: string;
+  readonly consumers: Consumer[];
+}
 
 export interface ReadOptions {
   readonly clock: Pick<Clock, "now">;
@@ -18,7 +27,7 @@ export interface ReadOptions {
 }
 
 /** The guests of a host with many nodes are bare metal, which its nodes hold. @throws what reading them throws */
-export async function readGuests(
+async function readGuests(
   hypervisors: readonly Hypervisor[],
   { readGuests: read }: Pick<ReadOptions, "readGuests">,
 ): Promise<Snapshot["guests"]> {
@@ -49,4 +58,194 @@ export async function readSnapshot({ compute, placement }: Cloud, options: ReadO
     ...held,
   };
   return { ...read, records: await readOwners(placement, read, options) };
+}
+
+/**
+ * The consumers whose project or user has to be asked for: those that Nova does not know, and those of every project and
+ * user whose sum of usages is not what its servers hold. With `thorough` all: two servers that have swapped their owners
+ * change no sum.
+ */
+async function readOwners(
+  placement: ServiceClient,
+  snapshot: Pick<Snapshot, "servers" | "migrations" | "consumers">,
+  { thorough, onProgress }: { readonly thorough: boolean; readonly onProgress: OnProgress },
+): Promise<Map<string, ConsumerRecord>> {
+  const { owners, unknownConsumers } = groupByOwner(snapshot);
+  const records = new Map<string, ConsumerRecord>();
+  const read = async (consumers: readonly Consumer[]): Promise<void> => {
+    let done = 0;
+    for (const record of await mapConcurrently(consumers, CONCURRENCY, async ({ uuid }) => {
+      const found = await readConsumer(placement, uuid);
+      done += 1;
+      onProgress("owners of consumers", done, consumers.length);
+      return found;
+    })) {
+      records.set(record.uuid, record);
+    }
+  };
+  await read(unknownConsumers);
+  const checked = await mapConcurrently(owners, CONCURRENCY, async (owner) => {
+    const same = !thorough && (await addsUp(placement, owner, [...records.values()]));
+    return same ? [] : owner.consumers;
+  });
+  await read(checked.flat());
+  return records;
+}
+
+function groupByOwner({ servers, migrations, consumers }: Pick<Snapshot, "servers" | "migrations" | "consumers">) {
+  const serverOf = new Map(migrations.flatMap(({ uuid, server }) => (uuid === null ? [] : [[uuid, server] as const])));
+  const owners = new Map<string, Owner>();
+  const unknownConsumers: Consumer[] = [];
+  for (const consumer of consumers.values()) {
+    const server = servers.get(consumer.uuid) ?? servers.get(serverOf.get(consumer.uuid) ?? "");
+    if (server === undefined) {
+      unknownConsumers.push(consumer);
+    } else if (server.userId !== null) {
+      const { projectId, userId } = server;
+      const key = `${projectId}/${userId}`;
+      const owner = owners.get(key) ?? { projectId, userId, consumers: [] };
+      owner.consumers.push(consumer);
+      owners.set(key, owner);
+    }
+  }
+  return { owners: [...owners.values()], unknownConsumers: unknownConsumers };
+}
+
+/** Whether Placement's usages of the project and user are the sum of what these consumers hold. */
+async function addsUp(
+  placement: ServiceClient,
+  { projectId, userId, consumers }: Owner,
+  known: readonly ConsumerRecord[],
+): Promise<boolean> {
+  const query = `project_id=${encodeURIComponent(projectId)}&user_id=${encodeURIComponent(userId)}`;
+  const { usages } = await placement.get(`/usages?${query}`);
+  const theirs = known.filter((record) => record.projectId === projectId && record.userId === userId);
+  const expected = [...consumers, ...theirs].flatMap(({ held }) => Object.values(held));
+  return sameSums(sum(expected), sum(amountsIn(asRecord(usages))));
+}
+
+/** By consumer type from 1.38 on, each with a count of consumers. */
+function amountsIn(usages: Readonly<Record<string, unknown>>): Amounts[] {
+  const groups = Object.values(usages).every((value) => typeof value === "number") ? [usages] : Object.values(usages);
+  return groups.map((group) => {
+    const { consumer_count, ...amounts } = asRecord(group);
+    return amounts as Amounts;
+  });
+}
+
+function sum(parts: readonly Amounts[]): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const part of parts) {
+    for (const [name, amount] of Object.entries(part)) {
+      sums.set(name, (sums.get(name) ?? 0) + amount);
+    }
+  }
+  return sums;
+}
+
+function sameSums(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): boolean {
+  return [...new Set([...one.keys(), ...other.keys()])].every(
+    (name) => (one.get(name) ?? 0) === (other.get(name) ?? 0),
+  );
+}
+
+interface Suspects {
+  /** Consumers that were found at fault; servers and migrations are consumers. */
+  readonly consumers: ReadonlySet<string>;
+  readonly providers: ReadonlySet<string>;
+}
+
+/**
+ * The same snapshot with everything about the suspects read anew, so that what was caught in the middle of a build or a move
+ * is seen at another moment. Lists of moves and hosts are read anew as a whole. @throws {CloudError}
+ */
+export async function lookAgain(
+  { compute, placement }: Cloud,
+  first: Snapshot,
+  suspects: Suspects,
+  options: ReadOptions,
+): Promise<Snapshot> {
+  const { clock, onProgress } = options;
+  const [migrations, hypervisors, services, bare] = await Promise.all([
+    readMigrations(compute, onProgress),
+    readHypervisors(compute, onProgress),
+    readServices(compute),
+    listProviders(placement),
+  ]);
+  const guests = await readGuests(hypervisors, options);
+  const uuids = withTheirMoves(suspects.consumers, migrations);
+  const records: readonly ConsumerRecord[] = await mapConcurrently(uuids, CONCURRENCY, (uuid) =>
+    readConsumer(placement, uuid),
+  );
+  // Reads them after the allocations: a consumer that is known by now was known, or on its way, when it held them.
+  let done = 0;
+  const servers = await mapConcurrently(uuids, CONCURRENCY, async (uuid) => {
+    const server = await findServer(compute, uuid);
+    done += 1;
+    onProgress("suspects, a second time", done, uuids.length);
+    return [uuid, server] as const;
+  });
+  return {
+    ...first,
+    now: clock.now(),
+    migrations,
+    hypervisors,
+    services,
+    guests,
+    servers: replaced<Server>(first.servers, servers),
+    consumers: replaced<Consumer>(
+      first.consumers,
+      records.map((record) => [record.uuid, record.generation === null ? undefined : record]),
+    ),
+    records: replaced<ConsumerRecord>(
+      first.records,
+      records.map((record) => [record.uuid, record]),
+    ),
+    providers: await providersAgain(placement, first, bare, suspects.providers),
+  };
+}
+
+/** A server with its migrations, a migration with its server: they are judged together. */
+function withTheirMoves(consumers: ReadonlySet<string>, migrations: Snapshot["migrations"]): readonly string[] {
+  const all = new Set(consumers);
+  for (const { uuid, server } of migrations) {
+    if (uuid === null || !(consumers.has(uuid) || consumers.has(server))) {
+      continue;
+    }
+    all.add(uuid);
+    all.add(server);
+  }
+  return [...all];
+}
+
+function replaced<T>(
+  before: ReadonlyMap<string, T>,
+  changes: readonly (readonly [string, T | undefined])[],
+): Map<string, T> {
+  const after = new Map(before);
+  for (const [key, value] of changes) {
+    if (value === undefined) {
+      after.delete(key);
+    } else {
+      after.set(key, value);
+    }
+  }
+  return after;
+}
+
+/** Names and trees of all providers as they are now; inventories of the suspects and of new providers. */
+async function providersAgain(
+  placement: Cloud["placement"],
+  first: Snapshot,
+  bare: Awaited<ReturnType<typeof listProviders>>,
+  suspects: ReadonlySet<string>,
+): Promise<Map<string, Provider>> {
+  const providers = await mapConcurrently([...bare.values()], CONCURRENCY, async (each) => {
+    const known = first.providers.get(each.uuid);
+    if (known && !suspects.has(each.uuid)) {
+      return { ...each, inventories: known.inventories };
+    }
+    return (await readProvider(placement, each))?.provider;
+  });
+  return new Map(providers.flatMap((provider) => (provider ? [[provider.uuid, provider] as const] : [])));
 }

@@ -5,7 +5,7 @@ import { parseTransportUrl, withoutPasswords } from "../../nova-rpc/transport/tr
 import type { BrokerAddress, BrokerTls } from "../../runtime/message-broker.js";
 import { connectToAmqp } from "../../runtime/node/amqp-broker.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { notifyParent } from "../ui/parent.js";
+import { notifyParent } from "../ui/process-lifecycle.js";
 
 /** What nova.conf says cannot be done together. */
 class UnsupportedConfiguration extends Error {

@@ -1,12 +1,21 @@
-import type { ConductorConnection, MessageObserver } from "../../conductor-client/port.js";
+import type { AgentMetrics } from "../../agent/metrics/metrics.js";
+import type { Conductor, ConductorConnection, MessageObserver } from "../../conductor-client/port.js";
 import { NO_TLS } from "../../conductor-client/wire.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { conductorUrl, readClusterInfo, type StateDir } from "../../control-plane/local/state-dir.js";
+import { placementAccess } from "../../placement-client/access/configured-access.js";
+import { SharedPlacementState } from "../../placement-client/client-context.js";
+import { ReportClient } from "../../placement-client/report-client.js";
+import { retryingHttp } from "../../placement-client/retries.js";
 import type { Files } from "../../runtime/files.js";
+import type { NodeRuntimeOptions } from "../../runtime/node/node-runtime.js";
+import type { HttpTls } from "../../runtime/node/undici-http-client.js";
 import { backOff } from "../../runtime/retry.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { notifyParent } from "../ui/parent.js";
-import { version } from "../ui/version.js";
+import { certificatesIn, TlsUnusable } from "../cluster/tls/tls-files.js";
+import { version } from "../ui/command-line.js";
+import { notifyParent } from "../ui/process-lifecycle.js";
+import type { LoadedConfig } from "./load-config.js";
 
 /**
  * Finds the control plane and connects to it, for as long as it takes. Reports the first failure with the ways out,
@@ -104,4 +113,107 @@ async function locate(
     reportWaiting(found);
     await timers.sleep(wait(attempt), signal);
   }
+}
+
+/** A section of nova.conf as far as it secures HTTPS. */
+interface TlsOptions {
+  readonly cafile?: unknown;
+  readonly certfile?: unknown;
+  readonly keyfile?: unknown;
+  readonly insecure?: unknown;
+}
+
+/**
+ * The agent's TLS. `[placement]` secures all requests but those of other sections that set options of their own (`[glance]`, the
+ * driver's) and those to the control plane, which `[conductor]` secures.
+ * @param driver its section and the options there, by camelCase name
+ * @throws {FileFailure} @throws {TlsUnusable}
+ */
+export async function agentTls(
+  config: NovaConfig,
+  files: Files,
+  driver?: { readonly section: string; readonly options: TlsOptions },
+): Promise<Pick<NodeRuntimeOptions, "tls" | "trusted" | "tlsSections">> {
+  const { url, cafile, ca: text } = config.conductor;
+  const tls = await sectionTls(config.placement, files);
+  const tlsSections = new Map<string, HttpTls>();
+  for (const [section, options] of [
+    ["glance", config.glance],
+    ...(driver ? [[driver.section, driver.options]] : []),
+  ] as [string, TlsOptions][]) {
+    if (options.insecure === true || isText(options.cafile) || isText(options.certfile)) {
+      tlsSections.set(section, await sectionTls(options, files));
+    }
+  }
+  const sections = tlsSections.size === 0 ? {} : { tlsSections };
+  const ca = cafile === null ? text : await files.read(cafile);
+  if (url === null || ca === null) {
+    return { tls, ...sections };
+  }
+  assertCertificate(ca, cafile === null ? "[conductor] ca" : `${cafile} ([conductor] cafile)`);
+  const { origin } = new URL(url.replace(/^ws/, "http"));
+  return { tls, ...sections, trusted: new Map([[origin, { verify: true, ca }]]) };
+}
+
+/** The section of a host's driver, for {@link agentTls}. */
+export function tlsOptionsOf({ driver, driverConfig }: Pick<LoadedConfig, "driver" | "driverConfig">) {
+  return { section: driver.configSchema?.section ?? driver.name, options: driverConfig };
+}
+
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+
+/** @throws {TlsUnusable} it is no certificate. */
+function assertCertificate(ca: string, place: string): void {
+  const wrong = new TlsUnusable(
+    `${place} has no certificate that can be read; expected that of the control plane's authority in PEM, as compute-cluster join writes it`,
+  );
+  try {
+    if (certificatesIn(ca).length > 0) {
+      return;
+    }
+  } catch {
+    throw wrong;
+  }
+  throw wrong;
+}
+
+async function sectionTls({ cafile, certfile, keyfile, insecure }: TlsOptions, files: Files): Promise<HttpTls> {
+  const read = async (path: unknown) => (isText(path) ? await files.read(path) : undefined);
+  const [ca, cert, key] = await Promise.all([cafile, certfile, keyfile].map(read));
+  return {
+    verify: insecure !== true,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    // keystoneauth, too, looks for the key in the certificate's file.
+    ...(key === undefined && cert === undefined ? {} : { key: key ?? cert ?? "" }),
+  };
+}
+
+/**
+ * The agent's Placement client, as nova.conf has it.
+ * @param known what the process knows of that Placement; default: nothing
+ */
+export function reportClient(
+  config: NovaConfig,
+  runtime: Runtime,
+  conductor: Conductor,
+  metrics: AgentMetrics,
+  known = new SharedPlacementState(),
+): ReportClient {
+  const http = retryingHttp(runtime.http, runtime.timers, config.placement);
+  return new ReportClient({
+    http,
+    access: placementAccess(config, { ...runtime, http }, conductor, known.placement),
+    known: known.names,
+    config: {
+      associationRefresh: config.compute.resourceProviderAssociationRefresh,
+      timeout: config.placement.timeout * 1000,
+      sharingProvidersMaxUuidsPerRequest: config.compute.sharingProvidersMaxUuidsPerRequest,
+    },
+    clock: runtime.clock,
+    timers: runtime.timers,
+    random: runtime.random,
+    logger: runtime.logger,
+    observe: (event) => metrics.placementRequest(event),
+  });
 }

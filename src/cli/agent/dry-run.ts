@@ -9,11 +9,9 @@ import { ExitCode } from "../ui/exit-code.js";
 import { withFormerNames } from "../ui/former-names.js";
 import { renderTable } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
-import { agentTls, tlsOptionsOf } from "./agent-tls.js";
-import { connect } from "./connect.js";
+import { agentTls, connect, reportClient, tlsOptionsOf } from "./connect.js";
 import { loadConfig } from "./load-config.js";
 import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
-import { reportClient } from "./report-client.js";
 
 /** Prints what start-up would do; exit code 3 when it would refuse, or when Placement contradicts the host's nodes. */
 export async function printDryRun(options: AgentCommandOptions): Promise<number> {

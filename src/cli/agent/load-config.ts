@@ -7,6 +7,7 @@ import { type StateDir, stateDir } from "../../control-plane/local/state-dir.js"
 import { expandHosts } from "../../records/host-names.js";
 import type { Files } from "../../runtime/files.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
+import type { Logger } from "../../runtime/runtime.js";
 import type { DriverDefinition } from "../../virt/driver.js";
 import { optionsOf } from "./built-in-drivers.js";
 import { DriverGuard, loadContained } from "./driver-guard.js";
@@ -188,4 +189,24 @@ export async function checkAgents(each: readonly (readonly string[])[]): Promise
     await command.parseAsync([...args], { from: "user" });
   }
   return [...warnings];
+}
+
+/**
+ * Logs what of nova.conf is ignored. The file of a real nova-compute has many options that an agent does not have: those that
+ * resemble none of ours are named in one line.
+ */
+export function logWarnings(
+  logger: Pick<Logger, "info" | "warn">,
+  { config, warnings }: Pick<CompiledNovaConfig, "config" | "warnings">,
+): void {
+  const isNovas = config.defaults.transportUrl !== null;
+  for (const { message, unknown } of warnings) {
+    if (!isNovas || unknown === undefined) {
+      logger.warn(message);
+    }
+  }
+  const unknown = isNovas ? [...new Set(warnings.flatMap((warning) => warning.unknown ?? []))] : [];
+  if (unknown.length > 0) {
+    logger.info(`nova.conf has what this agent has no use for, which is ignored: ${unknown.join(", ")}`);
+  }
 }

@@ -3,8 +3,7 @@ import type { CommandLineValue } from "../../config/config-sources.js";
 import { DEFAULT_STATE_DIR } from "../../control-plane/local/state-dir.js";
 import { RELEASE_NAMES, RELEASES, type Release, SERVICE_VERSION } from "../../records/index.js";
 import { withName } from "../cluster/place.js";
-import { portNumber } from "../ui/port-number.js";
-import { version } from "../ui/version.js";
+import { portNumber, version } from "../ui/command-line.js";
 
 export interface AgentCommandOptions {
   readonly host?: string;

@@ -8,30 +8,84 @@ import { createFaultyRuntime } from "../../faults/fault-injection.js";
 import { CleanupStack } from "../../runtime/lifetime.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import type { Runtime } from "../../runtime/runtime.js";
+import type { Logger, Runtime } from "../../runtime/runtime.js";
 import type { Timers } from "../../runtime/time.js";
-import { DriverGuard } from "./driver-guard.js";
+import { parsedOptions } from "../ui/command-line.js";
 import { createLogger } from "../ui/create-logger.js";
-import { ExitCode } from "../ui/exit-code.js";
-import { runWorkLoop } from "../ui/lifetimes.js";
-import { leaveParent, notifyParent, onAddHosts } from "../ui/parent.js";
-import { parsedOptions } from "../ui/parsed-options.js";
-import { exitCodeOf, toDo } from "../ui/report-failure.js";
+import { ExitCode, exitCodeOf, toDo } from "../ui/exit-code.js";
+import { leaveParent, notifyParent, onAddHosts, onParentGone, runWorkLoop } from "../ui/process-lifecycle.js";
 import { createTerminal } from "../ui/terminal.js";
 import { openFaults } from "./agent-faults.js";
-import { agentTls, tlsOptionsOf } from "./agent-tls.js";
-import { connect } from "./connect.js";
-import { type EndOfProcess, endOnSignals } from "./end-of-process.js";
-import { HostLife } from "./host-life.js";
-import { HostReport } from "./host-report.js";
+import { agentTls, connect, tlsOptionsOf } from "./connect.js";
+import { DriverGuard } from "./driver-guard.js";
+import { HostLife, type MetricsOutlet, openMetrics, UnhandledDriverErrors } from "./host-lifecycle.js";
+import { HostReport, HostsReport, StartLogger } from "./host-reports.js";
 import { Hosts } from "./hosts.js";
-import { HostsReport } from "./hosts-report.js";
-import { type LoadedHosts, loadHosts } from "./load-config.js";
-import { type MetricsOutlet, openMetrics } from "./metrics.js";
-import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "./options.js";
-import { logWarnings } from "./report-warnings.js";
-import { StartLogger } from "./start-logger.js";
-import { UnhandledDriverErrors } from "./unhandled-driver-errors.js";
+import { type LoadedHosts, loadHosts, logWarnings } from "./load-config.js";
+import { agentCommand, type AgentCommandOptions, serviceVersionOf } from "./options.js";
+
+/** When and why what an agent process does is to end. */
+class EndOfProcess {
+  readonly #abort = new AbortController();
+  readonly #logger: Logger;
+  #broken: Error | undefined;
+  readonly #rest: AbortSignal;
+  #stop: () => void = () => {};
+  #stopRequests = 0;
+
+  constructor(logger: Logger, rest: AbortSignal) {
+    this.#logger = logger;
+    this.#rest = rest;
+  }
+
+  /** Aborted once it is to end. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** The process goes on, with other work: what it does now ends as by `kill -9`. */
+  get rests(): boolean {
+    return this.#rest.aborted;
+  }
+
+  /** What makes it end that is no host's fault; undefined: somebody asked for it. */
+  get broken(): Error | undefined {
+    return this.#broken;
+  }
+
+  /** Calls `action` when it is to end; at once, if it is. */
+  onStop(action: () => void): void {
+    this.#stop = action;
+    if (this.signal.aborted) {
+      action();
+    }
+  }
+
+  breakOff(reason: Error): void {
+    this.#broken ??= reason;
+    this.#abort.abort();
+    this.#stop();
+  }
+
+  /** Its work is to end at once. */
+  cut(): void {
+    this.#abort.abort();
+    this.#stop();
+  }
+
+  /** SIGINT's and SIGTERM's. */
+  ask(): void {
+    this.#stopRequests += 1;
+    // The second time the person means it; a half-done operation is what the next start mends.
+    if (this.#stopRequests > 1) {
+      this.#logger.warn("stopped a second time: the agent ends at once, whatever is under way");
+      process.exit(ExitCode.failure);
+    }
+    this.#abort.abort();
+    notifyParent({ type: "component", state: "stopping", detail: "" });
+    this.#stop();
+  }
+}
 
 /** Runs the agent until it is told to stop, refuses, or loses its host. */
 export async function serve(options: AgentCommandOptions): Promise<number> {
@@ -127,6 +181,7 @@ async function serveWith(
 
 /** As {@link Hosts} has it; a conductor of a real Nova has 55 connections to its database, and fails what has waited 30 s for one. */
 const STARTING_UNDER_NOVA = 16;
+
 /** Milliseconds after which those that serve are reported, though others still start. */
 const START_TIMEOUT_MS = 60_000;
 
@@ -247,4 +302,28 @@ function failed(error: unknown, stopRequested: boolean, complain: (text: string)
     complain(error.stack ?? "");
   }
   return exitCodeOf(error);
+}
+
+/**
+ * Ends with SIGINT, SIGTERM and the parent, and once the process is to rest.
+ * @param cleanup takes what takes that back
+ */
+function endOnSignals(logger: Logger, cleanup: CleanupStack, rest: AbortSignal): EndOfProcess {
+  const end = new EndOfProcess(logger, rest);
+  const stop = () => end.ask();
+  const cut = () => end.cut();
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+  rest.addEventListener("abort", cut);
+  const forget = onParentGone(stop);
+  cleanup.add(() => {
+    process.off("SIGINT", stop);
+    process.off("SIGTERM", stop);
+    rest.removeEventListener("abort", cut);
+    forget();
+  });
+  if (rest.aborted) {
+    cut();
+  }
+  return end;
 }

@@ -13,9 +13,8 @@ import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { HttpTls } from "../../runtime/node/undici-http-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { terminalText } from "../../runtime/error-messages.js";
-import { ExitCode } from "../ui/exit-code.js";
-import { quietLogger } from "../ui/quiet-logger.js";
-import { exitCodeOf } from "../ui/report-failure.js";
+import { ExitCode, exitCodeOf } from "../ui/exit-code.js";
+import { quietLogger } from "../ui/logging.js";
 
 export interface CloudOptions {
   readonly osCloud?: string;

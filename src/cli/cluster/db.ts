@@ -4,7 +4,7 @@ import type { Conductor } from "../../conductor-client/port.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { quietLogger } from "../ui/quiet-logger.js";
+import { quietLogger } from "../ui/logging.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { withOperatorSession } from "./operator-session.js";

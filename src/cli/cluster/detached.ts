@@ -5,7 +5,7 @@ import { nodeChildren } from "../../runtime/node/node-processes.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { quietLogger } from "../ui/quiet-logger.js";
+import { quietLogger } from "../ui/logging.js";
 import type { StatusLines } from "../ui/status-lines.js";
 import type { Terminal } from "../ui/terminal.js";
 import { clusterState } from "./cluster-state.js";

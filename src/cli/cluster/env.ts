@@ -3,7 +3,7 @@ import { openrc, quoted } from "../../control-plane/identity/openrc.js";
 import { clientEnvironment, DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { quietLogger } from "../ui/quiet-logger.js";
+import { quietLogger } from "../ui/logging.js";
 import { createTerminal } from "../ui/terminal.js";
 
 interface EnvOptions {

@@ -7,7 +7,7 @@ import { foldHosts } from "../../records/host-names.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { ask, canAsk } from "../ui/ask.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { interruptSignal } from "../ui/interrupt-signal.js";
+import { interruptSignal } from "../ui/process-lifecycle.js";
 import type { Terminal } from "../ui/terminal.js";
 
 /** Names of one kind that a list shows before it counts the rest. */

@@ -11,7 +11,7 @@ import { placementAccess } from "../../placement-client/access/configured-access
 import { PlacementHttp } from "../../placement-client/placement-http.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { quietLogger } from "../ui/quiet-logger.js";
+import { quietLogger } from "../ui/logging.js";
 import { createTerminal } from "../ui/terminal.js";
 import type { ClusterDescription } from "./file/read-cluster-file.js";
 import { withOperatorSession } from "./operator-session.js";

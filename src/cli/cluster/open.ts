@@ -5,7 +5,7 @@ import { NoLocalCloud } from "../../control-plane/local/cloud-session.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { quietLogger } from "../ui/quiet-logger.js";
+import { quietLogger } from "../ui/logging.js";
 import { createTerminal } from "../ui/terminal.js";
 
 interface OpenFlags {

@@ -3,7 +3,7 @@ import type { HostSession } from "../../conductor-client/port.js";
 import { NoLocalCloud } from "../../control-plane/local/cloud-session.js";
 import { conductorUrl, readClusterInfo, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { version } from "../ui/version.js";
+import { version } from "../ui/command-line.js";
 
 /** Milliseconds that a control plane that is there may take. */
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -8,9 +8,9 @@ import { NodeFiles } from "../../runtime/node/node-files.js";
 import { nodeRandom } from "../../runtime/node/node-cryptography.js";
 import { NodeServers } from "../../runtime/node/node-servers.js";
 import { createLogger } from "../ui/create-logger.js";
-import { portNumber } from "../ui/port-number.js";
+import { portNumber } from "../ui/command-line.js";
 import { createTerminal } from "../ui/terminal.js";
-import { waitForShutdown } from "../ui/until-stopped.js";
+import { waitForShutdown } from "../ui/process-lifecycle.js";
 import { logOptions } from "./start-options.js";
 
 interface PlacementCommandOptions {

@@ -14,7 +14,7 @@ import { nodeDigests } from "../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { checkAgents } from "../agent/load-config.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { interruptSignal } from "../ui/interrupt-signal.js";
+import { interruptSignal } from "../ui/process-lifecycle.js";
 import { StatusLines } from "../ui/status-lines.js";
 import type { Terminal } from "../ui/terminal.js";
 import { leaveStarter, reportToStarter } from "./detached.js";

@@ -5,7 +5,7 @@ import { clusterSummary, type ClusterSummary } from "../../control-plane/local/c
 import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { quietLogger } from "../ui/quiet-logger.js";
+import { quietLogger } from "../ui/logging.js";
 import { type Column, renderTable, wrapWords } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { hypervisorGuests, reportedGuests } from "./reported-guests.js";

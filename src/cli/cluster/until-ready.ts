@@ -1,8 +1,7 @@
 import type { HostSession } from "../../conductor-client/port.js";
 import { hostsInShort } from "../../control-plane/local/host-summary.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { ProgressBar } from "../ui/progress-bar.js";
-import type { Terminal } from "../ui/terminal.js";
+import { ProgressBar, type Terminal } from "../ui/terminal.js";
 
 const HEARTBEAT_TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 200;

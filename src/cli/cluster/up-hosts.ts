@@ -8,7 +8,7 @@ import type { Supervisor } from "../../control-plane/local/supervisor.js";
 import { foldHosts } from "../../records/host-names.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { quietLogger } from "../ui/quiet-logger.js";
+import { quietLogger } from "../ui/logging.js";
 import { CONTROL_PLANE, type HostSetting, type HostSettingsStore } from "./host-settings.js";
 import { disableServices, enableServices, HostNotRemoved, NOT_STARTED, removeHost } from "./host/remove-host.js";
 

@@ -9,7 +9,7 @@ import type { Supervisor } from "../../control-plane/local/supervisor.js";
 import type { DownHosts } from "../../control-plane/snapshot/saved-state.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import { quietLogger } from "../ui/quiet-logger.js";
+import { quietLogger } from "../ui/logging.js";
 import type { StatusLines } from "../ui/status-lines.js";
 import { wrapWords } from "../ui/table.js";
 import type { Terminal } from "../ui/terminal.js";

@@ -3,8 +3,8 @@ import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir
 import { MAX_HOSTS } from "../../records/host-names.js";
 import { isRelease, RELEASE_NAMES, RELEASES, type Release } from "../../records/index.js";
 import { nodeTimers } from "../../runtime/node/node-builtins.js";
-import { interruptSignal } from "../ui/interrupt-signal.js";
-import { portNumber } from "../ui/port-number.js";
+import { interruptSignal } from "../ui/process-lifecycle.js";
+import { portNumber } from "../ui/command-line.js";
 import { StatusLines } from "../ui/status-lines.js";
 import { createTerminal } from "../ui/terminal.js";
 import { detach } from "./detached.js";

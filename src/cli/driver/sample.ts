@@ -4,7 +4,7 @@ import { optionsOf } from "../agent/built-in-drivers.js";
 import { DriverGuard, loadContained } from "../agent/driver-guard.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { createTerminal } from "../ui/terminal.js";
-import { sampleOf } from "./sample-text.js";
+import { sampleOf } from "./scaffold/scaffold.js";
 
 /**
  * Makes a driver's sample of nova.conf of the schema that it declares.

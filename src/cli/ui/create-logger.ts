@@ -1,6 +1,6 @@
 import type { Logger } from "../../runtime/runtime.js";
 import { createNodeLogger, type NodeLoggerOptions } from "../../runtime/node/node-logger.js";
-import { logLine } from "./log-line.js";
+import { logLine } from "./logging.js";
 
 export interface LoggerOptions extends Omit<NodeLoggerOptions, "format"> {
   /** `pretty` is the line format of OpenStack's services; `json` is one object a line. Default `pretty`. */

@@ -1,35 +1,62 @@
 import { mirrorInPlacement } from "../../cli/cluster/manage-session.js";
 import { readSnapshotMetadata } from "../../cli/cluster/snapshot/live-snapshot.js";
 import { noHeartbeatText, untilReady } from "../../cli/cluster/until-ready.js";
-import { quietLogger } from "../../cli/ui/quiet-logger.js";
+import { quietLogger } from "../../cli/ui/logging.js";
 import { isAtRest, reportAll } from "../../control-plane/at-rest.js";
 import { tokensOf } from "../../control-plane/identity/tokens/token-store.js";
 import { clientEnvironment, type StateDir } from "../../control-plane/local/state-dir.js";
+import { withoutSecrets } from "../../control-plane/request-log/redaction.js";
+import type { HandledRequest } from "../../control-plane/request-log/request-log.js";
 import { finishInterruptedRestore, restoreSnapshot } from "../../control-plane/snapshot/restore.js";
 import { savedHosts } from "../../control-plane/snapshot/saved-state.js";
 import type { Snapshot, SnapshotMetadata } from "../../control-plane/snapshot/snapshot-file.js";
 import { assertSameDrivers, assertSupportedDrivers, Snapshots } from "../../control-plane/snapshot/snapshots.js";
 import { expandHosts } from "../../records/host-names.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import type { Runtime } from "../../runtime/runtime.js";
+import type { LogFields, Logger, Runtime } from "../../runtime/runtime.js";
 import { LocalWorld } from "../../simulation/local/local-world.js";
-import type {
-  AuditFinding,
-  Cluster,
-  Faults,
-  HostControl,
-  ObservedRequest,
-  RestoreStateOptions,
-  StartClusterOptions,
-} from "../cluster.js";
-import { clusterFaults } from "../faults.js";
-import { loggerTo } from "../logs.js";
-import { auditCluster, onlyOf, SETTLE_TIMEOUT, workOf } from "../views.js";
-import { assertServing, ClusterParts } from "./cluster-parts.js";
+import { auditCluster, clusterFaults, onlyOf, SETTLE_TIMEOUT, workOf } from "../cluster-operations.js";
+import type { AuditFinding, Cluster, Faults, HostControl, LogLine, ObservedRequest, RestoreStateOptions, StartClusterOptions } from "../cluster.js";
+import { assertServing, ClusterParts, whatToStart } from "./cluster-parts.js";
 import type { LocalAgents } from "./local-agents.js";
-import { RequestHistory } from "./observed-requests.js";
 import { PassingTime } from "./passing-time.js";
-import { whatToStart } from "./what-to-start.js";
+
+const nothing = (): void => undefined;
+
+/** Requests that are kept. */
+const MAX_REQUESTS = 10_000;
+
+/** The last requests that the APIs of a cluster have answered. */
+export class RequestHistory {
+  #all: ObservedRequest[] = [];
+
+  get all(): readonly ObservedRequest[] {
+    return this.#all.slice(-MAX_REQUESTS);
+  }
+
+  clear(): void {
+    this.#all = [];
+  }
+
+  readonly keep = ({ mount, request, response, caller }: HandledRequest): void => {
+    const { method, headers } = request;
+    const secrets = [headers["x-auth-token"], headers["x-subject-token"], response.headers["x-subject-token"]];
+    const redacted = withoutSecrets(request.path, request.query, secrets);
+    const [path = "", query = ""] = redacted.split("?", 2);
+    this.#all.push({
+      service: mount.slice(1),
+      method,
+      path,
+      query,
+      status: response.status,
+      user: caller?.credentials.userName,
+      requestId: response.headers["x-openstack-request-id"],
+    });
+    if (this.#all.length >= 2 * MAX_REQUESTS) {
+      this.#all = this.#all.slice(-MAX_REQUESTS);
+    }
+  };
+}
 
 /** A control plane and agents, each as it would be in a process of its own, in this one. */
 export class InProcessCluster implements Cluster {
@@ -278,4 +305,21 @@ export class InProcessCluster implements Cluster {
     }
     return found;
   }
+}
+
+/** Hands on what is logged from `warn` on. */
+function loggerTo(hear: (line: LogLine) => void, bound: LogFields = {}): Logger {
+  const at =
+    (level: LogLine["level"]) =>
+    (message: string, fields: LogFields = {}): void =>
+      hear({ level, message, fields: { ...bound, ...fields } });
+  return {
+    trace: nothing,
+    debug: nothing,
+    info: nothing,
+    warn: at("warn"),
+    error: at("error"),
+    fatal: at("fatal"),
+    child: (fields) => loggerTo(hear, { ...bound, ...fields }),
+  };
 }

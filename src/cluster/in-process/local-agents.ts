@@ -1,12 +1,9 @@
 import { openFaults } from "../../cli/agent/agent-faults.js";
-import { HostLife } from "../../cli/agent/host-life.js";
+import { HostLife, openMetrics, UnhandledDriverErrors } from "../../cli/agent/host-lifecycle.js";
 import { Hosts } from "../../cli/agent/hosts.js";
 import { type LoadedHosts, loadHosts } from "../../cli/agent/load-config.js";
-import { openMetrics } from "../../cli/agent/metrics.js";
 import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "../../cli/agent/options.js";
-import { UnhandledDriverErrors } from "../../cli/agent/unhandled-driver-errors.js";
-import { parsedOptions } from "../../cli/ui/parsed-options.js";
-import { version } from "../../cli/ui/version.js";
+import { parsedOptions, version } from "../../cli/ui/command-line.js";
 import { connectToConductor } from "../../conductor-client/connect-to-conductor.js";
 import type { ControlledHost, HostAction } from "../../conductor-client/methods/session.js";
 import type { ConductorConnection } from "../../conductor-client/port.js";

@@ -1,9 +1,8 @@
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
-import { DashboardProvider, mediaSignal } from "./context.js";
-import { Live } from "./live.js";
+import { DashboardProvider, Live, mediaSignal } from "./live.js";
 import { Cluster } from "./model/cluster.js";
-import { routeOf } from "./model/routes.js";
+import { routeOf } from "./model/navigation.js";
 import { Shell } from "./views/shell.js";
 
 const cluster = new Cluster();

@@ -1,10 +1,13 @@
-import { signal } from "@preact/signals";
-import type { DashboardEvents } from "../wire/stream.js";
-import type { Cluster } from "./model/cluster.js";
-import { Feed } from "./model/feed.js";
+import { signal, type Signal } from "@preact/signals";
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import type { DashboardEvents } from "../wire/messages.js";
+import { type Cluster, Feed } from "./model/cluster.js";
+import type { Route } from "./model/navigation.js";
 
 /** Milliseconds until the page asks again for a server that answers nothing at all. */
 const AGAIN = 2_000;
+
 /** A page that nobody sees draws nothing: it takes what comes in larger portions. */
 const HIDDEN = 500;
 
@@ -141,4 +144,35 @@ function nextFrame(call: () => void): void {
   };
   const timer = setTimeout(once, HIDDEN);
   requestAnimationFrame(once);
+}
+
+/** What every view needs. */
+interface Dashboard {
+  readonly cluster: Cluster;
+  readonly live: Live;
+  readonly route: Signal<Route>;
+  /** There is room for one column only. */
+  readonly narrow: Signal<boolean>;
+}
+
+const DashboardContext = createContext<Dashboard | null>(null);
+
+export const DashboardProvider = DashboardContext.Provider;
+
+export function useDashboard(): Dashboard {
+  const window = useContext(DashboardContext);
+  if (window === null) {
+    throw new Error("a view is drawn outside of the window");
+  }
+  return window;
+}
+
+/** Follows a media query. */
+export function mediaSignal(query: string): Signal<boolean> {
+  const media = matchMedia(query);
+  const matches = signal(media.matches);
+  media.addEventListener("change", () => {
+    matches.value = media.matches;
+  });
+  return matches;
 }

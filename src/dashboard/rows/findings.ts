@@ -1,8 +1,6 @@
 import type { Store } from "../../control-plane/store/store.js";
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration, type VmState } from "../../records/index.js";
-import type { FindingRow } from "../wire/audit-rows.js";
-import type { GuestsRow } from "../wire/host-rows.js";
-import type { ConsumerRow } from "../wire/placement-rows.js";
+import type { ConsumerRow, FindingRow, GuestsRow } from "../wire/rows.js";
 
 /** States in which a server that nothing is being done to has a guest. */
 const WITH_GUEST: readonly VmState[] = ["active", "paused", "suspended", "stopped", "rescued", "resized"];

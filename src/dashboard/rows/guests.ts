@@ -1,5 +1,5 @@
 import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
-import type { GuestRow, GuestsRow } from "../wire/host-rows.js";
+import type { GuestRow, GuestsRow } from "../wire/rows.js";
 
 /** Milliseconds for which reasons to look at a host are gathered. */
 const GATHERED = 100;

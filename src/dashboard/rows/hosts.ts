@@ -3,7 +3,7 @@ import type { HostAgent } from "../../control-plane/conductor/methods/host-metho
 import type { Store } from "../../control-plane/store/store.js";
 import { RELEASES, type Service } from "../../records/index.js";
 import type { Clock } from "../../runtime/time.js";
-import type { HostRow } from "../wire/host-rows.js";
+import type { HostRow } from "../wire/rows.js";
 
 const BINARY = "nova-compute";
 /** With which an agent ends that refuses to start. */

@@ -1,4 +1,4 @@
-import type { Rows } from "../wire/stream.js";
+import type { Rows } from "../wire/messages.js";
 
 /** Snapshots and scenarios by their names, and what the plan of the last audit would do. */
 export interface Shelved {

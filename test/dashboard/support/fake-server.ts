@@ -2,10 +2,8 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { ActionResponse } from "../../../src/dashboard/wire/actions.js";
-import type { RequestBodies } from "../../../src/dashboard/wire/request-rows.js";
-import type { ServerLife } from "../../../src/dashboard/wire/server-rows.js";
-import type { DashboardHello, DashboardMessage, DashboardRow, Kind } from "../../../src/dashboard/wire/stream.js";
+import type { ActionResponse, DashboardHello, DashboardMessage, DashboardRow, Kind } from "../../../src/dashboard/wire/messages.js";
+import type { RequestBodies, ServerLife } from "../../../src/dashboard/wire/rows.js";
 import { PACKAGE_ROOT } from "../../process/support/program.js";
 
 const FILES = join(PACKAGE_ROOT, "dist/bin/lib/dashboard");

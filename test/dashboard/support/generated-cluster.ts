@@ -1,8 +1,5 @@
-import type { DashboardAction } from "../../../src/dashboard/wire/actions.js";
-import type { HostRow } from "../../../src/dashboard/wire/host-rows.js";
-import type { ConsumerType, InventoryRow, ProviderRow } from "../../../src/dashboard/wire/placement-rows.js";
-import type { ServerLife, ServerRow } from "../../../src/dashboard/wire/server-rows.js";
-import type { DashboardHello, DashboardRow } from "../../../src/dashboard/wire/stream.js";
+import type { DashboardAction, DashboardHello, DashboardRow } from "../../../src/dashboard/wire/messages.js";
+import type { ConsumerType, HostRow, InventoryRow, ProviderRow, ServerLife, ServerRow } from "../../../src/dashboard/wire/rows.js";
 
 /** When everything in it began. */
 export const START = Date.UTC(2026, 0, 15, 9, 0, 0);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { driver } from "../../../drivers/fake-libvirt/index.js";
 import { GlanceClient } from "../../../src/agent/glance-client.js";
-import { quietLogger } from "../../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../../src/cli/ui/logging.js";
 import { imageAccess } from "../../../src/placement-client/access/configured-access.js";
 import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
 import type { Bytes } from "../../../src/runtime/http.js";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { driver as definition } from "../../../drivers/ironic/index.js";
-import { quietLogger } from "../../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../../src/cli/ui/logging.js";
 import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import { contextOf, instanceOf } from "../../unit/virt/fixtures.js";

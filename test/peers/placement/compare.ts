@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { quietLogger } from "../../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../../src/cli/ui/logging.js";
 import { nodeClock } from "../../../src/runtime/node/node-builtins.js";
 import { nodeRandom } from "../../../src/runtime/node/node-cryptography.js";
 import type { ServiceRequest } from "../../../src/runtime/http-server.js";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exitCodeOf } from "../../../src/cli/ui/report-failure.js";
+import { exitCodeOf } from "../../../src/cli/ui/exit-code.js";
 import { doing } from "../../fixtures/misdeeds/doing.js";
 import { AT_START, AT_STOP, type Misdeed } from "../../fixtures/misdeeds/misdeeds.js";
 import { Harness, type Run } from "../../unit/agent/support/harness.js";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { applyPlan } from "../../../src/audit/apply/apply-plan.js";
+import { applyPlan } from "../../../src/audit/plan/apply-plan.js";
 import { type Edit, NotInPlan, onlyOf, type Plan, subjectsOf } from "../../../src/audit/plan/plan.js";
 import { PlanUnreadable, readPlan, writePlan } from "../../../src/audit/plan/plan-file.js";
 import { HttpConnectFailure } from "../../../src/runtime/http.js";

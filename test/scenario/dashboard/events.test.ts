@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { connectToConductor } from "../../../src/conductor-client/connect-to-conductor.js";
 import type { AgentHandlers } from "../../../src/conductor-client/port.js";
-import type { GuestsRow } from "../../../src/dashboard/wire/host-rows.js";
+import type { GuestsRow } from "../../../src/dashboard/wire/rows.js";
 import { agentHandlers } from "../../fixtures/agent-handlers.js";
 import { type DashboardHarness, openDashboardHarness } from "../../fixtures/dashboard.js";
 import { aFlavor, anInstance } from "../../fixtures/records.js";

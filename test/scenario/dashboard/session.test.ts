@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { RunnableAction } from "../../../src/dashboard/actions/action.js";
-import type { ActionResponse } from "../../../src/dashboard/wire/actions.js";
+import type { RunnableAction } from "../../../src/dashboard/actions.js";
+import type { ActionResponse } from "../../../src/dashboard/wire/messages.js";
 import { type DashboardHarness, openDashboardHarness } from "../../fixtures/dashboard.js";
 
 const done: string[] = [];

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import { applyPlan } from "../../../src/audit/apply/apply-plan.js";
+import { applyPlan } from "../../../src/audit/plan/apply-plan.js";
 import type { Plan } from "../../../src/audit/plan/plan.js";
 import type { SomePlacement } from "./audit-world.js";
 import { FAULTS, HEALTHY, type Planted, PlantedWorld } from "./planted-world.js";

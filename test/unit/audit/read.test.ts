@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ServiceClient } from "../../../src/audit/cloud/service-client.js";
-import { listAll } from "../../../src/audit/read/list-all.js";
+import { listAll } from "../../../src/audit/read/response-fields.js";
 import { AuditWorld, NEED } from "./audit-world.js";
 
 const LIST = { path: "/things?a=1", key: "things", what: "things", markerOf: ({ id }: { id?: unknown }) => String(id) };

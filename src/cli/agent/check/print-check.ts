@@ -1,15 +1,55 @@
+import { checkHost } from "../../../agent/check/check-host.js";
+import { type CheckPart, failedPart, part, type PartState } from "../../../agent/check/check-part.js";
+import { checkPlacement } from "../../../agent/check/check-placement.js";
+import { NO_METRICS } from "../../../agent/metrics/metrics.js";
+import type { NovaConnectOptions } from "../../../nova-rpc/connect-to-nova.js";
+import { configuredPlacementAccess, createConductorAccess } from "../../../placement-client/access/configured-access.js";
+import type { PlacementAccess } from "../../../placement-client/access/placement-access.js";
+import { withoutUserInfo } from "../../../runtime/http.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
-import { DriverGuard } from "../driver-guard.js";
+import type { Runtime } from "../../../runtime/runtime.js";
 import { createLogger } from "../../ui/create-logger.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { withFormerNames } from "../../ui/former-names.js";
-import { createTerminal } from "../../ui/terminal.js";
-import { agentTls, tlsOptionsOf } from "../agent-tls.js";
-import { loadConfig } from "../load-config.js";
+import { wrapWords } from "../../ui/table.js";
+import { createTerminal, type Terminal } from "../../ui/terminal.js";
+import { agentTls, reportClient, tlsOptionsOf } from "../connect.js";
+import { DriverGuard } from "../driver-guard.js";
+import { loadConfig, type LoadedConfig } from "../load-config.js";
 import { type AgentCommandOptions, serviceVersionOf } from "../options.js";
-import { type CheckReport, checkStart } from "./check-start.js";
-import { renderReport } from "./render-report.js";
+import { checkNova } from "./check-nova.js";
+import { checkCluster, type CheckLimits, type MetControlPlane } from "./control-plane.js";
+
+export interface CheckReport {
+  readonly host: string;
+  readonly controlPlane: "nova" | "compute-cluster";
+  /** The outcome of a start now; `degraded`: the agent serves, and a part of its work fails until an operator acts. */
+  readonly outcome: "starts" | "degraded" | "waits" | "fails";
+  readonly parts: readonly CheckPart[];
+}
+
+interface CheckDeps {
+  readonly runtime: Runtime;
+  readonly connectToBroker: NovaConnectOptions["connectToBroker"];
+  /** What `--release` says; undefined: what the control plane asks for. */
+  readonly serviceVersion: number | undefined;
+}
+
+/** As wide as a terminal is at least. */
+const WIDTH = 80;
+
+/** Columns of a part's name, and of its state. */
+const NAME = 12;
+
+const STATE = 9;
+
+const RESULT_MESSAGES: Readonly<Record<CheckReport["outcome"], string>> = {
+  starts: "A start would find all it needs.",
+  degraded: "Warning: the agent would start, but could not update Placement.",
+  waits: "A start would wait.",
+  fails: "A start would fail.",
+};
 
 /** Milliseconds that one part may take. */
 const LIMIT = 8_000;
@@ -53,4 +93,129 @@ function exitCodeFor({ outcome: result, parts }: CheckReport): number {
     ({ name, state }) => OF_CONTROL_PLANE.has(name) && (state === "fails" || state === "waits"),
   );
   return isMissing ? ExitCode.unreachable : ExitCode.rejected;
+}
+
+/** The report for people: a screen at most, 80 columns wide at most. */
+export function renderReport(
+  { host, outcome: result, parts }: CheckReport,
+  { colors, columns }: Pick<Terminal, "colors" | "columns">,
+): string {
+  const paint: Readonly<Record<PartState, (text: string) => string>> = {
+    ok: colors.green,
+    note: colors.yellow,
+    degraded: colors.yellow,
+    waits: colors.yellow,
+    fails: colors.red,
+    unknown: colors.dim,
+  };
+  const room = Math.max(20, Math.min(columns, WIDTH) - NAME - STATE);
+  const rows = parts.flatMap(({ name, state, found, hint }) => {
+    const lines = [...wrapped(found, room), ...(hint === "" ? [] : wrapped(`-> ${hint}`, room))];
+    return lines.map((line, at) =>
+      at === 0
+        ? `${name.padEnd(NAME)}${paint[state](state.padEnd(STATE))}${line}`
+        : `${" ".repeat(NAME + STATE)}${line}`,
+    );
+  });
+  return [colors.bold(`${host}: what a start would find`), ...rows, RESULT_MESSAGES[result]].join("\n");
+}
+
+/** Lines of this width; a word that is longer is broken. */
+function wrapped(text: string, width: number): string[] {
+  const words = text.replace(/\s+/g, " ").split(" ");
+  const short = words.flatMap((word) => word.match(new RegExp(`.{1,${width}}`, "gu")) ?? []);
+  return wrapWords(short.join(" "), width).split("\n");
+}
+
+/** What a start of this agent would find. Changes nothing, and ends in time whatever answers or does not. */
+export async function checkStart(
+  loaded: LoadedConfig,
+  { runtime, connectToBroker, serviceVersion }: CheckDeps,
+  limits: CheckLimits,
+): Promise<CheckReport> {
+  const { config } = loaded.compiled;
+  const { host, transportUrl } = config.defaults;
+  const own = configuredPlacementAccess(config, runtime);
+  const place = { host, config, runtime, ...limits };
+  // It needs nobody else: looked at while the rest is.
+  const placement = own === null ? null : checkPlacement({ ...place, access: own });
+  placement?.catch(() => {});
+  const plane =
+    transportUrl === null
+      ? await checkCluster(config, loaded.directory, runtime, limits)
+      : await checkNova(config, transportUrl, runtime, connectToBroker, limits);
+  try {
+    const { met } = plane;
+    const [ofPlacement, ofHost] = await Promise.all([
+      placement ??
+        (met === null ? unknown("placement") : checkPlacement({ ...place, access: toPlacementAccess(met, runtime) })),
+      met === null
+        ? unknown("service", "hypervisor", "identity", "provider", "lease")
+        : checkOwn(loaded, met, runtime, serviceVersion, limits),
+    ]);
+    const parts = [...plane.parts, ...ofPlacement, ...ofHost].map(withoutSecrets);
+    return {
+      host,
+      controlPlane: transportUrl === null ? "compute-cluster" : "nova",
+      outcome: evaluateParts(parts),
+      parts,
+    };
+  } finally {
+    await plane.close();
+  }
+}
+
+function unknown(...names: readonly CheckPart["name"][]): readonly CheckPart[] {
+  return names.map((name) => part(name, "unknown", "needs the conductor"));
+}
+
+function toPlacementAccess({ session }: MetControlPlane, { clock }: Runtime): PlacementAccess {
+  return createConductorAccess({ clock, ask: () => session.call("placement_access", {}) });
+}
+
+async function checkOwn(
+  { compiled, configFiles, driver, driverConfig, changeDriver }: LoadedConfig,
+  met: MetControlPlane,
+  runtime: Runtime,
+  serviceVersion: number | undefined,
+  limits: CheckLimits,
+): Promise<readonly CheckPart[]> {
+  const { config } = compiled;
+  const { session, newHost } = met;
+  const [ofHost, lease] = await Promise.all([
+    checkHost({
+      host: config.defaults.host,
+      config,
+      configFiles,
+      runtime,
+      session,
+      driver,
+      driverConfig,
+      changeDriver,
+      placement: reportClient(config, runtime, session, NO_METRICS),
+      serviceVersion: serviceVersion ?? met.serviceVersion,
+      newHost,
+      ...limits,
+    }),
+    met.lease().catch((error: unknown) => {
+      limits.signal.throwIfAborted();
+      return failedPart("lease", error);
+    }),
+  ]);
+  return [...ofHost, lease];
+}
+
+function evaluateParts(parts: readonly CheckPart[]): CheckReport["outcome"] {
+  const states = new Set(parts.map(({ state }) => state));
+  if (states.has("fails")) {
+    return "fails";
+  }
+  if (states.has("waits") || states.has("unknown")) {
+    return "waits";
+  }
+  return states.has("degraded") ? "degraded" : "starts";
+}
+
+function withoutSecrets(each: CheckPart): CheckPart {
+  return { ...each, found: withoutUserInfo(each.found), hint: withoutUserInfo(each.hint) };
 }

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { quoted } from "../../../control-plane/identity/openrc.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
-import type { RunnableAction } from "../../../dashboard/actions/action.js";
-import type { ActionField, DashboardAction } from "../../../dashboard/wire/actions.js";
+import type { RunnableAction } from "../../../dashboard/actions.js";
+import type { ActionField, DashboardAction } from "../../../dashboard/wire/messages.js";
 import type { Files } from "../../../runtime/files.js";
 import { HostSettingsStore } from "../host-settings.js";
 import { hostArguments } from "../up-children.js";

@@ -1,7 +1,6 @@
 import { execFile, spawn } from "node:child_process";
-import type { RunnableAction } from "../../../dashboard/actions/action.js";
-import { wordsOf } from "../../../dashboard/actions/command-lines.js";
-import type { DashboardAction } from "../../../dashboard/wire/actions.js";
+import { type RunnableAction, wordsOf } from "../../../dashboard/actions.js";
+import type { DashboardAction } from "../../../dashboard/wire/messages.js";
 import { programPath } from "../own-programs.js";
 
 /** Milliseconds that a command may take. */

@@ -1,7 +1,7 @@
 import { openCloudSession } from "../../../control-plane/local/cloud-session.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
-import type { RunnableAction } from "../../../dashboard/actions/action.js";
-import type { ActionBody, ActionField, DashboardAction } from "../../../dashboard/wire/actions.js";
+import type { RunnableAction } from "../../../dashboard/actions.js";
+import type { ActionBody, ActionField, DashboardAction } from "../../../dashboard/wire/messages.js";
 import type { HttpMethod } from "../../../runtime/http.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 

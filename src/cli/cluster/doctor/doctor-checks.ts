@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readdir, readFile, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Servers } from "../../../runtime/http-server.js";
-import { packageFolder } from "../../ui/version.js";
+import { packageFolder } from "../../ui/command-line.js";
 import type { ClusterState } from "../cluster-state.js";
 
 /** `info`: fine as it is; `warning`: may surprise; `problem`: has to be mended before a cluster works. */

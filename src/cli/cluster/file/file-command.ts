@@ -3,7 +3,7 @@ import { NoLocalCloud } from "../../../control-plane/local/cloud-session.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
 import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
-import { quietLogger } from "../../ui/quiet-logger.js";
+import { quietLogger } from "../../ui/logging.js";
 import { createTerminal } from "../../ui/terminal.js";
 import { HostSettingsStore } from "../host-settings.js";
 import { clusterFileOf, clusterFileText } from "./write-cluster-file.js";

@@ -8,7 +8,7 @@ import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
-import { quietLogger } from "../../ui/quiet-logger.js";
+import { quietLogger } from "../../ui/logging.js";
 import type { Terminal } from "../../ui/terminal.js";
 import type { HostSettings } from "../host-settings.js";
 import { agree, type DesiredFaults, faultChanges, type FileFlags, hostChanges, missingFaults, setMissing } from "./cluster-changes.js";

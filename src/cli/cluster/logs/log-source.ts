@@ -1,6 +1,6 @@
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { LOG_LEVELS } from "../../ui/log-line.js";
+import { LOG_LEVELS } from "../../ui/logging.js";
 
 /** What a program wrote to its log at once: a line, and those that belong to it, as of a stack. */
 export interface LogText {

@@ -4,7 +4,7 @@ import { expandHosts, HostRangeError } from "../../../records/host-names.js";
 import { nodeClock, nodeTimers } from "../../../runtime/node/node-builtins.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { ExitCode } from "../../ui/exit-code.js";
-import { interruptSignal } from "../../ui/interrupt-signal.js";
+import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { findSources, NoSuchLog } from "./find-sources.js";
 import { asRecord, type LogSource, type LogText, merged, type NamedEntry } from "./log-source.js";

@@ -7,8 +7,8 @@ import { nodeDigests, nodeRandom } from "../../../runtime/node/node-cryptography
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { ExitCode } from "../../ui/exit-code.js";
-import { interruptSignal } from "../../ui/interrupt-signal.js";
-import { quietLogger } from "../../ui/quiet-logger.js";
+import { interruptSignal } from "../../ui/process-lifecycle.js";
+import { quietLogger } from "../../ui/logging.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { readClusterFile } from "../file/read-cluster-file.js";
 import { withOperatorSession } from "../operator-session.js";

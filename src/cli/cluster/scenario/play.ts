@@ -4,7 +4,7 @@ import type { HttpMethod } from "../../../runtime/http.js";
 import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
-import { quietLogger } from "../../ui/quiet-logger.js";
+import { quietLogger } from "../../ui/logging.js";
 import { runOurs } from "../own-programs.js";
 import { courseText, readScenario, type Scenario } from "./read-scenario.js";
 import { resolveReferences, resolveText, type ScenarioStep, type ServiceName, SERVICES, wordsOf } from "./scenario-file.js";

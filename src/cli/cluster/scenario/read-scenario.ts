@@ -4,7 +4,7 @@ import { CODES } from "../../../audit/checks/finding.js";
 import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Digests } from "../../../runtime/cryptography.js";
 import type { Files } from "../../../runtime/files.js";
-import { packageFolder } from "../../ui/version.js";
+import { packageFolder } from "../../ui/command-line.js";
 import { type ClusterDescription, describe } from "../file/read-cluster-file.js";
 import { assertNoProblems, checkSchema, FileInvalid, type Problem, readFileText, type TextPart } from "../file/yaml-file.js";
 import { placeText } from "../place.js";

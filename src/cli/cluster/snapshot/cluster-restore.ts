@@ -11,7 +11,7 @@ import { nodeClock } from "../../../runtime/node/node-builtins.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { quietLogger } from "../../ui/quiet-logger.js";
+import { quietLogger } from "../../ui/logging.js";
 import type { Terminal } from "../../ui/terminal.js";
 import { withOperatorSession } from "../operator-session.js";
 import { noHeartbeatText, untilReadyBySession } from "../until-ready.js";

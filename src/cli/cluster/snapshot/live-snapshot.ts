@@ -8,7 +8,7 @@ import { assertSupportedDrivers, Snapshots } from "../../../control-plane/snapsh
 import type { ObservedProcess } from "../../../runtime/processes.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { version } from "../../ui/version.js";
+import { version } from "../../ui/command-line.js";
 import { withOperatorSession } from "../operator-session.js";
 
 /** Files that are read at a time. */

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { DEFAULT_STATE_DIR } from "../../../control-plane/local/state-dir.js";
-import { destructive } from "../../ui/destructive.js";
+import { destructive } from "../../ui/command-line.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { clusterState } from "../cluster-state.js";
 import { confirmLosses, lossesSince } from "../losses.js";

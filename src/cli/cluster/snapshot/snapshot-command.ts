@@ -13,9 +13,9 @@ import { assertSameDrivers, assertSupportedDrivers, type ListedSnapshot, Snapsho
 import { ownStore } from "../../../control-plane/store/open-store.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { destructive } from "../../ui/destructive.js";
+import { destructive } from "../../ui/command-line.js";
 import { ExitCode } from "../../ui/exit-code.js";
-import { quietLogger } from "../../ui/quiet-logger.js";
+import { quietLogger } from "../../ui/logging.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { clusterState } from "../cluster-state.js";

@@ -3,10 +3,9 @@ import { type CloudSession, NoLocalCloud, openCloudSession } from "../../../cont
 import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { ExitCode } from "../../ui/exit-code.js";
-import { interruptSignal } from "../../ui/interrupt-signal.js";
-import { quietLogger } from "../../ui/quiet-logger.js";
-import { exitCodeOf } from "../../ui/report-failure.js";
+import { ExitCode, exitCodeOf } from "../../ui/exit-code.js";
+import { interruptSignal } from "../../ui/process-lifecycle.js";
+import { quietLogger } from "../../ui/logging.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { withOperatorSession } from "../operator-session.js";
 import { placeText } from "../place.js";

@@ -7,7 +7,7 @@ import { InvalidDriver } from "../../../virt/errors.js";
 import { compileDriverConfig, type DriverDefinition, InvalidConfiguration } from "../../../virt/index.js";
 import { loadDriver } from "../../../virt/load-driver.js";
 import { BUILT_IN_DRIVERS } from "../../agent/built-in-drivers.js";
-import type { CheckCommandOptions } from "./messages.js";
+import type { CheckCommandOptions } from "../rule-process.js";
 
 /** A driver, and how it is checked. */
 export interface CheckedSetup {

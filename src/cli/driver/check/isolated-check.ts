@@ -1,12 +1,52 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { nodeRandom } from "../../../runtime/node/node-cryptography.js";
+import { NodeFiles } from "../../../runtime/node/node-files.js";
+import type { CaseResult, Cause } from "../../../testing/attempt.js";
 import type { ContractCase } from "../../../testing/contract-case.js";
-import type { CaseResult } from "../../../testing/attempt.js";
-import { Causes } from "./causes.js";
-import type { CheckCommandOptions, FromChild, KillMoment, Order } from "./messages.js";
-import { type Ended, RuleProcess, type RuleReply } from "./rule-process.js";
+import { type CheckCommandOptions, type Ended, type FromChild, type KillMoment, type Order, RuleProcess, type RuleReply } from "../rule-process.js";
+
+/** What failed already, so that each cause is one failure however many rules it keeps from being shown. */
+class Causes {
+  readonly #rules = new Map<string, string>();
+  /** Methods that never came back, by the rule that found it. */
+  readonly #hung = new Map<string, string>();
+  #fatal: string | null = null;
+
+  get hung(): readonly string[] {
+    return [...this.#hung.keys()];
+  }
+
+  /** Why no other rule can be shown: without `create` there is no driver. */
+  get fatal(): string | null {
+    return this.#fatal;
+  }
+
+  /** Notes the cause of a rule's failure. @returns why the rule is not another failure; null: it is. */
+  recordFailure(cause: Cause, code: string): string | null {
+    const key = `${cause.method}: ${withoutNames(cause.text)}`;
+    const before = this.#rules.get(key);
+    if (before !== undefined) {
+      return `${cause.method} failed as in ${before}`;
+    }
+    this.#rules.set(key, code);
+    if (cause.method === "create") {
+      this.#fatal = `create failed as in ${code}`;
+    }
+    return null;
+  }
+
+  hangs(method: string, code: string): void {
+    if (!this.#hung.has(method)) {
+      this.#hung.set(method, code);
+    }
+  }
+
+  /** Why a rule that calls a method that hangs was not reached. */
+  becauseOf(method: string): string {
+    return `${method} did not come back in ${this.#hung.get(method)}`;
+  }
+}
 
 /** Milliseconds that a rule has to clean up after Ctrl-C. */
 const CLEANUP_TIMEOUT_MS = 5_000;
@@ -22,6 +62,7 @@ export interface IsolatedCheckOptions {
 }
 
 type DriverInfo = Extract<FromChild, { readonly is: "opened" }>;
+
 type Outcome = Pick<CaseResult, "outcome" | "message">;
 
 /** The driver is not there, or the arguments do not go with it. */
@@ -243,4 +284,13 @@ function wordsFor({ killed }: ContractCase, moment: KillMoment): string {
   return "call" in moment
     ? `in ${killed.method}, at call ${moment.call} of its doors`
     : `in the middle of ${killed.method}`;
+}
+
+/** The same error of another rule has other uuids, folders and numbers in it. */
+function withoutNames(text: string): string {
+  return text
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi, "UUID")
+    .replace(/(driver-check-UUID|\/driver-check)\/[a-z-]+/g, "FOLDER")
+    .replace(/check-host-\d/g, "HOST")
+    .replace(/\d+/g, "N");
 }

@@ -1,8 +1,13 @@
+import { dirname, relative, resolve } from "node:path";
+import { Derived, literal, type Option, type SectionTable } from "../../../config/option.js";
+import { boolean, type ValueType } from "../../../config/value-type.js";
 import type { DriverConfigSchema } from "../../../virt/config-schema.js";
 import { driverSections } from "../../../virt/driver-sections.js";
-import { sampleOf } from "../sample-text.js";
-import { driverSource } from "./driver-source.js";
-import { guestsSource } from "./guests-source.js";
+import { wrapWords } from "../../ui/table.js";
+import { driverSource, guestsSource } from "./driver-source.js";
+
+/** Characters of a line. */
+const WIDTH = 100;
 
 export interface ScaffoldOptions {
   /** `my-driver` */
@@ -147,4 +152,79 @@ in \`src/index.ts\`, so that an option that is added there is in it.
 | \`src/guests.ts\` | the hypervisor: replace it by yours |
 | \`test/contract.test.ts\` | the contract's own tests |
 `;
+}
+
+interface DependencyOptions {
+  /** This package's folder, absolute, links resolved. */
+  readonly own: string;
+  /** The new package's, absolute. */
+  readonly folder: string;
+  /** The version of this package. */
+  readonly version: string;
+  /** What npm wrote down of the `node_modules` that this package is installed in; left out: it is a checkout. */
+  readonly lock?: string;
+}
+
+/**
+ * How a new package depends on this one: in the way that this one came here. A checkout is linked; one that was installed
+ * is never linked, since npm would then try to build it, for which it lacks the sources.
+ */
+export function dependencyOn({ own, folder, version, lock }: DependencyOptions): string {
+  if (lock === undefined) {
+    return `file:${relative(folder, own)}`;
+  }
+  const from = resolvedIn(lock);
+  if (from?.startsWith("git")) {
+    return from;
+  }
+  if (!from?.startsWith("file:")) {
+    return `^${version}`;
+  }
+  const project = dirname(dirname(own));
+  return `file:${relative(folder, resolve(project, from.slice("file:".length)))}`;
+}
+
+function resolvedIn(lock: string): string | undefined {
+  try {
+    const { packages } = JSON.parse(lock) as { packages?: Record<string, { resolved?: unknown } | undefined> };
+    const from = packages?.["node_modules/compute-agent"]?.resolved;
+    return typeof from === "string" ? from : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A sample of nova.conf: the driver, and each of its options as a comment with what it is for, what it takes and its default.
+ * @param driver what `compute_driver` names it by
+ */
+export function sampleOf(driver: string, sections: SectionTable): string {
+  const renderedSections = Object.entries(sections).map(([section, options]) =>
+    [`[${section}]`, ...Object.entries(options).map(([name, declared]) => sampleOfOption(name, declared))].join("\n\n"),
+  );
+  return `${[`[DEFAULT]\ncompute_driver = ${driver}`, ...renderedSections].join("\n\n")}\n`;
+}
+
+function sampleOfOption(name: string, declared: Option<unknown>): string {
+  const { help, type, secret } = declared;
+  const description = [help, typeOf(type), secret === true ? "(Never shown.)" : ""].join(" ");
+  const comment = wrapWords(description.replace(/\s+/g, " ").trim(), WIDTH - 2).replace(/^/gm, "# ");
+  return `${comment}\n${`#${name} = ${defaultOf(declared)}`.trimEnd()}`;
+}
+
+/** `(Integer of at least 1.)`; nothing of what any text is, or yes and no. */
+function typeOf(type: ValueType<unknown>): string {
+  const expected = type.expected.replace(/^an? /, "");
+  const plain = expected === "text" || type === boolean;
+  return plain ? "" : `(${expected.charAt(0).toUpperCase()}${expected.slice(1)}.)`;
+}
+
+/** As it could stand in the file; nothing for what is unset or is not to be seen. */
+function defaultOf({ default: value, type, secret }: Option<unknown>): string {
+  // A driver in plain JavaScript may leave it out.
+  if (value === null || value === undefined || secret === true) {
+    return "";
+  }
+  // Lines after the first go on with the value where they are indented.
+  return value instanceof Derived ? value.documented : literal(type.format(value)).replaceAll("\n", "\n#  ");
 }

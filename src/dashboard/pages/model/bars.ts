@@ -1,4 +1,4 @@
-import type { ConsumerType, InventoryRow, ProviderRow } from "../../wire/placement-rows.js";
+import type { ConsumerType, InventoryRow, ProviderRow } from "../../wire/rows.js";
 
 export const CONSUMER_TYPES: readonly ConsumerType[] = ["server", "migration", "stale"];
 

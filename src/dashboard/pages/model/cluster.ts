@@ -1,7 +1,130 @@
-import { batch, signal } from "@preact/signals";
-import type { RequestRow } from "../../wire/request-rows.js";
-import type { DashboardHello, DashboardMessage, Kind, Rows } from "../../wire/stream.js";
-import { Table } from "./table.js";
+import { batch, signal, type Signal } from "@preact/signals";
+import type { DashboardHello, DashboardMessage, Kind, Rows } from "../../wire/messages.js";
+import type { FindingRow, GuestRow, RequestRow, ServerRow } from "../../wire/rows.js";
+
+/** Rows by key. Whoever reads one row, one group or all of them is told when that changes, and of nothing else. */
+export class Table<V> {
+  readonly #rows = new Map<string, V>();
+  readonly #watched = new Map<string, Signal<V | undefined>>();
+  readonly #version = signal(0);
+  readonly #groups: Groups<V>[] = [];
+  /** Rows from before a reset that have not been sent again. */
+  #doubtful = new Set<string>();
+
+  /** All rows, told of each change. */
+  get rows(): ReadonlyMap<string, V> {
+    this.#version.value;
+    return this.#rows;
+  }
+
+  get(key: string): V | undefined {
+    let watched = this.#watched.get(key);
+    if (watched === undefined) {
+      watched = signal(this.#rows.get(key));
+      this.#watched.set(key, watched);
+    }
+    return watched.value;
+  }
+
+  /** Rows by what they belong to. */
+  groupBy(of: (value: V, key: string) => readonly string[]): Groups<V> {
+    const groups = new Groups(of, this.#rows);
+    this.#groups.push(groups);
+    return groups;
+  }
+
+  set(key: string, value: V): void {
+    const before = this.#rows.get(key);
+    this.#doubtful.delete(key);
+    this.#rows.set(key, value);
+    this.#changed(key, before, value);
+  }
+
+  delete(key: string): void {
+    const before = this.#rows.get(key);
+    if (before === undefined) {
+      return;
+    }
+    this.#doubtful.delete(key);
+    this.#rows.delete(key);
+    this.#changed(key, before, undefined);
+  }
+
+  /** All rows are sent again: those that are not will be gone when {@link settle} is called, and are shown until then. */
+  doubt(): void {
+    this.#doubtful = new Set(this.#rows.keys());
+  }
+
+  settle(): void {
+    for (const key of this.#doubtful) {
+      this.delete(key);
+    }
+  }
+
+  #changed(key: string, before: V | undefined, after: V | undefined): void {
+    const watched = this.#watched.get(key);
+    if (watched !== undefined) {
+      watched.value = after;
+    }
+    for (const groups of this.#groups) {
+      groups.move(key, before, after);
+    }
+    this.#version.value++;
+  }
+}
+
+class Groups<V> {
+  readonly #of: (value: V, key: string) => readonly string[];
+  readonly #rows: ReadonlyMap<string, V>;
+  readonly #keys = new Map<string, Set<string>>();
+  readonly #versions = new Map<string, Signal<number>>();
+
+  constructor(of: (value: V, key: string) => readonly string[], rows: ReadonlyMap<string, V>) {
+    this.#of = of;
+    this.#rows = rows;
+  }
+
+  /** The rows of one group, in the order in which they came. */
+  get(group: string): V[] {
+    let version = this.#versions.get(group);
+    if (version === undefined) {
+      version = signal(0);
+      this.#versions.set(group, version);
+    }
+    version.value;
+    const keys = this.#keys.get(group) ?? new Set<string>();
+    return [...keys].map((key) => this.#rows.get(key)).filter((row) => row !== undefined);
+  }
+
+  /** How many there are, for lists of many groups; who asks is not told when it changes. */
+  count(group: string): number {
+    return this.#keys.get(group)?.size ?? 0;
+  }
+
+  move(key: string, before: V | undefined, after: V | undefined): void {
+    const from = before === undefined ? [] : this.#of(before, key);
+    const to = after === undefined ? [] : this.#of(after, key);
+    for (const group of from) {
+      if (!to.includes(group)) {
+        this.#keys.get(group)?.delete(key);
+        if (this.#keys.get(group)?.size === 0) {
+          this.#keys.delete(group);
+        }
+      }
+    }
+    for (const group of to) {
+      const keys = this.#keys.get(group) ?? new Set<string>();
+      keys.add(key);
+      this.#keys.set(group, keys);
+    }
+    for (const group of new Set([...from, ...to])) {
+      const version = this.#versions.get(group);
+      if (version !== undefined) {
+        version.value++;
+      }
+    }
+  }
+}
 
 /** Requests that are kept for looking back. */
 const MAX_REQUESTS = 2_000;
@@ -98,4 +221,126 @@ export class Cluster {
       this.requests.value = [...known.values()].sort((a, b) => b.at - a.at).slice(0, MAX_REQUESTS);
     }
   }
+}
+
+/** Milliseconds of a frame that changes may take: the rest is for drawing and for whoever types. */
+const FRAME_BUDGET_MS = 8;
+
+interface FrameDeps {
+  /** Calls back once, before the next drawing. */
+  readonly nextFrame: (call: () => void) => void;
+  /** Milliseconds, of a clock that only goes forward. */
+  readonly clock: () => number;
+}
+
+type ClusterUpdate = (cluster: Cluster) => void;
+
+/** Takes what the server says as fast as it comes, and passes it on once a frame, in order. */
+export class Feed {
+  readonly #cluster: Cluster;
+  readonly #deps: FrameDeps;
+  #queue: (DashboardMessage | ClusterUpdate)[] = [];
+  #isScheduled = false;
+
+  constructor(cluster: Cluster, deps: FrameDeps) {
+    this.#cluster = cluster;
+    this.#deps = deps;
+  }
+
+  hello(hello: DashboardHello): void {
+    this.#add((cluster) => cluster.greet(hello));
+  }
+
+  message(message: DashboardMessage): void {
+    this.#add(message);
+  }
+
+  ready(): void {
+    this.#add((cluster) => cluster.settle());
+  }
+
+  #add(entry: DashboardMessage | ClusterUpdate): void {
+    this.#queue.push(entry);
+    this.#ask();
+  }
+
+  #ask(): void {
+    if (!this.#isScheduled && this.#queue.length > 0) {
+      this.#isScheduled = true;
+      this.#deps.nextFrame(() => {
+        this.#isScheduled = false;
+        this.#pass();
+        this.#ask();
+      });
+    }
+  }
+
+  #pass(): void {
+    const until = this.#deps.clock() + FRAME_BUDGET_MS;
+    let taken = 0;
+    while (taken < this.#queue.length && (taken === 0 || this.#deps.clock() < until)) {
+      taken = this.#passRun(taken);
+    }
+    this.#queue = this.#queue.slice(taken);
+  }
+
+  /** What stands at this place: a few messages at once, or what comes between them. Returns the place after it. */
+  #passRun(at: number): number {
+    const first = this.#queue[at];
+    if (typeof first === "function") {
+      first(this.#cluster);
+      return at + 1;
+    }
+    const run: DashboardMessage[] = [];
+    let rows = 0;
+    for (let next = at; next < this.#queue.length && rows < 500; next++) {
+      const entry = this.#queue[next];
+      if (entry === undefined || typeof entry === "function") {
+        break;
+      }
+      run.push(entry);
+      rows += entry.set.length + entry.gone.length;
+    }
+    this.#cluster.apply(run);
+    return at + run.length;
+  }
+}
+
+/** One server as Compute sees it, and its guest as the hypervisor does. */
+export interface Pair {
+  readonly uuid: string;
+  readonly name: string;
+  readonly server: ServerRow | null;
+  readonly guest: GuestRow | null;
+  /** Why the two do not go together. */
+  readonly wrong: readonly FindingRow[];
+}
+
+/** What a host has, side by side; what differs comes first. */
+export function pairsOf(
+  servers: readonly ServerRow[],
+  guests: readonly GuestRow[],
+  findings: readonly FindingRow[],
+): readonly Pair[] {
+  const byUuid = new Map<string, { server: ServerRow | null; guest: GuestRow | null }>();
+  for (const server of servers) {
+    byUuid.set(server.uuid, { server, guest: null });
+  }
+  for (const guest of guests) {
+    byUuid.set(guest.uuid, { server: byUuid.get(guest.uuid)?.server ?? null, guest });
+  }
+  const pairs = [...byUuid].map(([uuid, { server, guest }]) => ({
+    uuid,
+    name: server?.name ?? guest?.name ?? uuid,
+    server,
+    guest,
+    wrong: findings.filter((finding) => finding.server === uuid),
+  }));
+  return pairs.sort((a, b) => b.wrong.length - a.wrong.length || a.name.localeCompare(b.name, "en", { numeric: true }));
+}
+
+/** Findings of the host that no line of servers or guests shows: allocations, providers, the host itself. */
+export function othersOf(findings: readonly FindingRow[], pairs: readonly Pair[]): readonly FindingRow[] {
+  const pairFindings = new Set(pairs.flatMap(({ wrong }) => wrong));
+  return findings.filter((finding) => !pairFindings.has(finding));
 }

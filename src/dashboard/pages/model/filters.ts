@@ -1,6 +1,4 @@
-import type { HostRow } from "../../wire/host-rows.js";
-import type { RequestRow } from "../../wire/request-rows.js";
-import type { ServerRow } from "../../wire/server-rows.js";
+import type { HostRow, RequestRow, ServerRow } from "../../wire/rows.js";
 
 export const HOST_STATES = ["up", "down", "disabled", "differs", "faults"] as const;
 export type HostState = (typeof HOST_STATES)[number];

@@ -1,9 +1,28 @@
-import { useDashboard } from "../context.js";
-import { hashOf } from "../model/routes.js";
-import { BarLegend } from "../parts/bar.js";
-import { Empty } from "../parts/findings.js";
-import { HostCard } from "./host-card.js";
-import { ProviderTree } from "./provider-tree.js";
+import { useDashboard } from "../live.js";
+import { barsOf } from "../model/bars.js";
+import { othersOf, type Pair, pairsOf } from "../model/cluster.js";
+import { age } from "../model/format.js";
+import { hashOf } from "../model/navigation.js";
+import { Bar, BarLegend, Empty, Findings, HostState, Icon, ServerState, State } from "../parts/indicators.js";
+import { ActionLinks, HostLink, ServerLink } from "../parts/navigation.js";
+import { ProviderTree } from "./provider.js";
+
+interface PairsProps {
+  readonly pairs: readonly Pair[];
+  readonly guestsAt: number | null;
+  /** Nobody is there who could say anything newer of the guests. */
+  readonly isLast: boolean;
+}
+
+/** Servers of a card among others; the host's own page shows all of them. */
+const MAX_PAIRS = 6;
+
+/** Milliseconds after which it is said of when guests are known. */
+const OLD = 30_000;
+
+const GuestState = ({ state }: { readonly state: string }) => (
+  <State shape={state === "running" ? "up" : state === "crashed" ? "wrong" : "off"} word={state} />
+);
 
 /** One host, with all of its servers and the tree of its providers. */
 export function HostView({ host }: { readonly host: string }) {
@@ -41,6 +60,137 @@ export function HostView({ host }: { readonly host: string }) {
           </section>
         </div>
       )}
+    </>
+  );
+}
+
+export function HostCard({ name, brief = false }: { readonly name: string; readonly brief?: boolean }) {
+  const { cluster } = useDashboard();
+  const host = cluster.tables.host.get(name);
+  if (host === undefined) {
+    return null;
+  }
+  const findings = cluster.findingsOfHost.get(name);
+  const guests = cluster.tables.guests.get(name);
+  const pairs = pairsOf(cluster.serversOfHost.get(name), guests?.guests ?? [], findings);
+  const visiblePairs = brief ? pairs.slice(0, MAX_PAIRS) : pairs;
+  const bars = barsOf(cluster.providersOfHost.get(name));
+  const isServed = host.agent === null ? host.state === "up" : host.agent === "serving";
+  const isWell = host.state === "up" && host.enabled;
+  const attributes = [
+    host.zone,
+    ...host.aggregates.filter((aggregate) => aggregate !== host.zone),
+    host.release,
+    isWell ? host.reason : "",
+  ].filter(Boolean);
+  return (
+    <article class={`card${findings.length > 0 ? " card-wrong" : ""}`} aria-label={name}>
+      <header class="card-head">
+        <h2>
+          <HostLink host={name} />
+        </h2>
+        <HostState host={host} />
+        <Heartbeat host={name} />
+      </header>
+      {attributes.length > 0 && <p class="card-facts">{attributes.join(" · ")}</p>}
+      {!isWell && host.reason !== "" && <p class="reason">{host.reason}</p>}
+      {host.faults.length > 0 && (
+        <ul class="tags" aria-label="Faults that are set">
+          {host.faults.map((fault) => (
+            <li key={fault} class="tag tag-fault">
+              {fault}
+            </li>
+          ))}
+        </ul>
+      )}
+      <div class="meters">
+        {bars.map((bar) => (
+          <Bar key={bar.resourceClass} bar={bar} />
+        ))}
+        {bars.length === 0 && (
+          <p class="quiet">
+            {host.registered ? "No inventory in Placement." : "It has never joined: no service, no inventory."}
+          </p>
+        )}
+      </div>
+      <Pairs pairs={visiblePairs} guestsAt={guests?.at ?? null} isLast={guests?.from === "agent" && !isServed} />
+      {pairs.length > visiblePairs.length && (
+        <p class="quiet more">
+          <a href={hashOf("hosts", name)}>{pairs.length - visiblePairs.length} more</a>
+        </p>
+      )}
+      <Findings findings={othersOf(findings, pairs)} />
+      <ActionLinks subject="host" of={name} most={brief ? 3 : 100} />
+    </article>
+  );
+}
+
+export function Heartbeat({ host }: { readonly host: string }) {
+  const { cluster, live } = useDashboard();
+  const at = cluster.tables.heartbeat.get(host);
+  const old = at === undefined || at === null ? null : live.now.value - at;
+  const late = old !== null && old > (cluster.hello.value?.serviceDownTime ?? 60) * 1_000;
+  return (
+    <span class={`heartbeat${late ? " late" : ""}`} title="Since the last heartbeat">
+      <span class="hidden">Heartbeat </span>
+      {old === null ? "never" : age(old)}
+    </span>
+  );
+}
+
+/** Servers as Compute sees them against guests as the hypervisor sees them. */
+function Pairs({ pairs, guestsAt, isLast }: PairsProps) {
+  const { live } = useDashboard();
+  if (pairs.length === 0) {
+    return (
+      <p class="quiet pairs-none">
+        {guestsAt === null ? "No servers. What its hypervisor has is not known." : "No servers, no guests."}
+      </p>
+    );
+  }
+  const old = guestsAt === null ? null : live.now.value - guestsAt;
+  return (
+    <table class="pairs">
+      <thead>
+        <tr>
+          <th scope="col">Server</th>
+          <th scope="col">Compute</th>
+          <th scope="col">Hypervisor{old !== null && (isLast || old > OLD) ? ` ${age(old)} ago` : ""}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {pairs.map((pair) => (
+          <PairRow key={pair.uuid} pair={pair} known={guestsAt !== null} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function PairRow({ pair, known }: { readonly pair: Pair; readonly known: boolean }) {
+  const { uuid, name, server, guest, wrong } = pair;
+  return (
+    <>
+      <tr class={wrong.length > 0 ? "wrong" : undefined}>
+        <th scope="row">
+          <ServerLink uuid={uuid} name={name} />
+        </th>
+        <td>{server === null ? <State shape="none" word="not here" /> : <ServerState server={server} />}</td>
+        <td>
+          {guest === null ? (
+            <State shape="none" word={known ? "none" : "not known"} />
+          ) : (
+            <GuestState state={guest.state} />
+          )}
+        </td>
+      </tr>
+      {wrong.map(({ code, text }) => (
+        <tr key={code} class="why">
+          <td colSpan={3}>
+            <Icon shape="wrong" /> <b>{code.replaceAll("-", " ")}</b> {text}
+          </td>
+        </tr>
+      ))}
     </>
   );
 }

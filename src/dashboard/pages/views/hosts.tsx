@@ -1,17 +1,17 @@
 import { useComputed } from "@preact/signals";
-import { useDashboard } from "../context.js";
+import { useDashboard } from "../live.js";
+import { barsOf } from "../model/bars.js";
 import { byName, HOST_STATES, type HostFilter, isHostMatch, isHostState, isInState } from "../model/filters.js";
 import { count } from "../model/format.js";
-import { hashOf } from "../model/routes.js";
-import { BarLegend } from "../parts/bar.js";
-import { FilterField, PickField, setFilter } from "../parts/filter.js";
-import { Empty } from "../parts/findings.js";
-import { VirtualList } from "../parts/virtual-list.js";
-import { HostCard } from "./host-card.js";
-import { HostLine } from "./host-line.js";
+import { hashOf } from "../model/navigation.js";
+import { Bar, BarLegend, Empty, HostState, State } from "../parts/indicators.js";
+import { VirtualList } from "../parts/lists.js";
+import { FilterField, HostLink, PickField, setFilter } from "../parts/navigation.js";
+import { Heartbeat, HostCard } from "./host.js";
 
 /** As many cards are drawn whole; of more hosts each has a line. */
 const MAX_CARDS = 48;
+
 const STATE_NAMES = { up: "Up", down: "Down", disabled: "Disabled", differs: "Differs", faults: "Faults set" } as const;
 
 export function Hosts() {
@@ -102,5 +102,42 @@ export function Hosts() {
         />
       )}
     </>
+  );
+}
+
+/** A host among thousands. */
+function HostLine({ name }: { readonly name: string }) {
+  const { cluster } = useDashboard();
+  const host = cluster.tables.host.get(name);
+  if (host === undefined) {
+    return null;
+  }
+  const findings = cluster.findingsOfHost.get(name).length;
+  const servers = cluster.serversOfHost.get(name).length;
+  const guests = cluster.tables.guests.get(name)?.guests.length;
+  const place = [host.zone, ...host.aggregates.filter((aggregate) => aggregate !== host.zone)]
+    .filter(Boolean)
+    .join(" · ");
+  return (
+    <div class={`line host-line${findings > 0 ? " line-wrong" : ""}`}>
+      <span class="line-name">
+        <HostLink host={name} />
+      </span>
+      <HostState host={host} />
+      <span class="line-note" title={host.reason}>
+        {host.reason || (host.faults.length > 0 ? host.faults.join(" ") : place)}
+      </span>
+      <span class="line-wrongs">{findings > 0 && <State shape="wrong" word={`${findings} wrong`} />}</span>
+      <span class="line-bars">
+        {barsOf(cluster.providersOfHost.get(name)).map((bar) => (
+          <Bar key={bar.resourceClass} bar={bar} label={false} />
+        ))}
+      </span>
+      <span class="line-figures" title="Servers as Compute sees them, guests as the hypervisor does">
+        {count(servers)}
+        <span class="quiet"> / {guests === undefined ? "?" : count(guests)}</span>
+      </span>
+      <Heartbeat host={name} />
+    </div>
   );
 }

@@ -1,14 +1,14 @@
 import { useComputed } from "@preact/signals";
-import { useDashboard } from "../context.js";
+import { useDashboard } from "../live.js";
 import { barsOf } from "../model/bars.js";
 import { byName, hasWords } from "../model/filters.js";
 import { count } from "../model/format.js";
-import { Bar, BarLegend } from "../parts/bar.js";
-import { CheckField, FilterField } from "../parts/filter.js";
-import { Empty } from "../parts/findings.js";
-import { HostLink, ProviderLink } from "../parts/links.js";
-import { State } from "../parts/state.js";
-import { VirtualList } from "../parts/virtual-list.js";
+import { hashOf } from "../model/navigation.js";
+import { Bar, BarLegend, Empty, Findings, State } from "../parts/indicators.js";
+import { VirtualList } from "../parts/lists.js";
+import { CheckField, FilterField, HostLink, ProviderLink, ServerLink } from "../parts/navigation.js";
+import { HeldRows, HolderType } from "./allocations.js";
+import { Fact } from "./server.js";
 
 /** All trees of providers, by their roots. */
 export function Placement() {
@@ -83,5 +83,50 @@ function RootLine({ uuid }: { readonly uuid: string }) {
         <span class="quiet">gen</span> {provider.generation}
       </span>
     </div>
+  );
+}
+
+/** What one consumer holds, provider by provider. */
+export function ConsumerView({ uuid }: { readonly uuid: string }) {
+  const { cluster } = useDashboard();
+  const consumer = cluster.tables.consumer.get(uuid);
+  return (
+    <>
+      <div class="view-head">
+        <h1>
+          <a class="up-link" href={hashOf("placement")}>
+            Placement
+          </a>{" "}
+          Consumer
+        </h1>
+        {consumer !== undefined && <HolderType type={consumer.type} />}
+      </div>
+      <dl class="facts">
+        <Fact name="Id">
+          <span class="mono">{uuid}</span>
+        </Fact>
+        {consumer !== undefined && (
+          <>
+            <Fact name="Server">{consumer.server === null ? "not known" : <ServerLink uuid={consumer.server} />}</Fact>
+            <Fact name="Generation">{count(consumer.generation)}</Fact>
+            {consumer.placementType !== null && <Fact name="Type in Placement">{consumer.placementType}</Fact>}
+            <Fact name="Project">
+              <span class="mono">{consumer.projectId}</span>
+            </Fact>
+            <Fact name="User">
+              <span class="mono">{consumer.userId}</span>
+            </Fact>
+          </>
+        )}
+      </dl>
+      <Findings findings={cluster.findingsOfConsumer.get(uuid)} />
+      {consumer === undefined && cluster.ready.value && <Empty>It holds nothing.</Empty>}
+      {consumer !== undefined && (
+        <section class="panel">
+          <h2>Holds</h2>
+          <HeldRows label="What it holds" consumers={[consumer]} />
+        </section>
+      )}
+    </>
   );
 }

@@ -1,15 +1,20 @@
-import type { InventoryRow, ProviderRow } from "../../wire/placement-rows.js";
-import { useDashboard } from "../context.js";
-import { barOf, CONSUMER_TYPES, capacityOf } from "../model/bars.js";
+import type { InventoryRow, ProviderRow } from "../../wire/rows.js";
+import { useDashboard } from "../live.js";
+import { barOf, barsOf, capacityOf, CONSUMER_TYPES } from "../model/bars.js";
+import { byName } from "../model/filters.js";
 import { count } from "../model/format.js";
-import { hashOf } from "../model/routes.js";
-import { Bar, BarLegend } from "../parts/bar.js";
-import { Empty, Findings } from "../parts/findings.js";
-import { ConsumerLink, HostLink, ServerLink } from "../parts/links.js";
-import { Scroll } from "../parts/scroll.js";
-import { Amounts, HolderType } from "./held.js";
-import { ProviderTree } from "./provider-tree.js";
+import { hashOf } from "../model/navigation.js";
+import { Bar, BarLegend, Empty, Findings } from "../parts/indicators.js";
+import { Scroll } from "../parts/lists.js";
+import { ConsumerLink, HostLink, ProviderLink, ServerLink } from "../parts/navigation.js";
+import { Amounts, HolderType } from "./allocations.js";
 import { Fact } from "./server.js";
+
+interface BranchProps {
+  readonly of: string | null;
+  readonly children: ReadonlyMap<string | null, readonly ProviderRow[]>;
+  readonly at: string | null;
+}
 
 /** Consumers that are drawn; bare metal has one a node, but a hypervisor may have thousands. */
 const MAX_CONSUMERS = 200;
@@ -179,5 +184,47 @@ function Consumers({ provider }: { readonly provider: string }) {
         </Scroll>
       )}
     </section>
+  );
+}
+
+/** A tree of providers; the one that is looked at is marked. */
+export function ProviderTree({ root, at = null }: { readonly root: string; readonly at?: string | null }) {
+  const tree = useDashboard().cluster.providersOfRoot.get(root);
+  const children = new Map<string | null, ProviderRow[]>();
+  for (const provider of tree) {
+    children.set(provider.parent, [...(children.get(provider.parent) ?? []), provider]);
+  }
+  return (
+    <div class="panel">
+      <h2>Provider tree</h2>
+      <Branch of={null} children={children} at={at} />
+    </div>
+  );
+}
+
+function Branch({ of, children, at }: BranchProps) {
+  const providers = children.get(of) ?? [];
+  if (providers.length === 0) {
+    return null;
+  }
+  return (
+    <ul class="tree">
+      {[...providers]
+        .sort((a, b) => byName(a.name, b.name))
+        .map((provider) => (
+          <li key={provider.uuid}>
+            <div class={`tree-node${provider.uuid === at ? " tree-at" : ""}`}>
+              <ProviderLink uuid={provider.uuid} />
+              <span class="quiet">generation {provider.generation}</span>
+              <div class="meters">
+                {barsOf([provider]).map((bar) => (
+                  <Bar key={bar.resourceClass} bar={bar} />
+                ))}
+              </div>
+            </div>
+            <Branch of={provider.uuid} children={children} at={at} />
+          </li>
+        ))}
+    </ul>
   );
 }

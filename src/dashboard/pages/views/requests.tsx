@@ -1,14 +1,13 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { RequestBodies, RequestRow } from "../../wire/request-rows.js";
+import type { RequestBodies, RequestRow } from "../../wire/rows.js";
 import { requestBodies } from "../api.js";
-import { useDashboard } from "../context.js";
+import { useDashboard } from "../live.js";
 import { isRequestMatch, requestWords } from "../model/filters.js";
 import { count, fineTime } from "../model/format.js";
-import { CheckField, FilterField, PickField } from "../parts/filter.js";
-import { Empty } from "../parts/findings.js";
-import { Lines } from "../parts/scroll.js";
-import { VirtualList } from "../parts/virtual-list.js";
+import { CheckField, FilterField, PickField } from "../parts/navigation.js";
+import { Empty } from "../parts/indicators.js";
+import { Lines, VirtualList } from "../parts/lists.js";
 
 const NO_WORDS: ReturnType<typeof requestWords> = [];
 

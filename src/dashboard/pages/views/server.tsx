@@ -1,17 +1,16 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { MigrationRow, ServerLife } from "../../wire/server-rows.js";
+import type { MigrationRow, ServerLife } from "../../wire/rows.js";
 import { serverLife } from "../api.js";
-import { useDashboard } from "../context.js";
-import { amount, dateTime } from "../model/format.js";
-import { hashOf } from "../model/routes.js";
-import { Empty, Findings } from "../parts/findings.js";
-import { ActionLinks, HostLink, RequestLink } from "../parts/links.js";
-import { Scroll } from "../parts/scroll.js";
-import { ServerState, State } from "../parts/state.js";
-import { Held } from "./held.js";
+import { useDashboard } from "../live.js";
+import { amount, clockTime, dateTime } from "../model/format.js";
+import { hashOf } from "../model/navigation.js";
+import { type Lane, type Timeline, timelineOf } from "../model/timeline.js";
+import { Empty, Findings, ServerState, State } from "../parts/indicators.js";
+import { Scroll } from "../parts/lists.js";
+import { ActionLinks, HostLink, RequestLink } from "../parts/navigation.js";
+import { Held } from "./allocations.js";
 import { ServerActions } from "./server-actions.js";
-import { TimelineChart } from "./timeline.js";
 
 /** Milliseconds for which changes are gathered before the life is asked for again. */
 const GATHER = 150;
@@ -175,5 +174,69 @@ function Moves({ migrations }: { readonly migrations: readonly MigrationRow[] })
         </tbody>
       </table>
     </Scroll>
+  );
+}
+
+/** What was asked, what it was busy with, who had it, and who held room for it where: lane below lane, over one axis. */
+function TimelineChart({ life }: { readonly life: ServerLife }) {
+  const { cluster, live } = useDashboard();
+  const nameOf = (uuid: string) => cluster.tables.provider.get(uuid)?.name ?? null;
+  const { lanes, axis } = timelineOf(life, nameOf, live.now.value);
+  if (lanes.length === 0) {
+    return <p class="quiet">Nothing has happened yet.</p>;
+  }
+  return (
+    <figure class="timeline">
+      <Scroll label="Timeline; the lists below say the same">
+        <div class="timeline-body">
+          {lanes.map((lane, index) => (
+            <LaneRow key={`${lane.name}${lane.part}`} lane={lane} first={lanes[index - 1]?.name !== lane.name} />
+          ))}
+          <Ticks axis={axis} />
+        </div>
+      </Scroll>
+      <figcaption class="quiet">
+        Long waits are drawn short: the axis counts by the logarithm of time.
+        {lanes.some(({ stretches }) => stretches.some(({ tone }) => tone === "unobserved")) &&
+          " Hatched: before the first observation."}
+      </figcaption>
+    </figure>
+  );
+}
+
+function LaneRow({ lane, first }: { readonly lane: Lane; readonly first: boolean }) {
+  return (
+    <div class={`lane${first ? " lane-first" : ""}`}>
+      <div class="lane-name">
+        {first && <b>{lane.name}</b>} <span class="quiet">{lane.part}</span>
+      </div>
+      <ul class="lane-track" aria-label={`${lane.name} ${lane.part}`}>
+        {lane.stretches.map(({ from, width, label, tone, title }) => (
+          <li
+            key={`${from}${title}`}
+            class={`stretch tone-${tone}`}
+            style={{ left: `${from}%`, width: `${width}%` }}
+            title={title}
+          >
+            <span>{label}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Ticks({ axis }: { readonly axis: Timeline["axis"] }) {
+  return (
+    <div class="lane lane-ticks" aria-hidden="true">
+      <div class="lane-name" />
+      <div class="lane-track">
+        {axis.ticks.map(({ at, place }) => (
+          <span key={at} class={`tick${place > 92 ? " tick-late" : ""}`} style={{ left: `${place}%` }}>
+            {clockTime(at)}
+          </span>
+        ))}
+      </div>
+    </div>
   );
 }

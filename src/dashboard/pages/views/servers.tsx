@@ -1,12 +1,10 @@
 import { useComputed } from "@preact/signals";
-import { useDashboard } from "../context.js";
+import { useDashboard } from "../live.js";
 import { byName, isServerMatch } from "../model/filters.js";
 import { count, shortId } from "../model/format.js";
-import { FilterField, PickField } from "../parts/filter.js";
-import { Empty } from "../parts/findings.js";
-import { HostLink, ServerLink } from "../parts/links.js";
-import { ServerState, State } from "../parts/state.js";
-import { VirtualList } from "../parts/virtual-list.js";
+import { FilterField, HostLink, PickField, ServerLink } from "../parts/navigation.js";
+import { Empty, ServerState, State } from "../parts/indicators.js";
+import { VirtualList } from "../parts/lists.js";
 
 export function Servers() {
   const { cluster, route, narrow } = useDashboard();

@@ -1,15 +1,13 @@
-import { useSignalEffect } from "@preact/signals";
-import { leave } from "../api.js";
-import { useDashboard } from "../context.js";
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { enter, leave } from "../api.js";
+import { useDashboard } from "../live.js";
 import { age, clockTime } from "../model/format.js";
-import { hashOf, type View } from "../model/routes.js";
-import { Icon } from "../parts/icon.js";
-import { Search } from "../parts/search.js";
-import { ConsumerView } from "./consumer.js";
-import { Enter } from "./enter.js";
+import { hashOf, type View } from "../model/navigation.js";
+import { Icon } from "../parts/indicators.js";
+import { Search } from "../parts/navigation.js";
 import { HostView } from "./host.js";
 import { Hosts } from "./hosts.js";
-import { Placement } from "./placement.js";
+import { ConsumerView, Placement } from "./placement.js";
 import { ProviderView } from "./provider.js";
 import { Requests } from "./requests.js";
 import { ServerView } from "./server.js";
@@ -134,4 +132,53 @@ function Content() {
     case "snapshots":
       return <Snapshots />;
   }
+}
+
+/** For whoever has no session: the one-time link is easier, the administrator's password does, too. */
+function Enter() {
+  const { live } = useDashboard();
+  const error = useSignal(location.search === "?refused" ? "This link was used before, or is too old." : "");
+  const busy = useSignal(false);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    busy.value = true;
+    const entered = await enter({
+      user: String(form.get("user")),
+      password: String(form.get("password")),
+    }).catch(() => null);
+    busy.value = false;
+    if (entered === true) {
+      history.replaceState(null, "", `/${location.hash}`);
+      live.state.value = "connecting";
+      live.connect();
+    } else {
+      error.value = entered === null ? "The server does not answer." : "User or password are wrong.";
+    }
+  };
+  return (
+    <main class="enter">
+      <h1>Window of the cluster</h1>
+      <p>
+        <code>compute-cluster open</code> prints a link that opens this page. Or enter as the administrator of{" "}
+        <code>clouds.yaml</code>:
+      </p>
+      <form onSubmit={submit}>
+        <label>
+          User
+          <input name="user" autocomplete="username" defaultValue="admin" required />
+        </label>
+        <label>
+          Password
+          <input name="password" type="password" autocomplete="current-password" required />
+        </label>
+        <button type="submit" class="primary" disabled={busy.value}>
+          Enter
+        </button>
+        <p class="error" role="alert">
+          {error.value}
+        </p>
+      </form>
+    </main>
+  );
 }

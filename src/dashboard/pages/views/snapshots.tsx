@@ -1,8 +1,8 @@
-import { useDashboard } from "../context.js";
+import { useDashboard } from "../live.js";
 import { byName } from "../model/filters.js";
 import { bytes, dateTime } from "../model/format.js";
-import { hashOf } from "../model/routes.js";
-import { Empty } from "../parts/findings.js";
+import { hashOf } from "../model/navigation.js";
+import { Empty } from "../parts/indicators.js";
 
 /** States that can be gone back to, and states to learn from. */
 export function Snapshots() {

@@ -1,7 +1,7 @@
-import { useDashboard } from "../context.js";
+import { useDashboard } from "../live.js";
 import { count } from "../model/format.js";
-import { hashOf } from "../model/routes.js";
-import { Empty, Findings } from "../parts/findings.js";
+import { hashOf } from "../model/navigation.js";
+import { Empty, Findings } from "../parts/indicators.js";
 import { ActionForm } from "./action-form.js";
 
 const SUBJECTS = [

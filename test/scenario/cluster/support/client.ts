@@ -1,4 +1,4 @@
-import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../../../src/cli/ui/logging.js";
 import { type Cluster, type StartClusterOptions, startCluster } from "../../../../src/cluster/index.js";
 import { openCloudSession } from "../../../../src/control-plane/local/cloud-session.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { checkSnapshot } from "../../../../src/audit/checks/run-checks.js";
+import { checkSnapshot } from "../../../../src/audit/audit.js";
 import { findingsOf, migration, NEED, NOW, node, type Parts, server, snapshotOf } from "./a-snapshot.js";
 
 const subject = { kind: "server", uuid: "vm", name: "name-vm" };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { agentTls } from "../../../../src/cli/agent/agent-tls.js";
+import { agentTls } from "../../../../src/cli/agent/connect.js";
 import { makeAuthority } from "../../../../src/cli/cluster/tls/make-certificates.js";
 import { parseIni } from "../../../../src/config/ini-file.js";
 import { compileNovaConfig } from "../../../../src/config/nova-config.js";

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { HostReport, type Report } from "../../../../src/cli/agent/host-report.js";
-import { HostsReport } from "../../../../src/cli/agent/hosts-report.js";
+import { HostReport, HostsReport, type Report } from "../../../../src/cli/agent/host-reports.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 /** What the parent is told. */

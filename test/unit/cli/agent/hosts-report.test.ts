@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { LeaseRejectedError } from "../../../../src/agent/rejections.js";
-import { HostsReport } from "../../../../src/cli/agent/hosts-report.js";
-import type { AgentHostStatus } from "../../../../src/cli/agent/pooled-host.js";
+import { HostsReport } from "../../../../src/cli/agent/host-reports.js";
+import type { AgentHostStatus } from "../../../../src/cli/agent/hosts.js";
 import { expandHosts } from "../../../../src/records/host-names.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PooledHost } from "../../../../src/cli/agent/pooled-host.js";
+import { PooledHost } from "../../../../src/cli/agent/hosts.js";
 
 /** A host whose lives do as they are told. */
 function begin(kill: () => Promise<void>) {

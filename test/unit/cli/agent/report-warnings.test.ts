@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { logWarnings } from "../../../../src/cli/agent/report-warnings.js";
+import { logWarnings } from "../../../../src/cli/agent/load-config.js";
 
 const WARNINGS = [
   { origin: "/nova.conf:1", message: "unknown section [vnc] is ignored", unknown: "[vnc]" },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ProgressBar } from "../../../../src/cli/ui/progress-bar.js";
+import { ProgressBar } from "../../../../src/cli/ui/terminal.js";
 
 function stream(isTTY: boolean) {
   const written: string[] = [];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { rootOf, withName } from "../../../../src/cli/cluster/place.js";
-import { exitCodeOf } from "../../../../src/cli/ui/report-failure.js";
+import { exitCodeOf } from "../../../../src/cli/ui/exit-code.js";
 
 let home: string;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sampleOf } from "../../../../src/cli/driver/sample-text.js";
+import { sampleOf } from "../../../../src/cli/driver/scaffold/scaffold.js";
 import { compileConfig } from "../../../../src/config/compile-config.js";
 import { parseIni } from "../../../../src/config/ini-file.js";
 import type { SectionTable } from "../../../../src/config/option.js";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { dependencyOn } from "../../../../src/cli/driver/scaffold/dependency.js";
-import { scaffoldOf } from "../../../../src/cli/driver/scaffold/scaffold.js";
+import { dependencyOn, scaffoldOf } from "../../../../src/cli/driver/scaffold/scaffold.js";
 
 function manifestOf(name: string) {
   const text = scaffoldOf({ name, version: "1.2.3", dependency: "^1.2.3" }).get("package.json") ?? "";

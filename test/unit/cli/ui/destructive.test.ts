@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { expect, it } from "vitest";
-import { destructive, unknownCommandText } from "../../../../src/cli/ui/destructive.js";
+import { destructive, unknownCommandText } from "../../../../src/cli/ui/command-line.js";
 
 it.each([
   ["create", "error: unknown command 'create'"],

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { CloudConfigInvalid, CloudUnreachable, NoLocalCloud } from "../../../../src/audit/cloud/errors.js";
-import { exitCodeOf, toDo } from "../../../../src/cli/ui/report-failure.js";
+import { exitCodeOf, toDo } from "../../../../src/cli/ui/exit-code.js";
 import { ConductorUnreachable, JoinTokenRejected } from "../../../../src/conductor-client/errors.js";
 import { NoLocalCloud as NoClusterHere } from "../../../../src/control-plane/local/cloud-session.js";
 import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";

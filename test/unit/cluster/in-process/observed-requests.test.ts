@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RequestHistory } from "../../../../src/cluster/in-process/observed-requests.js";
+import { RequestHistory } from "../../../../src/cluster/in-process/in-process-cluster.js";
 import { aCaller } from "../../../fixtures/world/caller.js";
 
 function ask(history: RequestHistory, path: string, query = ""): void {

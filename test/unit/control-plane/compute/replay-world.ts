@@ -1,4 +1,4 @@
-import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../../../src/cli/ui/logging.js";
 import {
   createServiceDelete,
   type ServiceDeleteParts,

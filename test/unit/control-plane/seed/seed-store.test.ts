@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../../../src/cli/ui/logging.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { type SeedPlace, withSeedStore } from "../../../../src/control-plane/seed/seed.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { commandLines, wordsOf } from "../../../../src/dashboard/actions/command-lines.js";
+import { commandLines, wordsOf } from "../../../../src/dashboard/actions.js";
 
 const LINE = "compute-cluster fault set {host} {rule} [--name {name}] [--all {all}]";
 

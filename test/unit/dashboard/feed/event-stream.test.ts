@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { eventStream, type Viewer } from "../../../../src/dashboard/feed/event-stream.js";
-import { Feed } from "../../../../src/dashboard/feed/feed.js";
-import type { DashboardMessage, DashboardRow } from "../../../../src/dashboard/wire/stream.js";
+import { eventStream, type Viewer } from "../../../../src/dashboard/event-stream.js";
+import { Feed } from "../../../../src/dashboard/feed.js";
+import type { DashboardMessage, DashboardRow } from "../../../../src/dashboard/wire/messages.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const runtime = createVirtualRuntime();

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Feed, joinMessages } from "../../../../src/dashboard/feed/feed.js";
-import type { DashboardMessage, Kind } from "../../../../src/dashboard/wire/stream.js";
+import { Feed, joinMessages } from "../../../../src/dashboard/feed.js";
+import type { DashboardMessage, Kind } from "../../../../src/dashboard/wire/messages.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 let runtime: ReturnType<typeof createVirtualRuntime>;

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { ObservedStates } from "../../../../src/dashboard/lifecycle/observed-states.js";
-import { serverLife } from "../../../../src/dashboard/lifecycle/server-life.js";
+import { ObservedStates, serverLife } from "../../../../src/dashboard/server-lifecycle.js";
 import { addInstance, addNode, addService, memoryStore } from "../../control-plane/store/support.js";
 
 it("a host has had the server from its build until the move that took it away, whenever its next host launched it", async () => {

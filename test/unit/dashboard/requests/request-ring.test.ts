@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { HandledRequest, RequestListener } from "../../../../src/control-plane/request-log/request-log.js";
-import { RequestRing } from "../../../../src/dashboard/requests/request-ring.js";
-import type { RequestRow } from "../../../../src/dashboard/wire/request-rows.js";
+import { RequestRing } from "../../../../src/dashboard/request-ring.js";
+import type { RequestRow } from "../../../../src/dashboard/wire/rows.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 function openRing() {

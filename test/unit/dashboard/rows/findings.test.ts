@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { Findings } from "../../../../src/dashboard/rows/findings.js";
-import type { ConsumerRow } from "../../../../src/dashboard/wire/placement-rows.js";
+import type { ConsumerRow } from "../../../../src/dashboard/wire/rows.js";
 import type { Instance, Migration } from "../../../../src/records/index.js";
 import { aMigration, anInstance } from "../../../fixtures/records.js";
 

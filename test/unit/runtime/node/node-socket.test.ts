@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { setImmediate as afterTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { WebSocket } from "ws";
-import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../../../src/cli/ui/logging.js";
 import { NodeSocket } from "../../../../src/runtime/node/node-socket.js";
 import { RequestQueue } from "../../../../src/runtime/node/request-slots.js";
 

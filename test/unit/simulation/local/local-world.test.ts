@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
+import { quietLogger } from "../../../../src/cli/ui/logging.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { LocalWorld } from "../../../../src/simulation/local/local-world.js";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type CheckReport, checkStart } from "../../../../../src/cli/agent/check/check-start.js";
+import { type CheckReport, checkStart } from "../../../../../src/cli/agent/check/print-check.js";
 import { loadConfig } from "../../../../../src/cli/agent/load-config.js";
 import { VirtualWorld } from "../../../../../src/simulation/virtual-world.js";
 import { JOIN_TOKEN, startInProcessConductor } from "../../../../fixtures/in-process-conductor.js";

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type CheckReport, checkStart } from "../../../../../src/cli/agent/check/check-start.js";
-import { renderReport } from "../../../../../src/cli/agent/check/render-report.js";
+import { type CheckReport, checkStart, renderReport } from "../../../../../src/cli/agent/check/print-check.js";
 import { loadConfig } from "../../../../../src/cli/agent/load-config.js";
 import { novaObject } from "../../../../../src/nova-rpc/objects/primitive.js";
 import { NEWEST_PROFILE } from "../../../../../src/nova-rpc/objects/profile.js";

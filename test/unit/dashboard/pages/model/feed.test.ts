@@ -1,8 +1,7 @@
 import { effect } from "@preact/signals";
 import { describe, expect, it } from "vitest";
-import { Cluster } from "../../../../../src/dashboard/pages/model/cluster.js";
-import { Feed } from "../../../../../src/dashboard/pages/model/feed.js";
-import type { DashboardMessage } from "../../../../../src/dashboard/wire/stream.js";
+import { Cluster, Feed } from "../../../../../src/dashboard/pages/model/cluster.js";
+import type { DashboardMessage } from "../../../../../src/dashboard/wire/messages.js";
 
 function heartbeat(seq: number, at: number): DashboardMessage {
   return { seq, at, set: [{ kind: "heartbeat", key: "devstack1", value: at }], gone: [] };

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { isRequestMatch, requestWords } from "../../../../../src/dashboard/pages/model/filters.js";
-import type { RequestRow } from "../../../../../src/dashboard/wire/request-rows.js";
+import type { RequestRow } from "../../../../../src/dashboard/wire/rows.js";
 import { serverRow } from "../../../../dashboard/support/generated-cluster.js";
 import { requestRow } from "../../../../dashboard/support/scenes.js";
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { barOf, barsOf, inOrder } from "../../../../../src/dashboard/pages/model/bars.js";
-import { commandsOf, missingOf } from "../../../../../src/dashboard/pages/model/commands.js";
-import { othersOf, pairsOf } from "../../../../../src/dashboard/pages/model/compare.js";
+import { commandsOf, missingOf } from "../../../../../src/dashboard/pages/api.js";
+import { othersOf, pairsOf } from "../../../../../src/dashboard/pages/model/cluster.js";
 import { isHostMatch } from "../../../../../src/dashboard/pages/model/filters.js";
 import { age, amount } from "../../../../../src/dashboard/pages/model/format.js";
-import { hashOf, routeOf } from "../../../../../src/dashboard/pages/model/routes.js";
-import type { DashboardAction } from "../../../../../src/dashboard/wire/actions.js";
-import type { FindingRow } from "../../../../../src/dashboard/wire/audit-rows.js";
+import { hashOf, routeOf } from "../../../../../src/dashboard/pages/model/navigation.js";
+import type { DashboardAction } from "../../../../../src/dashboard/wire/messages.js";
+import type { FindingRow } from "../../../../../src/dashboard/wire/rows.js";
 import { hostRow, providerRow, serverRow } from "../../../../dashboard/support/generated-cluster.js";
 
 describe("bars", () => {

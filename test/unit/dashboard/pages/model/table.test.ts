@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals";
 import { describe, expect, it } from "vitest";
-import { Table } from "../../../../../src/dashboard/pages/model/table.js";
+import { Table } from "../../../../../src/dashboard/pages/model/cluster.js";
 
 interface Row {
   readonly host: string;

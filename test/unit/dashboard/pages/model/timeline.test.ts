@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { axisOf } from "../../../../../src/dashboard/pages/model/axis.js";
-import { timelineOf } from "../../../../../src/dashboard/pages/model/timeline.js";
+import { axisOf, timelineOf } from "../../../../../src/dashboard/pages/model/timeline.js";
 import { hostName, lifeOf, providerUuid, START, serverRow } from "../../../../dashboard/support/generated-cluster.js";
 
 const NAMES = new Map([3, 4, 5].map((host) => [providerUuid(host), hostName(host)]));

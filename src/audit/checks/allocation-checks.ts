@@ -1,0 +1,245 @@
+import type { Held, Server } from "../read/records.js";
+import { type ConsumerRemedy, type Finding, migrationSubject, reference, serverSubject, type Subject } from "./finding.js";
+import type { SnapshotIndex } from "./inputs.js";
+import { allocationsElsewhere, describeAmounts, type Difference, differences, type Elsewhere, needOf, offering, placeNeed, total, type Whereabouts } from "./server-allocations.js";
+
+/** A placed server that holds nothing for it, and an unconfirmed move that no longer holds its source. */
+export function missingAllocations(index: SnapshotIndex, placed: readonly Whereabouts[]): Finding[] {
+  return [
+    ...placed.flatMap((where) => missingOwn(index, where)),
+    ...placed.flatMap((where) => missingSource(index, where)),
+  ];
+}
+
+function missingOwn(index: SnapshotIndex, { server, root, own, elsewhere, owedBy }: Whereabouts): Finding[] {
+  const explained = elsewhere.every(({ explainedBy }) => explainedBy !== undefined);
+  const { amounts } = needOf(server);
+  if (Object.keys(own).length > 0 || !explained || owedBy || Object.keys(amounts).length === 0) {
+    return [];
+  }
+  return [
+    finding(index, {
+      subject: serverSubject(server),
+      server,
+      root,
+      explanation: `the server is on ${index.name(root)} (host ${server.host}) and holds nothing there; it needs ${describeAmounts(amounts)}`,
+      need: placeNeed(index, server, root),
+    }),
+  ];
+}
+
+/** Spec 7.7 OA-15: reverting would find no room reserved. */
+function missingSource(index: SnapshotIndex, { server, root, own, elsewhere }: Whereabouts): Finding[] {
+  const move = index.unconfirmed(server);
+  const source = move && index.sourceOf(move);
+  if (!move || move.uuid === null || !source || !index.provider(source.uuid)) {
+    return [];
+  }
+  const held = Object.keys(index.heldBy(move.uuid)).length > 0 || elsewhere.some((tree) => tree.root === source.uuid);
+  // On one host both halves may be one sum of the server's own (6.0).
+  if (held || source.uuid === root || Object.keys(own).length === 0) {
+    return [];
+  }
+  const what = `${move.type} ${move.id} of server ${server.name} waits for its confirmation, and nothing is held on its source ${source.name}`;
+  return [
+    finding(index, {
+      subject: migrationSubject(move.uuid, move),
+      server,
+      root: source.uuid,
+      explanation: move.type === "resize" ? `${what}; what the old flavor needs is not told by the API` : what,
+      need: move.type === "migration" ? placeNeed(index, server, source.uuid) : undefined,
+    }),
+  ];
+}
+
+interface Missing {
+  readonly subject: Subject;
+  readonly server: Server;
+  readonly root: string;
+  readonly explanation: string;
+  readonly need: Held | undefined;
+}
+
+function finding(index: SnapshotIndex, { subject, server, root, explanation, need }: Missing): Finding {
+  const consumer = subject.uuid;
+  const { projectId, userId } = server;
+  const remedies: ConsumerRemedy[] =
+    need && userId !== null
+      ? [
+          { kind: "own", consumer, projectId, userId },
+          ...Object.entries(need).map(
+            ([provider, amounts]): ConsumerRemedy => ({ kind: "hold", consumer, provider, amounts }),
+          ),
+        ]
+      : [];
+  return {
+    code: "missing-allocation",
+    subject,
+    provider: reference(index, root),
+    explanation,
+    remedies,
+    left: remedies.length > 0 ? null : "what it should hold, and where, cannot be told; set its allocations by hand",
+  };
+}
+
+/** A server that holds something on its own compute node, and on another one that no move explains. */
+export function doubledAllocations(index: SnapshotIndex, placed: readonly Whereabouts[]): Finding[] {
+  return placed
+    .filter(({ own }) => Object.keys(own).length > 0)
+    .flatMap(({ server, root, elsewhere }) =>
+      elsewhere
+        .filter(({ explainedBy }) => explainedBy === undefined)
+        .map((tree) => ({
+          code: "doubled-allocation" as const,
+          subject: serverSubject(server),
+          provider: reference(index, tree.root),
+          explanation:
+            `the server is on ${index.name(root)} (host ${server.host}) and holds resources there; ` +
+            `it holds them on ${index.name(tree.root)}, too, and no migration is under way that explains it`,
+          remedies: [{ kind: "drop" as const, consumer: server.id, providers: tree.providers }],
+          left: null,
+        })),
+    );
+}
+
+/** A server that holds on its own compute node something else than its flavor asks for. */
+export function wrongAmounts(index: SnapshotIndex, placed: readonly Whereabouts[]): Finding[] {
+  return placed.flatMap((where) => {
+    const { server, root, own } = where;
+    if (Object.keys(own).length === 0 || mayBeTwoFlavors(index, where)) {
+      return [];
+    }
+    const wrong = differences(total(own), needOf(server));
+    if (wrong.length === 0) {
+      return [];
+    }
+    const remedies = wrong.map((difference) => remedyOf(index, where, difference));
+    const possible = remedies.filter((remedy) => remedy !== undefined);
+    const all = possible.length === remedies.length;
+    const details = wrong.map((each) => `${each.resourceClass} ${each.held} instead of ${each.needed}`).join(", ");
+    return {
+      code: "wrong-amounts" as const,
+      subject: serverSubject(server),
+      provider: reference(index, root),
+      explanation: `the server holds ${details} on ${index.name(root)}, by what its flavor needs`,
+      remedies: all ? possible : [],
+      left: all ? null : "which provider should serve it cannot be told; set its allocations by hand",
+    };
+  });
+}
+
+/** A resize on one host, accounted the Pike way: the old flavor, which the API does not tell, is in the sum (6.4). */
+function mayBeTwoFlavors(index: SnapshotIndex, { server, root }: Whereabouts): boolean {
+  const move = index.unconfirmed(server);
+  return (
+    move !== undefined &&
+    index.sourceOf(move)?.uuid === root &&
+    (move.uuid === null || Object.keys(index.heldBy(move.uuid)).length === 0)
+  );
+}
+
+function remedyOf(
+  index: SnapshotIndex,
+  { server, root, own }: Whereabouts,
+  { resourceClass, needed }: Difference,
+): ConsumerRemedy | undefined {
+  const holding = Object.entries(own).filter(([, amounts]) => resourceClass in amounts);
+  const [only, more] = holding.map(([uuid]) => uuid);
+  const provider = only ?? offering(index, root, resourceClass);
+  if (more !== undefined || provider === undefined) {
+    return undefined;
+  }
+  return { kind: "hold", consumer: server.id, provider, amounts: { [resourceClass]: needed } };
+}
+
+/** A consumer whose project or user is not its server's: another project's quota pays for it. */
+export function wrongOwners(index: SnapshotIndex): Finding[] {
+  return [...index.snapshot.records.values()].flatMap((record) => {
+    const move = index.migration(record.uuid);
+    const server = index.snapshot.servers.get(move?.server ?? record.uuid);
+    if (!server || server.userId === null || record.generation === null || !index.isAtRest(server)) {
+      return [];
+    }
+    const { projectId, userId } = server;
+    const wrong = [
+      record.projectId === projectId ? [] : [`project ${record.projectId} instead of ${projectId}`],
+      record.userId === userId ? [] : [`user ${record.userId} instead of ${userId}`],
+    ].flat();
+    if (wrong.length === 0) {
+      return [];
+    }
+    return {
+      code: "wrong-owner" as const,
+      subject: move ? migrationSubject(record.uuid, move) : serverSubject(server),
+      provider: null,
+      explanation: `its allocations are on account of ${wrong.join(" and ")}`,
+      remedies: [{ kind: "own" as const, consumer: record.uuid, projectId, userId }],
+      left: null,
+    };
+  });
+}
+
+/** A server that holds something on another compute node only, or that has no compute node and holds something. */
+export function wrongProviders(index: SnapshotIndex, placed: readonly Whereabouts[]): Finding[] {
+  return [...placed.flatMap((where) => misplaced(index, where)), ...unplaced(index)];
+}
+
+function misplaced(index: SnapshotIndex, where: Whereabouts): Finding[] {
+  const { server, root, own, owedBy } = where;
+  const strange = where.elsewhere.filter(({ explainedBy }) => explainedBy === undefined);
+  const [first] = strange;
+  if (!first || Object.keys(own).length > 0 || owedBy) {
+    return [];
+  }
+  const need = placeNeed(index, server, root);
+  const names = strange.map((each) => index.name(each.root)).join(", ");
+  return [
+    {
+      code: "wrong-provider",
+      subject: serverSubject(server),
+      provider: reference(index, first.root),
+      explanation: `the server is on ${index.name(root)} (host ${server.host}), and all it holds is on ${names}`,
+      remedies: need
+        ? [
+            ...strange.map(({ providers }) => ({ kind: "drop" as const, consumer: server.id, providers })),
+            ...Object.entries(need).map(
+              ([provider, amounts]): ConsumerRemedy => ({ kind: "hold", consumer: server.id, provider, amounts }),
+            ),
+          ]
+        : [],
+      left: need
+        ? null
+        : `which providers of ${index.name(root)} should serve it cannot be told; set its allocations by hand`,
+    },
+  ];
+}
+
+/** Shelved and offloaded, or failed before a host had it: nothing runs, so nothing is used (V14). */
+function unplaced(index: SnapshotIndex): Finding[] {
+  return [...index.snapshot.servers.values()]
+    .filter((server) => server.host === null && index.isAtRest(server))
+    .flatMap((server) => {
+      const trees = allocationsElsewhere(index, server, new Set());
+      const [first] = trees;
+      if (!first || isInterruptedBuild(index, server, trees)) {
+        return [];
+      }
+      return {
+        code: "wrong-provider" as const,
+        subject: serverSubject(server),
+        provider: reference(index, first.root),
+        explanation: `the server (${server.vmState}) has no host, and holds resources of ${trees.map(({ root }) => index.name(root)).join(", ")}`,
+        remedies: trees.map(({ providers }) => ({ kind: "drop" as const, consumer: server.id, providers })),
+        left: null,
+      };
+    });
+}
+
+/**
+ * An agent that died before it had claimed for a build leaves the server in error, with what the scheduler gave it, on one host.
+ * Nova keeps that until the server is deleted (6.1).
+ */
+function isInterruptedBuild(index: SnapshotIndex, server: Server, trees: readonly Elsewhere[]): boolean {
+  const held = total(index.heldBy(server.id));
+  return server.vmState === "error" && trees.length === 1 && differences(held, needOf(server)).length === 0;
+}

@@ -1,0 +1,245 @@
+import { isDeepStrictEqual } from "node:util";
+import type { HttpMethod } from "../../runtime/http.js";
+import { detail, type ServiceClient } from "../cloud/service-client.js";
+import { inventoriesIn, readConsumer } from "../read/read-placement.js";
+import type { ConsumerRecord } from "../read/records.js";
+import { asArray, asNumber, asString, asStringOrNull } from "../read/response-fields.js";
+import type { ProviderDetails } from "./make-plan.js";
+import type { Action, AllocationsAction, ConsumerChange, ConsumerState, Edit, Inventories, Plan, ProviderAction, ProviderState } from "./plan.js";
+
+/** How one line of a plan went. */
+type Outcome =
+  | { readonly state: "done" }
+  /** It was as the plan wants it already. */
+  | { readonly state: "already" }
+  /** Another client changed it since the audit, or Placement refuses it; nothing was changed. */
+  | { readonly state: "refused"; readonly why: string };
+
+const DONE: Outcome = { state: "done" };
+
+const ALREADY: Outcome = { state: "already" };
+
+const rejectedOutcome = (why: string): Outcome => ({ state: "refused", why });
+
+/** From here on consumers have types. */
+const CONSUMER_TYPES = 38;
+
+/** The newest below: what is written keeps the type that a consumer has, and gives none to a new one. */
+const WITHOUT_TYPES = 36;
+
+const isTyped = ({ consumer_type }: ConsumerState): boolean => consumer_type !== null && consumer_type !== "unknown";
+
+export interface Line {
+  readonly edit: Edit;
+  /** What was to be done: the edit's action, or its inverse. */
+  readonly action: Action;
+  readonly outcome: Outcome;
+}
+
+/**
+ * Carries a plan out, one line after the other; `undo` takes it back, from the last line to the first. A line that is
+ * refused stops no other. Each is done or not when the process dies, so it may be run again.
+ * @throws {CloudError} Placement does not answer any more, or refuses the token
+ */
+export async function applyPlan(
+  placement: ServiceClient,
+  { edits }: Plan,
+  { undo, onLine = () => undefined }: { readonly undo: boolean; readonly onLine?: (line: Line) => void },
+): Promise<Line[]> {
+  const lines: Line[] = [];
+  for (const edit of undo ? edits.toReversed() : edits) {
+    const action = undo ? edit.inverse : edit.action;
+    const outcome =
+      action.kind === "allocations"
+        ? await changeAllocations(placement, action)
+        : await changeProvider(placement, action);
+    const line = { edit, action, outcome };
+    lines.push(line);
+    onLine(line);
+  }
+  return lines;
+}
+
+/** Does one thing to a provider, if it still is as the plan assumes. @throws {CloudError} */
+async function changeProvider(placement: ServiceClient, action: ProviderAction): Promise<Outcome> {
+  if (action.kind === "create-provider") {
+    return createProvider(placement, action.provider);
+  }
+  const uuid = action.kind === "delete-provider" ? action.provider.uuid : action.uuid;
+  const path = `/resource_providers/${uuid}`;
+  const found = await placement.find(path);
+  if (!found) {
+    return action.kind === "delete-provider" ? ALREADY : rejectedOutcome(`provider ${uuid} is gone`);
+  }
+  const [generation, name] = [asNumber(found.generation), asString(found.name)];
+  switch (action.kind) {
+    case "delete-provider":
+      return newerThan(uuid, action.generation, generation) ?? write(placement, "DELETE", path);
+    case "rename-provider":
+      if (name === action.after) {
+        return ALREADY;
+      }
+      if (name !== action.before) {
+        return rejectedOutcome(`provider ${uuid} is named ${name} by now`);
+      }
+      return newerThan(uuid, action.generation, generation) ?? write(placement, "PUT", path, { name: action.after });
+    case "set-inventories": {
+      const is = await readInventories(placement, uuid);
+      if (isDeepStrictEqual(is, action.after)) {
+        return ALREADY;
+      }
+      if (!isDeepStrictEqual(is, action.before)) {
+        return rejectedOutcome(`the inventories of provider ${uuid} have changed since`);
+      }
+      const body = { resource_provider_generation: generation, inventories: action.after };
+      return newerThan(uuid, action.generation, generation) ?? write(placement, "PUT", `${path}/inventories`, body);
+    }
+  }
+}
+
+function newerThan(uuid: string, assumed: number | null, is: number): Outcome | undefined {
+  return assumed === null || assumed === is
+    ? undefined
+    : rejectedOutcome(`provider ${uuid} has changed since: its generation was to be ${assumed}, it is ${is}`);
+}
+
+async function write(placement: ServiceClient, method: HttpMethod, path: string, body?: unknown): Promise<Outcome> {
+  const response = await placement.request(method, path, body === undefined ? {} : { body });
+  return response.status < 300
+    ? DONE
+    : rejectedOutcome(`Placement answered ${response.status}${detail(response.body)}`);
+}
+
+/** Writes what the consumers are to hold, if each still is as the plan assumes. @throws {CloudError} */
+async function changeAllocations(placement: ServiceClient, { consumers }: AllocationsAction): Promise<Outcome> {
+  const found = await Promise.all(consumers.map(({ uuid }) => readConsumer(placement, uuid)));
+  if (consumers.every(({ after }, index) => isAt(found[index], after))) {
+    return ALREADY;
+  }
+  for (const [index, change] of consumers.entries()) {
+    const problem = changedSince(change, found[index]);
+    if (problem !== undefined) {
+      return rejectedOutcome(problem);
+    }
+  }
+  const version = versionFor(placement, consumers);
+  if (version === undefined) {
+    return rejectedOutcome("some of its consumers have a type and some have none; edit them by hand");
+  }
+  const bodies = consumers.map((change, index) => [change.uuid, bodyOf(change, found[index], version)] as const);
+  const [only, more] = bodies;
+  const response =
+    only && more === undefined
+      ? await placement.request("PUT", `/allocations/${only[0]}`, { version, body: only[1] })
+      : await placement.request("POST", "/allocations", { version, body: Object.fromEntries(bodies) });
+  return response.status < 300
+    ? DONE
+    : rejectedOutcome(`Placement answered ${response.status}${detail(response.body)}`);
+}
+
+function changedSince(
+  { uuid, generation, before }: ConsumerChange,
+  found: ConsumerRecord | undefined,
+): string | undefined {
+  const is = found?.generation ?? null;
+  if (is !== generation) {
+    return `consumer ${uuid} has changed since: its generation was to be ${generation ?? "none"}, it is ${is ?? "none"}`;
+  }
+  return isAt(found, before) ? undefined : `consumer ${uuid} does not hold what the plan assumes`;
+}
+
+function isAt(found: ConsumerRecord | undefined, state: ConsumerState): boolean {
+  if (!found || !isDeepStrictEqual(found.held, state.allocations)) {
+    return false;
+  }
+  if (Object.keys(state.allocations).length === 0) {
+    return true;
+  }
+  const sameType = found.type === null || state.consumer_type === null || found.type === state.consumer_type;
+  return found.projectId === state.project_id && found.userId === state.user_id && sameType;
+}
+
+/** Undefined: no microversion writes both consumers with a type and consumers without. */
+function versionFor(placement: ServiceClient, consumers: readonly ConsumerChange[]): number | undefined {
+  const remaining = consumers
+    .map(({ after }) => after)
+    .filter(({ allocations }) => Object.keys(allocations).length > 0);
+  const typed = remaining.filter(isTyped).length;
+  if (typed === 0 || placement.version < CONSUMER_TYPES) {
+    return Math.min(placement.version, WITHOUT_TYPES);
+  }
+  return typed === remaining.length ? placement.version : undefined;
+}
+
+/** Placement wants owner and type even for a consumer that will hold nothing. */
+function bodyOf({ generation, before, after }: ConsumerChange, found: ConsumerRecord | undefined, version: number) {
+  const named = Object.keys(after.allocations).length > 0 ? after : before;
+  return {
+    allocations: Object.fromEntries(
+      Object.entries(after.allocations).map(([uuid, resources]) => [uuid, { resources }]),
+    ),
+    project_id: named.project_id ?? found?.projectId ?? "",
+    user_id: named.user_id ?? found?.userId ?? "",
+    consumer_generation: generation,
+    ...(version < CONSUMER_TYPES ? {} : { consumer_type: isTyped(named) ? named.consumer_type : "INSTANCE" }),
+  };
+}
+
+/** Makes a provider with all that it had; one that was made halfway is completed. @throws {CloudError} */
+async function createProvider(placement: ServiceClient, provider: ProviderState): Promise<Outcome> {
+  const { uuid, name, parent } = provider;
+  const found = await placement.find(`/resource_providers/${uuid}`);
+  if (found) {
+    const is = { name: asString(found.name), parent: asStringOrNull(found.parent_provider_uuid) };
+    if (!isDeepStrictEqual(is, { name, parent })) {
+      return rejectedOutcome(`provider ${uuid} is there, as ${is.name}`);
+    }
+  } else {
+    const body = { uuid, name, ...(parent === null ? {} : { parent_provider_uuid: parent }) };
+    const response = await placement.request("POST", "/resource_providers", { body });
+    if (response.status >= 300) {
+      return rejectedOutcome(`Placement answered ${response.status}${detail(response.body)}`);
+    }
+  }
+  const filled = await fill(placement, provider);
+  return filled.state === "already" && !found ? DONE : filled;
+}
+
+/** Adds what is missing; what is there and differs belongs to another client. */
+async function fill(placement: ServiceClient, provider: ProviderState): Promise<Outcome> {
+  const { uuid, inventories, traits, aggregates } = provider;
+  const [stock, details] = await Promise.all([readInventories(placement, uuid), readDetails(placement, uuid)]);
+  const parts = [
+    { path: "inventories", is: stock, desired: inventories, body: { inventories } },
+    { path: "traits", is: details.traits, desired: traits, body: { traits } },
+    { path: "aggregates", is: details.aggregates, desired: aggregates, body: { aggregates } },
+  ];
+  // An agent that has filled in a provider since knows better.
+  const missing = parts.filter(({ is, desired }) => !isDeepStrictEqual(is, desired) && Object.keys(desired).length > 0);
+  for (const { path, is, body } of missing) {
+    if (Object.keys(is).length > 0) {
+      return rejectedOutcome(`the ${path} of provider ${uuid} have changed since`);
+    }
+    const { generation } = await placement.get(`/resource_providers/${uuid}`);
+    const guarded = { resource_provider_generation: asNumber(generation), ...body };
+    const response = await placement.request("PUT", `/resource_providers/${uuid}/${path}`, { body: guarded });
+    if (response.status >= 300) {
+      return rejectedOutcome(`Placement answered ${response.status}${detail(response.body)}`);
+    }
+  }
+  return missing.length === 0 ? ALREADY : DONE;
+}
+
+/** @throws {CloudError} */
+async function readInventories(placement: ServiceClient, uuid: string): Promise<Inventories> {
+  return inventoriesIn(await placement.get(`/resource_providers/${uuid}/inventories`));
+}
+
+/** Sorted. @throws {CloudError} */
+export async function readDetails(placement: ServiceClient, uuid: string): Promise<ProviderDetails> {
+  const [{ traits }, { aggregates }] = await Promise.all([
+    placement.get(`/resource_providers/${uuid}/traits`),
+    placement.get(`/resource_providers/${uuid}/aggregates`),
+  ]);
+  return { traits: asArray(traits).map(asString).toSorted(), aggregates: asArray(aggregates).map(asString).toSorted() };
+}

@@ -1,0 +1,72 @@
+import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "../../placement-client/json.js";
+import { CloudRejectedError } from "../cloud/errors.js";
+import type { ServiceClient } from "../cloud/service-client.js";
+import type { OnProgress } from "./records.js";
+
+/** Readers of JSON that came from the cloud; each throws `DiscoveryFailure` on anything else than it is named after. */
+export { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord };
+
+/** ISO times of the Compute API have no zone: they are UTC. Milliseconds since the epoch; 0 for none. */
+export function timeOf(value: unknown): number {
+  const text = asStringOrNull(value);
+  if (text === null) {
+    return 0;
+  }
+  const time = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
+  return Number.isNaN(time) ? 0 : time;
+}
+
+export const numberOr = (value: unknown, other: number): number => (typeof value === "number" ? value : other);
+
+interface List {
+  /** Without limit and marker: `/servers/detail?all_tenants=True`. */
+  readonly path: string;
+  /** The key of the entries; `<key>_links` tells that there are more. */
+  readonly key: string;
+  readonly markerOf: (entry: Readonly<Record<string, unknown>>) => string;
+  readonly what: string;
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** Nova's largest page unless it is configured to less. */
+const PAGE = 1000;
+
+/** A page's last entry may be gone when the next page is asked for; then the list begins anew. */
+const ATTEMPTS = 4;
+
+/** Every page of a list. @throws {CloudError} */
+export async function listAll(client: ServiceClient, list: List, onProgress: OnProgress): Promise<Entry[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await readPages(client, list, onProgress);
+    } catch (error) {
+      const markerGone = error instanceof CloudRejectedError && error.status === 400 && /marker/i.test(error.message);
+      if (!markerGone || attempt === ATTEMPTS) {
+        throw error;
+      }
+    }
+  }
+}
+
+async function readPages(client: ServiceClient, list: List, onProgress: OnProgress): Promise<Entry[]> {
+  const { path, key, markerOf, what } = list;
+  const found = new Map<string, Entry>();
+  let marker: string | undefined;
+  for (;;) {
+    const joint = path.includes("?") ? "&" : "?";
+    const place = marker === undefined ? "" : `&marker=${encodeURIComponent(marker)}`;
+    const body = await client.get(`${path}${joint}limit=${PAGE}${place}`);
+    const page = asArray(body[key]).map(asRecord);
+    for (const entry of page) {
+      found.set(markerOf(entry), entry);
+    }
+    onProgress(what, found.size, 0);
+    const last = page.at(-1);
+    const next = last && markerOf(last);
+    if (body[`${key}_links`] === undefined || next === undefined || next === marker) {
+      return [...found.values()];
+    }
+    marker = next;
+  }
+}

@@ -1,0 +1,128 @@
+import { quoted } from "../control-plane/identity/openrc.js";
+import type { ServiceResponse } from "../runtime/http-server.js";
+import { errorResponse, jsonResponse } from "./responses.js";
+import type { ActionBody, ActionResponse, DashboardAction } from "./wire/messages.js";
+
+/** `{host}` stands for the value of a field; `[--name {name}]` is left out where its field is empty. */
+const PART = /\[([^\]]*)\]/g;
+
+const FIELD = /\{(\w+)\}/g;
+
+const MAX_BODY_CHARS = 64 * 1024;
+
+/** Characters of a text field. */
+const MAX_TEXT_CHARS = 4_096;
+
+/** Lines of an answer, and characters of one. */
+const MAX_LINES = 2_000;
+
+const MAX_LINE_CHARS = 2_000;
+
+/** Something that can be done on the page. */
+export interface RunnableAction {
+  readonly action: DashboardAction;
+  /** @throws {Error} why it was not done */
+  readonly run: (
+    body: ActionBody,
+  ) => Promise<Partial<Pick<ActionResponse, "lines" | "made" | "requestId" | "commands">>>;
+}
+
+/** @param look called with the host that something is done to, before and after */
+export async function runAction(
+  runnable: RunnableAction,
+  text: string,
+  look: (host: string) => void,
+): Promise<ServiceResponse> {
+  const body = bodyOf(text);
+  const wrong = body === undefined ? "expected a JSON object of texts and flags" : wrongField(runnable.action, body);
+  if (body === undefined || wrong !== undefined) {
+    return errorResponse(400, wrong ?? "");
+  }
+  const commands = commandLines(runnable.action.commands, body);
+  const refreshHost = (): void => {
+    if (typeof body.host === "string" && body.host !== "") {
+      look(body.host);
+    }
+  };
+  const nothing = { error: null, lines: [], made: null, requestId: null };
+  try {
+    refreshHost();
+    const done = await runnable.run(body);
+    const lines = (done.lines ?? []).slice(0, MAX_LINES).map((line) => line.slice(0, MAX_LINE_CHARS));
+    return jsonResponse(200, { ok: true, commands, ...nothing, ...done, lines } satisfies ActionResponse);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return jsonResponse(200, { ok: false, commands, ...nothing, error: reason } satisfies ActionResponse);
+  } finally {
+    refreshHost();
+  }
+}
+
+function bodyOf(text: string): ActionBody | undefined {
+  if (text.length > MAX_BODY_CHARS) {
+    return undefined;
+  }
+  try {
+    const body: unknown = JSON.parse(text === "" ? "{}" : text);
+    const isBody =
+      typeof body === "object" &&
+      body !== null &&
+      !Array.isArray(body) &&
+      Object.values(body).every((value) => typeof value === "string" || typeof value === "boolean");
+    return isBody ? (body as ActionBody) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is wrong with a field; undefined: nothing. What would be an option of a command is no value. */
+function wrongField({ fields }: DashboardAction, body: ActionBody): string | undefined {
+  const known = new Set(fields.map(({ name }) => name));
+  const unknown = Object.keys(body).find((name) => !known.has(name));
+  if (unknown !== undefined) {
+    return `found the field ${JSON.stringify(unknown)}, expected ${[...known].join(", ")}`;
+  }
+  for (const { name, type, required, choices } of fields) {
+    const value = Object.hasOwn(body, name) ? body[name] : undefined;
+    if (value === undefined || value === "") {
+      if (required) {
+        return `the field ${name} is missing`;
+      }
+    } else if (typeof value !== (type === "flag" ? "boolean" : "string")) {
+      return `the field ${name}: expected a ${type === "flag" ? "flag" : "text"}`;
+    } else if (typeof value === "string" && (value.length > MAX_TEXT_CHARS || /^-|\p{Cc}/u.test(value))) {
+      return `the field ${name}: expected a line of at most ${MAX_TEXT_CHARS} characters that begins with no hyphen`;
+    } else if (typeof value === "string" && choices !== undefined && !choices.includes(value)) {
+      return `the field ${name}: found ${JSON.stringify(value)}, expected ${choices.join(", ")}`;
+    }
+  }
+  return undefined;
+}
+
+/** Command lines with the values of fields, quoted for a shell. */
+export function commandLines(lines: readonly string[], body: ActionBody): readonly string[] {
+  return lines.map((line) => filled(line, body, quoted));
+}
+
+/** The words of a command line, as a program takes them: a value is one word, whatever is in it. */
+export function wordsOf(line: string, body: ActionBody): readonly string[] {
+  const values: string[] = [];
+  const marked = filled(line, body, (value) => `\0${values.push(value) - 1}\0`);
+  return marked.split(" ").map((word) => word.replace(/\0(\d+)\0/g, (_, index) => values[Number(index)] ?? ""));
+}
+
+function filled(line: string, body: ActionBody, quote: (value: string) => string): string {
+  const getValue = (name: string): string | boolean => (Object.hasOwn(body, name) ? (body[name] ?? "") : "");
+  return line
+    .replace(PART, (_, part: string) => {
+      const names = [...part.matchAll(FIELD)].map(([, name = ""]) => name);
+      const isEmpty = names.some((name) => getValue(name) === "" || getValue(name) === false);
+      return isEmpty ? "" : part;
+    })
+    .replace(FIELD, (_, name: string) => {
+      const value = getValue(name);
+      return value === true ? "" : quote(String(value));
+    })
+    .replace(/ {2,}/g, " ")
+    .trim();
+}

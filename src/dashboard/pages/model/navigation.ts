@@ -1,0 +1,81 @@
+import type { Cluster } from "./cluster.js";
+import { hasWords } from "./filters.js";
+import { shortId } from "./format.js";
+
+const VIEWS = ["hosts", "servers", "placement", "consumers", "requests", "try", "snapshots"] as const;
+
+export type View = (typeof VIEWS)[number];
+
+/** Where the page is: `#/hosts/devstack1?state=down`. */
+export interface Route {
+  readonly view: View;
+  /** One of them; null: all. */
+  readonly of: string | null;
+  readonly filter: Readonly<Record<string, string>>;
+}
+
+const isView = (name: string | undefined): name is View => VIEWS.some((view) => view === name);
+
+export function routeOf(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
+  const [view, of] = path.split("/", 2);
+  if (!isView(view)) {
+    return { view: "hosts", of: null, filter: {} };
+  }
+  return { view, of: of ? decoded(of) : null, filter: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+export function hashOf(view: View, of: string | null = null, filter: Readonly<Record<string, string>> = {}): string {
+  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== "")).toString();
+  return `#/${view}${of === null ? "" : `/${encodeURIComponent(of)}`}${query === "" ? "" : `?${query}`}`;
+}
+
+/** A link that somebody has cut in the middle of a character still leads somewhere. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export interface Found {
+  readonly kind: string;
+  readonly name: string;
+  readonly more: string;
+  readonly view: View;
+  readonly of: string | null;
+  readonly filter: Readonly<Record<string, string>>;
+}
+
+/** Hosts first, then servers, providers and consumers; requests by an id as it stands in logs. */
+export function search(cluster: Cluster, text: string, most: number): readonly Found[] {
+  const { host, server, provider, consumer } = cluster.tables;
+  const found: Found[] = [];
+  const add = (kind: string, view: View, of: string | null, name: string, more: string, filter = {}): boolean =>
+    found.push({ kind, view, of, name, more, filter }) >= most;
+  if (/^req-/.test(text.trim())) {
+    add("requests", "requests", null, text.trim(), "", { q: text.trim() });
+  }
+  for (const [name, row] of host.rows) {
+    if (hasWords(text, name) && add("host", "hosts", name, name, row.state)) {
+      return found;
+    }
+  }
+  for (const [uuid, row] of server.rows) {
+    if (hasWords(text, row.name, uuid) && add("server", "servers", uuid, row.name, `${row.status} ${shortId(uuid)}`)) {
+      return found;
+    }
+  }
+  for (const [uuid, row] of provider.rows) {
+    if (hasWords(text, row.name, uuid) && add("provider", "placement", uuid, row.name, shortId(uuid))) {
+      return found;
+    }
+  }
+  for (const [uuid, row] of consumer.rows) {
+    if (!server.rows.has(uuid) && hasWords(text, uuid) && add("consumer", "consumers", uuid, uuid, row.type)) {
+      return found;
+    }
+  }
+  return found;
+}

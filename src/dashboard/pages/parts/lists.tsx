@@ -1,0 +1,92 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+/** Lines above and below the screen that are drawn, too: what Tab goes to next is there. */
+const MARGIN = 8;
+
+interface Props<T> {
+  readonly label: string;
+  readonly items: readonly T[];
+  /** The height of every line, in pixels. */
+  readonly height: number;
+  readonly keyOf: (item: T) => string;
+  readonly draw: (item: T) => ComponentChildren;
+}
+
+/** A list of which only what is on the screen is drawn; it scrolls with the page. */
+export function VirtualList<T>({ label, items, height, keyOf, draw }: Props<T>) {
+  const list = useRef<HTMLUListElement>(null);
+  const first = useSignal(0);
+  const visibleCount = useSignal(40);
+  useLayoutEffect(() => {
+    const look = () => {
+      const top = list.current?.getBoundingClientRect().top ?? 0;
+      first.value = Math.max(0, Math.floor(-top / height) - MARGIN);
+      visibleCount.value = Math.ceil(innerHeight / height) + 2 * MARGIN;
+    };
+    look();
+    addEventListener("scroll", look, { passive: true });
+    addEventListener("resize", look);
+    return () => {
+      removeEventListener("scroll", look);
+      removeEventListener("resize", look);
+    };
+  }, [height]);
+  const from = Math.min(first.value, Math.max(0, items.length - visibleCount.value));
+  return (
+    <ul class="virtual" aria-label={label} ref={list} style={{ height: `${items.length * height}px` }}>
+      {items.slice(from, from + visibleCount.value).map((item, index) => (
+        <li
+          key={keyOf(item)}
+          aria-setsize={items.length}
+          aria-posinset={from + index + 1}
+          style={{ top: `${(from + index) * height}px`, height: `${height}px` }}
+        >
+          {draw(item)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What may be wider than the screen, and is scrolled by itself, with keys too. It is no landmark: a page has many alike. */
+export function Scroll({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus can be scrolled with keys
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
+    <div class="scroll" role="group" tabIndex={0} aria-label={label}>
+      {children}
+    </div>
+  );
+}
+
+interface LinesProps {
+  readonly label: string;
+  readonly text: string;
+  /** They are commands: options and paths stay whole where they fit into a line. */
+  readonly unbrokenWords?: boolean;
+}
+
+/** Lines of a program: commands, bodies, what was answered. */
+export function Lines({ label, text, unbrokenWords = false }: LinesProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus can be scrolled with keys
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
+    <div class="lines" role="group" tabIndex={0} aria-label={label}>
+      <pre>
+        {unbrokenWords
+          ? text.split(/(\s+)/).map((word, index) =>
+              index % 2 === 0 ? (
+                <span key={`${index}${word}`} class="word">
+                  {word}
+                </span>
+              ) : (
+                word
+              ),
+            )
+          : text}
+      </pre>
+    </div>
+  );
+}
