@@ -27,23 +27,23 @@ import {
   type SpawnOptions,
   type VirtDriver,
 } from "../../src/virt/index.js";
-import { active, assertSupportedImage, domainName } from "./new-domain.js";
-import { availableResource, CAPABILITIES, GuestReports } from "./reports.js";
 import { ColdMoves } from "./cold-moves.js";
 import { compileFakeLibvirtConfig, type FakeLibvirtConfig } from "./config.js";
-import { folderOfConnection, HypervisorFolder, OwnNode } from "./hypervisor.js";
 import { ConsoleLog } from "./console-log.js";
-import { CPU_MODELS, type CpuModel, parseCpuSet } from "./host-cpu.js";
 import { powerStateOf } from "./domain.js";
 import { DomainStore } from "./domain-store.js";
 import { DomainWatcher } from "./domain-watcher.js";
 import { Fence } from "./fence.js";
 import { Guests, type HypervisorParts } from "./guests.js";
-import { forget, LiveChecks } from "./live-migration-destination.js";
+import { CPU_MODELS, type CpuModel, parseCpuSet } from "./host-cpu.js";
 import { DeviceAssigner, parseDevices } from "./host-devices.js";
+import { folderOfConnection, HypervisorFolder, OwnNode } from "./hypervisor.js";
 import { InstanceFiles, storeStandIn } from "./instance-files.js";
+import { forget, LiveChecks } from "./live-migration-destination.js";
 import { LiveMoves } from "./live-moves.js";
+import { active, assertSupportedImage, domainName } from "./new-domain.js";
 import { ProviderTreeEditor } from "./provider-tree-editor.js";
+import { availableResource, CAPABILITIES, GuestReports } from "./reports.js";
 import { Rescue } from "./rescue.js";
 
 type Options = DriverOperationOptions;

@@ -1,5 +1,14 @@
 import { isAbsolute, join, normalize } from "node:path";
-import { type Clock, type DriverContext, FileFailure, type Files, InvalidConfiguration, type Random, type Timers, VirtDriverNotReady } from "../../src/virt/index.js";
+import {
+  type Clock,
+  type DriverContext,
+  FileFailure,
+  type Files,
+  InvalidConfiguration,
+  type Random,
+  type Timers,
+  VirtDriverNotReady,
+} from "../../src/virt/index.js";
 import type { FakeLibvirtConfig } from "./config.js";
 
 /** What is stored of the hypervisor itself, once, by the first agent that uses it. */
@@ -47,7 +56,7 @@ export class HypervisorFolder {
 }
 
 /** What {@link openHypervisor} needs. */
-export interface HypervisorDeps {
+interface HypervisorDeps {
   readonly files: Files;
   readonly timers: Timers;
   readonly random: Random;

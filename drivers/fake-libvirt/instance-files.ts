@@ -1,5 +1,13 @@
 import { join } from "node:path";
-import { bytesOf, configDriveFiles, type Files, ImageServiceNotFound, type Instance, type Random, type SnapshotOptions } from "../../src/virt/index.js";
+import {
+  bytesOf,
+  configDriveFiles,
+  type Files,
+  ImageServiceNotFound,
+  type Instance,
+  type Random,
+  type SnapshotOptions,
+} from "../../src/virt/index.js";
 import { UUID } from "./domain.js";
 
 const GIB = 1024 ** 3;

@@ -1,8 +1,13 @@
 import { basename, join } from "node:path";
-import { type Instance, type LiveMigrateData, type LiveMigrationCheckOptions, MigrationPreCheckError } from "../../src/virt/index.js";
+import {
+  type Instance,
+  type LiveMigrateData,
+  type LiveMigrationCheckOptions,
+  MigrationPreCheckError,
+} from "../../src/virt/index.js";
+import { type Domain, type DomainState, diskGbOf } from "./domain.js";
 import { DomainStore } from "./domain-store.js";
 import { domainFromXml, domainToXml } from "./domain-xml.js";
-import { diskGbOf, type Domain, type DomainState } from "./domain.js";
 import type { Fence } from "./fence.js";
 import type { Guests, HypervisorParts } from "./guests.js";
 import { CPU_MODELS, type CpuModel } from "./host-cpu.js";

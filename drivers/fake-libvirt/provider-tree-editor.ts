@@ -9,9 +9,9 @@ import {
   ReshapeNeeded,
 } from "../../src/virt/index.js";
 import type { FakeLibvirtConfig } from "./config.js";
-import { type CpuModel, cpuTraits, OWNED_CPU_TRAITS } from "./host-cpu.js";
 import type { AssignedDevice } from "./domain.js";
 import type { DomainStore } from "./domain-store.js";
+import { type CpuModel, cpuTraits, OWNED_CPU_TRAITS } from "./host-cpu.js";
 import { devicePrefix, deviceProviderName, type HostDevice } from "./host-devices.js";
 
 export interface TreeEditorParts {

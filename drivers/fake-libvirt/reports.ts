@@ -1,6 +1,13 @@
-import { type AvailableResource, type Capabilities, type DriverContext, type GuestDiagnostics, GuestNotFound, type Instance } from "../../src/virt/index.js";
+import {
+  type AvailableResource,
+  type Capabilities,
+  type DriverContext,
+  type GuestDiagnostics,
+  GuestNotFound,
+  type Instance,
+} from "../../src/virt/index.js";
 import type { FakeLibvirtConfig } from "./config.js";
-import { diskGbOf, type Domain } from "./domain.js";
+import { type Domain, diskGbOf } from "./domain.js";
 import type { Guests, HypervisorParts } from "./guests.js";
 import type { CpuModel } from "./host-cpu.js";
 import { domainName } from "./new-domain.js";

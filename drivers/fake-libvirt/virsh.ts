@@ -1,7 +1,7 @@
 import type { Clock, Files, Logger } from "../../src/virt/index.js";
-import { folderOfConnection, HypervisorFolder } from "./hypervisor.js";
 import type { Domain, DomainState } from "./domain.js";
 import { DomainStore } from "./domain-store.js";
+import { folderOfConnection, HypervisorFolder } from "./hypervisor.js";
 
 /** One line of `virsh list`. */
 export interface VirshRow {

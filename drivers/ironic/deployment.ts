@@ -1,9 +1,25 @@
-import { BuildAbortException, configDriveMetadata, GuestNotFound, type ImageMeta, type Instance, type NetworkInfo, type SpawnOptions } from "../../src/virt/index.js";
+import {
+  BuildAbortException,
+  configDriveMetadata,
+  GuestNotFound,
+  type ImageMeta,
+  type Instance,
+  type NetworkInfo,
+  type SpawnOptions,
+} from "../../src/virt/index.js";
 import type { PatchStep } from "./client/ironic-api.js";
 import { means } from "./client/ironic-error.js";
 import { type IronicNode, isAvailable } from "./client/ironic-node.js";
 import { atLeast, CONFIG_DRIVE_OBJECTS } from "./client/requests.js";
-import { InstanceDeployFailure, type IronicTools, nodeOf, pollInstance, readNodeNow, sendOnce, withRetries } from "./node-requests.js";
+import {
+  InstanceDeployFailure,
+  type IronicTools,
+  nodeOf,
+  pollInstance,
+  readNodeNow,
+  sendOnce,
+  withRetries,
+} from "./node-requests.js";
 import { undoClaim } from "./tear-down.js";
 
 interface InstanceInfoOptions {

@@ -20,10 +20,10 @@ import { IronicError, means } from "./client/ironic-error.js";
 import { type IronicNode, powerStateOf } from "./client/ironic-node.js";
 import { compileIronicConfig, type IronicConfig } from "./config.js";
 import { deploy, rebuild } from "./deployment.js";
-import { findNode, type IronicTools, nodeOf, readNodeNow, withRetries } from "./node-requests.js";
 import { NodeCache } from "./node-cache.js";
-import { fillProvider, resourceOf } from "./node-resources.js";
 import { refreshNodes } from "./node-listing.js";
+import { findNode, type IronicTools, nodeOf, readNodeNow, withRetries } from "./node-requests.js";
+import { fillProvider, resourceOf } from "./node-resources.js";
 import { powerOff, powerOn, reboot, rescue, unrescue } from "./power-and-rescue.js";
 import { cleanUpFailedSpawn, destroy, destroyDeleted } from "./tear-down.js";
 

@@ -6,7 +6,7 @@ import type { IronicTools } from "./node-requests.js";
 /** Points of each host on the ring. */
 const PARTITIONS = 32;
 
-/** Which host has which node, as tooz's HashRing says. Hosts are compared in lower case. */
+/** Which host has which node, as tooz's HashRing says. Hosts are compared in lower case. @internal */
 export class HashRing {
   readonly #points: readonly (readonly [point: string, host: string])[];
 

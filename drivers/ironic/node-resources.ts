@@ -1,4 +1,10 @@
-import { type AvailableResource, type InventoryRecord, type Logger, type ProviderTree, VirtError } from "../../src/virt/index.js";
+import {
+  type AvailableResource,
+  type InventoryRecord,
+  type Logger,
+  type ProviderTree,
+  VirtError,
+} from "../../src/virt/index.js";
 import { type IronicNode, isBad, isUsed } from "./client/ironic-node.js";
 
 /** The node cannot be scheduled to, as nothing could ask for it. */

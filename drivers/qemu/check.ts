@@ -1,5 +1,12 @@
 import { dirname, join } from "node:path";
-import type { CanaryGuest, CanaryPlace, CheckDoors, CheckPlace, DriverCheckOptions, SweptPlace } from "../../src/testing/index.js";
+import type {
+  CanaryGuest,
+  CanaryPlace,
+  CheckDoors,
+  CheckPlace,
+  DriverCheckOptions,
+  SweptPlace,
+} from "../../src/testing/index.js";
 import type { DriverContext } from "../../src/virt/index.js";
 import { compileQemuConfig } from "./config.js";
 import { Layout, parsed } from "./hypervisor-folder.js";
@@ -8,7 +15,7 @@ import { RECORD } from "./runs.js";
 
 type Deps = Pick<DriverContext, "files" | "processes" | "timers" | "clock">;
 
-/** What the guest says of itself. */
+/** What the guest says of itself. @internal */
 export interface GuestReport {
   readonly counted: { readonly disk: number; readonly memory: number };
   readonly disk: string;
@@ -172,7 +179,7 @@ async function sweepHost(folder: string, { files, processes }: CheckDoors): Prom
   return swept;
 }
 
-/** Writes a raw image of the guest, of 1 MiB. */
+/** Writes a raw image of the guest, of 1 MiB. @internal */
 export async function writeTalkingImage(path: string, { files, processes }: Deps): Promise<void> {
   const sector = Buffer.alloc(512);
   Buffer.from(CODE.join(" ").replaceAll(" ", ""), "hex").copy(sector);

@@ -1,5 +1,14 @@
 import { join } from "node:path";
-import { BuildAbortException, type DriverContext, type Image, type ImageData, ImageNotFound, ImageServiceNotFound, ImageUnacceptable, type Random } from "../../src/virt/index.js";
+import {
+  BuildAbortException,
+  type DriverContext,
+  type Image,
+  type ImageData,
+  ImageNotFound,
+  ImageServiceNotFound,
+  ImageUnacceptable,
+  type Random,
+} from "../../src/virt/index.js";
 import type { QemuConfig } from "./config.js";
 import type { DiskSpec } from "./definition.js";
 import { asideIn, type Layout, type LeaseCheck, parsed, UUID } from "./hypervisor-folder.js";

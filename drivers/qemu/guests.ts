@@ -1,4 +1,14 @@
-import { type DriverContext, GuestNotFound, type Image, type Instance, InstanceExists, InstanceNotRunning, POWER_STATES, type PowerState, type SpawnOptions } from "../../src/virt/index.js";
+import {
+  type DriverContext,
+  GuestNotFound,
+  type Image,
+  type Instance,
+  InstanceExists,
+  InstanceNotRunning,
+  POWER_STATES,
+  type PowerState,
+  type SpawnOptions,
+} from "../../src/virt/index.js";
 import type { QemuConfig } from "./config.js";
 import { type Definition, type Definitions, guestName, newDefinition, toDiskSpecs } from "./definition.js";
 import type { Disks } from "./disks.js";

@@ -11,7 +11,7 @@ import { guestName, newDefinition } from "./definition.js";
 import { DiskNotFound } from "./disks.js";
 import type { Guests, HypervisorParts } from "./guests.js";
 import { destinationIn, Handover, INCOMING } from "./handover.js";
-import { type DiskJob, migrated, type MigrationStatus, migrationStatus } from "./jobs.js";
+import { type DiskJob, type MigrationStatus, migrated, migrationStatus } from "./jobs.js";
 import type { MovedDisk } from "./live-checks.js";
 import { isEnd } from "./monitor.js";
 

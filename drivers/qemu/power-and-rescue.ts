@@ -1,4 +1,9 @@
-import { type DriverOperationOptions, type Instance, InstanceNotRunning, type RescueOptions } from "../../src/virt/index.js";
+import {
+  type DriverOperationOptions,
+  type Instance,
+  InstanceNotRunning,
+  type RescueOptions,
+} from "../../src/virt/index.js";
 import { assertSupportedImage, guestName, quoted, RESCUE_DISK } from "./definition.js";
 import { type Guests, type HypervisorParts, stateOf } from "./guests.js";
 import { migrated } from "./jobs.js";

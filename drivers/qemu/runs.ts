@@ -6,8 +6,8 @@ import {
   type SeenProcess,
   StreamFailure,
 } from "../../src/virt/index.js";
-import { commandLine, type Definition, PID_FILE } from "./definition.js";
 import type { QemuConfig } from "./config.js";
+import { commandLine, type Definition, PID_FILE } from "./definition.js";
 import { type Layout, type LeaseCheck, parsed } from "./hypervisor-folder.js";
 import type { GuestProcess, Monitors } from "./monitor.js";
 

@@ -1,11 +1,25 @@
 import type { PlacementAccess } from "../placement-client/access/placement-access.js";
 import { EndpointNotFound, PlacementAPIConnectFailure } from "../placement-client/errors.js";
 import { asRecord, parseJson } from "../placement-client/json.js";
-import { type Bytes, bytesOf, HttpConnectFailure, HttpTimeout, textIn, type TransferResponse, type Transfers } from "../runtime/http.js";
-import { nodeDigests } from "../runtime/node/node-cryptography.js";
+import {
+  type Bytes,
+  bytesOf,
+  HttpConnectFailure,
+  HttpTimeout,
+  type TransferResponse,
+  type Transfers,
+  textIn,
+} from "../runtime/http.js";
 import { BYTES } from "../runtime/http-server.js";
+import { nodeDigests } from "../runtime/node/node-cryptography.js";
 import type { Timers } from "../runtime/time.js";
-import { GlanceConnectionFailed, ImageNotActive, ImageNotFound, ImageServiceNotFound, ImageUnacceptable } from "../virt/errors.js";
+import {
+  GlanceConnectionFailed,
+  ImageNotActive,
+  ImageNotFound,
+  ImageServiceNotFound,
+  ImageUnacceptable,
+} from "../virt/errors.js";
 import type { ImageData, ImageService, UploadOptions } from "../virt/types.js";
 
 /** What the agent reads of an image's record. */

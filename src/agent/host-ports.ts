@@ -1,12 +1,12 @@
 import type { Conductor } from "../conductor-client/port.js";
 import type { FaultPoint, Faults } from "../faults/faults.js";
 import type { Instance } from "../records/index.js";
-import type { Logger } from "../runtime/runtime.js";
-import { PublicError } from "../runtime/error-messages.js";
 import { SparseSet } from "../runtime/collections.js";
+import { PublicError } from "../runtime/error-messages.js";
+import type { Logger } from "../runtime/runtime.js";
 import { type Timers, TookTooLong, within } from "../runtime/time.js";
-import { VirtualInterfaceCreateException } from "../virt/errors.js";
 import type { GuestPorts } from "../virt/context.js";
+import { VirtualInterfaceCreateException } from "../virt/errors.js";
 import type { CallOptions, NetworkInfo } from "../virt/types.js";
 
 /** What a network service says of an instance. */

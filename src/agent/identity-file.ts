@@ -1,6 +1,6 @@
+import type { Random } from "../runtime/cryptography.js";
 import { FileFailure, type Files } from "../runtime/files.js";
 import type { Logger } from "../runtime/runtime.js";
-import type { Random } from "../runtime/cryptography.js";
 import { NodeConfigRejectedError } from "./rejections.js";
 
 const FILE_NAME = "compute_id";

@@ -1,11 +1,17 @@
-import { doubledAllocations, missingAllocations, wrongAmounts, wrongOwners, wrongProviders } from "./checks/allocation-checks.js";
+import {
+  doubledAllocations,
+  missingAllocations,
+  wrongAmounts,
+  wrongOwners,
+  wrongProviders,
+} from "./checks/allocation-checks.js";
 import { CODES, type Finding, keyOf } from "./checks/finding.js";
-import { identityClashes, nodesWithoutProvider, providersWithoutNode } from "./checks/provider-checks.js";
 import { type MoveTimeouts, SnapshotIndex } from "./checks/inputs.js";
-import { leftGuests, unfinishedEvacuations, unfinishedMigrations } from "./checks/migration-checks.js";
 import { overcommittedInventories, staleInventories } from "./checks/inventory-checks.js";
-import { unknownConsumers } from "./checks/unknown-consumers.js";
+import { leftGuests, unfinishedEvacuations, unfinishedMigrations } from "./checks/migration-checks.js";
+import { identityClashes, nodesWithoutProvider, providersWithoutNode } from "./checks/provider-checks.js";
 import { whereabouts } from "./checks/server-allocations.js";
+import { unknownConsumers } from "./checks/unknown-consumers.js";
 import type { Cloud } from "./cloud/open-cloud.js";
 import { readDetails } from "./plan/apply-plan.js";
 import { makePlan, type PlannedAudit, type ProviderDetails } from "./plan/make-plan.js";
@@ -86,7 +92,7 @@ function sizes(snapshot: Snapshot, { moveTimeouts }: CheckOptions): AuditScope {
   };
 }
 
-/** Everything that is wrong with a snapshot, by code. */
+/** Everything that is wrong with a snapshot, by code. @internal */
 export function checkSnapshot(snapshot: Snapshot, { maxShare, moveTimeouts }: CheckOptions): Finding[] {
   const index = new SnapshotIndex(snapshot, moveTimeouts);
   const placed = whereabouts(index);

@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { clusterState } from "../cli/cluster/cluster-state.js";
 import { withOperatorSession } from "../cli/cluster/operator-session.js";
-import { saveRunning } from "../cli/cluster/snapshot/live-snapshot.js";
 import { restoreRunning } from "../cli/cluster/snapshot/cluster-restore.js";
+import { saveRunning } from "../cli/cluster/snapshot/live-snapshot.js";
 import { noHeartbeatText, untilReadyBySession } from "../cli/cluster/until-ready.js";
 import { quietLogger } from "../cli/ui/logging.js";
 import type { AgentState, HostAction } from "../conductor-client/methods/session.js";
@@ -11,9 +11,9 @@ import type { HostSession } from "../conductor-client/port.js";
 import { clientEnvironment, type StateDir } from "../control-plane/local/state-dir.js";
 import { Snapshots } from "../control-plane/snapshot/snapshots.js";
 import { expandHosts } from "../records/host-names.js";
+import { nodeTimers } from "../runtime/node/node-builtins.js";
 import { nodeProgram } from "../runtime/node/node-processes.js";
 import { createNodeRuntime } from "../runtime/node/node-runtime.js";
-import { nodeTimers } from "../runtime/node/node-builtins.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type {
   AuditFinding,

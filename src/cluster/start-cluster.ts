@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { stateDir } from "../control-plane/local/state-dir.js";
-import { NodeFiles, temporaryPath } from "../runtime/node/node-files.js";
 import { nodeRandom } from "../runtime/node/node-cryptography.js";
+import { NodeFiles, temporaryPath } from "../runtime/node/node-files.js";
 import type { Cluster, StartClusterOptions } from "./cluster.js";
 import { InProcessCluster } from "./in-process/in-process-cluster.js";
 import { ProcessCluster } from "./process-cluster.js";

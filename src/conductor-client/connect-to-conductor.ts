@@ -4,15 +4,15 @@ import type { Runtime } from "../runtime/runtime.js";
 import type { CancelTimer } from "../runtime/time.js";
 import { AgentSession, type Carrier } from "./agent-session.js";
 import { ConductorUnreachable, JoinTokenRejected, MessagingTimeout, UnsupportedProtocol } from "./errors.js";
-import { GuestReports, StateReports } from "./state-reports.js";
 import { HostLease } from "./host-lease.js";
 import { Inbound, OfferedControl } from "./inbound.js";
 import { Link } from "./link.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
 import { type ControlledHost, HOST_CONTROL, LEASE_LOST, type SessionMethods, WATCH_GUESTS } from "./methods/session.js";
-import { conductorUrl, type Meta, openSocket, PROTOCOL_VERSION, type RequestFrame } from "./wire.js";
 import type { CallOptions, ConductorConnection, ConnectionState, HostController, KillableSession } from "./port.js";
+import { GuestReports, StateReports } from "./state-reports.js";
 import { UnansweredCalls } from "./unanswered-calls.js";
+import { conductorUrl, type Meta, openSocket, PROTOCOL_VERSION, type RequestFrame } from "./wire.js";
 
 export interface ConnectOptions {
   /** The control plane: `http://host:port` (or `ws://`); the conductor's own path is added. */

@@ -1,6 +1,6 @@
-import type { Clock, Timers } from "../runtime/time.js";
-import type { Logger } from "../runtime/runtime.js";
 import type { Processes } from "../runtime/processes.js";
+import type { Logger } from "../runtime/runtime.js";
+import type { Clock, Timers } from "../runtime/time.js";
 import { HostLeaseHeld } from "./errors.js";
 import type { GrantedLease, LeaseHolder } from "./methods/session.js";
 

@@ -1,5 +1,14 @@
 import { ConfigFileValueError, type ConfigSources, type ValueProblem } from "./config-sources.js";
-import { camel, type Compiled, Derived, type Option, type OptionTable, type Place, sectionKey, type SectionTable } from "./option.js";
+import {
+  type Compiled,
+  camel,
+  Derived,
+  type Option,
+  type OptionTable,
+  type Place,
+  type SectionTable,
+  sectionKey,
+} from "./option.js";
 import { type ConfigWarning, RawValues } from "./raw-values.js";
 
 /** A `$name` that leads nowhere. */

@@ -1,10 +1,21 @@
-import { compileConfig, type CompiledConfig, type EffectiveValue } from "./compile-config.js";
+import { type CompiledConfig, compileConfig, type EffectiveValue } from "./compile-config.js";
 import type { CommandLineValue, ConfigSources } from "./config-sources.js";
 import type { Compiled, Place, SectionTable } from "./option.js";
 import { type ConfigWarning, normalizeSection } from "./raw-values.js";
 import { DEFAULT_OPTIONS } from "./sections/default-options.js";
-import { AGENT_OPTIONS, API_OPTIONS, COMPUTE_OPTIONS, CONDUCTOR_OPTIONS, FILTER_SCHEDULER_OPTIONS, GLANCE_OPTIONS, PLACEMENT_OPTIONS, QUOTA_OPTIONS, SCHEDULER_OPTIONS, WORKAROUND_OPTIONS } from "./sections/service-options.js";
 import { RABBIT_OPTIONS } from "./sections/rabbit-options.js";
+import {
+  AGENT_OPTIONS,
+  API_OPTIONS,
+  COMPUTE_OPTIONS,
+  CONDUCTOR_OPTIONS,
+  FILTER_SCHEDULER_OPTIONS,
+  GLANCE_OPTIONS,
+  PLACEMENT_OPTIONS,
+  QUOTA_OPTIONS,
+  SCHEDULER_OPTIONS,
+  WORKAROUND_OPTIONS,
+} from "./sections/service-options.js";
 
 /** Options of `[placement]` that say how to reach a Placement that runs elsewhere; `auth_type` switches all of them on. */
 const ACCESS: ReadonlySet<string> = new Set([

@@ -1,8 +1,8 @@
 import { FaultFile } from "../faults/fault-file.js";
 import type { Files } from "../runtime/files.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { IRONIC_FAULTS } from "./bare-metal/provision-states.js";
 import { createIronic } from "./bare-metal/ironic.js";
+import { IRONIC_FAULTS } from "./bare-metal/provision-states.js";
 import { ensureBaremetalFlavor } from "./default-flavors.js";
 import { readPasswords } from "./identity/clouds-yaml.js";
 import type { Identity } from "./identity/identity.js";

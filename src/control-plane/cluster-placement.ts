@@ -1,11 +1,11 @@
 import { CachedAccess, type PlacementAccess } from "../placement-client/access/placement-access.js";
 import type { HttpClient } from "../runtime/http.js";
-import type { Runtime } from "../runtime/runtime.js";
 import { joined, type ServiceHandler } from "../runtime/http-server.js";
+import type { Runtime } from "../runtime/runtime.js";
+import { EventLoopTicks } from "./event-loop.js";
 import type { Identity, sharedServiceToken } from "./identity/identity.js";
 import { createPlacement, type PlacementRecords } from "./placement/service.js";
 import type { Store } from "./store/store.js";
-import { EventLoopTicks } from "./event-loop.js";
 
 /** The Placement of a cluster: the access of conductor and scheduler, and the access that agents get. */
 export interface ClusterPlacement {
@@ -94,6 +94,7 @@ export function createExternalPlacement(
  * An HTTP client whose only server is a handler in this process: the control plane needs no socket to reach its
  * Placement.
  * @param ticks where there is no socket to wait for, a thousand builds would run on while all other requests wait
+ * @internal
  */
 export function inProcessHttp(endpoint: string, handler: ServiceHandler, ticks: EventLoopTicks): HttpClient {
   return {

@@ -1,16 +1,16 @@
 import { ServiceTooOld } from "../conductor-client/errors.js";
 import type { PlacementAccess } from "../placement-client/access/placement-access.js";
 import { ReportClient } from "../placement-client/report-client.js";
-import { CleanupStack } from "../runtime/lifetime.js";
 import type { Digests, KeyMaker, Random } from "../runtime/cryptography.js";
 import type { RejectRequest, ServiceHandler } from "../runtime/http-server.js";
+import { CleanupStack } from "../runtime/lifetime.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
 import { createExternalPlacement, embeddedPlacement } from "./cluster-placement.js";
 import type { QuotaConfig } from "./compute/quotas/resources.js";
 import { ConductorServer } from "./conductor/conductor-server.js";
-import type { HolderListener } from "./conductor/host-leases.js";
 import type { HostSupervisor } from "./conductor/host-controls.js";
+import type { HolderListener } from "./conductor/host-leases.js";
 import { OwnServices } from "./conductor/own-services.js";
 import { createServiceDelete, type ServiceDeletePolicy } from "./conductor/service-delete.js";
 import { TaskRunner } from "./conductor/task-runner.js";
@@ -18,17 +18,23 @@ import { type TaskOptions, taskOptions } from "./conductor/tasks/task-deps.js";
 import { createTaskTable } from "./conductor/tasks/task-table.js";
 import { createApis } from "./create-apis.js";
 import { ensureDefaultFlavors } from "./default-flavors.js";
+import { EventLoopTicks, isLowPriority } from "./event-loop.js";
 import type { Extension, Inside } from "./extension.js";
 import { type ExternalListener, openExternalListener } from "./external-listener.js";
-import { openstackError } from "./http/responses.js";
 import { newRequestId } from "./http/request.js";
+import { openstackError } from "./http/responses.js";
 import { withAccessRules } from "./identity/application-credentials.js";
 import { writeCloudsYaml } from "./identity/clouds-yaml.js";
 import { createIdentity, type Identity, sharedServiceToken } from "./identity/identity.js";
-import { clientEnvironment, type ClusterInfo, ensureJoinToken, ensureUsable, type StateDir } from "./local/state-dir.js";
-import { EventLoopTicks, isLowPriority } from "./event-loop.js";
+import {
+  type ClusterInfo,
+  clientEnvironment,
+  ensureJoinToken,
+  ensureUsable,
+  type StateDir,
+} from "./local/state-dir.js";
 import { metricsService } from "./metrics.js";
-import { type RequestListener, requestLog, RequestWatch } from "./request-log/request-log.js";
+import { type RequestListener, RequestWatch, requestLog } from "./request-log/request-log.js";
 import { RequestRecorder } from "./request-log/request-recorder.js";
 import { createScheduler, type SchedulerConfig } from "./scheduler/scheduler.js";
 import { openStore } from "./store/open-store.js";

@@ -1,6 +1,6 @@
 import type { Digests, KeyMaker } from "../runtime/cryptography.js";
-import type { Runtime } from "../runtime/runtime.js";
 import type { ServiceHandler } from "../runtime/http-server.js";
+import type { Runtime } from "../runtime/runtime.js";
 import type { ComputeDeps } from "./compute/api/deps.js";
 import { createComputeApi } from "./compute/compute-api.js";
 import type { AgentBus } from "./conductor/agent-messages.js";

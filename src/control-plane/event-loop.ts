@@ -1,5 +1,5 @@
-import type { Clock, Timers } from "../runtime/time.js";
 import type { ServiceRequest } from "../runtime/http-server.js";
+import type { Clock, Timers } from "../runtime/time.js";
 
 /** Milliseconds of work after which others get their turn. */
 const TURN = 20;

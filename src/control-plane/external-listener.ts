@@ -1,7 +1,7 @@
-import type { Runtime } from "../runtime/runtime.js";
 import { AddressInUse, type ListenOptions, type ServerTls, type ServiceHandler } from "../runtime/http-server.js";
-import { onlyForKnownHosts } from "./http/responses.js";
+import type { Runtime } from "../runtime/runtime.js";
 import { newRequestId } from "./http/request.js";
+import { onlyForKnownHosts } from "./http/responses.js";
 
 /** Where the control plane listens for other machines. */
 export interface ExternalListener {

@@ -1,11 +1,11 @@
 import type { Registry } from "prom-client";
 import { isUp } from "../conductor-client/liveness.js";
 import { VM_STATES } from "../records/index.js";
-import type { Clock } from "../runtime/time.js";
 import type { Files } from "../runtime/files.js";
-import { madeOnce } from "../runtime/task-queue.js";
-import type { Modules } from "../runtime/runtime.js";
 import type { ServiceHandler, ServiceResponse } from "../runtime/http-server.js";
+import type { Modules } from "../runtime/runtime.js";
+import { madeOnce } from "../runtime/task-queue.js";
+import type { Clock } from "../runtime/time.js";
 import type { TaskRunner } from "./conductor/task-runner.js";
 import { type RequestListener, requestMetrics } from "./request-log/request-log.js";
 import type { Store } from "./store/store.js";
@@ -52,7 +52,7 @@ function plain(status: number, body: string, headers: Readonly<Record<string, st
   return { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers }, body };
 }
 
-/** The library is loaded only here: a control plane whose metrics nobody reads does without, and counts nothing. */
+/** The library is loaded only here: a control plane whose metrics nobody reads does without, and counts nothing. @internal */
 export async function createMetricsRegistry(sources: MetricsSources): Promise<Registry> {
   const { Counter, Gauge, Histogram, Registry } = await sources.modules.load(() => import("prom-client"));
   const registry = new Registry();

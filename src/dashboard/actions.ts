@@ -99,7 +99,7 @@ function wrongField({ fields }: DashboardAction, body: ActionBody): string | und
   return undefined;
 }
 
-/** Command lines with the values of fields, quoted for a shell. */
+/** Command lines with the values of fields, quoted for a shell. @internal */
 export function commandLines(lines: readonly string[], body: ActionBody): readonly string[] {
   return lines.map((line) => filled(line, body, quoted));
 }

@@ -5,7 +5,7 @@ import type { Digests } from "../runtime/cryptography.js";
 import type { Files } from "../runtime/files.js";
 import type { ServiceRequest, ServiceResponse } from "../runtime/http-server.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { runAction, type RunnableAction } from "./actions.js";
+import { type RunnableAction, runAction } from "./actions.js";
 import { Viewers } from "./event-stream.js";
 import { RequestRing } from "./request-ring.js";
 import { emptyResponse, errorResponse, foreignFetch, foreignRequest, guarded, jsonResponse } from "./responses.js";

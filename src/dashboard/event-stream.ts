@@ -14,6 +14,7 @@ const ROWS = 200;
 
 const SLICE = 5;
 
+/** @internal */
 export interface Viewer {
   /** The last message that the browser has had; undefined: it has had none of this feed. */
   readonly since: number | undefined;
@@ -26,7 +27,7 @@ export interface Viewer {
   readonly onEnd: () => void;
 }
 
-/** Server-sent events for one browser, made as fast as it takes them. */
+/** Server-sent events for one browser, made as fast as it takes them. @internal */
 export async function* eventStream(
   feed: Feed,
   rows: () => Iterable<DashboardRow>,

@@ -1,6 +1,6 @@
 import type { Extension } from "../control-plane/extension.js";
-import { madeOnce } from "../runtime/task-queue.js";
 import type { ServiceRequest } from "../runtime/http-server.js";
+import { madeOnce } from "../runtime/task-queue.js";
 import type { Dashboard } from "./dashboard.js";
 
 /** Loads the dashboard when it is asked for the first time: until then a control plane pays nothing for it. */

@@ -3,8 +3,8 @@ import { withoutSecretFields, withoutSecrets } from "../control-plane/request-lo
 import { type HandledRequest, serviceNameOf } from "../control-plane/request-log/request-log.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { Feed } from "./feed.js";
-import type { RequestBodies, RequestRow } from "./wire/rows.js";
 import type { DashboardRow } from "./wire/messages.js";
+import type { RequestBodies, RequestRow } from "./wire/rows.js";
 
 /** Characters of all that is kept, and of one body. */
 const MAX_TOTAL_CHARS = 1024 * 1024;

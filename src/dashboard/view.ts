@@ -1,12 +1,12 @@
 import type { Inside } from "../control-plane/extension.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { latestAction, ObservedStates } from "./server-lifecycle.js";
-import { Consumers, Providers } from "./rows/placement.js";
 import { Findings } from "./rows/findings.js";
-import { Flavors, Moves, serverRow } from "./rows/servers.js";
 import { Guests, type HostFolders } from "./rows/guests.js";
 import { Hosts } from "./rows/hosts.js";
+import { Consumers, Providers } from "./rows/placement.js";
 import { type ReadSavedItems, SAVED_ITEM_KINDS, SavedItems } from "./rows/saved-items.js";
+import { Flavors, Moves, serverRow } from "./rows/servers.js";
+import { latestAction, ObservedStates } from "./server-lifecycle.js";
 import type { DashboardRow, Kind, Rows } from "./wire/messages.js";
 
 /** Milliseconds that an agent may take to say what it has. */

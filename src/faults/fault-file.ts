@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Runtime } from "../runtime/runtime.js";
-import { type FaultRule, type FaultTable, formatFaultRule, InvalidFault, parseFaultRule } from "./faults.js";
 import { FaultSet, type SetFault } from "./fault-set.js";
+import { type FaultRule, type FaultTable, formatFaultRule, InvalidFault, parseFaultRule } from "./faults.js";
 
 /** Knobs, as `compute-cluster fault` writes them; the agent only reads the file. */
 const FAULTS_FILE = "faults.json";

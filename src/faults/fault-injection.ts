@@ -1,4 +1,10 @@
-import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout } from "../runtime/http.js";
+import {
+  type HttpClient,
+  HttpConnectFailure,
+  type HttpRequest,
+  type HttpResponse,
+  HttpTimeout,
+} from "../runtime/http.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { Sockets } from "../runtime/sockets.js";
 import type { DriverCallOptions } from "../virt/driver-call.js";

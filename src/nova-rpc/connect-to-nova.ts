@@ -1,4 +1,10 @@
-import { type ConductorConnection, type ConnectionState, type KillableSession, type MessageObserver, NO_OBSERVER } from "../conductor-client/port.js";
+import {
+  type ConductorConnection,
+  type ConnectionState,
+  type KillableSession,
+  type MessageObserver,
+  NO_OBSERVER,
+} from "../conductor-client/port.js";
 import type { BrokerOptions, MessageBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { KnownRows } from "./conductor-calls/known-rows.js";

@@ -5,7 +5,12 @@ import type { ParamsOf, ResultOf } from "../conductor-client/methods/method.js";
 import type { AgentHandlers, CallOptions, KillableSession, MessageObserver } from "../conductor-client/port.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type MigrationStatus } from "../records/index.js";
 import { Life } from "../runtime/lifetime.js";
-import { BrokerRejectedError, type Consumer, type ConsumerEvents, type MessageBroker } from "../runtime/message-broker.js";
+import {
+  BrokerRejectedError,
+  type Consumer,
+  type ConsumerEvents,
+  type MessageBroker,
+} from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { ComputeServer } from "./compute-server/compute-server.js";
 import { ACTION_CALLS } from "./conductor-calls/actions.js";

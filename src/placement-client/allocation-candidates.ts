@@ -1,7 +1,15 @@
 import type { ClientContext } from "./client-context.js";
 import { readAllocation } from "./consumer-allocations.js";
 import { asArray, asNumber, asRecord, asString, mapRecord } from "./json.js";
-import type { AllocationCandidates, AllocationRequest, CandidatesGroup, CandidatesQuery, ProviderSummary, RequestContext, RootOffer } from "./types.js";
+import type {
+  AllocationCandidates,
+  AllocationRequest,
+  CandidatesGroup,
+  CandidatesQuery,
+  ProviderSummary,
+  RequestContext,
+  RootOffer,
+} from "./types.js";
 
 /** What a Placement in the client's own process answers in place of JSON: nothing is written, and nothing parsed. */
 export class CandidateRecords implements AllocationCandidates {

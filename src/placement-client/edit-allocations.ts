@@ -1,10 +1,24 @@
 import type { ClientContext } from "./client-context.js";
-import { holdsNothing, isAsRead, readConsumer, requestField, rewriteOf, writeConsumer } from "./consumer-allocations.js";
+import {
+  holdsNothing,
+  isAsRead,
+  readConsumer,
+  requestField,
+  rewriteOf,
+  writeConsumer,
+} from "./consumer-allocations.js";
 import { AllocationDeleteFailed, AllocationUpdateFailed } from "./errors.js";
 import type { PlacementResponse } from "./placement-http.js";
 import { listTree } from "./provider-requests.js";
 import { AGAIN, retryConflicts } from "./retries.js";
-import type { AllocationRewrite, Allocations, Claim, ConsumerAllocations, RequestContext, ResourceAmounts } from "./types.js";
+import type {
+  AllocationRewrite,
+  Allocations,
+  Claim,
+  ConsumerAllocations,
+  RequestContext,
+  ResourceAmounts,
+} from "./types.js";
 
 /** Changes a part of what a consumer holds: read, edit, write with the generation read (spec 5.5). */
 export function addResources(

@@ -1,7 +1,16 @@
 import type { ReshapeAllocations } from "../virt/driver.js";
 import type { InventoryRecord, ProviderTree } from "../virt/provider-tree.js";
 import type { ClientContext } from "./client-context.js";
-import { InventoryInUse, PlacementAPIConnectFailure, PlacementError, PlacementPciException, PlacementReshapeConflict, ReshapeFailed, ResourceProviderSyncFailed, ResourceProviderUpdateConflict } from "./errors.js";
+import {
+  InventoryInUse,
+  PlacementAPIConnectFailure,
+  PlacementError,
+  PlacementPciException,
+  PlacementReshapeConflict,
+  ReshapeFailed,
+  ResourceProviderSyncFailed,
+  ResourceProviderUpdateConflict,
+} from "./errors.js";
 import { ensureClasses, setAggregates, setInventory, setTraits } from "./provider-associations.js";
 import { deleteProvider, inventoryToWire, readInventory } from "./provider-requests.js";
 import { loadProvider } from "./resource-providers.js";

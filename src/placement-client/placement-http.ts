@@ -1,4 +1,3 @@
-import type { Clock } from "../runtime/time.js";
 import {
   type HttpClient,
   HttpConnectFailure,
@@ -7,6 +6,7 @@ import {
   HttpTimeout,
   withoutUserInfo,
 } from "../runtime/http.js";
+import type { Clock } from "../runtime/time.js";
 import type { PlacementAccess } from "./access/placement-access.js";
 import { ConnectFailure, DiscoveryFailure, Unauthorized } from "./errors.js";
 import { asArray, asRecord, parseJson } from "./json.js";

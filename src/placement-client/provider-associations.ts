@@ -1,9 +1,25 @@
 import type { InventoryRecord } from "../virt/provider-tree.js";
 import type { ClientContext } from "./client-context.js";
-import { InvalidResourceClass, InventoryInUse, ResourceProviderNotFound, ResourceProviderUpdateConflict, ResourceProviderUpdateFailed, TraitCreationFailed, TraitRetrievalFailed } from "./errors.js";
+import {
+  InvalidResourceClass,
+  InventoryInUse,
+  ResourceProviderNotFound,
+  ResourceProviderUpdateConflict,
+  ResourceProviderUpdateFailed,
+  TraitCreationFailed,
+  TraitRetrievalFailed,
+} from "./errors.js";
 import { asArray, asString } from "./json.js";
 import type { PlacementResponse } from "./placement-http.js";
-import { generationIn, inventoryToWire, listProviders, putAggregates, readAggregates, readInventory, readTraits } from "./provider-requests.js";
+import {
+  generationIn,
+  inventoryToWire,
+  listProviders,
+  putAggregates,
+  readAggregates,
+  readInventory,
+  readTraits,
+} from "./provider-requests.js";
 import { AGAIN, retryConflicts } from "./retries.js";
 import type { ProviderListing, ProviderTraits, RequestContext } from "./types.js";
 

@@ -1,6 +1,14 @@
 import { SparseMap } from "../runtime/collections.js";
 import type { InventoryRecord } from "../virt/provider-tree.js";
-import { ResourceProviderAggregateRetrievalFailed, ResourceProviderAllocationRetrievalFailed, ResourceProviderCreationFailed, ResourceProviderDeletionFailed, ResourceProviderInUse, ResourceProviderRetrievalFailed, ResourceProviderTraitRetrievalFailed } from "./errors.js";
+import {
+  ResourceProviderAggregateRetrievalFailed,
+  ResourceProviderAllocationRetrievalFailed,
+  ResourceProviderCreationFailed,
+  ResourceProviderDeletionFailed,
+  ResourceProviderInUse,
+  ResourceProviderRetrievalFailed,
+  ResourceProviderTraitRetrievalFailed,
+} from "./errors.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "./json.js";
 import type { PlacementHttp, PlacementResponse } from "./placement-http.js";
 import type { ProviderAllocations, ProviderListing, RequestContext, ResourceAmounts, WireInventory } from "./types.js";

@@ -1,20 +1,35 @@
-import type { Clock, Timers } from "../runtime/time.js";
+import type { Random } from "../runtime/cryptography.js";
 import type { HttpClient } from "../runtime/http.js";
 import type { Logger } from "../runtime/runtime.js";
-import type { Random } from "../runtime/cryptography.js";
+import type { Clock, Timers } from "../runtime/time.js";
 import type { ProviderTree } from "../virt/provider-tree.js";
 import { type PlacementAccess, WatchedAccess } from "./access/placement-access.js";
 import { readCandidates } from "./allocation-candidates.js";
-import { addResources, claimResources, deleteAllocation, putAllocations, type RemovalOptions, removeProviderTree, removeResources, type SubtractionOptions } from "./edit-allocations.js";
 import { type ClientContext, KnownNames, ProviderCache } from "./client-context.js";
 import { readConsumer } from "./consumer-allocations.js";
-import { beginPass, deleteProviderTree, ensureRoot } from "./resource-providers.js";
+import {
+  addResources,
+  claimResources,
+  deleteAllocation,
+  putAllocations,
+  type RemovalOptions,
+  removeProviderTree,
+  removeResources,
+  type SubtractionOptions,
+} from "./edit-allocations.js";
 import { PlacementAPIConnectFailure } from "./errors.js";
 import { flushTree } from "./flush.js";
-import { addToAggregate, putTraits, removeFromAggregate } from "./provider-associations.js";
 import { moveAllocations } from "./move-allocations.js";
-import { listProviders, listTree, type PlacementPass, readProviderAllocations, readTraits } from "./provider-requests.js";
 import { PlacementHttp, type PlacementRequestEvent } from "./placement-http.js";
+import { addToAggregate, putTraits, removeFromAggregate } from "./provider-associations.js";
+import {
+  listProviders,
+  listTree,
+  type PlacementPass,
+  readProviderAllocations,
+  readTraits,
+} from "./provider-requests.js";
+import { beginPass, deleteProviderTree, ensureRoot } from "./resource-providers.js";
 import type {
   AllocationCandidates,
   AllocationRewrite,

@@ -1,4 +1,24 @@
-import { amount, anyObject, type Field, flag, hostName, id, integer, listOf, LONG, mapOf, name, nullable, oneOf, ratio, type RecordOf, signed, text, time, uuid } from "./field.js";
+import {
+  amount,
+  anyObject,
+  type Field,
+  flag,
+  hostName,
+  id,
+  integer,
+  LONG,
+  listOf,
+  mapOf,
+  name,
+  nullable,
+  oneOf,
+  type RecordOf,
+  ratio,
+  signed,
+  text,
+  time,
+  uuid,
+} from "./field.js";
 import { RELEASES } from "./release.js";
 
 /** A row of `services` (spec 1.2). */

@@ -1,10 +1,31 @@
-import { amount, defaultsOf, flag, id, integer, listOf, LONG, LONGEST, mapOf, name, nullable, object, oneOf, oneOfNumbers, type RecordOf, text, time, uuid, withDefault, without } from "./field.js";
+import {
+  amount,
+  defaultsOf,
+  flag,
+  id,
+  integer,
+  LONG,
+  LONGEST,
+  listOf,
+  mapOf,
+  name,
+  nullable,
+  object,
+  oneOf,
+  oneOfNumbers,
+  type RecordOf,
+  text,
+  time,
+  uuid,
+  withDefault,
+  without,
+} from "./field.js";
 import { FLAVOR, FLAVOR_AMOUNTS, flavorColumns } from "./flavor.js";
 import { MIGRATION_CONTEXT } from "./migration.js";
 
 export type InjectedFile = RecordOf<typeof INJECTED_FILE>;
 
-/** A file that a guest is to begin with (`personality`). */
+/** A file that a guest is to begin with (`personality`). @internal */
 export const INJECTED_FILE = {
   /** In the guest. */
   path: text(),

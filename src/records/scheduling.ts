@@ -1,4 +1,24 @@
-import { amount, type Field, flag, id, integer, listOf, LONG, LONGEST, mapOf, MAX_INTEGER, name, nullable, object, oneOf, optional, type RecordOf, text, time, uuid } from "./field.js";
+import {
+  amount,
+  type Field,
+  flag,
+  id,
+  integer,
+  LONG,
+  LONGEST,
+  listOf,
+  MAX_INTEGER,
+  mapOf,
+  name,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type RecordOf,
+  text,
+  time,
+  uuid,
+} from "./field.js";
 import { FLAVOR } from "./flavor.js";
 import { INSTANCE } from "./instance.js";
 

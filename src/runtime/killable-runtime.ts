@@ -1,11 +1,11 @@
 import type { FileStat, Files } from "./files.js";
 import type { Bytes, HttpClient, HttpRequest, Transfer, TransferResponse, Transfers } from "./http.js";
 import type { Life } from "./lifetime.js";
-import type { LogFields, Logger, Runtime } from "./runtime.js";
 import type { ProcessIdentity, ProgramSignal, Programs, RunOptions, StartOptions } from "./processes.js";
-import { type CancelTimer, sleepBy, type Timers } from "./time.js";
+import type { LogFields, Logger, Runtime } from "./runtime.js";
 import type { Socket, Sockets } from "./sockets.js";
 import type { Stream, Streams } from "./streams.js";
+import { type CancelTimer, sleepBy, type Timers } from "./time.js";
 
 /**
  * The same doors, for one life: once it has ended, nothing goes out through them and nothing comes in. Timers do not fire, requests

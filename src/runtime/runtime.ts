@@ -1,7 +1,7 @@
 import type { Random } from "./cryptography.js";
 import type { Files } from "./files.js";
-import type { Servers } from "./http-server.js";
 import type { HttpClient, Transfers } from "./http.js";
+import type { Servers } from "./http-server.js";
 import type { Processes, Programs } from "./processes.js";
 import type { Sockets } from "./sockets.js";
 import type { Streams } from "./streams.js";

@@ -1,5 +1,17 @@
+import {
+  type Bytes,
+  bytesOf,
+  type HttpClient,
+  HttpConnectFailure,
+  type HttpRequest,
+  type HttpResponse,
+  HttpTimeout,
+  type Transfer,
+  type TransferResponse,
+  type Transfers,
+  textIn,
+} from "../runtime/http.js";
 import { DEFAULT_HTTP_TIMEOUT } from "../runtime/http-server.js";
-import { type Bytes, bytesOf, type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout, textIn, type Transfer, type TransferResponse, type Transfers } from "../runtime/http.js";
 import type { VirtualNetwork } from "./virtual-network.js";
 import type { VirtualProcess } from "./virtual-process.js";
 import type { VirtualListener } from "./virtual-servers.js";

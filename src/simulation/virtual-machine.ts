@@ -2,7 +2,7 @@ import type { ProcessIdentity, ProgramSignal } from "../runtime/processes.js";
 import type { Stream } from "../runtime/streams.js";
 import { VirtualDisk } from "./virtual-disk.js";
 
-/** A program of a simulated machine, as one who writes it sees its process. */
+/** A program of a simulated machine, as one who writes it sees its process. @internal */
 export interface ProgramHandle {
   readonly argv: readonly string[];
   /** Absolute. */

@@ -1,5 +1,19 @@
 import { type Bytes, bytesOf, type HttpRequest, textIn } from "../runtime/http.js";
-import { BYTES, DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS, joined, type Listener, type ListenLimits, type ListenOptions, Mounts, type RejectRequest, type Servers, type ServiceResponse, type SocketAcceptor, toPlainTextResponse } from "../runtime/http-server.js";
+import {
+  BYTES,
+  DEFAULT_CLOSE_GRACE,
+  DEFAULT_LISTEN_LIMITS,
+  joined,
+  type Listener,
+  type ListenLimits,
+  type ListenOptions,
+  Mounts,
+  type RejectRequest,
+  type Servers,
+  type ServiceResponse,
+  type SocketAcceptor,
+  toPlainTextResponse,
+} from "../runtime/http-server.js";
 import type { VirtualNetwork } from "./virtual-network.js";
 import type { VirtualProcess } from "./virtual-process.js";
 import type { VirtualSocket } from "./virtual-socket.js";

@@ -1,5 +1,5 @@
-import { CLIENT_FRAME_BYTES } from "../runtime/http-server.js";
 import { HttpConnectFailure } from "../runtime/http.js";
+import { CLIENT_FRAME_BYTES } from "../runtime/http-server.js";
 import { type Socket, type Sockets, UpgradeRejectedError } from "../runtime/sockets.js";
 import { type Stream, type StreamAddress, StreamFailure, StreamInbox, type Streams } from "../runtime/streams.js";
 import type { VirtualNetwork } from "./virtual-network.js";

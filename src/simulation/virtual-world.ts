@@ -51,6 +51,7 @@ interface WorldOptions {
   readonly interleave?: number;
 }
 
+/** @internal */
 export interface SpawnOptions {
   /** Names the process in faults, partitions and log records, and its stream of randomness. Default `process-<n>`. */
   readonly name?: string;
@@ -68,7 +69,7 @@ function nextTurn(): Promise<void> {
   });
 }
 
-/** Time, network and machines that several simulated processes share. Time moves only when a test moves it. */
+/** Time, network and machines that several simulated processes share. Time moves only when a test moves it. @internal */
 export class VirtualWorld {
   /** The machine of every process that is given none. */
   readonly machine = new VirtualMachine("virtual-host");

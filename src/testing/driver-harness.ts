@@ -16,7 +16,17 @@ import {
   type WithoutBytes,
 } from "../virt/index.js";
 import { Blame, Leftovers, Sabotage, Suspension } from "./driver-instrumentation.js";
-import { DEVICES, flavorOf, frozen, HarnessImages, type HarnessMemory, HarnessServers, type HostName, imageOf, INVENTORY } from "./harness-fixtures.js";
+import {
+  DEVICES,
+  flavorOf,
+  frozen,
+  HarnessImages,
+  type HarnessMemory,
+  HarnessServers,
+  type HostName,
+  INVENTORY,
+  imageOf,
+} from "./harness-fixtures.js";
 import type { CanaryGuest, CaseSetUp, CheckDeps, CheckPlace, DriverCheckOptions } from "./options.js";
 
 const ADDRESSES: Readonly<Record<HostName, string>> = { "check-host-1": "192.0.2.1", "check-host-2": "192.0.2.2" };

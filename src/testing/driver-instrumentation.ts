@@ -3,18 +3,12 @@ import { DriverMoves } from "../virt/driver-invoker.js";
 import type { CancelTimer, DriverContext, LifecycleEvent, Stream, Timers } from "../virt/index.js";
 
 /** What only looks: being killed before it is being killed after what came before. */
-export const CHANGES_NOTHING: ReadonlySet<string | symbol> = new Set([
-  "read",
-  "readBytes",
-  "readIfPresent",
-  "list",
-  "stat",
-]);
+const CHANGES_NOTHING: ReadonlySet<string | symbol> = new Set(["read", "readBytes", "readIfPresent", "list", "stat"]);
 
 /** The same of programs and of streams. */
-export const READ_ONLY_PROGRAM_METHODS: ReadonlySet<string | symbol> = new Set(["look", "ended"]);
+const READ_ONLY_PROGRAM_METHODS: ReadonlySet<string | symbol> = new Set(["look", "ended"]);
 
-export const READ_ONLY_STREAM_METHODS: ReadonlySet<string | symbol> = new Set(["connect", "read", "readLine"]);
+const READ_ONLY_STREAM_METHODS: ReadonlySet<string | symbol> = new Set(["connect", "read", "readLine"]);
 
 /** How a door is broken. */
 interface Break {
@@ -102,7 +96,7 @@ export class Sabotage {
 }
 
 /** Watching, and closing a stream, which the death of the agent does as well. */
-export const SYNCHRONOUS_METHODS: ReadonlySet<string | symbol> = new Set(["watch", "close"]);
+const SYNCHRONOUS_METHODS: ReadonlySet<string | symbol> = new Set(["watch", "close"]);
 
 /** Lets a driver be suspended at a chosen call of its doors: as by SIGSTOP, nothing goes on until it is resumed. */
 export class Suspension {

@@ -2,7 +2,19 @@ import { defaultsOf } from "../records/field.js";
 import { flavorColumns, MIGRATION, newFlavor, newInstance } from "../records/index.js";
 import type { Random } from "../runtime/cryptography.js";
 import { LOCAL_DISKS } from "../virt/driver-host.js";
-import { type Bytes, bytesIn, bytesOf, type Files, type Flavor, GlanceConnectionFailed, type ImageData, type ImageMeta, type Instance, type InventoryOptions, type Migration } from "../virt/index.js";
+import {
+  type Bytes,
+  bytesIn,
+  bytesOf,
+  type Files,
+  type Flavor,
+  GlanceConnectionFailed,
+  type ImageData,
+  type ImageMeta,
+  type Instance,
+  type InventoryOptions,
+  type Migration,
+} from "../virt/index.js";
 import type { ImageService } from "../virt/types.js";
 
 /** Frozen to the bottom: a driver that writes to what it is given fails. */
@@ -36,7 +48,7 @@ export function imageOf(changes: Partial<ImageMeta> = {}): ImageMeta {
   };
 }
 
-/** An active server of `flavor`, placed on `host` and `node`. */
+/** An active server of `flavor`, placed on `host` and `node`. @internal */
 export function instanceOf(
   place: { readonly uuid: string; readonly host: string; readonly node: string; readonly flavor: Flavor },
   changes: Partial<Instance> = {},

@@ -1,4 +1,6 @@
 /** Tests of the virt driver contract, for authors of drivers: published as `compute-agent/testing`. */
+
+export { type CaseOutcome as Verdict, type CaseResult, countOf, type DriverReport, summaryOf } from "./attempt.js";
 export { CONTRACT_CASES } from "./cases/index.js";
 export { checkDriver, UnknownWaiver } from "./check-driver.js";
 export { type ContractCase, ContractViolation } from "./contract-case.js";
@@ -13,4 +15,3 @@ export type {
   DriverCheckOptions,
   SweptPlace,
 } from "./options.js";
-export { type CaseOutcome as Verdict, type CaseResult, countOf, type DriverReport, summaryOf } from "./attempt.js";

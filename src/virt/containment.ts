@@ -2,11 +2,11 @@ import { dirname, relative } from "node:path";
 import type { Scope } from "../runtime/runtime.js";
 import type { CancelTimer, Clock, Timers } from "../runtime/time.js";
 import type { DriverContext, VirtApi } from "./context.js";
+import type { DriverDefinition, VirtDriver } from "./driver.js";
 import { DEFAULT_GRACE } from "./driver-call.js";
 import { placeOf, textOf } from "./driver-error.js";
-import { driverLogger } from "./driver-output.js";
 import { membersOf, subjectOf } from "./driver-methods.js";
-import type { DriverDefinition, VirtDriver } from "./driver.js";
+import { driverLogger } from "./driver-output.js";
 import { VirtDriverMisbehaved } from "./errors.js";
 import type { CallOptions } from "./types.js";
 

@@ -5,8 +5,8 @@ import { CREATE_TIMEOUT, waitFor, waitText } from "./driver-call.js";
 import { asDriverError, describe, placeOf } from "./driver-error.js";
 import { DriverHost, type DriverHostOptions } from "./driver-host.js";
 import { DRIVER_METHODS, membersOf, REQUIRED_METHODS } from "./driver-methods.js";
-import { VirtDriverMisbehaved, VirtDriverTimeout, VirtError } from "./errors.js";
 import { LifecycleEvents } from "./driver-output.js";
+import { VirtDriverMisbehaved, VirtDriverTimeout, VirtError } from "./errors.js";
 
 /** Makes the definition's driver for one host. @throws what `create` throws. {@link VirtDriverMisbehaved} */
 export async function createDriverHost(

@@ -1,6 +1,5 @@
 import { MAX_INTEGER } from "../records/field.js";
 import { isObject } from "../runtime/collections.js";
-import { providersOf, type Rule, UUID_PATTERN, wrongInAllocations, wrongInDiagnostics, wrongInTree } from "./value-checks.js";
 import type { ReshapeAllocations } from "./driver.js";
 import { describe } from "./driver-error.js";
 import type { DriverMethod } from "./driver-methods.js";
@@ -15,6 +14,14 @@ import {
   type PowerState,
   type SharedStorageToken,
 } from "./types.js";
+import {
+  providersOf,
+  type Rule,
+  UUID_PATTERN,
+  wrongInAllocations,
+  wrongInDiagnostics,
+  wrongInTree,
+} from "./value-checks.js";
 
 const BY_DRIVER = new Map<string, DriverChecks>();
 

@@ -1,15 +1,31 @@
 import { type Capabilities, completeCapabilities } from "./capabilities.js";
 import type { DriverHostDeps } from "./context.js";
+import type { DriverOperationOptions, ReshapeAllocations, VirtDriver } from "./driver.js";
 import type { DriverCallOptions } from "./driver-call.js";
 import type { DriverChecks } from "./driver-checks.js";
 import { asDriverError, nostateWithoutGuest } from "./driver-error.js";
 import { DriverInvoker, DriverMoves } from "./driver-invoker.js";
 import type { DriverMethod } from "./driver-methods.js";
 import type { LifecycleEvents, LifecycleListener } from "./driver-output.js";
-import type { DriverOperationOptions, ReshapeAllocations, VirtDriver } from "./driver.js";
 import { ImageServiceNotFound } from "./errors.js";
 import type { ProviderTree } from "./provider-tree.js";
-import type { AvailableResource, BlockDeviceInfo, DestroyOptions, GuestDiagnostics, GuestInfo, Image, ImageMeta, ImageService, Instance, PowerState, RescueOptions, SharedStorageToken, SnapshotOptions, SpawnOptions, WithoutBytes } from "./types.js";
+import type {
+  AvailableResource,
+  BlockDeviceInfo,
+  DestroyOptions,
+  GuestDiagnostics,
+  GuestInfo,
+  Image,
+  ImageMeta,
+  ImageService,
+  Instance,
+  PowerState,
+  RescueOptions,
+  SharedStorageToken,
+  SnapshotOptions,
+  SpawnOptions,
+  WithoutBytes,
+} from "./types.js";
 
 /** What one call of a driver may do with the Image service. What is still open when the call has ended is cut. */
 class ScopedImages {

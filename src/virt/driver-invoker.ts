@@ -1,10 +1,21 @@
+import type { DriverOperationOptions, VirtDriver } from "./driver.js";
 import { DEFAULT_GRACE, type DriverCallDeps, DriverCaller, type DriverCallOptions } from "./driver-call.js";
 import { checksOf, type DriverChecks } from "./driver-checks.js";
 import { type DriverMethod, subjectOf } from "./driver-methods.js";
-import type { DriverOperationOptions, VirtDriver } from "./driver.js";
 import { NotImplemented } from "./errors.js";
 import { LiveMigrationHandover } from "./live-migration-handover.js";
-import type { ConfirmMigrationOptions, FinishMigrationOptions, FinishRevertOptions, LiveMigrateData, LiveMigrationCheckOptions, LiveMigrationOptions, MigrateDiskOptions, PostLiveMigrationOptions, PreLiveMigrationOptions, RollbackAtDestinationOptions } from "./move-methods.js";
+import type {
+  ConfirmMigrationOptions,
+  FinishMigrationOptions,
+  FinishRevertOptions,
+  LiveMigrateData,
+  LiveMigrationCheckOptions,
+  LiveMigrationOptions,
+  MigrateDiskOptions,
+  PostLiveMigrationOptions,
+  PreLiveMigrationOptions,
+  RollbackAtDestinationOptions,
+} from "./move-methods.js";
 import type { DestroyOptions, Instance, Migration } from "./types.js";
 
 /** What a method of the contract is given, its options last. */

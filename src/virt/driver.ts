@@ -3,7 +3,19 @@ import type { DriverConfigSchema } from "./config-schema.js";
 import type { DriverContext } from "./context.js";
 import type { MoveMethods } from "./move-methods.js";
 import type { ProviderTree } from "./provider-tree.js";
-import type { AvailableResource, CallOptions, DestroyOptions, GuestDiagnostics, GuestInfo, Instance, NetworkInfo, RescueOptions, SharedStorageToken, SnapshotOptions, SpawnOptions } from "./types.js";
+import type {
+  AvailableResource,
+  CallOptions,
+  DestroyOptions,
+  GuestDiagnostics,
+  GuestInfo,
+  Instance,
+  NetworkInfo,
+  RescueOptions,
+  SharedStorageToken,
+  SnapshotOptions,
+  SpawnOptions,
+} from "./types.js";
 
 /**
  * What people ask of a host and of its guests (spec 8.14). None of these changes anything, all are called without a lock, and each may be

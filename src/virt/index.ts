@@ -1,14 +1,19 @@
 /** The public contract of virt drivers. Drivers import from here and from nowhere else. */
-export type { Clock } from "../runtime/time.js";
+
+export { SparseMap, SparseSet } from "../runtime/collections.js";
+export type { Random } from "../runtime/cryptography.js";
 export { FileFailure, type Files, type WriteOptions } from "../runtime/files.js";
 export {
+  type Bytes,
+  bytesIn,
+  bytesOf,
   type HttpClient,
   HttpConnectFailure,
   type HttpRequest,
   type HttpResponse,
   HttpTimeout,
+  textIn,
 } from "../runtime/http.js";
-export type { Logger } from "../runtime/runtime.js";
 export { md5 } from "../runtime/node/node-cryptography.js";
 export {
   type ObservedProcess as SeenProcess,
@@ -20,23 +25,17 @@ export {
   type RunOptions,
   type StartOptions,
 } from "../runtime/processes.js";
-export type { Random } from "../runtime/cryptography.js";
-export { SparseMap, SparseSet } from "../runtime/collections.js";
+export type { Logger } from "../runtime/runtime.js";
 export { type Stream, type StreamAddress, StreamFailure, type Streams } from "../runtime/streams.js";
-export type { CancelTimer, Timers } from "../runtime/time.js";
-export { type Bytes, bytesIn, bytesOf, textIn } from "../runtime/http.js";
+export type { CancelTimer, Clock, Timers } from "../runtime/time.js";
 export * from "./capabilities.js";
 export * from "./config-drive.js";
 export * from "./config-schema.js";
 export * from "./context.js";
 export * from "./driver.js";
 export * from "./errors.js";
-export * from "./context.js";
-export type { Image, ImageData, UploadOptions } from "./types.js";
-export * from "./move-methods.js";
 export * from "./move-methods.js";
 export * from "./node-inventory.js";
 export * from "./provider-tree.js";
-export * from "./driver.js";
+export type { Image, ImageData, UploadOptions } from "./types.js";
 export * from "./types.js";
-export * from "./context.js";

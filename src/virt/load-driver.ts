@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import { isAbsolute, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { DriverOption } from "./config-schema.js";
-import { describe, placeOf, suggest } from "./driver-error.js";
 import { type DriverDefinition, VIRT_API_VERSION } from "./driver.js";
+import { describe, placeOf, suggest } from "./driver-error.js";
 import { InvalidDriver } from "./errors.js";
 
 /** What a default has to be, where there is one. */
@@ -187,7 +187,7 @@ function reasonOf(error: unknown): string {
   return place === undefined ? message : `${message} (${place})`;
 }
 
-/** Why a host with this version of the contract cannot run a driver of that `apiVersion`; null: it can. */
+/** Why a host with this version of the contract cannot run a driver of that `apiVersion`; null: it can. @internal */
 export function whyNotApi(required: string, offered: string = VIRT_API_VERSION): string | null {
   const host = parse(offered) ?? [0, 0];
   const exact = parse(required);

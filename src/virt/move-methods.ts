@@ -1,4 +1,14 @@
-import type { Allocations, BlockDeviceInfo, CallOptions, DestroyOptions, Flavor, ImageMeta, Instance, Migration, NetworkInfo } from "./types.js";
+import type {
+  Allocations,
+  BlockDeviceInfo,
+  CallOptions,
+  DestroyOptions,
+  Flavor,
+  ImageMeta,
+  Instance,
+  Migration,
+  NetworkInfo,
+} from "./types.js";
 
 /** How a guest leaves its source in a cold move. */
 export interface MigrateDiskOptions extends CallOptions {

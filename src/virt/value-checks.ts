@@ -1,5 +1,11 @@
 import { MAX_INTEGER } from "../records/field.js";
-import { CPU_DIAGNOSTICS, DISK_DIAGNOSTICS, GUEST_DIAGNOSTICS, MEMORY_DIAGNOSTICS, NIC_DIAGNOSTICS } from "../records/index.js";
+import {
+  CPU_DIAGNOSTICS,
+  DISK_DIAGNOSTICS,
+  GUEST_DIAGNOSTICS,
+  MEMORY_DIAGNOSTICS,
+  NIC_DIAGNOSTICS,
+} from "../records/index.js";
 import type { ReshapeAllocations } from "./driver.js";
 import type { ProviderData } from "./provider-data.js";
 import type { ProviderTree } from "./provider-tree.js";
@@ -24,7 +30,7 @@ function integerFrom(least: number, most = MAX_INTEGER): Rule {
 }
 
 /** A ratio is a fraction, and never 0 (bug 1789654). */
-export const RATIO: Rule = [
+const RATIO: Rule = [
   "a number greater than 0",
   (value) => Number.isFinite(value) && Number(value) > 0 && Number(value) <= LARGEST_RATIO,
 ];

@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { renderTable } from "../../src/cli/ui/table.js";
 import { nodeClock } from "../../src/runtime/node/node-builtins.js";
-import { createNodeLogger } from "../../src/runtime/node/node-logger.js";
 import { nodeRandom } from "../../src/runtime/node/node-cryptography.js";
+import { createNodeLogger } from "../../src/runtime/node/node-logger.js";
 import { TestPlacement } from "../fixtures/world/placement.js";
 import { CASES, type Case } from "./placement-cases.js";
 import {

@@ -6,10 +6,9 @@ const operations = (path: string): string => `src/agent/operations/${path}.ts`;
 const NOBODY = [
   "build/rebuild-in-place",
   "cold-move/confirm-resize",
-  "cold-move/finish-revert-resize",
   "cold-move/move-request",
   "cold-move/prep-resize",
-  "cold-move/recover",
+  "recover-cold-moves",
   "cold-move/resize-instance",
   "cold-move/revert-resize",
   "live-migration/checks",
@@ -25,7 +24,7 @@ export const ACCEPTED_IN_AGENT: readonly Accepted[] = [
     reason: "an empty text stands for what a record lacks, or for what is not known yet: any other names nobody, too",
   })),
   {
-    path: operations("cold-move/recover"),
+    path: operations("recover-cold-moves"),
     operator: "operator",
     change: "migration.id > latest.id → migration.id >= latest.id",
     reason: "no two migrations have one id",
@@ -37,7 +36,7 @@ export const ACCEPTED_IN_AGENT: readonly Accepted[] = [
     reason: "the migration itself is a live one from this host, and matches nothing of what follows",
   },
   {
-    path: operations("live-migration/migrate"),
+    path: operations("live-migration/live-migration"),
     operator: "condition",
     change: "vmState → true",
     reason: "who reads the end asks whether there is a vm_state",

@@ -3,7 +3,7 @@ import { ACCEPTED_IN_CONTROL_PLANE } from "./accepted-control-plane.js";
 import type { Accepted, Mutation } from "./mutant.js";
 
 /** Files in which all that is raised by 1 is the tracker's epoch. */
-const EPOCHS = ["claims", "instance-writes", "move-claim", "move-writes"];
+const EPOCHS = ["claims", "instance-saves", "move-claim"];
 
 export const ACCEPTED: readonly Accepted[] = [
   ...EPOCHS.map((name) => ({

@@ -5,9 +5,9 @@ import {
   ResourceProviderCreationFailed,
   ResourceProviderUpdateConflict,
 } from "../../src/placement-client/errors.js";
+import { editedAllocations, reshapeAllocations } from "../../src/placement-client/flush.js";
 import type { PlacementRequestEvent } from "../../src/placement-client/placement-http.js";
 import type { ReportClient } from "../../src/placement-client/report-client.js";
-import { editedAllocations, reshapeAllocations } from "../../src/placement-client/flush.js";
 import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import { reportClientOf } from "../fixtures/world/report-client.js";
 import { placementOfTests } from "./placement/placement-of-tests.js";

@@ -3,7 +3,12 @@ import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { commandFor, readScenario, type Scenario, scenarioNames } from "../../src/cli/cluster/scenario/read-scenario.js";
+import {
+  commandFor,
+  readScenario,
+  type Scenario,
+  scenarioNames,
+} from "../../src/cli/cluster/scenario/read-scenario.js";
 import type { ScenarioCommand } from "../../src/cli/cluster/scenario/scenario-file.js";
 import { nodeDigests } from "../../src/runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../src/runtime/node/node-files.js";

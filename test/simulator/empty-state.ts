@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { IRONIC_SCHEMA } from "../../src/control-plane/bare-metal/ironic.js";
 import { DatabaseFile } from "../../src/control-plane/database/database-file.js";
+import { applySchema } from "../../src/control-plane/database/schema-steps.js";
+import { Sql } from "../../src/control-plane/database/sql.js";
 import { IDENTITY_SCHEMA } from "../../src/control-plane/identity/store/identity-schema.js";
 import { IMAGE_SCHEMA } from "../../src/control-plane/image/image-tables.js";
 import { migrate } from "../../src/control-plane/placement/store/load.js";
-import { applySchema } from "../../src/control-plane/database/schema-steps.js";
 import { STORE_SCHEMA } from "../../src/control-plane/store/schema/store-schema.js";
-import { Sql } from "../../src/control-plane/database/sql.js";
 
 /** By the component that makes them. */
 const TABLES = { conductor: STORE_SCHEMA, identity: IDENTITY_SCHEMA, image: IMAGE_SCHEMA, ironic: IRONIC_SCHEMA };

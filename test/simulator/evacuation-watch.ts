@@ -1,5 +1,5 @@
-import type { StoreChange } from "../../src/control-plane/store/store-context.js";
 import type { Store } from "../../src/control-plane/store/store.js";
+import type { StoreChange } from "../../src/control-plane/store/store-context.js";
 import type { Migration } from "../../src/records/index.js";
 
 /** Milliseconds that a choice of hosts may be old when it is carried out. */

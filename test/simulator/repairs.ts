@@ -1,7 +1,7 @@
-import { applyPlan } from "../../src/audit/plan/apply-plan.js";
 import { audit } from "../../src/audit/audit.js";
 import { chooseCloud } from "../../src/audit/cloud/choose-cloud.js";
 import { type Cloud, openCloud } from "../../src/audit/cloud/open-cloud.js";
+import { applyPlan } from "../../src/audit/plan/apply-plan.js";
 import type { Plan } from "../../src/audit/plan/plan.js";
 import { healAllocations } from "../../src/control-plane/manage/heal-allocations.js";
 import { runCommand } from "../../src/control-plane/manage/nova-manage.js";

@@ -1,4 +1,13 @@
-import { type Clock, type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout, InvalidConfiguration, type Timers } from "../../../src/virt/index.js";
+import {
+  type Clock,
+  type HttpClient,
+  HttpConnectFailure,
+  type HttpRequest,
+  type HttpResponse,
+  HttpTimeout,
+  InvalidConfiguration,
+  type Timers,
+} from "../../../src/virt/index.js";
 import { type IronicConfig, ironicSchema } from "../config.js";
 import { createAccess, type IronicAccess } from "./access.js";
 import { IronicError, type IronicMeaning, isRecord, means, toIronicError } from "./ironic-error.js";

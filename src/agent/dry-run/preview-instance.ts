@@ -2,7 +2,13 @@ import { type ComputeNode, type Instance, type InstanceChanges, POWER_STATES } f
 import { type AgentView, requestId } from "../context.js";
 import { planInit } from "../startup/init-instance.js";
 import type { InitStep } from "../startup/init-rows.js";
-import { type MoveRecovery, planFailResize, planLiveMigrationRecovery, planRevertResize, planUndoResizePrep } from "../startup/plan-move-recovery.js";
+import {
+  type MoveRecovery,
+  planFailResize,
+  planLiveMigrationRecovery,
+  planRevertResize,
+  planUndoResizePrep,
+} from "../startup/plan-move-recovery.js";
 import type { AllocationEdit, GuestPlan, InstancePlan, MigrationPlan } from "./report.js";
 
 export interface Preview {

@@ -47,7 +47,7 @@ async function rejectCall(what: string): Promise<never> {
   throw new DryRunViolation(what);
 }
 
-/** A session that reads: no lease is taken, no row is written, nobody is asked to do anything. */
+/** A session that reads: no lease is taken, no row is written, nobody is asked to do anything. @internal */
 export function readOnlySession(session: HostSession): HostSession {
   return {
     host: session.host,
@@ -71,7 +71,7 @@ function isLogin({ method, url }: Pick<HttpRequest, "method" | "url">): boolean 
   return method === "POST" && new URL(url).pathname.endsWith("/v3/auth/tokens");
 }
 
-/** HTTP that reads, for drivers whose hypervisor is a service. */
+/** HTTP that reads, for drivers whose hypervisor is a service. @internal */
 export function readOnlyHttp(http: HttpClient): HttpClient {
   return {
     request: (request) =>

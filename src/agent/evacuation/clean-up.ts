@@ -4,8 +4,8 @@ import { LOCAL_DISKS } from "../../virt/driver-host.js";
 import { hasQuirk, requestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
 import type { AgentServices } from "../operations/flow/contract.js";
-import { type EvacuatedGuest, type EvacuationPlan, type EvacuationRecord, UNCLEANED } from "./plan.js";
 import { storageShared } from "../operations/flow/guest-options.js";
+import { type EvacuatedGuest, type EvacuationPlan, type EvacuationRecord, UNCLEANED } from "./plan.js";
 
 /** What has been done about guests, over all tries. */
 export class CleanUpProgress {

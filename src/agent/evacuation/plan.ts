@@ -7,9 +7,9 @@ import {
   type MigrationStatus,
 } from "../../records/index.js";
 import { type AgentView, hasQuirk } from "../context.js";
+import { type DiskPlan, planDisks } from "../operations/flow/guest-options.js";
 import { GONE_NOWHERE } from "../operations/flow/other-moves.js";
 import { instancesOnDriver } from "./hypervisor-guests.js";
-import { type DiskPlan, planDisks } from "../operations/flow/guest-options.js";
 
 /** Records that make this host the source of an evacuation that it has not cleaned up after. */
 export const UNCLEANED: readonly MigrationStatus[] = ["accepted", "pre-migrating", "done"];

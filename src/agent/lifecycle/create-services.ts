@@ -9,14 +9,14 @@ import { createDriverHost } from "../../virt/create-driver-host.js";
 import type { DriverDefinition } from "../../virt/driver.js";
 import type { AgentContext, AgentView } from "../context.js";
 import { GlanceClient } from "../glance-client.js";
-import { type AgentMetrics, meteredTracker } from "../metrics/metrics.js";
 import { HostPorts } from "../host-ports.js";
+import { DriverRecord, IdentityFile } from "../identity-file.js";
+import { type AgentMetrics, meteredTracker } from "../metrics/metrics.js";
 import type { AgentServices, Operations, StepFaults } from "../operations/flow/contract.js";
 import { createOperations } from "../operations/operations.js";
-import { DriverRecord, IdentityFile } from "../identity-file.js";
 import type { ResourceTracker } from "../tracker/contract.js";
 import { createResourceTracker } from "../tracker/resource-tracker.js";
-import { driverContext, DriverRules } from "./driver-context.js";
+import { DriverRules, driverContext } from "./driver-context.js";
 
 export interface ViewOptions {
   /** `--host` */

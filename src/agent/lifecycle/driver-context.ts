@@ -3,8 +3,8 @@ import type { Conductor, HostSession } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { driverFaults } from "../../faults/fault-injection.js";
 import type { ChangingFaults } from "../../faults/faults.js";
-import type { Clock } from "../../runtime/time.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import type { Clock } from "../../runtime/time.js";
 import type { DriverHostDeps, VirtApi } from "../../virt/context.js";
 import type { DriverCallOptions } from "../../virt/driver-call.js";
 import type { DriverHostOptions } from "../../virt/driver-host.js";
@@ -24,7 +24,7 @@ interface ConductorVirtApiOptions {
   readonly ports: Pick<HostPorts, "plug">;
 }
 
-/** What the driver of a host may ask, answered by the conductor. */
+/** What the driver of a host may ask, answered by the conductor. @internal */
 export class ConductorVirtApi implements VirtApi {
   readonly #options: ConductorVirtApiOptions;
 

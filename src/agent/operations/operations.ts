@@ -5,7 +5,22 @@ import { type AgentContext, requestId as newRequestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
 import type { ResourceTracker } from "../tracker/contract.js";
 import { type AdmissionRejection, admit } from "./flow/admission.js";
-import type { AdmittedFlow, Call, Caller, InstanceMethod, Lock, Operation, OperationName, Operations, OperationServices, PowerUpdate, ReplyOf, RequestOf, StepFaults, StuckMoveOptions } from "./flow/contract.js";
+import type {
+  AdmittedFlow,
+  Call,
+  Caller,
+  InstanceMethod,
+  Lock,
+  Operation,
+  OperationName,
+  OperationServices,
+  Operations,
+  PowerUpdate,
+  ReplyOf,
+  RequestOf,
+  StepFaults,
+  StuckMoveOptions,
+} from "./flow/contract.js";
 import { isLeaseLost, mustNotUndo, watchConductor, withActionEvent } from "./flow/error-wrappers.js";
 import { OutgoingMigrations } from "./flow/outgoing-migrations.js";
 import { IncomingMoves, InterruptedRequests, LeftGuests, UnsettledMoves } from "./flow/unfinished-work.js";
@@ -13,7 +28,7 @@ import { recoverColdMoves } from "./recover-cold-moves.js";
 import { findLeftGuests, recoverLiveMigrations } from "./recover-live-migrations.js";
 import { completePartialDeletion } from "./states/delete-instance.js";
 import { syncInstancePowerState, updatePower } from "./states/power-sync.js";
-import { callOf, forRequest, operationOf, OPERATIONS } from "./table.js";
+import { callOf, forRequest, OPERATIONS, operationOf } from "./table.js";
 
 export function createOperations(context: AgentContext, tracker: ResourceTracker, faults?: StepFaults): Operations {
   return new InstanceOperations({

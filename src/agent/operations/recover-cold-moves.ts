@@ -1,23 +1,17 @@
 import { InvalidMigrationState, UnexpectedTaskState } from "../../conductor-client/errors.js";
-import {
-  DISK_INFO,
-  type Instance,
-  type Migration,
-  type MigrationStatus,
-  type TaskState,
-} from "../../records/index.js";
+import { DISK_INFO, type Instance, type Migration, type MigrationStatus, type TaskState } from "../../records/index.js";
 import { PublicError } from "../../runtime/error-messages.js";
 import { type AgentContext, hasQuirk, requestId as newRequestId } from "../context.js";
-import { callOf, forRequest } from "./table.js";
-import type { OperationServices, StuckMoveOptions } from "./flow/contract.js";
-import { isLeaseLost } from "./flow/error-wrappers.js";
-import type { Move } from "./flow/release-allocations.js";
-import { revertToSource } from "./flow/move-allocations.js";
 import { CONFIRM_RESIZE } from "./cold-move/confirm-resize.js";
 import { COLD, findUnsettled, settleLeftover } from "./cold-move/leftover-moves.js";
+import { lookUpMove, type MoveProgress } from "./cold-move/move-request.js";
 import { FINISH_RESIZE, finishFailed } from "./cold-move/resize-instance.js";
 import { FINISH_REVERT_RESIZE, REVERT_RESIZE } from "./cold-move/revert-resize.js";
-import { lookUpMove, type MoveProgress } from "./cold-move/move-request.js";
+import type { OperationServices, StuckMoveOptions } from "./flow/contract.js";
+import { isLeaseLost } from "./flow/error-wrappers.js";
+import { revertToSource } from "./flow/move-allocations.js";
+import type { Move } from "./flow/release-allocations.js";
+import { callOf, forRequest } from "./table.js";
 
 interface Resume {
   /** Null: whatever the instance is doing. */

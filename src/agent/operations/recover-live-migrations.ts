@@ -10,7 +10,14 @@ import { runSteps } from "./flow/step-list.js";
 import { removeArrived } from "./live-migration/destination.js";
 import { POST_STEPS } from "./live-migration/finish-migration.js";
 import { abandon, endOrAbandon, endWhereGuestIs } from "./live-migration/live-migration.js";
-import { DestinationFailed, driverData, fieldsOf, type Flow, reasonToKeep, UNFINISHED_LIVE_MIGRATION } from "./live-migration/migration-flow.js";
+import {
+  DestinationFailed,
+  driverData,
+  type Flow,
+  fieldsOf,
+  reasonToKeep,
+  UNFINISHED_LIVE_MIGRATION,
+} from "./live-migration/migration-flow.js";
 import { forRequest } from "./table.js";
 
 /** Spec 2.6 OPT. What cannot be ended now is tried again later. */

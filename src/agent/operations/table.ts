@@ -6,14 +6,35 @@ import { CONFIRM_RESIZE } from "./cold-move/confirm-resize.js";
 import { PREP_RESIZE } from "./cold-move/prep-resize.js";
 import { FINISH_RESIZE, RESIZE_INSTANCE } from "./cold-move/resize-instance.js";
 import { FINISH_REVERT_RESIZE, REVERT_RESIZE } from "./cold-move/revert-resize.js";
-import type { AdmittedFlow, Call, Caller, InstanceMethod, Operation, OperationName, OperationServices, RequestOf } from "./flow/contract.js";
+import type {
+  AdmittedFlow,
+  Call,
+  Caller,
+  InstanceMethod,
+  Operation,
+  OperationName,
+  OperationServices,
+  RequestOf,
+} from "./flow/contract.js";
 import { CHECK_DESTINATION, CHECK_SOURCE } from "./live-migration/checks.js";
 import { ABORT_LIVE_MIGRATION, FORCE_COMPLETE_LIVE_MIGRATION } from "./live-migration/control.js";
 import { POST_AT_DESTINATION, PRE_LIVE_MIGRATION, ROLLBACK_AT_DESTINATION } from "./live-migration/destination.js";
 import { LIVE_MIGRATION } from "./live-migration/live-migration.js";
 import { UNFINISHED_LIVE_MIGRATION } from "./live-migration/migration-flow.js";
 import { SOFT_DELETE_INSTANCE, TERMINATE_INSTANCE } from "./states/delete-instance.js";
-import { PAUSE_INSTANCE, REBOOT_INSTANCE, REBOOT_TASKS, RESCUE_INSTANCE, RESTORE_INSTANCE, RESUME_INSTANCE, START_INSTANCE, STOP_INSTANCE, SUSPEND_INSTANCE, UNPAUSE_INSTANCE, UNRESCUE_INSTANCE } from "./states/power.js";
+import {
+  PAUSE_INSTANCE,
+  REBOOT_INSTANCE,
+  REBOOT_TASKS,
+  RESCUE_INSTANCE,
+  RESTORE_INSTANCE,
+  RESUME_INSTANCE,
+  START_INSTANCE,
+  STOP_INSTANCE,
+  SUSPEND_INSTANCE,
+  UNPAUSE_INSTANCE,
+  UNRESCUE_INSTANCE,
+} from "./states/power.js";
 import { SET_ADMIN_PASSWORD } from "./states/set-admin-password.js";
 import { SHELVE_INSTANCE, SHELVE_OFFLOAD_INSTANCE } from "./states/shelve-instance.js";
 import { SNAPSHOT_INSTANCE } from "./states/snapshot-instance.js";

@@ -1,6 +1,6 @@
 import type { Instance } from "../../records/index.js";
-import { GuestNotFound, VirtDriverNotReady } from "../../virt/errors.js";
 import { LOCAL_DISKS } from "../../virt/driver-host.js";
+import { GuestNotFound, VirtDriverNotReady } from "../../virt/errors.js";
 import { type AgentView, hasQuirk, requestId } from "../context.js";
 import { instancesOnDriver } from "../evacuation/hypervisor-guests.js";
 import { requireHostLease } from "../host-lease.js";

@@ -1,4 +1,10 @@
-import { InstanceNotFound, InvalidMigrationState, ObjectActionError, UnexpectedTaskState, UnexpectedVmState } from "../../conductor-client/errors.js";
+import {
+  InstanceNotFound,
+  InvalidMigrationState,
+  ObjectActionError,
+  UnexpectedTaskState,
+  UnexpectedVmState,
+} from "../../conductor-client/errors.js";
 import { effectiveDownTime, isUp } from "../../conductor-client/liveness.js";
 import type { Instance, Migration } from "../../records/index.js";
 import { requestId } from "../context.js";

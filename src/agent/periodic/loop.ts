@@ -1,6 +1,6 @@
-import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
-import type { Logger } from "../../runtime/runtime.js";
 import type { Random } from "../../runtime/cryptography.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import type { AgentMetrics } from "../metrics/metrics.js";
 
 /** Spacing in seconds of tasks whose option is 0 or unset (spec 4.10). */

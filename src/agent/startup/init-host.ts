@@ -2,7 +2,7 @@ import { ConnectFailure } from "../../placement-client/errors.js";
 import type { Instance, Migration, Service } from "../../records/index.js";
 import { retry } from "../../runtime/retry.js";
 import type { AgentState, AgentView } from "../context.js";
-import { cleanUpEvacuated, CleanUpProgress } from "../evacuation/clean-up.js";
+import { CleanUpProgress, cleanUpEvacuated } from "../evacuation/clean-up.js";
 import { countForeignGuests } from "../evacuation/hypervisor-guests.js";
 import { planEvacuatedCleanup } from "../evacuation/plan.js";
 import { acquireHostLease, requireHostLease } from "../host-lease.js";
@@ -14,7 +14,16 @@ import { initInstance } from "./init-instance.js";
 import { failInterruptedBuilds, findInterruptedBuilds } from "./interrupted-builds.js";
 import { failInterruptedEvacuation, findInterruptedEvacuations } from "./interrupted-evacuations.js";
 import { registerLifecycleListener } from "./lifecycle-events.js";
-import { checkHostRename, checkNewHost, driverNodes, guardOwnership, lookUpNodes, nodesByName, type NodesByUuid, validateConfig } from "./ownership-checks.js";
+import {
+  checkHostRename,
+  checkNewHost,
+  driverNodes,
+  guardOwnership,
+  lookUpNodes,
+  type NodesByUuid,
+  nodesByName,
+  validateConfig,
+} from "./ownership-checks.js";
 import type { PendingEvacuations } from "./pending-evacuations.js";
 import { checkServiceIdentity } from "./register-service.js";
 
@@ -171,6 +180,7 @@ async function cleanUpAfterEvacuations(
  * @param purpose for the log: `start-up waits for Placement, to <purpose>`
  * @param signal ends the wait; rejects with its reason.
  * @throws what `work` throws, but {@link ConnectFailure}
+ * @internal
  */
 export async function awaitPlacement<T>(
   { logger, runtime: { timers } }: Pick<AgentView, "logger" | "runtime">,

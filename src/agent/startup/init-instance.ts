@@ -1,11 +1,23 @@
-import { type Instance, type InstanceChanges, POWER_STATES, type PowerState, type TaskState } from "../../records/index.js";
+import {
+  type Instance,
+  type InstanceChanges,
+  POWER_STATES,
+  type PowerState,
+  type TaskState,
+} from "../../records/index.js";
 import { NotImplemented, PciDeviceNotFound } from "../../virt/errors.js";
 import { type AgentView, requestId } from "../context.js";
 import { HostLeaseLost, requireHostLease } from "../host-lease.js";
 import type { AgentServices } from "../operations/flow/contract.js";
 import { mayBeSetAside } from "../operations/flow/other-moves.js";
 import { type InitAction, type InitStep, planInitInstance, STATE_CHANGES } from "./init-rows.js";
-import { planFailResize, planLiveMigrationRecovery, planRevertResize, planTakeGuestBack, planUndoResizePrep } from "./plan-move-recovery.js";
+import {
+  planFailResize,
+  planLiveMigrationRecovery,
+  planRevertResize,
+  planTakeGuestBack,
+  planUndoResizePrep,
+} from "./plan-move-recovery.js";
 import { recoverMove } from "./recover-move.js";
 import { messageWaits, requireAsFound, unlessTaken } from "./unless-taken.js";
 

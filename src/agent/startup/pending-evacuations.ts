@@ -1,10 +1,10 @@
 import { POWER_STATES } from "../../records/index.js";
 import { SparseMap } from "../../runtime/collections.js";
+import { CleanUpProgress, cleanUpEvacuated } from "../evacuation/clean-up.js";
+import { type EvacuationPlan, planEvacuatedCleanup } from "../evacuation/plan.js";
 import { requireHostLease } from "../host-lease.js";
 import type { AgentServices } from "../operations/flow/contract.js";
 import { takeGuestBack } from "./init-instance.js";
-import { CleanUpProgress, cleanUpEvacuated } from "../evacuation/clean-up.js";
-import { type EvacuationPlan, planEvacuatedCleanup } from "../evacuation/plan.js";
 
 /**
  * Evacuations from this host that had not ended when it started (spec 3.3 GAP-c OPT): their guests are kept, stopped,

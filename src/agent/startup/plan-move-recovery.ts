@@ -7,8 +7,8 @@ import {
   type MigrationStatus,
 } from "../../records/index.js";
 import { type AgentView, hasQuirk } from "../context.js";
-import { UNFINISHED_LIVE_MIGRATION } from "../operations/live-migration/migration-flow.js";
 import { setAsideMove, withoutSetAside } from "../operations/flow/other-moves.js";
+import { UNFINISHED_LIVE_MIGRATION } from "../operations/live-migration/migration-flow.js";
 
 /** How a resize or live migration that died halfway is put right (spec 2.6). Made without changing anything. */
 export interface MoveRecovery {

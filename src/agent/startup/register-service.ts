@@ -1,5 +1,10 @@
 import { MessagingTimeout, ServiceBinaryExists } from "../../conductor-client/errors.js";
-import { COMPUTE_ID_SERVICE_VERSION, OLDEST_SUPPORTED_SERVICE_VERSION, type Service, SERVICE_VERSION } from "../../records/index.js";
+import {
+  COMPUTE_ID_SERVICE_VERSION,
+  OLDEST_SUPPORTED_SERVICE_VERSION,
+  SERVICE_VERSION,
+  type Service,
+} from "../../records/index.js";
 import { retry } from "../../runtime/retry.js";
 import type { AgentContext, AgentView } from "../context.js";
 import { ConfigRejectedError, VersionRejectedError } from "../rejections.js";

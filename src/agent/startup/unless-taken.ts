@@ -1,4 +1,11 @@
-import { InstanceNotFound, InvalidMigrationState, MigrationNotFound, ObjectActionError, UnexpectedTaskState, UnexpectedVmState } from "../../conductor-client/errors.js";
+import {
+  InstanceNotFound,
+  InvalidMigrationState,
+  MigrationNotFound,
+  ObjectActionError,
+  UnexpectedTaskState,
+  UnexpectedVmState,
+} from "../../conductor-client/errors.js";
 import type { ConductorMethods } from "../../conductor-client/methods/conductor.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { Instance } from "../../records/index.js";

@@ -7,7 +7,7 @@ import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 import type { NodeName } from "./usage.js";
 
-/** What is known of one consumer that holds something on a node's root provider. */
+/** What is known of one consumer that holds something on a node's root provider. @internal */
 export interface ConsumerInputs {
   readonly uuid: string;
   readonly where: NodeName;
@@ -85,7 +85,7 @@ const ROWS: readonly CleanupRow[] = [
   { row: 8, when: () => true, action: "keep" },
 ];
 
-/** What becomes of the consumer's allocations (spec 4.6). */
+/** What becomes of the consumer's allocations (spec 4.6). @internal */
 export function checkConsumer(inputs: ConsumerInputs): CleanupResult {
   for (const { row, when, action, log } of ROWS) {
     if (!when(inputs)) {

@@ -3,7 +3,7 @@ import type { AssignedResource, Instance, Migration } from "../../records/index.
 import { ComputeResourcesUnavailable } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
 import { AssignedResourceNotFound, type BegunTask, type Claim, type ClaimAbort, UNPLACED } from "./contract.js";
-import { readDisabled, recount, updateNode, type UpdateOptions } from "./node-update.js";
+import { readDisabled, recount, type UpdateOptions, updateNode } from "./node-update.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 

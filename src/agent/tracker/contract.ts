@@ -1,4 +1,15 @@
-import type { ComputeNode, Flavor, Instance, InstanceChanges, Migration, MigrationChanges, MigrationStatus, Service, TaskState, VmState } from "../../records/index.js";
+import type {
+  ComputeNode,
+  Flavor,
+  Instance,
+  InstanceChanges,
+  Migration,
+  MigrationChanges,
+  MigrationStatus,
+  Service,
+  TaskState,
+  VmState,
+} from "../../records/index.js";
 import { PublicError } from "../../runtime/error-messages.js";
 import type { InventoryRecord } from "../../virt/provider-tree.js";
 import type { Allocations } from "../../virt/types.js";

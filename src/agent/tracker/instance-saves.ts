@@ -1,6 +1,13 @@
 import type { ConductorMethods } from "../../conductor-client/methods/conductor.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
-import { FINAL_MIGRATION_STATUSES, type Instance, type InstanceChanges, isVolumeBacked, type Migration, type TaskState } from "../../records/index.js";
+import {
+  FINAL_MIGRATION_STATUSES,
+  type Instance,
+  type InstanceChanges,
+  isVolumeBacked,
+  type Migration,
+  type TaskState,
+} from "../../records/index.js";
 import { updateQuietly } from "./claims.js";
 import type { Moved, MoveWrite } from "./contract.js";
 import { contextResources } from "./node-records.js";

@@ -13,7 +13,7 @@ import {
   type TaskState,
 } from "../../records/index.js";
 import type { Allocations } from "../../virt/types.js";
-import { claimableNode, refreshDevices, takeResources, TrackerClaim, updateOrRelease } from "./claims.js";
+import { claimableNode, refreshDevices, TrackerClaim, takeResources, updateOrRelease } from "./claims.js";
 import type { Claim, ClaimAbort } from "./contract.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";

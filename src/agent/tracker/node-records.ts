@@ -1,5 +1,12 @@
 import { InstanceNotFound, InvalidMigrationState, ObjectActionError } from "../../conductor-client/errors.js";
-import { type AssignedResource, FINAL_MIGRATION_STATUSES, type Instance, isVolumeBacked, type Migration, MIGRATION_STATUSES } from "../../records/index.js";
+import {
+  type AssignedResource,
+  FINAL_MIGRATION_STATUSES,
+  type Instance,
+  isVolumeBacked,
+  MIGRATION_STATUSES,
+  type Migration,
+} from "../../records/index.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 import { countsMigration, flavorOfMigration, flavorUsage, latestPerInstance, type NodeName } from "./usage.js";

@@ -1,6 +1,6 @@
 import { PlacementReshapeConflict, ResourceProviderUpdateConflict } from "../../placement-client/errors.js";
-import type { PlacementPass } from "../../placement-client/provider-requests.js";
 import { editedAllocations, reshapeAllocations } from "../../placement-client/flush.js";
+import type { PlacementPass } from "../../placement-client/provider-requests.js";
 import type { ConsumerAllocations, RequestContext } from "../../placement-client/types.js";
 import { retry } from "../../runtime/retry.js";
 import { ReshapeNeeded } from "../../virt/errors.js";
@@ -67,11 +67,7 @@ export async function readDisabled(tracker: TrackerState): Promise<void> {
  * Brings a node's providers in Placement to what the driver, the tracker and provider.yaml say (spec 4.7).
  * @throws ResourceProviderUpdateConflict or PlacementReshapeConflict after the last try; whatever driver and client throw.
  */
-async function updateToPlacement(
-  tracker: TrackerState,
-  node: TrackedNode,
-  options: UpdateOptions,
-): Promise<void> {
+async function updateToPlacement(tracker: TrackerState, node: TrackedNode, options: UpdateOptions): Promise<void> {
   const { timers, logger } = tracker.context.runtime;
   await retry(timers, () => updateOnce(tracker, node, options), {
     attempts: ATTEMPTS,

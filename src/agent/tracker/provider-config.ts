@@ -1,7 +1,12 @@
-import type { Logger, Runtime } from "../../runtime/runtime.js";
 import { SparseSet } from "../../runtime/collections.js";
+import type { Logger, Runtime } from "../../runtime/runtime.js";
 import type { InventoryRecord, ProviderTree } from "../../virt/provider-tree.js";
-import { EVERY_COMPUTE_NODE, type ProviderConfig, ProviderConfigConflict, ProviderConfigException } from "./contract.js";
+import {
+  EVERY_COMPUTE_NODE,
+  type ProviderConfig,
+  ProviderConfigConflict,
+  ProviderConfigException,
+} from "./contract.js";
 
 /** Puts what provider.yaml adds on the providers of a tree (spec 4.9). One for an agent: it remembers what is missing. */
 export class ProviderMerge {

@@ -5,11 +5,19 @@ import { capabilitiesAsTraits } from "../../virt/capabilities.js";
 import type { AgentContext } from "../context.js";
 import { instanceClaim } from "./claims.js";
 import { ComputeServiceInUse, type ResourceTracker, ServiceNotUnique } from "./contract.js";
-import { dropMoveClaimAtDestination, dropMoveClaimAtSource, finishEvacuation, finishLiveMigration, saveInstance, saveMove, updateUsage } from "./instance-saves.js";
+import {
+  dropMoveClaimAtDestination,
+  dropMoveClaimAtSource,
+  finishEvacuation,
+  finishLiveMigration,
+  saveInstance,
+  saveMove,
+  updateUsage,
+} from "./instance-saves.js";
 import { rebuildClaim, resizeClaim } from "./move-claim.js";
 import { DISABLED_TRAIT } from "./node-update.js";
 import { loadProviderConfigs, ProviderMerge } from "./provider-config.js";
-import { trackerOptions, type TrackerState } from "./tracker-state.js";
+import { type TrackerState, trackerOptions } from "./tracker-state.js";
 import { updateAvailableResource, updateAvailableResourceForNode } from "./update-available-resource.js";
 
 /**
@@ -105,7 +113,7 @@ class Tracker implements ResourceTracker {
   }
 }
 
-/** @throws ComputeServiceInUse for another service than the one bound, ServiceNotUnique for another host's. */
+/** @throws ComputeServiceInUse for another service than the one bound, ServiceNotUnique for another host's. @internal */
 export function bindService(tracker: TrackerState, service: Service): void {
   const { context, binding } = tracker;
   if (service.host !== context.host) {
@@ -126,6 +134,7 @@ export function bindService(tracker: TrackerState, service: Service): void {
 /**
  * Sets or clears COMPUTE_STATUS_DISABLED on every node (spec 2.5). A failure only warns: each pass derives the trait from
  * the Service row again.
+ * @internal
  */
 export async function setHostEnabled(tracker: TrackerState, enabled: boolean, request: RequestContext): Promise<void> {
   await tracker.lock.run(() => setTraits(tracker, enabled, request));
@@ -156,7 +165,7 @@ async function setTraits(tracker: TrackerState, enabled: boolean, request: Reque
   }
 }
 
-/** Counts towards `[compute] consecutive_build_service_disable_threshold`; a success starts the count again. */
+/** Counts towards `[compute] consecutive_build_service_disable_threshold`; a success starts the count again. @internal */
 export function noteBuild(tracker: TrackerState, node: string, result: "succeeded" | "failed"): void {
   const tracked = tracker.nodes.get(node);
   if (!tracked || tracker.options.consecutiveBuildServiceDisableThreshold === 0) {

@@ -1,8 +1,26 @@
-import { allowsResourceRemoval, type AssignedResource, COMPUTE_NODE_CHANGES, type ComputeNode, type ComputeNodeChanges, type ComputeNodeResources, type Instance, isVolumeBacked, type Migration } from "../../records/index.js";
+import {
+  type AssignedResource,
+  allowsResourceRemoval,
+  COMPUTE_NODE_CHANGES,
+  type ComputeNode,
+  type ComputeNodeChanges,
+  type ComputeNodeResources,
+  type Instance,
+  isVolumeBacked,
+  type Migration,
+} from "../../records/index.js";
 import { EqualValues, SparseMap } from "../../runtime/collections.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";
 import type { AvailableResource } from "../../virt/types.js";
-import { type CountedInstance, flavorUsage, type HostReservation, nodeStats, reservedUsage, sumUsage, type Usage } from "./usage.js";
+import {
+  type CountedInstance,
+  flavorUsage,
+  type HostReservation,
+  nodeStats,
+  reservedUsage,
+  sumUsage,
+  type Usage,
+} from "./usage.js";
 
 interface InstanceEntry {
   readonly counted: CountedInstance;

@@ -260,7 +260,7 @@ async function countAndUpdate(
   }
 }
 
-/** By the error's name: errors of drivers, Placement and conductor come from different families of classes. */
+/** By the error's name: errors of drivers, Placement and conductor come from different families of classes. @internal */
 export function nodeErrorEffect(error: unknown, startup: boolean): NodeErrorEffect {
   const name = error instanceof Error ? error.name : "";
   const row = ROWS.find(({ names }) => names.includes(name)) ?? ANYTHING_ELSE;

@@ -1,7 +1,25 @@
 import type { Held, Server } from "../read/records.js";
-import { type ConsumerRemedy, type Finding, migrationSubject, reference, serverSubject, type Subject } from "./finding.js";
+import {
+  type ConsumerRemedy,
+  type Finding,
+  migrationSubject,
+  reference,
+  type Subject,
+  serverSubject,
+} from "./finding.js";
 import type { SnapshotIndex } from "./inputs.js";
-import { allocationsElsewhere, describeAmounts, type Difference, differences, type Elsewhere, needOf, offering, placeNeed, total, type Whereabouts } from "./server-allocations.js";
+import {
+  allocationsElsewhere,
+  type Difference,
+  describeAmounts,
+  differences,
+  type Elsewhere,
+  needOf,
+  offering,
+  placeNeed,
+  total,
+  type Whereabouts,
+} from "./server-allocations.js";
 
 /** A placed server that holds nothing for it, and an unconfirmed move that no longer holds its source. */
 export function missingAllocations(index: SnapshotIndex, placed: readonly Whereabouts[]): Finding[] {

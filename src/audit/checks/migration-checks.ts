@@ -1,5 +1,5 @@
 import { hasEnded, type Migration, type Server } from "../read/records.js";
-import { type Finding, migrationSubject, reference, serverSubject, type Subject } from "./finding.js";
+import { type Finding, migrationSubject, reference, type Subject, serverSubject } from "./finding.js";
 import type { SnapshotIndex } from "./inputs.js";
 import type { Whereabouts } from "./server-allocations.js";
 

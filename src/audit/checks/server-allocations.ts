@@ -68,7 +68,11 @@ function homeOf(index: SnapshotIndex, root: string): ReadonlySet<string> {
 }
 
 /** Trees of compute nodes, known or gone, beside the server's home. Providers that are not Nova's are not looked at. */
-export function allocationsElsewhere(index: SnapshotIndex, server: Server, home: ReadonlySet<string>): readonly Elsewhere[] {
+export function allocationsElsewhere(
+  index: SnapshotIndex,
+  server: Server,
+  home: ReadonlySet<string>,
+): readonly Elsewhere[] {
   const strange = Object.keys(index.heldBy(server.id)).filter((uuid) => !home.has(uuid));
   const isNovas = (uuid: string) => ["compute", "nodeless"].includes(index.kindOf(uuid));
   const roots = new Set(strange.filter(isNovas).map((uuid) => index.rootOf(uuid)));

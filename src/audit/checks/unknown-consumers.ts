@@ -1,7 +1,7 @@
 import type { Consumer } from "../read/records.js";
 import { type Code, type Finding, reference, type Subject } from "./finding.js";
-import { doubtfulRoots } from "./provider-checks.js";
 import type { SnapshotIndex } from "./inputs.js";
+import { doubtfulRoots } from "./provider-checks.js";
 import { describeAmounts, total } from "./server-allocations.js";
 
 /** What nova-manage's audit looks at (spec 7.4). */

@@ -103,11 +103,7 @@ function searchPath(cwd: string, home: string | undefined): readonly string[] {
  * @param name absent: the only cloud of the file
  * @throws {CloudConfigInvalid}
  */
-async function readCloudsFile(
-  files: Files,
-  paths: readonly string[],
-  name: string | undefined,
-): Promise<Settings> {
+async function readCloudsFile(files: Files, paths: readonly string[], name: string | undefined): Promise<Settings> {
   const main = await firstPresent(files, paths);
   if (main === undefined) {
     throw new CloudConfigInvalid(`no clouds.yaml was found; looked for ${paths.join(", ")}`);

@@ -1,4 +1,9 @@
-import type { Credentials, DomainReference, Scope, UserReference } from "../../placement-client/access/keystone-access.js";
+import type {
+  Credentials,
+  DomainReference,
+  Scope,
+  UserReference,
+} from "../../placement-client/access/keystone-access.js";
 import { CloudConfigInvalid } from "./errors.js";
 
 /** Where a cloud's Identity is, who asks, and which of its endpoints are used. */

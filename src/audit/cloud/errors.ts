@@ -15,7 +15,7 @@ export class NoLocalCloud extends CloudError {
   override readonly name = "NoLocalCloud";
 }
 
-/** No service responds at the address. */
+/** No service responds at the address. @internal */
 export class CloudUnreachable extends CloudError {
   override readonly name = "CloudUnreachable";
 }

@@ -1,4 +1,9 @@
-import { catalogEndpoints, type Credentials, isInRegion, requestToken } from "../../placement-client/access/keystone-access.js";
+import {
+  type Credentials,
+  catalogEndpoints,
+  isInRegion,
+  requestToken,
+} from "../../placement-client/access/keystone-access.js";
 import { withoutTrailingSlash } from "../../placement-client/access/placement-access.js";
 import { asArray, asRecord, asString, parseJson } from "../../placement-client/json.js";
 import type { HttpClient, HttpResponse } from "../../runtime/http.js";

@@ -5,7 +5,17 @@ import { inventoriesIn, readConsumer } from "../read/read-placement.js";
 import type { ConsumerRecord } from "../read/records.js";
 import { asArray, asNumber, asString, asStringOrNull } from "../read/response-fields.js";
 import type { ProviderDetails } from "./make-plan.js";
-import type { Action, AllocationsAction, ConsumerChange, ConsumerState, Edit, Inventories, Plan, ProviderAction, ProviderState } from "./plan.js";
+import type {
+  Action,
+  AllocationsAction,
+  ConsumerChange,
+  ConsumerState,
+  Edit,
+  Inventories,
+  Plan,
+  ProviderAction,
+  ProviderState,
+} from "./plan.js";
 
 /** How one line of a plan went. */
 type Outcome =

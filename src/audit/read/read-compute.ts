@@ -2,8 +2,18 @@ import { sizesFromApi } from "../../records/flavor.js";
 import type { FlavorNeed } from "../../records/resource-request.js";
 import { UnexpectedResponseError } from "../cloud/errors.js";
 import type { ServiceClient } from "../cloud/service-client.js";
-import { asArray, asNumber, asRecord, asString, asStringOrNull, listAll, mapRecord, numberOr, timeOf } from "./response-fields.js";
 import type { ComputeService, Hypervisor, Migration, OnProgress, Server } from "./records.js";
+import {
+  asArray,
+  asNumber,
+  asRecord,
+  asString,
+  asStringOrNull,
+  listAll,
+  mapRecord,
+  numberOr,
+  timeOf,
+} from "./response-fields.js";
 
 type Entry = Readonly<Record<string, unknown>>;
 

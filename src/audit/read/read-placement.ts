@@ -1,8 +1,8 @@
 import { mapConcurrently } from "../../runtime/task-queue.js";
 import { CloudRejectedError } from "../cloud/errors.js";
 import type { ServiceClient } from "../cloud/service-client.js";
-import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord, numberOr } from "./response-fields.js";
 import type { Consumer, ConsumerRecord, Held, Inventory, OnProgress, Provider } from "./records.js";
+import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord, numberOr } from "./response-fields.js";
 
 /** Requests that are under way at a time. */
 export const CONCURRENCY = 24;

@@ -2,9 +2,25 @@ import { mapConcurrently } from "../../runtime/task-queue.js";
 import type { Clock } from "../../runtime/time.js";
 import type { Cloud } from "../cloud/open-cloud.js";
 import type { ServiceClient } from "../cloud/service-client.js";
-import { findServer, MIGRATION_UUIDS, readHypervisors, readMigrations, readServers, readServices } from "./read-compute.js";
+import {
+  findServer,
+  MIGRATION_UUIDS,
+  readHypervisors,
+  readMigrations,
+  readServers,
+  readServices,
+} from "./read-compute.js";
 import { CONCURRENCY, listProviders, readConsumer, readProvider, readProviders } from "./read-placement.js";
-import type { Amounts, Consumer, ConsumerRecord, Hypervisor, OnProgress, Provider, Server, Snapshot } from "./records.js";
+import type {
+  Amounts,
+  Consumer,
+  ConsumerRecord,
+  Hypervisor,
+  OnProgress,
+  Provider,
+  Server,
+  Snapshot,
+} from "./records.js";
 import { asRecord } from "./response-fields.js";
 
 /** The project and user that each consumer should belong to. */

@@ -1,8 +1,8 @@
 import { PLUG_POINT } from "../../agent/host-ports.js";
 import { faultPoint } from "../../agent/operations/flow/step-list.js";
 import { STEP_NAMES } from "../../agent/operations/table.js";
-import { DRIVER_POINTS, RUNTIME_FAULT_POINTS } from "../../faults/fault-injection.js";
 import { FaultFile } from "../../faults/fault-file.js";
+import { DRIVER_POINTS, RUNTIME_FAULT_POINTS } from "../../faults/fault-injection.js";
 import { type FaultPoint, faultTable } from "../../faults/faults.js";
 import type { Runtime } from "../../runtime/runtime.js";
 

@@ -1,13 +1,13 @@
 import { Worker } from "node:worker_threads";
-import type { Logger } from "../../runtime/runtime.js";
-import { nodeClock, nodeScope, nodeTimers } from "../../runtime/node/node-builtins.js";
 import { terminalText } from "../../runtime/error-messages.js";
+import { nodeClock, nodeScope, nodeTimers } from "../../runtime/node/node-builtins.js";
+import type { Logger } from "../../runtime/runtime.js";
 import { type ContainedCall, Containment, titleOf, type UnhandledError } from "../../virt/containment.js";
+import type { DriverDefinition } from "../../virt/driver.js";
 import { CREATE_TIMEOUT, waitFor, waitText } from "../../virt/driver-call.js";
 import { firstPlace, placeOf, textOf } from "../../virt/driver-error.js";
-import type { DriverDefinition } from "../../virt/driver.js";
 import { VirtDriverTimeout } from "../../virt/errors.js";
-import { loadDriver, type LoadedDriver } from "../../virt/load-driver.js";
+import { type LoadedDriver, loadDriver } from "../../virt/load-driver.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { BUILT_IN_DRIVERS, NOVA_DRIVERS } from "./built-in-drivers.js";
 

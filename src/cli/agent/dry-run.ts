@@ -3,13 +3,13 @@ import type { DryRunReport } from "../../agent/dry-run/report.js";
 import { NO_METRICS } from "../../agent/metrics/metrics.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import { DriverGuard } from "./driver-guard.js";
 import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { withFormerNames } from "../ui/former-names.js";
 import { renderTable } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
 import { agentTls, connect, reportClient, tlsOptionsOf } from "./connect.js";
+import { DriverGuard } from "./driver-guard.js";
 import { loadConfig } from "./load-config.js";
 import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
 

@@ -1,7 +1,7 @@
 import type { AgentState } from "../../agent/context.js";
 import { Agent, type AgentOptions } from "../../agent/lifecycle/agent.js";
-import { createMetricsRegistry, serveMetrics } from "../../agent/metrics/metrics-registry.js";
 import { type AgentMetrics, NO_METRICS } from "../../agent/metrics/metrics.js";
+import { createMetricsRegistry, serveMetrics } from "../../agent/metrics/metrics-registry.js";
 import type { ConductorConnection, HostSession, KillableSession } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { FaultFile } from "../../faults/fault-file.js";

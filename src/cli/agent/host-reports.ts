@@ -9,7 +9,7 @@ import { ExitCode } from "../ui/exit-code.js";
 import { notifyParent } from "../ui/process-lifecycle.js";
 import type { AgentHostStatus } from "./hosts.js";
 
-/** Hears of the hosts of a process, and tells people and the parent. */
+/** Hears of the hosts of a process, and tells people and the parent. @internal */
 export interface Report {
   /** They are started. */
   begin(): void;

@@ -2,7 +2,13 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { readConfigSources } from "../../config/config-sources.js";
-import { type CompiledNovaConfig, compileNovaConfig, type NovaConfig, optionsInQuery, withPresentNames } from "../../config/nova-config.js";
+import {
+  type CompiledNovaConfig,
+  compileNovaConfig,
+  type NovaConfig,
+  optionsInQuery,
+  withPresentNames,
+} from "../../config/nova-config.js";
 import { type StateDir, stateDir } from "../../control-plane/local/state-dir.js";
 import { expandHosts } from "../../records/host-names.js";
 import type { Files } from "../../runtime/files.js";
@@ -11,7 +17,7 @@ import type { Logger } from "../../runtime/runtime.js";
 import type { DriverDefinition } from "../../virt/driver.js";
 import { optionsOf } from "./built-in-drivers.js";
 import { DriverGuard, loadContained } from "./driver-guard.js";
-import { agentCommand, type AgentCommandOptions, commandLineValues } from "./options.js";
+import { type AgentCommandOptions, agentCommand, commandLineValues } from "./options.js";
 
 /** What a process starts with. */
 export interface LoadedHosts {

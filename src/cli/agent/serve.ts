@@ -22,7 +22,7 @@ import { HostLife, type MetricsOutlet, openMetrics, UnhandledDriverErrors } from
 import { HostReport, HostsReport, StartLogger } from "./host-reports.js";
 import { Hosts } from "./hosts.js";
 import { type LoadedHosts, loadHosts, logWarnings } from "./load-config.js";
-import { agentCommand, type AgentCommandOptions, serviceVersionOf } from "./options.js";
+import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "./options.js";
 
 /** When and why what an agent process does is to end. */
 class EndOfProcess {

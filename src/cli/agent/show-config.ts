@@ -1,9 +1,9 @@
 import { type ConfigRow, showConfig } from "../../config/compile-config.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import { DriverGuard } from "./driver-guard.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
+import { DriverGuard } from "./driver-guard.js";
 import { loadHosts } from "./load-config.js";
 import type { AgentCommandOptions } from "./options.js";
 

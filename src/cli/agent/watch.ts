@@ -3,12 +3,12 @@ import { watch } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { NodeFiles } from "../../runtime/node/node-files.js";
 import { nodeTimers } from "../../runtime/node/node-builtins.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
 import { InvalidDriver } from "../../virt/errors.js";
-import { DriverGuard } from "./driver-guard.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { createTerminal } from "../ui/terminal.js";
+import { DriverGuard } from "./driver-guard.js";
 import { loadHosts } from "./load-config.js";
 import type { AgentCommandOptions } from "./options.js";
 

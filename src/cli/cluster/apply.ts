@@ -3,8 +3,8 @@ import { Command } from "commander";
 import { applyPlan, type Line } from "../../audit/plan/apply-plan.js";
 import { describeAction, onlyOf } from "../../audit/plan/plan.js";
 import { readPlan } from "../../audit/plan/plan-file.js";
-import { createTerminal, ProgressBar } from "../ui/terminal.js";
 import { type Column, renderTable } from "../ui/table.js";
+import { createTerminal, ProgressBar } from "../ui/terminal.js";
 import { auditExitCode, type CloudOptions, cloudOptions, withCloud } from "./audit-cloud.js";
 
 interface ApplyOptions extends CloudOptions {

@@ -7,12 +7,12 @@ import { type Cloud, openCloud } from "../../audit/cloud/open-cloud.js";
 import { NotInPlan } from "../../audit/plan/plan.js";
 import { PlanUnreadable } from "../../audit/plan/plan-file.js";
 import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../control-plane/local/state-dir.js";
+import { terminalText } from "../../runtime/error-messages.js";
 import type { Files } from "../../runtime/files.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { HttpTls } from "../../runtime/node/undici-http-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { terminalText } from "../../runtime/error-messages.js";
 import { ExitCode, exitCodeOf } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/logging.js";
 

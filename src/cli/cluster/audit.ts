@@ -5,8 +5,8 @@ import type { Finding, Remedy } from "../../audit/checks/finding.js";
 import { DEFAULT_MOVE_TIMEOUTS, type MoveTimeouts } from "../../audit/checks/inputs.js";
 import { writePlan } from "../../audit/plan/plan-file.js";
 import { withFormerNames } from "../ui/former-names.js";
-import { createTerminal, ProgressBar } from "../ui/terminal.js";
 import { type Column, renderTable } from "../ui/table.js";
+import { createTerminal, ProgressBar } from "../ui/terminal.js";
 import { auditExitCode, type CloudOptions, cloudOptions, withCloud } from "./audit-cloud.js";
 import { guestsByHost } from "./reported-guests.js";
 

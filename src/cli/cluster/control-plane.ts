@@ -3,20 +3,25 @@ import type { HostProcess } from "../../conductor-client/methods/session.js";
 import type { HostSupervisor } from "../../control-plane/conductor/host-controls.js";
 import { startControlPlane } from "../../control-plane/control-plane.js";
 import { type RetainedTokens, tokensOf } from "../../control-plane/identity/tokens/token-store.js";
-import { type HostCommand, type HostCommandReply, type HostHolder, isHostCommandReply } from "../../control-plane/local/reports.js";
+import {
+  type HostCommand,
+  type HostCommandReply,
+  type HostHolder,
+  isHostCommandReply,
+} from "../../control-plane/local/reports.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../control-plane/local/state-dir.js";
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
 import { LazyDashboard } from "../../dashboard/lazy-dashboard.js";
-import { Batcher } from "../../runtime/task-queue.js";
 import { createKillableRuntime } from "../../runtime/killable-runtime.js";
 import { Life } from "../../runtime/lifetime.js";
 import { nodeDigests, nodeKeys } from "../../runtime/node/node-cryptography.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import { Batcher } from "../../runtime/task-queue.js";
+import { parsedOptions, portNumber } from "../ui/command-line.js";
 import { createLogger } from "../ui/create-logger.js";
 import { leaveParent, notifyParent, onParentMessage, runWorkLoop, waitForShutdown } from "../ui/process-lifecycle.js";
-import { parsedOptions, portNumber } from "../ui/command-line.js";
 import { createTerminal } from "../ui/terminal.js";
-import { controlPlaneConfig, type ControlPlaneFlags } from "./control-plane-config.js";
+import { type ControlPlaneFlags, controlPlaneConfig } from "./control-plane-config.js";
 import { type ListenFlags, listenOptions, resolveExternalListener } from "./listen.js";
 import { logOptions, nodeCount, serviceDeletePolicy } from "./start-options.js";
 

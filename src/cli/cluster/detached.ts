@@ -1,8 +1,8 @@
 import type { HostProcess } from "../../conductor-client/methods/session.js";
 import type { ComponentStatus } from "../../control-plane/local/component.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
-import { nodeChildren } from "../../runtime/node/node-processes.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
+import { nodeChildren } from "../../runtime/node/node-processes.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/logging.js";

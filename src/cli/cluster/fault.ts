@@ -4,8 +4,19 @@ import { driverRecordPath, readDriverRecord } from "../../agent/identity-file.js
 import { IRONIC_FAULTS } from "../../control-plane/bare-metal/provision-states.js";
 import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane/local/state-dir.js";
 import { areNoticed, clearFaults, readFaults, setFaults } from "../../faults/fault-file.js";
-import { FAULT_LANGUAGE, type FaultPoint, type FaultRule, type FaultTable, formatFaultRule, InvalidFault, listPoints, parseFaultRule, settingsOf, unknownPoint } from "../../faults/faults.js";
 import { isLive } from "../../faults/fault-set.js";
+import {
+  FAULT_LANGUAGE,
+  type FaultPoint,
+  type FaultRule,
+  type FaultTable,
+  formatFaultRule,
+  InvalidFault,
+  listPoints,
+  parseFaultRule,
+  settingsOf,
+  unknownPoint,
+} from "../../faults/faults.js";
 import { expandHosts, HostRangeError } from "../../records/host-names.js";
 import type { Files } from "../../runtime/files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";

@@ -3,9 +3,9 @@ import { driverRecordPath, readDriverRecord } from "../../agent/identity-file.js
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import { expandHosts, foldHosts } from "../../records/host-names.js";
 import { isRelease, type Release } from "../../records/index.js";
+import { isObject } from "../../runtime/collections.js";
 import { didYouMean } from "../../runtime/error-messages.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
-import { isObject } from "../../runtime/collections.js";
 
 /** The component that all agents join; its own setting is kept beside those of the hosts. */
 export const CONTROL_PLANE = "control-plane";

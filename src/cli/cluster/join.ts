@@ -2,7 +2,14 @@ import { isIP } from "node:net";
 import { Command } from "commander";
 import { quoted } from "../../control-plane/identity/openrc.js";
 import { NoLocalCloud } from "../../control-plane/local/cloud-session.js";
-import { conductorUrl, DEFAULT_STATE_DIR, excludeFromGit, readClusterInfo, type StateDir, stateDir } from "../../control-plane/local/state-dir.js";
+import {
+  conductorUrl,
+  DEFAULT_STATE_DIR,
+  excludeFromGit,
+  readClusterInfo,
+  type StateDir,
+  stateDir,
+} from "../../control-plane/local/state-dir.js";
 import type { Files } from "../../runtime/files.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createTerminal } from "../ui/terminal.js";

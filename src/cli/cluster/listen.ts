@@ -4,7 +4,15 @@ import { InvalidArgumentError, Option } from "commander";
 import type { ExternalListener } from "../../control-plane/external-listener.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { covers, day, type Identity, ownAddresses, TlsFiles, TlsUnusable, toCertificateAttributes } from "./tls/tls-files.js";
+import {
+  covers,
+  day,
+  type Identity,
+  ownAddresses,
+  TlsFiles,
+  TlsUnusable,
+  toCertificateAttributes,
+} from "./tls/tls-files.js";
 
 /** Flags of `up` and `control-plane`. */
 export interface ListenFlags {

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { Conductor } from "../../conductor-client/port.js";
 import { readConfigSources } from "../../config/config-sources.js";
 import { compileNovaConfig } from "../../config/nova-config.js";
-import { DEFAULT_STATE_DIR, stateDir, type StateDir } from "../../control-plane/local/state-dir.js";
+import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../control-plane/local/state-dir.js";
 import { type ManageParts, runCommand } from "../../control-plane/manage/nova-manage.js";
 import { mirrorAggregates } from "../../control-plane/manage/sync-aggregates.js";
 import { placementAccess } from "../../placement-client/access/configured-access.js";

@@ -4,13 +4,13 @@ import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import { startPlacement } from "../../control-plane/placement/standalone.js";
 import { nodeClock, nodeModules } from "../../runtime/node/node-builtins.js";
-import { NodeFiles } from "../../runtime/node/node-files.js";
 import { nodeRandom } from "../../runtime/node/node-cryptography.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
 import { NodeServers } from "../../runtime/node/node-servers.js";
-import { createLogger } from "../ui/create-logger.js";
 import { portNumber } from "../ui/command-line.js";
-import { createTerminal } from "../ui/terminal.js";
+import { createLogger } from "../ui/create-logger.js";
 import { waitForShutdown } from "../ui/process-lifecycle.js";
+import { createTerminal } from "../ui/terminal.js";
 import { logOptions } from "./start-options.js";
 
 interface PlacementCommandOptions {

@@ -7,11 +7,11 @@ import { Supervisor } from "../../control-plane/local/supervisor.js";
 import { SeedRejectedError } from "../../control-plane/seed/change.js";
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
 import { forgetDownHosts, readDownHosts } from "../../control-plane/snapshot/saved-state.js";
-import { Batcher } from "../../runtime/task-queue.js";
-import { nodeChildren } from "../../runtime/node/node-processes.js";
 import { nodeClock, nodeTimers } from "../../runtime/node/node-builtins.js";
 import { nodeDigests } from "../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
+import { nodeChildren } from "../../runtime/node/node-processes.js";
+import { Batcher } from "../../runtime/task-queue.js";
 import { checkAgents } from "../agent/load-config.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { interruptSignal } from "../ui/process-lifecycle.js";
@@ -24,11 +24,11 @@ import { type ClusterDescription, readClusterFile } from "./file/read-cluster-fi
 import { keepFlags } from "./file/up-flags.js";
 import { CONTROL_PLANE, HostSettingsStore, readAddition, withBoundDrivers } from "./host-settings.js";
 import { listenWarnings } from "./listen.js";
-import { knownClusters } from "./place.js";
 import { programPath } from "./own-programs.js";
+import { knownClusters } from "./place.js";
 import { describeScenario } from "./scenario/read-scenario.js";
 import { putInPlace, type StateToRestore, stateToRestore } from "./snapshot/cluster-restore.js";
-import { agentArguments, hostArguments, morePlans, settingsOf, upChildren, type UpOptions } from "./up-children.js";
+import { agentArguments, hostArguments, morePlans, settingsOf, type UpOptions, upChildren } from "./up-children.js";
 import { CoalescedWork, leaveOut, reopen, UpHosts } from "./up-hosts.js";
 import { completeStartup } from "./up-started.js";
 

@@ -1,7 +1,12 @@
 import { Command } from "commander";
 import { openCloudSession } from "../../control-plane/local/cloud-session.js";
-import { clusterStatus, type HostStatus, type ServerStatus, sumOfUsages } from "../../control-plane/local/cluster-status.js";
-import { clusterSummary, type ClusterSummary } from "../../control-plane/local/cluster-summary.js";
+import {
+  clusterStatus,
+  type HostStatus,
+  type ServerStatus,
+  sumOfUsages,
+} from "../../control-plane/local/cluster-status.js";
+import { type ClusterSummary, clusterSummary } from "../../control-plane/local/cluster-summary.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";

@@ -1,9 +1,9 @@
 import type { AgentPlan } from "../../control-plane/local/agent-process.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Supervisor, SupervisorOptions } from "../../control-plane/local/supervisor.js";
-import { type Release, RELEASES, SERVICE_VERSION } from "../../records/index.js";
+import { RELEASES, type Release, SERVICE_VERSION } from "../../records/index.js";
 import { CONTROL_PLANE, type HostSetting, type HostSettings } from "./host-settings.js";
-import { listenArguments, type ListenFlags } from "./listen.js";
+import { type ListenFlags, listenArguments } from "./listen.js";
 
 /** Hosts that are started with the same arguments. */
 interface HostGroup {
@@ -12,6 +12,7 @@ interface HostGroup {
   readonly driver: string | null;
 }
 
+/** @internal */
 export interface Sharing {
   readonly processes?: number;
   readonly hostsPerProcess?: number;
@@ -255,6 +256,7 @@ const flag = (name: string, value: string | undefined): readonly string[] => (va
  * The processes that serve these hosts. Hosts that are started with different arguments never share one; those that do are
  * neighbours in their group.
  * @param taken names that no pool may have: a log file is named after it
+ * @internal
  */
 export function agentPlans(
   groups: readonly HostGroup[],
@@ -292,7 +294,7 @@ function slices<T>(all: readonly T[], count: number): (readonly T[])[] {
   );
 }
 
-/** Hosts by what they are started with, in the order in which they come. */
+/** Hosts by what they are started with, in the order in which they come. @internal */
 export function groupsOf(
   hosts: Iterable<readonly [host: string, start: Omit<HostGroup, "hosts">]>,
 ): readonly HostGroup[] {

@@ -9,8 +9,8 @@ import { foldHosts } from "../../records/host-names.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { quietLogger } from "../ui/logging.js";
-import { CONTROL_PLANE, type HostSetting, type HostSettingsStore } from "./host-settings.js";
 import { disableServices, enableServices, HostNotRemoved, NOT_STARTED, removeHost } from "./host/remove-host.js";
+import { CONTROL_PLANE, type HostSetting, type HostSettingsStore } from "./host-settings.js";
 
 export interface UpHostsOptions {
   /** It is made after this, and only then asked. */

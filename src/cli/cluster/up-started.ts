@@ -14,9 +14,9 @@ import type { StatusLines } from "../ui/status-lines.js";
 import { wrapWords } from "../ui/table.js";
 import type { Terminal } from "../ui/terminal.js";
 import { reportToStarter } from "./detached.js";
-import { mirrorInPlacement } from "./manage-session.js";
 import type { ClusterDescription } from "./file/read-cluster-file.js";
 import { CONTROL_PLANE, type HostSetting, type HostSettingsStore } from "./host-settings.js";
+import { mirrorInPlacement } from "./manage-session.js";
 import { withOperatorSession } from "./operator-session.js";
 import { placeText } from "./place.js";
 import { playNamed } from "./scenario/play.js";
@@ -236,7 +236,7 @@ export function chooseSample(flavors: readonly FlavorView[], images: readonly Im
   return flavor === undefined || image?.name == null ? undefined : { flavor: flavor.name, image: image.name };
 }
 
-/** What `up` prints once everything that comes up is up. */
+/** What `up` prints once everything that comes up is up. @internal */
 export function welcome(
   { url, externalUrl, where, attached, directory, here, sample, another, missing, leftDown }: Welcome,
   terminal: Terminal,
@@ -284,6 +284,7 @@ function leftDownText(hosts: readonly HostProcess[], where: string): string {
 /**
  * Makes `clouds.yaml` of the folder a link to the cluster's, as clients look there: `OS_CLOUD=devstack openstack …`.
  * @returns false: there is another one, which stays
+ * @internal
  */
 export async function linkCloudsFile(folder: string, cloudsFile: string): Promise<boolean> {
   const link = join(folder, "clouds.yaml");

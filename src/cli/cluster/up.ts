@@ -3,15 +3,15 @@ import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir
 import { MAX_HOSTS } from "../../records/host-names.js";
 import { isRelease, RELEASE_NAMES, RELEASES, type Release } from "../../records/index.js";
 import { nodeTimers } from "../../runtime/node/node-builtins.js";
-import { interruptSignal } from "../ui/process-lifecycle.js";
 import { portNumber } from "../ui/command-line.js";
+import { interruptSignal } from "../ui/process-lifecycle.js";
 import { StatusLines } from "../ui/status-lines.js";
 import { createTerminal } from "../ui/terminal.js";
 import { detach } from "./detached.js";
 import type { FileFlags } from "./file/cluster-changes.js";
 import { listenOptions } from "./listen.js";
-import { logOptions, nodeCount, serviceDeletePolicy } from "./start-options.js";
 import { runUp } from "./run-up.js";
+import { logOptions, nodeCount, serviceDeletePolicy } from "./start-options.js";
 import { DEFAULT_HOSTS, IRONIC_HOST, type UpOptions } from "./up-children.js";
 
 export function upCommand(): Command {

@@ -10,8 +10,8 @@ import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/logging.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
-import { guestsReportedBy } from "./reported-guests.js";
 import { unknownHost } from "./host-settings.js";
+import { guestsReportedBy } from "./reported-guests.js";
 
 interface VirshOptions {
   readonly host: string;

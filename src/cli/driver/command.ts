@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
+import { pair } from "../ui/command-line.js";
 import { endProcess } from "../ui/run-program.js";
 import type { CheckCommandOptions } from "./rule-process.js";
-import { pair } from "../ui/command-line.js";
 
 /** `compute-agent driver …`: for authors of virt drivers. */
 export function driverCommand(): Command {

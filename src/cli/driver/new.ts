@@ -1,8 +1,8 @@
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { NodeFiles } from "../../runtime/node/node-files.js";
+import { packageFolder, version } from "../ui/command-line.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { createTerminal } from "../ui/terminal.js";
-import { packageFolder, version } from "../ui/command-line.js";
 import { dependencyOn, scaffoldOf } from "./scaffold/scaffold.js";
 
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;

@@ -1,5 +1,5 @@
-import type { Logger } from "../../runtime/runtime.js";
 import { createNodeLogger, type NodeLoggerOptions } from "../../runtime/node/node-logger.js";
+import type { Logger } from "../../runtime/runtime.js";
 import { logLine } from "./logging.js";
 
 export interface LoggerOptions extends Omit<NodeLoggerOptions, "format"> {

@@ -1,4 +1,13 @@
-import { type ComponentReport, type HoldersReport, type HostCommand, type HostStatesReport, isAddHosts, isGoOn, isRest, type Resting } from "../../control-plane/local/reports.js";
+import {
+  type ComponentReport,
+  type HoldersReport,
+  type HostCommand,
+  type HostStatesReport,
+  isAddHosts,
+  isGoOn,
+  isRest,
+  type Resting,
+} from "../../control-plane/local/reports.js";
 import { ExitCode } from "./exit-code.js";
 
 /** True: `compute-cluster up` has started this process, and may have ended since. */

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
+import { type ControlPlaneCommandOptions, controlPlaneCommand } from "../../cli/cluster/control-plane.js";
 import { controlPlaneConfig } from "../../cli/cluster/control-plane-config.js";
-import { controlPlaneCommand, type ControlPlaneCommandOptions } from "../../cli/cluster/control-plane.js";
 import { prepareCluster } from "../../cli/cluster/file/prepare-cluster.js";
 import { type ClusterDescription, readClusterFile } from "../../cli/cluster/file/read-cluster-file.js";
 import { type HostSettings, HostSettingsStore } from "../../cli/cluster/host-settings.js";
 import { resolveExternalListener } from "../../cli/cluster/listen.js";
-import { settingsOf, upChildren, type UpOptions } from "../../cli/cluster/up-children.js";
+import { settingsOf, type UpOptions, upChildren } from "../../cli/cluster/up-children.js";
 import { parsedOptions } from "../../cli/ui/command-line.js";
 import { quietTerminal } from "../../cli/ui/terminal.js";
 import { type ControlPlane, startControlPlane } from "../../control-plane/control-plane.js";
@@ -17,8 +17,8 @@ import type { Files } from "../../runtime/files.js";
 import { nodeDigests, nodeKeys } from "../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import type { LocalProcess, LocalWorld } from "../../simulation/local/local-world.js";
-import { writeNovaConf } from "../cluster-operations.js";
 import type { StartClusterOptions } from "../cluster.js";
+import { writeNovaConf } from "../cluster-operations.js";
 import { type AgentPlace, LocalAgents } from "./local-agents.js";
 
 /** The parts of a cluster, as `compute-cluster up` would start them. */

@@ -15,8 +15,17 @@ import { expandHosts } from "../../records/host-names.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import type { LogFields, Logger, Runtime } from "../../runtime/runtime.js";
 import { LocalWorld } from "../../simulation/local/local-world.js";
+import type {
+  AuditFinding,
+  Cluster,
+  Faults,
+  HostControl,
+  LogLine,
+  ObservedRequest,
+  RestoreStateOptions,
+  StartClusterOptions,
+} from "../cluster.js";
 import { auditCluster, clusterFaults, onlyOf, SETTLE_TIMEOUT, workOf } from "../cluster-operations.js";
-import type { AuditFinding, Cluster, Faults, HostControl, LogLine, ObservedRequest, RestoreStateOptions, StartClusterOptions } from "../cluster.js";
 import { assertServing, ClusterParts, whatToStart } from "./cluster-parts.js";
 import type { LocalAgents } from "./local-agents.js";
 import { PassingTime } from "./passing-time.js";
@@ -26,7 +35,7 @@ const nothing = (): void => undefined;
 /** Requests that are kept. */
 const MAX_REQUESTS = 10_000;
 
-/** The last requests that the APIs of a cluster have answered. */
+/** The last requests that the APIs of a cluster have answered. @internal */
 export class RequestHistory {
   #all: ObservedRequest[] = [];
 

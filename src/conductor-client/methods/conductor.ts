@@ -1,11 +1,11 @@
-import { hostName, id, listOf, LONG, name, object, text, uuid } from "../../records/field.js";
+import { hostName, id, LONG, listOf, name, object, text, uuid } from "../../records/field.js";
 import { DESTINATION_FAILURE, FLAVOR, RETRY_INFO, SELECTION } from "../../records/index.js";
 import { CLUSTER_METHODS } from "./cluster.js";
-import { HOST_METHODS, type LeaseHolder } from "./session.js";
 import { type MethodsOf, nothing, reads, sets, trusted, waits, writes } from "./method.js";
 import { RECORD_METHODS } from "./records.js";
+import { HOST_METHODS, type LeaseHolder } from "./session.js";
 
-interface HostAggregate {
+export interface HostAggregate {
   readonly uuid: string;
   readonly name: string;
   readonly hosts: readonly string[];

@@ -1,6 +1,35 @@
 import type { Static } from "typebox";
-import { amount, flag, hostName, id, listOf, LONG, LONGEST, name, nullable, object, oneOf, optional, partial, text, time, uuid } from "../../records/field.js";
-import { COMPUTE_NODE_RESOURCES, type ComputeNode, INSTANCE, type Instance, INSTANCE_CHANGES, type InstanceAction, MIGRATION, type Migration, MIGRATION_CHANGES, type ServerGroup, type Service } from "../../records/index.js";
+import {
+  amount,
+  flag,
+  hostName,
+  id,
+  LONG,
+  LONGEST,
+  listOf,
+  name,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  partial,
+  text,
+  time,
+  uuid,
+} from "../../records/field.js";
+import {
+  COMPUTE_NODE_RESOURCES,
+  type ComputeNode,
+  INSTANCE,
+  INSTANCE_CHANGES,
+  type Instance,
+  type InstanceAction,
+  MIGRATION,
+  MIGRATION_CHANGES,
+  type Migration,
+  type ServerGroup,
+  type Service,
+} from "../../records/index.js";
 import { nothing, reads, trusted, writes } from "./method.js";
 
 export type InstanceFilters = Readonly<Static<typeof instanceFilters>>;

@@ -1,4 +1,19 @@
-import { amount, anyObject, flag, hostName, id, integer, listOf, name, nullable, object, oneOf, optional, text, uuid } from "../../records/field.js";
+import {
+  amount,
+  anyObject,
+  flag,
+  hostName,
+  id,
+  integer,
+  listOf,
+  name,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  text,
+  uuid,
+} from "../../records/field.js";
 import type { WireError } from "../wire.js";
 import { AGENT_METHODS, type AgentMethod } from "./agent.js";
 import { type MethodsOf, nothing, queries, reads, sets, trusted, waits, writes } from "./method.js";

@@ -1,9 +1,16 @@
 import type { Faults } from "../../faults/faults.js";
-import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import type { Logger } from "../../runtime/runtime.js";
-import { type HardwareDelays, hardwarePoint, type HardwareWork, hasNoTarget, nextState, WORK_OF_STATE } from "./provision-states.js";
+import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import type { IronicNode, NodeChanges, NodeLocks, NodeStore } from "./node-store.js";
 import type { PortStore } from "./port-store.js";
+import {
+  type HardwareDelays,
+  type HardwareWork,
+  hardwarePoint,
+  hasNoTarget,
+  nextState,
+  WORK_OF_STATE,
+} from "./provision-states.js";
 
 export interface HardwareParts {
   readonly nodes: NodeStore;

@@ -1,18 +1,18 @@
 import type { Faults } from "../../faults/faults.js";
-import type { Clock, Timers } from "../../runtime/time.js";
-import type { Logger } from "../../runtime/runtime.js";
 import type { Random } from "../../runtime/cryptography.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Clock, Timers } from "../../runtime/time.js";
 import type { ValidateToken } from "../credentials.js";
 import { applySchema, type SchemaStep } from "../database/schema-steps.js";
 import type { Sql } from "../database/sql.js";
 import { createIronicApi } from "./api/ironic-api.js";
 import { IronicConductor } from "./conductor.js";
-import { DEFAULT_DELAYS, type HardwareDelays } from "./provision-states.js";
 import { Hardware } from "./hardware.js";
 import { NodeLocks, NodeStore } from "./node-store.js";
 import { PortStore } from "./port-store.js";
+import { DEFAULT_DELAYS, type HardwareDelays } from "./provision-states.js";
 
-/** Tables of the embedded Ironic in the state of record's file. `record` is the whole node as JSON. */
+/** Tables of the embedded Ironic in the state of record's file. `record` is the whole node as JSON. @internal */
 export const IRONIC_SCHEMA: readonly SchemaStep[] = [
   {
     version: 1,

@@ -1,7 +1,7 @@
 import type { Clock, Timers } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
 import type { Json } from "../http/json.js";
-import { instanceAssociated, IronicError, nodeLocked, nodeNotFound } from "./ironic-error.js";
+import { IronicError, instanceAssociated, nodeLocked, nodeNotFound } from "./ironic-error.js";
 
 export type JsonObject = { readonly [key: string]: Json };
 

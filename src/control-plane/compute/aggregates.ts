@@ -4,12 +4,12 @@ import { isoMicroseconds } from "../http/times.js";
 import { addAggregateHost, removeAggregateHost } from "../store/aggregate-hosts.js";
 import type { Aggregate } from "../store/aggregates.js";
 import { AggregateHostNotFound } from "../store/store-errors.js";
-import { findServersZoneRejection, findZoneRejection } from "./availability-zones.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { badRequest, conflict, notFound } from "./api/fault.js";
 import { HOSTNAME, NAME, UUID_TEXT } from "./api/schema-parts.js";
 import { type Schema, schemas } from "./api/validate.js";
+import { findServersZoneRejection, findZoneRejection } from "./availability-zones.js";
 
 interface HostBody {
   readonly host: string;

@@ -1,17 +1,26 @@
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import type { Credentials } from "../credentials.js";
-import { atOnce } from "../http/request.js";
+import { EventLoopTicks } from "../event-loop.js";
 import { jsonText } from "../http/json.js";
+import { atOnce } from "../http/request.js";
 import { authenticationRequired, json, withHeaders } from "../http/responses.js";
 import { serve } from "../http/serve.js";
-import { EventLoopTicks } from "../event-loop.js";
 import { AGGREGATE_ROUTES } from "./aggregates.js";
 import { Call, type ComputeResponse, type ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { badRequest, Fault, notFound, storeFault } from "./api/fault.js";
 import { GONE_ROUTES } from "./api/gone.js";
 import { SchemaValidator } from "./api/validate.js";
-import { type ApiVersion, MAX_MICROVERSION, type MicroversionRange, MIN_MICROVERSION, negotiate, versionDocument, versionList } from "./api/versions.js";
+import {
+  type ApiVersion,
+  MAX_MICROVERSION,
+  MIN_MICROVERSION,
+  type MicroversionRange,
+  negotiate,
+  versionDocument,
+  versionList,
+} from "./api/versions.js";
+import { AVAILABILITY_ZONE_ROUTES } from "./availability-zones.js";
 import { EXTENSION_ROUTES } from "./extensions.js";
 import { EXTERNAL_EVENT_ROUTES } from "./external-events.js";
 import { FLAVOR_ROUTES } from "./flavors/flavors.js";
@@ -26,12 +35,11 @@ import { SECURITY_GROUP_ROUTES } from "./security-groups.js";
 import { SERVER_GROUP_ROUTES } from "./server-groups.js";
 import { endPasswordTasks } from "./servers/passwords.js";
 import { SERVER_ROUTES } from "./servers/servers.js";
-import { AVAILABILITY_ZONE_ROUTES } from "./availability-zones.js";
 import { SERVICE_ROUTES } from "./services.js";
 import { TENANT_USAGE_ROUTES } from "./tenant-usage.js";
 import { USAGE_AUDIT_ROUTES } from "./usage-audit.js";
 
-/** All of the API, by resource. */
+/** All of the API, by resource. @internal */
 export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...SERVER_ROUTES,
   ...FLAVOR_ROUTES,

@@ -2,8 +2,8 @@ import type { ComputeNode, Service } from "../../records/index.js";
 import { isObject } from "../../runtime/collections.js";
 import type { Json } from "../http/json.js";
 import type { ComputeNodeAmount } from "../store/compute-nodes.js";
-import type { ComputeDeps } from "./api/deps.js";
 import { isUp } from "./api/agents.js";
+import type { ComputeDeps } from "./api/deps.js";
 
 /** A node and the service that runs it. */
 export interface Hypervisor {

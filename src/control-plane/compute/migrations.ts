@@ -1,10 +1,10 @@
 import type { MigrationFilters } from "../../conductor-client/methods/records.js";
-import { type Migration, MIGRATION_STATUSES, MIGRATION_TYPES } from "../../records/index.js";
+import { MIGRATION_STATUSES, MIGRATION_TYPES, type Migration } from "../../records/index.js";
+import { EventLoopTicks } from "../event-loop.js";
 import type { Json } from "../http/json.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
-import type { MigrationQuery } from "../store/migrations.js";
 import type { Place } from "../store/conditions.js";
-import { EventLoopTicks } from "../event-loop.js";
+import type { MigrationQuery } from "../store/migrations.js";
 import { type Call, type ComputeResponse, type ComputeRoute, type Links, readPage, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { badRequest, notFound } from "./api/fault.js";

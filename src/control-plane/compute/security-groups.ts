@@ -1,14 +1,23 @@
 import { isObject } from "../../runtime/collections.js";
 import type { Json } from "../http/json.js";
 import { NetworkFault } from "../network/api/call.js";
-import { changeGroup, newGroup, removeGroup } from "../network/security-groups.js";
-import { addRule } from "../network/security-group-rules.js";
 import { isIpV6 } from "../network/security-group-rule-values.js";
+import { addRule } from "../network/security-group-rules.js";
+import { changeGroup, newGroup, removeGroup } from "../network/security-groups.js";
 import { addressOf } from "../store/network-settings.js";
 import type { NewRule, SecurityGroup, SecurityGroupRule } from "../store/security-groups.js";
-import { SecurityGroupInUse } from "../store/store-errors.js";
 import type { Store } from "../store/store.js";
-import { type Call, type ComputeResponse, type ComputeRoute, denied, readPage, requireMember, requireReader, takePage } from "./api/call.js";
+import { SecurityGroupInUse } from "../store/store-errors.js";
+import {
+  type Call,
+  type ComputeResponse,
+  type ComputeRoute,
+  denied,
+  readPage,
+  requireMember,
+  requireReader,
+  takePage,
+} from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { badRequest, Fault, notFound } from "./api/fault.js";
 import { isUuidLike } from "./api/schema-parts.js";

@@ -1,6 +1,14 @@
 import { SERVER_GROUP_POLICIES, type ServerGroup, type ServerGroupPolicy } from "../../records/index.js";
 import type { Json } from "../http/json.js";
-import { type Call, type ComputeResponse, type ComputeRoute, denied, readPage, requireMember, requireReader } from "./api/call.js";
+import {
+  type Call,
+  type ComputeResponse,
+  type ComputeRoute,
+  denied,
+  readPage,
+  requireMember,
+  requireReader,
+} from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { badRequest, notFound } from "./api/fault.js";
 import { INTEGER_TEXT, MULTI, NAME, POSITIVE_INTEGER } from "./api/schema-parts.js";

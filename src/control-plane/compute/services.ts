@@ -209,11 +209,7 @@ function assertComputeBinary(binary: string): void {
 }
 
 /** The service of the path: by uuid since 2.53, by number before. @throws {Fault} 400, 404 */
-function findService(
-  { store }: Pick<ComputeDeps, "store">,
-  call: Call,
-  missing: (id: string) => string,
-): Service {
+function findService({ store }: Pick<ComputeDeps, "store">, call: Call, missing: (id: string) => string): Service {
   const id = call.param("id");
   if (call.version >= 53 && !isUuidLike(id)) {
     throw badRequest(`Invalid uuid ${id}`);
@@ -228,11 +224,7 @@ function findService(
   return service;
 }
 
-function serviceView(
-  deps: Pick<ComputeDeps, "clock" | "serviceDownTime">,
-  service: Service,
-  version: number,
-): Json {
+function serviceView(deps: Pick<ComputeDeps, "clock" | "serviceDownTime">, service: Service, version: number): Json {
   return {
     binary: service.binary,
     host: service.host,

@@ -1,7 +1,16 @@
 import type { Instance } from "../../records/index.js";
 import type { Json } from "../http/json.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
-import { type Call, type ComputeResponse, type ComputeRoute, denied, type Page, readPage, requireAdmin, requireReader } from "./api/call.js";
+import {
+  type Call,
+  type ComputeResponse,
+  type ComputeRoute,
+  denied,
+  type Page,
+  readPage,
+  requireAdmin,
+  requireReader,
+} from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { badRequest } from "./api/fault.js";
 import { INTEGER_TEXT, MULTI } from "./api/schema-parts.js";

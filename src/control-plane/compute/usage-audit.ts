@@ -1,10 +1,10 @@
 import { lastCompletedPeriod } from "../../records/index.js";
 import type { Json } from "../http/json.js";
 import { isoMicroseconds, isoSeconds } from "../http/times.js";
+import { allServices } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { badRequest } from "./api/fault.js";
-import { allServices } from "./api/agents.js";
 
 const policy = (what: string): string => `os_compute_api:os-instance-usage-audit-log:${what}`;
 

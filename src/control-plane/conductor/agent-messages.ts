@@ -1,5 +1,11 @@
 import { ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
-import { AGENT_METHODS, type AgentCall, type AgentCast, type AgentMethod, type AgentMethods } from "../../conductor-client/methods/agent.js";
+import {
+  AGENT_METHODS,
+  type AgentCall,
+  type AgentCast,
+  type AgentMethod,
+  type AgentMethods,
+} from "../../conductor-client/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../conductor-client/methods/method.js";
 import { RPC_RESPONSE_TIMEOUT } from "../../conductor-client/port.js";
 import { FINAL_MIGRATION_STATUSES, type Instance } from "../../records/index.js";

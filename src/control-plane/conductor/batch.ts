@@ -1,5 +1,5 @@
-import type { Store } from "../store/store.js";
 import type { EventLoopTicks } from "../event-loop.js";
+import type { Store } from "../store/store.js";
 import { type Dispatcher, useOfRecords } from "./dispatcher.js";
 import type { Message } from "./session.js";
 

@@ -1,10 +1,16 @@
 import { ConductorError, OverLimit, UnsupportedProtocol } from "../../conductor-client/errors.js";
 import { CONDUCTOR_METHODS } from "../../conductor-client/methods/conductor.js";
-import type { MethodKind, MethodsOf, ParamsOf, RemoteMethods, ResultOf } from "../../conductor-client/methods/method.js";
+import type {
+  MethodKind,
+  MethodsOf,
+  ParamsOf,
+  RemoteMethods,
+  ResultOf,
+} from "../../conductor-client/methods/method.js";
 import { SESSION_METHODS } from "../../conductor-client/methods/session.js";
 import { encodeError, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor-client/wire.js";
-import type { Logger } from "../../runtime/runtime.js";
 import type { Random } from "../../runtime/cryptography.js";
+import type { Logger } from "../../runtime/runtime.js";
 import type { Store } from "../store/store.js";
 import type { HostLeases } from "./host-leases.js";
 import { MethodChecks } from "./method-checks.js";

@@ -1,5 +1,12 @@
 import { ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
-import { type ControlledHost, HOST_CONTROL, type HostAction, type HostProcess, type HostState, WATCH_GUESTS } from "../../conductor-client/methods/session.js";
+import {
+  type ControlledHost,
+  HOST_CONTROL,
+  type HostAction,
+  type HostProcess,
+  type HostState,
+  WATCH_GUESTS,
+} from "../../conductor-client/methods/session.js";
 import type { OVER_THE_LINK } from "../local/reports.js";
 import type { Session } from "./session.js";
 

@@ -1,9 +1,17 @@
 import { type ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
-import { decodeError, encodeError, type Meta, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor-client/wire.js";
+import {
+  decodeError,
+  encodeError,
+  type Meta,
+  type Outcome,
+  type ResponseFrame,
+  RPC_CODES,
+  type RpcId,
+} from "../../conductor-client/wire.js";
 import { isHostName } from "../../records/host-names.js";
-import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import { isObject } from "../../runtime/collections.js";
 import type { Socket } from "../../runtime/sockets.js";
+import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../http/listener-limits.js";
 
 export interface SessionLimits {

@@ -1,8 +1,8 @@
-import type { Clock } from "../../runtime/time.js";
 import type { Logger } from "../../runtime/runtime.js";
+import type { Clock } from "../../runtime/time.js";
+import type { EventLoopTicks } from "../event-loop.js";
 import type { Store } from "../store/store.js";
 import type { StoredTask, Task } from "../store/tasks.js";
-import type { EventLoopTicks } from "../event-loop.js";
 
 /** What a task's flow is told about its run. */
 export interface TaskContext {

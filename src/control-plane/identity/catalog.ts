@@ -2,7 +2,17 @@ import { Type } from "typebox";
 import type { Digests } from "../../runtime/cryptography.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, expecting, IdentityError, notFound } from "./api/identity-error.js";
-import { BOOLEAN, checkBody, createSchema, NAME, orNull, resourceRoutes, TEXT, updateSchema, URL_TEXT } from "./api/resource-routes.js";
+import {
+  BOOLEAN,
+  checkBody,
+  createSchema,
+  NAME,
+  orNull,
+  resourceRoutes,
+  TEXT,
+  URL_TEXT,
+  updateSchema,
+} from "./api/resource-routes.js";
 import { REGION } from "./store/bootstrap.js";
 import type { IdentityStore } from "./store/identity-store.js";
 import { isSameName } from "./store/record-tables.js";

@@ -1,6 +1,6 @@
 import { parse, stringify } from "yaml";
-import type { Files } from "../../runtime/files.js";
 import { isObject } from "../../runtime/collections.js";
+import type { Files } from "../../runtime/files.js";
 import type { Identity } from "./identity.js";
 import { REGION } from "./store/bootstrap.js";
 

@@ -3,7 +3,16 @@ import type { Json } from "../http/json.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, IdentityError, notFound } from "./api/identity-error.js";
 import { allows } from "./api/policy.js";
-import { checkBody, createSchema, listBody, orNull, resourceRoutes, targetOf, TEXT, updateSchema } from "./api/resource-routes.js";
+import {
+  checkBody,
+  createSchema,
+  listBody,
+  orNull,
+  resourceRoutes,
+  TEXT,
+  targetOf,
+  updateSchema,
+} from "./api/resource-routes.js";
 import type { Credential } from "./store/records.js";
 
 const PATH = "/v3/users/:id/credentials/OS-EC2";

@@ -3,7 +3,7 @@ import type { Json } from "../http/json.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { IdentityError, notFound } from "./api/identity-error.js";
 import { checkBody, resourceRoutes } from "./api/resource-routes.js";
-import { changeProject, CREATE_DOMAIN, createDomain, removeDomainRecord, UPDATE_DOMAIN } from "./project-rules.js";
+import { CREATE_DOMAIN, changeProject, createDomain, removeDomainRecord, UPDATE_DOMAIN } from "./project-rules.js";
 import type { DomainConfig, Project } from "./store/records.js";
 
 type Config = DomainConfig["config"];

@@ -1,6 +1,18 @@
-import { checkBody, createSchema, ID, listBody, NAME, orNull, resourceRoutes, targetOf, TEXT, updateSchema, withLinks } from "./api/resource-routes.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, IdentityError, notFound } from "./api/identity-error.js";
+import {
+  checkBody,
+  createSchema,
+  ID,
+  listBody,
+  NAME,
+  orNull,
+  resourceRoutes,
+  TEXT,
+  targetOf,
+  updateSchema,
+  withLinks,
+} from "./api/resource-routes.js";
 import { removeGroup } from "./store/identity-store.js";
 import type { Group } from "./store/records.js";
 

@@ -1,7 +1,7 @@
-import type { Clock } from "../../runtime/time.js";
 import type { Digests, Random } from "../../runtime/cryptography.js";
-import type { Logger } from "../../runtime/runtime.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Clock } from "../../runtime/time.js";
 import type { Credentials } from "../credentials.js";
 import type { Sql } from "../database/sql.js";
 import type { Json } from "../http/json.js";
@@ -14,20 +14,20 @@ import { APPLICATION_CREDENTIAL_ROUTES } from "./application-credentials.js";
 import { CATALOG_ROUTES } from "./catalog.js";
 import { CREDENTIAL_ROUTES } from "./credentials.js";
 import { DOMAIN_ROUTES } from "./domains.js";
-import { GRANT_ROUTES, ROLE_ASSIGNMENT_ROUTES } from "./role-assignments.js";
 import { GROUP_ROUTES } from "./groups.js";
 import { effectiveLimit, LIMIT_ROUTES, REGISTERED_LIMIT_ROUTES } from "./limits.js";
 import { CONSUMER_ROUTES, POLICY_ROUTES } from "./policies-and-consumers.js";
 import { PROJECT_ROUTES } from "./projects.js";
+import { GRANT_ROUTES, ROLE_ASSIGNMENT_ROUTES } from "./role-assignments.js";
 import { ROLE_ROUTES } from "./roles.js";
-import { DEFAULT_DOMAIN, stableId } from "./store/records.js";
 import { openIdentityStore, ownId, REGION, type ServiceUser } from "./store/bootstrap.js";
-import { SeededIdentityStore } from "./store/seeded-identities.js";
-import { AUTH_ROUTES, TOKEN_ROUTES } from "./tokens/token-routes.js";
-import { type LiveToken, LiveTokens } from "./tokens/live-tokens.js";
-import { callerOf, StandIns } from "./tokens/impersonation.js";
-import { TokenStore } from "./tokens/token-store.js";
 import { PasswordStore } from "./store/password-store.js";
+import { DEFAULT_DOMAIN, stableId } from "./store/records.js";
+import { SeededIdentityStore } from "./store/seeded-identities.js";
+import { callerOf, StandIns } from "./tokens/impersonation.js";
+import { type LiveToken, LiveTokens } from "./tokens/live-tokens.js";
+import { AUTH_ROUTES, TOKEN_ROUTES } from "./tokens/token-routes.js";
+import { TokenStore } from "./tokens/token-store.js";
 import { USER_ROUTES } from "./users.js";
 
 const NO_ROUTE = new IdentityError(

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { Json } from "../http/json.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, expecting, IdentityError } from "./api/identity-error.js";
-import { checkBody, ID, listBody, orNull, resourceRoutes, targetOf, TEXT } from "./api/resource-routes.js";
+import { checkBody, ID, listBody, orNull, resourceRoutes, TEXT, targetOf } from "./api/resource-routes.js";
 import { ownServices } from "./catalog.js";
 import type { IdentityStore } from "./store/identity-store.js";
 import { isSameName } from "./store/record-tables.js";
@@ -23,9 +23,13 @@ const REGISTERED_LIMIT = {
   description: Type.Optional(orNull(TEXT)),
 };
 
-const CREATE_REGISTERED_LIMITS = Type.Array(Type.Object(REGISTERED_LIMIT, { additionalProperties: false }), { minItems: 1 });
+const CREATE_REGISTERED_LIMITS = Type.Array(Type.Object(REGISTERED_LIMIT, { additionalProperties: false }), {
+  minItems: 1,
+});
 
-const UPDATE_REGISTERED_LIMIT = Type.Partial(Type.Object({ ...REGISTERED_LIMIT, id: ID }), { additionalProperties: false });
+const UPDATE_REGISTERED_LIMIT = Type.Partial(Type.Object({ ...REGISTERED_LIMIT, id: ID }), {
+  additionalProperties: false,
+});
 
 const KIND = "registered_limit";
 

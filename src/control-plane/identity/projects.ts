@@ -3,7 +3,19 @@ import type { IdentityCall, IdentityResponse, IdentityRoute } from "./api/identi
 import { IdentityError, notFound } from "./api/identity-error.js";
 import { checkBody, resourceRoutes, targetOf, withLinks } from "./api/resource-routes.js";
 import { effectiveRoles } from "./effective-roles.js";
-import { assertUniqueName, assertValidParent, changeProject, childrenOf, CREATE_PROJECT, createDomain, parentsOf, removeDomainRecord, TAG, TAGS, UPDATE_PROJECT } from "./project-rules.js";
+import {
+  assertUniqueName,
+  assertValidParent,
+  CREATE_PROJECT,
+  changeProject,
+  childrenOf,
+  createDomain,
+  parentsOf,
+  removeDomainRecord,
+  TAG,
+  TAGS,
+  UPDATE_PROJECT,
+} from "./project-rules.js";
 import { type IdentityStore, removeProject } from "./store/identity-store.js";
 import { newProject, type Project } from "./store/records.js";
 

@@ -1,7 +1,17 @@
 import type { Json } from "../http/json.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, IdentityError, notFound } from "./api/identity-error.js";
-import { checkBody, createSchema, ID, NAME, OPTIONS, orNull, resourceRoutes, TEXT, updateSchema } from "./api/resource-routes.js";
+import {
+  checkBody,
+  createSchema,
+  ID,
+  NAME,
+  OPTIONS,
+  orNull,
+  resourceRoutes,
+  TEXT,
+  updateSchema,
+} from "./api/resource-routes.js";
 import { withImplied } from "./effective-roles.js";
 import { removeRole } from "./store/identity-store.js";
 import type { Role } from "./store/records.js";

@@ -1,7 +1,21 @@
 import { Type } from "typebox";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, IdentityError, notFound, unauthorized } from "./api/identity-error.js";
-import { BOOLEAN, checkBody, createSchema, ID, listBody, NAME, OPTIONS, orNull, resourceRoutes, targetOf, TEXT, updateSchema, withLinks } from "./api/resource-routes.js";
+import {
+  BOOLEAN,
+  checkBody,
+  createSchema,
+  ID,
+  listBody,
+  NAME,
+  OPTIONS,
+  orNull,
+  resourceRoutes,
+  TEXT,
+  targetOf,
+  updateSchema,
+  withLinks,
+} from "./api/resource-routes.js";
 import { projectsOf } from "./effective-roles.js";
 import { endTokens, removeUser } from "./store/identity-store.js";
 import type { User } from "./store/records.js";
@@ -19,10 +33,7 @@ const CREATE_USER = createSchema({ name: NAME }, USER);
 
 const UPDATE_USER = updateSchema({ name: NAME, ...USER });
 
-const CHANGE_PASSWORD = Type.Object(
-  { original_password: TEXT, password: TEXT },
-  { additionalProperties: false },
-);
+const CHANGE_PASSWORD = Type.Object({ original_password: TEXT, password: TEXT }, { additionalProperties: false });
 
 /** Keystone's `[identity] max_password_length`. */
 const LONGEST_PASSWORD = 4096;

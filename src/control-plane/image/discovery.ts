@@ -5,7 +5,14 @@ import { conflict, forbidden, type NamedSchema } from "./api/fault.js";
 import { findOwnImage, requirePolicy } from "./api/policy.js";
 import { MEMBER_STATUSES } from "./image-tables.js";
 import { IMAGE_SCHEMA, UUID_PATTERN } from "./images/image-attributes.js";
-import { ASSOCIATION_SCHEMA, NAMESPACE_SCHEMA, OBJECT_SCHEMA, PROPERTY_IN_LIST_SCHEMA, PROPERTY_SCHEMA, TAG_SCHEMA } from "./metadefs/metadef-schemas.js";
+import {
+  ASSOCIATION_SCHEMA,
+  NAMESPACE_SCHEMA,
+  OBJECT_SCHEMA,
+  PROPERTY_IN_LIST_SCHEMA,
+  PROPERTY_SCHEMA,
+  TAG_SCHEMA,
+} from "./metadefs/metadef-schemas.js";
 import { checkStore, DEFAULT_STORE, IMPORT_METHODS, STORES, without } from "./stores.js";
 
 const TASK_TEXT = { type: "string" } as const;

@@ -1,14 +1,14 @@
-import { BYTES, type ServiceRequest, type ServiceResponse } from "../../runtime/http-server.js";
 import type { Bytes } from "../../runtime/http.js";
+import { BYTES, type ServiceRequest, type ServiceResponse } from "../../runtime/http-server.js";
 import { json } from "../http/responses.js";
 import { isoMicroseconds } from "../http/times.js";
 import { assertWithinQuota, type ImageCall, type ImageRoute, NO_CONTENT } from "./api/call.js";
 import { badRequest, conflict, forbidden, ImageFault, tooLarge } from "./api/fault.js";
 import { findImage, findOwnImage, requirePolicy } from "./api/policy.js";
+import type { Image } from "./image.js";
 import { importImage } from "./image-import.js";
 import { ImageGone, ImageStatusConflict, ImageTooLarge } from "./image-store.js";
 import type { Task } from "./image-tables.js";
-import type { Image } from "./image.js";
 import { uploadStore } from "./stores.js";
 
 /** Bytes of images, and the tasks that bring them. */

@@ -4,8 +4,8 @@ import { REGION } from "../identity/store/bootstrap.js";
 import { assertWithinQuota, type ImageCall } from "./api/call.js";
 import { badRequest, conflict } from "./api/fault.js";
 import { findImage, findOwnImage, may, requirePolicy, sees } from "./api/policy.js";
-import { ImageStatusConflict } from "./image-store.js";
 import type { Image } from "./image.js";
+import { ImageStatusConflict } from "./image-store.js";
 import { UUID_PATTERN } from "./images/image-attributes.js";
 import { IMPORT_METHODS, importStores, ordered, storesOf } from "./stores.js";
 

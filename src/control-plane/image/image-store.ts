@@ -1,12 +1,19 @@
 import { dirname, join } from "node:path";
-import type { Clock } from "../../runtime/time.js";
 import type { Digests } from "../../runtime/cryptography.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
-import type { Logger } from "../../runtime/runtime.js";
 import type { Bytes } from "../../runtime/http.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Clock } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
+import {
+  type ImageAttributes,
+  type ImageContent,
+  type ImageNotes,
+  type ImageStatus,
+  NO_CONTENT,
+  type Rotation,
+} from "./image.js";
 import { ImageTable, MemberTable, TaskTable } from "./image-tables.js";
-import { type ImageAttributes, type ImageContent, type ImageNotes, type ImageStatus, NO_CONTENT, type Rotation } from "./image.js";
 import { MetadefStore } from "./metadefs/metadef-store.js";
 
 /** `QFI\xfb` */

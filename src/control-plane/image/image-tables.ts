@@ -1,7 +1,17 @@
 import type { Clock } from "../../runtime/time.js";
 import { applySchema, type SchemaStep } from "../database/schema-steps.js";
 import type { Sql, SqlRow } from "../database/sql.js";
-import { BASE_IMAGES, type Image, type ImageAttributes, type ImageContent, type ImageNotes, type ImageStatus, NO_CONTENT, NO_NOTES, type Rotation } from "./image.js";
+import {
+  BASE_IMAGES,
+  type Image,
+  type ImageAttributes,
+  type ImageContent,
+  type ImageNotes,
+  type ImageStatus,
+  NO_CONTENT,
+  NO_NOTES,
+  type Rotation,
+} from "./image.js";
 
 /** Tables of the embedded Image service in the state of record's file. The bytes are files. */
 export const IMAGE_SCHEMA: readonly SchemaStep[] = [

@@ -5,7 +5,7 @@ import { json } from "../http/responses.js";
 import { isoSeconds } from "../http/times.js";
 import { type ImageCall, type ImageRoute, NO_CONTENT } from "./api/call.js";
 import { badRequest, conflict, forbidden, notFound, tooLarge } from "./api/fault.js";
-import { findImage, type FoundImage, may, type RuleName } from "./api/policy.js";
+import { type FoundImage, findImage, may, type RuleName } from "./api/policy.js";
 import { MEMBER_STATUSES, type Member } from "./image-tables.js";
 
 /** Glance's `image_member_quota`. */

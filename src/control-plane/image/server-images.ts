@@ -1,9 +1,9 @@
 import { type Instance, imagePropertiesOf } from "../../records/index.js";
 import type { Random } from "../../runtime/cryptography.js";
 import type { Credentials } from "../credentials.js";
-import type { ImageStore } from "./image-store.js";
 import { sees } from "./api/policy.js";
 import { type Image, isBaseImage, PLAIN, type Rotation } from "./image.js";
+import type { ImageStore } from "./image-store.js";
 
 /** What servers need of an image. */
 export interface ServerImage extends Pick<Image, "id" | "status" | "size" | "minDisk" | "minRam"> {

@@ -1,6 +1,6 @@
 import type { Child, ChildExit } from "../../runtime/processes.js";
-import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import { backOff } from "../../runtime/retry.js";
+import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import type { LastingChild, LastingChildren } from "./lasting-children.js";
 import { isComponentReport } from "./reports.js";
 

@@ -1,7 +1,7 @@
 import { isAbsolute, join, resolve } from "node:path";
 import { HOST_NAME_RULE, isHostName } from "../../records/host-names.js";
-import { FileFailure, type Files } from "../../runtime/files.js";
 import type { Random } from "../../runtime/cryptography.js";
+import { FileFailure, type Files } from "../../runtime/files.js";
 
 /** Where everything of a local cluster lives. */
 export interface StateDir {

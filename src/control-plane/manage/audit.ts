@@ -2,7 +2,12 @@ import { MAX_CONSUMERS } from "../../conductor-client/methods/conductor.js";
 import { isAsRead, readConsumer } from "../../placement-client/consumer-allocations.js";
 import { PlacementError, ResourceProviderRetrievalFailed } from "../../placement-client/errors.js";
 import { listProviders, readProviderAllocations } from "../../placement-client/provider-requests.js";
-import type { ConsumerAllocations, ProviderAllocations, ProviderListing, ResourceAmounts } from "../../placement-client/types.js";
+import type {
+  ConsumerAllocations,
+  ProviderAllocations,
+  ProviderListing,
+  ResourceAmounts,
+} from "../../placement-client/types.js";
 import { pythonRepr } from "../python/repr.js";
 import { INVALID_INPUT, ManageFailure, type ManageParts, putAllocations } from "./nova-manage.js";
 

@@ -5,10 +5,10 @@ import { type Instance, instanceResources } from "../../records/index.js";
 import { pythonJson } from "../python/repr.js";
 import { INVALID_INPUT, ManageFailure, type ManageParts, putAllocations, updateFailed } from "./nova-manage.js";
 
-/** What has no host is there; nothing of it is in Placement. Nova's own constant. */
+/** What has no host is there; nothing of it is in Placement. Nova's own constant. @internal */
 export const CELL0_UUID = "00000000-0000-0000-0000-000000000000";
 
-/** The one cell with hosts that a cluster has. Nova gives each deployment's a uuid of its own, here all have the same. */
+/** The one cell with hosts that a cluster has. Nova gives each deployment's a uuid of its own, here all have the same. @internal */
 export const CELL1 = { uuid: "ce110001-0000-4000-8000-000000000001", name: "cell1" } as const;
 
 interface HealContext {

@@ -35,7 +35,7 @@ export class ManageFailure extends Error {
 /** The codes of every command of nova-manage for wrong input and for an unforeseen failure. */
 export const INVALID_INPUT = 127;
 
-export const UNEXPECTED = 255;
+const UNEXPECTED = 255;
 
 /** Carries out a command and answers the exit code that nova-manage would end with, its text printed; never throws. */
 export async function runCommand(print: (line: string) => void, command: () => Promise<number>): Promise<number> {

@@ -1,4 +1,8 @@
-import { PlacementAPIConnectFailure, ResourceProviderAggregateRetrievalFailed, ResourceProviderUpdateFailed } from "../../placement-client/errors.js";
+import {
+  PlacementAPIConnectFailure,
+  ResourceProviderAggregateRetrievalFailed,
+  ResourceProviderUpdateFailed,
+} from "../../placement-client/errors.js";
 import { listProviders, putAggregates, readAggregates } from "../../placement-client/provider-requests.js";
 import { AGAIN, retryConflicts } from "../../placement-client/retries.js";
 import { mapConcurrently } from "../../runtime/task-queue.js";

@@ -1,22 +1,22 @@
-import type { Clock, Timers } from "../../runtime/time.js";
-import type { Logger } from "../../runtime/runtime.js";
 import type { Random } from "../../runtime/cryptography.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Clock, Timers } from "../../runtime/time.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
-import { atOnce } from "../http/request.js";
+import { EventLoopTicks } from "../event-loop.js";
 import { jsonText } from "../http/json.js";
+import { atOnce } from "../http/request.js";
 import { authenticationRequired, json } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import type { Store } from "../store/store.js";
-import { EventLoopTicks } from "../event-loop.js";
-import { NetworkCall, NetworkFault, networkFault, type NetworkRoute, notFound } from "./api/call.js";
+import { NetworkCall, NetworkFault, type NetworkRoute, networkFault, notFound } from "./api/call.js";
 import { routesOf } from "./api/resource-routes.js";
 import { NETWORK_ROUTES } from "./networks.js";
-import { INFO_ROUTES } from "./service-info.js";
 import { BINDING_ROUTES } from "./port-bindings.js";
 import { PORT_TAGS, PORTS } from "./ports.js";
-import { SECURITY_GROUP_TAGS, SECURITY_GROUPS } from "./security-groups.js";
 import { SECURITY_GROUP_RULES } from "./security-group-rules.js";
+import { SECURITY_GROUP_TAGS, SECURITY_GROUPS } from "./security-groups.js";
+import { INFO_ROUTES } from "./service-info.js";
 
 /** All of the API, by resource. */
 const NETWORK_API_ROUTES: readonly NetworkRoute[] = [

@@ -1,5 +1,13 @@
 import type { Store } from "../store/store.js";
-import { badRequest, enforce, invalidInput, type NetworkCall, NetworkFault, type NetworkResponse, type NetworkRoute } from "./api/call.js";
+import {
+  badRequest,
+  enforce,
+  invalidInput,
+  type NetworkCall,
+  NetworkFault,
+  type NetworkResponse,
+  type NetworkRoute,
+} from "./api/call.js";
 import { Input } from "./api/input.js";
 
 /** Limits of a project for which nobody has set others; ports are without one, since Compute has quotas of servers. */

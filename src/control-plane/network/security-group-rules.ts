@@ -6,8 +6,8 @@ import { enforce, invalidInput, may, type NetworkCall, NetworkFault } from "./ap
 import type { Input } from "./api/input.js";
 import type { Resource } from "./api/resource-routes.js";
 import { assertWithinQuota } from "./quotas.js";
-import { ensureOwnDefault, RULE } from "./security-groups.js";
 import { checkPorts, protocolOf, remotePrefixOf } from "./security-group-rule-values.js";
+import { ensureOwnDefault, RULE } from "./security-groups.js";
 
 /** A rule as it is asked for; nothing of it has been judged. */
 interface RequestedRule {

@@ -1,5 +1,13 @@
 import { FLAT_SUBNET, POOL } from "../store/network-settings.js";
-import { enforce, may, type NetworkCall, NetworkFault, type NetworkResponse, type NetworkRoute, notFound } from "./api/call.js";
+import {
+  enforce,
+  may,
+  type NetworkCall,
+  NetworkFault,
+  type NetworkResponse,
+  type NetworkRoute,
+  notFound,
+} from "./api/call.js";
 import { type Attributes, listPage, view } from "./api/listing.js";
 import { FLAT_NETWORK, NETWORK_ZONE, rejectChange } from "./flat-network.js";
 import { QUOTA_ROUTES } from "./quotas.js";

@@ -1,5 +1,5 @@
 import { equalInConstantTime } from "../credentials.js";
-import { type Check, parseRule, type PolicyAttributes } from "../policy/rule-parser.js";
+import { type Check, type PolicyAttributes, parseRule } from "../policy/rule-parser.js";
 import type { AuthOptions, PlacementCredentials, PolicyOptions } from "./options.js";
 
 /** A rule that Placement has without a policy file. */

@@ -1,7 +1,7 @@
-import type { Clock } from "../../runtime/time.js";
-import type { Logger } from "../../runtime/runtime.js";
 import type { Random } from "../../runtime/cryptography.js";
 import type { Servers } from "../../runtime/http-server.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Clock } from "../../runtime/time.js";
 import type { Credentials } from "../credentials.js";
 import type { PolicyRule } from "../policy/rule-parser.js";
 import type { Database } from "./store/database.js";

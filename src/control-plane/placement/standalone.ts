@@ -1,8 +1,8 @@
-import type { Runtime } from "../../runtime/runtime.js";
 import type { Listener } from "../../runtime/http-server.js";
+import type { Runtime } from "../../runtime/runtime.js";
 import { onlyForKnownHosts, openstackError } from "../http/responses.js";
 import type { PolicyRule } from "../policy/rule-parser.js";
-import { requestLog, RequestWatch } from "../request-log/request-log.js";
+import { RequestWatch, requestLog } from "../request-log/request-log.js";
 import { ownToken } from "./auth.js";
 import { type ConfigValues, parseConfig, placementConfig, policyRules } from "./config-file.js";
 import { createPlacement } from "./service.js";

@@ -1,14 +1,14 @@
 import type { Counter, Histogram } from "prom-client";
-import type { Clock } from "../../runtime/time.js";
-import type { Logger } from "../../runtime/runtime.js";
 import type { RejectRequest, ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Clock } from "../../runtime/time.js";
 import type { LiveToken } from "../identity/tokens/live-tokens.js";
 import { withoutSecrets } from "./redaction.js";
 
 type ServiceName = (typeof SERVICE_NAMES)[keyof typeof SERVICE_NAMES];
 
 /** What each service is called in logs and metrics, by its mount point. */
-export const SERVICE_NAMES = {
+const SERVICE_NAMES = {
   "/identity": "identity",
   "/compute": "compute-api",
   "/image": "image",

@@ -1,6 +1,12 @@
-import { type Recorded, RECORDED_DEPTH, type RecordedCaller, type RecordedEvent, type RecordedRequest } from "../../conductor-client/methods/cluster.js";
-import type { Clock } from "../../runtime/time.js";
+import {
+  RECORDED_DEPTH,
+  type Recorded,
+  type RecordedCaller,
+  type RecordedEvent,
+  type RecordedRequest,
+} from "../../conductor-client/methods/cluster.js";
 import { BYTES } from "../../runtime/http-server.js";
+import type { Clock } from "../../runtime/time.js";
 import { excessOf, type MessageLimits } from "../http/listener-limits.js";
 import type { LiveToken } from "../identity/tokens/live-tokens.js";
 import { withoutSecretFields, withoutSecrets } from "./redaction.js";

@@ -1,4 +1,10 @@
-import type { AllocationCandidates, AllocationRequest, Allocations, ProviderSummary, RootOffer } from "../../placement-client/types.js";
+import type {
+  AllocationCandidates,
+  AllocationRequest,
+  Allocations,
+  ProviderSummary,
+  RootOffer,
+} from "../../placement-client/types.js";
 import type { ComputeNode, Selection, Service } from "../../records/index.js";
 import type { Aggregate } from "../store/aggregates.js";
 import type { Store } from "../store/store.js";

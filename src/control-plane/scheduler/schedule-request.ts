@@ -1,6 +1,12 @@
 import type { ReportClient } from "../../placement-client/report-client.js";
 import type { Allocations, CandidatesGroup, Claim } from "../../placement-client/types.js";
-import { imagePropertiesOf, type RequestSpec, type ResourceRequest, resourceRequest, type Selection } from "../../records/index.js";
+import {
+  imagePropertiesOf,
+  type RequestSpec,
+  type ResourceRequest,
+  resourceRequest,
+  type Selection,
+} from "../../records/index.js";
 import type { Aggregate } from "../store/aggregates.js";
 import type { Store } from "../store/store.js";
 import { NOT_ENOUGH_HOSTS, NoValidHost } from "./errors.js";
@@ -8,6 +14,7 @@ import { NOT_ENOUGH_HOSTS, NoValidHost } from "./errors.js";
 /**
  * What becomes of what the consumer holds: `replace` drops it, `double` keeps it and adds the providers that are new, `sum`
  * keeps it and adds the amounts, also to providers that it holds already (the Pike way of spec 6.0 on one host).
+ * @internal
  */
 export type Held = Claim["held"] | "sum";
 

@@ -2,16 +2,24 @@ import type { SchedulerFilter } from "../../config/sections/service-options.js";
 import type { ReportClient } from "../../placement-client/report-client.js";
 import type { CandidatesGroup } from "../../placement-client/types.js";
 import type { ComputeNode, Selection } from "../../records/index.js";
-import type { Clock } from "../../runtime/time.js";
-import type { Logger } from "../../runtime/runtime.js";
 import type { Random } from "../../runtime/cryptography.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Clock } from "../../runtime/time.js";
 import type { Store } from "../store/store.js";
-import { type AggregateRules, candidatesGroups, claimSelection, requestedImage, requestedResources, type ScheduleRequest, type SelectionClaim } from "./schedule-request.js";
 import { NOT_ENOUGH_HOSTS, NoValidHost } from "./errors.js";
 import { filterHosts, type RejectionReason } from "./filters.js";
 import { GroupPlacements, type GroupState, groupRejection } from "./group-placements.js";
-import { HostRecords, type HostState, hostStates, selectionOf } from "./host-state.js";
 import { supportsImage } from "./host-requirements.js";
+import { HostRecords, type HostState, hostStates, selectionOf } from "./host-state.js";
+import {
+  type AggregateRules,
+  candidatesGroups,
+  claimSelection,
+  requestedImage,
+  requestedResources,
+  type ScheduleRequest,
+  type SelectionClaim,
+} from "./schedule-request.js";
 import { type WeightMultipliers, weighHosts } from "./weighers.js";
 
 /** From this level on agents put OWNER_NOVA on their providers (spec 4.7). */

@@ -1,7 +1,7 @@
 import type { Random } from "../../runtime/cryptography.js";
 import type { GroupState } from "./group-placements.js";
-import type { HostState, Multipliers } from "./host-state.js";
 import { failedBuilds, freeDiskGb, ioOperations } from "./host-requirements.js";
+import type { HostState, Multipliers } from "./host-state.js";
 
 /** The options `[filter_scheduler] *_weight_multiplier`; an aggregate's metadata overrides them for its hosts. */
 export interface WeightMultipliers {

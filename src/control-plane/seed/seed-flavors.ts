@@ -2,8 +2,8 @@ import { type Flavor, sizesForApi, sizesFromApi } from "../../records/index.js";
 import type { Random } from "../../runtime/cryptography.js";
 import type { Store } from "../store/store.js";
 import { fieldChanges, SeedRejectedError, type SeedStep, withoutDefaults } from "./change.js";
-import type { ProjectNames } from "./seed-users.js";
 import type { FlavorText } from "./seed-schema.js";
+import type { ProjectNames } from "./seed-users.js";
 
 const DEFAULTS = {
   disk: 0,

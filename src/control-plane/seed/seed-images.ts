@@ -1,11 +1,11 @@
 import type { Random } from "../../runtime/cryptography.js";
 import type { Bytes } from "../../runtime/http.js";
+import { type Image, type ImageAttributes, isBaseImage } from "../image/image.js";
 import type { ImageStore } from "../image/image-store.js";
 import type { ImageTable } from "../image/image-tables.js";
-import { type Image, type ImageAttributes, isBaseImage } from "../image/image.js";
 import { fieldChanges, type SeedStep, withoutDefaults } from "./change.js";
-import type { ProjectNames } from "./seed-users.js";
 import type { ImageText } from "./seed-schema.js";
+import type { ProjectNames } from "./seed-users.js";
 
 const DEFAULTS = {
   disk_format: "qcow2",

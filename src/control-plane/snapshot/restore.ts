@@ -1,10 +1,34 @@
 import { join, relative } from "node:path";
 import type { Files } from "../../runtime/files.js";
-import { changeMode, isSame, kindOf, makeFolder, move, partsIn, removeEntry, removeTree, ReusableEntries, sizeOf, type TreeEntry, writeFileAtomically, writeSparse } from "../../runtime/node/file-tree.js";
+import {
+  changeMode,
+  isSame,
+  kindOf,
+  makeFolder,
+  move,
+  partsIn,
+  ReusableEntries,
+  removeEntry,
+  removeTree,
+  sizeOf,
+  type TreeEntry,
+  writeFileAtomically,
+  writeSparse,
+} from "../../runtime/node/file-tree.js";
 import { DatabaseFile } from "../database/database-file.js";
 import type { StateDir } from "../local/state-dir.js";
 import { ownStore } from "../store/open-store.js";
-import { DATABASE, DOWN_HOSTS, type DownHosts, downHosts, downHostsFile, JOURNAL, listSavedFiles, RESTORE, REUSABLE_ENTRIES } from "./saved-state.js";
+import {
+  DATABASE,
+  DOWN_HOSTS,
+  type DownHosts,
+  downHosts,
+  downHostsFile,
+  JOURNAL,
+  listSavedFiles,
+  RESTORE,
+  REUSABLE_ENTRIES,
+} from "./saved-state.js";
 import { extentsIn, type SavedEntry, type Snapshot, type SnapshotMetadata, storedParts } from "./snapshot-file.js";
 
 /** What is to be done to the state directory, in this order. Each part of it may be done again. */

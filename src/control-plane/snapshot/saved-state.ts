@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { HostProcess } from "../../conductor-client/methods/session.js";
 import { foldHosts } from "../../records/host-names.js";
-import type { Files } from "../../runtime/files.js";
 import { isObject } from "../../runtime/collections.js";
+import type { Files } from "../../runtime/files.js";
 import { type TreeEntry, treeOf } from "../../runtime/node/file-tree.js";
 import { quoted } from "../identity/openrc.js";
 import type { StateDir } from "../local/state-dir.js";

@@ -3,7 +3,7 @@ import type { Files } from "../../runtime/files.js";
 import { sizeOf } from "../../runtime/node/file-tree.js";
 import { isClusterName } from "../local/known-clusters.js";
 import type { StateDir } from "../local/state-dir.js";
-import { type SavedHosts, SnapshotRejectedError, SNAPSHOTS } from "./saved-state.js";
+import { type SavedHosts, SNAPSHOTS, SnapshotRejectedError } from "./saved-state.js";
 import {
   copySnapshot,
   readSnapshot,

@@ -1,7 +1,7 @@
 import { DuplicateRecord } from "../../conductor-client/errors.js";
 import { id, mapOf, nullable, text, time, uuid } from "../../records/field.js";
-import { refreshZones } from "./services.js";
 import { checkOf } from "./record-fields.js";
+import { refreshZones } from "./services.js";
 import type { StoreContext } from "./store-context.js";
 import { AggregateHostExists, AggregateHostNotFound, AggregateNameExists, AggregateNotFound } from "./store-errors.js";
 import { Table, tableOf } from "./table.js";

@@ -1,9 +1,9 @@
 import type { InstanceFilters } from "../../conductor-client/methods/records.js";
 import { hasOneValue } from "../../records/field.js";
 import { INSTANCE, type Instance, type TaskState, type VmState } from "../../records/index.js";
-import { rejectField, type SqlValue } from "./record-fields.js";
-import { Conditions, orderBy, type Place, type SortColumn } from "./conditions.js";
 import type { Sql } from "../database/sql.js";
+import { Conditions, orderBy, type Place, type SortColumn } from "./conditions.js";
+import { rejectField, type SqlValue } from "./record-fields.js";
 import type { Table } from "./table.js";
 
 export interface InstanceQuery {

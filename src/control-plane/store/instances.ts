@@ -18,8 +18,7 @@ import {
   type TaskState,
   type VmState,
 } from "../../records/index.js";
-import { availabilityZoneOf } from "./services.js";
-import { rejectField, type SqlValue } from "./record-fields.js";
+import type { Place } from "./conditions.js";
 import {
   type ActiveWindow,
   filterInstances,
@@ -30,7 +29,8 @@ import {
   queryInstances,
   queryNames,
 } from "./instance-queries.js";
-import type { Place } from "./conditions.js";
+import { rejectField, type SqlValue } from "./record-fields.js";
+import { availabilityZoneOf } from "./services.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 

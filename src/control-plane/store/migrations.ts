@@ -9,8 +9,8 @@ import {
   type MigrationStatus,
   type MigrationType,
 } from "../../records/index.js";
-import { rejectField, type SqlValue } from "./record-fields.js";
 import { Conditions, orderBy, type Place, type SortColumn } from "./conditions.js";
+import { rejectField, type SqlValue } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 

@@ -1,12 +1,12 @@
-import type { Clock } from "../../runtime/time.js";
+import type { Random } from "../../runtime/cryptography.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 import type { Logger } from "../../runtime/runtime.js";
-import type { Random } from "../../runtime/cryptography.js";
+import type { Clock } from "../../runtime/time.js";
 import { DatabaseFile, DatabaseUnusable, fileFailure } from "../database/database-file.js";
-import type { DefaultRatios } from "./compute-nodes.js";
 import { applySchema, requireSchema } from "../database/schema-steps.js";
-import { STORE_SCHEMA } from "./schema/store-schema.js";
 import { Sql } from "../database/sql.js";
+import type { DefaultRatios } from "./compute-nodes.js";
+import { STORE_SCHEMA } from "./schema/store-schema.js";
 import { type Store, storeOn } from "./store.js";
 
 export interface StoreOptions {

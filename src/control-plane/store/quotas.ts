@@ -1,6 +1,6 @@
 import { integer, MAX_INTEGER, name, text } from "../../records/field.js";
-import { checkOf } from "./record-fields.js";
 import type { SqlRow } from "../database/sql.js";
+import { checkOf } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
 
 /** By resource; -1 is no limit. */

@@ -1,4 +1,12 @@
-import { BUILD_REQUEST, type BuildRequest, FINAL_MIGRATION_STATUSES, type Instance, type InstanceChanges, REQUEST_SPEC, type RequestSpec } from "../../records/index.js";
+import {
+  BUILD_REQUEST,
+  type BuildRequest,
+  FINAL_MIGRATION_STATUSES,
+  type Instance,
+  type InstanceChanges,
+  REQUEST_SPEC,
+  type RequestSpec,
+} from "../../records/index.js";
 import type { Sql } from "../database/sql.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";

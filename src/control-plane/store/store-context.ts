@@ -1,7 +1,7 @@
 import type { Instance, Migration } from "../../records/index.js";
-import type { Clock } from "../../runtime/time.js";
-import type { Logger } from "../../runtime/runtime.js";
 import type { Random } from "../../runtime/cryptography.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Clock } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
 
 /** Records of one kind that are kept; the one that was read from the database, or written, longest ago goes first. */

@@ -1,15 +1,15 @@
 import type { Instance, Migration } from "../../records/index.js";
-import type { Clock } from "../../runtime/time.js";
-import type { Logger } from "../../runtime/runtime.js";
 import type { Random } from "../../runtime/cryptography.js";
+import type { Logger } from "../../runtime/runtime.js";
+import type { Clock } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
 import { Actions } from "./actions.js";
 import { Aggregates } from "./aggregates.js";
 import { ComputeNodes, type DefaultRatios } from "./compute-nodes.js";
 import { Flavors } from "./flavors.js";
+import { Leases, Mappings } from "./host-records.js";
 import { Instances } from "./instances.js";
 import { KeyPairs } from "./key-pairs.js";
-import { Leases, Mappings } from "./host-records.js";
 import { Messages } from "./messages.js";
 import { Migrations } from "./migrations.js";
 import { NetworkQuotas, NetworkTags } from "./network-settings.js";
@@ -89,7 +89,7 @@ export function storeOn(
   };
 }
 
-/** Characters of what users may make long: all else of an instance is short. */
+/** Characters of what users may make long: all else of an instance is short. @internal */
 export function instanceWeight({ userData, injectedFiles, metadata, systemMetadata }: Instance): number {
   let weight = (userData?.length ?? 0) + lengthOf(metadata) + lengthOf(systemMetadata);
   for (const { contents } of injectedFiles) {

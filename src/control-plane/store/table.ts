@@ -1,6 +1,6 @@
 import type { FieldMap, JsonSchema, RecordOf } from "../../records/field.js";
-import { type Codec, codecOf, rejectField, type SqlValue } from "./record-fields.js";
 import type { Sql, SqlRow } from "../database/sql.js";
+import { type Codec, codecOf, rejectField, type SqlValue } from "./record-fields.js";
 
 /** Where and how a field of a record is kept. */
 interface Column {

@@ -1,4 +1,10 @@
-import { type ActionBody, type ActionResponse, type DashboardAction, type DashboardLogin, SESSION_HEADER } from "../wire/messages.js";
+import {
+  type ActionBody,
+  type ActionResponse,
+  type DashboardAction,
+  type DashboardLogin,
+  SESSION_HEADER,
+} from "../wire/messages.js";
 import type { RequestBodies, ServerLife } from "../wire/rows.js";
 
 const JSON_BODY = { "content-type": "application/json" };

@@ -1,9 +1,15 @@
 import { serverStatus } from "../../control-plane/compute/servers/server-status.js";
 import { explainedFault } from "../../control-plane/scheduler/errors.js";
 import type { Store } from "../../control-plane/store/store.js";
-import { FINAL_MIGRATION_STATUSES, type Instance, type Migration, MIGRATION_STATUSES, POWER_STATES } from "../../records/index.js";
-import type { MigrationRow, ServerRow } from "../wire/rows.js";
+import {
+  FINAL_MIGRATION_STATUSES,
+  type Instance,
+  MIGRATION_STATUSES,
+  type Migration,
+  POWER_STATES,
+} from "../../records/index.js";
 import type { FlavorRow } from "../wire/messages.js";
+import type { MigrationRow, ServerRow } from "../wire/rows.js";
 
 /** The flavors, by the ids that the Compute API gives them; servers and moves name them by the ids of their rows. */
 export class Flavors {

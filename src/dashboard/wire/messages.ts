@@ -1,4 +1,15 @@
-import type { ConsumerRow, EditRow, FindingRow, GuestsRow, HostRow, LatestAction, MigrationRow, ProviderRow, RequestRow, ServerRow } from "./rows.js";
+import type {
+  ConsumerRow,
+  EditRow,
+  FindingRow,
+  GuestsRow,
+  HostRow,
+  LatestAction,
+  MigrationRow,
+  ProviderRow,
+  RequestRow,
+  ServerRow,
+} from "./rows.js";
 
 /** What can be done, and the commands that do the same. */
 export interface DashboardAction {

@@ -1,12 +1,17 @@
 import { MessagingTimeout } from "../../conductor-client/errors.js";
 import { AGENT_METHODS, type AgentMethod } from "../../conductor-client/methods/agent.js";
-import { type AgentHandlers, type MessageObserver, type RequestContext, RPC_RESPONSE_TIMEOUT } from "../../conductor-client/port.js";
+import {
+  type AgentHandlers,
+  type MessageObserver,
+  type RequestContext,
+  RPC_RESPONSE_TIMEOUT,
+} from "../../conductor-client/port.js";
 import { isObject } from "../../runtime/collections.js";
 import type { Logger, Runtime } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
 import { UnsupportedRequest } from "../messages/failures.js";
 import { type MessageScopes, RowsInHand } from "../messages/message-scope.js";
-import { openMessage, type OsloRequest, type ReplyAddress, requestIdOf } from "../messages/oslo-message.js";
+import { type OsloRequest, openMessage, type ReplyAddress, requestIdOf } from "../messages/oslo-message.js";
 import type { Rpc } from "../messages/rpc.js";
 import { type NovaObject, type ObjectData, objectOf } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";

@@ -1,9 +1,14 @@
-import { AGENT_METHODS, type AgentMethod, type AgentMethods, type InstanceParams } from "../../conductor-client/methods/agent.js";
+import {
+  AGENT_METHODS,
+  type AgentMethod,
+  type AgentMethods,
+  type InstanceParams,
+} from "../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import { MAX_INTEGER } from "../../records/field.js";
 import { isObject } from "../../runtime/collections.js";
-import { FLAVOR_OBJECT } from "../objects/instance.js";
 import { readLiveMigrateData } from "../objects/compute-rpc-objects.js";
+import { FLAVOR_OBJECT } from "../objects/instance.js";
 import { listedObjects, MalformedObject, objectOf } from "../objects/primitive.js";
 import { readRecord } from "../objects/record-object.js";
 import { readRetry, readSelections } from "../objects/selection.js";
@@ -167,7 +172,10 @@ function lineCount(length: unknown): number | null {
 }
 
 /** What is asked for a new server that the agent cannot give it, and what to do; null: nothing. */
-export function unservable(args: CheckedArguments, { ignoreNetworks }: { readonly ignoreNetworks: boolean }): string | null {
+export function unservable(
+  args: CheckedArguments,
+  { ignoreNetworks }: { readonly ignoreNetworks: boolean },
+): string | null {
   const wants = [
     ...(ignoreNetworks ? [] : networks(args.requested_networks)),
     ...volumes(args.block_device_mapping),

@@ -4,7 +4,19 @@ import { isObject } from "../../runtime/collections.js";
 import { NotImplementedHere } from "../messages/failures.js";
 import { readLiveMigrateData } from "../objects/compute-rpc-objects.js";
 import { MalformedObject, objectOf } from "../objects/primitive.js";
-import { type Arguments, idOf, type InboundTools, PLAIN_METHODS, type PlainMethod, readParameters, serverGroupOf, textOr, unservable, unservableMove, uuidOf } from "./parameters.js";
+import {
+  type Arguments,
+  type InboundTools,
+  idOf,
+  PLAIN_METHODS,
+  type PlainMethod,
+  readParameters,
+  serverGroupOf,
+  textOr,
+  unservable,
+  unservableMove,
+  uuidOf,
+} from "./parameters.js";
 
 /** A message in the agent's words. */
 export interface Inbound<M extends AgentMethod> {

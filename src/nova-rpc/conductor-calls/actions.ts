@@ -1,7 +1,15 @@
 import { UnexpectedTaskState } from "../../conductor-client/errors.js";
 import type { InstanceAction } from "../../records/index.js";
-import { nullable, number, readOnly, readRecord, type RecordObject, text, timestamp } from "../objects/record-object.js";
 import { listedObjects } from "../objects/primitive.js";
+import {
+  nullable,
+  number,
+  type RecordObject,
+  readOnly,
+  readRecord,
+  text,
+  timestamp,
+} from "../objects/record-object.js";
 import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
 
 const ACTION_OBJECT: RecordObject<InstanceAction> = {

@@ -1,7 +1,23 @@
 import { ComputeHostNotFound, DuplicateRecord, ObjectActionError } from "../../conductor-client/errors.js";
 import type { ComputeNode } from "../../records/index.js";
 import { listedObjects, MalformedObject, type NovaObject, objectOf } from "../objects/primitive.js";
-import { builtObject, deletedId, type FieldCodec, fieldsOf, nullable, number, readOnly, readRecord, type RecordObject, rowTime, stringRecord, text, timestamp, unknownToNova, writeRecord } from "../objects/record-object.js";
+import {
+  builtObject,
+  deletedId,
+  type FieldCodec,
+  fieldsOf,
+  nullable,
+  number,
+  type RecordObject,
+  readOnly,
+  readRecord,
+  rowTime,
+  stringRecord,
+  text,
+  timestamp,
+  unknownToNova,
+  writeRecord,
+} from "../objects/record-object.js";
 import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
 
 /** Lists of [arch, hypervisor, vm_mode] of the record; a list of objects, not a list object, in Nova. */
@@ -35,6 +51,7 @@ const HYPERVISOR_TYPES: ReadonlySet<string> = new Set(
 /** VMMode there. */
 const VM_MODES: ReadonlySet<string> = new Set(["hvm", "xen", "uml", "exe"]);
 
+/** @internal */
 export const COMPUTE_NODE_OBJECT: RecordObject<ComputeNode> = {
   name: "ComputeNode",
   fields: {

@@ -213,7 +213,7 @@ function record(instance: NovaObject, { rows }: CallTools): Instance {
   return readRecord(INSTANCE_OBJECT, rows.completed(instance) ?? instance);
 }
 
-/** Whether a save changes one of the three. @param left what the sender of a message has left to be saved with it */
+/** Whether a save changes one of the three. @param left what the sender of a message has left to be saved with it @internal */
 export function changesFlavors(changes: InstanceChanges, left: ObjectData): boolean {
   return Object.entries(FLAVORS).some(([name, field]) => changes[field] !== undefined || left[name] !== undefined);
 }
@@ -223,6 +223,7 @@ export function changesFlavors(changes: InstanceChanges, left: ObjectData): bool
  * overwrites what it got with what it had.
  * @param known the instance's, as it was read last
  * @param messageFlavors flavors that came as Nova has them, with fields that the record does not have
+ * @internal
  */
 export function flavorsToSave(
   changes: InstanceChanges,

@@ -6,8 +6,8 @@ import { MIGRATION_OBJECT } from "../objects/migration.js";
 import { listedObjects, objectOf } from "../objects/primitive.js";
 import { builtObject, fieldsOf, readRecord, writeRecord } from "../objects/record-object.js";
 import { assertNotSuperseded } from "./actions.js";
-import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
 import { saveInstance } from "./instances.js";
+import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
 
 type MigrationMethod =
   | "migration_get"

@@ -2,9 +2,9 @@ import type { GroupOnHost } from "../../conductor-client/methods/records.js";
 import { SERVER_GROUP_POLICIES } from "../../records/index.js";
 import { isObject } from "../../runtime/collections.js";
 import { type ObjectData, objectOf } from "../objects/primitive.js";
-import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
 import { INSTANCE_CALLS } from "./instances.js";
 import { MIGRATION_CALLS } from "./migrations.js";
+import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
 
 /** What Nova's computes find out themselves, by several questions. */
 export const SERVER_GROUP_CALLS: ConductorCalls<"server_group_on_host"> = {

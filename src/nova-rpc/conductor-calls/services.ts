@@ -1,9 +1,22 @@
 import { ServiceNotFound } from "../../conductor-client/errors.js";
 import { type Service, USAGE_AUDIT } from "../../records/index.js";
 import { listedObjects, type NovaObject, objectOf, overlaid } from "../objects/primitive.js";
-import { builtObject, flag, nullable, number, readOnly, readRecord, type RecordObject, rowTime, text, timestamp, writeRecord } from "../objects/record-object.js";
+import {
+  builtObject,
+  flag,
+  nullable,
+  number,
+  type RecordObject,
+  readOnly,
+  readRecord,
+  rowTime,
+  text,
+  timestamp,
+  writeRecord,
+} from "../objects/record-object.js";
 import type { CallTools, ConductorCalls } from "./nova-conductor.js";
 
+/** @internal */
 export const SERVICE_OBJECT: RecordObject<Service> = {
   name: "Service",
   fields: {

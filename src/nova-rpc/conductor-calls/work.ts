@@ -1,7 +1,7 @@
 import { ConductorError } from "../../conductor-client/errors.js";
 import type { CLUSTER_METHODS } from "../../conductor-client/methods/cluster.js";
-import type { HOST_METHODS } from "../../conductor-client/methods/session.js";
 import type { OPERATOR_METHODS } from "../../conductor-client/methods/conductor.js";
+import type { HOST_METHODS } from "../../conductor-client/methods/session.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
 import { isObject } from "../../runtime/collections.js";
 import type { RpcRequest } from "../messages/rpc.js";
@@ -10,9 +10,9 @@ import { builtObject } from "../objects/record-object.js";
 import { toSelectionObjects } from "../objects/selection.js";
 import { COMPUTE_TOPIC, hostQueue, topicOfMethod } from "../transport/topology.js";
 import { ACTION_CALLS } from "./actions.js";
-import type { CallTools, ConductorCalls } from "./nova-conductor.js";
-import { INSTANCE_CALLS, saveInstance } from "./instances.js";
 import { getMessageArgument, imageToSend, instanceToSend } from "./compute-messages.js";
+import { INSTANCE_CALLS, saveInstance } from "./instances.js";
+import type { CallTools, ConductorCalls } from "./nova-conductor.js";
 
 type WorkMethod =
   | "build_instances"

@@ -1,6 +1,6 @@
 import * as errors from "../../conductor-client/errors.js";
-import { withoutUserInfo } from "../../runtime/http.js";
 import { isObject } from "../../runtime/collections.js";
+import { withoutUserInfo } from "../../runtime/http.js";
 
 /** An exception of Python as oslo.messaging sends it. */
 interface Failure {

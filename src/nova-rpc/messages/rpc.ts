@@ -7,7 +7,7 @@ import { objectOf } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
 import { REQUESTS, type Topology } from "../transport/topology.js";
 import { failureOf } from "./failures.js";
-import { type NovaContext, openMessage, type OsloRequest, type ReplyAddress, seal } from "./oslo-message.js";
+import { type NovaContext, type OsloRequest, openMessage, type ReplyAddress, seal } from "./oslo-message.js";
 import { type CallTimeouts, PendingCall } from "./pending-call.js";
 
 /** Milliseconds until what no queue took is sent again. */

@@ -1,8 +1,34 @@
-import { DISK_INFO, type Flavor, FLAVOR_AMOUNTS, type InjectedFile, type Instance, type PowerState, type VmState } from "../../records/index.js";
+import {
+  DISK_INFO,
+  FLAVOR_AMOUNTS,
+  type Flavor,
+  type InjectedFile,
+  type Instance,
+  type PowerState,
+  type VmState,
+} from "../../records/index.js";
 import { isObject } from "../../runtime/collections.js";
 import { migrationContext } from "./migration.js";
 import { listedObjects, objectOf } from "./primitive.js";
-import { code, deletedId, type FieldCodec, flag, nullable, number, numbers, readOnly, readRecord, type RecordObject, rowTime, stringRecord, text, timestamp, unknownToNova, word, writeRecord } from "./record-object.js";
+import {
+  code,
+  deletedId,
+  type FieldCodec,
+  flag,
+  nullable,
+  number,
+  numbers,
+  type RecordObject,
+  readOnly,
+  readRecord,
+  rowTime,
+  stringRecord,
+  text,
+  timestamp,
+  unknownToNova,
+  word,
+  writeRecord,
+} from "./record-object.js";
 
 /** Characters that a value has at most: its column's length in Nova's database. */
 const LONGEST = 255;
@@ -13,6 +39,7 @@ const keyOf = (index: number): string => (index === 0 ? DISK_INFO : `${DISK_INFO
 /**
  * Nova's metadata of the system. What a driver says about a guest's disks may have any length, andis split over keys. All other
  * values come from an API, and are as short as Nova wants them.
+ * @internal
  */
 export const systemMetadata: FieldCodec<Readonly<Record<string, string>>> = {
   read: (value, row) => {

@@ -1,8 +1,24 @@
 import type { AssignedResource, Migration, MigrationContext } from "../../records/index.js";
 import { isObject } from "../../runtime/collections.js";
-import { builtObject, deletedId, type FieldCodec, fieldsOf, flag, nullable, number, readOnly, readRecord, type RecordObject, rowTime, text, timestamp, unknownToNova, word } from "./record-object.js";
 import { listedObjects, type NovaObject } from "./primitive.js";
 import type { ReleaseProfile } from "./profile.js";
+import {
+  builtObject,
+  deletedId,
+  type FieldCodec,
+  fieldsOf,
+  flag,
+  nullable,
+  number,
+  type RecordObject,
+  readOnly,
+  readRecord,
+  rowTime,
+  text,
+  timestamp,
+  unknownToNova,
+  word,
+} from "./record-object.js";
 
 const amount = nullable(number());
 const name = nullable(text());

@@ -20,7 +20,7 @@ export class MalformedObject extends Error {
   override readonly name = "MalformedObject";
 }
 
-/** Whether a value claims to be an object; only {@link objectOf} says that it is one. */
+/** Whether a value claims to be an object; only {@link objectOf} says that it is one. @internal */
 export function claimsToBeObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return isObject(value) && Object.hasOwn(value, NAME);
 }

@@ -1,4 +1,4 @@
-import { type Release, RELEASES } from "../../records/index.js";
+import { RELEASES, type Release } from "../../records/index.js";
 
 /** Version of each object of Nova that can be part of a message, as Zed (26) has it: the oldest release that is spoken to. */
 const ZED_OBJECTS: Readonly<Record<string, string>> = {

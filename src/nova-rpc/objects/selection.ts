@@ -1,8 +1,8 @@
 import { MAX_INTEGER } from "../../records/field.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
 import { isObject } from "../../runtime/collections.js";
-import { type FieldCodec, readRecord, type RecordObject, text } from "./record-object.js";
 import { MalformedObject, type NovaObject, objectOf } from "./primitive.js";
+import { type FieldCodec, type RecordObject, readRecord, text } from "./record-object.js";
 
 type Claim = Selection["allocationRequest"];
 

@@ -4,8 +4,21 @@ import type { Runtime } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
 import { InvalidConfiguration } from "../../virt/errors.js";
 import { ConnectFailure, EndpointNotFound } from "../errors.js";
-import { createKeystoneAccess, type DomainReference, type KeystoneOptions, type Scope, type UserReference } from "./keystone-access.js";
-import { CachedAccess, type Credentials, type PlacementAccess, type ServiceAccess, SharedAccess, withoutTrailingSlash } from "./placement-access.js";
+import {
+  createKeystoneAccess,
+  type DomainReference,
+  type KeystoneOptions,
+  type Scope,
+  type UserReference,
+} from "./keystone-access.js";
+import {
+  CachedAccess,
+  type Credentials,
+  type PlacementAccess,
+  type ServiceAccess,
+  SharedAccess,
+  withoutTrailingSlash,
+} from "./placement-access.js";
 
 /**
  * How this agent gets at Placement, from `[placement]`: as keystoneauth's options say, or by asking the conductor.
@@ -170,7 +183,7 @@ function missing(option: string, authType: string): InvalidConfiguration {
   return new InvalidConfiguration(`[placement] ${option} is unset, but auth_type = ${authType} needs it`);
 }
 
-/** `auth_type = none`: no header at all. `admin_token`: always the same X-Auth-Token. */
+/** `auth_type = none`: no header at all. `admin_token`: always the same X-Auth-Token. @internal */
 export function createFixedAccess(options: { readonly endpoint: string; readonly token?: string }): PlacementAccess {
   const credentials: Credentials = Object.freeze({
     endpoint: withoutTrailingSlash(options.endpoint),

@@ -136,6 +136,7 @@ function endpointIn(catalog: unknown, { service, validInterfaces, regionName }: 
  * was to be sent with it.
  * @param authUrl one that ends in `/v3` is taken as it is
  * @throws {HttpConnectFailure} {@link HttpTimeout}
+ * @internal
  */
 export async function discoverIdentity(http: HttpClient, authUrl: string): Promise<string> {
   const url = withoutTrailingSlash(authUrl);

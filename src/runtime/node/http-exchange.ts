@@ -1,8 +1,17 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Logger } from "../runtime.js";
-import { BYTES, type ListenLimits, type ListenOptions, Mounts, type RejectRequest, type Route, type ServiceHandler, type ServiceResponse } from "../http-server.js";
 import type { Bytes } from "../http.js";
+import {
+  BYTES,
+  type ListenLimits,
+  type ListenOptions,
+  Mounts,
+  type RejectRequest,
+  type Route,
+  type ServiceHandler,
+  type ServiceResponse,
+} from "../http-server.js";
+import type { Logger } from "../runtime.js";
 import { dropRest, endWhenIdle, flattenHeaders, sendBytes, sendPieces } from "./http-messages.js";
 import type { RequestQueue } from "./request-slots.js";
 

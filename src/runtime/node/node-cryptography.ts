@@ -1,4 +1,14 @@
-import { createHash, generateKeyPair, hash, type KeyObject, randomBytes, randomInt, randomUUID, scrypt, X509Certificate } from "node:crypto";
+import {
+  createHash,
+  generateKeyPair,
+  hash,
+  type KeyObject,
+  randomBytes,
+  randomInt,
+  randomUUID,
+  scrypt,
+  X509Certificate,
+} from "node:crypto";
 import { promisify } from "node:util";
 import type { Digests, KeyMaker, Random } from "../cryptography.js";
 

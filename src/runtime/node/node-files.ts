@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Random } from "../cryptography.js";
-import { FileFailure, type Files, type FileStat, type WriteOptions } from "../files.js";
+import { FileFailure, type FileStat, type Files, type WriteOptions } from "../files.js";
 import type { Bytes } from "../http.js";
 import type { Runtime } from "../runtime.js";
 import { nodeRandom } from "./node-cryptography.js";

@@ -6,7 +6,21 @@ import { hostname, networkInterfaces } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { FileFailure } from "../files.js";
-import { type Child, type ChildExit, type Children, type ObservedProcess, type Processes, type ProcessIdentity, ProgramFailure, type ProgramResult, type Programs, type ProgramSignal, type RunOptions, type SpawnOptions, type StartOptions } from "../processes.js";
+import {
+  type Child,
+  type ChildExit,
+  type Children,
+  type ObservedProcess,
+  type Processes,
+  type ProcessIdentity,
+  ProgramFailure,
+  type ProgramResult,
+  type ProgramSignal,
+  type Programs,
+  type RunOptions,
+  type SpawnOptions,
+  type StartOptions,
+} from "../processes.js";
 
 export function nodeProcesses(): Processes {
   const name = hostname();

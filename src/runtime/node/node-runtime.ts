@@ -1,8 +1,8 @@
 import type { Logger, Runtime } from "../runtime.js";
 import { nodeClock, nodeModules, nodeTimers } from "./node-builtins.js";
-import { NodeFiles } from "./node-files.js";
-import { nodeProcesses, NodePrograms } from "./node-processes.js";
 import { nodeRandom } from "./node-cryptography.js";
+import { NodeFiles } from "./node-files.js";
+import { NodePrograms, nodeProcesses } from "./node-processes.js";
 import { NodeServers } from "./node-servers.js";
 import { nodeSockets } from "./node-sockets.js";
 import { nodeStreams } from "./node-streams.js";

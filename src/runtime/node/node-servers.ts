@@ -2,11 +2,22 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
-import { AddressInUse, AddressUnusable, DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS, type Listener, type ListenOptions, type Servers, type SocketAcceptor, splitTarget, toPlainTextResponse } from "../http-server.js";
+import {
+  AddressInUse,
+  AddressUnusable,
+  DEFAULT_CLOSE_GRACE,
+  DEFAULT_LISTEN_LIMITS,
+  type Listener,
+  type ListenOptions,
+  type Servers,
+  type SocketAcceptor,
+  splitTarget,
+  toPlainTextResponse,
+} from "../http-server.js";
 import type { Logger } from "../runtime.js";
 import { onlyTls, sendBadRequest } from "./bad-requests.js";
-import { flattenHeaders } from "./http-messages.js";
 import { HttpExchange, originOf } from "./http-exchange.js";
+import { flattenHeaders } from "./http-messages.js";
 import { NodeSocket } from "./node-socket.js";
 import { RequestQueue } from "./request-slots.js";
 

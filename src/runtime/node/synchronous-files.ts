@@ -46,6 +46,7 @@ type Fsync = (file: number, done: Waiting["done"]) => void;
 /**
  * Has threads wait until files are on the disk. Those of a turn of the event loop are handed over together: to wake a thread costs more
  * than what it does, and the file system writes for all who wait at a time.
+ * @internal
  */
 export class Flushes {
   readonly #fsync: Fsync;

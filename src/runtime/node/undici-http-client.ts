@@ -4,8 +4,18 @@ import type { Dispatcher } from "undici";
 import ask from "undici/lib/api/api-request.js";
 import errors from "undici/lib/core/errors.js";
 import Pool from "undici/lib/dispatcher/pool.js";
+import {
+  type Bytes,
+  type HttpClient,
+  HttpConnectFailure,
+  type HttpRequest,
+  type HttpResponse,
+  HttpTimeout,
+  type Transfer,
+  type TransferResponse,
+  type Transfers,
+} from "../http.js";
 import { DEFAULT_HTTP_TIMEOUT } from "../http-server.js";
-import { type Bytes, type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout, type Transfer, type TransferResponse, type Transfers } from "../http.js";
 import { flattenHeaders } from "./http-messages.js";
 
 /** Ends a transfer whose other end neither takes nor gives anything; time that its own side takes does not count. */

@@ -2,7 +2,13 @@
 
 import "reflect-metadata";
 import { createHash, createHmac, randomBytes, webcrypto } from "node:crypto";
-import { cryptoProvider, ExtendedKeyUsage, ExtendedKeyUsageExtension, SubjectAlternativeNameExtension, X509CertificateGenerator } from "@peculiar/x509";
+import {
+  cryptoProvider,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  SubjectAlternativeNameExtension,
+  X509CertificateGenerator,
+} from "@peculiar/x509";
 import type { MadeKey } from "../cryptography.js";
 
 const OIDS = {

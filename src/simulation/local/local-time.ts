@@ -1,5 +1,5 @@
-import type { CancelTimer, Clock } from "../../runtime/time.js";
 import { nodeClock, nodeTimers } from "../../runtime/node/node-builtins.js";
+import type { CancelTimer, Clock } from "../../runtime/time.js";
 import { type Event, Timeline } from "../timeline.js";
 import type { Activity } from "./activity.js";
 

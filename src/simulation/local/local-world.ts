@@ -1,11 +1,11 @@
+import type { Random } from "../../runtime/cryptography.js";
 import type { HttpClient, HttpRequest, Transfers } from "../../runtime/http.js";
+import type { Listener, ListenOptions, Servers } from "../../runtime/http-server.js";
 import { createKillableRuntime } from "../../runtime/killable-runtime.js";
 import { Life } from "../../runtime/lifetime.js";
-import type { Logger, Runtime } from "../../runtime/runtime.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import type { Random } from "../../runtime/cryptography.js";
-import type { Listener, ListenOptions, Servers } from "../../runtime/http-server.js";
+import type { Logger, Runtime } from "../../runtime/runtime.js";
 import type { Sockets } from "../../runtime/sockets.js";
 import { VirtualHttp, VirtualTransfers } from "../virtual-http.js";
 import { VirtualMachine } from "../virtual-machine.js";

@@ -1,6 +1,15 @@
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Flavor, Instance } from "../../virt/index.js";
-import { brokenOffEverywhere, type ContractCase, guestOn, type KilledWork, must, mustBe, succeeds, textOf } from "../contract-case.js";
+import {
+  brokenOffEverywhere,
+  type ContractCase,
+  guestOn,
+  type KilledWork,
+  must,
+  mustBe,
+  succeeds,
+  textOf,
+} from "../contract-case.js";
 import type { CheckedHost, DriverHarness } from "../driver-harness.js";
 import { DEVICES, frozen, imageOf, migrationOf, resizedTo } from "../harness-fixtures.js";
 

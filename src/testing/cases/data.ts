@@ -4,7 +4,7 @@ import { type ContractCase, ContractViolation, mustBe } from "../contract-case.j
 import type { CheckedHost, DriverHarness } from "../driver-harness.js";
 import { DEVICES, frozen, resizedTo } from "../harness-fixtures.js";
 import type { CanaryPlace } from "../options.js";
-import { arrive, back, leave, migration, MOVES, REVERT } from "./cold-moves.js";
+import { arrive, back, leave, MOVES, migration, REVERT } from "./cold-moves.js";
 import { finished, LIVE_NEEDS, migrate, prepared } from "./live-migration.js";
 
 type Keeper = "disk" | "memory";

@@ -149,7 +149,11 @@ async function suspended(
     "throw HostEpochOutdated when it has done nothing yet",
     `it ended with ${textOf(error)}`,
   );
-  await succeeds(next.host.destroy(instance, LATE_DESTROY), "destroy", `remove what a late ${method} left (call ${at})`);
+  await succeeds(
+    next.host.destroy(instance, LATE_DESTROY),
+    "destroy",
+    `remove what a late ${method} left (call ${at})`,
+  );
   return stopped;
 }
 

@@ -1,4 +1,12 @@
-import { brokenOffEverywhere, type ContractCase, guestOn, type KilledWork, must, mustBe, succeeds } from "../contract-case.js";
+import {
+  brokenOffEverywhere,
+  type ContractCase,
+  guestOn,
+  type KilledWork,
+  must,
+  mustBe,
+  succeeds,
+} from "../contract-case.js";
 import type { CheckedHost, DriverHarness } from "../driver-harness.js";
 import { DEVICES } from "../harness-fixtures.js";
 

@@ -1,6 +1,16 @@
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance, LiveMigrateData, LiveMigrationOptions } from "../../virt/index.js";
-import { brokenOffEverywhere, type ContractCase, failsWith, guestOn, type KilledWork, must, mustBe, succeeds, textOf } from "../contract-case.js";
+import {
+  brokenOffEverywhere,
+  type ContractCase,
+  failsWith,
+  guestOn,
+  type KilledWork,
+  must,
+  mustBe,
+  succeeds,
+  textOf,
+} from "../contract-case.js";
 import type { CheckedHost, DriverHarness } from "../driver-harness.js";
 import { DEVICES } from "../harness-fixtures.js";
 

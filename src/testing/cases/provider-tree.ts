@@ -262,8 +262,18 @@ export const RESHAPE_CASES: readonly ContractCase[] = [
       const on = await harness.connect("check-host-1", reshape.after);
       const [node = ""] = await on.host.getAvailableNodes();
       const before = pictureOf(tree);
-      await failsWith(on.host.updateProviderTree(tree, node), ["ReshapeNeeded"], RESHAPE_METHOD, "when inventory must move");
-      must(pictureOf(tree) === before, RESHAPE_METHOD, "edit nothing before it throws ReshapeNeeded", "it edited the tree");
+      await failsWith(
+        on.host.updateProviderTree(tree, node),
+        ["ReshapeNeeded"],
+        RESHAPE_METHOD,
+        "when inventory must move",
+      );
+      must(
+        pictureOf(tree) === before,
+        RESHAPE_METHOD,
+        "edit nothing before it throws ReshapeNeeded",
+        "it edited the tree",
+      );
       const allocations = heldOn(tree, node);
       const sums = sumsOf(allocations);
       await succeeds(

@@ -2,7 +2,13 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { ActionResponse, DashboardHello, DashboardMessage, DashboardRow, Kind } from "../../../src/dashboard/wire/messages.js";
+import type {
+  ActionResponse,
+  DashboardHello,
+  DashboardMessage,
+  DashboardRow,
+  Kind,
+} from "../../../src/dashboard/wire/messages.js";
 import type { RequestBodies, ServerLife } from "../../../src/dashboard/wire/rows.js";
 import { PACKAGE_ROOT } from "../../process/support/program.js";
 

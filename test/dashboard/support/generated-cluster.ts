@@ -1,5 +1,12 @@
 import type { DashboardAction, DashboardHello, DashboardRow } from "../../../src/dashboard/wire/messages.js";
-import type { ConsumerType, HostRow, InventoryRow, ProviderRow, ServerLife, ServerRow } from "../../../src/dashboard/wire/rows.js";
+import type {
+  ConsumerType,
+  HostRow,
+  InventoryRow,
+  ProviderRow,
+  ServerLife,
+  ServerRow,
+} from "../../../src/dashboard/wire/rows.js";
 
 /** When everything in it began. */
 export const START = Date.UTC(2026, 0, 15, 9, 0, 0);

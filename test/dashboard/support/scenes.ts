@@ -1,5 +1,5 @@
-import type { RequestRow } from "../../../src/dashboard/wire/rows.js";
 import type { DashboardRow } from "../../../src/dashboard/wire/messages.js";
+import type { RequestRow } from "../../../src/dashboard/wire/rows.js";
 import { type FakeDashboardParts, FakeDashboardServer } from "./fake-server.js";
 import { hello, hostName, lifeOf, providerUuid, rowsOf, serverRow, serverUuid } from "./generated-cluster.js";
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { quietLogger } from "../../../src/cli/ui/logging.js";
+import type { ServiceRequest } from "../../../src/runtime/http-server.js";
 import { nodeClock } from "../../../src/runtime/node/node-builtins.js";
 import { nodeRandom } from "../../../src/runtime/node/node-cryptography.js";
-import type { ServiceRequest } from "../../../src/runtime/http-server.js";
 import { TestPlacement } from "../../fixtures/world/placement.js";
 import { INTENDED_DIFFERENCES } from "./intended-differences.js";
 import { writeJson } from "./json-text.js";

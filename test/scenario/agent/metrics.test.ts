@@ -1,11 +1,16 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type AgentMetrics, meteredTracker, NO_METRICS } from "../../../src/agent/metrics/metrics.js";
-import { createMetricsRegistry, metricsHandler, type MetricsRegistry, serveMetrics } from "../../../src/agent/metrics/metrics-registry.js";
+import {
+  createMetricsRegistry,
+  type MetricsRegistry,
+  metricsHandler,
+  serveMetrics,
+} from "../../../src/agent/metrics/metrics-registry.js";
 import type { Claim, ResourceTracker } from "../../../src/agent/tracker/contract.js";
+import type { Listener } from "../../../src/runtime/http-server.js";
 import { createNodeLogger } from "../../../src/runtime/node/node-logger.js";
 import { NodeServers } from "../../../src/runtime/node/node-servers.js";
 import { UndiciHttpClient } from "../../../src/runtime/node/undici-http-client.js";
-import type { Listener } from "../../../src/runtime/http-server.js";
 import { ComputeResourcesUnavailable } from "../../../src/virt/errors.js";
 import { uuidOf } from "../../unit/agent/support/records.js";
 import { scenario } from "../../unit/agent/support/scenario.js";

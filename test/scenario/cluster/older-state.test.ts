@@ -5,11 +5,11 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { startCluster } from "../../../src/cluster/index.js";
 import { IRONIC_SCHEMA } from "../../../src/control-plane/bare-metal/ironic.js";
 import { DatabaseFile } from "../../../src/control-plane/database/database-file.js";
+import { applySchema, type SchemaStep } from "../../../src/control-plane/database/schema-steps.js";
+import { Sql } from "../../../src/control-plane/database/sql.js";
 import { IDENTITY_SCHEMA } from "../../../src/control-plane/identity/store/identity-schema.js";
 import { IMAGE_SCHEMA } from "../../../src/control-plane/image/image-tables.js";
-import { applySchema, type SchemaStep } from "../../../src/control-plane/database/schema-steps.js";
 import { STORE_SCHEMA } from "../../../src/control-plane/store/schema/store-schema.js";
-import { Sql } from "../../../src/control-plane/database/sql.js";
 import { withCluster } from "./support/client.js";
 
 let stateDir: string;

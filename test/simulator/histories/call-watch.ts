@@ -1,6 +1,6 @@
 import type { Store } from "../../../src/control-plane/store/store.js";
-import type { Runtime } from "../../../src/runtime/runtime.js";
 import type { ServiceHandler, ServiceRequest } from "../../../src/runtime/http-server.js";
+import type { Runtime } from "../../../src/runtime/runtime.js";
 import type { Violation } from "../../chaos/violation.js";
 
 /** What a service's handler is put into. */

@@ -1,6 +1,6 @@
 import type { HostSession } from "../../../src/conductor-client/port.js";
-import type { StoreChange } from "../../../src/control-plane/store/store-context.js";
 import type { Store } from "../../../src/control-plane/store/store.js";
+import type { StoreChange } from "../../../src/control-plane/store/store-context.js";
 import type { Instance, InstanceChanges, Migration, MigrationChanges } from "../../../src/records/index.js";
 import type { Violation } from "../../chaos/violation.js";
 import { changedRecord } from "../../fixtures/invariants/changed-record.js";

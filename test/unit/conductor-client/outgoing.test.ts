@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import { Outgoing, WAITING_METHODS } from "../../../src/conductor-client/link.js";
 import { CONDUCTOR_METHODS } from "../../../src/conductor-client/methods/conductor.js";
 import { SESSION_METHODS } from "../../../src/conductor-client/methods/session.js";
-import { Outgoing, WAITING_METHODS } from "../../../src/conductor-client/link.js";
 
 function outgoing() {
   const sent: unknown[] = [];

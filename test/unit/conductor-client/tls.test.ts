@@ -2,8 +2,8 @@ import { connect } from "node:net";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type KeyPair, makeAuthority, makeServerCertificate } from "../../../src/cli/cluster/tls/make-certificates.js";
 import { openSocket } from "../../../src/conductor-client/wire.js";
-import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
 import type { Listener, ServerTls } from "../../../src/runtime/http-server.js";
+import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 const { logger } = createVirtualRuntime();

@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from "vitest";
 import { driver as fakeLibvirt } from "../../../drivers/fake-libvirt/index.js";
 import { optionsOf } from "../../../src/cli/agent/built-in-drivers.js";
+import { showConfig } from "../../../src/config/compile-config.js";
 import { ConfigFileValueError, readConfigSources, type SourceLocations } from "../../../src/config/config-sources.js";
 import { compileNovaConfig } from "../../../src/config/nova-config.js";
 import { Derived, option, type SectionTable } from "../../../src/config/option.js";
 import { QUIRK_NAMES, RELEASES } from "../../../src/config/quirks.js";
-import { showConfig } from "../../../src/config/compile-config.js";
 import { integer, repeated } from "../../../src/config/value-type.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { NO_SOURCES } from "../../fixtures/no-sources.js";

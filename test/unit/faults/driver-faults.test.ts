@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { DRIVER_POINTS, driverFaults } from "../../../src/faults/fault-injection.js";
-import { FaultInjected, faultTable, parseFaultRule } from "../../../src/faults/faults.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
+import { FaultInjected, faultTable, parseFaultRule } from "../../../src/faults/faults.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import { DRIVER_METHODS } from "../../../src/virt/driver-methods.js";

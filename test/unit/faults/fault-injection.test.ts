@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createFaultyRuntime, RUNTIME_FAULT_POINTS } from "../../../src/faults/fault-injection.js";
-import { faultTable, parseFaultRule } from "../../../src/faults/faults.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
+import { faultTable, parseFaultRule } from "../../../src/faults/faults.js";
 import { HttpConnectFailure, type HttpRequest, HttpTimeout } from "../../../src/runtime/http.js";
 import type { Socket } from "../../../src/runtime/sockets.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";

@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type FaultAction, type FaultRule, faultTable, formatFaultRule, InvalidFault, listPoints, parseFaultRule } from "../../../src/faults/faults.js";
+import {
+  type FaultAction,
+  type FaultRule,
+  faultTable,
+  formatFaultRule,
+  InvalidFault,
+  listPoints,
+  parseFaultRule,
+} from "../../../src/faults/faults.js";
 import { property } from "../../fixtures/property.js";
 
 const KINDS = ["fail", "hang", "slow", "lose-answer", "status", "refuse", "partition"] as const;

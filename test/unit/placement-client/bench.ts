@@ -7,8 +7,8 @@ import {
   type HttpRequest,
   type HttpResponse,
 } from "../../../src/runtime/http.js";
-import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import type { LogRecord } from "../../../src/simulation/virtual-logger.js";
+import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { TestPlacement } from "../../fixtures/world/placement.js";
 import { reportClientOf } from "../../fixtures/world/report-client.js";
 

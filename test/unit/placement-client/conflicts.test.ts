@@ -8,8 +8,8 @@ import {
   ResourceProviderSyncFailed,
   ResourceProviderUpdateConflict,
 } from "../../../src/placement-client/errors.js";
-import type { ReportClient } from "../../../src/placement-client/report-client.js";
 import { editedAllocations, reshapeAllocations } from "../../../src/placement-client/flush.js";
+import type { ReportClient } from "../../../src/placement-client/report-client.js";
 import type { InventoryRecord, ProviderTree } from "../../../src/virt/provider-tree.js";
 import { errorResponse, type Fault, inventoryOf, NODE_INVENTORY, PlacementBench } from "./bench.js";
 

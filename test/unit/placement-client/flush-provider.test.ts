@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { KnownNames } from "../../../src/placement-client/client-context.js";
 import {
   ResourceProviderUpdateFailed,
   TraitCreationFailed,
   TraitRetrievalFailed,
 } from "../../../src/placement-client/errors.js";
-import { KnownNames } from "../../../src/placement-client/client-context.js";
 import type { ProviderTree } from "../../../src/virt/provider-tree.js";
 import { reportClientOf } from "../../fixtures/world/report-client.js";
 import { ENDPOINT, errorResponse, inventoryOf, NODE_INVENTORY } from "./bench.js";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { PlacementPass, ProviderAllocationMemory } from "../../../src/placement-client/provider-requests.js";
 import { ProviderCache } from "../../../src/placement-client/client-context.js";
+import { PlacementPass, ProviderAllocationMemory } from "../../../src/placement-client/provider-requests.js";
 
 let now: number;
 let cache: ProviderCache;

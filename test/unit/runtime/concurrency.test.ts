@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FairLock, KeyedLock } from "../../../src/runtime/locks.js";
-import { mapConcurrently, TaskQueue } from "../../../src/runtime/task-queue.js";
 import { backOff, retry } from "../../../src/runtime/retry.js";
+import { mapConcurrently, TaskQueue } from "../../../src/runtime/task-queue.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { property } from "../../fixtures/property.js";
 

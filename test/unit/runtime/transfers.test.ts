@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { BYTES, type ServiceHandler } from "../../../src/runtime/http-server.js";
 import { type Bytes, bytesIn, textIn } from "../../../src/runtime/http.js";
+import { BYTES, type ServiceHandler } from "../../../src/runtime/http-server.js";
 import { type Bench, benches } from "./both-runtimes.js";
 
 async function* parts(...chunks: readonly string[]): AsyncGenerator<Uint8Array> {

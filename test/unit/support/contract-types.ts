@@ -25,10 +25,9 @@ export interface ContractType {
 const MODULES = [
   "virt/driver.ts",
   "virt/types.ts",
-  "virt/images.ts",
-  "virt/move-types.ts",
+  "virt/move-methods.ts",
   "virt/provider-data.ts",
-  "runtime/transfers.ts",
+  "runtime/http.ts",
   "records/flavor.ts",
 ];
 
@@ -112,7 +111,7 @@ const RECORDS: readonly (RecordShape & { readonly module: string })[] = [
   { name: "Instance", module: "instance.ts", fields: INSTANCE, comment: "A server, as Nova's `instances` has it." },
   {
     name: "InjectedFile",
-    module: "injected-file.ts",
+    module: "instance.ts",
     fields: INJECTED_FILE,
     comment: "A file that a guest is to begin with.",
   },
@@ -136,7 +135,7 @@ const RECORDS: readonly (RecordShape & { readonly module: string })[] = [
     CpuDiagnostics: { fields: CPU_DIAGNOSTICS, comment: "One virtual CPU of a guest." },
     NicDiagnostics: { fields: NIC_DIAGNOSTICS, comment: "One network card of a guest." },
     DiskDiagnostics: { fields: DISK_DIAGNOSTICS, comment: "One disk of a guest." },
-  }).map(([name, record]) => ({ name, module: "guest-diagnostics.ts", ...record })),
+  }).map(([name, record]) => ({ name, module: "guest.ts", ...record })),
 ];
 
 const ENUMERATIONS: Readonly<Record<string, readonly (string | number)[]>> = {

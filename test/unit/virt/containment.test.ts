@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { nodeScope } from "../../../src/runtime/node/node-builtins.js";
 import { type ContainedCall, Containment, type UnhandledError } from "../../../src/virt/containment.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
+import { placeOf } from "../../../src/virt/driver-error.js";
 import { VirtDriverMisbehaved } from "../../../src/virt/errors.js";
 import { type DriverContext, defineDriver } from "../../../src/virt/index.js";
-import { placeOf } from "../../../src/virt/driver-error.js";
 import { driverWith, instanceOf, spawnOptions, UUID, virtualContext } from "./fixtures.js";
 
 /** A contained driver with these methods. */

@@ -1,4 +1,8 @@
-import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import {
+  InstanceNotFound,
+  UnexpectedDeletingTaskState,
+  UnexpectedTaskState,
+} from "../../../conductor-client/errors.js";
 import type { Instance, InstanceChanges, RetryInfo, TaskState } from "../../../records/index.js";
 import { publicMessageOf } from "../../../runtime/error-messages.js";
 import { BuildAbortException } from "../../../virt/errors.js";

@@ -6,16 +6,16 @@ import {
   imagePropertiesOf,
   type TaskState,
 } from "../../../records/index.js";
-import { BuildAbortException, VirtualInterfaceCreateException } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
+import { BuildAbortException, VirtualInterfaceCreateException } from "../../../virt/errors.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
-import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { claimInGroup } from "../flow/destination-checks.js";
+import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { imageMeta } from "../flow/guest-options.js";
 import { heldAllocations, releaseAllocations } from "../flow/release-allocations.js";
 import { runSteps, stepList } from "../flow/step-list.js";
-import { buildFailed, type BuildProgress } from "./build-failure.js";
+import { type BuildProgress, buildFailed } from "./build-failure.js";
 
 type Request = RequestOf<"build_and_run_instance">;
 

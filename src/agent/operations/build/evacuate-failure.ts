@@ -1,5 +1,15 @@
 import { InstanceNotFound, InvalidMigrationState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
-import { afterRejectedEvacuation, FINAL_MIGRATION_STATUSES, holdsTask, type Instance, type InstanceChanges, type Migration, MIGRATION_STATUSES, type MigrationStatus, REBUILD_TASK_STATES } from "../../../records/index.js";
+import {
+  afterRejectedEvacuation,
+  FINAL_MIGRATION_STATUSES,
+  holdsTask,
+  type Instance,
+  type InstanceChanges,
+  MIGRATION_STATUSES,
+  type Migration,
+  type MigrationStatus,
+  REBUILD_TASK_STATES,
+} from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
 import type { Claim } from "../../tracker/contract.js";
 import type { OperationServices, RequestOf } from "../flow/contract.js";

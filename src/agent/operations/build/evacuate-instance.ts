@@ -1,19 +1,24 @@
 import { type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
-import { InstanceExists } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
+import { InstanceExists } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { Call, OperationServices, RequestOf } from "../flow/contract.js";
+import {
+  assertServable,
+  claimInGroup,
+  InstanceRecreateNotSupported,
+  InvalidSharedStorage,
+} from "../flow/destination-checks.js";
 import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { assertServable, claimInGroup, InstanceRecreateNotSupported, InvalidSharedStorage } from "../flow/destination-checks.js";
 import { imageMeta } from "../flow/guest-options.js";
+import { onTree } from "../flow/move-allocations.js";
+import { castSetAsideGoes, mayBeSetAside, setAsideMove, withoutSetAside } from "../flow/other-moves.js";
+import type { Move } from "../flow/release-allocations.js";
 import { moveFlow, runSteps, stepList } from "../flow/step-list.js";
 import { removeArrived } from "../live-migration/destination.js";
 import { driverData } from "../live-migration/migration-flow.js";
-import type { Move } from "../flow/release-allocations.js";
-import { onTree } from "../flow/move-allocations.js";
-import { castSetAsideGoes, mayBeSetAside, setAsideMove, withoutSetAside } from "../flow/other-moves.js";
-import { evacuationFailed, type EvacuationProgress } from "./evacuate-failure.js";
+import { type EvacuationProgress, evacuationFailed } from "./evacuate-failure.js";
 
 interface RunningEvacuation extends EvacuationProgress {
   /** What the instance holds, on the source's providers too. */

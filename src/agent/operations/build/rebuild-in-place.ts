@@ -5,8 +5,8 @@ import type { Allocations } from "../../../virt/types.js";
 import type { Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
 import { attempt, erroringOut, recordingFault, setErrorIfSuperseded, withActionEvent } from "../flow/error-wrappers.js";
-import { followGuest, runSteps, stepList } from "../flow/step-list.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
+import { followGuest, runSteps, stepList } from "../flow/step-list.js";
 
 interface RebuildProgress {
   readonly services: OperationServices;

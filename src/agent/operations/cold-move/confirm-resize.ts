@@ -2,9 +2,9 @@ import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor-client
 import { FINAL_MIGRATION_STATUSES, type Instance, POWER_STATES } from "../../../records/index.js";
 import type { Call } from "../flow/contract.js";
 import { isLeaseLost, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { moveFlow, runSteps, stepList, STOP } from "../flow/step-list.js";
-import type { Move } from "../flow/release-allocations.js";
 import { finishSource } from "../flow/move-allocations.js";
+import type { Move } from "../flow/release-allocations.js";
+import { moveFlow, runSteps, STOP, stepList } from "../flow/step-list.js";
 import { failMove, type MoveProgress, withoutOldVmState } from "./move-request.js";
 
 /** What may fail. */

@@ -1,5 +1,14 @@
 import { UnexpectedTaskState } from "../../../conductor-client/errors.js";
-import { type ComputeNode, FINAL_MIGRATION_STATUSES, type Instance, instanceResources, type Migration, type MigrationStatus, type MigrationType, type Resources } from "../../../records/index.js";
+import {
+  type ComputeNode,
+  FINAL_MIGRATION_STATUSES,
+  type Instance,
+  instanceResources,
+  type Migration,
+  type MigrationStatus,
+  type MigrationType,
+  type Resources,
+} from "../../../records/index.js";
 import { type AgentContext, requestId as newRequestId } from "../../context.js";
 import type { OperationServices } from "../flow/contract.js";
 import { finishSource, revertToSource, surplus } from "../flow/move-allocations.js";

@@ -1,7 +1,13 @@
-import { InstanceNotFound, MigrationNotFound, ObjectActionError, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor-client/errors.js";
+import {
+  InstanceNotFound,
+  MigrationNotFound,
+  ObjectActionError,
+  UnexpectedTaskState,
+  UnexpectedVmState,
+} from "../../../conductor-client/errors.js";
 import { DISK_INFO, type InstanceChanges, SET_ASIDE_BY, type TaskState } from "../../../records/index.js";
-import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
+import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { MoveWrite } from "../../tracker/contract.js";
 import type { OperationServices, RequestOf } from "../flow/contract.js";

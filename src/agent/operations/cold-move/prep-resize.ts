@@ -4,11 +4,16 @@ import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors
 import type { Claim } from "../../tracker/contract.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { Call, RequestOf } from "../flow/contract.js";
+import {
+  assertServable,
+  claimInGroup,
+  GroupAffinityViolation,
+  UnableToMigrateToSelf,
+} from "../flow/destination-checks.js";
 import { addFault, attempt, mustNotUndo, type OpenEvent } from "../flow/error-wrappers.js";
-import { assertServable, claimInGroup, GroupAffinityViolation, UnableToMigrateToSelf } from "../flow/destination-checks.js";
-import { moveFlow, runOperation, stepList } from "../flow/step-list.js";
-import type { Move } from "../flow/release-allocations.js";
 import { revertToSource } from "../flow/move-allocations.js";
+import type { Move } from "../flow/release-allocations.js";
+import { moveFlow, runOperation, stepList } from "../flow/step-list.js";
 import {
   failMove,
   innerError,

@@ -8,7 +8,17 @@ import { imageMeta } from "../flow/guest-options.js";
 import { finishSource, flavorsOf, revertToSource } from "../flow/move-allocations.js";
 import type { Move } from "../flow/release-allocations.js";
 import { moveFlow, runOperation, stepList } from "../flow/step-list.js";
-import { bringGuestBack, failMove, heldByGuest, innerError, isRollback, isTaken, type MoveProgress, succeeded, wasStopped } from "./move-request.js";
+import {
+  bringGuestBack,
+  failMove,
+  heldByGuest,
+  innerError,
+  isRollback,
+  isTaken,
+  type MoveProgress,
+  succeeded,
+  wasStopped,
+} from "./move-request.js";
 
 type FinishProgress = MoveProgress<RequestOf<"finish_resize">>;
 
@@ -50,7 +60,11 @@ const FINISH_STEPS = stepList<FinishProgress>("finish_resize", {
 });
 
 /** Spec 6.3 row 7, on the destination. */
-export const FINISH_RESIZE = moveFlow<"finish_resize">({ steps: [FINISH_STEPS], run: finish, onRejected: onFinishRejected });
+export const FINISH_RESIZE = moveFlow<"finish_resize">({
+  steps: [FINISH_STEPS],
+  run: finish,
+  onRejected: onFinishRejected,
+});
 
 interface ResizeProgress extends MoveProgress {
   diskInfo: string;

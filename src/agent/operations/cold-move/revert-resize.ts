@@ -8,7 +8,15 @@ import { destroyOptions, storageShared } from "../flow/guest-options.js";
 import { flavorsOf, revertToSource } from "../flow/move-allocations.js";
 import { deleteMigration, type Move } from "../flow/release-allocations.js";
 import { moveFlow, runOperation, stepList } from "../flow/step-list.js";
-import { failMove, heldByGuest, isTaken, type MoveProgress, succeeded, wasStopped, withoutOldVmState } from "./move-request.js";
+import {
+  failMove,
+  heldByGuest,
+  isTaken,
+  type MoveProgress,
+  succeeded,
+  wasStopped,
+  withoutOldVmState,
+} from "./move-request.js";
 
 const STEPS = stepList<MoveProgress>("revert_resize", {
   destroy: async (progress) => {

@@ -1,5 +1,16 @@
-import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
-import { holdsTask, type Instance, type Migration, type MigrationStatus, type TaskState, type VmState } from "../../../records/index.js";
+import {
+  InstanceNotFound,
+  UnexpectedDeletingTaskState,
+  UnexpectedTaskState,
+} from "../../../conductor-client/errors.js";
+import {
+  holdsTask,
+  type Instance,
+  type Migration,
+  type MigrationStatus,
+  type TaskState,
+  type VmState,
+} from "../../../records/index.js";
 import type { AgentContext } from "../../context.js";
 
 /** What has to be so now, whenever the message was sent, for a message to be carried out on this host. */

@@ -1,4 +1,12 @@
-import { ConductorUnreachable, InstanceNotFound, MessagingTimeout, MigrationNotFound, ObjectActionError, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import {
+  ConductorUnreachable,
+  InstanceNotFound,
+  MessagingTimeout,
+  MigrationNotFound,
+  ObjectActionError,
+  UnexpectedDeletingTaskState,
+  UnexpectedTaskState,
+} from "../../../conductor-client/errors.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import type { Instance, InstanceChanges, TaskState } from "../../../records/index.js";
 import { publicMessageOf, tracebackOf } from "../../../runtime/error-messages.js";

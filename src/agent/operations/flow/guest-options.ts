@@ -1,6 +1,6 @@
-import { imagePropertiesOf, type Instance, type Migration } from "../../../records/index.js";
-import { NotImplemented } from "../../../virt/errors.js";
+import { type Instance, imagePropertiesOf, type Migration } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
+import { NotImplemented } from "../../../virt/errors.js";
 import type { DestroyOptions, ImageMeta, SharedStorageToken } from "../../../virt/types.js";
 import { type AgentView, hasQuirk } from "../../context.js";
 

@@ -15,8 +15,16 @@ import {
 } from "../../../records/index.js";
 import { retry } from "../../../runtime/retry.js";
 import { hasQuirk } from "../../context.js";
-import { type AllocationServices, deleteMigration, freedAsDeleted, insist, INSISTENCE, isDeleted, type Move } from "./release-allocations.js";
 import { backAtSource, isBeyond, laterClaims, residues, rootOf } from "./other-moves.js";
+import {
+  type AllocationServices,
+  deleteMigration,
+  freedAsDeleted,
+  INSISTENCE,
+  insist,
+  isDeleted,
+  type Move,
+} from "./release-allocations.js";
 
 /**
  * Decides who holds what after a move (spec 6.0). Which of the two strategies made it is found out here, at its end, from what the

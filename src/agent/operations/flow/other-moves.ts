@@ -1,5 +1,14 @@
 import type { Allocations } from "../../../placement-client/types.js";
-import { DISK_INFO, FINAL_MIGRATION_STATUSES, type Instance, type InstanceChanges, type Migration, type MigrationStatus, SET_ASIDE_BY, type VmState } from "../../../records/index.js";
+import {
+  DISK_INFO,
+  FINAL_MIGRATION_STATUSES,
+  type Instance,
+  type InstanceChanges,
+  type Migration,
+  type MigrationStatus,
+  SET_ASIDE_BY,
+  type VmState,
+} from "../../../records/index.js";
 import type { AgentContext } from "../../context.js";
 
 /** Finds out which parts of what an instance holds belong to its other moves. */

@@ -1,8 +1,8 @@
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor-client/errors.js";
 import type { Migration } from "../../../records/index.js";
+import { SparseMap } from "../../../runtime/collections.js";
 import { PublicError } from "../../../runtime/error-messages.js";
 import { TaskQueue } from "../../../runtime/task-queue.js";
-import { SparseMap } from "../../../runtime/collections.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
 

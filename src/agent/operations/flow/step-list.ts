@@ -1,6 +1,14 @@
 import type { Instance } from "../../../records/index.js";
 import type { AdmissionRejection } from "./admission.js";
-import type { AdmittedFlow, Call, InstanceMethod, NamedSteps, OperationName, OperationServices, RequestOf } from "./contract.js";
+import type {
+  AdmittedFlow,
+  Call,
+  InstanceMethod,
+  NamedSteps,
+  OperationName,
+  OperationServices,
+  RequestOf,
+} from "./contract.js";
 import { mustNotUndo, type OpenEvent, withActionEvent, withActionEventAndFault } from "./error-wrappers.js";
 import type { Move } from "./release-allocations.js";
 

@@ -5,8 +5,8 @@ import { publicMessageOf } from "../../../runtime/error-messages.js";
 import { MigrationPreCheckError as DriverPreCheckError } from "../../../virt/errors.js";
 import { demand } from "../flow/admission.js";
 import type { Call, DemandingFlow, OperationServices } from "../flow/contract.js";
-import { attempt, withActionEvent } from "../flow/error-wrappers.js";
 import { assertServable, requireGroupPolicy } from "../flow/destination-checks.js";
+import { attempt, withActionEvent } from "../flow/error-wrappers.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { driverData } from "./migration-flow.js";
 

@@ -3,8 +3,8 @@ import type { Instance } from "../../../records/index.js";
 import { demand } from "../flow/admission.js";
 import type { Call, DemandingFlow, OperationServices } from "../flow/contract.js";
 import { recordingFault, withActionEvent } from "../flow/error-wrappers.js";
-import { runSteps, type StepList, stepList } from "../flow/step-list.js";
 import type { OutgoingMigration } from "../flow/outgoing-migrations.js";
+import { runSteps, type StepList, stepList } from "../flow/step-list.js";
 
 /** What a user wants of a live migration that is under way here, its source. */
 interface Control {

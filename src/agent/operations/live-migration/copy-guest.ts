@@ -12,6 +12,7 @@ const SPACING = 1_000;
 /**
  * Saves the progress that the driver reports of a copy to the migration's record, once a second while there is any; the last of it
  * is saved with how the migration ends.
+ * @internal
  */
 export class ProgressSaver {
   readonly #context: OperationServices["context"];

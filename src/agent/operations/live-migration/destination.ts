@@ -1,7 +1,7 @@
 import { InvalidMigrationState, ObjectActionError, UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import { type Instance, type Migration, POWER_STATES, type TaskState } from "../../../records/index.js";
-import { InstanceExists } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
+import { InstanceExists } from "../../../virt/errors.js";
 import type { LiveMigrateData } from "../../../virt/move-methods.js";
 import { demand } from "../flow/admission.js";
 import type { Call, DemandingFlow, OperationServices, RequestOf } from "../flow/contract.js";

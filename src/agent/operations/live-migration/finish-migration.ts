@@ -12,9 +12,17 @@ import {
 import { orMigrationAlone } from "../cold-move/move-request.js";
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
-import { STOP, stepList } from "../flow/step-list.js";
 import { finishSource } from "../flow/move-allocations.js";
-import { callDestination, callReturningDestination, DestinationFailed, fieldsOf, type Flow, moveOptions, reasonToKeep } from "./migration-flow.js";
+import { STOP, stepList } from "../flow/step-list.js";
+import {
+  callDestination,
+  callReturningDestination,
+  DestinationFailed,
+  type Flow,
+  fieldsOf,
+  moveOptions,
+  reasonToKeep,
+} from "./migration-flow.js";
 
 /**
  * Spec 6.5 rows 8 and 9 on the source: the guest runs on the destination. The status is written last, other than upstream:

@@ -10,7 +10,7 @@ import { deleteMigration, freedAsDeleted } from "../flow/release-allocations.js"
 import { runSteps } from "../flow/step-list.js";
 import { COPY_STEPS } from "./copy-guest.js";
 import { POST_STEPS } from "./finish-migration.js";
-import { DestinationFailed, driverData, fieldsOf, type Flow } from "./migration-flow.js";
+import { DestinationFailed, driverData, type Flow, fieldsOf } from "./migration-flow.js";
 import { cleanDestination, ROLLBACK_STEPS, saveEnd } from "./roll-back.js";
 
 /** Spec 6.5 rows 5 to 9 on the source; it has ended when all is over. */

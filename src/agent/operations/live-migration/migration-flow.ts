@@ -1,7 +1,14 @@
 import { ConductorError, MessagingTimeout, ObjectActionError } from "../../../conductor-client/errors.js";
 import type { AgentMethods } from "../../../conductor-client/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/method.js";
-import { FINAL_MIGRATION_STATUSES, type Instance, type Migration, MIGRATION_STATUSES, type MigrationChanges, type MigrationStatus } from "../../../records/index.js";
+import {
+  FINAL_MIGRATION_STATUSES,
+  type Instance,
+  MIGRATION_STATUSES,
+  type Migration,
+  type MigrationChanges,
+  type MigrationStatus,
+} from "../../../records/index.js";
 import { retry } from "../../../runtime/retry.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import type { LiveMigrateData } from "../../../virt/move-methods.js";
@@ -141,7 +148,9 @@ export async function reasonToKeep(
   if (instance.host === host) {
     return "the instance is here";
   }
-  const moves = await conductor.call("migrations_by_filters", { filters: { instanceUuid, statuses: NON_FINAL_STATUSES } });
+  const moves = await conductor.call("migrations_by_filters", {
+    filters: { instanceUuid, statuses: NON_FINAL_STATUSES },
+  });
   const other = moves.find(
     ({ id, sourceCompute, destCompute, migrationType, status }) =>
       id !== migration.id &&

@@ -3,8 +3,8 @@ import type { AgentMethods } from "../../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../../conductor-client/methods/method.js";
 import { type InstanceChanges, type MigrationChanges, POWER_STATES } from "../../../records/index.js";
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
-import { stepList } from "../flow/step-list.js";
 import { revertToSource } from "../flow/move-allocations.js";
+import { stepList } from "../flow/step-list.js";
 import { callDestination, DestinationFailed, type Flow, moveOptions } from "./migration-flow.js";
 
 /**

@@ -7,7 +7,7 @@ import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/c
 import { addFault, attempt, errorWhileSoftDeleting, isLeaseLost, withActionEvent } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { insist } from "../flow/release-allocations.js";
-import { guestFlow, type GuestProgress, runSteps, stepList } from "../flow/step-list.js";
+import { type GuestProgress, guestFlow, runSteps, stepList } from "../flow/step-list.js";
 import { powerOffIfThere, record } from "./power.js";
 
 interface DeleteProgress {

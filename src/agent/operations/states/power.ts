@@ -1,4 +1,10 @@
-import { type Instance, type InstanceChanges, POWER_STATES, type TaskState, type VmState } from "../../../records/index.js";
+import {
+  type Instance,
+  type InstanceChanges,
+  POWER_STATES,
+  type TaskState,
+  type VmState,
+} from "../../../records/index.js";
 import { type DriverHost, LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { GuestNotFound } from "../../../virt/errors.js";
 import type { InstanceMethod, OperationServices } from "../flow/contract.js";

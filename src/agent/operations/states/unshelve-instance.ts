@@ -1,13 +1,13 @@
 import { UnexpectedTaskState } from "../../../conductor-client/errors.js";
 import { AllocationDeleteFailed } from "../../../placement-client/errors.js";
 import { type AllocationsByProvider, holdsTask, type Instance, type InstanceChanges } from "../../../records/index.js";
-import { ImageServiceNotFound } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
+import { ImageServiceNotFound } from "../../../virt/errors.js";
 import { type Claim, UNPLACED } from "../../tracker/contract.js";
 import type { AdmissionRejection, Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
-import { addFault, attempt } from "../flow/error-wrappers.js";
 import { assertServable, claimInGroup } from "../flow/destination-checks.js";
+import { addFault, attempt } from "../flow/error-wrappers.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
 import { heldAllocations, releaseAllocations } from "../flow/release-allocations.js";
 import { runOperation, stepList } from "../flow/step-list.js";

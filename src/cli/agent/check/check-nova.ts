@@ -3,7 +3,15 @@ import type { NovaConfig } from "../../../config/nova-config.js";
 import { connectToNova, type NovaConnection, type NovaConnectOptions } from "../../../nova-rpc/connect-to-nova.js";
 import { readQueue } from "../../../nova-rpc/host-lease.js";
 import { NEWEST_PROFILE, OLDEST_PROFILE } from "../../../nova-rpc/objects/profile.js";
-import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hasAlternateTopic, hostQueue, HOW_TO_AGREE, leaseQueue, Topology } from "../../../nova-rpc/transport/topology.js";
+import {
+  ALTERNATE_TOPIC,
+  COMPUTE_TOPIC,
+  HOW_TO_AGREE,
+  hasAlternateTopic,
+  hostQueue,
+  leaseQueue,
+  Topology,
+} from "../../../nova-rpc/transport/topology.js";
 import { type BrokerAddress, BrokerRejectedError, type MessageBroker } from "../../../runtime/message-broker.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { within } from "../../../runtime/time.js";
@@ -279,10 +287,7 @@ function awaitConnection(broker: MessageBroker): Promise<void> {
   return Promise.race([broker.connected(), failed]);
 }
 
-function evaluateBroker(
-  { username, virtualHost, tls }: BrokerAddress,
-  probes: readonly BrokerFound[],
-): CheckPart {
+function evaluateBroker({ username, virtualHost, tls }: BrokerAddress, probes: readonly BrokerFound[]): CheckPart {
   const up = probes.filter(({ reason }) => reason === null).map(({ place }) => place);
   const down = probes.filter(({ reason }) => reason !== null);
   const reasons = down

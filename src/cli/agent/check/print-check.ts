@@ -1,9 +1,12 @@
 import { checkHost } from "../../../agent/check/check-host.js";
-import { type CheckPart, failedPart, part, type PartState } from "../../../agent/check/check-part.js";
+import { type CheckPart, failedPart, type PartState, part } from "../../../agent/check/check-part.js";
 import { checkPlacement } from "../../../agent/check/check-placement.js";
 import { NO_METRICS } from "../../../agent/metrics/metrics.js";
 import type { NovaConnectOptions } from "../../../nova-rpc/connect-to-nova.js";
-import { configuredPlacementAccess, createConductorAccess } from "../../../placement-client/access/configured-access.js";
+import {
+  configuredPlacementAccess,
+  createConductorAccess,
+} from "../../../placement-client/access/configured-access.js";
 import type { PlacementAccess } from "../../../placement-client/access/placement-access.js";
 import { withoutUserInfo } from "../../../runtime/http.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
@@ -16,10 +19,10 @@ import { wrapWords } from "../../ui/table.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { agentTls, reportClient, tlsOptionsOf } from "../connect.js";
 import { DriverGuard } from "../driver-guard.js";
-import { loadConfig, type LoadedConfig } from "../load-config.js";
+import { type LoadedConfig, loadConfig } from "../load-config.js";
 import { type AgentCommandOptions, serviceVersionOf } from "../options.js";
 import { checkNova } from "./check-nova.js";
-import { checkCluster, type CheckLimits, type MetControlPlane } from "./control-plane.js";
+import { type CheckLimits, checkCluster, type MetControlPlane } from "./control-plane.js";
 
 export interface CheckReport {
   readonly host: string;

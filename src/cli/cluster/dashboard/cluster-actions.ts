@@ -167,7 +167,14 @@ export function createHostActions(commands: CommandActions, place: string): read
     name: string,
     about: Pick<DashboardAction, "label" | "summary"> & Partial<DashboardAction>,
     ...lines: readonly string[]
-  ): DashboardAction => ({ name, subject: "host", destructive: false, fields: [REQUIRED_HOST], commands: lines, ...about });
+  ): DashboardAction => ({
+    name,
+    subject: "host",
+    destructive: false,
+    fields: [REQUIRED_HOST],
+    commands: lines,
+    ...about,
+  });
   return [
     commands.toRunnable(
       action(

@@ -1,15 +1,25 @@
 import { Command } from "commander";
 import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import { version } from "../../ui/command-line.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { withFormerNames } from "../../ui/former-names.js";
 import { quietLogger } from "../../ui/logging.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { createTerminal } from "../../ui/terminal.js";
-import { version } from "../../ui/command-line.js";
 import { clusterState } from "../cluster-state.js";
 import { knownClusters } from "../place.js";
-import { checkClients, checkClusters, checkDatabase, checkDisk, checkNode, checkPorts, type Finding, ourProcesses, printedBy } from "./doctor-checks.js";
+import {
+  checkClients,
+  checkClusters,
+  checkDatabase,
+  checkDisk,
+  checkNode,
+  checkPorts,
+  type Finding,
+  ourProcesses,
+  printedBy,
+} from "./doctor-checks.js";
 
 export function doctorCommand(): Command {
   return new Command("doctor")

@@ -3,8 +3,8 @@ import { type Change, fieldChanges } from "../../../control-plane/seed/change.js
 import { readFaults, setFaults } from "../../../faults/fault-file.js";
 import { type FaultTable, formatFaultRule, parseFaultRule } from "../../../faults/faults.js";
 import { foldHosts } from "../../../records/host-names.js";
-import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { Runtime } from "../../../runtime/runtime.js";
+import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { wrapWords } from "../../ui/table.js";
 import type { Terminal } from "../../ui/terminal.js";

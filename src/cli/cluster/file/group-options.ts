@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import type { SectionTable } from "../../../config/option.js";
-import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Digests } from "../../../runtime/cryptography.js";
+import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
 import type { GroupText } from "./cluster-file.js";
 import { formatValue } from "./yaml-file.js";

@@ -4,16 +4,16 @@ import type { SectionTable } from "../../../config/option.js";
 import { InvalidFault, parseFaultRule } from "../../../faults/faults.js";
 import { expandHosts, HostRangeError, MAX_HOSTS } from "../../../records/host-names.js";
 import { RELEASES } from "../../../records/index.js";
-import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Digests } from "../../../runtime/cryptography.js";
+import { didYouMean } from "../../../runtime/error-messages.js";
 import type { DriverDefinition } from "../../../virt/driver.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { BUILT_IN_DRIVERS, optionsOf } from "../../agent/built-in-drivers.js";
 import { CONTROL_PLANE, type HostSetting } from "../host-settings.js";
 import { IRONIC_HOST, isPath } from "../up-children.js";
 import type { ClusterFile, GroupText } from "./cluster-file.js";
-import type { Problem, TextPart } from "./yaml-file.js";
 import { locationOption, optionsOfGroup, type ProviderConfigFile, providerConfigOf } from "./group-options.js";
+import type { Problem, TextPart } from "./yaml-file.js";
 
 /** Hosts that are alike, as agents are started for them. */
 export interface HostsOfGroup {

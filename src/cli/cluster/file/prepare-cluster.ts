@@ -5,13 +5,21 @@ import { applySeed, type Seed, type SeedPlace, seedSteps, withSeedStore } from "
 import type { ImageBytes } from "../../../control-plane/seed/seed-images.js";
 import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
-import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { Runtime } from "../../../runtime/runtime.js";
+import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { quietLogger } from "../../ui/logging.js";
 import type { Terminal } from "../../ui/terminal.js";
 import type { HostSettings } from "../host-settings.js";
-import { agree, type DesiredFaults, faultChanges, type FileFlags, hostChanges, missingFaults, setMissing } from "./cluster-changes.js";
+import {
+  agree,
+  type DesiredFaults,
+  type FileFlags,
+  faultChanges,
+  hostChanges,
+  missingFaults,
+  setMissing,
+} from "./cluster-changes.js";
 import { type ProviderConfigFile, writeProviderConfig } from "./group-options.js";
 import type { ClusterDescription } from "./read-cluster-file.js";
 import { flagsOf, readSavedFlags, type SavedFlags } from "./up-flags.js";

@@ -5,7 +5,7 @@ import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
 
 /** Where something stands in the file, counted from 1. */
-export interface Place {
+interface Place {
   readonly line: number;
   readonly column: number;
 }
@@ -18,7 +18,7 @@ export interface Problem extends Place {
 type Path = readonly (string | number)[];
 
 /** Bytes that are read at most. */
-export const MAX_FILE_BYTES = 1024 * 1024;
+const MAX_FILE_BYTES = 1024 * 1024;
 
 /** Times that aliases may be used: each may stand for much. */
 const MAX_ALIASES = 100;

@@ -12,7 +12,18 @@ import { createTerminal, ProgressBar } from "../../ui/terminal.js";
 import { type HostSetting, HostSettingsStore, removeAddition, writeAddition } from "../host-settings.js";
 import { logsCommand } from "../logs/logs-command.js";
 import { hostArguments, isPath } from "../up-children.js";
-import { chosenHosts, collectHosts, controlAll, controlHosts, type HostFlags, InvalidHosts, listHosts, reportOutcomes, withCluster, withHeartbeats } from "./host-control.js";
+import {
+  chosenHosts,
+  collectHosts,
+  controlAll,
+  controlHosts,
+  type HostFlags,
+  InvalidHosts,
+  listHosts,
+  reportOutcomes,
+  withCluster,
+  withHeartbeats,
+} from "./host-control.js";
 import { HostNotRemoved, type RemovalParts, removeHost } from "./remove-host.js";
 
 interface RemoveFlags extends HostFlags {

@@ -6,9 +6,9 @@ import { expandHosts, foldHosts, HostRangeError } from "../../../records/host-na
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { ExitCode } from "../../ui/exit-code.js";
-import { createTerminal, ProgressBar, type Terminal } from "../../ui/terminal.js";
 import { quietLogger } from "../../ui/logging.js";
 import { type Column, renderTable } from "../../ui/table.js";
+import { createTerminal, ProgressBar, type Terminal } from "../../ui/terminal.js";
 import { unknownHost } from "../host-settings.js";
 import { withOperatorSession } from "../operator-session.js";
 import { noHeartbeatText, type ReadinessOptions, untilReadyBySession } from "../until-ready.js";

@@ -4,9 +4,9 @@ import { expandHosts } from "../../../records/host-names.js";
 import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
 import { CONTROL_PLANE, unknownHost } from "../host-settings.js";
-import { ENTRY, LogFile, LogSource, logStems, type LogText } from "./log-source.js";
+import { ENTRY, LogFile, LogSource, type LogText, logStems } from "./log-source.js";
 
-/** Says of the lines of a pool's log, in their order, which are about one host: those that name it, alone or in a range. */
+/** Says of the lines of a pool's log, in their order, which are about one host: those that name it, alone or in a range. @internal */
 export class HostLogFilter {
   readonly #host: string;
   readonly #name: RegExp;

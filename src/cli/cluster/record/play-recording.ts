@@ -1,9 +1,13 @@
-import { administratorIn, type RecordedCommand, type RecordedRequest } from "../../../conductor-client/methods/cluster.js";
+import {
+  administratorIn,
+  type RecordedCommand,
+  type RecordedRequest,
+} from "../../../conductor-client/methods/cluster.js";
 import { withMadeUpSecrets } from "../../../control-plane/request-log/redaction.js";
-import type { HttpMethod, HttpResponse } from "../../../runtime/http.js";
 import type { Random } from "../../../runtime/cryptography.js";
-import type { Runtime } from "../../../runtime/runtime.js";
+import type { HttpMethod, HttpResponse } from "../../../runtime/http.js";
 import { BYTES } from "../../../runtime/http-server.js";
+import type { Runtime } from "../../../runtime/runtime.js";
 import { firstPlaces, placedIn, placeOf, type Recording } from "./recording.js";
 import type { IdMap, ReplaySession } from "./replay-session.js";
 
@@ -130,6 +134,7 @@ function jsonOf({ body }: HttpResponse): unknown {
 /**
  * The body with which a request can be made again: with secrets that are made up, zeros for bytes that were not kept, and the place
  * of a server. Undefined: it had none.
+ * @internal
  */
 export function askableBody(
   { body, bytes = 0, contentType }: RecordedRequest,

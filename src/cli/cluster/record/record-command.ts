@@ -4,25 +4,38 @@ import { Command } from "commander";
 import type { RecordedCommand, RecordedEvent } from "../../../conductor-client/methods/cluster.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/provision-states.js";
-import { DEFAULT_STATE_DIR, hostsWithState, readClusterInfo, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
+import {
+  DEFAULT_STATE_DIR,
+  hostsWithState,
+  readClusterInfo,
+  type StateDir,
+  stateDir,
+} from "../../../control-plane/local/state-dir.js";
 import { readFaults } from "../../../faults/fault-file.js";
 import { formatFaultRule } from "../../../faults/faults.js";
-import type { Clock } from "../../../runtime/time.js";
 import { FileFailure } from "../../../runtime/files.js";
 import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
+import type { Clock } from "../../../runtime/time.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
-import { ExitCode } from "../../ui/exit-code.js";
-import { interruptSignal } from "../../ui/process-lifecycle.js";
-import { quietLogger } from "../../ui/logging.js";
-import { createTerminal } from "../../ui/terminal.js";
 import { version } from "../../ui/command-line.js";
+import { ExitCode } from "../../ui/exit-code.js";
+import { quietLogger } from "../../ui/logging.js";
+import { interruptSignal } from "../../ui/process-lifecycle.js";
+import { createTerminal } from "../../ui/terminal.js";
 import { clusterFileOf, clusterFileText } from "../file/write-cluster-file.js";
 import { HostSettingsStore } from "../host-settings.js";
 import { withOperatorSession } from "../operator-session.js";
 import { heldNow } from "./held-allocations.js";
-import { createdServer, type RecordedPlace, RECORDING_VERSION, type RecordingEnd, type RecordingStart, RecordingUnusable } from "./recording.js";
+import {
+  createdServer,
+  RECORDING_VERSION,
+  type RecordedPlace,
+  type RecordingEnd,
+  type RecordingStart,
+  RecordingUnusable,
+} from "./recording.js";
 
 /** Finds out on which hosts new servers are placed: answers to users do not say so. */
 export class PlaceWatch {

@@ -1,9 +1,31 @@
-import { administratorIn, RECORDED_DEPTH, recordedCaller, type RecordedEvent, type RecordedRequest } from "../../../conductor-client/methods/cluster.js";
+import {
+  administratorIn,
+  RECORDED_DEPTH,
+  type RecordedEvent,
+  type RecordedRequest,
+  recordedCaller,
+} from "../../../conductor-client/methods/cluster.js";
 import { FieldChecks, wrongField } from "../../../control-plane/conductor/method-checks.js";
 import { excessOf, excessText, type MessageLimits } from "../../../control-plane/http/listener-limits.js";
-import { amount, type FieldMap, integer, listOf, LONG, mapOf, matching, name, nullable, object, optional, ratio, text, time, uuid } from "../../../records/field.js";
-import type { Files } from "../../../runtime/files.js";
+import {
+  amount,
+  type FieldMap,
+  integer,
+  LONG,
+  listOf,
+  mapOf,
+  matching,
+  name,
+  nullable,
+  object,
+  optional,
+  ratio,
+  text,
+  time,
+  uuid,
+} from "../../../records/field.js";
 import { isObject } from "../../../runtime/collections.js";
+import type { Files } from "../../../runtime/files.js";
 
 type LineKind = keyof typeof LINE_FIELDS;
 

@@ -7,18 +7,18 @@ import { nodeDigests, nodeRandom } from "../../../runtime/node/node-cryptography
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { ExitCode } from "../../ui/exit-code.js";
-import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { quietLogger } from "../../ui/logging.js";
+import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { readClusterFile } from "../file/read-cluster-file.js";
 import { withOperatorSession } from "../operator-session.js";
-import { clusterName, requireCluster, rootOf } from "../place.js";
 import { runOurs } from "../own-programs.js";
+import { clusterName, requireCluster, rootOf } from "../place.js";
 import type { UpOptions } from "../up-children.js";
 import { heldDifferences, heldNow } from "./held-allocations.js";
-import { IdMap, openReplaySession } from "./replay-session.js";
 import { playRecording, type Replayed } from "./play-recording.js";
 import { type Recording, RecordingUnusable, readRecording } from "./recording.js";
+import { IdMap, openReplaySession } from "./replay-session.js";
 
 interface ReplayOptions {
   readonly speed: number;

@@ -1,7 +1,7 @@
 import type { RecordedCaller, StandIn } from "../../../conductor-client/methods/cluster.js";
 import type { HostSession } from "../../../conductor-client/port.js";
-import type { HttpClient, HttpMethod, HttpResponse } from "../../../runtime/http.js";
 import { isObject } from "../../../runtime/collections.js";
+import type { HttpClient, HttpMethod, HttpResponse } from "../../../runtime/http.js";
 
 /** Ids as OpenStack's services make them: with hyphens, or, in Identity, without. */
 const ID = /\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})\b/g;

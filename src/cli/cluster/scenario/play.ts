@@ -7,7 +7,14 @@ import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/logging.js";
 import { runOurs } from "../own-programs.js";
 import { courseText, readScenario, type Scenario } from "./read-scenario.js";
-import { resolveReferences, resolveText, type ScenarioStep, type ServiceName, SERVICES, wordsOf } from "./scenario-file.js";
+import {
+  resolveReferences,
+  resolveText,
+  type ScenarioStep,
+  SERVICES,
+  type ServiceName,
+  wordsOf,
+} from "./scenario-file.js";
 
 /** A step did not do what the scenario says. */
 class StepFailed extends Error {

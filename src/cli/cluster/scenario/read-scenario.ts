@@ -1,15 +1,30 @@
 import { basename, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { CODES } from "../../../audit/checks/finding.js";
-import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Digests } from "../../../runtime/cryptography.js";
+import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
 import { packageFolder } from "../../ui/command-line.js";
 import { type ClusterDescription, describe } from "../file/read-cluster-file.js";
-import { assertNoProblems, checkSchema, FileInvalid, type Problem, readFileText, type TextPart } from "../file/yaml-file.js";
+import {
+  assertNoProblems,
+  checkSchema,
+  FileInvalid,
+  type Problem,
+  readFileText,
+  type TextPart,
+} from "../file/yaml-file.js";
 import { placeText } from "../place.js";
 import type { UpOptions } from "../up-children.js";
-import { DEFAULT_CLUSTER, SCENARIO_FILE, type ScenarioCommand, type ScenarioFile, type ScenarioStep, unknownReferences, wordsOf } from "./scenario-file.js";
+import {
+  DEFAULT_CLUSTER,
+  SCENARIO_FILE,
+  type ScenarioCommand,
+  type ScenarioFile,
+  type ScenarioStep,
+  unknownReferences,
+  wordsOf,
+} from "./scenario-file.js";
 
 export interface Scenario extends ScenarioFile {
   /** The file's name without its ending. */
@@ -140,7 +155,6 @@ const PARTS = [
 /**
  * A command as it is typed for a cluster.
  * @param place ` --name ci-7`, which goes before what a shell does with the output
- * @internal for tests
  */
 export function commandFor(run: string, place: string): string {
   return run.trimEnd().replaceAll(OURS, `$1${place.replaceAll("$", "$$$$")}$2`);
@@ -182,7 +196,6 @@ function formatStep({ run, ask, body }: ScenarioStep): string {
 
 /**
  * A chapter of the course that docs/scenarios.md is.
- * @internal for tests
  */
 export function scenarioChapter(scenario: Scenario): string {
   const { name, title, about, steps, finds } = scenario;

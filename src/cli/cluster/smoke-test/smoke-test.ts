@@ -1,7 +1,17 @@
 import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
 import type { Clock, Timers } from "../../../runtime/time.js";
-import { abortIfRunning, evaluateAbort, LIVE, NoOutage, SMOKE_TEST_OPERATIONS, type SmokeTestOperation, type SmokeTestOutcome, type SmokeTestResources, type SmokeTestResult } from "./operations.js";
+import {
+  abortIfRunning,
+  evaluateAbort,
+  LIVE,
+  NoOutage,
+  SMOKE_TEST_OPERATIONS,
+  type SmokeTestOperation,
+  type SmokeTestOutcome,
+  type SmokeTestResources,
+  type SmokeTestResult,
+} from "./operations.js";
 
 export interface SmokeTestOptions {
   readonly session: CloudSession;

@@ -2,7 +2,12 @@ import type { HostProcess } from "../../../conductor-client/methods/session.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { readClusterInfo, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { restoreSnapshot } from "../../../control-plane/snapshot/restore.js";
-import { type DownHosts, downHosts, type DownState, SnapshotRejectedError } from "../../../control-plane/snapshot/saved-state.js";
+import {
+  type DownHosts,
+  type DownState,
+  downHosts,
+  SnapshotRejectedError,
+} from "../../../control-plane/snapshot/saved-state.js";
 import type { Snapshot, SnapshotMetadata } from "../../../control-plane/snapshot/snapshot-file.js";
 import { assertSameDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import { ownStore } from "../../../control-plane/store/open-store.js";

@@ -2,12 +2,12 @@ import { driverRecordPath, readDriverRecord } from "../../../agent/identity-file
 import type { HostRow } from "../../../conductor-client/methods/session.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { hostsWithState, readClusterInfo, type StateDir } from "../../../control-plane/local/state-dir.js";
-import { savedHosts, SnapshotRejectedError } from "../../../control-plane/snapshot/saved-state.js";
+import { SnapshotRejectedError, savedHosts } from "../../../control-plane/snapshot/saved-state.js";
 import type { SnapshotMetadata } from "../../../control-plane/snapshot/snapshot-file.js";
 import { assertSupportedDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import type { ObservedProcess } from "../../../runtime/processes.js";
-import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { Runtime } from "../../../runtime/runtime.js";
+import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { version } from "../../ui/command-line.js";
 import { withOperatorSession } from "../operator-session.js";
 
@@ -77,6 +77,7 @@ export async function pidsHere(
  * @param pids agents first: what they have not said yet nobody may have heard
  * A process that is suspended already stays so.
  * @param work is given what it calls now and then, and at its end, and the processes that there are, by pid @throws {SnapshotRejectedError} it took too long
+ * @internal
  */
 export async function whilePaused(
   pids: readonly number[],

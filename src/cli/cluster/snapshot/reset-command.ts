@@ -5,8 +5,8 @@ import { ExitCode } from "../../ui/exit-code.js";
 import { clusterState } from "../cluster-state.js";
 import { confirmLosses, lossesSince } from "../losses.js";
 import { placeText } from "../place.js";
-import { type RestoreFlags, reportDownHosts, restoreAndReport, run, START_HOSTS } from "./snapshot-command.js";
 import { putInPlace } from "./cluster-restore.js";
+import { type RestoreFlags, reportDownHosts, restoreAndReport, run, START_HOSTS } from "./snapshot-command.js";
 
 export function resetCommand(): Command {
   return destructive(new Command("reset"))

@@ -9,7 +9,12 @@ import {
   savedHostsSummary,
 } from "../../../control-plane/snapshot/saved-state.js";
 import type { Snapshot } from "../../../control-plane/snapshot/snapshot-file.js";
-import { assertSameDrivers, assertSupportedDrivers, type ListedSnapshot, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
+import {
+  assertSameDrivers,
+  assertSupportedDrivers,
+  type ListedSnapshot,
+  Snapshots,
+} from "../../../control-plane/snapshot/snapshots.js";
 import { ownStore } from "../../../control-plane/store/open-store.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
@@ -21,8 +26,8 @@ import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { clusterState } from "../cluster-state.js";
 import { confirmLosses, lossesSince } from "../losses.js";
 import { placeText } from "../place.js";
-import { readSnapshotMetadata, saveRunning } from "./live-snapshot.js";
 import { putInPlace, restoreRunning } from "./cluster-restore.js";
+import { readSnapshotMetadata, saveRunning } from "./live-snapshot.js";
 
 /** What each of the commands has. */
 export interface SnapshotPlace {

@@ -5,11 +5,21 @@ import { Command, InvalidArgumentError } from "commander";
 import { DEFAULT_STATE_DIR, ensureUsable, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
 import type { Files } from "../../../runtime/files.js";
 import { nodeClock } from "../../../runtime/node/node-builtins.js";
-import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { nodeRandom } from "../../../runtime/node/node-cryptography.js";
+import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createTerminal } from "../../ui/terminal.js";
 import { makeAuthority, makeServerCertificate } from "./make-certificates.js";
-import { type CertificateAttributes, certificatesIn, day, type Identity, identityIn, ownAddresses, TlsFiles, TlsUnusable, toCertificateAttributes } from "./tls-files.js";
+import {
+  type CertificateAttributes,
+  certificatesIn,
+  day,
+  type Identity,
+  identityIn,
+  ownAddresses,
+  TlsFiles,
+  TlsUnusable,
+  toCertificateAttributes,
+} from "./tls-files.js";
 
 /** What `compute-cluster tls` shows. Times are in milliseconds since the epoch. */
 interface TlsReport {
@@ -54,7 +64,12 @@ export function tlsCommand(): Command {
         "keys in files of mode 0600. What is there already is shown, and replaced only by --renew.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
-    .option("--name <name>", "a DNS name of this machine, or *.domain; repeatable (default: its host name)", parseDnsName, [])
+    .option(
+      "--name <name>",
+      "a DNS name of this machine, or *.domain; repeatable (default: its host name)",
+      parseDnsName,
+      [],
+    )
     .option("--address <address>", "an address of it; repeatable (default: all but loopback)", address, [])
     .option("--days <n>", `how long the certificate is valid (default: ${DEFAULT_DAYS})`, days)
     .option("--renew", "make a new certificate, of the same authority; without names for the same names")
@@ -100,7 +115,11 @@ function days(text: string): number {
  * Makes what is asked for, or looks at what is there.
  * @throws {TlsUnusable} @throws {FileFailure}
  */
-export async function certificateReport(options: TlsCommandOptions, files: Files, directory: StateDir): Promise<TlsReport> {
+export async function certificateReport(
+  options: TlsCommandOptions,
+  files: Files,
+  directory: StateDir,
+): Promise<TlsReport> {
   const tls = new TlsFiles(files, directory);
   const isRenewal = options.renew === true || options.renewCa === true;
   // What cannot be used is in nobody's way.

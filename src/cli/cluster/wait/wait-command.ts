@@ -4,12 +4,12 @@ import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../control-pla
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { ExitCode, exitCodeOf } from "../../ui/exit-code.js";
-import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { quietLogger } from "../../ui/logging.js";
+import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { withOperatorSession } from "../operator-session.js";
 import { placeText } from "../place.js";
-import { checkCondition, type Condition, parseCondition, WaitsInVain } from "./condition.js";
+import { type Condition, checkCondition, parseCondition, WaitsInVain } from "./condition.js";
 
 interface WaitOptions {
   readonly stateDir: string;

@@ -6,8 +6,8 @@ import { withFormerNames } from "../../ui/former-names.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { wrapWords } from "../../ui/table.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
-import { CheckRejectedError, IsolatedCheck } from "./isolated-check.js";
 import type { CheckCommandOptions } from "../rule-process.js";
+import { CheckRejectedError, IsolatedCheck } from "./isolated-check.js";
 
 const WORDS: Readonly<Record<CaseOutcome, string>> = {
   passed: "ok",

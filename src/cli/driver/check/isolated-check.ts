@@ -4,7 +4,15 @@ import { nodeRandom } from "../../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import type { CaseResult, Cause } from "../../../testing/attempt.js";
 import type { ContractCase } from "../../../testing/contract-case.js";
-import { type CheckCommandOptions, type Ended, type FromChild, type KillMoment, type Order, RuleProcess, type RuleReply } from "../rule-process.js";
+import {
+  type CheckCommandOptions,
+  type Ended,
+  type FromChild,
+  type KillMoment,
+  type Order,
+  RuleProcess,
+  type RuleReply,
+} from "../rule-process.js";
 
 /** What failed already, so that each cause is one failure however many rules it keeps from being shown. */
 class Causes {

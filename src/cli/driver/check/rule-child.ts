@@ -4,8 +4,8 @@ import { CONTRACT_CASES } from "../../../testing/cases/index.js";
 import type { ContractCase } from "../../../testing/contract-case.js";
 import type { HarnessWatch } from "../../../testing/driver-harness.js";
 import type { DriverDefinition, VirtDriver } from "../../../virt/index.js";
-import { type CheckedSetup, openSetup, WrongSetup } from "./checked-setup.js";
 import type { FromChild, Order, ToChild } from "../rule-process.js";
+import { type CheckedSetup, openSetup, WrongSetup } from "./checked-setup.js";
 
 /** Reports each call of an author's methods as it begins and ends, so that another process knows which one is under way. */
 class WatchedCalls {

@@ -1,8 +1,16 @@
 import type { Faults } from "../../../faults/faults.js";
-import { hardwarePoint } from "../provision-states.js";
 import { IronicError, notAcceptable } from "../ironic-error.js";
 import { CONDUCTOR_HOST, newNode } from "../node-store.js";
-import { booleanArgument, type IronicCall, type IronicResponse, type IronicRoute, links, listArgument, onlyArguments } from "./call.js";
+import { hardwarePoint } from "../provision-states.js";
+import {
+  booleanArgument,
+  type IronicCall,
+  type IronicResponse,
+  type IronicRoute,
+  links,
+  listArgument,
+  onlyArguments,
+} from "./call.js";
 import { type ApiParts, nodeOf } from "./node-routes.js";
 
 const VALIDATED = "boot deploy management network power bios console inspect raid rescue storage".split(" ");

@@ -1,6 +1,6 @@
 import type { FaultAction, Faults } from "../../../faults/faults.js";
-import type { Logger } from "../../../runtime/runtime.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
+import type { Logger } from "../../../runtime/runtime.js";
 import type { Timers } from "../../../runtime/time.js";
 import type { ValidateToken } from "../../credentials.js";
 import type { Json } from "../../http/json.js";

@@ -2,7 +2,15 @@ import type { Query } from "../../http/request.js";
 import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
 import type { IronicNode, NodeStore } from "../node-store.js";
 import { PROVISION_STATES } from "../provision-states.js";
-import { booleanArgument, integerArgument, type IronicCall, type IronicResponse, listArgument, onlyArguments, uuidArgument } from "./call.js";
+import {
+  booleanArgument,
+  type IronicCall,
+  type IronicResponse,
+  integerArgument,
+  listArgument,
+  onlyArguments,
+  uuidArgument,
+} from "./call.js";
 import { checkFields, DEFAULT_FIELDS, firstMinorOf, nodeView, type ViewContext } from "./node-view.js";
 
 /** `[api] max_limit` */

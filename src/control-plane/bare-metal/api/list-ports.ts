@@ -1,7 +1,16 @@
 import { isUuidLike } from "../../python/uuid.js";
 import { IronicError, notAcceptable } from "../ironic-error.js";
 import type { IronicPort } from "../port-store.js";
-import { booleanArgument, type IronicCall, type IronicResponse, links, listArgument, macArgument, onlyArguments, uuidArgument } from "./call.js";
+import {
+  booleanArgument,
+  type IronicCall,
+  type IronicResponse,
+  links,
+  listArgument,
+  macArgument,
+  onlyArguments,
+  uuidArgument,
+} from "./call.js";
 import { limitArgument, sortDirection } from "./list-nodes.js";
 import { type ApiParts, isLogicalName, nodeOf } from "./node-routes.js";
 

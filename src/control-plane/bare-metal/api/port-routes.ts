@@ -6,8 +6,8 @@ import type { IronicPort } from "../port-store.js";
 import { type IronicCall, type IronicResponse, type IronicRoute, onlyArguments, uuidArgument } from "./call.js";
 import { applyPatch, readPatch } from "./json-patch.js";
 import { checkPortVersion, fieldsArgument, listPorts, notPermitted, portView } from "./list-ports.js";
-import { isSmartNicLink, PATCHABLE_PORT_FIELDS, type PortBody, readPortBody } from "./port-body.js";
 import type { ApiParts } from "./node-routes.js";
+import { isSmartNicLink, PATCHABLE_PORT_FIELDS, type PortBody, readPortBody } from "./port-body.js";
 
 /** Network ports of nodes: of all, and of one. */
 export function portRoutes(parts: ApiParts): readonly IronicRoute[] {

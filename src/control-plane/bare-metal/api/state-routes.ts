@@ -2,7 +2,7 @@ import { isObject } from "../../../runtime/collections.js";
 import { IronicError, inMaintenance, invalidState, nodeLocked, notAcceptable } from "../ironic-error.js";
 import type { IronicNode } from "../node-store.js";
 import { CLIENT_EVENTS, eventOf, nextState } from "../provision-states.js";
-import { booleanArgument, integerArgument, type IronicCall, type IronicResponse, type IronicRoute } from "./call.js";
+import { booleanArgument, type IronicCall, type IronicResponse, type IronicRoute, integerArgument } from "./call.js";
 import { type ApiParts, nodeOf } from "./node-routes.js";
 import { statesView } from "./node-view.js";
 

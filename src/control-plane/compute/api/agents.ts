@@ -1,4 +1,10 @@
-import { InstanceInvalidState, InstanceNotFound, InstancePasswordSetFailed, MessagingTimeout, NotImplementedError } from "../../../conductor-client/errors.js";
+import {
+  InstanceInvalidState,
+  InstanceNotFound,
+  InstancePasswordSetFailed,
+  MessagingTimeout,
+  NotImplementedError,
+} from "../../../conductor-client/errors.js";
 import { isUp as isUpAt } from "../../../conductor-client/liveness.js";
 import type { AgentCall, AgentMethods } from "../../../conductor-client/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/method.js";

@@ -1,9 +1,9 @@
 import type { ReportClient } from "../../../placement-client/report-client.js";
 import type { Service } from "../../../records/index.js";
-import type { Clock, Timers } from "../../../runtime/time.js";
 import type { Digests, KeyMaker, Random } from "../../../runtime/cryptography.js";
-import type { Logger } from "../../../runtime/runtime.js";
 import type { ServiceHandler } from "../../../runtime/http-server.js";
+import type { Logger } from "../../../runtime/runtime.js";
+import type { Clock, Timers } from "../../../runtime/time.js";
 import type { AgentBus } from "../../conductor/agent-messages.js";
 import type { TaskRunner } from "../../conductor/task-runner.js";
 import type { ValidateToken } from "../../credentials.js";

@@ -1,6 +1,27 @@
-import { ConductorError, InstanceNotFound, InvalidParameters, ServiceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor-client/errors.js";
+import {
+  ConductorError,
+  InstanceNotFound,
+  InvalidParameters,
+  ServiceNotFound,
+  UnexpectedTaskState,
+  UnexpectedVmState,
+} from "../../../conductor-client/errors.js";
 import type { ServiceResponse } from "../../../runtime/http-server.js";
-import { AggregateHostExists, AggregateNameExists, AggregateNotFound, FlavorAccessExists, FlavorAccessNotFound, FlavorExists, FlavorIdExists, InvalidIpForNetwork, IpAddressGenerationFailure, IpAddressInUse, KeyPairExists, PortInUse, PortNotFound } from "../../store/store-errors.js";
+import {
+  AggregateHostExists,
+  AggregateNameExists,
+  AggregateNotFound,
+  FlavorAccessExists,
+  FlavorAccessNotFound,
+  FlavorExists,
+  FlavorIdExists,
+  InvalidIpForNetwork,
+  IpAddressGenerationFailure,
+  IpAddressInUse,
+  KeyPairExists,
+  PortInUse,
+  PortNotFound,
+} from "../../store/store-errors.js";
 
 /** Names under which Nova's API reports errors; any other status is a `computeFault`. */
 const FAULT_NAMES: Readonly<Record<number, string>> = {

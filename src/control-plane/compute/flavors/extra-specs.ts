@@ -2,8 +2,8 @@ import { type Call, type ComputeRoute, requireAdmin, requireReader } from "../ap
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
 import { type Schema, schemas } from "../api/validate.js";
-import { findFlavor } from "./flavor-access.js";
 import { validateExtraSpecs } from "./extra-spec-validation.js";
+import { findFlavor } from "./flavor-access.js";
 
 type Specs = Readonly<Record<string, string | number>>;
 

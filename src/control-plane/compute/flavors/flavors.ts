@@ -1,12 +1,20 @@
 import type { Flavor } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
-import { type Call, type ComputeResponse, type ComputeRoute, type Links, readPage, requireAdmin, takePage } from "../api/call.js";
+import {
+  type Call,
+  type ComputeResponse,
+  type ComputeRoute,
+  type Links,
+  readPage,
+  requireAdmin,
+  takePage,
+} from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
 import { BOOLEAN, DESCRIPTION, INTEGER_TEXT, isTrue, MULTI, NAME } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { EXTRA_SPEC_ROUTES } from "./extra-specs.js";
-import { findFlavor, FLAVOR_ACCESS_ROUTES, isOpenTo } from "./flavor-access.js";
+import { FLAVOR_ACCESS_ROUTES, findFlavor, isOpenTo } from "./flavor-access.js";
 
 type View = { readonly [key: string]: Json };
 

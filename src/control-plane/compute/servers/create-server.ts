@@ -7,8 +7,8 @@ import {
   withImageProperties,
 } from "../../../records/index.js";
 import type { Random } from "../../../runtime/cryptography.js";
-import { atOnce } from "../../http/request.js";
 import { EventLoopTicks } from "../../event-loop.js";
+import { atOnce } from "../../http/request.js";
 import { type Call, type ComputeResponse, denied, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
@@ -23,7 +23,6 @@ import {
   hostnameFor,
   selectSchedulerHints,
 } from "./create-checks.js";
-import { CREATE, type CreateBody, diskConfigWith, toUserAttributes, wishedChanges } from "./server-schemas.js";
 import { removeServer } from "./delete-server.js";
 import { type Destination, readDestination } from "./destination.js";
 import { imageToUse, validateRequestedSpecs } from "./image-flavor-checks.js";
@@ -33,6 +32,7 @@ import {
   resolveNetworks,
   serversInPortQuota,
 } from "./network/requested-networks.js";
+import { CREATE, type CreateBody, diskConfigWith, toUserAttributes, wishedChanges } from "./server-schemas.js";
 
 const POLICY = "os_compute_api:servers:create";
 

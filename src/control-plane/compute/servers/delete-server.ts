@@ -4,7 +4,7 @@ import { type Call, type ComputeResponse, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { serversInQuota } from "../quotas/quota-checks.js";
 import { anyBody, begin, requireState, type ServerAction } from "./actions/server-action.js";
-import { assertNotLocked, findInstance, findServer, type FoundServer } from "./find-server.js";
+import { assertNotLocked, type FoundServer, findInstance, findServer } from "./find-server.js";
 
 /** Spec 6.2: what the API does itself; the rest is the agent's, or a task where there is no agent. */
 export function deleteServer(deps: ComputeDeps, call: Call): ComputeResponse {

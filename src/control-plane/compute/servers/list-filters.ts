@@ -1,12 +1,12 @@
 import { type Instance, TASK_STATES, type TaskState, VM_STATES, type VmState } from "../../../records/index.js";
 import { firstSince, lastBefore, parseIsoTime, toSeconds } from "../../http/times.js";
-import { addressText } from "../../store/network-settings.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
+import { addressText } from "../../store/network-settings.js";
 import type { Store } from "../../store/store.js";
 import { type Call, requireAdmin } from "../api/call.js";
 import { badRequest, Fault } from "../api/fault.js";
-import { boolFromText } from "../api/schema-parts.js";
 import { NamePattern } from "../api/name-pattern.js";
+import { boolFromText } from "../api/schema-parts.js";
 import { statesOfStatus } from "./server-status.js";
 
 /** What a list of servers is about: what the state of record can select, and what is judged server by server. */

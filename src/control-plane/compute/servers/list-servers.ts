@@ -1,6 +1,6 @@
 import type { Instance } from "../../../records/index.js";
-import type { InstanceQuery } from "../../store/instance-queries.js";
 import { EventLoopTicks } from "../../event-loop.js";
+import type { InstanceQuery } from "../../store/instance-queries.js";
 import { type Call, type ComputeResponse, type Page, readPage, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";

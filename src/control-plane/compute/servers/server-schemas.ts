@@ -1,6 +1,19 @@
 import type { InjectedFile, Instance, InstanceChanges } from "../../../records/index.js";
 import { badRequest } from "../api/fault.js";
-import { ADMIN_PASSWORD, BOOLEAN, boolFromText, DESCRIPTION, DISK_CONFIG, HOSTNAME, METADATA, NAME, POSITIVE_INTEGER, SHORT_HOSTNAME, TAG, UUID_TEXT } from "../api/schema-parts.js";
+import {
+  ADMIN_PASSWORD,
+  BOOLEAN,
+  boolFromText,
+  DESCRIPTION,
+  DISK_CONFIG,
+  HOSTNAME,
+  METADATA,
+  NAME,
+  POSITIVE_INTEGER,
+  SHORT_HOSTNAME,
+  TAG,
+  UUID_TEXT,
+} from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 
 /** What users say of a server in several requests, and what nobody judges: addresses, and whether partitions grow. */

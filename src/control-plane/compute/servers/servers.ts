@@ -14,9 +14,9 @@ import { ADDRESS_ROUTES } from "./network/addresses.js";
 import { INTERFACE_ROUTES } from "./network/interfaces.js";
 import { PASSWORD_ROUTES } from "./passwords.js";
 import { REMOTE_CONSOLE_ROUTES } from "./remote-consoles.js";
+import { USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "./server-schemas.js";
 import { ServerView, toViewBefore75 } from "./server-view.js";
 import { TAG_ROUTES } from "./tags.js";
-import { USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "./server-schemas.js";
 
 /** Servers here have no volumes; clients ask all the same. */
 const ATTACHMENT_ROUTES: readonly ComputeRoute[] = [

@@ -1,14 +1,20 @@
 import { ComputeHostNotFound } from "../../../conductor-client/errors.js";
 import { isReady } from "../../../conductor-client/liveness.js";
-import type { HOST_METHODS, HostAction, HostProcess, HostRow, HostState } from "../../../conductor-client/methods/session.js";
+import type {
+  HOST_METHODS,
+  HostAction,
+  HostProcess,
+  HostRow,
+  HostState,
+} from "../../../conductor-client/methods/session.js";
 import type { Service } from "../../../records/index.js";
 import type { Clock } from "../../../runtime/time.js";
 import type { RequestRecorder } from "../../request-log/request-recorder.js";
 import type { Store } from "../../store/store.js";
+import { forwardErrorText, type HandlersOf } from "../dispatcher.js";
 import type { HostControls, HostSupervisor, KnownHost } from "../host-controls.js";
 import type { HostLeases } from "../host-leases.js";
 import type { Outbox } from "../outbox.js";
-import { forwardErrorText, type HandlersOf } from "../dispatcher.js";
 
 interface HostDeps {
   readonly store: Store;

@@ -3,8 +3,8 @@ import type { PlacementAccess, WORK_METHODS } from "../../../conductor-client/me
 import { plugPorts, portsAt } from "../../network/port-bindings.js";
 import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-messages.js";
-import type { HostLeases } from "../host-leases.js";
 import type { HandlersOf } from "../dispatcher.js";
+import type { HostLeases } from "../host-leases.js";
 
 export interface WorkContext {
   readonly store: Store;

@@ -1,6 +1,13 @@
 import type { MigrationFilters } from "../../../conductor-client/methods/records.js";
 import { PlacementError } from "../../../placement-client/errors.js";
-import type { DestinationFailure, Instance, Migration, MigrationChanges, TaskState, VmState } from "../../../records/index.js";
+import type {
+  DestinationFailure,
+  Instance,
+  Migration,
+  MigrationChanges,
+  TaskState,
+  VmState,
+} from "../../../records/index.js";
 import { operatorReason } from "../../scheduler/errors.js";
 import type { Store } from "../../store/store.js";
 import type { TaskContext } from "../task-runner.js";

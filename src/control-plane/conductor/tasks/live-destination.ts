@@ -2,10 +2,19 @@ import { ConductorError } from "../../../conductor-client/errors.js";
 import { isUp } from "../../../conductor-client/liveness.js";
 import type { LiveMigrateData } from "../../../conductor-client/methods/agent.js";
 import type { ComputeNode, Instance } from "../../../records/index.js";
-import { claimSelection, type ScheduleRequest } from "../../scheduler/schedule-request.js";
 import { NoValidHost } from "../../scheduler/errors.js";
+import { claimSelection, type ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Task } from "../../store/tasks.js";
-import { ComputeServiceUnavailable, DestinationHypervisorTooOld, InvalidHypervisorType, MaxRetriesExceeded, messageOf, MigrationPreCheckError, RecordMissing, UnableToMigrateToSelf } from "./faults.js";
+import {
+  ComputeServiceUnavailable,
+  DestinationHypervisorTooOld,
+  InvalidHypervisorType,
+  MaxRetriesExceeded,
+  MigrationPreCheckError,
+  messageOf,
+  RecordMissing,
+  UnableToMigrateToSelf,
+} from "./faults.js";
 import { type Move, sourceNode } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 

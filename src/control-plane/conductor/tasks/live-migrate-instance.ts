@@ -1,6 +1,5 @@
 import { holdsTask, type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
 import type { TaskContext } from "../task-runner.js";
-import { ActionEvents, type TaskDeps } from "./task-deps.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
 import { ComputeServiceUnavailable, endOperation, InstanceInvalidState, UNSUITABLE_HOST_ERRORS } from "./faults.js";
 import {
@@ -11,6 +10,7 @@ import {
   type LiveTask,
 } from "./live-destination.js";
 import { type Move, restoreSourceAllocations, secureSourceAllocations } from "./source-allocations.js";
+import { ActionEvents, type TaskDeps } from "./task-deps.js";
 
 /** Errors that leave the instance as it was (spec 6.5 row 2); any other sets it to error. */
 const EXPECTED = [...UNSUITABLE_HOST_ERRORS, InstanceInvalidState];

@@ -12,10 +12,10 @@ import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
-import { ActionEvents, firstRetry, serverGroupOf, type TaskDeps } from "./task-deps.js";
 import { failMove, failReturnedMove, lastDestination, migrationOf, passOn, releaseDeleted } from "./end-move.js";
 import { endOperation, RecordMissing, retriesExceeded } from "./faults.js";
 import { type Move, restoreSourceAllocations, secureSourceAllocations, sourceNode } from "./source-allocations.js";
+import { ActionEvents, firstRetry, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
 type MigrateTask = Extract<Task, { kind: "migrate_server" }>;
 

@@ -9,9 +9,9 @@ import {
 import { NoValidHost, operatorReason } from "../../scheduler/errors.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
-import { ActionEvents, type TaskDeps } from "./task-deps.js";
 import { endOperation } from "./faults.js";
 import { sourceNode } from "./source-allocations.js";
+import { ActionEvents, type TaskDeps } from "./task-deps.js";
 
 type RebuildTask = Extract<Task, { kind: "rebuild_in_place" }>;
 type ImageProperties = Readonly<Record<string, string>>;

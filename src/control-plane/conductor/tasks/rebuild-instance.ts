@@ -7,15 +7,15 @@ import {
   type Migration,
   type VmState,
 } from "../../../records/index.js";
-import { claimSelection } from "../../scheduler/schedule-request.js";
 import { NoValidHost, operatorReason } from "../../scheduler/errors.js";
+import { claimSelection } from "../../scheduler/schedule-request.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./delete-instance.js";
-import { ActionEvents, serverGroupOf, type TaskDeps } from "./task-deps.js";
 import { endSupersededMoves } from "./end-superseded-moves.js";
 import { endOperation, RecordMissing } from "./faults.js";
 import { releaseUnfinishedClaims } from "./source-allocations.js";
+import { ActionEvents, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
 type RebuildTask = Extract<Task, { kind: "rebuild_instance" }>;
 

@@ -1,6 +1,14 @@
 import { AllocationMoveFailed } from "../../../placement-client/errors.js";
 import type { Allocations, ResourceAmounts } from "../../../placement-client/types.js";
-import { type ComputeNode, FINAL_MIGRATION_STATUSES, type Flavor, type Instance, instanceResources, type Migration, SPLIT_ALLOCATIONS_SERVICE_VERSION } from "../../../records/index.js";
+import {
+  type ComputeNode,
+  FINAL_MIGRATION_STATUSES,
+  type Flavor,
+  type Instance,
+  instanceResources,
+  type Migration,
+  SPLIT_ALLOCATIONS_SERVICE_VERSION,
+} from "../../../records/index.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Store } from "../../store/store.js";
@@ -232,7 +240,7 @@ function accountedHosts(
   ]);
 }
 
-/** Chosen for each move: `split` once every nova-compute of the deployment is of Queens or later. */
+/** Chosen for each move: `split` once every nova-compute of the deployment is of Queens or later. @internal */
 export function moveStrategy(store: Store): MoveStrategy {
   return store.services.minimumVersion("nova-compute") >= SPLIT_ALLOCATIONS_SERVICE_VERSION ? "split" : "doubled";
 }

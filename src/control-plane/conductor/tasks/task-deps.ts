@@ -1,9 +1,9 @@
 import type { NovaConfig } from "../../../config/nova-config.js";
 import type { ReportClient } from "../../../placement-client/report-client.js";
 import type { RetryInfo, Selection } from "../../../records/index.js";
-import type { Clock } from "../../../runtime/time.js";
-import type { Logger } from "../../../runtime/runtime.js";
 import { publicMessageOf } from "../../../runtime/error-messages.js";
+import type { Logger } from "../../../runtime/runtime.js";
+import type { Clock } from "../../../runtime/time.js";
 import { faultDetails } from "../../scheduler/errors.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
 import type { Store } from "../../store/store.js";

@@ -3,8 +3,8 @@ import { operatorReason } from "../../scheduler/errors.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
-import { ActionEvents, serverGroupOf, type TaskDeps } from "./task-deps.js";
 import { endOperation, RecordMissing } from "./faults.js";
+import { ActionEvents, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
 type UnshelveTask = Extract<Task, { kind: "unshelve_instance" }>;
 

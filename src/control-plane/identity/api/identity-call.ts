@@ -1,15 +1,15 @@
-import type { Clock } from "../../../runtime/time.js";
-import type { Digests, Random } from "../../../runtime/cryptography.js";
 import { isObject } from "../../../runtime/collections.js";
+import type { Digests, Random } from "../../../runtime/cryptography.js";
 import type { ServiceRequest } from "../../../runtime/http-server.js";
+import type { Clock } from "../../../runtime/time.js";
 import type { Json } from "../../http/json.js";
 import { type Query, readJson } from "../../http/request.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import { DEFAULT_DOMAIN } from "../store/records.js";
 import type { Authenticator } from "../tokens/authenticate.js";
 import type { LiveToken } from "../tokens/live-tokens.js";
-import { allows, type PolicyTarget } from "./policy.js";
 import { expecting, forbidden, IdentityError, unauthorized } from "./identity-error.js";
+import { allows, type PolicyTarget } from "./policy.js";
 
 export interface IdentityServices extends Authenticator {
   readonly digests: Digests;

@@ -1,4 +1,4 @@
-import { type Check, parseRule, type PolicyAttributes } from "../../policy/rule-parser.js";
+import { type Check, type PolicyAttributes, parseRule } from "../../policy/rule-parser.js";
 import type { LiveToken } from "../tokens/live-tokens.js";
 
 /** Everybody who has a token. */

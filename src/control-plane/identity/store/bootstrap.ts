@@ -1,10 +1,10 @@
 import type { Digests } from "../../../runtime/cryptography.js";
 import { applySchema } from "../../database/schema-steps.js";
 import type { Sql } from "../../database/sql.js";
-import { DEFAULT_DOMAIN, newProject, stableId } from "./records.js";
 import { IDENTITY_SCHEMA } from "./identity-schema.js";
 import { IdentityStore } from "./identity-store.js";
 import type { NamedTable, StoredRecord } from "./record-tables.js";
+import { DEFAULT_DOMAIN, newProject, stableId } from "./records.js";
 import { SeededIdentityStore } from "./seeded-identities.js";
 
 export const REGION = "RegionOne";

@@ -1,6 +1,22 @@
 import type { Sql, SqlRow } from "../../database/sql.js";
 import { NamedTable, PairTable, RecordTable } from "./record-tables.js";
-import type { AccessRule, ApplicationCredential, Credential, DomainConfig, Endpoint, EndpointGroup, Group, Limit, PlainRecord, Project, Region, RegisteredLimit, Role, Service, User } from "./records.js";
+import type {
+  AccessRule,
+  ApplicationCredential,
+  Credential,
+  DomainConfig,
+  Endpoint,
+  EndpointGroup,
+  Group,
+  Limit,
+  PlainRecord,
+  Project,
+  Region,
+  RegisteredLimit,
+  Role,
+  Service,
+  User,
+} from "./records.js";
 
 export interface Grant {
   readonly actor: "user" | "group";

@@ -1,6 +1,6 @@
 import type { Digests } from "../../../runtime/cryptography.js";
-import { DEFAULT_DOMAIN, newProject, type Project, stableId, type User } from "./records.js";
 import { type IdentityStore, removeProject, removeUser } from "./identity-store.js";
+import { DEFAULT_DOMAIN, newProject, type Project, stableId, type User } from "./records.js";
 
 /** Projects and users of a cluster file: besides those that every cluster has, and those that were made by the API. */
 export interface SeededIdentities {

@@ -5,7 +5,7 @@ import type { IdentityStore } from "../store/identity-store.js";
 import type { PasswordStore } from "../store/password-store.js";
 import { isSameName } from "../store/record-tables.js";
 import type { Project, User } from "../store/records.js";
-import { type LiveToken, liveToken, type LiveTokens, scopeOf } from "./live-tokens.js";
+import { type LiveToken, type LiveTokens, liveToken, scopeOf } from "./live-tokens.js";
 import type { TokenRecord, TokenScope, TokenStore } from "./token-store.js";
 
 /** The body of POST /v3/auth/tokens, read. */

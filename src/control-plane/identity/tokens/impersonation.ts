@@ -1,7 +1,7 @@
 import type { RecordedCaller, StandIn } from "../../../conductor-client/methods/cluster.js";
 import { effectiveRoles, type GrantScope, SYSTEM } from "../effective-roles.js";
-import { isSameName } from "../store/record-tables.js";
 import type { IdentityStore } from "../store/identity-store.js";
+import { isSameName } from "../store/record-tables.js";
 import { type ApplicationCredential, newProject, type Project, type User } from "../store/records.js";
 import { type LiveToken, liveToken } from "./live-tokens.js";
 import type { TokenStore } from "./token-store.js";

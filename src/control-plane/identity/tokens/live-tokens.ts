@@ -1,5 +1,5 @@
-import type { Clock } from "../../../runtime/time.js";
 import type { Digests } from "../../../runtime/cryptography.js";
+import type { Clock } from "../../../runtime/time.js";
 import type { Credentials } from "../../credentials.js";
 import { effectiveRoles, type GrantScope, SYSTEM } from "../effective-roles.js";
 import type { IdentityStore } from "../store/identity-store.js";

@@ -3,7 +3,7 @@ import { isoMicroseconds } from "../../http/times.js";
 import type { IdentityCall, IdentityResponse, IdentityRoute } from "../api/identity-call.js";
 import { expecting, forbidden, IdentityError } from "../api/identity-error.js";
 import { listBody, withLinks } from "../api/resource-routes.js";
-import { catalogOf, type CatalogService } from "../catalog.js";
+import { type CatalogService, catalogOf } from "../catalog.js";
 import { domainView } from "../domains.js";
 import { domainsOf, effectiveRoles, projectsOf, SYSTEM } from "../effective-roles.js";
 import type { IdentityStore } from "../store/identity-store.js";

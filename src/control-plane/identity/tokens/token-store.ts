@@ -1,5 +1,5 @@
-import type { Clock } from "../../../runtime/time.js";
 import type { Digests, Random } from "../../../runtime/cryptography.js";
+import type { Clock } from "../../../runtime/time.js";
 import { equalInConstantTime } from "../../credentials.js";
 import type { SqlValue } from "../../database/database-file.js";
 import type { Sql, SqlRow } from "../../database/sql.js";

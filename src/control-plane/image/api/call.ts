@@ -4,8 +4,8 @@ import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-serv
 import type { Credentials } from "../../credentials.js";
 import { excessOf, excessText, MAX_QUERY_PARAMETERS, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import type { Query } from "../../http/request.js";
-import type { ImageStore } from "../image-store.js";
 import type { Image, ImageStatus } from "../image.js";
+import type { ImageStore } from "../image-store.js";
 import { badRequest, tooLarge } from "./fault.js";
 
 /** What Identity says that a project may have; undefined: nobody has registered a limit, or it has none. */

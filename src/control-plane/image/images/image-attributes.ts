@@ -70,7 +70,11 @@ export const IMAGE_SCHEMA = {
     os_hidden: { ...boolean, description: "An image that is hidden is left out of lists that do not ask for such." },
     checksum: { ...nullableText(32), readOnly: true, description: "MD5 of the bytes." },
     os_hash_algo: { ...nullableText(64), readOnly: true },
-    os_hash_value: { ...nullableText(128), readOnly: true, description: "Digest of the bytes, as os_hash_algo makes it." },
+    os_hash_value: {
+      ...nullableText(128),
+      readOnly: true,
+      description: "Digest of the bytes, as os_hash_algo makes it.",
+    },
     owner: { ...nullableText(255), description: "Id of a project." },
     size: { type: ["null", "integer"], readOnly: true, description: "Bytes." },
     virtual_size: { type: ["null", "integer"], readOnly: true, description: "Bytes of the disk that it makes." },

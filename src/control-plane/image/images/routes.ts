@@ -5,8 +5,8 @@ import { forbidden, notFound } from "../api/fault.js";
 import { findImage, findOwnImage } from "../api/policy.js";
 import type { Image } from "../image.js";
 import { checkMembers, checkTags, imageView } from "./image-attributes.js";
-import { createImage, updateImage } from "./write-image.js";
 import { listImages } from "./list-images.js";
+import { createImage, updateImage } from "./write-image.js";
 
 const missing = (id: string): string => `Failed to find image ${id} to delete`;
 

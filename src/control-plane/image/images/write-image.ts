@@ -7,7 +7,15 @@ import { badRequest, conflict, forbidden, ImageFault } from "../api/fault.js";
 import { findOwnImage, may, requirePolicy, type Target } from "../api/policy.js";
 import { type Image, type ImageAttributes, PLAIN } from "../image.js";
 import { IMPORT_METHODS, STORE_IDS } from "../stores.js";
-import { assertNotReserved, checkMembers, checkQuotas, checkTags, imageView, isAttribute, withValue } from "./image-attributes.js";
+import {
+  assertNotReserved,
+  checkMembers,
+  checkQuotas,
+  checkTags,
+  imageView,
+  isAttribute,
+  withValue,
+} from "./image-attributes.js";
 
 type Operation = (typeof OPERATIONS)[number];
 

@@ -4,7 +4,25 @@ import { json, withHeaders } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
 import { type ImageCall, NO_CONTENT } from "../api/call.js";
 import { badRequest, checkObject, notFound } from "../api/fault.js";
-import { addEntry, assertNoReadOnlyMembers, assertUnprotected, ASSOCIATION, associationsOf, findNamespace, isOpen, type KindOfEntry, OBJECT, objectsOf, orConflict, propertiesOf, PROPERTY, readEntry, requireWriter, TAG, tagsOf } from "./entries.js";
+import {
+  ASSOCIATION,
+  addEntry,
+  assertNoReadOnlyMembers,
+  assertUnprotected,
+  associationsOf,
+  findNamespace,
+  isOpen,
+  type KindOfEntry,
+  OBJECT,
+  objectsOf,
+  orConflict,
+  PROPERTY,
+  propertiesOf,
+  readEntry,
+  requireWriter,
+  TAG,
+  tagsOf,
+} from "./entries.js";
 import { NAMESPACE_SCHEMA } from "./metadef-schemas.js";
 import type { Namespace, NamespaceAttributes } from "./metadef-store.js";
 

@@ -3,7 +3,23 @@ import { json } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
 import { type ImageCall, type ImageRoute, NO_CONTENT } from "../api/call.js";
 import { checkObject, notFound } from "../api/fault.js";
-import { addEntry, assertUnprotected, ASSOCIATION, findNamespace, type KindOfEntry, listAssociations, listObjects, listProperties, listTags, OBJECT, orConflict, PROPERTY, readEntry, requireWriter, TAG } from "./entries.js";
+import {
+  ASSOCIATION,
+  addEntry,
+  assertUnprotected,
+  findNamespace,
+  type KindOfEntry,
+  listAssociations,
+  listObjects,
+  listProperties,
+  listTags,
+  OBJECT,
+  orConflict,
+  PROPERTY,
+  readEntry,
+  requireWriter,
+  TAG,
+} from "./entries.js";
 import { TAGS_SCHEMA } from "./metadef-schemas.js";
 import type { Entry, Namespace } from "./metadef-store.js";
 import { createNamespace, deleteNamespace, listNamespaces, showNamespace, updateNamespace } from "./namespaces.js";

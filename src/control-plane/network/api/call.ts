@@ -2,13 +2,13 @@ import { ConductorError } from "../../../conductor-client/errors.js";
 import { isObject } from "../../../runtime/collections.js";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import type { Credentials } from "../../credentials.js";
+import type { EventLoopTicks } from "../../event-loop.js";
 import type { Json } from "../../http/json.js";
 import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";
 import { type Query, readJson } from "../../http/request.js";
 import { json } from "../../http/responses.js";
 import { type Check, parseRule } from "../../policy/rule-parser.js";
 import type { Store } from "../../store/store.js";
-import type { EventLoopTicks } from "../../event-loop.js";
 
 /** What Neutron answers instead of a result. */
 export class NetworkFault extends Error {

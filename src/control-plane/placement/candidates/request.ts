@@ -9,9 +9,9 @@ import {
   type TraitFilter,
   traits,
 } from "../handlers/filters.js";
+import { GROUP_PATTERN, GROUP_PATTERN_1_33 } from "../handlers/shared-schemas.js";
 import type { Call } from "../http/call.js";
 import { badRequest, ErrorCode } from "../http/errors.js";
-import { GROUP_PATTERN, GROUP_PATTERN_1_33 } from "../handlers/shared-schemas.js";
 
 /** What one group of parameters, those with the same suffix, asks for. */
 export interface RequestGroup {

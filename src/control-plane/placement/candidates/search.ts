@@ -1,8 +1,19 @@
 import type { Provider, Trait } from "../model.js";
 import type { PlacementTuning } from "../options.js";
 import type { State } from "../store/state.js";
-import { type Candidate, candidateKey, combine, type GroupRequest, product, type Resources, roundRobin, singleProviderRequests, type Surroundings, treeRequests } from "./group-requests.js";
 import { type Anchors, hasAny, resolveGroup, singleProviders } from "./group.js";
+import {
+  type Candidate,
+  candidateKey,
+  combine,
+  type GroupRequest,
+  product,
+  type Resources,
+  roundRobin,
+  type Surroundings,
+  singleProviderRequests,
+  treeRequests,
+} from "./group-requests.js";
 import type { CandidatesRequest } from "./request.js";
 
 export interface SearchOptions extends Pick<PlacementTuning, "maxAllocationCandidates" | "generationStrategy"> {

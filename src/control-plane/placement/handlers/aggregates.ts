@@ -1,8 +1,8 @@
 import { type Call, type HandlerResponse, provider, readJson } from "../http/call.js";
 import { conflict, ErrorCode } from "../http/errors.js";
 import type { Provider } from "../model.js";
-import { PUT_AGGREGATES_1_1, PUT_AGGREGATES_1_19 } from "./shared-schemas.js";
 import { setAggregates } from "../store/trait-and-class-changes.js";
+import { PUT_AGGREGATES_1_1, PUT_AGGREGATES_1_19 } from "./shared-schemas.js";
 
 /** From here on changes are guarded by the provider's generation. */
 const GENERATION_SINCE = 19;

@@ -4,7 +4,13 @@ import { badRequest, notFound } from "../http/errors.js";
 import type { Schema } from "../http/json-schema.js";
 import type { Allocation, Consumer, Provider } from "../model.js";
 import { deleteAllocations, replaceAllocations, updateConsumer } from "../store/allocation-changes.js";
-import { allocationProblem, type ConsumerBody, ensureConsumer, type EnsuredConsumer, requestedAllocations } from "./consumers.js";
+import {
+  allocationProblem,
+  type ConsumerBody,
+  type EnsuredConsumer,
+  ensureConsumer,
+  requestedAllocations,
+} from "./consumers.js";
 import { EXTERNAL_ID, GROUP_PATTERN_1_33, RC_PATTERN, schemaFor, UUID, UUID_PATTERN } from "./shared-schemas.js";
 
 const RESOURCES: Schema = {
@@ -70,10 +76,11 @@ const DICT_1_28 = consumerSchema(0, { consumer_generation: GENERATION }, ["consu
 
 const DICT_1_34 = consumerSchema(0, { consumer_generation: GENERATION, mappings: MAPPINGS }, ["consumer_generation"]);
 
-const DICT_1_38 = consumerSchema(0, { consumer_generation: GENERATION, mappings: MAPPINGS, consumer_type: CONSUMER_TYPE }, [
-  "consumer_generation",
-  "consumer_type",
-]);
+const DICT_1_38 = consumerSchema(
+  0,
+  { consumer_generation: GENERATION, mappings: MAPPINGS, consumer_type: CONSUMER_TYPE },
+  ["consumer_generation", "consumer_type"],
+);
 
 const PUT = [
   [0, LIST_1_0],
@@ -257,7 +264,11 @@ function dict(minProperties: number): Schema {
   };
 }
 
-function consumerSchema(minProperties: number, properties: Readonly<Record<string, Schema>>, required: string[]): Schema {
+function consumerSchema(
+  minProperties: number,
+  properties: Readonly<Record<string, Schema>>,
+  required: string[],
+): Schema {
   return {
     type: "object",
     properties: { allocations: dict(minProperties), ...OWNER, ...properties },

@@ -1,10 +1,9 @@
 import { dictOf } from "../../python/json.js";
+import { isUuidLike } from "../../python/uuid.js";
 import { type Call, type HandlerResponse, latest, NO_CONTENT, readJson } from "../http/call.js";
 import { badRequest, conflict } from "../http/errors.js";
 import { explain } from "../http/json-schema-errors.js";
-import { isUuidLike } from "../../python/uuid.js";
 import type { ResourceClass } from "../model.js";
-import { RESOURCE_CLASS } from "./shared-schemas.js";
 import {
   CannotChangeStandard,
   createClass,
@@ -13,6 +12,7 @@ import {
   ResourceClassExists,
   renameClass,
 } from "../store/trait-and-class-changes.js";
+import { RESOURCE_CLASS } from "./shared-schemas.js";
 
 function classJson(call: Call, { name }: ResourceClass): string {
   return JSON.stringify({ name, links: [{ rel: "self", href: `${call.prefix}/resource_classes/${name}` }] });

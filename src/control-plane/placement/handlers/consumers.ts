@@ -1,7 +1,14 @@
 import type { Call } from "../http/call.js";
 import { badRequest, conflict, ErrorCode, type HttpError } from "../http/errors.js";
 import { type Consumer, InvalidInventory, NotFound } from "../model.js";
-import { createConsumer, ensureConsumerType, ensureProject, ensureUser, type Ownership, type RequestedAllocation } from "../store/allocation-changes.js";
+import {
+  createConsumer,
+  ensureConsumerType,
+  ensureProject,
+  ensureUser,
+  type Ownership,
+  type RequestedAllocation,
+} from "../store/allocation-changes.js";
 
 /** A consumer's allocations as a request describes them. */
 export interface ConsumerBody {

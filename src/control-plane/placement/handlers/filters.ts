@@ -1,7 +1,7 @@
+import { isUuidLike } from "../../python/uuid.js";
 import type { Call } from "../http/call.js";
 import { badRequest, type HttpError } from "../http/errors.js";
 import { pythonInt } from "../http/headers.js";
-import { isUuidLike } from "../../python/uuid.js";
 
 /** Traits asked for: of each set one, and none of the forbidden ones. */
 export interface TraitFilter {

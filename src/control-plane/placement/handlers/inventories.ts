@@ -2,8 +2,23 @@ import { reprFloat } from "../../python/repr.js";
 import { type Call, type HandlerResponse, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
 import { badRequest, conflict, ErrorCode, notFound } from "../http/errors.js";
 import { type Schema, validatorFor } from "../http/json-schema.js";
-import { capacityOf, InvalidInventoryCapacity, type InventoryAmounts, InventoryInUse, InventoryWithResourceClassNotFound, NotFound, type Provider, ResourceClassNotFound } from "../model.js";
-import { addInventory, deleteInventory, DuplicateInventory, setInventories, updateInventory } from "../store/inventory-changes.js";
+import {
+  capacityOf,
+  InvalidInventoryCapacity,
+  type InventoryAmounts,
+  InventoryInUse,
+  InventoryWithResourceClassNotFound,
+  NotFound,
+  type Provider,
+  ResourceClassNotFound,
+} from "../model.js";
+import {
+  addInventory,
+  DuplicateInventory,
+  deleteInventory,
+  setInventories,
+  updateInventory,
+} from "../store/inventory-changes.js";
 import { fragment } from "./provider-json.js";
 import { MAX_INT, RC_PATTERN } from "./shared-schemas.js";
 

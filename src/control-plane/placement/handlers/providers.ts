@@ -2,8 +2,23 @@ import { normalizeUuid } from "../../python/uuid.js";
 import { type Call, checkQuery, type HandlerResponse, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
 import { badRequest, conflict, ErrorCode, notFound } from "../http/errors.js";
 import type { Schema } from "../http/json-schema.js";
-import { type Aggregate, hasRoom, NotFound, ObjectActionError, type Provider, ResourceClassNotFound, TraitNotFound } from "../model.js";
-import { CannotDeleteParent, createProvider, deleteProvider, DuplicateProvider, ProviderInUse, updateProvider } from "../store/provider-changes.js";
+import {
+  type Aggregate,
+  hasRoom,
+  NotFound,
+  ObjectActionError,
+  type Provider,
+  ResourceClassNotFound,
+  TraitNotFound,
+} from "../model.js";
+import {
+  CannotDeleteParent,
+  createProvider,
+  DuplicateProvider,
+  deleteProvider,
+  ProviderInUse,
+  updateProvider,
+} from "../store/provider-changes.js";
 import type { State } from "../store/state.js";
 import { memberOf, resources, traits } from "./filters.js";
 import { fragment, providerJson } from "./provider-json.js";

@@ -7,7 +7,7 @@ export const UUID_PATTERN = "^[0-9a-fA-F-]{36}$";
 
 export const RC_PATTERN = "^[A-Z0-9_]+$";
 
-export const CUSTOM_PATTERN = "^CUSTOM_[A-Z0-9_]+$";
+const CUSTOM_PATTERN = "^CUSTOM_[A-Z0-9_]+$";
 
 /** Suffixes of request groups before microversion 1.33, and since. */
 export const GROUP_PATTERN = "[1-9][0-9]*";

@@ -139,6 +139,7 @@ export function removeProviderTraits(call: Call): HandlerResponse {
  * Whether a text begins as SQL's `LIKE '<prefix>%'` has it: `_` is any character, `%` any number of them, letter case does
  * not matter. Each further `%` makes the ones before it final, so that no prefix takes longer than its length times the
  * text's.
+ * @internal
  */
 export function beginsLike(text: string, prefix: string): boolean {
   const characters = text.toLowerCase();

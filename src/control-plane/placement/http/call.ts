@@ -2,14 +2,14 @@ import type { Random } from "../../../runtime/cryptography.js";
 import type { ServiceRequest } from "../../../runtime/http-server.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { dictOf, JsonDecodeError, parsePythonJson, toPlain } from "../../python/json.js";
-import type { Action } from "../auth.js";
-import { explain } from "./json-schema-errors.js";
-import { type Schema, validatorFor } from "./json-schema.js";
 import { isHyphenatedUuid, isUuidLike } from "../../python/uuid.js";
+import type { Action } from "../auth.js";
 import { NotFound, type Provider } from "../model.js";
 import type { PlacementTuning } from "../options.js";
 import type { Changing } from "../store/state.js";
 import { badRequest, HttpError } from "./errors.js";
+import { type Schema, validatorFor } from "./json-schema.js";
+import { explain } from "./json-schema-errors.js";
 
 /** The parameters of a query string, in order, repeated ones kept. */
 export class Query {

@@ -1,14 +1,14 @@
-import type { Clock } from "../../../runtime/time.js";
-import type { Logger } from "../../../runtime/runtime.js";
 import type { Random } from "../../../runtime/cryptography.js";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
+import type { Logger } from "../../../runtime/runtime.js";
+import type { Clock } from "../../../runtime/time.js";
+import type { Action, Enforcer } from "../auth.js";
 import { NotFound } from "../model.js";
 import type { AuthOptions, PlacementCredentials, PlacementTuning } from "../options.js";
-import type { Action, Enforcer } from "../auth.js";
 import type { Sink } from "../store/journal.js";
 import { type State, UnitOfWork } from "../store/state.js";
-import { acceptable, HttpError, renderError } from "./errors.js";
 import { type Call, type HandlerResponse, PolicyNotAuthorized, Query } from "./call.js";
+import { acceptable, HttpError, renderError } from "./errors.js";
 import { httpDate, MAX_MINOR, negotiate } from "./headers.js";
 import { type Endpoint, type Match, matchRoute } from "./routes.js";
 

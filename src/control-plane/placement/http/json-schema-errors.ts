@@ -1,5 +1,5 @@
-import { compareText, pformat, repr } from "../../python/repr.js";
 import { PythonFloat, type PythonValue } from "../../python/json.js";
+import { compareText, pformat, repr } from "../../python/repr.js";
 import { characters, pythonPattern, type Schema, type SchemaType } from "./json-schema.js";
 
 /** Tells whether a text has the format `uuid`; bodies and query strings are judged differently. */

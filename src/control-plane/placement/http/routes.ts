@@ -1,11 +1,33 @@
 import { getAggregates, putAggregates } from "../handlers/aggregates.js";
-import { listConsumerAllocations, listProviderAllocations, postAllocations, putAllocations, removeAllocations } from "../handlers/allocations.js";
+import {
+  listConsumerAllocations,
+  listProviderAllocations,
+  postAllocations,
+  putAllocations,
+  removeAllocations,
+} from "../handlers/allocations.js";
 import { listCandidates } from "../handlers/candidates.js";
 import { listClasses, postClass, putClass, removeClass, showClass } from "../handlers/classes.js";
-import { listInventories, postInventory, putInventories, putInventory, removeInventories, removeInventory, showInventory } from "../handlers/inventories.js";
+import {
+  listInventories,
+  postInventory,
+  putInventories,
+  putInventory,
+  removeInventories,
+  removeInventory,
+  showInventory,
+} from "../handlers/inventories.js";
 import { listProviders, postProvider, putProvider, removeProvider, showProvider } from "../handlers/providers.js";
 import { reshape } from "../handlers/reshaper.js";
-import { listProviderTraits, listTraits, putProviderTraits, putTrait, removeProviderTraits, removeTrait, showTrait } from "../handlers/traits.js";
+import {
+  listProviderTraits,
+  listTraits,
+  putProviderTraits,
+  putTrait,
+  removeProviderTraits,
+  removeTrait,
+  showTrait,
+} from "../handlers/traits.js";
 import { listProviderUsages, listTotalUsages } from "../handlers/usages.js";
 import type { Call, HandlerResponse } from "./call.js";
 import { MAX_MINOR } from "./headers.js";

@@ -1,4 +1,16 @@
-import { type Allocation, capacityOf, type Consumer, type ConsumerType, InvalidAllocationCapacityExceeded, InvalidAllocationConstraintsViolated, InvalidInventory, type Inventory, type Project, type Provider, type User } from "../model.js";
+import {
+  type Allocation,
+  type Consumer,
+  type ConsumerType,
+  capacityOf,
+  InvalidAllocationCapacityExceeded,
+  InvalidAllocationConstraintsViolated,
+  InvalidInventory,
+  type Inventory,
+  type Project,
+  type Provider,
+  type User,
+} from "../model.js";
 import { incrementGeneration } from "./provider-changes.js";
 import type { Changing } from "./state.js";
 

@@ -1,7 +1,15 @@
-import { type Inventory, type InventoryAmounts, InventoryInUse, InventoryWithResourceClassNotFound, NotFound, type Provider, type ResourceClass } from "../model.js";
-import type { Changing } from "./state.js";
-import { incrementGeneration } from "./provider-changes.js";
+import {
+  type Inventory,
+  type InventoryAmounts,
+  InventoryInUse,
+  InventoryWithResourceClassNotFound,
+  NotFound,
+  type Provider,
+  type ResourceClass,
+} from "../model.js";
 import { inventoriesChange } from "./database.js";
+import { incrementGeneration } from "./provider-changes.js";
+import type { Changing } from "./state.js";
 
 /** An inventory of this class is there already. */
 export class DuplicateInventory extends Error {

@@ -1,7 +1,17 @@
-import type { Clock } from "../../../runtime/time.js";
 import type { Servers, ServiceResponse } from "../../../runtime/http-server.js";
+import type { Clock } from "../../../runtime/time.js";
 import type { Allocation, Consumer, Provider } from "../model.js";
-import { allocationChanges, type Change, type ConsumerChange, consumerChange, type Database, type ProviderChange, providerChange, type SqlValue, type Statement } from "./database.js";
+import {
+  allocationChanges,
+  type Change,
+  type ConsumerChange,
+  consumerChange,
+  type Database,
+  type ProviderChange,
+  providerChange,
+  type SqlValue,
+  type Statement,
+} from "./database.js";
 
 /** Records of Placement that a transaction has changed, as they are now, and those that it has deleted. */
 export interface TouchedRecords {

@@ -1,7 +1,19 @@
 import type { Clock } from "../../../runtime/time.js";
-import { type Aggregate, type Allocation, type Consumer, type ConsumerType, type Project, type Provider, type ResourceClass, ResourceClassNotFound, type Trait, TraitNotFound, type User } from "../model.js";
-import { ChangedRows, type Sink } from "./journal.js";
+import {
+  type Aggregate,
+  type Allocation,
+  type Consumer,
+  type ConsumerType,
+  type Project,
+  type Provider,
+  type ResourceClass,
+  ResourceClassNotFound,
+  type Trait,
+  TraitNotFound,
+  type User,
+} from "../model.js";
 import type { ConsumerChange, ProviderChange, SqlValue } from "./database.js";
+import { ChangedRows, type Sink } from "./journal.js";
 
 /** Providers with this trait share their inventory with the trees that have an aggregate in common with them. */
 const SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE";

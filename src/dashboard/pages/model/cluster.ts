@@ -1,4 +1,4 @@
-import { batch, signal, type Signal } from "@preact/signals";
+import { batch, type Signal, signal } from "@preact/signals";
 import type { DashboardHello, DashboardMessage, Kind, Rows } from "../../wire/messages.js";
 import type { FindingRow, GuestRow, RequestRow, ServerRow } from "../../wire/rows.js";
 

@@ -212,6 +212,7 @@ function isUntold({ uuid }: ConsumerRow, { history }: ServerLife): boolean {
   return !history.some(({ consumer }) => consumer.uuid === uuid);
 }
 
+/** @internal */
 export function axisOf(times: readonly number[]): Axis {
   const moments = [...new Set(times)].sort((a, b) => a - b);
   const places = [0];

@@ -2,8 +2,8 @@ import type { ConsumerRow } from "../../wire/rows.js";
 import { useDashboard } from "../live.js";
 import { inOrder } from "../model/bars.js";
 import { amount, className } from "../model/format.js";
-import { ConsumerLink, ProviderLink } from "../parts/navigation.js";
 import { Scroll } from "../parts/lists.js";
+import { ConsumerLink, ProviderLink } from "../parts/navigation.js";
 
 /** What a server and its moves hold at this moment: each half with its owner. */
 export function Held({ server }: { readonly server: string }) {

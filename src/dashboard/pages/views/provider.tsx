@@ -1,6 +1,6 @@
 import type { InventoryRow, ProviderRow } from "../../wire/rows.js";
 import { useDashboard } from "../live.js";
-import { barOf, barsOf, capacityOf, CONSUMER_TYPES } from "../model/bars.js";
+import { barOf, barsOf, CONSUMER_TYPES, capacityOf } from "../model/bars.js";
 import { byName } from "../model/filters.js";
 import { count } from "../model/format.js";
 import { hashOf } from "../model/navigation.js";

@@ -5,9 +5,9 @@ import { requestBodies } from "../api.js";
 import { useDashboard } from "../live.js";
 import { isRequestMatch, requestWords } from "../model/filters.js";
 import { count, fineTime } from "../model/format.js";
-import { CheckField, FilterField, PickField } from "../parts/navigation.js";
 import { Empty } from "../parts/indicators.js";
 import { Lines, VirtualList } from "../parts/lists.js";
+import { CheckField, FilterField, PickField } from "../parts/navigation.js";
 
 const NO_WORDS: ReturnType<typeof requestWords> = [];
 

@@ -1,8 +1,8 @@
 import type { ActionRow, EventRow } from "../../wire/rows.js";
 import { dateTime, fineTime, span } from "../model/format.js";
-import { HostLink, RequestLink } from "../parts/navigation.js";
-import { Scroll } from "../parts/lists.js";
 import { State } from "../parts/indicators.js";
+import { Scroll } from "../parts/lists.js";
+import { HostLink, RequestLink } from "../parts/navigation.js";
 
 /** Everything that was asked of a server, and what was done for it, newest first. */
 export function ServerActions({ actions }: { readonly actions: readonly ActionRow[] }) {

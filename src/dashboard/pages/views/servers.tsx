@@ -2,9 +2,9 @@ import { useComputed } from "@preact/signals";
 import { useDashboard } from "../live.js";
 import { byName, isServerMatch } from "../model/filters.js";
 import { count, shortId } from "../model/format.js";
-import { FilterField, HostLink, PickField, ServerLink } from "../parts/navigation.js";
 import { Empty, ServerState, State } from "../parts/indicators.js";
 import { VirtualList } from "../parts/lists.js";
+import { FilterField, HostLink, PickField, ServerLink } from "../parts/navigation.js";
 
 export function Servers() {
   const { cluster, route, narrow } = useDashboard();

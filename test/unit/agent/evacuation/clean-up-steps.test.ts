@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { CleanUpProgress, cleanUpEvacuated } from "../../../../src/agent/evacuation/clean-up.js";
-import { PendingEvacuations } from "../../../../src/agent/startup/pending-evacuations.js";
 import { planEvacuatedCleanup } from "../../../../src/agent/evacuation/plan.js";
 import { HostLeaseLost } from "../../../../src/agent/host-lease.js";
+import { PendingEvacuations } from "../../../../src/agent/startup/pending-evacuations.js";
 import { InvalidMigrationState } from "../../../../src/conductor-client/errors.js";
 import { type Migration, SET_ASIDE_BY } from "../../../../src/records/index.js";
 import { NotImplemented } from "../../../../src/virt/errors.js";

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { GlanceClient } from "../../../../src/agent/glance-client.js";
 import type { Credentials } from "../../../../src/control-plane/credentials.js";
+import type { Sql } from "../../../../src/control-plane/database/sql.js";
+import { PLAIN } from "../../../../src/control-plane/image/image.js";
 import { createImageApi } from "../../../../src/control-plane/image/image-api.js";
 import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
-import { PLAIN } from "../../../../src/control-plane/image/image.js";
-import type { Sql } from "../../../../src/control-plane/database/sql.js";
 import { EndpointNotFound } from "../../../../src/placement-client/errors.js";
-import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
 import { type Bytes, bytesOf, textIn } from "../../../../src/runtime/http.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { registerLifecycleListener } from "../../../../src/agent/startup/lifecycle-events.js";
+import type { AgentServices } from "../../../../src/agent/operations/flow/contract.js";
 import { OutgoingMigrations } from "../../../../src/agent/operations/flow/outgoing-migrations.js";
 import { IncomingMoves } from "../../../../src/agent/operations/flow/unfinished-work.js";
-import type { AgentServices } from "../../../../src/agent/operations/flow/contract.js";
+import { registerLifecycleListener } from "../../../../src/agent/startup/lifecycle-events.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import type { LifecycleEvent } from "../../../../src/virt/context.js";
 

@@ -1,6 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { checkHostRename, checkNewHost, driverNodes, guardOwnership, lookUpNodes, nodesByName, validateConfig } from "../../../../src/agent/startup/ownership-checks.js";
-import { checkServiceIdentity, lookUpService, registerService } from "../../../../src/agent/startup/register-service.js";
+import {
+  checkHostRename,
+  checkNewHost,
+  driverNodes,
+  guardOwnership,
+  lookUpNodes,
+  nodesByName,
+  validateConfig,
+} from "../../../../src/agent/startup/ownership-checks.js";
+import {
+  checkServiceIdentity,
+  lookUpService,
+  registerService,
+} from "../../../../src/agent/startup/register-service.js";
 import { ServiceBinaryExists } from "../../../../src/conductor-client/errors.js";
 import {
   COMPUTE_ID_SERVICE_VERSION,

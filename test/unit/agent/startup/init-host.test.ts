@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AgentState } from "../../../../src/agent/context.js";
-import { PendingEvacuations } from "../../../../src/agent/startup/pending-evacuations.js";
 import { awaitPlacement, initHost } from "../../../../src/agent/startup/init-host.js";
+import { PendingEvacuations } from "../../../../src/agent/startup/pending-evacuations.js";
 import { ConnectFailure } from "../../../../src/placement-client/errors.js";
 import type { Instance, Service } from "../../../../src/records/index.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";

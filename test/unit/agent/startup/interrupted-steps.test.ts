@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { HostLeaseLost } from "../../../../src/agent/host-lease.js";
+import { takeGuestBack, takeGuestsBack } from "../../../../src/agent/startup/init-instance.js";
 import { failInterruptedBuilds, findInterruptedBuilds } from "../../../../src/agent/startup/interrupted-builds.js";
 import {
   failInterruptedEvacuation,
   findInterruptedEvacuations,
   type InterruptedEvacuation,
 } from "../../../../src/agent/startup/interrupted-evacuations.js";
-import { takeGuestBack, takeGuestsBack } from "../../../../src/agent/startup/init-instance.js";
 import { UnexpectedTaskState } from "../../../../src/conductor-client/errors.js";
 import { ConnectFailure } from "../../../../src/placement-client/errors.js";
 import { type Instance, type Migration, SET_ASIDE_BY } from "../../../../src/records/index.js";

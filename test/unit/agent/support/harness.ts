@@ -9,7 +9,13 @@ import { type StartupRejection, toStartupRejection } from "../../../../src/agent
 import { createResourceTracker } from "../../../../src/agent/tracker/resource-tracker.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { ReportClient } from "../../../../src/placement-client/report-client.js";
-import { type ComputeNode, type Instance, type Resources, type Service, SERVICE_VERSION } from "../../../../src/records/index.js";
+import {
+  type ComputeNode,
+  type Instance,
+  type Resources,
+  SERVICE_VERSION,
+  type Service,
+} from "../../../../src/records/index.js";
 import type { ServiceHandler } from "../../../../src/runtime/http-server.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import type { DriverDefinition } from "../../../../src/virt/index.js";

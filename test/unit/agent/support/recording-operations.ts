@@ -1,7 +1,7 @@
 import type { AgentContext } from "../../../../src/agent/context.js";
 import type { InstanceMethod, Operations } from "../../../../src/agent/operations/flow/contract.js";
-import { IncomingMoves, InterruptedRequests } from "../../../../src/agent/operations/flow/unfinished-work.js";
 import { OutgoingMigrations } from "../../../../src/agent/operations/flow/outgoing-migrations.js";
+import { IncomingMoves, InterruptedRequests } from "../../../../src/agent/operations/flow/unfinished-work.js";
 
 /** What a test does in place of an operation. */
 export type OperationOverrides = Partial<Record<InstanceMethod, () => Promise<unknown>>> &

@@ -1,7 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { BatchReader, contextResources, countRecords, SingleReader } from "../../../../src/agent/tracker/node-records.js";
+import {
+  BatchReader,
+  contextResources,
+  countRecords,
+  SingleReader,
+} from "../../../../src/agent/tracker/node-records.js";
 import { InstanceNotFound, InvalidMigrationState, ObjectActionError } from "../../../../src/conductor-client/errors.js";
-import { type AssignedResource, type Instance, type Migration, MIGRATION_STATUSES } from "../../../../src/records/index.js";
+import {
+  type AssignedResource,
+  type Instance,
+  MIGRATION_STATUSES,
+  type Migration,
+} from "../../../../src/records/index.js";
 import { aMigration, anInstance } from "../../../fixtures/records.js";
 import { NEW, OLD } from "../support/flow-stage.js";
 import { FROM_HERE, TO_HERE } from "../support/staged-move.js";

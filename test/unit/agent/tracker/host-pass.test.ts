@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { updateAvailableResource, updateAvailableResourceForNode } from "../../../../src/agent/tracker/update-available-resource.js";
+import {
+  updateAvailableResource,
+  updateAvailableResourceForNode,
+} from "../../../../src/agent/tracker/update-available-resource.js";
 import { ResourceProviderUpdateConflict } from "../../../../src/placement-client/errors.js";
 import type { ComputeNode } from "../../../../src/records/index.js";
 import { ReshapeFailed, ReshapeNeeded, VirtDriverNotReady } from "../../../../src/virt/errors.js";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AgentContext } from "../../../../src/agent/context.js";
-import { trackerOptions } from "../../../../src/agent/tracker/tracker-state.js";
 import { createResourceTracker } from "../../../../src/agent/tracker/resource-tracker.js";
+import { trackerOptions } from "../../../../src/agent/tracker/tracker-state.js";
 import { compileNovaConfig } from "../../../../src/config/nova-config.js";
 import { NO_SOURCES } from "../../../fixtures/no-sources.js";
 import { TrackerStage } from "../support/tracker-stage.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { loadProviderConfigs } from "../../../../src/agent/tracker/provider-config.js";
 import { parseProviderConfig } from "../../../../src/agent/tracker/parse-provider-config.js";
+import { loadProviderConfigs } from "../../../../src/agent/tracker/provider-config.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
 const UUID = "11111111-2222-4333-8444-555555555555";

@@ -1,5 +1,5 @@
-import type { Finding } from "../../../../src/audit/checks/finding.js";
 import { checkSnapshot } from "../../../../src/audit/audit.js";
+import type { Finding } from "../../../../src/audit/checks/finding.js";
 import type {
   ConsumerRecord,
   Held,

@@ -1,7 +1,13 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { driverRecordPath } from "../../../../src/agent/identity-file.js";
 import { AGENT_FAULTS } from "../../../../src/cli/agent/agent-faults.js";
-import { allPointGroups, faultCommand, pointGroupsOfHost, pointsJson, pointsText } from "../../../../src/cli/cluster/fault.js";
+import {
+  allPointGroups,
+  faultCommand,
+  pointGroupsOfHost,
+  pointsJson,
+  pointsText,
+} from "../../../../src/cli/cluster/fault.js";
 import { IRONIC_FAULTS } from "../../../../src/control-plane/bare-metal/provision-states.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 

@@ -4,7 +4,7 @@ import { faultCommand } from "../../../../src/cli/cluster/fault.js";
 import { hostCommand } from "../../../../src/cli/cluster/host/host-command.js";
 import { scenarioCommand } from "../../../../src/cli/cluster/scenario/scenario-command.js";
 import { upCommand } from "../../../../src/cli/cluster/up.js";
-import { complete, type Completion, lineWords } from "../../../../src/cli/completion/completion-command.js";
+import { type Completion, complete, lineWords } from "../../../../src/cli/completion/completion-command.js";
 
 const PROGRAM = new Command("compute-cluster");
 for (const command of [upCommand(), hostCommand(), faultCommand(), scenarioCommand()]) {

@@ -1,8 +1,8 @@
-import { IRONIC_FAULTS } from "../../../../src/control-plane/bare-metal/provision-states.js";
 import { createIronic, type IronicService } from "../../../../src/control-plane/bare-metal/ironic.js";
+import { IRONIC_FAULTS } from "../../../../src/control-plane/bare-metal/provision-states.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
-import { parseFaultRule } from "../../../../src/faults/faults.js";
 import { FaultSet } from "../../../../src/faults/fault-set.js";
+import { parseFaultRule } from "../../../../src/faults/faults.js";
 import type { ServiceResponse } from "../../../../src/runtime/http-server.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";

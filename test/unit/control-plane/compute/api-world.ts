@@ -6,8 +6,8 @@ import { type Apis, createApis } from "../../../../src/control-plane/create-apis
 import type { Credentials, ValidateToken } from "../../../../src/control-plane/credentials.js";
 import { createIdentity } from "../../../../src/control-plane/identity/identity.js";
 import type { LoginUser } from "../../../../src/control-plane/identity/store/bootstrap.js";
-import { ImageTable } from "../../../../src/control-plane/image/image-tables.js";
 import { type ImageAttributes, PLAIN } from "../../../../src/control-plane/image/image.js";
+import { ImageTable } from "../../../../src/control-plane/image/image-tables.js";
 import { openStore } from "../../../../src/control-plane/store/open-store.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { Task } from "../../../../src/control-plane/store/tasks.js";
@@ -19,8 +19,8 @@ import {
   newFlavor,
   type Service,
 } from "../../../../src/records/index.js";
-import { nodeKeys } from "../../../../src/runtime/node/node-cryptography.js";
 import type { ServiceResponse } from "../../../../src/runtime/http-server.js";
+import { nodeKeys } from "../../../../src/runtime/node/node-cryptography.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { quickDigests } from "../../../fixtures/quick-digests.js";

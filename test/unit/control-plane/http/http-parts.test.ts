@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MESSAGE_LIMITS } from "../../../../src/control-plane/http/listener-limits.js";
 import { negotiate } from "../../../../src/control-plane/compute/api/versions.js";
+import { MESSAGE_LIMITS } from "../../../../src/control-plane/http/listener-limits.js";
 import { Query, readJson } from "../../../../src/control-plane/http/request.js";
 import { Router } from "../../../../src/control-plane/http/router.js";
 import {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { EventLoopTicks } from "../../../../src/control-plane/event-loop.js";
 import { jsonText } from "../../../../src/control-plane/http/json.js";
 import { serve } from "../../../../src/control-plane/http/serve.js";
-import { EventLoopTicks } from "../../../../src/control-plane/event-loop.js";
 import type { ServiceRequest, ServiceResponse } from "../../../../src/runtime/http-server.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 

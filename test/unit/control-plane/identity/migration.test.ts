@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
+import { applySchema } from "../../../../src/control-plane/database/schema-steps.js";
+import { Sql } from "../../../../src/control-plane/database/sql.js";
 import { createIdentity } from "../../../../src/control-plane/identity/identity.js";
 import { openIdentityStore } from "../../../../src/control-plane/identity/store/bootstrap.js";
 import { IDENTITY_SCHEMA } from "../../../../src/control-plane/identity/store/identity-schema.js";
-import { applySchema } from "../../../../src/control-plane/database/schema-steps.js";
-import { Sql } from "../../../../src/control-plane/database/sql.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
-import { nameKey } from "../../../../src/control-plane/identity/store/record-tables.js";
-import { openIdentityStore } from "../../../../src/control-plane/identity/store/bootstrap.js";
-import { IDENTITY_SCHEMA } from "../../../../src/control-plane/identity/store/identity-schema.js";
 import { applySchema } from "../../../../src/control-plane/database/schema-steps.js";
 import { Sql } from "../../../../src/control-plane/database/sql.js";
+import { openIdentityStore } from "../../../../src/control-plane/identity/store/bootstrap.js";
+import { IDENTITY_SCHEMA } from "../../../../src/control-plane/identity/store/identity-schema.js";
+import { nameKey } from "../../../../src/control-plane/identity/store/record-tables.js";
 import { quickDigests } from "../../../fixtures/quick-digests.js";
 import { IdentityWorld } from "./identity-world.js";
 

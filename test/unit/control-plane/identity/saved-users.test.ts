@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import type { Sql } from "../../../../src/control-plane/database/sql.js";
 import { writeCloudsYaml } from "../../../../src/control-plane/identity/clouds-yaml.js";
 import { createIdentity, type Identity } from "../../../../src/control-plane/identity/identity.js";
 import { IdentityStore } from "../../../../src/control-plane/identity/store/identity-store.js";
 import { newProject } from "../../../../src/control-plane/identity/store/records.js";
 import { SeededIdentityStore } from "../../../../src/control-plane/identity/store/seeded-identities.js";
-import type { Sql } from "../../../../src/control-plane/database/sql.js";
 import type { Runtime } from "../../../../src/runtime/runtime.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
 import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
-import { IMAGE_SCHEMA, ImageTable } from "../../../../src/control-plane/image/image-tables.js";
-import { PLAIN } from "../../../../src/control-plane/image/image.js";
 import { applySchema } from "../../../../src/control-plane/database/schema-steps.js";
 import { Sql } from "../../../../src/control-plane/database/sql.js";
+import { PLAIN } from "../../../../src/control-plane/image/image.js";
+import { IMAGE_SCHEMA, ImageTable } from "../../../../src/control-plane/image/image-tables.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
 test("images of the first release are there after the step to staging and members", () => {

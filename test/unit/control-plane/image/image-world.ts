@@ -1,10 +1,10 @@
 import type { Credentials } from "../../../../src/control-plane/credentials.js";
+import type { Sql } from "../../../../src/control-plane/database/sql.js";
 import { createImageApi } from "../../../../src/control-plane/image/image-api.js";
 import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
-import type { Sql } from "../../../../src/control-plane/database/sql.js";
-import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
-import type { ServiceHandler, ServiceResponse } from "../../../../src/runtime/http-server.js";
 import type { Bytes } from "../../../../src/runtime/http.js";
+import type { ServiceHandler, ServiceResponse } from "../../../../src/runtime/http-server.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { Reply } from "../compute/api-world.js";

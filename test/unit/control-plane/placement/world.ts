@@ -1,6 +1,6 @@
 import type { PlacementOptions } from "../../../../src/control-plane/placement/options.js";
-import type { Logger } from "../../../../src/runtime/runtime.js";
 import type { ServiceResponse } from "../../../../src/runtime/http-server.js";
+import type { Logger } from "../../../../src/runtime/runtime.js";
 import { adminRequest } from "../../../fixtures/admin-request.js";
 import { TestPlacement } from "../../../fixtures/world/placement.js";
 

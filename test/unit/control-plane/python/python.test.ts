@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { explain } from "../../../../src/control-plane/placement/http/json-schema-errors.js";
-import { isHyphenatedUuid, isUuidLike, normalizeUuid } from "../../../../src/control-plane/python/uuid.js";
 import { validatorFor } from "../../../../src/control-plane/placement/http/json-schema.js";
+import { explain } from "../../../../src/control-plane/placement/http/json-schema-errors.js";
 import { parsePythonJson, toPlain } from "../../../../src/control-plane/python/json.js";
 import { pformat, repr } from "../../../../src/control-plane/python/repr.js";
+import { isHyphenatedUuid, isUuidLike, normalizeUuid } from "../../../../src/control-plane/python/uuid.js";
 import { JSON_ERRORS, REPRESENTATIONS, VALIDATIONS } from "./python-examples.js";
 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { withoutSecrets } from "../../../../src/control-plane/request-log/redaction.js";
-import { requestLog, RequestWatch } from "../../../../src/control-plane/request-log/request-log.js";
+import { RequestWatch, requestLog } from "../../../../src/control-plane/request-log/request-log.js";
 import type { ServiceRequest } from "../../../../src/runtime/http-server.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { aCaller } from "../../../fixtures/world/caller.js";

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { administratorIn } from "../../../../src/conductor-client/methods/cluster.js";
-import { RequestRecorder } from "../../../../src/control-plane/request-log/request-recorder.js";
-import type { HandledRequest, RequestListener } from "../../../../src/control-plane/request-log/request-log.js";
 import { withMadeUpSecrets, withoutSecretFields } from "../../../../src/control-plane/request-log/redaction.js";
+import type { HandledRequest, RequestListener } from "../../../../src/control-plane/request-log/request-log.js";
+import { RequestRecorder } from "../../../../src/control-plane/request-log/request-recorder.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { aCaller } from "../../../fixtures/world/caller.js";
 

@@ -1,6 +1,10 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { candidatesGroups, claimSelection, type Held } from "../../../../src/control-plane/scheduler/schedule-request.js";
 import { NoValidHost } from "../../../../src/control-plane/scheduler/errors.js";
+import {
+  candidatesGroups,
+  claimSelection,
+  type Held,
+} from "../../../../src/control-plane/scheduler/schedule-request.js";
 import type { Aggregate } from "../../../../src/control-plane/store/aggregates.js";
 import type { ReportClient } from "../../../../src/placement-client/report-client.js";
 import type { Allocations } from "../../../../src/placement-client/types.js";

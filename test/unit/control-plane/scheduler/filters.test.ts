@@ -1,6 +1,11 @@
 import { describe, expect, it, test } from "vitest";
 import { filterHosts } from "../../../../src/control-plane/scheduler/filters.js";
-import { HostRecords, type HostState, hostStates, selectionOf } from "../../../../src/control-plane/scheduler/host-state.js";
+import {
+  HostRecords,
+  type HostState,
+  hostStates,
+  selectionOf,
+} from "../../../../src/control-plane/scheduler/host-state.js";
 import type { ScheduleRequest } from "../../../../src/control-plane/scheduler/schedule-request.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { AllocationCandidates, ProviderSummary } from "../../../../src/placement-client/types.js";

@@ -5,7 +5,14 @@ import { openIdentityStore } from "../../../../src/control-plane/identity/store/
 import { SeededIdentityStore } from "../../../../src/control-plane/identity/store/seeded-identities.js";
 import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
 import { stateDir } from "../../../../src/control-plane/local/state-dir.js";
-import { applySeed, exportSeed, type Seed, type SeedPlace, seedSteps, type SeedStore } from "../../../../src/control-plane/seed/seed.js";
+import {
+  applySeed,
+  exportSeed,
+  type Seed,
+  type SeedPlace,
+  type SeedStore,
+  seedSteps,
+} from "../../../../src/control-plane/seed/seed.js";
 import { assertValidZones } from "../../../../src/control-plane/seed/seed-aggregates.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";

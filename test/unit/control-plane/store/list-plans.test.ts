@@ -1,6 +1,6 @@
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { refreshZones } from "../../../../src/control-plane/store/services.js";
 import { openStore } from "../../../../src/control-plane/store/open-store.js";
+import { refreshZones } from "../../../../src/control-plane/store/services.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { fillStore } from "../../../fixtures/large-cloud.js";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
+import { Sql } from "../../../../src/control-plane/database/sql.js";
 import { instanceWeight } from "../../../../src/control-plane/store/store.js";
 import { RecentRecords } from "../../../../src/control-plane/store/store-context.js";
-import { Sql } from "../../../../src/control-plane/database/sql.js";
 import { anInstance } from "../../../fixtures/records.js";
 import { addInstance, errorOf, memoryStore, uuidOf } from "./support.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { SERVED } from "../../../../src/nova-rpc/compute-server/served-methods.js";
 import { unservable, unservableMove } from "../../../../src/nova-rpc/compute-server/parameters.js";
+import { SERVED } from "../../../../src/nova-rpc/compute-server/served-methods.js";
 import { type NovaObject, novaObject, overlaid } from "../../../../src/nova-rpc/objects/primitive.js";
 import { recording } from "../../../fixtures/nova-recordings.js";
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { COMPUTE_NODE_OBJECT } from "../../../../src/nova-rpc/conductor-calls/compute-nodes.js";
+import { SERVICE_OBJECT } from "../../../../src/nova-rpc/conductor-calls/services.js";
 import { FLAVOR_OBJECT, INSTANCE_OBJECT } from "../../../../src/nova-rpc/objects/instance.js";
 import { MIGRATION_OBJECT } from "../../../../src/nova-rpc/objects/migration.js";
 import type { NovaObject } from "../../../../src/nova-rpc/objects/primitive.js";
@@ -10,7 +11,6 @@ import {
   readRecord,
   writeRecord,
 } from "../../../../src/nova-rpc/objects/record-object.js";
-import { SERVICE_OBJECT } from "../../../../src/nova-rpc/conductor-calls/services.js";
 import { isObject } from "../../../../src/runtime/collections.js";
 import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { profileOf } from "../../../../src/nova-rpc/objects/profile.js";
 import { systemMetadata } from "../../../../src/nova-rpc/objects/instance.js";
+import { profileOf } from "../../../../src/nova-rpc/objects/profile.js";
 import { DISK_INFO } from "../../../../src/records/index.js";
 import { ANY_CHARACTER } from "../../../fixtures/any-character.js";
 import { property } from "../../../fixtures/property.js";

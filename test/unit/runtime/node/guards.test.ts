@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
+import type { Listener, ListenOptions } from "../../../../src/runtime/http-server.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import type { Runtime } from "../../../../src/runtime/runtime.js";
-import type { Listener, ListenOptions } from "../../../../src/runtime/http-server.js";
 import { type Socket, UpgradeRejectedError } from "../../../../src/runtime/sockets.js";
 import { VirtualLogger } from "../../../../src/simulation/virtual-logger.js";
 

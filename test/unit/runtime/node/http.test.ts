@@ -6,8 +6,14 @@ import { Readable } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { openstackError } from "../../../../src/control-plane/http/responses.js";
 import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
+import {
+  AddressInUse,
+  BYTES,
+  type Listener,
+  type ListenOptions,
+  type ServiceRequest,
+} from "../../../../src/runtime/http-server.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { AddressInUse, BYTES, type Listener, type ListenOptions, type ServiceRequest } from "../../../../src/runtime/http-server.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const { logger } = createVirtualRuntime();

@@ -2,8 +2,8 @@ import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { inTemporaryFolder } from "../../../../src/runtime/node/node-files.js";
+import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });

@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
-import { QuickChanges, SyncTimeBudget } from "../../../../src/runtime/node/synchronous-files.js";
 import { inTemporaryFolder, NodeFiles } from "../../../../src/runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
+import { QuickChanges, SyncTimeBudget } from "../../../../src/runtime/node/synchronous-files.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });

@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, expect, it, vi } from "vitest";
-import { SyncFileReader, SyncTimeBudget } from "../../../../src/runtime/node/synchronous-files.js";
-import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { inTemporaryFolder } from "../../../../src/runtime/node/node-files.js";
+import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
+import { SyncFileReader, SyncTimeBudget } from "../../../../src/runtime/node/synchronous-files.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });

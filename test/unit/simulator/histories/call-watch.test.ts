@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Store } from "../../../../src/control-plane/store/store.js";
-import type { Runtime } from "../../../../src/runtime/runtime.js";
 import type { ServiceHandler, ServiceRequest } from "../../../../src/runtime/http-server.js";
+import type { Runtime } from "../../../../src/runtime/runtime.js";
 import { ApiWatch } from "../../../simulator/histories/call-watch.js";
 import { addInstance, memoryStore, uuidOf } from "../../control-plane/store/support.js";
 

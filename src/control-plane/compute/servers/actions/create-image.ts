@@ -6,7 +6,15 @@ import { METADATA, NAME, NON_NEGATIVE_INTEGER } from "../../api/schema-parts.js"
 import { schemas } from "../../api/validate.js";
 import { assertImageMetadataQuota } from "../../quotas/quota-checks.js";
 import { findInstance } from "../find-server.js";
-import { type AllowedStates, begin, endAction, recordAction, requireHost, requireState, type ServerAction } from "./server-action.js";
+import {
+  type AllowedStates,
+  begin,
+  endAction,
+  recordAction,
+  requireHost,
+  requireState,
+  type ServerAction,
+} from "./server-action.js";
 
 interface CreateImageBody {
   readonly createImage: { readonly name: string; readonly metadata?: Readonly<Record<string, string>> };
@@ -30,7 +38,7 @@ const CREATE_IMAGE = schemas<CreateImageBody>([
 ]);
 
 /** In which servers have a disk that can be copied. */
-export const SNAPSHOT_STATES: AllowedStates = { vm: ["active", "stopped", "paused", "suspended"] };
+const SNAPSHOT_STATES: AllowedStates = { vm: ["active", "stopped", "paused", "suspended"] };
 
 /** Spec 6.6: the image is there at once, without bytes; the agent sends them. */
 export const createImage: ServerAction = {

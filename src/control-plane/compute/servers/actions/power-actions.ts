@@ -1,7 +1,14 @@
 import { requireMember } from "../../api/call.js";
 import { schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
-import { agentAction, type AllowedStates, begin, requireHost, requireState, type ServerAction } from "./server-action.js";
+import {
+  type AllowedStates,
+  agentAction,
+  begin,
+  requireHost,
+  requireState,
+  type ServerAction,
+} from "./server-action.js";
 
 export const start = agentAction({
   name: "os-start",

@@ -23,10 +23,17 @@ import {
 import { type Schema, schemas } from "../../api/validate.js";
 import { assertFileQuota, assertMetadataQuota } from "../../quotas/quota-checks.js";
 import { assertNoCertificates, chosenKey } from "../create-checks.js";
-import { diskConfigWith, PERSONALITY, TRUSTED_CERTIFICATES, USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "../server-schemas.js";
 import { generatePassword } from "../create-server.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { imageToUse, validateRequestedSpecs } from "../image-flavor-checks.js";
+import {
+  diskConfigWith,
+  PERSONALITY,
+  TRUSTED_CERTIFICATES,
+  USER_ATTRIBUTES,
+  type UserAttributes,
+  wishedChanges,
+} from "../server-schemas.js";
 import { ServerView, toViewBefore75 } from "../server-view.js";
 import { begin, requireHost, requireState, type ServerAction } from "./server-action.js";
 

@@ -1,4 +1,4 @@
-import { imagePropertiesOf, type Instance, type Migration } from "../../../../records/index.js";
+import { type Instance, imagePropertiesOf, type Migration } from "../../../../records/index.js";
 import { isUp } from "../../api/agents.js";
 import { requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";

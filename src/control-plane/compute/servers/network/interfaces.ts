@@ -1,8 +1,8 @@
 import type { Instance } from "../../../../records/index.js";
 import { sendInstanceEvents } from "../../../conductor/agent-messages.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
-import { portQuota } from "../../../network/quotas.js";
 import { fixedIps, portStatus } from "../../../network/ports.js";
+import { portQuota } from "../../../network/quotas.js";
 import type { Port } from "../../../store/ports.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";

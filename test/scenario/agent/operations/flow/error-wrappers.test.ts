@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import {
   addFault,
   erroringOut,
-  withActionEventAndFault,
   recordingFault,
   revertingTaskState,
   withActionEvent,
+  withActionEventAndFault,
 } from "../../../../../src/agent/operations/flow/error-wrappers.js";
 import { InstanceNotFound, UnexpectedTaskState } from "../../../../../src/conductor-client/errors.js";
 import type { InstanceChanges } from "../../../../../src/records/index.js";

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import {
-  type AllocationServices,
-  deleteMigration,
-} from "../../../../../src/agent/operations/flow/release-allocations.js";
-import {
   finishSource,
   flavorsOf,
   heldHere,
   onTree,
   revertToSource,
 } from "../../../../../src/agent/operations/flow/move-allocations.js";
+import {
+  type AllocationServices,
+  deleteMigration,
+} from "../../../../../src/agent/operations/flow/release-allocations.js";
 import { AllocationMoveFailed, AllocationUpdateFailed } from "../../../../../src/placement-client/errors.js";
 import type { Migration } from "../../../../../src/records/index.js";
 import { aComputeNode, aMigration, anInstance } from "../../../../fixtures/records.js";

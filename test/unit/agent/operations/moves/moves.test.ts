@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { IncomingMoves } from "../../../../../src/agent/operations/flow/unfinished-work.js";
-import { moveFlow } from "../../../../../src/agent/operations/flow/step-list.js";
 import { castSetAsideGoes, mayBeSetAside, setAsideMove } from "../../../../../src/agent/operations/flow/other-moves.js";
+import { moveFlow } from "../../../../../src/agent/operations/flow/step-list.js";
+import { IncomingMoves } from "../../../../../src/agent/operations/flow/unfinished-work.js";
 import { type Instance, type Migration, SET_ASIDE_BY } from "../../../../../src/records/index.js";
 import { aMigration, anInstance } from "../../../../fixtures/records.js";
 import { FlowStage } from "../../support/flow-stage.js";

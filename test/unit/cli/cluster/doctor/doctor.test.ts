@@ -3,7 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { ClusterState } from "../../../../../src/cli/cluster/cluster-state.js";
-import { checkClients, checkClusters, checkDatabase, checkDisk, checkNode, checkPorts, isInRange, ourProcesses } from "../../../../../src/cli/cluster/doctor/doctor-checks.js";
+import {
+  checkClients,
+  checkClusters,
+  checkDatabase,
+  checkDisk,
+  checkNode,
+  checkPorts,
+  isInRange,
+  ourProcesses,
+} from "../../../../../src/cli/cluster/doctor/doctor-checks.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 
 const cluster = (more: Partial<ClusterState>): ClusterState => ({

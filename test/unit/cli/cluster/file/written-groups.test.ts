@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { GroupText } from "../../../../../src/cli/cluster/file/cluster-file.js";
-import { keysOfOptions, readProviderConfig, writeProviderConfig } from "../../../../../src/cli/cluster/file/group-options.js";
+import {
+  keysOfOptions,
+  readProviderConfig,
+  writeProviderConfig,
+} from "../../../../../src/cli/cluster/file/group-options.js";
 import { flagsOf, keepFlags, readSavedFlags } from "../../../../../src/cli/cluster/file/up-flags.js";
 import { clusterFileText } from "../../../../../src/cli/cluster/file/write-cluster-file.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";

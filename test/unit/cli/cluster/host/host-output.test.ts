@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { chosenHosts, collectHosts, type HostOutcome, hostTable, reportOutcomes } from "../../../../../src/cli/cluster/host/host-control.js";
+import {
+  chosenHosts,
+  collectHosts,
+  type HostOutcome,
+  hostTable,
+  reportOutcomes,
+} from "../../../../../src/cli/cluster/host/host-control.js";
 import { HostLogFilter } from "../../../../../src/cli/cluster/logs/find-sources.js";
 import type { HostRow } from "../../../../../src/conductor-client/methods/session.js";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { IdMap } from "../../../../../src/cli/cluster/record/replay-session.js";
 import { playRecording } from "../../../../../src/cli/cluster/record/play-recording.js";
 import { readRecording } from "../../../../../src/cli/cluster/record/recording.js";
+import { IdMap } from "../../../../../src/cli/cluster/record/replay-session.js";
 import { exitCodeOf } from "../../../../../src/cli/ui/exit-code.js";
 import { administratorIn } from "../../../../../src/conductor-client/methods/cluster.js";
 import type { Files } from "../../../../../src/runtime/files.js";

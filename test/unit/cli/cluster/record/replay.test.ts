@@ -1,9 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { askableBody, playRecording } from "../../../../../src/cli/cluster/record/play-recording.js";
-import { firstPlaces, placedIn, placeOf, readRecording, type Recording } from "../../../../../src/cli/cluster/record/recording.js";
 import { heldDifferences } from "../../../../../src/cli/cluster/record/held-allocations.js";
+import { askableBody, playRecording } from "../../../../../src/cli/cluster/record/play-recording.js";
+import {
+  firstPlaces,
+  placedIn,
+  placeOf,
+  type Recording,
+  readRecording,
+} from "../../../../../src/cli/cluster/record/recording.js";
 import { IdMap, type ReplaySession } from "../../../../../src/cli/cluster/record/replay-session.js";
-import { administratorIn, type RecordedCaller, type RecordedEvent, type RecordedRequest } from "../../../../../src/conductor-client/methods/cluster.js";
+import {
+  administratorIn,
+  type RecordedCaller,
+  type RecordedEvent,
+  type RecordedRequest,
+} from "../../../../../src/conductor-client/methods/cluster.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 
 const OLD = "00000000-0000-4000-8000-000000000001";

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { checkCondition, type Condition, type ConditionClients } from "../../../../../src/cli/cluster/wait/condition.js";
+import {
+  type Condition,
+  type ConditionClients,
+  checkCondition,
+} from "../../../../../src/cli/cluster/wait/condition.js";
 import type { ClusterWork } from "../../../../../src/conductor-client/methods/cluster.js";
 
 const NOTHING: ClusterWork = { tasks: 0, messages: 0, servers: [], moves: [] };

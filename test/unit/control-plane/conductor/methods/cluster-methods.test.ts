@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Caller } from "../../../../../src/control-plane/conductor/dispatcher.js";
-import type { HostLeases } from "../../../../../src/control-plane/conductor/host-leases.js";
 import type { HostSupervisor } from "../../../../../src/control-plane/conductor/host-controls.js";
+import type { HostLeases } from "../../../../../src/control-plane/conductor/host-leases.js";
 import { clusterMethods } from "../../../../../src/control-plane/conductor/methods/operator-methods.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { ComputeHostNotFound, ConductorError } from "../../../../../src/conductor-client/errors.js";
 import type { HostProcess, HostState } from "../../../../../src/conductor-client/methods/session.js";
 import type { Caller } from "../../../../../src/control-plane/conductor/dispatcher.js";
-import { HostLeases } from "../../../../../src/control-plane/conductor/host-leases.js";
 import type { HostSupervisor } from "../../../../../src/control-plane/conductor/host-controls.js";
+import { HostLeases } from "../../../../../src/control-plane/conductor/host-leases.js";
 import {
   hostMethods,
   hostsToReport,

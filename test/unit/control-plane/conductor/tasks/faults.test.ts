@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { carryOutDelete } from "../../../../../src/control-plane/conductor/tasks/delete-instance.js";
+import * as live from "../../../../../src/control-plane/conductor/tasks/faults.js";
 import {
   addFault,
   endOperation,
@@ -8,7 +9,6 @@ import {
   RecordMissing,
   retriesExceeded,
 } from "../../../../../src/control-plane/conductor/tasks/faults.js";
-import * as live from "../../../../../src/control-plane/conductor/tasks/faults.js";
 import { taskOptions } from "../../../../../src/control-plane/conductor/tasks/task-deps.js";
 import { NoValidHost } from "../../../../../src/control-plane/scheduler/errors.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";

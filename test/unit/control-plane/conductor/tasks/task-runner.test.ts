@@ -4,8 +4,8 @@ import {
   TaskRunner,
   type TaskTable,
 } from "../../../../../src/control-plane/conductor/task-runner.js";
-import type { Task } from "../../../../../src/control-plane/store/tasks.js";
 import { EventLoopTicks } from "../../../../../src/control-plane/event-loop.js";
+import type { Task } from "../../../../../src/control-plane/store/tasks.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { Query } from "../../../../../src/control-plane/placement/http/call.js";
 import { acceptable } from "../../../../../src/control-plane/placement/http/errors.js";
 import { httpDate, negotiate, pythonInt } from "../../../../../src/control-plane/placement/http/headers.js";
-import { Query } from "../../../../../src/control-plane/placement/http/call.js";
 import { matchRoute } from "../../../../../src/control-plane/placement/http/routes.js";
 
 describe("negotiate", () => {

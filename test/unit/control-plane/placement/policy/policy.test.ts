@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { PlacementCredentials, PolicyOptions } from "../../../../../src/control-plane/placement/options.js";
 import { type Action, Enforcer } from "../../../../../src/control-plane/placement/auth.js";
+import type { PlacementCredentials, PolicyOptions } from "../../../../../src/control-plane/placement/options.js";
 import { type PolicyAttributes, parseRule } from "../../../../../src/control-plane/policy/rule-parser.js";
 
 const attributes: PolicyAttributes = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { barOf, barsOf, inOrder } from "../../../../../src/dashboard/pages/model/bars.js";
 import { commandsOf, missingOf } from "../../../../../src/dashboard/pages/api.js";
+import { barOf, barsOf, inOrder } from "../../../../../src/dashboard/pages/model/bars.js";
 import { othersOf, pairsOf } from "../../../../../src/dashboard/pages/model/cluster.js";
 import { isHostMatch } from "../../../../../src/dashboard/pages/model/filters.js";
 import { age, amount } from "../../../../../src/dashboard/pages/model/format.js";
