@@ -30,7 +30,7 @@ async function dryRun(
 scenario("dry run of a new host: nothing to do, and nothing is made", async (harness) => {
   expect(await dryRun(harness, "devstack1")).toEqual({
     host: "devstack1",
-    refusal: null,
+    rejection: null,
     lease: null,
     providerConflicts: [],
     guests: [],
