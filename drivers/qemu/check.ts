@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import type {
   CanaryGuest,
   CanaryPlace,
-  CheckDoors,
+  CheckDeps,
   CheckPlace,
   DriverCheckOptions,
   SweptPlace,
@@ -166,7 +166,7 @@ async function sweep({ folder, deps }: SweptPlace): Promise<readonly string[]> {
   return found.flat();
 }
 
-async function sweepHost(folder: string, { files, processes }: CheckDoors): Promise<readonly string[]> {
+async function sweepHost(folder: string, { files, processes }: CheckDeps): Promise<readonly string[]> {
   const swept: string[] = [];
   const { runs } = new Layout({ folder, instancesPath: null, imagesPath: null });
   for (const name of await files.list(runs)) {

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import {
   type DriverContext,
   FileFailure,
+  type ObservedProcess,
   type ProcessIdentity,
-  type SeenProcess,
   StreamFailure,
 } from "../../src/virt/index.js";
 import type { QemuConfig } from "./config.js";
@@ -168,7 +168,7 @@ export class Runs {
     return observed && this.#isRunOf(observed, uuid) ? { pid, started: observed.started, uuid } : undefined;
   }
 
-  #isRunOf({ argv }: SeenProcess, uuid: string): boolean {
+  #isRunOf({ argv }: ObservedProcess, uuid: string): boolean {
     return argv[argv.indexOf("-pidfile") + 1] === join(this.#parts.layout.run(uuid), PID_FILE);
   }
 

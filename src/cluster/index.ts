@@ -6,6 +6,8 @@ export type {
   HostControl,
   HostState,
   LogLine,
+  ObservedRequest,
+  /** @deprecated The name of ObservedRequest until release 0.2. */
   ObservedRequest as SeenRequest,
   RestoreStateOptions,
   StartClusterOptions,

@@ -1,6 +1,14 @@
 /** Tests of the virt driver contract, for authors of drivers: published as `compute-agent/testing`. */
 
-export { type CaseOutcome as Verdict, type CaseResult, countOf, type DriverReport, summaryOf } from "./attempt.js";
+export {
+  type CaseOutcome,
+  /** @deprecated The name of CaseOutcome until release 0.2. */
+  type CaseOutcome as Verdict,
+  type CaseResult,
+  countOf,
+  type DriverReport,
+  summaryOf,
+} from "./attempt.js";
 export { CONTRACT_CASES } from "./cases/index.js";
 export { checkDriver, UnknownWaiver } from "./check-driver.js";
 export { type ContractCase, ContractViolation } from "./contract-case.js";
@@ -10,6 +18,8 @@ export type {
   CanaryGuest,
   CanaryPlace,
   CaseSetUp,
+  CheckDeps,
+  /** @deprecated The name of CheckDeps until release 0.2. */
   CheckDeps as CheckDoors,
   CheckPlace,
   DriverCheckOptions,

@@ -16,6 +16,8 @@ export {
 } from "../runtime/http.js";
 export { md5 } from "../runtime/node/node-cryptography.js";
 export {
+  type ObservedProcess,
+  /** @deprecated The name of ObservedProcess until release 0.2. */
   type ObservedProcess as SeenProcess,
   type ProcessIdentity,
   ProgramFailure,

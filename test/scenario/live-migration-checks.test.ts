@@ -20,8 +20,8 @@ scenario("6.5 row 4 D is asked, then S by way of D, and what was made for it is 
   expect(await check(harness)).toEqual({
     blockMigration: true,
     sharedInstanceFiles: false,
-    asked: "devstack2",
-    answered: "devstack1",
+    destinationHost: "devstack2",
+    sourceHost: "devstack1",
   });
   expect(methods(harness, "devstack1")).toContain("checkCanLiveMigrateSource");
   expect(methods(harness, "devstack2").at(-1)).toBe("cleanupLiveMigrationDestinationCheck");

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-const page = () => readFile(`${ROOT}docs/contributing.md`, "utf8");
+const page = () => readFile(`${ROOT}CONTRIBUTING.md`, "utf8");
 
 /** A path of the repository, as far as it has no part to choose (`<record>`). */
 const PATH = /`((?:src|drivers|test|docs|config)\/[^`\s<]*)(?:<[^`]*)?`/g;
@@ -16,7 +16,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-describe("docs/contributing.md", () => {
+describe("CONTRIBUTING.md", () => {
   it("names files that exist", async () => {
     const paths = [...(await page()).matchAll(PATH)].map(([, path = ""]) => path);
     const missing = await Promise.all(paths.map(async (path) => ((await exists(path)) ? [] : [path])));

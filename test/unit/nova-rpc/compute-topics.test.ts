@@ -32,7 +32,7 @@ function recording(methods: readonly string[] = Object.keys(AGENT_METHODS)) {
       },
     ]),
   ) as Partial<AgentHandlers>;
-  return { called, asked: calls, handlers };
+  return { called, calls, handlers };
 }
 
 function readers(broker: MemoryBroker): readonly string[] {
@@ -79,7 +79,7 @@ describe("the topics of compute RPC", () => {
     "carry external events: each power-update of %s reaches the agent, and no event of a network or volume",
     async (topic) => {
       const { session, runtime, broker } = await open(usual, NEWEST);
-      const { asked: calls, handlers } = recording(["external_instance_event"]);
+      const { calls, handlers } = recording(["external_instance_event"]);
       await session.serve(handlers);
       const { send, replies } = await caller(broker);
       const other = "22222222-2222-4222-8222-222222222222";

@@ -307,7 +307,7 @@ describe("a request for more servers than one transaction stores", () => {
   test("stores all of them, and lets others go between its batches", async () => {
     const { reply, observedCounts, left } = await createMany({ min_count: 250 });
     expect(reply.status, reply.body).toBe(202);
-    expect({ seen: observedCounts, left }).toEqual({ seen: [100, 200], left: 250 });
+    expect({ observedCounts, left }).toEqual({ observedCounts: [100, 200], left: 250 });
     const names = world.store.requests.buildRequests().map(({ instance }) => instance.displayName);
     expect(new Set(names)).toEqual(new Set(Array.from({ length: 250 }, (_, index) => `vm1-${index + 1}`)));
     expect(tasks()).toHaveLength(250);
@@ -336,6 +336,6 @@ describe("a request for more servers than one transaction stores", () => {
       403,
       "Quota exceeded for instances: Requested 100, but already used 100 of 150 instances",
     ]);
-    expect({ seen: observedCounts, left }).toEqual({ seen: [100], left: 0 });
+    expect({ observedCounts, left }).toEqual({ observedCounts: [100], left: 0 });
   });
 });

@@ -52,7 +52,7 @@ export async function migrateLive(stage: FlowStage, copy: Copy = moves, data: ob
       throw error;
     }
   };
-  const migrateData = { blockMigration: true, sharedInstanceFiles: false, asked: "there", ...data };
+  const migrateData = { blockMigration: true, sharedInstanceFiles: false, destinationHost: "there", ...data };
   const failure = await stage.failure("live_migration", { dest: "there", blockMigration: null, data: migrateData });
   if (unexpected !== null) {
     throw unexpected;

@@ -97,12 +97,12 @@ describe("snapshots of a state directory", () => {
     restoreSnapshot(root, snapshots.read("one"), { now: 700_000 });
     expect(await text("state.sqlite-wal").catch(() => "")).toBe("");
     const restored = new DatabaseFile(join(root, "state.sqlite"));
-    const rows = restored.prepare("SELECT host, last_seen_up AS seen FROM services ORDER BY host").all();
+    const rows = restored.prepare("SELECT host, last_seen_up AS heartbeat FROM services ORDER BY host").all();
     restored.close();
     expect(rows).toEqual([
-      { host: "gone", seen: 7 },
-      { host: "new", seen: 699_000 },
-      { host: "reported", seen: 690_000 },
+      { host: "gone", heartbeat: 7 },
+      { host: "new", heartbeat: 699_000 },
+      { host: "reported", heartbeat: 690_000 },
     ]);
   });
 

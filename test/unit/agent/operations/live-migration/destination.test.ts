@@ -21,7 +21,7 @@ function coming(options: StageOptions = {}) {
   });
 }
 
-const SENT = { blockMigration: true, sharedInstanceFiles: false, asked: "here" };
+const SENT = { blockMigration: true, sharedInstanceFiles: false, destinationHost: "here" };
 const OPTIONS = { network: [], blockDevices: DISKS, data: SENT };
 
 /** The caller has given up before its request had its turn. */
@@ -250,7 +250,7 @@ describe("6.5 row 4, the checks", () => {
   function checking(options: StageOptions = {}): FlowStage {
     const stage = coming(options);
     stage.replies["driver.checkCanLiveMigrateDestination"] = SENT;
-    stage.replies["call check_can_live_migrate_source"] = { ...SENT, answered: "there" };
+    stage.replies["call check_can_live_migrate_source"] = { ...SENT, sourceHost: "there" };
     return stage;
   }
 
@@ -258,7 +258,7 @@ describe("6.5 row 4, the checks", () => {
     const stage = checking();
     expect(await stage.run("check_can_live_migrate_destination", CHECK_REQUEST)).toEqual({
       ...SENT,
-      answered: "there",
+      sourceHost: "there",
     });
     expect(stage.did).toEqual([
       ["driver.checkCanLiveMigrateDestination", VM(), CHECK_REQUEST],
@@ -320,14 +320,18 @@ describe("6.5 row 4, the checks", () => {
   });
 
   const checkSource = (stage: FlowStage) =>
-    stage.failure("check_can_live_migrate_source", { data: { asked: "there" } });
+    stage.failure("check_can_live_migrate_source", { data: { destinationHost: "there" } });
 
   test("the source's driver is asked with what the destination's said", async () => {
     const stage = new FlowStage({ instance: { taskState: "migrating" } });
     stage.replies["driver.checkCanLiveMigrateSource"] = SENT;
-    expect(await stage.run("check_can_live_migrate_source", { data: { asked: "there" } })).toEqual(SENT);
+    expect(await stage.run("check_can_live_migrate_source", { data: { destinationHost: "there" } })).toEqual(SENT);
     expect(stage.did).toEqual([
-      ["driver.checkCanLiveMigrateSource", VM(), { asked: "there", blockMigration: false, sharedInstanceFiles: true }],
+      [
+        "driver.checkCanLiveMigrateSource",
+        VM(),
+        { destinationHost: "there", blockMigration: false, sharedInstanceFiles: true },
+      ],
     ]);
     expect(stage.events).toEqual(["compute_check_can_live_migrate_source", "Success"]);
   });

@@ -46,7 +46,7 @@ describe("6.5 rows 5 to 9, on the source", () => {
         {
           ...MESSAGE,
           blockMigration: true,
-          data: { blockMigration: true, sharedInstanceFiles: false, asked: "there" },
+          data: { blockMigration: true, sharedInstanceFiles: false, destinationHost: "there" },
         },
         { requestId: REQUEST, timeout: 1_800_000 },
       ],

@@ -1,0 +1,95 @@
+import { readdir, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { childrenOf, parse, type SyntaxNode } from "../mutants/syntax.js";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Words that this project does not use, with the words that it uses instead in CONTRIBUTING.md's section on style. */
+const RETIRED = new Set(
+  (
+    "answer answers answered answering refuse refuses refused refusal refusals door doors deed deeds mortal mortals wanted wishes wish " +
+    "facts lab labs standing asked asker asks told tells tell said says heard kept keeps shown seen looker lookers looks whole judge " +
+    "judged judges verdict verdicts patience patient patiently knob knobs stray strays mend mends mended strangers stranger outside " +
+    "carried overtaken leavings lent shelves shelf spare lives given texts halves half turns MOST drill people together bursts burst opened"
+  ).split(" "),
+);
+
+/** Identifiers with a retired word that stay, each with its reason. */
+const ALLOWED: ReadonlyMap<string, string> = new Map([
+  ["lastSeenUp", "Nova's services.last_seen_up"],
+  ["last_seen_up", "Nova's services.last_seen_up"],
+  ["answer", "a key of recordings, of the request log and of the agents' wire"],
+  ["save_together", "a method of the agents' wire"],
+  ["seenAgo", "a key of the agents' wire"],
+  ["facts", "the header of snapshot files"],
+  ["ACCESS_REFUSED", "AMQP's error"],
+  ["CONNECTION_REFUSED", "Chromium's error"],
+  ["refuse", "a fault rule that users write"],
+  ["mend", "a key of scenario files"],
+  ["mended", "a key of scenario files"],
+  ["knob", "faults.json until release 0.2"],
+  ["outside", "cluster.json until release 0.2"],
+  ["patience", "an option until release 0.2"],
+  ["doors", "driver checks until release 0.2"],
+  ["ownDoor", "the driver context until release 0.2"],
+  ["Verdict", "compute-agent/testing until release 0.2"],
+  ["CheckDoors", "compute-agent/testing until release 0.2"],
+  ["SeenProcess", "compute-agent until release 0.2"],
+  ["SeenRequest", "compute-agent/cluster until release 0.2"],
+  ["burst", "the suffix of Nova's disk I/O quotas, disk_read_iops_sec_max and their burst"],
+]);
+
+const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g;
+const VAGUE_DOCSTRING = /\/\*\*\s*\*?\s*(?:What|Who|Whose|Of|True:|Null:|Undefined:|False:)\b.*/g;
+
+async function sourceFiles(): Promise<readonly string[]> {
+  const folders = await Promise.all(
+    ["src", "drivers", "test"].map(async (folder) =>
+      (await readdir(join(ROOT, folder), { recursive: true })).map((name) => join(folder, name)),
+    ),
+  );
+  return folders.flat().filter((path) => /\.tsx?$/.test(path));
+}
+
+const read = (path: string): Promise<string> => readFile(join(ROOT, path), "utf8");
+
+function* identifiersIn(node: SyntaxNode): Generator<string> {
+  if (/Identifier$/.test(node.type) && typeof node.name === "string") {
+    yield node.name;
+  }
+  for (const child of childrenOf(node)) {
+    yield* identifiersIn(child);
+  }
+}
+
+const isRetired = (word: string): boolean => RETIRED.has(word === "MOST" ? word : word.toLowerCase());
+
+describe("the language of the code", () => {
+  it("has no retired word in an identifier", async () => {
+    const found = new Set<string>();
+    for (const path of await sourceFiles()) {
+      for (const identifier of identifiersIn(parse(path, await read(path)).program)) {
+        if (!ALLOWED.has(identifier) && identifier.match(WORD)?.some(isRetired)) {
+          found.add(`${path}: ${identifier}`);
+        }
+      }
+    }
+    expect([...found]).toEqual([]);
+  });
+
+  it("has no retired word in a file name", async () => {
+    const names = (await sourceFiles()).filter((path) => basename(path).split(/[-.]/).some(isRetired));
+    expect(names).toEqual([]);
+  });
+
+  it("begins docstrings with a verb or with the thing", async () => {
+    const found: string[] = [];
+    for (const path of await sourceFiles()) {
+      const docstrings = (await read(path)).matchAll(VAGUE_DOCSTRING);
+      found.push(...Array.from(docstrings, ([text]) => `${path}: ${text}`));
+    }
+    expect(found).toEqual([]);
+  });
+});
