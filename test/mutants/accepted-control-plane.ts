@@ -8,20 +8,20 @@ const TASKS = "src/control-plane/conductor/tasks";
 
 /** Mutants of the control plane and of the audit. */
 export const ACCEPTED_IN_CONTROL_PLANE: readonly Accepted[] = [
-  ...["rebuild-instance", "source-half"].map((name) => ({
+  ...["rebuild-instance", "source-allocations"].map((name) => ({
     path: `${TASKS}/${name}.ts`,
     operator: "operator",
     change: "host === null || node === null → host === null && node === null",
     reason: HOST_WITHOUT_NODE,
   })),
-  ...["rebuild-instance", "delete-local", "migrate-server", "live-destination"].map((name) => ({
+  ...["rebuild-instance", "delete-instance", "migrate-server", "live-destination"].map((name) => ({
     path: `${TASKS}/${name}.ts`,
     operator: "condition",
     change: "instance.host === null → false",
     reason: NULL_HOST,
   })),
   ...["true", "false"].map((value) => ({
-    path: `${TASKS}/source-half.ts`,
+    path: `${TASKS}/source-allocations.ts`,
     operator: "condition",
     change: `moved !== true → ${value}`,
     reason: "only decides whether it is logged",
