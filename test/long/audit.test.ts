@@ -5,7 +5,7 @@ import { LocalCloud } from "../process/support/local-cloud.js";
 import { Program } from "../process/support/program.js";
 
 const ORPHAN = "0f0f0f0f-0000-4000-8000-000000000001";
-/** Code 3 for findings, 4 for edits, as `nova-manage placement audit`. */
+/** Exit code 3 for findings, 4 for edits, as `nova-manage placement audit`. */
 const NOVA_MANAGE = "--nova-manage-exit-codes";
 const PROJECT = "11111111111111111111111111111111";
 
@@ -70,7 +70,7 @@ describe("compute-cluster audit and apply", () => {
     expect((await run(["apply", plan, NOVA_MANAGE])).code).toBe(0);
     expect((await run(["apply", plan, "--undo", NOVA_MANAGE])).code).toBe(4);
     expect(withoutGenerations(await held())).toEqual(withoutGenerations(before));
-    // It is another consumer than the one that the plan was made for: its generation says so.
+    // A new consumer with the same uuid; its generation shows that the plan was made for another one.
     const { allocations: now } = before as { allocations: object };
     await cloud.placement("PUT", `/allocations/${ORPHAN}`, { allocations: now, ...owner, consumer_generation: 1 });
     const rejected = await run(["apply", plan, "--json"]);

@@ -108,7 +108,7 @@ describe("the kit for authors of drivers", () => {
       expect(of("suspend")).toMatchObject({ outcome: "unsupported" });
       expect(of("live migrate")).toMatchObject({ outcome: "unsupported" });
       expect(of("abort live migration")).toMatchObject({ outcome: "unsupported" });
-      // Its host has failed for that, and has come back.
+      // The server's host was failed for that, and came back.
       expect(of("evacuate")).toMatchObject({ outcome: "ok" });
       expect(of("delete")).toMatchObject({ outcome: "ok", calls: "destroy" });
       const unknown = await run("compute-cluster", ["smoke-test", "--only", "dance", "--state-dir", state]);

@@ -27,7 +27,7 @@ describe("driver check shows rules in processes of their own", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** The healthy driver, made otherwise: `right` is its definition, `made` what its create returns. */
+  /** Writes a variant of the correct driver. In `create`, `right` is the original definition. */
   async function driverThat(name: string, create: string, top = ""): Promise<string> {
     const file = join(folder, `${name}.mjs`);
     const text = `import { driver as right } from ${JSON.stringify(join(FIXTURE, "index.js"))};
@@ -174,7 +174,7 @@ export const check = { ...right, sweep: ({ folder }) => { appendFileSync(${JSON.
     expect(program.stderr).toMatch(/interrupted; the rules that are not listed were not tried/);
     expect(await readFile(swept, "utf8")).toMatch(/power-off-state\n$/);
     expect((await readdir(folder)).filter((name) => /^driver-check-/.test(name))).toEqual([]);
-    // The process that takes over an orphan may not have reaped it yet.
+    // The process that adopts an orphan may not have reaped it yet.
     expect(nodeProcesses().isAlive(Number(pid))).toBe(false);
   });
 

@@ -8,7 +8,7 @@ import { Program } from "../process/support/program.js";
 
 const DRIVER = join(dirname(dirname(fileURLToPath(import.meta.url))), "fixtures/misbehaving-driver/index.js");
 
-/** A check of the driver that does this in each spawn. */
+/** Checks a driver that misbehaves in this way in each spawn. */
 async function check(misdeed: string, ...args: string[]) {
   const program = new Program("compute-agent", ["driver", "check", DRIVER, ...args], { MISBEHAVE: misdeed });
   const { code } = await program.exited;

@@ -7,7 +7,7 @@ describe("faults on purpose", () => {
   let cloud: LocalCloud;
   let operator: Operator;
 
-  /** A whole `compute-cluster fault` command. */
+  /** Runs a `compute-cluster fault` command to its end. */
   const fault = async (...args: string[]) => {
     const program = new Program("compute-cluster", ["fault", "--state-dir", cloud.stateDir, ...args]);
     const { code } = await program.exited;
@@ -22,7 +22,7 @@ describe("faults on purpose", () => {
     return all.filter((row) => row.host === host);
   };
 
-  // Each test has a host of its own.
+  // Each test uses a separate host.
   beforeAll(async () => {
     cloud = await LocalCloud.start();
     operator = new Operator(cloud);

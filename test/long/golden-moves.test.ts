@@ -32,7 +32,7 @@ it("moves, is cleaned up and healed as the real Nova was recorded to be, a01 to 
   await story.evacuation();
   await story.orphanedAllocations();
 
-  // Nova destroyed the guest of a host whose service was deleted (a28); here it is nobody's to destroy (2.4 G10).
+  // Nova destroyed the guest of a host whose service was deleted (a28); here its ownership cannot be proved (2.4 G10).
   const hypervisor = join(cloud.stateDir, "hypervisors", "devstack1");
   const guests = await filesBelow(hypervisor);
   const back = await cloud.startAgent("devstack1", { wait: false });

@@ -75,7 +75,7 @@ describe("compute-cluster host", () => {
 
   it("starts, and goes back to a state, only until servers can be scheduled to the hosts, however short heartbeats count", async () => {
     const config = join(stateDir, "nova.conf");
-    // Shorter than the five seconds after which an agent sends its first heartbeat.
+    // Less than the five seconds after which an agent sends its first heartbeat.
     await writeFile(config, "[DEFAULT]\nreport_interval = 1\nservice_down_time = 3\n");
     const command = async (...args: string[]) => run("compute-cluster", [...args, "--state-dir", stateDir]);
     const services = async () =>

@@ -65,7 +65,7 @@ describe("the packed package", () => {
 
   test("attw resolves the types of each entry, from modules and with bundlers", async () => {
     const { stdout } = await execute(bin("attw"), [tarball, "--profile", "esm-only", "--format", "ascii"]);
-    // It ends with an error for any problem of these ways of importing.
+    // attw fails for any problem with these kinds of import.
     expect(stdout.match(/(node16 \(from ESM\)|bundler): 🟢/g)).toHaveLength(8);
   });
 
@@ -104,7 +104,7 @@ describe("the packed package", () => {
       await mkdir(join(driver, "node_modules"));
       await symlink(join(ROOT, "node_modules/@types"), join(driver, "node_modules/@types"));
       await execute(bin("tsc"), ["-p", driver, "--skipLibCheck", "false"]);
-      // The runner is the author's own.
+      // The test runner is a dependency of the driver's author.
       await symlink(join(ROOT, "node_modules/vitest"), join(project, "node_modules/vitest"));
       const { stdout } = await execute(bin("vitest"), ["run", "--root", driver, "--reporter=json"], { cwd: driver });
       const report = JSON.parse(stdout) as { readonly numFailedTests: number; readonly numPassedTests: number };

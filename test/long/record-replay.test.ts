@@ -69,7 +69,7 @@ it("what was recorded of a cluster goes the same way in a new one, with new ids,
     stderr: expect.stringContaining("no cluster of this user is called third"),
   });
 
-  // As if the evacuation had been refused then.
+  // Pretend that the evacuation was rejected in the recording.
   await writeFile(file, text.replace(/(\/action".*"status":)200/, "$1409"));
   const other = await run("replay", file, "--speed", "10", "--json");
   expect(other.code).toBe(1);

@@ -37,7 +37,7 @@ describe("a restore into a cluster that runs", { timeout: 300_000 }, () => {
     new Program("compute-cluster", [...command.split(" "), ...args, "--state-dir", join(folder, "state")], {
       XDG_STATE_HOME: folder,
     });
-  /** The processes of the hosts, which share two, and of the control plane. */
+  /** Returns the pids of the hosts, which share two processes, and of the control plane. */
   async function pids(): Promise<readonly number[]> {
     const rows = JSON.parse((await run("host list", "--json")).stdout) as readonly Row[];
     expect(rows.map(({ state }) => state)).toEqual(rows.map(() => "serving"));
@@ -52,7 +52,7 @@ describe("a restore into a cluster that runs", { timeout: 300_000 }, () => {
     expect(await run("up", ...flags)).toMatchObject({ code: 0, stderr: "" });
   }
   const isFaulty = async () => (await run("fault list", "--json")).stdout.includes("driver.spawn=fail");
-  /** Saves a state, and makes another one of it. */
+  /** Saves a snapshot, and changes the state. */
   async function saveAndChange(): Promise<void> {
     expect(await run("snapshot save", "one", "--yes")).toMatchObject({ code: 0, stderr: "" });
     expect(await run("fault set", "devstack1", "driver.spawn=fail")).toMatchObject({ code: 0 });

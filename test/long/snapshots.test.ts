@@ -22,7 +22,7 @@ describe("snapshots of a cluster of processes", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A command to its end, with the cluster of a folder. */
+  /** Runs a command to its end, for the cluster in a folder. */
   async function run(command: string, cluster: string, ...args: string[]) {
     const program = new Program(
       "compute-cluster",
@@ -108,7 +108,7 @@ describe("snapshots of a cluster of processes", () => {
       .poll(() => new NodePrograms().look(suspended), { message: "nobody needs its process" })
       .toBeUndefined();
 
-    // Restored while nothing runs, it is the next start that leaves them down. That goes on with the four hosts.
+    // After a restore of a stopped cluster, the next start leaves these hosts down. It includes all four hosts.
     await run("down", "broken");
     expect(await run("snapshot restore", "broken", "incident")).toMatchObject({ code: 0, stderr: "" });
     const up = await run("up", "broken", ...flags);

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const execute = promisify(execFile);
 
-/** Prints, when the process ends, what V8 said to each script that came with what was compiled of it. */
+/** Prints, when the process ends, whether V8 accepted the code cache of each script. */
 const WATCH = `
 const vm = require("node:vm");
 const { Script } = vm;
@@ -38,7 +38,7 @@ describe("the programs", () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  /** What a start says that needs most of the agent. */
+  /** Returns the counts of a start that loads most of the agent. */
   const readStartReport = async () => {
     const args = ["--require", join(folder, "watch.cjs"), join(folder, "dist/bin/compute-agent.js"), "--show-config"];
     const { stdout, stderr } = await execute(process.execPath, args);
@@ -58,7 +58,7 @@ describe("the programs", () => {
     const contents = await Promise.all(
       files.map(async (name) => [name, await readFile(join(lib, name), "latin1")] as const),
     );
-    // In a function that runs when an agent is asked for what it does not do.
+    // The string is in a function that a start does not call.
     const words = "an agent does not ask another one to ";
     const [name = ""] = contents.find(([, text]) => text.includes(words)) ?? [];
     expect((await readFile(join(compiled, `${name}.bin`))).includes(words)).toBe(true);

@@ -38,7 +38,7 @@ it("compute-cluster open leads to a page, its events, and an action that is a co
   await agent.stop();
 });
 
-/** Reads on until the text is there, and returns its first group. */
+/** Reads until the text matches, and returns its first group. */
 async function readUntil({ body }: Response, pattern: RegExp): Promise<string> {
   const reader = body?.getReader();
   let text = "";

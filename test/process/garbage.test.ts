@@ -70,7 +70,7 @@ describe("garbage on every door", () => {
       body: JSON.stringify({ server: { name: "x".repeat(20 * 1024 * 1024) } }),
     }).then(
       (response) => response.status,
-      // The server may answer and cut while the client still sends.
+      // The server may respond and close the connection while the client still sends.
       () => 413,
     );
     expect(statusCode).toBe(413);

@@ -9,7 +9,7 @@ import type { Program } from "./support/program.js";
 
 type Past = "nothing" | "no guests" | "guests";
 
-/** Exit code of an agent that refused to start; see the README. */
+/** Exit code of an agent whose start was rejected; see the README. */
 const REJECTED_EXIT_CODE = 3;
 
 describe("the ownership guard, as processes", () => {
@@ -19,9 +19,9 @@ describe("the ownership guard, as processes", () => {
   const hypervisor = (host: string) => join(cloud.stateDir, "hypervisors", host);
   const pointedAt = (host: string) => ["-o", `fake_libvirt.connection_uri=fake-libvirt://${hypervisor(host)}`];
 
-  /** State directories at rest, to copy: devstack1 has run, without a guest, and with one. */
+  /** State directories of stopped clusters, to copy: devstack1 has run, without a guest and with one. */
   const templates = new Map<Past, LocalCloud>();
-  /** One of each past that serves every test that leaves it as it was. */
+  /** One cluster for each past, shared by the tests that do not change it. */
   const shared = new Map<Past, LocalCloud>();
 
   beforeAll(async () => {
@@ -42,24 +42,24 @@ describe("the ownership guard, as processes", () => {
   };
   afterAll(() => Promise.all([...templates.values(), ...shared.values()].map((made) => made.dispose())));
 
-  /** devstack1 has run, with a guest or without, and was stopped. The test leaves it so. */
+  /** Selects a cluster where devstack1 has run, with or without a guest, and was stopped. The test must not change it. */
   const over = (past: Past): void => {
     cloud = shared.get(past) as LocalCloud;
     operator = new Operator(cloud);
   };
-  /** The same for the test alone, which may change it. */
+  /** Creates such a cluster for this test only, which may change it. */
   const goingOnAfter = async (past: Past): Promise<void> => {
     cloud = await (past === "nothing" ? LocalCloud.start() : LocalCloud.from(templates.get(past)?.stateDir ?? ""));
     onTestFinished(() => cloud.dispose());
     operator = new Operator(cloud);
   };
-  /** Until the test is over. */
+  /** Starts an agent that runs until the test ends. */
   const running = async (host: string): Promise<Program> => {
     const agent = await cloud.startAgent(host);
     onTestFinished(() => agent.stop());
     return agent;
   };
-  /** Puts the file back when the test is over. */
+  /** Changes a file, and restores it when the test ends. */
   const changed = async (file: string, change: (text: string) => string | null): Promise<void> => {
     const before = await readFile(file, "utf8");
     onTestFinished(() => writeFile(file, before));
@@ -67,7 +67,7 @@ describe("the ownership guard, as processes", () => {
     await (after === null ? rm(file) : writeFile(file, after));
   };
 
-  /** Starts it, expects a refusal that says each of `words`, and that nothing was touched. */
+  /** Starts the agent. Expects a rejection whose message matches each of `words`, and that nothing was changed. */
   const expectRejection = async (host: string, args: readonly string[], words: readonly RegExp[]): Promise<void> => {
     const before = await world();
     const agent = await cloud.startAgent(host, { args, wait: false });
@@ -80,13 +80,13 @@ describe("the ownership guard, as processes", () => {
     expect(await world()).toEqual(before);
   };
 
-  /** Everything that a refusing agent may not change. */
+  /** Returns everything that a rejected agent must not change. */
   const world = async () => ({
     guests: await filesBelow(join(cloud.stateDir, "hypervisors")),
     services: Object.values((await cloud.compute("GET", "/os-services?binary=nova-compute")).body.services ?? {}).map(
       (service) => [service.host, service.status, service.forced_down],
     ),
-    // Whether they are up is a matter of time.
+    // Without their state, up or down, which depends on time.
     nodes: Object.values((await cloud.compute("GET", "/os-hypervisors")).body.hypervisors ?? {}).map((node) => [
       node.id,
       node.hypervisor_hostname,

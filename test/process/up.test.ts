@@ -27,7 +27,7 @@ describe("compute-cluster up", () => {
     await program.exited;
     return JSON.parse(program.stdout) as StatusRow[];
   };
-  /** Pid of a component, from the plain lines of `up`. */
+  /** Returns the pid of a component, from the plain lines of `up`. */
   const pidOf = (cluster: Program, component: string): number =>
     Number([...cluster.stdout.matchAll(new RegExp(`${component} +(?:starting|ready) +pid (\\d+)`, "g"))].at(-1)?.[1]);
 
@@ -68,7 +68,7 @@ describe("compute-cluster up", () => {
     await cluster.printed(/devstack1 +killed +SIGKILL/);
     process.kill(pidOf(cluster, "control-plane"), "SIGKILL");
     await cluster.printed(/ended with SIGKILL; started again[\s\S]*control-plane +ready/);
-    // It joins through the control plane that came back, where devstack2 is still up.
+    // The agent joins through the restarted control plane, where devstack2 is still up.
     const joined = run("compute-agent", "--host", "devstack3");
     await joined.printed(/\bserving\b/);
     expect((await status()).map((row) => [row.host, row.service.state])).toContainEqual(["devstack2", "up"]);

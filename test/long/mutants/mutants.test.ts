@@ -13,7 +13,7 @@ function changesOf(text: string): string[] {
   return findMutations("a.ts", text).map(({ operator, change }) => `${operator}: ${change}`);
 }
 
-/** What `f` of the source answers, by mutant; at first without any. */
+/** Returns the result of `f` in the source by mutant, beginning with the original. */
 function evaluateMutants(text: string): Map<string, unknown> {
   const mutations = findMutations("a.js", text);
   const mutants = new MutantSwitch();

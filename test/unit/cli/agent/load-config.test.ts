@@ -7,7 +7,7 @@ import { type AgentCommandOptions, agentCommand } from "../../../../src/cli/agen
 import { showConfig } from "../../../../src/config/compile-config.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
-/** The options as the command line gives them. */
+/** Parses a command line to options. */
 async function parse(...args: string[]): Promise<AgentCommandOptions> {
   let parsed: AgentCommandOptions | undefined;
   const command = agentCommand(async (options) => {

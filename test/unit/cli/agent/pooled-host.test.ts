@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PooledHost } from "../../../../src/cli/agent/hosts.js";
 
-/** A host whose lives do as they are told. */
+/** Creates a host whose runs the test controls. */
 function begin(kill: () => Promise<void>) {
   const instances: { serve: () => void; end: (error?: Error) => void }[] = [];
   const states: string[] = [];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { CoalescedWork } from "../../../../src/cli/cluster/up-hosts.js";
 
-/** What was done together; each time ends when it is told to. */
+/** Records the batches; each one ends when the test resolves or rejects it. */
 function begin() {
   const done: (readonly string[])[] = [];
   const ends: { resolve: () => void; reject: (error: Error) => void }[] = [];

@@ -17,7 +17,7 @@ afterEach(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** @returns the state directory that the command was given */
+/** @returns the state directory that the command received */
 async function run(name: string, ...args: string[]): Promise<string> {
   let found = "";
   const command = new Command(name).option("--state-dir <dir>", "", "here").action(({ stateDir }) => {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { untilReady } from "../../../../src/cli/cluster/until-ready.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
-/** A wait for hosts of a cluster, whose hosts without a heartbeat are those of the list. */
+/** Starts a wait for hosts. `toReport` lists the hosts without a heartbeat. */
 function begin(hosts: readonly string[], toReport: string[]) {
   const runtime = createVirtualRuntime();
   const progress: (readonly string[])[] = [];

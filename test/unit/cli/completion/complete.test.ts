@@ -12,7 +12,7 @@ for (const command of [upCommand(), hostCommand(), faultCommand(), scenarioComma
 }
 PROGRAM.command("secret", { hidden: true });
 
-/** What can stand at the end of the line; each kind has one value, which says for which options it was asked. */
+/** Returns the completions of the line. Each kind has one value, which includes the options that it depends on. */
 function at(line: string): Promise<Completion> {
   const values = async (kind: string, options: ReadonlyMap<string, string>) => [
     [kind, ...options.values()].join(" of "),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { driverCommand } from "../../../../src/cli/driver/command.js";
 
-/** What was printed, and the error with which parsing ended. */
+/** Returns the output, and the code of the error that ended parsing. */
 async function parse(...args: string[]) {
   const printed: string[] = [];
   const command = driverCommand();

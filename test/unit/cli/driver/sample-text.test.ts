@@ -25,7 +25,7 @@ const schema = {
 const table: SectionTable = driverSections({ configSchema: schema });
 const sample = sampleOf("@me/my-driver", table);
 
-/** What is read of a file that says this. */
+/** Compiles a file with this text. */
 function compile(text: string) {
   const sources = { files: [parseIni(text, "sample")], environment: {}, commandLine: [] };
   return compileConfig(table, sources, { stateDir: "/state", hostname: "machine" });

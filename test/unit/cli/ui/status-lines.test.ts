@@ -6,12 +6,12 @@ import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.j
 
 const ESCAPE = String.fromCharCode(27);
 
-/** What a terminal of this size shows, and what has been scrolled out of it. */
+/** Simulates a terminal of this size, including the lines that were scrolled out of it. */
 class Screen {
   readonly lines: string[] = [""];
   readonly #columns: number;
   readonly #rows: number;
-  /** The highest line that can still be reached. */
+  /** The highest line that the cursor can still reach. */
   #top = 0;
   #at = 0;
   lost = 0;

@@ -27,7 +27,7 @@ const SERVICE = {
   forced_down: false,
 };
 
-/** A host that was never there. */
+/** Handles requests about a host that never existed. */
 function emptyCloud({ what, args }: ConductorRequest): unknown {
   switch (what) {
     case "Service.get_minimum_version":
@@ -43,7 +43,7 @@ const NODE = { id: 1, uuid: "8fcf3a64-0c55-4e6b-9a3b-0e5b7a5cb0a5", host: "h", h
 
 const OTHER_PROVIDER = "0d4b1e6c-52ad-4b2b-8f3c-2f1d3c1a7e55";
 
-/** A host that was there before. */
+/** Handles requests about a host with existing records. */
 function withService(changes: object = {}, node: object = NODE) {
   return (request: ConductorRequest): unknown => {
     if (request.what === "Service.get_by_host_and_binary") {
@@ -59,7 +59,7 @@ interface Setting {
   readonly conf?: string;
   readonly handler?: ((request: ConductorRequest) => unknown) | null;
   readonly serviceVersion?: number;
-  /** How a host of the broker answers; default: it lets in. */
+  /** Returns how a host of the broker behaves; default: it accepts the login. */
   readonly brokerHost?: (hostname: string, let_in: () => MessageBroker) => MessageBroker;
 }
 
@@ -111,14 +111,14 @@ function found({ parts }: CheckReport, name: string) {
   return parts.find((each) => each.name === name);
 }
 
-/** The report on a wide terminal without colours. */
+/** Renders the report for a wide terminal without colours. */
 function rendered(report: CheckReport): string {
   const plain = (text: string) => text;
   const colors = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain };
   return renderReport(report, { columns: 200, colors } as never);
 }
 
-/** A broker that is not there, or does not let in. */
+/** Creates a broker that is unreachable, or rejects the login. */
 function closedBroker(rejection: Error, detail = rejection.message): MessageBroker {
   const broker = new MemoryBroker().connect();
   const waits = detail === "" ? [] : [detail];

@@ -5,7 +5,7 @@ import type { Terminal } from "../../../../../src/cli/ui/terminal.js";
 const ADDED = { sign: "+", text: "host a[1-3]", destroys: false } as const;
 const GONE = { sign: "-", text: `flavor ${"with a long name ".repeat(3)}`.trim(), destroys: true } as const;
 
-/** What is said and complained of, and the exit code. Nobody can be asked: this is no terminal. */
+/** Returns the output and the exit code. Confirmation is impossible, since this is no terminal. */
 async function agreed(changes: Parameters<typeof agree>[1], flags: Parameters<typeof agree>[2] = {}) {
   const output: string[] = [];
   const print = (text: string) => void output.push(text);

@@ -10,7 +10,7 @@ import { described } from "./read.js";
 const CONFIG = new URL("../../../../../config/", import.meta.url);
 const sample = () => readFile(new URL("cluster.yaml", CONFIG), "utf8");
 
-/** Lines that a person would take the # from. */
+/** Removes the # of lines that users may uncomment. */
 const uncommented = (text: string): string => text.replace(/^( *)#(?=[a-z_ ]+:)/gm, "$1");
 
 describe("the schema of cluster files", () => {
@@ -40,7 +40,7 @@ describe("the schema of cluster files", () => {
   it("has a key for every flag of up, but for those that are about the file itself, or about this one start", () => {
     const flags = upCommand().options.map(({ long }) => long);
     const about = ["--file", "--scenario", "--check", "--yes", "--detach", "--json"];
-    // A group says its hosts' release.
+    // A group sets the release of its hosts.
     const fileFlags = [...UP_FLAGS.map(({ flag }) => flag), "--releases"];
     expect(flags.filter((flag) => !about.includes(flag ?? "")).sort()).toEqual(fileFlags.sort());
     expect(Object.keys(CLUSTER_FILE.properties)).toEqual(expect.arrayContaining(UP_FLAGS.map(({ key }) => key)));

@@ -25,7 +25,7 @@ class Cloud {
   startFails = false;
   forgotten = false;
   left: number[] = [];
-  /** Whether other hosts take what is evacuated. */
+  /** Whether other hosts have room for evacuated servers. */
   hasRoom = true;
   readonly log: string[] = [];
 

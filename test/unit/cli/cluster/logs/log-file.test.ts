@@ -35,7 +35,7 @@ it("begins with the files that it was rotated into, oldest first, and goes on wi
   await appendFile(at("h1.log"), " a line\n");
   expect(await newLines(existingFile)).toEqual(["half a line"]);
   expect(await newLines(existingFile)).toEqual([]);
-  // The log came to be after the first look: what it was rotated into is then no news.
+  // The log was created after the first read, so only the current file is new, not the rotated one.
   expect(await newLines(file)).toEqual(["3", "half a line"]);
 });
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { asRecord, LogSource, merged, type NamedEntry } from "../../../../../src/cli/cluster/logs/log-source.js";
 import { parseSince } from "../../../../../src/cli/cluster/logs/logs-command.js";
 
-/** A log that is read in batches of two lines. */
+/** Creates a log that is read in batches of two lines. */
 function logOf(...lines: string[]) {
   return {
     async *newLines() {

@@ -43,7 +43,7 @@ it("somebody has one token, and another one to say where a server goes; nobody h
   await replay.request(ADA, LIST, true);
   await replay.request(null, LIST);
   expect(tokens()).toEqual(["token-1", "token-1", "token-2", undefined]);
-  // The second time they are known by the id that they have there.
+  // The second request uses the id that the user has in the new cluster.
   expect(stoodIn).toEqual([
     [THEN, false],
     [NOW, true],

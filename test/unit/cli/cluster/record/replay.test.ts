@@ -91,7 +91,7 @@ it("a server is built where it was, unless the request says where", () => {
   expect(placeOf({ ...made, body: { server: { host: "h1" } } }, places)).toBeUndefined();
   expect(placeOf({ ...made, body: { server: { min_count: 2 } } }, places)).toBeUndefined();
   expect(placeOf(made, new Map())).toBeUndefined();
-  // What the recording itself has seen counts, whatever administrators were told later.
+  // The recorded host takes precedence over later responses to administrators.
   expect(placeOf(made, firstPlaces([serverView, { at: 1, server: OLD, place: "nova:h1" }]))).toBe("nova:h1");
 });
 

@@ -12,7 +12,7 @@ mend: [{ say: a, run: b }]
 mended: [{ say: a, run: b }]
 `;
 
-/** What is wrong with a scenario file of this text, line by line. */
+/** Returns the problems of a scenario file with this text, one per line. */
 async function problems(text: string): Promise<readonly string[]> {
   const { files } = createVirtualRuntime();
   await files.write("/here/mine.yaml", `title: t\nabout: a\n${text}\n${REST}`);

@@ -13,7 +13,7 @@ interface Server {
 
 const HOST = "OS-EXT-SRV-ATTR:host";
 
-/** What an action does: the status it comes to, or how it goes wrong. */
+/** The result of an action: the new status, or a failure. */
 type Outcome = string | { readonly fails: string } | { readonly hangs: string } | { readonly rejected: string };
 
 const OUTCOMES: Readonly<Record<string, Outcome>> = {
@@ -40,7 +40,10 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
   delete: "",
 };
 
-/** The Compute API as far as a drill asks it; each action has its outcome at once. The second live migration runs on. */
+/**
+ * Simulates the Compute API as far as a smoke test uses it. Each action takes effect immediately, except that the second
+ * live migration keeps running.
+ */
 function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
   const outcomes = { ...OUTCOMES, ...changes };
   const servers = new Map<string, Server>();
@@ -86,7 +89,7 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
     }
     if (path.startsWith("/os-migrations")) {
       const migrations = live.map((status, id) => ({ id, status }));
-      // The migration says that it is over when its server has said so already.
+      // The migration's status changes only after the server's status has.
       if (late) {
         late = false;
         live[live.length - 1] = "completed";

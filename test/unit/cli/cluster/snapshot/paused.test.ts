@@ -5,7 +5,7 @@ import type { Programs } from "../../../../../src/runtime/processes.js";
 
 const directory = stateDir("/cluster", "/");
 
-/** Programs of a machine on which these pids live. */
+/** Creates the programs of a machine on which these pids are alive. */
 function machine(...alive: readonly number[]) {
   const done: string[] = [];
   let now = 0;
