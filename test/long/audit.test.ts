@@ -34,7 +34,7 @@ describe("compute-cluster audit and apply", () => {
 
   afterAll(() => cloud.dispose());
 
-  it("ends with 0 where nothing is wrong", async () => {
+  it("exits with 0 if nothing is wrong", async () => {
     expect(await run(["audit"])).toEqual({
       code: 0,
       stdout: "nothing wrong; 0 servers, 1 provider and 0 consumers looked at\n",
@@ -42,7 +42,7 @@ describe("compute-cluster audit and apply", () => {
     });
   });
 
-  it("finds, writes a plan that only its owner reads, does it once, and takes it back: all with 0", async () => {
+  it("finds issues, writes a plan readable only by its owner, applies it once, and undoes it, always with exit code 0", async () => {
     const allocations = { [node]: { resources: { VCPU: 1, MEMORY_MB: 64 } } };
     const owner = { project_id: PROJECT, user_id: PROJECT, consumer_generation: null, consumer_type: "INSTANCE" };
     await cloud.placement("PUT", `/allocations/${ORPHAN}`, { allocations, ...owner });
@@ -80,7 +80,7 @@ describe("compute-cluster audit and apply", () => {
     ]);
   });
 
-  it("says in one line what is wrong with credentials, addresses and files, and shows no secret", async () => {
+  it("reports invalid credentials, addresses and files in one line, without secrets", async () => {
     const clouds = await readFile(join(cloud.stateDir, "clouds.yaml"), "utf8");
     const password = /password: "([^"]+)"/.exec(clouds)?.[1] ?? "";
     const file = join(cloud.stateDir, "other.yaml");

@@ -46,7 +46,7 @@ describe("a cluster file", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("starts what it describes, changes nothing the second time, and destroys only with --yes", async () => {
+  it("starts the described cluster, changes nothing the second time, and destroys only with --yes", async () => {
     expect((await check()).split("\n").slice(1)).toEqual([
       "  + host rack[1-2],gpu1",
       "  + project research",

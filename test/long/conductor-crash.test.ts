@@ -72,7 +72,7 @@ describe("the control plane as a process", () => {
     return connection;
   };
 
-  test("kill -9 under load, again and again: each acknowledged write is there, and none is there twice", async () => {
+  test("repeated kill -9 under load: every acknowledged write is stored exactly once", async () => {
     const connection = connect();
     const session = connection.host("devstack1");
     await session.acquireLease();

@@ -17,7 +17,7 @@ function startAgent(host: string): Promise<Program> {
   return cloud.startAgent(host, { args: options.flatMap((option) => ["-o", option]) });
 }
 
-it("moves, is cleaned up and healed as the real Nova was recorded to be, a01 to a28", async () => {
+it("moves, cleanups and repairs have the results recorded from the real Nova, a01 to a28", async () => {
   const agents = new Map(
     await Promise.all(HOSTS.map(async (host) => [host as string, await startAgent(host)] as const)),
   );

@@ -69,7 +69,7 @@ function heal(...args: string[]): Program {
 }
 
 it.each(["before", "after"] as const)(
-  "7.3 kill -9 of a healing %s its second write: the next one ends it",
+  "7.3 kill -9 of heal_allocations %s its second write: the next run completes it",
   async (when) => {
     const servers = await Promise.all(["vm1", "vm2"].map((name) => operator.boot(name)));
     for (const id of servers) {

@@ -271,7 +271,7 @@ for (const [victim, moves, kill] of [
   ["the destination's agent", OF_THE_DESTINATION, () => restart("devstack2")],
   ["the control plane", OF_THE_CONTROL_PLANE, restartControlPlane],
 ] as const) {
-  describe(`9.4 kill -9 of ${victim} in the middle of all of these at once`, () => {
+  describe(`9.4 kill -9 of ${victim} during concurrent moves`, () => {
     let servers: readonly string[] = [];
     beforeAll(async () => {
       servers = await hold(moves);
@@ -290,7 +290,7 @@ for (const [victim, moves, kill] of [
   });
 }
 
-it("compute-cluster status shows the guests that run", async () => {
+it("compute-cluster status lists the running guests", async () => {
   const rows = JSON.parse(await command("status", "--json")) as readonly StatusRow[];
   const reportedGuests = HOSTS.map((host) => running(rows.find((row) => row.host === host)?.guests ?? []));
   expect(reportedGuests).toEqual(await Promise.all(HOSTS.map(async (host) => running(await guestsOf(host)))));

@@ -12,7 +12,7 @@ const { pid } = process;
 const ADDRESS = `127.${100 + ((pid >> 16) & 127)}.${(pid >> 8) & 255}.${pid & 255}`;
 const LISTEN_ADDRESS = `${ADDRESS}:${10_000 + (pid % 20_000)}`;
 
-describe.skipIf(process.platform !== "linux")("agents of another machine", () => {
+describe.skipIf(process.platform !== "linux")("agents on another machine", () => {
   let folder: string;
   let stateDir: string;
   let programs: Program[];
@@ -56,7 +56,7 @@ describe.skipIf(process.platform !== "linux")("agents of another machine", () =>
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("join by TLS with one file, reach Placement there, and come back to a control plane that was killed", async () => {
+  it("join over TLS with one file, reach Placement, and reconnect to a restarted control plane", async () => {
     await done("tls", "--address", ADDRESS);
     const first = await controlPlane("--listen", LISTEN_ADDRESS);
     await done("join");
@@ -88,7 +88,7 @@ describe.skipIf(process.platform !== "linux")("agents of another machine", () =>
     expect((await rack1.exited).code).toBe(0);
   });
 
-  it("do not show their token to a stranger, say why, and join when the control plane is what it should be", async () => {
+  it("do not send their token to an untrusted server, report why, and join once the certificate is trusted", async () => {
     await done("tls", "--address", ADDRESS);
     const first = await controlPlane("--listen", LISTEN_ADDRESS);
     await done("join");
@@ -109,7 +109,7 @@ describe.skipIf(process.platform !== "linux")("agents of another machine", () =>
     await rack1.printed(/\bserving\b/);
   });
 
-  it("are not listened for without a certificate for the address", async () => {
+  it("cannot join if there is no certificate for the address", async () => {
     const without = await cluster("control-plane", "--port", "0", "--listen", ADDRESS);
     expect([(await without.exited).code, without.stderr]).toEqual([
       2,

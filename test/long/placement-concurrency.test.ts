@@ -11,7 +11,7 @@ describe("writers racing on the same providers and consumers", () => {
     await server?.program.kill();
   });
 
-  it("lose no write, exceed no capacity and are told of every conflict", async () => {
+  it("lose no write, exceed no capacity and get an error for every conflict", async () => {
     server = await PlacementServer.start();
     const { url } = server;
     client = new PlacementClient(url);

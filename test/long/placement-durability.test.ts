@@ -22,7 +22,7 @@ describe("kill -9 under load", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("keeps every acknowledged write and no half of another", async () => {
+  it("preserves every acknowledged write, and no partial one", async () => {
     const start = () => PlacementServer.start("--database", join(folder, "placement.sqlite"));
     const ledger = new Ledger();
     server = await start();

@@ -40,7 +40,7 @@ describe("a cluster of processes that a test starts", () => {
     await expect(stat(cloud.stateDir)).rejects.toThrow("ENOENT");
   });
 
-  it("says what it cannot be started with", async () => {
+  it("rejects options that it does not support", async () => {
     const folder = await mkdtemp(join(tmpdir(), "process-cluster-"));
     try {
       const file = join(folder, "cluster.yaml");

@@ -25,7 +25,7 @@ interface Replayed {
   readonly left: readonly string[];
 }
 
-it("a replay asks as who asked: users, their projects and scopes, what they were refused, and what is theirs", async () => {
+it("a replay impersonates the original callers: users, projects and scopes, rejections, and owned resources", async () => {
   const up = await run("up", "--name", "people", "--hosts", "2", "--port", "0", "--detach", "--json");
   const { url, stateDir } = JSON.parse(up.stdout) as { readonly url: string; readonly stateDir: string };
   const cloud = LocalCloud.over(stateDir, url);

@@ -75,7 +75,7 @@ describe("a restore that is killed", { timeout: 300_000 }, () => {
     return content;
   }
 
-  it("leaves the old state or the new one, wherever that happens", async () => {
+  it("leaves the old or the new state, wherever it is killed", async () => {
     const place = join(folder, "place");
     const old = await contentOf(before);
     await cp(before, place, { recursive: true });

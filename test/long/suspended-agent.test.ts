@@ -23,7 +23,7 @@ function serves(agent: Program): Promise<boolean> {
 let cloud: LocalCloud;
 afterEach(() => cloud.dispose());
 
-it("2.4 G6: an agent that was suspended while it made a guest makes none when another one has had its host", async () => {
+it("2.4 G6: an agent that was suspended during a spawn creates no guest after another agent had its host", async () => {
   cloud = await LocalCloud.start();
   const operator = new Operator(cloud);
   const first = await cloud.startAgent("devstack1", { args: ["-o", "fake_libvirt.delay_spawn=6"] });

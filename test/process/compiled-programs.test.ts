@@ -46,13 +46,13 @@ describe("the programs", () => {
     return JSON.parse(stderr) as Record<"taken" | "rejected" | "without", number>;
   };
 
-  it("start with what the build has compiled", async () => {
+  it("start with the code cache of the build", async () => {
     const { taken, rejected } = await readStartReport();
     expect(taken).toBeGreaterThan(10);
     expect(rejected).toBe(0);
   });
 
-  it("have all compiled that a Nova asks of them, as no build has one", async () => {
+  it("have cached the code for a real Nova, although the build has none", async () => {
     const lib = join(folder, "dist/bin/lib");
     const files = (await readdir(lib)).filter((name) => name.endsWith(".js"));
     const contents = await Promise.all(
@@ -64,18 +64,18 @@ describe("the programs", () => {
     expect((await readFile(join(compiled, `${name}.bin`))).includes(words)).toBe(true);
   });
 
-  it("say nothing of the folder that they were built in, as in the stack of an error", async () => {
+  it("do not contain the path of the build folder", async () => {
     const names = await readdir(compiled);
     const parts = await Promise.all(names.map(async (name) => [name, await readFile(join(compiled, name))] as const));
     expect(parts.filter(([, part]) => part.includes(join(ROOT, "dist"))).map(([name]) => name)).toEqual([]);
   });
 
-  it("start without, as on another release of Node", async () => {
+  it("start without a code cache, as on another release of Node", async () => {
     await rm(compiled, { recursive: true });
     expect(await readStartReport()).toMatchObject({ taken: 0, rejected: 0 });
   });
 
-  it("start although V8 refuses all of it, as with options of its own", async () => {
+  it("start although V8 rejects the code cache, as with other V8 options", async () => {
     await Promise.all((await readdir(compiled)).map((name) => writeFile(join(compiled, name), "nonsense")));
     expect(await readStartReport()).toMatchObject({ taken: 0 });
   });

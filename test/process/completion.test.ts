@@ -37,7 +37,7 @@ async function completed(program: string, ...lines: string[]): Promise<readonly 
   return stdout.trimEnd().split("\n");
 }
 
-it("bash completes commands, options, choices, and the names that there are", async () => {
+it("bash completes commands, options, choices, and existing names", async () => {
   expect(
     await completed(
       "compute-cluster",

@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => cloud.dispose());
 
-it("compute-cluster open leads to a page, its events, and an action that is a command", async () => {
+it("compute-cluster open prints a link to the dashboard, whose events and command actions work", async () => {
   const agent = await cloud.startAgent("devstack1");
   const open = new Program("compute-cluster", ["open", "--no-browser", "--state-dir", cloud.stateDir]);
   await open.exited;

@@ -100,7 +100,7 @@ describe("the ownership guard, as processes", () => {
     await running("devstack1");
   });
 
-  it("2.4 G2: another host on the same state directory and hypervisor refuses", async () => {
+  it("2.4 G2: another host on the same state directory and hypervisor is rejected", async () => {
     over("guests");
     await expectRejection(
       "devstack9",
@@ -116,17 +116,17 @@ describe("the ownership guard, as processes", () => {
     await expectRejection("devstack1", [], [/devstack1/, /renamed/]);
   });
 
-  it("2.4 G4: the passive agent of a pair, with its own state directory, refuses before any guest is touched", async () => {
+  it("2.4 G4: the passive agent of a pair, with its own state directory, is rejected before any guest is touched", async () => {
     over("guests");
     await expectRejection("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
   });
 
-  it("2.4 G5: so does it when the hypervisor is empty", async () => {
+  it("2.4 G5: the same is rejected when the hypervisor is empty", async () => {
     over("no guests");
     await expectRejection("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
   });
 
-  it("2.4 G6: a second live agent with the same host refuses, and the first goes on", async () => {
+  it("2.4 G6: a second live agent with the same host is rejected, and the first continues", async () => {
     over("nothing");
     const first = await running("devstack1");
     await expectRejection("devstack1", [], [new RegExp(`pid ${first.pid}`)]);
@@ -180,7 +180,7 @@ describe("the ownership guard, as processes", () => {
     await expectRejection("devstack1", [], [/guest/, new RegExp(server)]);
   });
 
-  it("2.4 G11: the service was deleted, and no guest is there: service, node and provider come back, with the same uuid", async () => {
+  it("2.4 G11: the service was deleted, and there is no guest: service, node and provider are created again, with the same uuid", async () => {
     await goingOnAfter("no guests");
     const before = await operator.provider("devstack1");
     expect(await operator.deleteService("devstack1")).toBe(204);
@@ -211,7 +211,7 @@ describe("the ownership guard, as processes", () => {
     expect(await filesBelow(hypervisor("devstack1"))).toEqual(before);
   });
 
-  it("--dry-run tells of the refusal too, with the same exit code", async () => {
+  it("--dry-run reports the rejection, with the same exit code", async () => {
     over("guests");
     const before = await world();
     const agent = await cloud.startAgent("backup2", { args: [...pointedAt("devstack1"), "--dry-run"], wait: false });

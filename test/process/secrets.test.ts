@@ -91,7 +91,7 @@ async function written(): Promise<ReadonlyMap<string, string>> {
   return contents;
 }
 
-test("no token and no password gets into a log, a database or a file of the hypervisor", async () => {
+test("no token or password is written to a log, a database or a file of the hypervisor", async () => {
   const secrets = await busyDay();
   expect(secrets.every((secret) => secret.length >= 12)).toBe(true);
   const contents = await written();

@@ -28,7 +28,7 @@ function lastAfter(report: Report): unknown {
   return messages.at(-1);
 }
 
-it("hosts that waited for the control plane are told of as before when it answers", () => {
+it("hosts that waited for the control plane are reported in their last state when it responds", () => {
   const single = new HostReport(createVirtualRuntime());
   expect(lastAfter(single)).toBeUndefined();
   single.progress("h1", "starting");

@@ -115,7 +115,7 @@ async function rejectionOf(text: string): Promise<Error | undefined> {
 }
 
 describe("a recording", () => {
-  it("is done again when nothing is wrong with it", async () => {
+  it("is replayed if it is valid", async () => {
     expect(await rejectionOf(LINES.map((line) => `${JSON.stringify(line)}\n`).join(""))).toBeUndefined();
   });
 
@@ -160,7 +160,7 @@ describe("a recording", () => {
     ["a method that is none", { method: "GET /" }, "request.method"],
     ["a header of two lines", { version: "compute\r\n2.1" }, "request.version"],
     ["a time in fifty years", { at: 1_600_000_000_000 }, "days after the beginning"],
-  ])("is refused for %s", async (_, more, wrong) => {
+  ])("is rejected for %s", async (_, more, wrong) => {
     const [first, request] = LINES;
     const rejection = await rejectionOf(
       [first, { ...request, ...more }].map((line) => `${JSON.stringify(line)}\n`).join(""),
