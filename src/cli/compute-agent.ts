@@ -18,11 +18,11 @@ async function run(options: AgentCommandOptions): Promise<number> {
   return (await import("./agent/serve.js")).serve(options);
 }
 
-/** What authors of drivers need is loaded only for them. */
+/** Modules for driver authors are loaded only for their commands. */
 async function parse(): Promise<void> {
   const [, , first, , line = ""] = process.argv;
   if (first === "up") {
-    // The package is called as this program is: npx compute-agent up is what newcomers try.
+    // The package has the name of this program, so newcomers try `npx compute-agent up`.
     await import("./compute-cluster.js");
     return;
   }
@@ -45,7 +45,7 @@ async function parse(): Promise<void> {
   }).parseAsync();
 }
 
-/** With the commands that are handed on. */
+/** Returns the program with all commands, including those that parse() delegates. */
 async function createFullProgram(): Promise<Command> {
   const { completionCommand } = await import("./completion/completion-command.js");
   const { driverCommand } = await import("./driver/command.js");

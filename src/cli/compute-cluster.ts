@@ -3,7 +3,7 @@ import { withName } from "./cluster/place.js";
 import { unknownCommandText, version } from "./ui/command-line.js";
 import { runProgram } from "./ui/run-program.js";
 
-/** A subcommand's module is loaded only when it is asked for: `status` need not pay for the control plane. */
+/** Each subcommand's module is loaded only when needed: `status` does not load the control plane. */
 const COMMANDS = {
   up: async () => (await import("./cluster/up.js")).upCommand(),
   down: async () => (await import("./cluster/down.js")).downCommand(),
@@ -36,7 +36,7 @@ const COMMANDS = {
   "control-plane": async () => (await import("./cluster/control-plane.js")).controlPlaneCommand(),
 } satisfies Record<string, () => Promise<Command>>;
 
-/** Names of commands until release 0.2, which go on working. */
+/** Names of commands before release 0.2, which are still accepted. */
 const FORMER_COMMANDS = new Map([["drill", "smoke-test"]]);
 
 async function parse(): Promise<void> {
@@ -49,7 +49,7 @@ async function parse(): Promise<void> {
   await (await programWith(first)).parseAsync();
 }
 
-/** @param first what stands after the program's name: where it is no command, all of them are there */
+/** @param first the word after the program's name; if it is not a command, all commands are loaded */
 async function programWith(first: string): Promise<Command> {
   const commandName = Object.keys(COMMANDS).find(
     (name): name is keyof typeof COMMANDS => name === (FORMER_COMMANDS.get(first) ?? first),
@@ -65,7 +65,7 @@ async function programWith(first: string): Promise<Command> {
   return suggestingSafely(program);
 }
 
-/** Subcommands of subcommands, too, end with this program's exit codes, and find their cluster by its name. */
+/** Applies the program's exit codes and the `--name` flag to nested subcommands. */
 function inheriting(command: Command, parent: Command): Command {
   for (const child of command.copyInheritedSettings(parent).commands) {
     inheriting(child, command);
@@ -73,7 +73,7 @@ function inheriting(command: Command, parent: Command): Command {
   return withName(suggestingSafely(command));
 }
 
-/** Replaces the command's suggestions for unknown subcommands by those that destroy nothing. */
+/** Excludes destructive commands from the suggestions for unknown subcommands. */
 function suggestingSafely(command: Command): Command {
   const fail = command.error.bind(command);
   command.error = (message, options) =>

@@ -5,7 +5,7 @@ import { LocalCloud } from "../process/support/local-cloud.js";
 import { Program } from "../process/support/program.js";
 
 const ORPHAN = "0f0f0f0f-0000-4000-8000-000000000001";
-/** Code 3 for findings, 4 for edits, as `nova-manage placement audit`. */
+/** Exit code 3 for findings, 4 for edits, as `nova-manage placement audit`. */
 const NOVA_MANAGE = "--nova-manage-exit-codes";
 const PROJECT = "11111111111111111111111111111111";
 
@@ -34,7 +34,7 @@ describe("compute-cluster audit and apply", () => {
 
   afterAll(() => cloud.dispose());
 
-  it("ends with 0 where nothing is wrong", async () => {
+  it("exits with 0 if nothing is wrong", async () => {
     expect(await run(["audit"])).toEqual({
       code: 0,
       stdout: "nothing wrong; 0 servers, 1 provider and 0 consumers looked at\n",
@@ -42,7 +42,7 @@ describe("compute-cluster audit and apply", () => {
     });
   });
 
-  it("finds, writes a plan that only its owner reads, does it once, and takes it back: all with 0", async () => {
+  it("finds issues, writes a plan readable only by its owner, applies it once, and undoes it, always with exit code 0", async () => {
     const allocations = { [node]: { resources: { VCPU: 1, MEMORY_MB: 64 } } };
     const owner = { project_id: PROJECT, user_id: PROJECT, consumer_generation: null, consumer_type: "INSTANCE" };
     await cloud.placement("PUT", `/allocations/${ORPHAN}`, { allocations, ...owner });
@@ -70,7 +70,7 @@ describe("compute-cluster audit and apply", () => {
     expect((await run(["apply", plan, NOVA_MANAGE])).code).toBe(0);
     expect((await run(["apply", plan, "--undo", NOVA_MANAGE])).code).toBe(4);
     expect(withoutGenerations(await held())).toEqual(withoutGenerations(before));
-    // It is another consumer than the one that the plan was made for: its generation says so.
+    // A new consumer with the same uuid; its generation shows that the plan was made for another one.
     const { allocations: now } = before as { allocations: object };
     await cloud.placement("PUT", `/allocations/${ORPHAN}`, { allocations: now, ...owner, consumer_generation: 1 });
     const rejected = await run(["apply", plan, "--json"]);
@@ -80,7 +80,7 @@ describe("compute-cluster audit and apply", () => {
     ]);
   });
 
-  it("says in one line what is wrong with credentials, addresses and files, and shows no secret", async () => {
+  it("reports invalid credentials, addresses and files in one line, without secrets", async () => {
     const clouds = await readFile(join(cloud.stateDir, "clouds.yaml"), "utf8");
     const password = /password: "([^"]+)"/.exec(clouds)?.[1] ?? "";
     const file = join(cloud.stateDir, "other.yaml");

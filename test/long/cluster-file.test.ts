@@ -46,7 +46,7 @@ describe("a cluster file", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("starts what it describes, changes nothing the second time, and destroys only with --yes", async () => {
+  it("starts the described cluster, changes nothing the second time, and destroys only with --yes", async () => {
     expect((await check()).split("\n").slice(1)).toEqual([
       "  + host rack[1-2],gpu1",
       "  + project research",
@@ -65,7 +65,7 @@ describe("a cluster file", () => {
     ).toEqual(["gpu1 nova up", "rack1 east up", "rack2 east up"]);
     const flavors = await cloud.request("GET", "/compute/v2.1/flavors");
     expect(listed<{ name: string }>(flavors, "flavors").map(({ name }) => name)).toEqual(["tiny"]);
-    // While it runs, and after it was killed.
+    // Nothing changes, whether the cluster runs or was killed.
     expect(await check()).toBe(`${path}: nothing changes`);
     const written = await run("compute-cluster", ["file", "--state-dir", join(folder, "state")]);
     await cluster?.kill();

@@ -17,7 +17,7 @@ const PROGRAM = fileURLToPath(new URL("conductor-host.mjs", import.meta.url));
 const TOKEN = "join-token";
 const runtime = createNodeRuntime({ logger: createNodeLogger({ level: "fatal" }) });
 
-/** A control plane in a process of its own that can be killed and started again on the same port and file. */
+/** A control plane in a child process that can be killed and restarted on the same port and file. */
 class ControlPlane {
   readonly path: string;
   port = 0;
@@ -72,7 +72,7 @@ describe("the control plane as a process", () => {
     return connection;
   };
 
-  test("kill -9 under load, again and again: each acknowledged write is there, and none is there twice", async () => {
+  test("repeated kill -9 under load: every acknowledged write is stored exactly once", async () => {
     const connection = connect();
     const session = connection.host("devstack1");
     await session.acquireLease();
@@ -104,7 +104,7 @@ describe("the control plane as a process", () => {
       const store = await openStore({ path: plane.path, runtime });
       const { reportCount } = store.services.get(service.id) ?? { reportCount: -1 };
       store.close();
-      // What was written and not yet acknowledged is at most what was under way.
+      // At most the requests in flight may be written without having been acknowledged.
       expect(reportCount).toBeGreaterThanOrEqual(acknowledgedBefore);
       expect(reportCount).toBeLessThanOrEqual(acknowledgedBefore + writers);
       await plane.start();
@@ -152,7 +152,7 @@ function handlersOf(taken: string[], progress: Progress): AgentHandlers {
   });
 }
 
-/** Lets a test wait until what it counts has come. */
+/** Lets a test wait for a condition on what it counts. */
 class Progress {
   readonly #waiting: { readonly reached: () => boolean; readonly resolve: () => void }[] = [];
 

@@ -1,4 +1,4 @@
-// A control plane of a store and a conductor only: `node conductor-host.mjs <file> <port> <join token>` prints its port.
+// A control plane with only a store and a conductor: `node conductor-host.mjs <file> <port> <join token>` prints its port.
 import { ConductorServer } from "../../dist/src/control-plane/conductor/conductor-server.js";
 import { openStore } from "../../dist/src/control-plane/store/open-store.js";
 import { createNodeLogger } from "../../dist/src/runtime/node/node-logger.js";

@@ -25,14 +25,14 @@ describe("the kit for authors of drivers", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test("driver new refuses to write over anything, and names that no package can have", async () => {
+  test("driver new rejects existing folders and invalid package names", async () => {
     const again = await run("compute-agent", ["driver", "new", "my-driver", "--in", folder]);
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("is there already")]);
     const wrong = await run("compute-agent", ["driver", "new", "My_Driver", "--in", folder]);
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("expected a name in small letters")]);
   });
 
-  test("what driver new writes keeps the contract at once; a rule that is broken is named, with exit code 1", async () => {
+  test("a driver from driver new conforms to the contract; a violated rule is reported, with exit code 1", async () => {
     const checkRun = await run("compute-agent", ["driver", "check", driver, "--json"]);
     expect(checkRun.code, checkRun.stdout).toBe(0);
     const report = JSON.parse(checkRun.stdout) as { readonly results: readonly { readonly outcome: string }[] };
@@ -53,7 +53,7 @@ describe("the kit for authors of drivers", () => {
     );
   });
 
-  test("driver sample makes of the schema what driver new wrote, and an option that is added is in it", async () => {
+  test("driver sample prints the sample that driver new wrote, and includes an added option", async () => {
     const written = await readFile(join(driver, "nova.conf.sample"), "utf8");
     const printed = await run("compute-agent", ["driver", "sample", driver]);
     expect([printed.code, printed.stdout]).toEqual([0, written]);
@@ -97,7 +97,7 @@ describe("the kit for authors of drivers", () => {
       await cloud.dispose();
     });
 
-    test("a drill shows what each operation made it do", async () => {
+    test("a smoke test prints the driver calls of each operation", async () => {
       const state = cloud.stateDir;
       const smokeTest = await run("compute-cluster", ["smoke-test", "--json", "--state-dir", state]);
       expect(smokeTest.code, `${smokeTest.stdout}${smokeTest.stderr}`).toBe(0);
@@ -108,7 +108,7 @@ describe("the kit for authors of drivers", () => {
       expect(of("suspend")).toMatchObject({ outcome: "unsupported" });
       expect(of("live migrate")).toMatchObject({ outcome: "unsupported" });
       expect(of("abort live migration")).toMatchObject({ outcome: "unsupported" });
-      // Its host has failed for that, and has come back.
+      // The server's host was failed for that, and came back.
       expect(of("evacuate")).toMatchObject({ outcome: "ok" });
       expect(of("delete")).toMatchObject({ outcome: "ok", calls: "destroy" });
       const unknown = await run("compute-cluster", ["smoke-test", "--only", "dance", "--state-dir", state]);
@@ -118,7 +118,7 @@ describe("the kit for authors of drivers", () => {
       ]);
     });
 
-    test("a drill leaves no image of a shelve that its driver lacks, and can be repeated", async () => {
+    test("a smoke test leaves no image if the driver lacks shelve, and can be repeated", async () => {
       const state = cloud.stateDir;
       for (const only of ["shelve", "suspend"]) {
         const smokeTest = await run("compute-cluster", ["smoke-test", "--json", "--only", only, "--state-dir", state]);
@@ -133,7 +133,7 @@ describe("the kit for authors of drivers", () => {
       expect(servers.body).toMatchObject({ servers: [] });
     });
 
-    test("2.4 g a host that was served by it refuses the default driver, and nothing is made for that one", async () => {
+    test("2.4 g a host that used this driver rejects the default driver, and nothing is created for the latter", async () => {
       const agent = await cloud.startAgent("bound1", { args: ["--compute-driver", driver] });
       await agent.stop();
       const rejected = await run("compute-agent", ["--host", "bound1", "--state-dir", cloud.stateDir]);
@@ -142,14 +142,14 @@ describe("the kit for authors of drivers", () => {
       await expect(access(join(cloud.stateDir, "hypervisors"))).rejects.toThrow("ENOENT");
     });
 
-    test("up keeps the driver of each host, and says the whole command of another one", async () => {
+    test("up keeps the driver of each host, and prints the complete command that adds another one", async () => {
       const savedHosts = JSON.parse(await readFile(join(cloud.stateDir, "hosts.json"), "utf8"));
       expect(savedHosts).toMatchObject({ devstack1: { driver }, devstack2: { driver } });
       expect(up.stdout).toContain(`compute-cluster host add devstack3 --driver ${driver} --state-dir`);
     });
   });
 
-  test("--watch of a built-in driver is refused", async () => {
+  test("--watch rejects a built-in driver", async () => {
     const rejected = await run("compute-agent", ["--watch", "--host", "x", "--state-dir", folder]);
     expect([rejected.code, rejected.stderr]).toEqual([
       2,

@@ -16,7 +16,7 @@ interface Result {
   readonly milliseconds: number;
 }
 
-describe("driver check shows rules in processes of their own", () => {
+describe("driver check runs rules in child processes", () => {
   let folder: string;
 
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe("driver check shows rules in processes of their own", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** The healthy driver, made otherwise: `right` is its definition, `made` what its create returns. */
+  /** Writes a variant of the correct driver. In `create`, `right` is the original definition. */
   async function driverThat(name: string, create: string, top = ""): Promise<string> {
     const file = join(folder, `${name}.mjs`);
     const text = `import { driver as right } from ${JSON.stringify(join(FIXTURE, "index.js"))};
@@ -54,7 +54,7 @@ export const driver = { ...right, create: (context) => { ${create} } };
     return { code, results: report.results };
   }
 
-  test("a healthy driver keeps the whole contract, killed or not, and its guests their data, by the check that it exports", async () => {
+  test("a correct driver that exports its check passes all rules, killed or not, and its guests keep their data", async () => {
     const program = check(FIXTURE, []);
     const { code } = await program.exited;
     expect(code, program.stdout).toBe(0);
@@ -62,12 +62,12 @@ export const driver = { ...right, create: (context) => { ${create} } };
     expect(program.stdout).toMatch(/keeps the contract: \d+ passed, 0 failed, \d+ skipped, 0 waived\n$/);
   });
 
-  test("one that comes with the package brings what it is checked with", async () => {
+  test("a built-in driver provides the setup of its check", async () => {
     const { code, results: found } = await results("fake-libvirt", ["nodes-are-listed", "live-abort", "tree-reshape"]);
     expect([code, found.map(({ outcome: result }) => result)]).toEqual([0, ["passed", "passed", "passed"]]);
   });
 
-  test("guests that only a Map of the module knows do not outlive a kill -9, and work that only it remembers is not mended", async () => {
+  test("guests in a Map of the module are lost by a kill -9, and interrupted work is not repaired", async () => {
     const mapBackedFiles = `const kept = new Map();
 const files = {
   read: async (path) => kept.get(path), readIfPresent: async (path) => kept.get(path), makeFolder: async () => {},
@@ -112,7 +112,7 @@ const files = {
     ]);
   });
 
-  test("a cause is one failure, however many rules it keeps from being shown", async () => {
+  test("a root cause is one failure, however many rules it blocks", async () => {
     const broken = await driverThat("broken", 'throw new Error("no hypervisor at " + context.stateFolder);');
     const program = check(broken, []);
     expect((await program.exited).code).toBe(1);
@@ -126,7 +126,7 @@ const files = {
     );
   });
 
-  test("a call that never comes back, an exit and an error that nothing caught fail their rules by name, and the check goes on", async () => {
+  test("a hanging call, an exit and an uncaught error fail their rules by name, and the check continues", async () => {
     const driver = await methods(
       "wild",
       `pause: async () => { for (;;) {} },
@@ -152,7 +152,7 @@ const files = {
     expect(of("power-off-state")).toMatchObject({ outcome: "passed" });
   });
 
-  test("Ctrl-C in a rule ends its processes, sweeps, and leaves no folder", async () => {
+  test("Ctrl-C during a rule ends its processes, sweeps, and leaves no folder", async () => {
     const swept = join(folder, "swept");
     const described = join(folder, "described.mjs");
     await writeFile(
@@ -174,11 +174,11 @@ export const check = { ...right, sweep: ({ folder }) => { appendFileSync(${JSON.
     expect(program.stderr).toMatch(/interrupted; the rules that are not listed were not tried/);
     expect(await readFile(swept, "utf8")).toMatch(/power-off-state\n$/);
     expect((await readdir(folder)).filter((name) => /^driver-check-/.test(name))).toEqual([]);
-    // The process that takes over an orphan may not have reaped it yet.
+    // The process that adopts an orphan may not have reaped it yet.
     expect(nodeProcesses().isAlive(Number(pid))).toBe(false);
   });
 
-  test("what a killed process left is destroyed by the next one, and swept", async () => {
+  test("leftovers of a killed process are destroyed by the next one, and swept", async () => {
     const described = join(folder, "sweeps.mjs");
     await writeFile(
       described,
@@ -196,7 +196,7 @@ export const check = { ...right, sweep: async ({ folder, doors }) => doors.files
     expect(second.stderr).toMatch(/swept what was left: [0-9a-f-]{36}/);
   });
 
-  test("--only names rules, and a wrong one is refused with those that there are; --with and the driver's own check are checks", async () => {
+  test("--only selects rules and rejects unknown ones with a list; --with and the driver's own check must be valid checks", async () => {
     const wrong = check(FIXTURE, ["--only", "spawn"]);
     expect([(await wrong.exited).code, wrong.stderr]).toEqual([
       2,

@@ -8,7 +8,7 @@ import { Program } from "../process/support/program.js";
 
 const DRIVER = join(dirname(dirname(fileURLToPath(import.meta.url))), "fixtures/misbehaving-driver/index.js");
 
-/** A check of the driver that does this in each spawn. */
+/** Checks a driver that misbehaves in this way in each spawn. */
 async function check(misdeed: string, ...args: string[]) {
   const program = new Program("compute-agent", ["driver", "check", DRIVER, ...args], { MISBEHAVE: misdeed });
   const { code } = await program.exited;
@@ -24,7 +24,7 @@ describe("driver check", () => {
     ["throws-in-microtask", /^spawn must leave no error uncaught.*the hypervisor fell over/],
     ["hangs", /^spawn must come back, but it did not come back within 3 s; the process was killed$/],
     ["blocks", /^spawn must come back, but it did not come back within 3 s; the process was killed$/],
-  ])("8.10 %s in a method fails the rule by its name, and the other rules are tried", async (misdeed, message) => {
+  ])("8.10 %s in a method fails the rule by its name, and the other rules run", async (misdeed, message) => {
     const limit = ["hangs", "blocks"].includes(misdeed) ? ["--limit", "3"] : [];
     const { code, stdout } = await check(misdeed, "--json", "--only", "nodes-are-listed,spawn-runs", ...limit);
     const { driver, results } = JSON.parse(stdout) as DriverReport;
@@ -35,13 +35,13 @@ describe("driver check", () => {
     ]);
   });
 
-  it("8.10 a module that ends the process is no driver", async () => {
+  it("8.10 a module that ends the process is rejected as a driver", async () => {
     const { code, stderr } = await check("exit-at-import");
     expect(code).toBe(2);
     expect(stderr).toContain("its module must not end the process, but it ended (exit code 0)");
   });
 
-  it("8.10 what a driver prints does not come between a report and its reader", async () => {
+  it("8.10 output of a driver does not mix with the report", async () => {
     const { stdout } = await check("prints", "--json", "--only", "spawn-runs");
     expect((JSON.parse(stdout) as DriverReport).driver).toBe("misbehaving");
   });
@@ -71,7 +71,7 @@ describe("an agent", () => {
   }
 
   it.each(["exit", "exit-code"])(
-    "8.10 whose driver calls process.exit (%s) ends with 1, and says which call did so, for whom",
+    "8.10 whose driver calls process.exit (%s) exits with 1, and reports which call did so, for which instance",
     async (misdeed) => {
       const agent = await startAgent();
       const id = await operator.boot(misdeed);
@@ -81,7 +81,7 @@ describe("an agent", () => {
     },
   );
 
-  it("8.10 whose driver never finishes loading, or ends the process in that, says so and ends with 1", async () => {
+  it("8.10 whose driver never finishes loading, or ends the process meanwhile, reports that and exits with 1", async () => {
     const limit = ["-o", "compute_agent.driver_import_timeout=1"];
     const load = async (misdeed: string) => {
       const args = ["--host", "devstack1", "--state-dir", cloud.stateDir, "--compute-driver", DRIVER, ...limit];
@@ -97,7 +97,7 @@ describe("an agent", () => {
     expect(await service(), "nothing was begun").toEqual({});
   });
 
-  it("8.10 whose driver leaves a rejection fails that server alone, at once, counts it, and goes on", async () => {
+  it("8.10 whose driver leaves an unhandled rejection fails only that server, at once, counts the error, and continues", async () => {
     const agent = await startAgent("--metrics-port", "0");
     const [, url = ""] = await agent.printed(/metrics on (http:\S+)/);
     const bad = await operator.boot("rejects");
@@ -116,7 +116,7 @@ describe("an agent", () => {
   });
 
   it.each(["throws", "throws-in-microtask"])(
-    "8.10 whose driver %s, where nothing can catch it, disables its service, drains, and ends with 1 and the reason",
+    "8.10 whose driver %s, where nothing can catch it, disables its service, drains, and exits with 1 and the reason",
     async (misdeed) => {
       const agent = await startAgent();
       await operator.boot(misdeed);
@@ -129,7 +129,7 @@ describe("an agent", () => {
     },
   );
 
-  it("8.10 stopped during a stuck spawn says what it waits for, for whom; a second SIGTERM ends it with 1", async () => {
+  it("8.10 stopped during a hanging spawn logs the call and instance that it waits for; a second SIGTERM ends it with 1", async () => {
     const agent = await startAgent();
     const id = await operator.boot("hangs");
     await cloud.eventually(
@@ -146,7 +146,7 @@ describe("an agent", () => {
     expect((await agent.exited).code).toBe(1);
   });
 
-  it("8.10 whose driver blocks the event loop says so meanwhile and afterwards, with the driver's last call", async () => {
+  it("8.10 whose driver blocks the event loop reports that meanwhile and afterwards, with the driver's last call", async () => {
     const agent = await startAgent();
     const id = await operator.boot("blocks");
     await agent.printed(
@@ -160,7 +160,7 @@ describe("an agent", () => {
   });
 
   it.each(["throws", "throws-in-microtask"])(
-    "8.10 of many hosts in a process, one whose driver %s is given up, and its neighbours build on",
+    "8.10 of many hosts in a process, one whose driver %s is ended, and the other hosts continue to build",
     async (misdeed) => {
       const pool = await startPool();
       await operator.boot(misdeed, { host: "n1" });

@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe("a driver in plain JavaScript", () => {
-  test("installed from its tarball, keeps the contract with processes for guests", async () => {
+  test("installed from its tarball, conforms to the contract with processes as guests", async () => {
     const project = join(folder, "project");
     await mkdir(project);
     await writeFile(join(project, "package.json"), JSON.stringify({ name: "project", private: true, type: "module" }));
@@ -33,7 +33,7 @@ describe("a driver in plain JavaScript", () => {
     expect(checked.code, checked.stdout).toBe(0);
   });
 
-  test("uses nothing of the package but its published types", async () => {
+  test("uses only the published types of the package", async () => {
     const project = join(folder, "typed");
     await cp(FIXTURE, project, { recursive: true });
     await linkPackage(project);
@@ -52,7 +52,7 @@ describe("compute-agent --watch", () => {
   });
   afterEach(() => cloud.dispose());
 
-  test("starts the agent again when the driver's files change, waits for a broken one to be mended, and the guests go on", async () => {
+  test("restarts the agent when the driver's files change, waits until a broken driver is fixed, and guests keep running", async () => {
     const driver = await newDriver(folder);
     const agent = await cloud.startAgent("watched1", { args: ["--compute-driver", driver, "--watch"] });
     const operator = new Operator(cloud);

@@ -3,11 +3,11 @@ import { LocalCloud } from "../process/support/local-cloud.js";
 import { Operator } from "../process/support/operator.js";
 import { Program } from "../process/support/program.js";
 
-describe("faults on purpose", () => {
+describe("injected faults", () => {
   let cloud: LocalCloud;
   let operator: Operator;
 
-  /** A whole `compute-cluster fault` command. */
+  /** Runs a `compute-cluster fault` command to its end. */
   const fault = async (...args: string[]) => {
     const program = new Program("compute-cluster", ["fault", "--state-dir", cloud.stateDir, ...args]);
     const { code } = await program.exited;
@@ -22,14 +22,14 @@ describe("faults on purpose", () => {
     return all.filter((row) => row.host === host);
   };
 
-  // Each test has a host of its own.
+  // Each test uses a separate host.
   beforeAll(async () => {
     cloud = await LocalCloud.start();
     operator = new Operator(cloud);
   });
   afterAll(() => cloud.dispose());
 
-  it("act while the agent runs, as often as was said", async () => {
+  it("act while the agent runs, as often as configured", async () => {
     const agent = await cloud.startAgent("devstack1");
     const faultRule = "driver.spawn=fail:BuildAbortException:once";
     expect(await fault("set", "devstack1", faultRule)).toEqual({ code: 0, text: `devstack1: ${faultRule}\n` });
@@ -43,7 +43,7 @@ describe("faults on purpose", () => {
     expect(await rows("devstack1")).toEqual([]);
   });
 
-  it("are kept for an agent that starts later, and what has acted does not come back", async () => {
+  it("are retained for an agent that starts later, and used-up faults do not return", async () => {
     const set = await fault("set", "--before-start", "devstack2", "driver.spawn=fail:BuildAbortException:once");
     expect(set).toMatchObject({ code: 0, text: expect.stringContaining("No agent of devstack2 has read this") });
     const first = await cloud.startAgent("devstack2");
@@ -67,7 +67,7 @@ describe("faults on purpose", () => {
     await operator.serverIn(id, "ACTIVE");
   });
 
-  it("that do not exist are refused with the list of those that do, and nothing is set", async () => {
+  it("with unknown points are rejected with the list of existing points, and nothing is set", async () => {
     const near = await fault("set", "--before-start", "devstack4", "driver.spawn=fail", "driver.spwan=fail");
     expect(near.text).toContain("there is no fault point driver.spwan. Did you mean driver.spawn?");
     const rejected = await fault("set", "--before-start", "devstack4", "driver.spawn=fail", "nonsense=fail");

@@ -17,7 +17,7 @@ function startAgent(host: string): Promise<Program> {
   return cloud.startAgent(host, { args: options.flatMap((option) => ["-o", option]) });
 }
 
-it("moves, is cleaned up and healed as the real Nova was recorded to be, a01 to a28", async () => {
+it("moves, cleanups and repairs have the results recorded from the real Nova, a01 to a28", async () => {
   const agents = new Map(
     await Promise.all(HOSTS.map(async (host) => [host as string, await startAgent(host)] as const)),
   );
@@ -32,7 +32,7 @@ it("moves, is cleaned up and healed as the real Nova was recorded to be, a01 to 
   await story.evacuation();
   await story.orphanedAllocations();
 
-  // Nova destroyed the guest of a host whose service was deleted (a28); here it is nobody's to destroy (2.4 G10).
+  // Nova destroyed the guest of a host whose service was deleted (a28); here its ownership cannot be proved (2.4 G10).
   const hypervisor = join(cloud.stateDir, "hypervisors", "devstack1");
   const guests = await filesBelow(hypervisor);
   const back = await cloud.startAgent("devstack1", { wait: false });

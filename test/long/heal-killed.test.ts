@@ -12,10 +12,12 @@ const HOLDS = { devstack1: { DISK_GB: 1, MEMORY_MB: 512, VCPU: 1 } };
 let cloud: LocalCloud;
 let operator: Operator;
 let gate: Server;
-/** Asked with each PUT of allocations before it goes on, and with its answer before that goes back. */
+/**
+ * Called for each PUT of allocations before it is forwarded, and again before its response is. Returns whether to block it.
+ */
 let held: (when: "before" | "after") => boolean = () => false;
 
-/** Placement, behind a gate that keeps a request, or its answer, for ever. */
+/** Forwards to Placement, and can block a request or its response forever. */
 async function forward(method: string, path: string, text: string, headers: Headers, response: ServerResponse) {
   const writes = method === "PUT" && path.startsWith("/allocations/");
   if (writes && held("before")) {
@@ -67,7 +69,7 @@ function heal(...args: string[]): Program {
 }
 
 it.each(["before", "after"] as const)(
-  "7.3 kill -9 of a healing %s its second write: the next one ends it",
+  "7.3 kill -9 of heal_allocations %s its second write: the next run completes it",
   async (when) => {
     const servers = await Promise.all(["vm1", "vm2"].map((name) => operator.boot(name)));
     for (const id of servers) {

@@ -47,7 +47,7 @@ describe("compute-cluster host", () => {
     await rm(stateDir, { recursive: true, force: true });
   });
 
-  it("kills the process of a host, starts it again with what it had, adds hosts, and removes one with a server", async () => {
+  it("kills the process of a host, restarts it with its settings, adds hosts, and removes one with a server", async () => {
     await up("--hosts", "2");
     const vm = await operator.boot("vm1", { host: "devstack1" });
     await operator.serverIn(vm, "ACTIVE");
@@ -73,9 +73,9 @@ describe("compute-cluster host", () => {
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean devstack2?")]);
   });
 
-  it("starts, and goes back to a state, only until servers can be scheduled to the hosts, however short heartbeats count", async () => {
+  it("start and restore return once servers can be scheduled to the hosts, however short the service down time", async () => {
     const config = join(stateDir, "nova.conf");
-    // Shorter than the five seconds after which an agent sends its first heartbeat.
+    // Less than the five seconds after which an agent sends its first heartbeat.
     await writeFile(config, "[DEFAULT]\nreport_interval = 1\nservice_down_time = 3\n");
     const command = async (...args: string[]) => run("compute-cluster", [...args, "--state-dir", stateDir]);
     const services = async () =>
@@ -110,7 +110,7 @@ describe("compute-cluster host", () => {
     expect(await states()).toEqual(["devstack1 serving", "devstack3 serving", "devstack4 serving"]);
   });
 
-  it("starts a host that up was started without, and has servers scheduled there again only then", async () => {
+  it("starts a host that up was started without, and enables scheduling to it only then", async () => {
     await up("--hosts", "2");
     await cluster.stop();
     await up("--hosts", "1");

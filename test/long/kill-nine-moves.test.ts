@@ -16,29 +16,29 @@ type Host = (typeof HOSTS)[number];
 const TINY = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
 const SMALL = { VCPU: 1, MEMORY_MB: 2048, DISK_GB: 20 };
 
-/** A server on its way from devstack1 to devstack2; an evacuated one comes from devstack3, which is down. */
+/** A server that moves from devstack1 to devstack2; an evacuated one comes from devstack3, which is down. */
 interface Move {
   readonly name: string;
-  /** Held there while the victim is killed: host and fault point. */
+  /** Host and fault point where the move hangs while the victim is killed. */
   readonly at: readonly [Host, string];
-  /** Brings the server to VERIFY_RESIZE first. */
+  /** Whether the server is brought to VERIFY_RESIZE first. */
   readonly resized?: true;
   readonly from?: "devstack3";
   readonly action: object;
   readonly end: End;
 }
 
-/** Everything that must hold at rest of one server. */
+/** The expected state of one server once its task state is null. */
 interface End {
   readonly status: string;
   readonly host: Host | null;
-  /** Host → amounts. */
+  /** Allocations of the server: host → amounts. */
   readonly held: Readonly<Record<string, unknown>>;
   /** Statuses of its migrations. */
   readonly migrations: readonly string[];
-  /** What all of them hold together. */
+  /** Allocations of all migrations: host → amounts. */
   readonly migrationHolds: Readonly<Record<string, unknown>>;
-  /** Hosts whose hypervisor runs it. */
+  /** Hosts with a running guest of the server. */
   readonly runs: readonly Host[];
 }
 
@@ -46,7 +46,7 @@ const RESIZE = { resize: { flavorRef: "2" } };
 const LIVE = { "os-migrateLive": { host: "devstack2", block_migration: "auto" } };
 const REBUILD = { rebuild: { imageRef: "c0ffee00-0000-4000-8000-000000000001" } };
 
-/** At rest on one host, with a running guest, and nothing held elsewhere. */
+/** A server on one host, with a running guest and no other allocations. */
 function on(host: Host, resources: object, ...migrations: readonly string[]): End {
   return {
     status: "ACTIVE",
@@ -150,13 +150,13 @@ const files = new NodeFiles();
 const deps = { files, clock: nodeClock(), logger: quietLogger };
 
 async function startAgent(host: Host): Promise<void> {
-  // No room for a second server on the one that is to die: what is resized goes to devstack2.
+  // Without memory for a second server on the victim, resized servers go to devstack2.
   const memory = host === "devstack3" ? ["-o", "fake_libvirt.memory_mb=1536"] : [];
   const args = ["-o", "update_resources_interval=1", "-o", "periodic_fuzzy_delay=0", ...memory];
   agents.set(host, await cloud.startAgent(host, { args }));
 }
 
-/** Output of a whole `compute-cluster` command. */
+/** Runs a `compute-cluster` command to its end, and returns its output. */
 async function command(name: string, ...args: readonly string[]): Promise<string> {
   const program = new Program("compute-cluster", [name, "--state-dir", cloud.stateDir, ...args]);
   expect((await program.exited).code, program.stderr).toBe(0);
@@ -179,7 +179,7 @@ async function bootFor({ from, resized }: Move): Promise<string> {
   return id;
 }
 
-/** Brings every move to its step, where it hangs. Returns the servers. */
+/** Brings every move to the step where it hangs. Returns the servers. */
 async function hold(moves: readonly Move[]): Promise<readonly string[]> {
   const servers = await Promise.all(moves.map(bootFor));
   if (moves.some(({ from }) => from === "devstack3")) {
@@ -199,7 +199,7 @@ async function hold(moves: readonly Move[]): Promise<readonly string[]> {
   return servers;
 }
 
-/** What `compute-cluster fault list` reads, without a process for each look. */
+/** Reads the same files as `compute-cluster fault list`, without a process for each poll. */
 async function faultsSet() {
   const folders = HOSTS.map((host) => join(cloud.stateDir, "agents", host));
   return (await Promise.all(folders.map((folder) => readFaults(folder, AGENT_FAULTS, { files })))).flat();
@@ -235,7 +235,7 @@ function running(guests: readonly Guest[]): readonly string[] {
   return guests.filter(({ state }) => state === "running").map(({ uuid }) => uuid);
 }
 
-/** What `compute-cluster status` reads, without a process for each look. */
+/** Reads the same files as `compute-cluster status`, without a process for each poll. */
 function guestsOf(host: Host) {
   return new Virsh(connectionTo(join(cloud.stateDir, "hypervisors", host)), deps).list();
 }
@@ -260,7 +260,7 @@ async function restart(host: Host): Promise<void> {
 async function restartControlPlane(): Promise<void> {
   await cloud.controlPlane.kill();
   await cloud.startControlPlane();
-  // What hung meanwhile goes on.
+  // Moves that hung meanwhile continue.
   for (const host of HOSTS) {
     await command("fault", "clear", host);
   }
@@ -271,7 +271,7 @@ for (const [victim, moves, kill] of [
   ["the destination's agent", OF_THE_DESTINATION, () => restart("devstack2")],
   ["the control plane", OF_THE_CONTROL_PLANE, restartControlPlane],
 ] as const) {
-  describe(`9.4 kill -9 of ${victim} in the middle of all of these at once`, () => {
+  describe(`9.4 kill -9 of ${victim} during concurrent moves`, () => {
     let servers: readonly string[] = [];
     beforeAll(async () => {
       servers = await hold(moves);
@@ -284,13 +284,13 @@ for (const [victim, moves, kill] of [
       const pollOptions = { timeout: 60_000, interval: 50 };
       await expect.poll(() => recordsOf(id), pollOptions).toEqual({ ...records, task: null });
       await expect.poll(() => runningOn(id), pollOptions).toEqual(runs);
-      // Nothing has changed while the guests were looked at.
+      // The records have not changed while the guests were read.
       expect(await recordsOf(id)).toEqual({ ...records, task: null });
     });
   });
 }
 
-it("compute-cluster status shows the guests that run", async () => {
+it("compute-cluster status lists the running guests", async () => {
   const rows = JSON.parse(await command("status", "--json")) as readonly StatusRow[];
   const reportedGuests = HOSTS.map((host) => running(rows.find((row) => row.host === host)?.guests ?? []));
   expect(reportedGuests).toEqual(await Promise.all(HOSTS.map(async (host) => running(await guestsOf(host)))));

@@ -10,9 +10,9 @@ import { startCluster } from "../../src/cluster/index.js";
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** What the process holds when nothing is under way. */
+/** Measures the resources of the idle process. */
 async function held() {
-  // What is closed is given back in the turns after that.
+  // Closed resources are released in later event-loop ticks.
   await pause(200);
   collect();
   await pause(50);
@@ -52,7 +52,7 @@ describe("200 clusters one after the other in one process", { timeout: 600_000 }
       await once(count);
     }
     const after = await held();
-    // A tenth of what any one of them takes.
+    // A tenth of the memory of a single cluster.
     expect(after.megabytes - before.megabytes).toBeLessThan(10);
     expect(after.handles).toBeLessThanOrEqual(before.handles);
     expect(after.files).toBeLessThanOrEqual(before.files + 2);

@@ -7,12 +7,12 @@ import { UndiciHttpClient } from "../../src/runtime/node/undici-http-client.js";
 import { eventually } from "../process/support/cloud.js";
 import { Program } from "../process/support/program.js";
 
-// An address and a port of this process's own stand for those of a machine; elsewhere than on Linux loopback has one address alone.
+// An address and port of this process simulate those of another machine. Only on Linux does loopback have several addresses.
 const { pid } = process;
 const ADDRESS = `127.${100 + ((pid >> 16) & 127)}.${(pid >> 8) & 255}.${pid & 255}`;
 const LISTEN_ADDRESS = `${ADDRESS}:${10_000 + (pid % 20_000)}`;
 
-describe.skipIf(process.platform !== "linux")("agents of another machine", () => {
+describe.skipIf(process.platform !== "linux")("agents on another machine", () => {
   let folder: string;
   let stateDir: string;
   let programs: Program[];
@@ -37,7 +37,7 @@ describe.skipIf(process.platform !== "linux")("agents of another machine", () =>
     const [, url = ""] = await program.printed(/listening on http:\S+ and (https:\S+)/);
     return { program, url };
   };
-  /** It shares nothing with the control plane but the file of `join`. */
+  /** Starts an agent that shares nothing with the control plane except the file of `join`. */
   const agent = (host: string, ...args: string[]): Program =>
     run("compute-agent", "--host", host, "--state-dir", join(folder, "other-machine"), ...args);
   const joining = () => ["--config-file", join(stateDir, "join.conf")];
@@ -56,7 +56,7 @@ describe.skipIf(process.platform !== "linux")("agents of another machine", () =>
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("join by TLS with one file, reach Placement there, and come back to a control plane that was killed", async () => {
+  it("join over TLS with one file, reach Placement, and reconnect to a restarted control plane", async () => {
     await done("tls", "--address", ADDRESS);
     const first = await controlPlane("--listen", LISTEN_ADDRESS);
     await done("join");
@@ -69,7 +69,7 @@ describe.skipIf(process.platform !== "linux")("agents of another machine", () =>
       0,
       expect.stringContaining(`${first.url}/placement speaks`),
     ]);
-    // What clients are told leads to the same door.
+    // The endpoints in clouds.yaml use the same listener.
     const { auth, cacert } = parse(await readFile(join(stateDir, "clouds.yaml"), "utf8")).clouds.devstack;
     expect([auth.auth_url, cacert]).toEqual([`${first.url}/identity/v3`, join(stateDir, "tls", "ca.pem")]);
     await done("audit", "--nova-manage-exit-codes");
@@ -88,7 +88,7 @@ describe.skipIf(process.platform !== "linux")("agents of another machine", () =>
     expect((await rack1.exited).code).toBe(0);
   });
 
-  it("do not show their token to a stranger, say why, and join when the control plane is what it should be", async () => {
+  it("do not send their token to an untrusted server, report why, and join once the certificate is trusted", async () => {
     await done("tls", "--address", ADDRESS);
     const first = await controlPlane("--listen", LISTEN_ADDRESS);
     await done("join");
@@ -103,13 +103,13 @@ describe.skipIf(process.platform !== "linux")("agents of another machine", () =>
     untrusted.program.signal("SIGTERM");
     await untrusted.program.exited;
 
-    // By its own certificate it is the one that the agent knows.
+    // The agent recognizes the control plane by its own certificate.
     await writeOwn(old);
     await controlPlane("--listen", LISTEN_ADDRESS);
     await rack1.printed(/\bserving\b/);
   });
 
-  it("are not listened for without a certificate for the address", async () => {
+  it("cannot join if there is no certificate for the address", async () => {
     const without = await cluster("control-plane", "--port", "0", "--listen", ADDRESS);
     expect([(await without.exited).code, without.stderr]).toEqual([
       2,
@@ -125,7 +125,7 @@ describe.skipIf(process.platform !== "linux")("agents of another machine", () =>
     expect((await join.exited).code, "no control plane runs").toBe(4);
   });
 
-  /** Puts a former key and certificate back, as one would a certificate of one's own. */
+  /** Restores a former key and certificate, like a user's own certificate. */
   async function writeOwn(text: string): Promise<void> {
     const file = join(folder, "own.pem");
     await writeFile(file, text, { mode: 0o600 });

@@ -36,7 +36,7 @@ describe("the packed package", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test("holds the two programs, the contract and its tests, samples and docs, and nothing else", () => {
+  test("contains only the two programs, the contract and its tests, samples and docs", () => {
     const rooms = new Set(files.map((path) => path.replace(/^(dist\/(?:bin|src)\/[^/]+|[^/]+).*$/, "$1")));
     const bundled = [...rooms].filter((room) => room.startsWith("dist/bin/")).sort();
     const programs = ["dist/bin/cluster.mjs", "dist/bin/compute-agent.js", "dist/bin/compute-cluster.js"];
@@ -58,18 +58,18 @@ describe("the packed package", () => {
     expect(files.filter((path) => /\.tsbuildinfo$|\.map$|(^|\/)test\//.test(path))).toEqual([]);
   });
 
-  test("publint finds nothing to complain of", async () => {
+  test("publint reports no problem", async () => {
     const { stdout } = await execute(bin("publint"), ["run", tarball, "--strict"]);
     expect(stdout).toMatch(/All good/);
   });
 
   test("attw resolves the types of each entry, from modules and with bundlers", async () => {
     const { stdout } = await execute(bin("attw"), [tarball, "--profile", "esm-only", "--format", "ascii"]);
-    // It ends with an error for any problem of these ways of importing.
+    // attw fails for any problem with these kinds of import.
     expect(stdout.match(/(node16 \(from ESM\)|bundler): 🟢/g)).toHaveLength(8);
   });
 
-  describe("installed into an empty folder, without what develops it", () => {
+  describe("installed into an empty folder, without development dependencies", () => {
     let project: string;
     let driver: string;
     const program = (name: "compute-agent" | "compute-cluster", ...args: readonly string[]) =>
@@ -87,7 +87,7 @@ describe("the packed package", () => {
       expect((await made.exited).code, made.stderr).toBe(0);
     });
 
-    test("brings the few packages that are not in the bundle", async () => {
+    test("installs the few packages that are not in the bundle", async () => {
       const packages = await readdir(join(project, "node_modules"));
       expect(packages.filter((name) => !name.startsWith(".")).sort()).toEqual([
         "@libsql",
@@ -100,11 +100,11 @@ describe("the packed package", () => {
       ]);
     });
 
-    test("a driver in TypeScript compiles against its types, those of its dependencies checked too, and keeps the contract under vitest", async () => {
+    test("a driver in TypeScript compiles against its types, with library checks, and conforms to the contract under vitest", async () => {
       await mkdir(join(driver, "node_modules"));
       await symlink(join(ROOT, "node_modules/@types"), join(driver, "node_modules/@types"));
       await execute(bin("tsc"), ["-p", driver, "--skipLibCheck", "false"]);
-      // The runner is the author's own.
+      // The test runner is a dependency of the driver's author.
       await symlink(join(ROOT, "node_modules/vitest"), join(project, "node_modules/vitest"));
       const { stdout } = await execute(bin("vitest"), ["run", "--root", driver, "--reporter=json"], { cwd: driver });
       const report = JSON.parse(stdout) as { readonly numFailedTests: number; readonly numPassedTests: number };
@@ -112,14 +112,14 @@ describe("the packed package", () => {
       expect(report.numPassedTests).toBeGreaterThan(40);
     });
 
-    test("the drivers that are built in need nothing else", async () => {
+    test("built-in drivers need no further packages", async () => {
       for (const driver of ["fake-libvirt", "ironic"]) {
         const configRun = program("compute-agent", "--show-config", "--compute-driver", driver);
         expect((await configRun.exited).code, configRun.stderr).toBe(0);
       }
     });
 
-    test("a cluster starts in the process of a test, whose types are complete", async () => {
+    test("a cluster starts in the process of a test, with complete types", async () => {
       await writeFile(join(project, "try.mts"), TRY);
       const types = ["--types", "node", "--typeRoots", join(ROOT, "node_modules/@types"), "--skipLibCheck", "false"];
       const tsc = [bin("tsc"), "--ignoreConfig", "--strict", "--target", "ES2023", "--module", "NodeNext", ...types];
@@ -128,7 +128,7 @@ describe("the packed package", () => {
       expect(stdout).toBe("serving\n");
     });
 
-    test("npx starts a cluster by the package's own name, and a scenario that comes with it", async () => {
+    test("npx starts a cluster by the package's name, and one of its scenarios", async () => {
       const env = { ...process.env, XDG_STATE_HOME: join(folder, "state-home") };
       const npx = (...args: string[]) => execute("npx", ["--no-install", ...args], { cwd: project, env });
       const up = await npx(
@@ -151,7 +151,7 @@ describe("the packed package", () => {
       expect((await npx("compute-cluster", "down", "--name", "npx")).stdout).toContain("stopped");
     });
 
-    test("both programs run, with that driver", async () => {
+    test("both programs run with that driver", async () => {
       const places = ["--hosts", "1", "--port", "0", "--state-dir", join(project, "state")];
       const up = program("compute-cluster", "up", "--driver", driver, ...places);
       try {

@@ -11,7 +11,7 @@ describe("writers racing on the same providers and consumers", () => {
     await server?.program.kill();
   });
 
-  it("lose no write, exceed no capacity and are told of every conflict", async () => {
+  it("lose no write, exceed no capacity and get an error for every conflict", async () => {
     server = await PlacementServer.start();
     const { url } = server;
     client = new PlacementClient(url);
@@ -23,7 +23,7 @@ describe("writers racing on the same providers and consumers", () => {
     expect(ledger.rejections.get("placement.concurrent_update")).toBeGreaterThan(0);
     expect(ledger.rejections.get("placement.undefined_code")).toBeGreaterThan(0);
 
-    // One write only can have built on a generation.
+    // At most one write can succeed for each generation.
     const acknowledged = ledger.writes.filter((each) => each.acknowledged);
     const bases = acknowledged.map(({ consumer, generation }) => `${consumer} ${generation}`);
     expect(new Set(bases).size).toBe(bases.length);
@@ -43,7 +43,7 @@ describe("writers racing on the same providers and consumers", () => {
       const used = await usage(client, uuid);
       expect(used).toBe(total[uuid]);
       expect(used).toBeLessThanOrEqual(CAPACITY);
-      // Each acknowledged change raised the generation by one, and nothing else did.
+      // Only acknowledged changes increment the generation, by one each.
       const touched = acknowledged.filter((each) => uuid in each.amounts).length;
       const { body } = await client.send("GET", `/resource_providers/${uuid}`);
       expect(at(body, "generation")).toBe(1 + touched + (ledger.inventories.get(uuid) ?? 0));

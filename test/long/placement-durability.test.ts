@@ -6,7 +6,7 @@ import { CONSUMERS, held, Ledger, PROVIDERS, populate, usage, WRITERS, write } f
 import { PlacementClient, PlacementServer } from "./placement-server.js";
 
 const KILLS = 4;
-/** The server is killed when so many writes have been acknowledged since its start. */
+/** Number of acknowledged writes after which the server is killed. */
 const WRITES_BEFORE_KILL = 60;
 
 describe("kill -9 under load", () => {
@@ -22,7 +22,7 @@ describe("kill -9 under load", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("keeps every acknowledged write and no half of another", async () => {
+  it("preserves every acknowledged write, and no partial one", async () => {
     const start = () => PlacementServer.start("--database", join(folder, "placement.sqlite"));
     const ledger = new Ledger();
     server = await start();
@@ -45,7 +45,7 @@ async function withClient(url: string, work: (client: PlacementClient) => Promis
   }
 }
 
-/** Lets all writers write; kills the server in the midst of it. */
+/** Starts all writers, and kills the server while they write. */
 async function writeUntilKilled(server: PlacementServer, ledger: Ledger, writes: number, round: number): Promise<void> {
   const writers = Array.from({ length: WRITERS }, (_, writer) =>
     write(server.url, ledger, round * WRITERS + writer, 100_000),
@@ -69,7 +69,7 @@ async function verify(client: PlacementClient, ledger: Ledger): Promise<void> {
     const acknowledged = own.filter((each) => each.acknowledged).map((each) => (each.generation ?? 0) + 1);
     expect(generation ?? 0).toBeGreaterThanOrEqual(Math.max(0, ...acknowledged));
     if (generation !== null) {
-      // What is there was sent in whole: by the write that was acknowledged, or by one whose answer was cut off.
+      // The state was written completely: by the acknowledged write, or by one whose response was lost.
       const candidates = own.filter((each) => (each.generation ?? 0) + 1 === generation);
       const winner = candidates.find((each) => each.acknowledged);
       expect(winner === undefined ? candidates.map((each) => each.amounts) : [winner.amounts]).toContainEqual(amounts);

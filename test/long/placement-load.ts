@@ -3,13 +3,13 @@ import { at, PlacementClient, type PlacementResponse } from "./placement-server.
 export const WRITERS = 16;
 export const PROVIDERS = [1, 2, 3, 4].map((n) => `0000000${n}-1111-4111-8111-111111111111`);
 export const CONSUMERS = Array.from({ length: 12 }, (_, n) => `c00000${10 + n}-2222-4222-8222-222222222222`);
-/** The inventory of each provider; less than what the consumers would like to have. */
+/** The inventory of each provider; less than the consumers request. */
 export const CAPACITY = 24;
 
 /** Amounts of VCPU by provider. */
 export type Amounts = Readonly<Record<string, number>>;
 
-/** A write that was sent: the generation that it builds on, what it wants, and whether it was acknowledged. */
+/** A request: its base generation, the requested amounts, and whether it was acknowledged. */
 interface Write {
   readonly consumer: string;
   readonly generation: number | null;
@@ -17,13 +17,13 @@ interface Write {
   acknowledged: boolean;
 }
 
-/** What the writers did. */
+/** Records the requests of all writers, and their results. */
 export class Ledger {
   readonly writes: Write[] = [];
   /** Acknowledged changes of inventories, by provider. */
   readonly inventories = new Map<string, number>();
   readonly rejections = new Map<string, number>();
-  /** Answers that should not occur. */
+  /** Responses that must not occur. */
   readonly surprises: PlacementResponse[] = [];
 
   get acknowledged(): number {
@@ -54,7 +54,7 @@ export async function populate(client: PlacementClient): Promise<void> {
   }
 }
 
-/** A writer that goes on until `turns` are done, or the server is gone. Its choices follow from its number. */
+/** Writes until `iterations` are done, or the server has ended. The writer's number seeds its choices. */
 export async function write(url: string, ledger: Ledger, writer: number, iterations: number): Promise<void> {
   const client = new PlacementClient(url);
   let state = writer * 7919 + 1;
@@ -115,7 +115,7 @@ async function changeInventory(client: PlacementClient, ledger: Ledger, uuid: st
   }
 }
 
-/** What a consumer holds, and its generation; null when it is unknown. */
+/** Returns the allocations of a consumer, and its generation; null if it is unknown. */
 export async function held(
   client: PlacementClient,
   consumer: string,
@@ -128,7 +128,7 @@ export async function held(
   };
 }
 
-/** What is in use of a provider. */
+/** Returns the used VCPUs of a provider. */
 export async function usage(client: PlacementClient, uuid: string): Promise<number> {
   const { body } = await client.send("GET", `/resource_providers/${uuid}/usages`);
   return Number(at(body, "usages", "VCPU"));

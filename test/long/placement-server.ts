@@ -6,7 +6,7 @@ export interface PlacementResponse {
   readonly body: unknown;
 }
 
-/** `compute-cluster placement` as a real process. */
+/** `compute-cluster placement` as a child process. */
 export class PlacementServer {
   readonly program: Program;
   readonly url: string;
@@ -23,7 +23,7 @@ export class PlacementServer {
   }
 }
 
-/** A client with one connection; a request of a server that dies rejects. */
+/** A client with one connection. A request rejects if the server dies meanwhile. */
 export class PlacementClient {
   readonly #url: string;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -60,7 +60,7 @@ export class PlacementClient {
   }
 }
 
-/** Walks into a parsed body. */
+/** Returns the value at a path of a parsed body; undefined if there is none. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (found, key) => (typeof found === "object" && found !== null ? Reflect.get(found, key) : undefined),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import type * as Published from "../../src/cluster/index.js";
 
-/** As it is published: it starts the programs beside it. */
+/** The published bundle, since it starts the programs beside it. */
 const LIBRARY = new URL("../../dist/bin/cluster.mjs", import.meta.url).href;
 
 describe("a cluster of processes that a test starts", () => {
@@ -40,7 +40,7 @@ describe("a cluster of processes that a test starts", () => {
     await expect(stat(cloud.stateDir)).rejects.toThrow("ENOENT");
   });
 
-  it("says what it cannot be started with", async () => {
+  it("rejects options that it does not support", async () => {
     const folder = await mkdtemp(join(tmpdir(), "process-cluster-"));
     try {
       const file = join(folder, "cluster.yaml");

@@ -13,7 +13,7 @@ interface Replayed {
   readonly allocations: readonly string[] | null;
 }
 
-it("what was recorded of a cluster goes the same way in a new one, with new ids, and says where it does not", async () => {
+it("a replay in a new cluster has the recorded results, with new ids, and reports differences", async () => {
   const up = await run("up", "--name", "first", "--hosts", "2", "--port", "0", "--detach", "--json");
   const { url, stateDir } = JSON.parse(up.stdout) as { readonly url: string; readonly stateDir: string };
   const cloud = LocalCloud.over(stateDir, url);
@@ -69,7 +69,7 @@ it("what was recorded of a cluster goes the same way in a new one, with new ids,
     stderr: expect.stringContaining("no cluster of this user is called third"),
   });
 
-  // As if the evacuation had been refused then.
+  // Pretend that the evacuation was rejected in the recording.
   await writeFile(file, text.replace(/(\/action".*"status":)200/, "$1409"));
   const other = await run("replay", file, "--speed", "10", "--json");
   expect(other.code).toBe(1);

@@ -20,7 +20,7 @@ describe("1.2, 6.0 agents of several releases", () => {
 
   const start = (host: string, release: string) => cloud.startAgent(host, { args: ["--release", release, ...MIXED] });
 
-  it("1.2 ServiceTooOld: an older one may not join, and a newer one joins an old deployment only on purpose", async () => {
+  it("1.2 ServiceTooOld: an older agent must not join, and a newer one joins an old deployment only with an option", async () => {
     await start("devstack1", "queens");
     const rejectionOf = async (...args: string[]) => {
       const agent = await cloud.startAgent("devstack2", { args, wait: false });
@@ -62,7 +62,7 @@ describe("6.0 compute-cluster up --releases", () => {
     await cloud.dispose();
   });
 
-  it("starts a host of each, oldest first, and moves the Pike way until the one of Pike is gone", async () => {
+  it("starts a host of each release, oldest first, and moves servers as in Pike until the Pike host is removed", async () => {
     const ready = [...cluster.stdout.matchAll(/(devstack\d) +ready/g)].map(([, host]) => host);
     expect(ready).toEqual(HOSTS);
     const operator = new Operator(cloud);

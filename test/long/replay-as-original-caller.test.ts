@@ -25,7 +25,7 @@ interface Replayed {
   readonly left: readonly string[];
 }
 
-it("a replay asks as who asked: users, their projects and scopes, what they were refused, and what is theirs", async () => {
+it("a replay impersonates the original callers: users, projects and scopes, rejections, and owned resources", async () => {
   const up = await run("up", "--name", "people", "--hosts", "2", "--port", "0", "--detach", "--json");
   const { url, stateDir } = JSON.parse(up.stdout) as { readonly url: string; readonly stateDir: string };
   const cloud = LocalCloud.over(stateDir, url);
@@ -56,7 +56,7 @@ it("a replay asks as who asked: users, their projects and scopes, what they were
   const named = async (kind: string, name: string) =>
     String((await identity("GET", `/${kind}?name=${name}`)).body[kind]?.[0]?.id);
 
-  // What was there before anybody recorded.
+  // Entities that exist before the recording starts.
   const early = String((await identity("POST", "/projects", { project: { name: "early" } })).body.project?.id);
   const eve = String((await identity("POST", "/users", { user: { name: "eve", password: OF_EVE } })).body.user?.id);
   await identity("PUT", `/projects/${early}/users/${eve}/roles/${await named("roles", "member")}`);
@@ -87,7 +87,7 @@ it("a replay asks as who asked: users, their projects and scopes, what they were
   });
   const vm = String((await as(demo).ask("POST", "/compute/v2.1/servers", boot("of-demo"))).body.server?.id);
   await new Operator(cloud).serverIn(vm, "ACTIVE");
-  // The image has no agent for it; without a password it would be a bad request.
+  // The image has no guest agent for this; without a password it would be a bad request.
   const other = { changePassword: { adminPass: "another-secret-of-demo" } };
   expect(await statusOf(demo, "POST", `/compute/v2.1/servers/${vm}/action`, other)).toBe(409);
   await cloud.request("PUT", `/compute/v2.1/os-quota-sets/${await named("projects", "demo")}`, {
@@ -110,7 +110,7 @@ it("a replay asks as who asked: users, their projects and scopes, what they were
   await identity("PUT", `/projects/${home}/users/${ada}/roles/${await named("roles", "member")}`);
   const before = await byPassword("ada", FIRST, project("demo"));
   expect((await as(before).ask("GET", "/compute/v2.1/os-keypairs")).body.keypairs).toEqual([]);
-  // One is hers, and has the same name.
+  // The new one belongs to her, and has the same name as demo's.
   expect(await statusOf(before, "POST", "/compute/v2.1/os-keypairs", key)).toBe(201);
   expect(await statusOf(before, "GET", `/image/v2/images/${mine}`)).toBe(200);
   const change = { user: { original_password: FIRST, password: SECOND } };

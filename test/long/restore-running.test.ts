@@ -18,7 +18,7 @@ interface Row {
   readonly pid: number;
 }
 
-describe("a restore into a cluster that runs", { timeout: 300_000 }, () => {
+describe("a restore into a running cluster", { timeout: 300_000 }, () => {
   const programs = new NodePrograms();
   let folder: string;
 
@@ -37,7 +37,7 @@ describe("a restore into a cluster that runs", { timeout: 300_000 }, () => {
     new Program("compute-cluster", [...command.split(" "), ...args, "--state-dir", join(folder, "state")], {
       XDG_STATE_HOME: folder,
     });
-  /** The processes of the hosts, which share two, and of the control plane. */
+  /** Returns the pids of the hosts, which share two processes, and of the control plane. */
   async function pids(): Promise<readonly number[]> {
     const rows = JSON.parse((await run("host list", "--json")).stdout) as readonly Row[];
     expect(rows.map(({ state }) => state)).toEqual(rows.map(() => "serving"));
@@ -52,7 +52,7 @@ describe("a restore into a cluster that runs", { timeout: 300_000 }, () => {
     expect(await run("up", ...flags)).toMatchObject({ code: 0, stderr: "" });
   }
   const isFaulty = async () => (await run("fault list", "--json")).stdout.includes("driver.spawn=fail");
-  /** Saves a state, and makes another one of it. */
+  /** Saves a snapshot, and changes the state. */
   async function saveAndChange(): Promise<void> {
     expect(await run("snapshot save", "one", "--yes")).toMatchObject({ code: 0, stderr: "" });
     expect(await run("fault set", "devstack1", "driver.spawn=fail")).toMatchObject({ code: 0 });
@@ -72,7 +72,7 @@ describe("a restore into a cluster that runs", { timeout: 300_000 }, () => {
     expect(await cloud.request("GET", "/compute/v2.1/servers")).toMatchObject({ status: 200 });
   });
 
-  it("kills a process that does not come to rest, and starts another one", async () => {
+  it("kills a process that does not stop its work in time, and starts another one", async () => {
     await up();
     await saveAndChange();
     const before = await pids();
@@ -83,7 +83,7 @@ describe("a restore into a cluster that runs", { timeout: 300_000 }, () => {
     expect(after).toEqual(expect.arrayContaining(before.slice(1)));
   });
 
-  it("is ended by down, which waits for the control plane that is away meanwhile", async () => {
+  it("is ended by down, which waits for the control plane to return", async () => {
     await up();
     await saveAndChange();
     const before = await Promise.all((await pids()).map((pid) => programs.look(pid)));
@@ -93,7 +93,7 @@ describe("a restore into a cluster that runs", { timeout: 300_000 }, () => {
     await restore.exited;
   });
 
-  it("leaves the old state or the new one when up is killed in it, wherever that happens", async () => {
+  it("leaves the old or the new state when up is killed at any point", async () => {
     const ends = new Set<boolean>();
     for (const step of ["1", "12", "48"]) {
       await up();

@@ -20,7 +20,7 @@ async function run(...args: string[]) {
   return { code, stdout: program.stdout, stderr: program.stderr };
 }
 
-it("a scenario comes about in a cluster that runs, or it is said which step failed", async () => {
+it("a scenario plays in a running cluster, or reports the failed step", async () => {
   expect(await run("up", "--name", "course", "--hosts", "2", "--port", "0", "--detach")).toMatchObject({ code: 0 });
 
   const played = await run("scenario", "run", "stale-evacuation", "--into", "course");

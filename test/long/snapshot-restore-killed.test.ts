@@ -11,14 +11,14 @@ const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const PRELOAD = join(ROOT, "test/fixtures/kill-at-step.cjs");
 const PROGRAM = join(ROOT, "dist/bin/compute-cluster.js");
 
-/** What a snapshot does not touch, what the engine makes anew, and what has not got its name yet: nobody reads that. */
+/** Files that a snapshot does not include, files that SQLite creates again, and temporary files, which are never read. */
 const OWN =
   /^(snapshots|logs)\/|^(cluster\.json|join-token|state\.sqlite\.lock(-journal)?|state\.sqlite-shm)$|(^|\/)\.[^/]+\.[0-9a-f]{12}\.tmp$/;
 
 describe("a restore that is killed", { timeout: 300_000 }, () => {
   let folder: string;
   let before: string;
-  /** A restore makes heartbeats as old as they were, so that what it writes depends on the time. */
+  /** Fixed, because a restore shifts heartbeats by the time since the snapshot. */
   let now: number;
 
   beforeAll(async () => {
@@ -29,23 +29,23 @@ describe("a restore that is killed", { timeout: 300_000 }, () => {
     await cloud.snapshot("one");
     await cloud.faults.set("devstack1", "driver.spawn=fail:once");
     await cloud.stop();
-    // The engine closes what it had open there when that is collected, and writes then.
+    // SQLite closes its files only at garbage collection, and writes then, so the test uses a copy.
     await cp(live, before, { recursive: true });
-    // It names this process, which lives, and a port that may be another cluster's by now.
+    // It names this process, which is alive, and a port that another cluster may use by now.
     await rm(join(before, "cluster.json"));
-    // What has gone in an earlier restore is there for this one.
+    // An entry that an earlier restore removed exists again.
     await mkdir(join(before, "agents/gone"));
     await writeFile(join(before, "agents/gone/file"), "gone\n");
     now = Date.now();
     expect(await run(before, ["snapshot", "restore", "one"], 0)).toBe(true);
-    // A file that is another one, one that is gone, one that is new, and a folder in the place of a file.
+    // One changed file, one deleted folder, and one new file.
     await writeFile(join(before, "agents/devstack1/compute_id"), "another\n");
     await rm(join(before, "hypervisors/devstack2"), { recursive: true });
     await writeFile(join(before, "hypervisors/devstack1/added"), "added\n");
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  /** Runs a command, killed before its n-th change of a file. @returns whether it came to its end */
+  /** Runs a command that is killed before its n-th change of a file. @returns whether it completed */
   function run(stateDir: string, args: readonly string[], step: number): Promise<boolean> {
     const env = { ...process.env, KILL_AT_STEP: String(step), FIXED_TIME: String(now) };
     return new Promise((resolve, reject) => {
@@ -75,7 +75,7 @@ describe("a restore that is killed", { timeout: 300_000 }, () => {
     return content;
   }
 
-  it("leaves the old state or the new one, wherever that happens", async () => {
+  it("leaves the old or the new state, wherever it is killed", async () => {
     const place = join(folder, "place");
     const old = await contentOf(before);
     await cp(before, place, { recursive: true });
@@ -89,7 +89,7 @@ describe("a restore that is killed", { timeout: 300_000 }, () => {
       await rm(place, { recursive: true });
       await cp(before, place, { recursive: true });
       ended = await run(place, ["snapshot", "restore", "one"], step);
-      // The next who uses it ends what was begun.
+      // The next command completes the interrupted restore.
       expect(await run(place, ["snapshot", "list"], 0)).toBe(true);
       const content = await contentOf(place);
       const end =

@@ -22,7 +22,7 @@ describe("snapshots of a cluster of processes", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A command to its end, with the cluster of a folder. */
+  /** Runs a command to its end, for the cluster in a folder. */
   async function run(command: string, cluster: string, ...args: string[]) {
     const program = new Program(
       "compute-cluster",
@@ -39,7 +39,7 @@ describe("snapshots of a cluster of processes", () => {
       .map(({ host, state }) => `${host} ${state}`)
       .toSorted();
 
-  it("are saved and restored while it runs, carried to another one, and undo what was added", async () => {
+  it("are saved and restored while it runs, copied to another cluster, and undo additions", async () => {
     const up = await run("up", "one", "--hosts", "1", "--port", "0", "--detach", "--json");
     expect(up).toMatchObject({ code: 0, stderr: "" });
     const { url } = JSON.parse(up.stdout) as { readonly url: string };
@@ -75,7 +75,7 @@ describe("snapshots of a cluster of processes", () => {
     expect(listed).toMatchObject([{ name: "theirs", hosts: 1 }]);
   });
 
-  it("bring hosts back killed and stopped as they were, and the suspended killed, until they are started", async () => {
+  it("restore killed and stopped hosts as they were, and suspended ones as killed, until they are started", async () => {
     const flags = ["--port", "0", "--detach"];
     expect(await run("up", "broken", "--hosts", "4", ...flags)).toMatchObject({ code: 0 });
     const rows = JSON.parse((await run("host list", "broken", "--json")).stdout) as readonly Row[];
@@ -108,7 +108,7 @@ describe("snapshots of a cluster of processes", () => {
       .poll(() => new NodePrograms().look(suspended), { message: "nobody needs its process" })
       .toBeUndefined();
 
-    // Restored while nothing runs, it is the next start that leaves them down. That goes on with the four hosts.
+    // After a restore of a stopped cluster, the next start leaves these hosts down. It includes all four hosts.
     await run("down", "broken");
     expect(await run("snapshot restore", "broken", "incident")).toMatchObject({ code: 0, stderr: "" });
     const up = await run("up", "broken", ...flags);
@@ -122,7 +122,7 @@ describe("snapshots of a cluster of processes", () => {
     expect(await run("down", "broken")).toMatchObject({ code: 0 });
   });
 
-  it("are refused with a reason, and an exit code that says so", async () => {
+  it("are rejected with a reason and its exit code", async () => {
     expect(await run("snapshot restore", "one", "nobody")).toMatchObject({
       code: 3,
       stderr: expect.stringContaining("there is no snapshot"),
@@ -132,7 +132,7 @@ describe("snapshots of a cluster of processes", () => {
     expect(await hosts("one")).toEqual(["devstack1 serving"]);
   });
 
-  it("are not put under agents that the cluster has not started, unless that is agreed to", async () => {
+  it("are not restored under agents that the cluster did not start, unless confirmed", async () => {
     const agent = new Program("compute-agent", ["--host", "stranger", "--state-dir", join(folder, "one")], {});
     try {
       await agent.printed(/serving/);

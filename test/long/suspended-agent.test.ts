@@ -6,10 +6,10 @@ import { LocalCloud } from "../process/support/local-cloud.js";
 import { Operator } from "../process/support/operator.js";
 import type { Program } from "../process/support/program.js";
 
-/** Exit code of an agent that has lost its host to another; see the README. */
+/** Exit code of an agent that lost its host's lease to another agent; see the README. */
 const LEASE_LOST = 5;
 
-/** Milliseconds that a silent agent's lease lasts, and between two looks for connections that are silent for so long. */
+/** Milliseconds that a silent agent's lease lasts, and between two checks for silent connections. */
 const LEASE = 10_000;
 const SILENCE_LOOKED_FOR = LEASE / 4;
 
@@ -23,7 +23,7 @@ function serves(agent: Program): Promise<boolean> {
 let cloud: LocalCloud;
 afterEach(() => cloud.dispose());
 
-it("2.4 G6: an agent that was suspended while it made a guest makes none when another one has had its host", async () => {
+it("2.4 G6: an agent that was suspended during a spawn creates no guest after another agent had its host", async () => {
   cloud = await LocalCloud.start();
   const operator = new Operator(cloud);
   const first = await cloud.startAgent("devstack1", { args: ["-o", "fake_libvirt.delay_spawn=6"] });
@@ -34,7 +34,7 @@ it("2.4 G6: an agent that was suspended while it made a guest makes none when an
     (server) => String(server["OS-EXT-STS:task_state"]) === "spawning",
   );
   first.signal("SIGSTOP");
-  // Before that nobody else gets the host.
+  // Until then no other agent gets the host.
   await pause(LEASE);
   let second = await cloud.startAgent("devstack1", { wait: false });
   while (!(await serves(second))) {

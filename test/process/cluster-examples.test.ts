@@ -10,7 +10,7 @@ const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const EXAMPLES = join(ROOT, "docs/examples");
 const execute = promisify(execFile);
 
-/** As their readers run them: what they import is this package, as it is published. */
+/** Runs the examples as users do: their imports resolve to the published bundle. */
 describe("the examples of a cluster in a test's own process", () => {
   it("pass with node:test", async () => {
     const file = join(EXAMPLES, "cluster.node-test.mjs");
@@ -21,7 +21,7 @@ describe("the examples of a cluster in a test's own process", () => {
   it("pass with vitest", async () => {
     const folder = await mkdtemp(join(tmpdir(), "examples-"));
     try {
-      // Vitest would else find that of this package.
+      // Otherwise Vitest would use the configuration of this package.
       const config = join(folder, "vitest.config.mjs");
       await writeFile(config, "export default {};\n");
       const program = join(ROOT, "node_modules/vitest/vitest.mjs");

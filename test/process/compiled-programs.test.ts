@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const execute = promisify(execFile);
 
-/** Prints, when the process ends, what V8 said to each script that came with what was compiled of it. */
+/** Prints, when the process ends, whether V8 accepted the code cache of each script. */
 const WATCH = `
 const vm = require("node:vm");
 const { Script } = vm;
@@ -38,7 +38,7 @@ describe("the programs", () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  /** What a start says that needs most of the agent. */
+  /** Returns the counts of a start that loads most of the agent. */
   const readStartReport = async () => {
     const args = ["--require", join(folder, "watch.cjs"), join(folder, "dist/bin/compute-agent.js"), "--show-config"];
     const { stdout, stderr } = await execute(process.execPath, args);
@@ -46,36 +46,36 @@ describe("the programs", () => {
     return JSON.parse(stderr) as Record<"taken" | "rejected" | "without", number>;
   };
 
-  it("start with what the build has compiled", async () => {
+  it("start with the code cache of the build", async () => {
     const { taken, rejected } = await readStartReport();
     expect(taken).toBeGreaterThan(10);
     expect(rejected).toBe(0);
   });
 
-  it("have all compiled that a Nova asks of them, as no build has one", async () => {
+  it("have cached the code for a real Nova, although the build has none", async () => {
     const lib = join(folder, "dist/bin/lib");
     const files = (await readdir(lib)).filter((name) => name.endsWith(".js"));
     const contents = await Promise.all(
       files.map(async (name) => [name, await readFile(join(lib, name), "latin1")] as const),
     );
-    // In a function that runs when an agent is asked for what it does not do.
+    // The string is in a function that a start does not call.
     const words = "an agent does not ask another one to ";
     const [name = ""] = contents.find(([, text]) => text.includes(words)) ?? [];
     expect((await readFile(join(compiled, `${name}.bin`))).includes(words)).toBe(true);
   });
 
-  it("say nothing of the folder that they were built in, as in the stack of an error", async () => {
+  it("do not contain the path of the build folder", async () => {
     const names = await readdir(compiled);
     const parts = await Promise.all(names.map(async (name) => [name, await readFile(join(compiled, name))] as const));
     expect(parts.filter(([, part]) => part.includes(join(ROOT, "dist"))).map(([name]) => name)).toEqual([]);
   });
 
-  it("start without, as on another release of Node", async () => {
+  it("start without a code cache, as on another release of Node", async () => {
     await rm(compiled, { recursive: true });
     expect(await readStartReport()).toMatchObject({ taken: 0, rejected: 0 });
   });
 
-  it("start although V8 refuses all of it, as with options of its own", async () => {
+  it("start although V8 rejects the code cache, as with other V8 options", async () => {
     await Promise.all((await readdir(compiled)).map((name) => writeFile(join(compiled, name), "nonsense")));
     expect(await readStartReport()).toMatchObject({ taken: 0 });
   });

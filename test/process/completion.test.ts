@@ -12,7 +12,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "compute-agent-completion-"));
   await mkdir(join(folder, "compute-cluster/clusters/ci-7/agents/rack1"), { recursive: true });
-  // A host counts once its agent has kept something.
+  // A host is known once its agent has saved a file.
   await writeFile(join(folder, "compute-cluster/clusters/ci-7/agents/rack1/compute_id"), "");
   await mkdir(join(folder, "bin"));
   for (const name of ["compute-cluster", "compute-agent"]) {
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** What bash would put in the place of the word at the end of each line. */
+/** Returns bash's completions of the last word of each line. */
 async function completed(program: string, ...lines: string[]): Promise<readonly string[]> {
   const script = [
     `eval "$(${program} completion bash)"`,
@@ -37,7 +37,7 @@ async function completed(program: string, ...lines: string[]): Promise<readonly 
   return stdout.trimEnd().split("\n");
 }
 
-it("bash completes commands, options, choices, and the names that there are", async () => {
+it("bash completes commands, options, choices, and existing names", async () => {
   expect(
     await completed(
       "compute-cluster",

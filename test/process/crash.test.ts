@@ -24,7 +24,7 @@ describe("kill -9 of the control plane in the middle of 200 concurrent builds an
     await operator.serversIn(first, "ACTIVE");
     const image = await operator.image();
 
-    // Each request either was acknowledged, or broke with the process; only the first kind is promised.
+    // A request is either acknowledged or fails with the process; only acknowledged ones must be durable.
     const ended = (request: Promise<ApiResponse>) => request.catch(() => undefined);
     const builds = Array.from({ length: BUILDS }, (_, index) =>
       ended(
@@ -34,7 +34,7 @@ describe("kill -9 of the control plane in the middle of 200 concurrent builds an
       ),
     );
     const deletes = first.map((id) => ended(cloud.compute("DELETE", `/servers/${id}`)));
-    // Killed when a third of them has been answered.
+    // Killed once a third of the requests have responses.
     let responseCount = 0;
     await new Promise<void>((resolve) => {
       for (const request of [...builds, ...deletes]) {

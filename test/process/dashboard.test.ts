@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => cloud.dispose());
 
-it("compute-cluster open leads to a page, its events, and an action that is a command", async () => {
+it("compute-cluster open prints a link to the dashboard, whose events and command actions work", async () => {
   const agent = await cloud.startAgent("devstack1");
   const open = new Program("compute-cluster", ["open", "--no-browser", "--state-dir", cloud.stateDir]);
   await open.exited;
@@ -38,7 +38,7 @@ it("compute-cluster open leads to a page, its events, and an action that is a co
   await agent.stop();
 });
 
-/** Reads on until the text is there, and returns its first group. */
+/** Reads until the text matches, and returns its first group. */
 async function readUntil({ body }: Response, pattern: RegExp): Promise<string> {
   const reader = body?.getReader();
   let text = "";

@@ -44,7 +44,7 @@ describe("a host dies, its guest is evacuated, the host comes back", () => {
     expect(await operator.migrations(vm1)).toMatchObject([{ status: "done", migration_type: "evacuation" }]);
     const before = { one: await operator.provider("devstack1"), two: await operator.provider("devstack2") };
 
-    // forced_down can't be lifted while the evacuation is not cleaned up
+    // forced_down cannot be lifted before the cleanup of the evacuation.
     expect(await operator.forceDown("devstack1", false)).toBe(400);
     if (wiped) {
       await rm(hypervisor("devstack1"), { recursive: true });
@@ -55,7 +55,7 @@ describe("a host dies, its guest is evacuated, the host comes back", () => {
     expect(await exists(join(hypervisor("devstack2"), "domains", `${vm1}.xml`))).toBe(true);
     expect(await operator.held(vm1, hosts)).toEqual({ devstack2: M1_TINY });
     expect(await operator.migrations(vm1)).toMatchObject([{ status: "completed" }]);
-    // Rewriting the consumer moves the generation of the provider that it keeps, not of the one it leaves.
+    // The rewrite increments the generation of the provider that keeps allocations, not of the other one.
     expect((await operator.provider("devstack1")).generation).toBe(before.one.generation);
     expect((await operator.provider("devstack2")).generation).toBe(before.two.generation + 1);
     expect(await operator.forceDown("devstack1", false)).toBe(200);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import WebSocket from "ws";
 import { LocalCloud } from "./support/local-cloud.js";
 
-describe("garbage on every door", () => {
+describe("garbage on every listener", () => {
   let cloud: LocalCloud;
   const everything = async () => ({
     servers: (await cloud.compute("GET", "/servers/detail?all_tenants=1")).body,
@@ -34,7 +34,7 @@ describe("garbage on every door", () => {
     ["/placement/resource_providers", '{"name": 4}', 400],
     ["/placement/reshaper", "nothing", 400],
     ["/nowhere/at/all", "{}", 404],
-  ])("POST %s with %j is answered with %i", async (path, body, status) => {
+  ])("POST %s with %j returns %i", async (path, body, status) => {
     await cloud.authenticate();
     const response = await fetch(`${cloud.url}${path}`, {
       method: "POST",
@@ -70,14 +70,14 @@ describe("garbage on every door", () => {
       body: JSON.stringify({ server: { name: "x".repeat(20 * 1024 * 1024) } }),
     }).then(
       (response) => response.status,
-      // The server may answer and cut while the client still sends.
+      // The server may respond and close the connection while the client still sends.
       () => 413,
     );
     expect(statusCode).toBe(413);
     await unharmed();
   });
 
-  it("bytes that are no HTTP are refused", async () => {
+  it("bytes that are not HTTP are rejected", async () => {
     const { hostname, port } = new URL(cloud.url);
     const reply = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(port), hostname, () => socket.end("\u0016\u0003\u0001 hello\r\n\r\n"));
@@ -92,7 +92,7 @@ describe("garbage on every door", () => {
     await unharmed();
   });
 
-  it("the conductor refuses a wrong join token with 401", async () => {
+  it("the conductor rejects a wrong join token with 401", async () => {
     const statusCode = await new Promise<number | undefined>((resolve) => {
       const socket = new WebSocket(`${cloud.url.replace("http", "ws")}/conductor`, {
         headers: { authorization: "Bearer no" },
@@ -105,7 +105,7 @@ describe("garbage on every door", () => {
   });
 
   it.each(["{", "[]", "7", '{"jsonrpc":"2.0","id":1,"method":"drop_tables","params":{}}', "x".repeat(100_000)])(
-    "the conductor answers the frame %.40j with an error, or closes",
+    "the conductor replies to the frame %.40j with an error, or closes",
     async (frame) => {
       const joinToken = await cloud.joinToken();
       const outcome = await new Promise<string>((resolve) => {

@@ -8,12 +8,12 @@ beforeAll(async () => {
 });
 afterAll(() => cloud.dispose());
 
-it("manage: a flag that there is not is code 2, none of nova-manage's own codes", async () => {
+it("manage: an unknown flag returns 2, which is not one of nova-manage's codes", async () => {
   const outcome = await manage(cloud, "placement", "audit", "--no-such-flag");
   expect(outcome).toMatchObject({ rc: 2, stdout: expect.stringContaining("unknown option '--no-such-flag'") });
 });
 
-it("manage: flags of nova-manage reach the command, wrong ones with its text and code", async () => {
+it("manage: flags of nova-manage reach the command, and invalid ones return its message and code", async () => {
   const heal = ["placement", "heal_allocations"];
   expect(await manage(cloud, ...heal, "--skip-port-allocations", "--max-count", "x")).toEqual({
     rc: 127,
@@ -32,7 +32,7 @@ it("manage: flags of nova-manage reach the command, wrong ones with its text and
   expect(await manage(cloud, "placement", "sync_aggregates")).toEqual({ rc: 0, stdout: "" });
 });
 
-it("manage: ends with 4 and says what to do when there is no cluster, and when it does not run", async () => {
+it("manage: exits with 4 and a hint when there is no cluster, or it is not running", async () => {
   expect(await manage({ stateDir: `${cloud.stateDir}/none` }, "placement", "audit")).toMatchObject({
     rc: 4,
     stdout: expect.stringContaining("has no cluster; name its folder with --state-dir"),

@@ -9,7 +9,7 @@ import type { Program } from "./support/program.js";
 
 type Past = "nothing" | "no guests" | "guests";
 
-/** Exit code of an agent that refused to start; see the README. */
+/** Exit code of an agent whose start was rejected; see the README. */
 const REJECTED_EXIT_CODE = 3;
 
 describe("the ownership guard, as processes", () => {
@@ -19,9 +19,9 @@ describe("the ownership guard, as processes", () => {
   const hypervisor = (host: string) => join(cloud.stateDir, "hypervisors", host);
   const pointedAt = (host: string) => ["-o", `fake_libvirt.connection_uri=fake-libvirt://${hypervisor(host)}`];
 
-  /** State directories at rest, to copy: devstack1 has run, without a guest, and with one. */
+  /** State directories of stopped clusters, to copy: devstack1 has run, without a guest and with one. */
   const templates = new Map<Past, LocalCloud>();
-  /** One of each past that serves every test that leaves it as it was. */
+  /** One cluster for each past, shared by the tests that do not change it. */
   const shared = new Map<Past, LocalCloud>();
 
   beforeAll(async () => {
@@ -42,24 +42,24 @@ describe("the ownership guard, as processes", () => {
   };
   afterAll(() => Promise.all([...templates.values(), ...shared.values()].map((made) => made.dispose())));
 
-  /** devstack1 has run, with a guest or without, and was stopped. The test leaves it so. */
+  /** Selects a cluster where devstack1 has run, with or without a guest, and was stopped. The test must not change it. */
   const over = (past: Past): void => {
     cloud = shared.get(past) as LocalCloud;
     operator = new Operator(cloud);
   };
-  /** The same for the test alone, which may change it. */
+  /** Creates such a cluster for this test only, which may change it. */
   const goingOnAfter = async (past: Past): Promise<void> => {
     cloud = await (past === "nothing" ? LocalCloud.start() : LocalCloud.from(templates.get(past)?.stateDir ?? ""));
     onTestFinished(() => cloud.dispose());
     operator = new Operator(cloud);
   };
-  /** Until the test is over. */
+  /** Starts an agent that runs until the test ends. */
   const running = async (host: string): Promise<Program> => {
     const agent = await cloud.startAgent(host);
     onTestFinished(() => agent.stop());
     return agent;
   };
-  /** Puts the file back when the test is over. */
+  /** Changes a file, and restores it when the test ends. */
   const changed = async (file: string, change: (text: string) => string | null): Promise<void> => {
     const before = await readFile(file, "utf8");
     onTestFinished(() => writeFile(file, before));
@@ -67,7 +67,7 @@ describe("the ownership guard, as processes", () => {
     await (after === null ? rm(file) : writeFile(file, after));
   };
 
-  /** Starts it, expects a refusal that says each of `words`, and that nothing was touched. */
+  /** Starts the agent. Expects a rejection whose message matches each of `words`, and that nothing was changed. */
   const expectRejection = async (host: string, args: readonly string[], words: readonly RegExp[]): Promise<void> => {
     const before = await world();
     const agent = await cloud.startAgent(host, { args, wait: false });
@@ -80,13 +80,13 @@ describe("the ownership guard, as processes", () => {
     expect(await world()).toEqual(before);
   };
 
-  /** Everything that a refusing agent may not change. */
+  /** Returns everything that a rejected agent must not change. */
   const world = async () => ({
     guests: await filesBelow(join(cloud.stateDir, "hypervisors")),
     services: Object.values((await cloud.compute("GET", "/os-services?binary=nova-compute")).body.services ?? {}).map(
       (service) => [service.host, service.status, service.forced_down],
     ),
-    // Whether they are up is a matter of time.
+    // Without their state, up or down, which depends on time.
     nodes: Object.values((await cloud.compute("GET", "/os-hypervisors")).body.hypervisors ?? {}).map((node) => [
       node.id,
       node.hypervisor_hostname,
@@ -100,7 +100,7 @@ describe("the ownership guard, as processes", () => {
     await running("devstack1");
   });
 
-  it("2.4 G2: another host on the same state directory and hypervisor refuses", async () => {
+  it("2.4 G2: another host on the same state directory and hypervisor is rejected", async () => {
     over("guests");
     await expectRejection(
       "devstack9",
@@ -116,17 +116,17 @@ describe("the ownership guard, as processes", () => {
     await expectRejection("devstack1", [], [/devstack1/, /renamed/]);
   });
 
-  it("2.4 G4: the passive agent of a pair, with its own state directory, refuses before any guest is touched", async () => {
+  it("2.4 G4: the passive agent of a pair, with its own state directory, is rejected before any guest is touched", async () => {
     over("guests");
     await expectRejection("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
   });
 
-  it("2.4 G5: so does it when the hypervisor is empty", async () => {
+  it("2.4 G5: the same is rejected when the hypervisor is empty", async () => {
     over("no guests");
     await expectRejection("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
   });
 
-  it("2.4 G6: a second live agent with the same host refuses, and the first goes on", async () => {
+  it("2.4 G6: a second live agent with the same host is rejected, and the first continues", async () => {
     over("nothing");
     const first = await running("devstack1");
     await expectRejection("devstack1", [], [new RegExp(`pid ${first.pid}`)]);
@@ -180,7 +180,7 @@ describe("the ownership guard, as processes", () => {
     await expectRejection("devstack1", [], [/guest/, new RegExp(server)]);
   });
 
-  it("2.4 G11: the service was deleted, and no guest is there: service, node and provider come back, with the same uuid", async () => {
+  it("2.4 G11: the service was deleted, and there is no guest: service, node and provider are created again, with the same uuid", async () => {
     await goingOnAfter("no guests");
     const before = await operator.provider("devstack1");
     expect(await operator.deleteService("devstack1")).toBe(204);
@@ -211,7 +211,7 @@ describe("the ownership guard, as processes", () => {
     expect(await filesBelow(hypervisor("devstack1"))).toEqual(before);
   });
 
-  it("--dry-run tells of the refusal too, with the same exit code", async () => {
+  it("--dry-run reports the rejection, with the same exit code", async () => {
     over("guests");
     const before = await world();
     const agent = await cloud.startAgent("backup2", { args: [...pointedAt("devstack1"), "--dry-run"], wait: false });

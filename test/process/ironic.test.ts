@@ -41,7 +41,7 @@ describe("compute-cluster up --ironic", () => {
     return program.stdout;
   };
 
-  it("enrols nodes, which its agent reports, and shows them in one row", async () => {
+  it("enrols nodes, which its agent reports, and lists them in one row", async () => {
     expect(await nodes("provision_state=available&fields=uuid")).toHaveLength(5);
     await cloud.eventually(
       () => status(),
@@ -49,7 +49,7 @@ describe("compute-cluster up --ironic", () => {
     );
   });
 
-  it("builds a server on a node, although the control plane is killed in mid-deploy, and frees the node again", async () => {
+  it("builds a server on a node although the control plane is killed during the deployment, and frees the node afterwards", async () => {
     await fault("set", "ironic", "hardware.deploy=hang");
     const { images } = (await cloud.request("GET", "/image/v2/images")).body as unknown as { images: { id: string }[] };
     const created = await cloud.compute("POST", "/servers", {

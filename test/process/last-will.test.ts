@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { LastWill } from "./support/last-will.js";
 
-it("a last will is executed once, when it is asked to be, with its arguments as they are", async () => {
+it("a last will is executed once on request, with its arguments unchanged", async () => {
   const folder = await mkdtemp(join(tmpdir(), "compute-agent-will-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, "written");

@@ -60,7 +60,7 @@ describe("clusters that outlive the command that starts them", () => {
     expect(await list()).toEqual([]);
   });
 
-  it("are not called as a path", async () => {
+  it("cannot be named by a path", async () => {
     expect(await run("status", "--name", "../x")).toMatchObject({ code: 2 });
     expect(await run("down", "--all", "--name", "x")).toMatchObject({ code: 2 });
   });

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => cloud.dispose());
 
-/** The value of a sample, by the beginning of its line. */
+/** Returns the value of a sample, by the beginning of its line. */
 function sample(text: string, start: string): number {
   const line = text.split("\n").find((candidate) => candidate.startsWith(`openstack_nova_compute_${start}`));
   return Number(line?.split(" ").at(-1));

@@ -49,7 +49,7 @@ describe("an agent process with many hosts", () => {
     expect(pool.stderr).toMatch(/^\S+ \S+ \d+ INFO 50 of 50 hosts serve\n$/);
   });
 
-  it("loses ten of them in the middle of their work, starts them again, and nothing is wrong", async () => {
+  it("loses ten of them during their work, starts them again, and has no inconsistency", async () => {
     const killed = expandHosts(RANGE).slice(0, 10);
     const { controls } = controlPlane;
     const servers = await Promise.all(killed.map((host, index) => operator.boot(`vm${index}`, { host })));
@@ -73,7 +73,7 @@ describe("an agent process with many hosts", () => {
     });
   });
 
-  it("ends with the code of the refusal when none of its hosts serves, and names each", async () => {
+  it("exits with the code of the rejection when none of its hosts serves, and names each", async () => {
     const uri = `fake_libvirt.connection_uri=fake-libvirt://${join(folder, "hypervisors", "rack2-node25")}`;
     const rejected = run("compute-agent", "--host", "other[1-3]", "-o", uri);
     const { code } = await rejected.exited;
@@ -82,7 +82,7 @@ describe("an agent process with many hosts", () => {
     expect(rejected.stderr).toContain("0 of 3 hosts serve; 3 failed: other[1-3]");
   });
 
-  it("of one host is killed with it, and drains with it", async () => {
+  it("with one host is killed with the host, and drains with it", async () => {
     const { controls } = controlPlane;
     const first = run("compute-agent", "--host", "alone");
     await first.printed(/host alone is serving/);
@@ -94,7 +94,7 @@ describe("an agent process with many hosts", () => {
     expect(await second.exited).toEqual({ code: 0, signal: null });
   });
 
-  it("gives back all leases when it is told to stop", async () => {
+  it("releases all leases when it is stopped", async () => {
     pool.signal("SIGTERM");
     expect(await pool.exited).toEqual({ code: 0, signal: null });
     expect(controlPlane.store.leases.list()).toEqual([]);

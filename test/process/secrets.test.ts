@@ -17,7 +17,7 @@ afterAll(() => cloud.dispose());
 
 const DEBUG = { args: ["--debug"] };
 
-/** Files whose purpose it is to keep them, and which only their owner may read. */
+/** Files that contain secrets on purpose, readable only by their owner. */
 const KEEPERS = ["clouds.yaml", "join-token", "agent.conf"];
 
 const PASSWORDS = { adminPass: "my-own-admin-pass", rebuilt: "my-own-rebuild-pass", wrong: "a-mistyped-password" };
@@ -32,7 +32,7 @@ function login(user: string, password: string) {
   });
 }
 
-/** What makes a control plane and agents write much: logins, builds, moves, errors, an agent that dies. */
+/** Makes a control plane and agents write much: logins, builds, moves, errors, an agent that dies. */
 async function busyDay(): Promise<readonly string[]> {
   const operator = new Operator(cloud);
   const clouds = parse(await readFile(join(cloud.stateDir, "clouds.yaml"), "utf8")).clouds;
@@ -73,7 +73,7 @@ async function busyDay(): Promise<readonly string[]> {
   ];
 }
 
-/** Everything that processes have printed, and every file but the keepers' and guests' disks, by name. */
+/** Returns all output of processes and all files by name, except those with secrets and guests' disks. */
 async function written(): Promise<ReadonlyMap<string, string>> {
   const contents = new Map<string, string>();
   for (const [index, { stdout, stderr }] of [cloud.controlPlane, ...agents].entries()) {
@@ -91,7 +91,7 @@ async function written(): Promise<ReadonlyMap<string, string>> {
   return contents;
 }
 
-test("no token and no password gets into a log, a database or a file of the hypervisor", async () => {
+test("no token or password is written to a log, a database or a file of the hypervisor", async () => {
   const secrets = await busyDay();
   expect(secrets.every((secret) => secret.length >= 12)).toBe(true);
   const contents = await written();

@@ -27,7 +27,7 @@ describe("compute-cluster up", () => {
     await program.exited;
     return JSON.parse(program.stdout) as StatusRow[];
   };
-  /** Pid of a component, from the plain lines of `up`. */
+  /** Returns the pid of a component, from the plain lines of `up`. */
   const pidOf = (cluster: Program, component: string): number =>
     Number([...cluster.stdout.matchAll(new RegExp(`${component} +(?:starting|ready) +pid (\\d+)`, "g"))].at(-1)?.[1]);
 
@@ -39,7 +39,7 @@ describe("compute-cluster up", () => {
     await rm(stateDir, { recursive: true, force: true });
   });
 
-  it("starts hosts of its own, stops all of them on Ctrl-C, and goes on from there when started again", async () => {
+  it("starts its hosts, stops all of them on Ctrl-C, and continues from there when started again", async () => {
     const first = up("--port", "0");
     await ready(first);
     expect((await status()).map((row) => [row.host, row.service.state, row.provider?.name])).toEqual([
@@ -61,20 +61,20 @@ describe("compute-cluster up", () => {
     expect((await status()).map((row) => row.host)).toEqual(["devstack1", "devstack2"]);
   });
 
-  it("tells of a host that was killed, and starts a killed control plane again, to which the other hosts come back", async () => {
+  it("reports a killed host, and restarts a killed control plane, to which the other hosts reconnect", async () => {
     const cluster = up("--port", "0");
     await ready(cluster);
     process.kill(pidOf(cluster, "devstack1"), "SIGKILL");
     await cluster.printed(/devstack1 +killed +SIGKILL/);
     process.kill(pidOf(cluster, "control-plane"), "SIGKILL");
     await cluster.printed(/ended with SIGKILL; started again[\s\S]*control-plane +ready/);
-    // It joins through the control plane that came back, where devstack2 is still up.
+    // The agent joins through the restarted control plane, where devstack2 is still up.
     const joined = run("compute-agent", "--host", "devstack3");
     await joined.printed(/\bserving\b/);
     expect((await status()).map((row) => [row.host, row.service.state])).toContainEqual(["devstack2", "up"]);
   });
 
-  it("leaves no process behind when it is killed itself", async () => {
+  it("leaves no process behind when it is killed", async () => {
     const cluster = up("--port", "0");
     await ready(cluster);
     const pids = ["control-plane", "devstack1", "devstack2"].map((name) => pidOf(cluster, name));
@@ -84,14 +84,14 @@ describe("compute-cluster up", () => {
     }
   });
 
-  it("refuses a state directory that another control plane uses", async () => {
+  it("rejects a state directory that another control plane uses", async () => {
     await ready(up("--port", "0"));
     const second = run("compute-cluster", "control-plane", "--port", "0");
     expect((await second.exited).code).toBe(2);
     expect(second.stderr).toMatch(/another control plane or Placement uses it/);
   });
 
-  it("ends at once, with the reason and the exit code of its control plane, when that refuses to start", async () => {
+  it("exits at once with the reason and exit code of its control plane when the latter cannot start", async () => {
     await mkdir(join(stateDir, "clouds.yaml"));
     const cluster = up("--port", "0");
     expect(await cluster.exited).toEqual({ code: 2, signal: null });
@@ -102,13 +102,13 @@ describe("compute-cluster up", () => {
   it.each([
     ["--help | head -1", 0, /^$/],
     ["--show-config > /dev/full", 1, /^compute-agent: the output cannot be written: ENOSPC[^\n]*\n$/],
-  ])("compute-agent %s ends with %d and without a stack", (command, code, message) => {
+  ])("compute-agent %s exits with %d and prints no stack", (command, code, message) => {
     const agent = `"${process.execPath}" dist/bin/compute-agent.js ${command}`;
     const ended = spawnSync("bash", ["-c", `set -o pipefail; ${agent}`], { encoding: "utf8" });
     expect([ended.status, ended.stderr]).toEqual([code, expect.stringMatching(message)]);
   });
 
-  it("an agent without a control plane says so once, with the ways out, and joins when one is there", async () => {
+  it("an agent without a control plane reports that once, with remedies, and joins when one starts", async () => {
     const agent = run("compute-agent", "--host", "early");
     await agent.printed(/no control plane: .*compute-cluster up.*--conductor/);
     await ready(up("--port", "0"));
@@ -117,14 +117,14 @@ describe("compute-cluster up", () => {
     expect(agent.stderr).not.toMatch(/^\s+at /m);
   });
 
-  it("an agent that waits for a control plane ends on Ctrl-C", async () => {
+  it("an agent that waits for a control plane exits on Ctrl-C", async () => {
     const agent = run("compute-agent", "--host", "early");
     await agent.printed(/no control plane/);
     agent.signal("SIGINT");
     expect(await agent.exited).toEqual({ code: 0, signal: null });
   });
 
-  it("an agent with a wrong join token ends and says so", async () => {
+  it("an agent with a wrong join token exits with a message", async () => {
     await ready(up("--port", "0"));
     const wrong = join(stateDir, "wrong-token");
     await writeFile(wrong, "0123456789abcdef\n");
@@ -146,7 +146,7 @@ describe("compute-cluster up", () => {
     ["compute-cluster", ["control-plane", "--port", "abc"], /expected a port, 0 to 65535/],
     ["compute-cluster", ["up", "--driver", "no-such-driver"], /no-such-driver cannot be loaded/],
     ["compute-cluster", ["up", "--config-file", "/nonexistent/nova.conf"], /cannot open configuration file/],
-  ] as const)("%s %j is refused with exit code 2 and what is wrong", async (name, args, message) => {
+  ] as const)("%s %j is rejected with exit code 2 and the reason", async (name, args, message) => {
     const program = run(name, ...args);
     expect((await program.exited).code).toBe(2);
     expect(program.stderr).toMatch(message);

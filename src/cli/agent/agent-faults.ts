@@ -6,15 +6,15 @@ import { DRIVER_POINTS, RUNTIME_FAULT_POINTS } from "../../faults/fault-injectio
 import { type FaultPoint, faultTable } from "../../faults/faults.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
-/** `agent.terminate_instance.destroy` and so on: before the step. */
+/** Fault points before the steps of operations, such as `agent.terminate_instance.destroy`. */
 const STEP_POINTS: readonly FaultPoint[] = Object.entries(STEP_NAMES).flatMap(([operation, names]) =>
   names.map((step) => ({ point: faultPoint(operation, step), kinds: ["fail", "hang", "slow"] })),
 );
 
-/** Everything that can be made to fail in an agent. */
+/** All fault points of an agent. */
 export const AGENT_FAULTS = faultTable([...DRIVER_POINTS, ...RUNTIME_FAULT_POINTS, PLUG_POINT, ...STEP_POINTS]);
 
-/** Follows the faults that are set in the agent's `state_path`. */
+/** Loads the faults set in the agent's `state_path` and follows their changes. */
 export async function openFaults(statePath: string, runtime: Runtime): Promise<FaultFile> {
   const file = new FaultFile(statePath, AGENT_FAULTS, runtime);
   await file.open();

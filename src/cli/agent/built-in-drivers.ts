@@ -5,14 +5,14 @@ import type { DriverDefinition } from "../../virt/driver.js";
 import { driverSections } from "../../virt/driver-sections.js";
 import type { BuiltInDrivers } from "../../virt/load-driver.js";
 
-/** Drivers that come with the package; each is loaded only when it is named. */
+/** Drivers that come with the package. Each module is loaded only when `compute_driver` names it. */
 export const BUILT_IN_DRIVERS: BuiltInDrivers = {
   "fake-libvirt": () => import("../../../drivers/fake-libvirt/index.js"),
   ironic: () => import("../../../drivers/ironic/index.js"),
   qemu: () => import("../../../drivers/qemu/index.js"),
 };
 
-/** By drivers of nova-compute: the driver here that does their work, and where its options are. */
+/** Maps nova-compute's drivers to the equivalent driver here and the location of its options. */
 export const NOVA_DRIVERS: Readonly<Record<string, string>> = {
   "libvirt.LibvirtDriver":
     "use fake-libvirt (emulated guests, options in [fake_libvirt]) or qemu (guests as QEMU processes, options in [qemu]): -o compute_driver=fake-libvirt",
@@ -20,7 +20,7 @@ export const NOVA_DRIVERS: Readonly<Record<string, string>> = {
   "fake.FakeDriver": "use fake-libvirt (emulated guests, options in [fake_libvirt]): -o compute_driver=fake-libvirt",
 };
 
-/** Defaults that depend on where the agent runs, which a driver cannot know. */
+/** Defaults of driver options that depend on the agent's state directory, which a driver does not know. */
 const PLACE_DEFAULTS: SectionTable = {
   fake_libvirt: {
     connection_uri: option(
@@ -46,7 +46,7 @@ const PLACE_DEFAULTS: SectionTable = {
   },
 };
 
-/** The options that a driver declares, with the defaults that this program knows better. */
+/** Returns the options that a driver declares, with the defaults of this program where it has better ones. */
 export function optionsOf(driver: DriverDefinition): SectionTable {
   return Object.fromEntries(
     Object.entries(driverSections(driver)).map(([section, options]) => [

@@ -7,13 +7,13 @@ import { connectToAmqp } from "../../runtime/node/amqp-broker.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { notifyParent } from "../ui/process-lifecycle.js";
 
-/** What nova.conf says cannot be done together. */
+/** Options in nova.conf contradict each other. */
 class UnsupportedConfiguration extends Error {
   override readonly name = "UnsupportedConfiguration";
 }
 
 /**
- * The broker that nova.conf names, and as whom to log in.
+ * Returns the broker that nova.conf names, with the credentials.
  * @throws {UnsupportedConfiguration} {@link InvalidTransportUrl}
  */
 export async function brokerAddress(
@@ -27,8 +27,8 @@ export async function brokerAddress(
 }
 
 /**
- * Connects to the broker of a real Nova, and waits for its conductor, for as long as it takes.
- * @param options `lookOnly`: nothing is left in the broker
+ * Connects to the broker of a real Nova, and waits for its conductor without a time limit.
+ * @param options `lookOnly`: leaves nothing in the broker
  */
 export async function connectNova(
   config: NovaConfig,

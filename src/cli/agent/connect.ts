@@ -18,10 +18,11 @@ import { notifyParent } from "../ui/process-lifecycle.js";
 import type { LoadedConfig } from "./load-config.js";
 
 /**
- * Finds the control plane and connects to it, for as long as it takes. Reports the first failure with the ways out,
- * later ones in the debug log alone.
- * @param options `lookOnly`: nothing is left behind in a real Nova's broker; `observer`: counts the messages to and from one; `hosts`:
- *   all of them, as `--host` names them; `onAgain`: called when the control plane answers that was said to be away
+ * Finds the control plane and connects to it, without a time limit. The first failure is logged as a warning with the
+ * possible remedies, later ones only as debug messages.
+ * @param options `lookOnly`: leaves nothing in a real Nova's broker; `observer`: counts the messages to and from it;
+ * `hosts`: all hosts as `--host` names them; `onAgain`: called when a control plane that was reported as unreachable
+ * responds again
  */
 export async function connect(
   config: NovaConfig,
@@ -36,7 +37,7 @@ export async function connect(
   } = {},
 ): Promise<ConductorConnection> {
   const { host, transportUrl } = config.defaults;
-  // What either is made of is loaded only when it is needed.
+  // Each client is loaded only when it is needed.
   if (transportUrl !== null) {
     const { connectNova } = await import("./connect-nova.js");
     return connectNova(config, transportUrl, runtime, signal, options);
@@ -69,7 +70,7 @@ export async function connect(
   return connection;
 }
 
-/** What a person can do who has no control plane. */
+/** Returns what the user can do when there is no control plane. */
 export function controlPlaneHint(host: string, directory: StateDir): string {
   return (
     `Start one with "compute-cluster up --hosts 0 --state-dir ${directory.root}", or name another with ` +
@@ -77,7 +78,7 @@ export function controlPlaneHint(host: string, directory: StateDir): string {
   );
 }
 
-/** Where the control plane is, and what lets in; or the reason why that is not known. */
+/** Returns the URL of the control plane and the join token, or the reason why they are unknown. */
 export async function findControlPlane(
   config: NovaConfig,
   directory: StateDir,
@@ -95,7 +96,7 @@ export async function findControlPlane(
     : { url, joinToken };
 }
 
-/** Waits until there is one. */
+/** Polls until a control plane is known. */
 async function locate(
   config: NovaConfig,
   directory: StateDir,
@@ -115,7 +116,7 @@ async function locate(
   }
 }
 
-/** A section of nova.conf as far as it secures HTTPS. */
+/** The TLS options of a section of nova.conf. */
 interface TlsOptions {
   readonly cafile?: unknown;
   readonly certfile?: unknown;
@@ -124,8 +125,8 @@ interface TlsOptions {
 }
 
 /**
- * The agent's TLS. `[placement]` secures all requests but those of other sections that set options of their own (`[glance]`, the
- * driver's) and those to the control plane, which `[conductor]` secures.
+ * Creates the agent's TLS settings. `[placement]` applies to all requests, except those of sections with their own options
+ * (`[glance]`, the driver's). Requests to the control plane use `[conductor]`.
  * @param driver its section and the options there, by camelCase name
  * @throws {FileFailure} @throws {TlsUnusable}
  */
@@ -155,14 +156,14 @@ export async function agentTls(
   return { tls, ...sections, trusted: new Map([[origin, { verify: true, ca }]]) };
 }
 
-/** The section of a host's driver, for {@link agentTls}. */
+/** Returns the section of a host's driver, for {@link agentTls}. */
 export function tlsOptionsOf({ driver, driverConfig }: Pick<LoadedConfig, "driver" | "driverConfig">) {
   return { section: driver.configSchema?.section ?? driver.name, options: driverConfig };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
-/** @throws {TlsUnusable} it is no certificate. */
+/** @throws {TlsUnusable} The text is not a certificate. */
 function assertCertificate(ca: string, place: string): void {
   const wrong = new TlsUnusable(
     `${place} has no certificate that can be read; expected that of the control plane's authority in PEM, as compute-cluster join writes it`,
@@ -184,14 +185,14 @@ async function sectionTls({ cafile, certfile, keyfile, insecure }: TlsOptions, f
     verify: insecure !== true,
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),
-    // keystoneauth, too, looks for the key in the certificate's file.
+    // As keystoneauth does, read the key from the certificate's file if there is no key file.
     ...(key === undefined && cert === undefined ? {} : { key: key ?? cert ?? "" }),
   };
 }
 
 /**
- * The agent's Placement client, as nova.conf has it.
- * @param known what the process knows of that Placement; default: nothing
+ * Creates the agent's Placement client from nova.conf.
+ * @param known the state that this process shares about that Placement; default: none
  */
 export function reportClient(
   config: NovaConfig,

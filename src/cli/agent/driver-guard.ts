@@ -11,23 +11,23 @@ import { type LoadedDriver, loadDriver } from "../../virt/load-driver.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { BUILT_IN_DRIVERS, NOVA_DRIVERS } from "./built-in-drivers.js";
 
-/** Milliseconds between two signs of life of the event loop. */
+/** Milliseconds between two heartbeats of the event loop. */
 const BEAT = 500;
 
-/** Milliseconds without one after which the loop counts as blocked. */
+/** Milliseconds without a heartbeat after which the loop counts as blocked. */
 const LIMIT = 2_000;
 
 /** Bytes for the name of the last call. */
 const ROOM = 512;
 
-/** The places in what both threads see. */
+/** Indexes in the array that both threads share. */
 const BEATS = 0;
 
 const REPORTED = 1;
 
 const LENGTH = 2;
 
-/** Looks from a thread of its own whether the event loop turns: one that is blocked can say nothing itself. */
+/** Checks from a worker thread whether the event loop runs, since a blocked loop cannot report that itself. */
 const WATCH = `
 const { workerData } = require("node:worker_threads");
 const { writeSync } = require("node:fs");
@@ -62,7 +62,7 @@ setInterval(() => {
 }, ${BEAT});
 `;
 
-/** Tells when the event loop is blocked, while it is and afterwards, and which call of the driver was the last. */
+/** Reports when the event loop is blocked, during and after the block, with the last call of the driver. */
 class LoopWatchdog {
   readonly #logger: Logger;
   readonly #state = new Int32Array(new SharedArrayBuffer(12));
@@ -72,7 +72,7 @@ class LoopWatchdog {
   #beaten = performance.now();
   #last = "";
 
-  /** @param json what is told is a line of JSON, as the rest of the log */
+  /** @param json write reports as lines of JSON, as the rest of the log */
   constructor(logger: Logger, { json }: { readonly json: boolean }) {
     this.#logger = logger;
     const workerData = { state: this.#state.buffer, text: this.#text.buffer, json };
@@ -83,9 +83,9 @@ class LoopWatchdog {
     this.#timer.unref();
   }
 
-  /** @param title of a call that is about to be made */
+  /** @param title the driver call that is about to be made */
   note(title: string): void {
-    // What is called when the loop turns again, before its next sign of life, did not block it.
+    // After a block, calls made before the next heartbeat did not cause it: keep the name of the earlier call.
     if (performance.now() - this.#beaten < LIMIT) {
       this.#last = title;
     }
@@ -112,7 +112,7 @@ class LoopWatchdog {
   }
 }
 
-/** Keeps a driver that is not built in from ending the process, or from failing in it unheard. */
+/** Prevents a driver that is not built in from ending the process, or from failing without a report. */
 export class DriverGuard {
   readonly #program: string;
   #containment: Containment | undefined;
@@ -123,7 +123,7 @@ export class DriverGuard {
     this.#program = program;
   }
 
-  /** From the first time on, the process is guarded; one that loads no such driver pays nothing. */
+  /** Starts guarding the process at the first call. A process without such drivers has no overhead. */
   open(): Containment {
     if (this.#containment !== undefined) {
       return this.#containment;
@@ -137,7 +137,7 @@ export class DriverGuard {
     return containment;
   }
 
-  /** Loads a module, and says every 10 s that it does. @throws {VirtDriverTimeout} */
+  /** Loads a module, and logs every 10 s that it is still loading. @throws {VirtDriverTimeout} */
   load<T>(driver: string, load: () => Promise<T>, limit: number): Promise<T> {
     const awaited = { driver, method: "import", limit };
     return new Promise((resolve, reject) => {
@@ -150,12 +150,12 @@ export class DriverGuard {
     });
   }
 
-  /** Hears of the drivers' errors that nobody caught; until there is one, an exception ends the process. */
+  /** Sets the listener for unhandled driver errors. Without one, an exception ends the process. */
   onUnhandledError(listener: (unhandledError: UnhandledError) => void): void {
     this.#hear = listener;
   }
 
-  /** Watches the event loop as long as a driver is contained. @returns what ends it */
+  /** Watches the event loop while a driver is contained. @returns a function that stops watching */
   watchLoop(logger: Logger, format: { readonly json: boolean }): () => Promise<void> {
     if (this.#containment === undefined) {
       return async () => {};
@@ -165,7 +165,7 @@ export class DriverGuard {
     return () => watchdog.close();
   }
 
-  /** Node calls it inside of process.exit, within the scope of who called that. */
+  /** Handles the `exit` event. Node emits it inside process.exit, so the scope is that of the caller. */
   #ending(code: number, call: ContainedCall | undefined): void {
     if (call === undefined || this.#ended) {
       return;
@@ -195,7 +195,7 @@ export class DriverGuard {
   }
 
   #end(what: string): never {
-    // A driver may be what this runs on behalf of.
+    // This may run within a driver's scope; #ending() must not report it as the driver's exit.
     this.#ended = true;
     this.#complain(what);
     process.exit(ExitCode.failure);
@@ -206,7 +206,7 @@ export class DriverGuard {
   }
 }
 
-/** What a driver prints is no part of a program's output, which may be JSON: it goes where the log goes. */
+/** Redirects a driver's output to stderr, where the log goes: stdout may be JSON. */
 function keepFromOutput(containment: Containment): void {
   const { stdout, stderr } = process;
   const write = stdout.write.bind(stdout);
@@ -214,12 +214,12 @@ function keepFromOutput(containment: Containment): void {
     containment.current === undefined ? write(...args) : stderr.write(...args)) as typeof stdout.write;
 }
 
-/** Where an error was made, outside of Node. */
+/** Returns where an error was created, not counting Node's own frames. */
 function place(error: unknown): string {
   return inBrackets(placeOf(error));
 }
 
-/** The line that called process.exit; a listener of its event finds it on the stack. */
+/** Returns the line that called process.exit; it is on the stack of a listener of the `exit` event. */
 function callerOfExit(): string {
   const frames = (new Error("exit").stack ?? "").split("\n");
   return inBrackets(firstPlace(frames.slice(frames.findIndex((line) => line.includes("node:")))));
@@ -228,8 +228,8 @@ function callerOfExit(): string {
 const inBrackets = (found: string | undefined): string => (found === undefined ? "" : ` (${found})`);
 
 /**
- * Loads a driver by the value of `compute_driver`; one that is not built in runs under the guard.
- * @param limit milliseconds that loading it may take; 0: no limit
+ * Loads a driver by the value of `compute_driver`; a driver that is not built in runs under the guard.
+ * @param limit milliseconds that loading may take; 0: no limit
  * @throws {InvalidDriver} {@link VirtDriverTimeout}
  */
 export async function loadContained(

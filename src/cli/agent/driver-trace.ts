@@ -2,9 +2,9 @@ import { join } from "node:path";
 import type { AgentMetrics } from "../../agent/metrics/metrics.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
-/** One call of the driver that was about a guest, as a line of the trace. */
+/** One call of the driver about a guest, as a line of the trace. */
 export interface TracedCall {
-  /** When it began, in milliseconds since the epoch. */
+  /** Start of the call, in milliseconds since the epoch. */
   readonly at: number;
   readonly method: string;
   readonly instance: string;
@@ -14,12 +14,12 @@ export interface TracedCall {
 }
 
 /**
- * The file in an agent's `state_path` with a line of JSON for each {@link TracedCall}, in the order in which they
- * ended.
+ * Returns the path of the trace in an agent's `state_path`. It has a line of JSON for each {@link TracedCall}, in the order
+ * in which they ended.
  */
 export const driverTraceFile = (statePath: string): string => join(statePath, "driver-calls.jsonl");
 
-/** Metrics that also write down what the driver was asked to do; the trace begins anew with each agent. */
+/** Wraps metrics so that they also write the driver's calls to the trace. Each start of the agent empties the trace. */
 export async function traceDriver(
   metrics: AgentMetrics,
   statePath: string,

@@ -13,7 +13,10 @@ import { DriverGuard } from "./driver-guard.js";
 import { loadConfig } from "./load-config.js";
 import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
 
-/** Prints what start-up would do; exit code 3 when it would refuse, or when Placement contradicts the host's nodes. */
+/**
+ * Prints what start-up would do. The exit code is 3 if start-up would be rejected, or if Placement contradicts the host's
+ * nodes.
+ */
 export async function printDryRun(options: AgentCommandOptions): Promise<number> {
   const terminal = createTerminal();
   const logger = createLogger({ level: options.debug === true ? "debug" : "warn", format: options.logFormat });

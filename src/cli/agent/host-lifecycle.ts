@@ -21,15 +21,15 @@ import { traceDriver } from "./driver-trace.js";
 import type { LiveHost } from "./hosts.js";
 import type { LoadedConfig } from "./load-config.js";
 
-/** What `--metrics-port` asks for. */
+/** The metrics of a process, as `--metrics-port` requests them. */
 export interface MetricsOutlet {
-  /** Label `host` of every sample; "" is none: what the hosts of a process share. */
+  /** Returns metrics whose samples have this `host` label; "" for what the hosts of a process share, without the label. */
   forHost(host: string): AgentMetrics;
-  /** The address of the metrics; null: they are not served. */
+  /** The address of the metrics; null if they are not served. */
   readonly url: string | null;
-  /** From now on the metrics show the state of the connection. */
+  /** Exports the state of this connection from now on. */
   watchConnection(connection: ConductorConnection): void;
-  /** From now on the metrics show whether the session has the host's lease. */
+  /** Exports from now on whether the session has the host's lease. */
   watchHost(session: HostSession): void;
   close(): Promise<void>;
 }
@@ -42,17 +42,17 @@ const NO_OUTLET: MetricsOutlet = {
   close: async () => undefined,
 };
 
-/** One life of a host, as far as its driver can harm it. */
+/** One run of a host, as the recipient of its driver's unhandled errors. */
 interface DriverErrorOwner {
   readonly metrics: AgentMetrics;
   readonly alive: () => boolean;
   readonly giveUp: (reason: Error) => void;
 }
 
-/** Gives each error that a driver did not catch to the host whose driver it was. */
+/** Assigns each unhandled driver error to the host whose driver caused it. */
 export class UnhandledDriverErrors {
   readonly #logger: Logger;
-  /** Hears of what is fatal, and no host's. */
+  /** Called with fatal errors that belong to no host. */
   readonly #ownerless: (reason: Error) => void;
   readonly #owners = new WeakMap<DriverContext, DriverErrorOwner>();
 
@@ -61,7 +61,7 @@ export class UnhandledDriverErrors {
     this.#ownerless = ownerless;
   }
 
-  /** What the driver does with these doors is that host's. */
+  /** Registers the owner of a driver's context; errors within it belong to that host. */
   own(context: DriverContext, owner: DriverErrorOwner): void {
     this.#owners.set(context, owner);
   }
@@ -99,7 +99,7 @@ export class UnhandledDriverErrors {
   }
 }
 
-/** The connection is that of all hosts of the process. */
+/** Warns about `conductor` faults, which have no effect: all hosts of the process share the connection. */
 function warnOfPartitions({ faults }: FaultFile, { logger }: Runtime): void {
   const warn = () => {
     if (faults.peek("conductor") !== undefined) {
@@ -110,36 +110,35 @@ function warnOfPartitions({ faults }: FaultFile, { logger }: Runtime): void {
   warn();
 }
 
-/** What the hosts of a process share. */
+/** The parts that all hosts of a process share. */
 export interface SharedParts {
   readonly runtime: Runtime;
   readonly connection: ConductorConnection;
   readonly outlet: MetricsOutlet;
   readonly unhandledErrors: UnhandledDriverErrors;
   readonly traceDriver: boolean;
-  /** What the agents say they are; undefined: what this build is. */
+  /** The service version that agents report; undefined: the version of this build. */
   readonly serviceVersion: number | undefined;
-  /** By `[placement]`, which is one object for all hosts that have the same. */
+  /** By `[placement]`, which is the same object for all hosts with equal sections. */
   readonly known: WeakMap<NovaConfig["placement"], SharedPlacementState>;
 }
 
 export interface LifeOptions {
-  /** Called once. */
   readonly onServing: () => void;
   readonly onProgress?: (state: AgentState) => void;
-  /** Opened before, and closed at the end; default: it opens its own. */
+  /** Opened and closed by the caller; default: the host opens its own. */
   readonly faultFile?: FaultFile | null;
 }
 
-/** Milliseconds that what a killed life had begun to write may take. */
+/** Timeout in milliseconds for the pending writes of a killed host. */
 const QUIET_WITHIN = 30_000;
 
-/** One life of one host's agent in a process of many: all that is its own, and ends with it. */
+/** One run of one host's agent in a process of many, with all resources that end with it. */
 export class HostLife implements LiveHost {
   readonly host: string;
   readonly #life = new Life();
   readonly #shared: SharedParts;
-  /** Without the origin of each option, which is larger than the options. */
+  /** Without the origins of the options, which take more memory than the options. */
   readonly #options: Pick<AgentOptions, "config" | "driver" | "driverConfig" | "configFiles" | "changeDriver">;
   readonly #runtime: Runtime;
   readonly #metrics: AgentMetrics;
@@ -148,7 +147,7 @@ export class HostLife implements LiveHost {
   #faultFile: FaultFile | null;
   #agent: Agent | undefined;
   #session: KillableSession | undefined;
-  /** Why it is to end before there is an agent to end. */
+  /** The reason to end, if it comes before the agent is created. */
   #broken: Error | undefined;
   #stopping = false;
 
@@ -169,12 +168,13 @@ export class HostLife implements LiveHost {
   }
 
   /**
-   * From start-up to the end. Resolves when it has ended as asked. Rejects with why it did not start, or could not go on; after
-   * {@link kill} it never settles.
+   * Runs the host from start-up to its end. Resolves after a requested stop. Rejects with the reason if the host did not
+   * start or could not continue. Never settles after {@link kill}.
    */
   async run(): Promise<void> {
     try {
-      // Two steps, and no more: what is called stays for as long as it serves, and thousands of hosts do little else.
+      // Only two steps: each pending async call stays in memory as long as the host serves, and a process may have thousands
+      // of hosts.
       const agent = await this.#life.whileAlive(() => this.#start());
       await ended(agent);
       await this.#life.whileAlive(() => this.#close());
@@ -182,12 +182,12 @@ export class HostLife implements LiveHost {
         throw agent.failure;
       }
     } finally {
-      // What did not end in time goes no further than a process that ends would let it.
+      // Cut off what did not end in time, as the end of a process would.
       this.#life.kill();
     }
   }
 
-  /** Returns when it serves. */
+  /** Starts the agent, and resolves once it serves. */
   async #start(): Promise<Agent> {
     const { config } = this.#options;
     const isOwn = this.#faultFile === null;
@@ -232,13 +232,13 @@ export class HostLife implements LiveHost {
     }
   }
 
-  /** SIGTERM's: drains. What {@link run} gave settles at its end. */
+  /** Drains the host, as SIGTERM does. The promise of {@link run} settles at the end. */
   stop(): void {
     this.#stopping = true;
     void this.#agent?.stop();
   }
 
-  /** SIGKILL's: everything of it is cut off at once. Resolves when the conductor knows, and what it had begun to write is written. */
+  /** Cuts off the host at once, as SIGKILL does. Resolves when the conductor knows and pending writes are done. */
   async kill(): Promise<void> {
     this.#life.kill();
     const { timers } = this.#shared.runtime;
@@ -246,13 +246,13 @@ export class HostLife implements LiveHost {
     await within(timers, QUIET_WITHIN, `what host ${this.host} had begun to write`, this.#life.quiet());
   }
 
-  /** The driver cannot be relied on any more. */
+  /** Ends the host because its driver is no longer reliable. */
   giveUp(reason: Error): void {
     this.#broken ??= reason;
     void this.#agent?.giveUp(reason);
   }
 
-  /** SIGHUP's. */
+  /** Handles SIGHUP. */
   reset(): void {
     this.#agent?.reset();
   }
@@ -284,7 +284,7 @@ export class HostLife implements LiveHost {
   }
 }
 
-/** Resolves when the agent has ended, as asked or not. */
+/** Resolves when the agent has ended, on request or not. */
 function ended(agent: Agent): Promise<void> {
   return new Promise((resolve) => {
     const look = (state: AgentState) => {
@@ -297,12 +297,15 @@ function ended(agent: Agent): Promise<void> {
   });
 }
 
-/** Why an agent ends whose driver threw where nothing could catch it. */
+/** Returns the failure of an agent whose driver threw an unhandled error. */
 function crashOf({ call, error }: UnhandledError): VirtDriverCrashed {
   return new VirtDriverCrashed(call.driver, call.method, textOf(error), { cause: error });
 }
 
-/** @param port undefined: no metrics; 0: any free port. @throws {AddressInUse} */
+/**
+ * Starts to serve metrics.
+ * @param port undefined: no metrics; 0: any free port. @throws {AddressInUse}
+ */
 export async function openMetrics(port: number | undefined, runtime: Pick<Runtime, "servers">): Promise<MetricsOutlet> {
   if (port === undefined) {
     return NO_OUTLET;

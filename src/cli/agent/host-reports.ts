@@ -9,27 +9,27 @@ import { ExitCode } from "../ui/exit-code.js";
 import { notifyParent } from "../ui/process-lifecycle.js";
 import type { AgentHostStatus } from "./hosts.js";
 
-/** Hears of the hosts of a process, and tells people and the parent. @internal */
+/** Receives the events of a process's hosts, and reports them to users and the parent process. @internal */
 export interface Report {
-  /** They are started. */
+  /** The hosts are being started. */
   begin(): void;
-  /** What an agent that lives is doing. */
+  /** The state of a running agent changed. */
   progress(host: string, state: AgentState): void;
   changed(status: AgentHostStatus): void;
-  /** What an agent warned of while it started. */
+  /** An agent logged a warning during its start. */
   warned(host: string, message: string): void;
-  /** Each serves, or has ended. */
+  /** Each host serves, or has ended. */
   started(): void;
-  /** The control plane answers again; in between it was said that hosts wait for it. */
+  /** The control plane responds again, after hosts were reported to wait for it. */
   connectedAgain(): void;
-  /** More hosts than the process can take. */
+  /** Rejects hosts that exceed what the process can run. */
   rejectHosts(hosts: readonly string[]): void;
   close(): void;
 }
 
 type ReportDeps = Pick<Runtime, "logger" | "timers" | "processes">;
 
-/** Tells how the only host of a process is. */
+/** Reports the state of the only host of a process. */
 export class HostReport implements Report {
   readonly #deps: ReportDeps;
   #state: AgentState | undefined;
@@ -66,7 +66,7 @@ export class HostReport implements Report {
     notifyParent({ type: "host-states", changes });
   }
 
-  // The caller that ends the process says why.
+  // The caller that ends the process reports these.
   begin(): void {}
   changed(): void {}
   warned(): void {}
@@ -74,28 +74,31 @@ export class HostReport implements Report {
   close(): void {}
 }
 
-/** Milliseconds between two lines about hosts that start. */
+/** Milliseconds between two progress lines while hosts start. */
 const EVERY = 5_000;
 
-/** Milliseconds in which changes of many hosts become one line. */
+/** Milliseconds within which changes of many hosts are batched into one line. */
 const LOG_DELAY_MS = 1_000;
 
-/** Milliseconds in which hosts that start are told to the parent together: each message costs both processes as much as a request. */
+/**
+ * Milliseconds within which states of starting hosts are batched for the parent. Each message costs both processes as much
+ * as a request.
+ */
 const NOTIFY_INTERVAL_MS = 50;
 
-/** Different warnings that are told of a start. */
+/** Maximum number of different warnings that are reported about a start. */
 const MAX_WARNINGS = 20;
 
-/** Characters of a list of hosts in a line of the log. */
+/** Maximum characters of a list of hosts in a log line. */
 const LONGEST_LIST = 400;
 
-/** Tells how the many hosts of a process are, in lines that do not become more with their number. */
+/** Reports the states of many hosts, in a number of lines that does not grow with the number of hosts. */
 export class HostsReport implements Report {
   readonly #deps: ReportDeps;
   readonly #standings = new Map<string, AgentHostStatus>();
-  /** Hosts by what they warned of. */
+  /** Hosts by warning message. */
   readonly #warnings = new Map<string, string[]>();
-  /** What is not told yet. */
+  /** Changes that are not logged yet. */
   readonly #changed = new Map<string, AgentHostStatus>();
   readonly #toParent: Batcher<HostChange>;
   #starting = true;
@@ -112,7 +115,7 @@ export class HostsReport implements Report {
   progress(): void {}
   rejectHosts(): void {}
 
-  /** Says every few seconds how far it is, until all are started. */
+  /** Logs progress every few seconds until all hosts have started. */
   begin(): void {
     this.#cancelProgress = this.#deps.timers.after(EVERY, () => {
       const text = this.#counted();
@@ -127,7 +130,7 @@ export class HostsReport implements Report {
     this.#standings.set(host, status);
     this.#toParent.add({ host, state, detail, exitCode });
     if (state !== "starting" && state !== "serving") {
-      // The operator who has ended it may list hosts at once.
+      // Send at once: the operator who ended the host may list hosts immediately.
       this.#toParent.hasten();
     }
     this.#deps.logger.debug(`host ${host} is ${state}`, { host });
@@ -140,7 +143,7 @@ export class HostsReport implements Report {
     this.#changed.set(host, status);
   }
 
-  /** Warnings of the first start are told together; a host that is started again later warns by itself. */
+  /** Collects the warnings of the first start; a host that is started later logs its own. */
   warned(host: string, message: string): void {
     if (!this.#starting) {
       this.#deps.logger.warn(message, { host });
@@ -151,7 +154,7 @@ export class HostsReport implements Report {
     this.#warnings.set(message, hosts);
   }
 
-  /** The first start is over: which serve, and why others do not. */
+  /** Ends the first start: logs which hosts serve, and why others do not. */
   started(): void {
     this.#cancelProgress();
     this.#starting = false;
@@ -207,7 +210,7 @@ export class HostsReport implements Report {
     }
   }
 
-  /** A line for each reason. */
+  /** Logs one line for each reason. */
   #logFailures(failed: readonly AgentHostStatus[], what: string): void {
     const reasons = new Map<string, AgentHostStatus[]>();
     for (const status of failed) {
@@ -253,12 +256,12 @@ function listed(hosts: readonly string[]): string {
   return list.length > LONGEST_LIST ? `${list.slice(0, LONGEST_LIST)}...` : list;
 }
 
-/** Hears of warnings of a host that starts; null: it has started. */
+/** Returns the listener for a starting host's warnings; null once it has started. */
 type Warned = () => ((message: string) => void) | null;
 
 /**
- * What an agent says while it starts is for who debugs it, where a thousand do so at once. Its warnings go to whom `warned` gives
- * meanwhile, so that those of many hosts can be told together.
+ * Logs the messages of a starting agent at debug level, since a thousand agents may start at once. Its warnings go to the
+ * listener that `warned` returns meanwhile, so that those of many hosts become one line.
  */
 export class StartLogger implements Logger {
   readonly #logger: Logger;

@@ -7,50 +7,52 @@ import { TaskQueue } from "../../runtime/task-queue.js";
 import type { Timers } from "../../runtime/time.js";
 import { ExitCode, exitCodeOf } from "../ui/exit-code.js";
 
-/** How a host stands, and why. */
+/** The state of a host, with the reason. */
 export interface AgentHostStatus extends ControlledHost {
-  /** What an agent of this host alone would have ended with; null: it has not ended. */
+  /** The exit code that an agent with only this host would have ended with; null if it has not ended. */
   readonly exitCode: number | null;
-  /** Why it failed. */
+  /** The reason for the failure. */
   readonly error: unknown;
 }
 
-/** One life of a host. */
+/** One run of a host. */
 export interface LiveHost {
-  /** From start-up to the end; never settles once it was killed. */
+  /** Runs from start-up to the end. Never settles after a kill. */
   run(): Promise<void>;
   stop(): void;
-  /** Kills a host that has ended, too. Resolves when nothing of it is under way any more. @throws it did not come to rest */
+  /**
+   * Kills the host, even if it has ended. Resolves when none of its work is pending.
+   * @throws its work did not stop in time
+   */
   kill(): Promise<void>;
   reset(): void;
 }
 
-/** The same for all hosts of a process. */
+/** Shared by all hosts of a process. */
 interface PooledHostOptions {
-  /** Makes a life. @throws what the host's configuration lacks */
+  /** Creates a run. @throws the host's configuration is incomplete */
   readonly live: (host: string, onServing: () => void) => LiveHost;
-  /** Resolves when it may start. @param settled when it serves or has ended */
+  /** Resolves when the host may start. @param settled resolves when it serves or has ended */
   readonly turn: (settled: Promise<void>) => Promise<void>;
   readonly onState: (status: AgentHostStatus, before: HostState) => void;
 }
 
 interface Run {
   readonly life: LiveHost;
-  /** Its turn has come. */
+  /** Whether its slot in the start queue has come. */
   begun: boolean;
-  /** It has served. */
   served: boolean;
 }
 
-/** One host of a process, from one life to the next; never two at a time. */
+/** One host of a process, across its runs; never two runs at the same time. */
 export class PooledHost {
   readonly #host: string;
   readonly #options: PooledHostOptions;
   #run: Run | null = null;
-  /** Waits until nothing of the lives before is under way. */
+  /** Waits until no work of earlier runs is pending. */
   #rest: () => Promise<void> = atRest;
   #status: AgentHostStatus;
-  /** What the next change calls, once each. */
+  /** Called once each at the next change. */
   readonly #waiting = new SparseSet<() => void>();
 
   constructor(host: string, options: PooledHostOptions) {
@@ -63,12 +65,12 @@ export class PooledHost {
     return this.#status;
   }
 
-  /** Null: it does not live. */
+  /** Null if the host is not running. */
   get life(): LiveHost | null {
     return this.#run?.life ?? null;
   }
 
-  /** Resolves when it serves, or has failed. One that drains is started when that is over. */
+  /** Starts the host. Resolves when it serves or has failed. A draining host is started after it has stopped. */
   async start(): Promise<void> {
     if (this.#status.state === "stopping") {
       await this.#over(this.#run);
@@ -79,7 +81,7 @@ export class PooledHost {
     await this.#settled(this.#run);
   }
 
-  /** SIGTERM's. Resolves when it has ended. */
+  /** Drains the host, as SIGTERM does. Resolves when it has ended. */
   async stop(): Promise<void> {
     const run = this.#run;
     if (run === null) {
@@ -94,7 +96,7 @@ export class PooledHost {
     await this.#over(run);
   }
 
-  /** SIGKILL's. Resolves when others can know of it, and nothing of it is under way. */
+  /** Kills the host, as SIGKILL does. Resolves when its end is observable and none of its work is pending. */
   async kill(): Promise<void> {
     const run = this.#run;
     if (run !== null) {
@@ -102,7 +104,7 @@ export class PooledHost {
       this.#end(run, "killed", null);
       await dead;
     }
-    // Earlier lives of the host may still be ending.
+    // Earlier runs of the host may still be ending.
     await this.#rest();
   }
 
@@ -175,14 +177,14 @@ export class PooledHost {
     }
   }
 
-  /** Resolves when that run is over. */
+  /** Resolves when that run has ended. */
   async #over(run: Run | null): Promise<void> {
     while (run !== null && this.#run === run) {
       await this.#change();
     }
   }
 
-  /** Resolves when that run serves, or is over. */
+  /** Resolves when that run serves or has ended. */
   async #settled(run: Run | null): Promise<void> {
     while (run !== null && this.#run === run && !run.served) {
       await this.#change();
@@ -197,32 +199,32 @@ export class PooledHost {
 }
 
 /**
- * Hosts that start at a time: with more, what each asks of the control plane would be answered too late for all, and what they have under
- * way would be kept by the collector as if it were to last.
+ * Maximum number of hosts that start concurrently. With more, the control plane would respond too late to all of them, and
+ * the garbage collector would promote their temporary data.
  */
 const STARTING = 64;
 
-/** Milliseconds after which one that still starts no longer keeps others from it: its driver may hang. */
+/** Milliseconds after which a host that is still starting frees its slot: its driver may hang. */
 const TURN = 2_000;
 
 export interface HostsOptions {
-  /** Makes one life of the host. @throws what its configuration lacks */
+  /** Creates one run of the host. @throws its configuration is incomplete */
   readonly live: (host: string, onServing: () => void) => LiveHost;
   readonly timers: Timers;
-  /** Hosts that start at a time. Default {@link STARTING}. */
+  /** Maximum number of hosts that start concurrently. Default {@link STARTING}. */
   readonly starting?: number;
-  /** Hears of each change. */
+  /** Called at each change. */
   readonly onState: (status: AgentHostStatus) => void;
   /**
-   * Kills a process that has one host, together with the host. Default: the process outlives hosts that were stopped or killed, and
-   * can start them again.
+   * Kills the process, if it has only one host, when the host is killed. Default: the process continues and can start its
+   * hosts again.
    */
   readonly killProcess?: () => void;
 }
 
 const LIVING: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping"]);
 
-/** The hosts of one agent process: each starts, stops, fails and is killed by itself. */
+/** The hosts of one agent process. Each starts, stops, fails and is killed independently. */
 export class Hosts implements HostController {
   readonly #options: HostsOptions;
   readonly #hosts = new Map<string, PooledHost>();
@@ -231,7 +233,7 @@ export class Hosts implements HostController {
   readonly #idle: Promise<void>;
   #becomeIdle: () => void = () => {};
   #stopping = false;
-  /** Counted with each change: to look through all hosts at each would take the more, the more there are. */
+  /** Counted with each change: a scan of all hosts at each change would be quadratic. */
   #living = 0;
   #failed = 0;
 
@@ -257,17 +259,17 @@ export class Hosts implements HostController {
     return [...this.#hosts.values()].map(({ status }) => status);
   }
 
-  /** Resolves when no host lives, and it is not for somebody to start one again. */
+  /** Resolves when no host is running, and none can be started again by a user. */
   get idle(): Promise<void> {
     return this.#idle;
   }
 
-  /** The hosts whose agents live. */
+  /** The hosts whose agents are running. */
   get liveHosts(): readonly LiveHost[] {
     return [...this.#hosts.values()].flatMap(({ life }) => life ?? []);
   }
 
-  /** Starts hosts, known or not, but those that live. Resolves when each of them serves or has ended. */
+  /** Starts hosts that are not running, known or not. Resolves when each of them serves or has ended. */
   async add(names: readonly string[]): Promise<void> {
     const started = this.#stopping ? [] : names;
     for (const name of started.filter((each) => !this.#hosts.has(each))) {
@@ -292,14 +294,14 @@ export class Hosts implements HostController {
     return { host: name, state, detail };
   }
 
-  /** Drains all of them. */
+  /** Drains all hosts. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await Promise.all([...this.#hosts.values()].map((host) => host.stop()));
     this.#look();
   }
 
-  /** Ends all of them as by `kill -9`, and starts none any more. Resolves when nothing of them is under way. */
+  /** Ends all hosts as `kill -9` would, and starts no more. Resolves when none of their work is pending. */
   async cut(): Promise<void> {
     this.#stopping = true;
     await Promise.all([...this.#hosts.values()].map((host) => host.kill()));

@@ -19,32 +19,35 @@ import { optionsOf } from "./built-in-drivers.js";
 import { DriverGuard, loadContained } from "./driver-guard.js";
 import { type AgentCommandOptions, agentCommand, commandLineValues } from "./options.js";
 
-/** What a process starts with. */
+/** The hosts of a process, with their configuration. */
 export interface LoadedHosts {
   /** In the order of `--host`; at least one. */
   readonly names: readonly string[];
   readonly first: LoadedConfig;
-  /** Compiled anew each time: little of it has to be kept. @throws {ConfigFileValueError} {@link HostsShareState} */
+  /**
+   * Compiles a host's configuration. It is compiled again at each call, to save memory. @throws {ConfigFileValueError}
+   * {@link HostsShareState}
+   */
   of(host: string): LoadedConfig;
 }
 
-/** What was asked for is done for one host at a time. */
+/** A command for one host was called with several. */
 class OneHostOnly extends Error {
   override readonly name = "OneHostOnly";
 }
 
-/** Hosts of one process that would write each other's files. */
+/** Hosts of one process would write to the same state directory. */
 class HostsShareState extends Error {
   override readonly name = "HostsShareState";
 }
 
-/** One host's. */
+/** The configuration of one host. */
 export interface LoadedConfig {
   readonly compiled: CompiledNovaConfig;
   readonly driver: DriverDefinition;
   /** The driver's own section of nova.conf. */
   readonly driverConfig: Readonly<Record<string, unknown>>;
-  /** Absolute paths of the files in use, those of `--config-dir` too. */
+  /** Absolute paths of the configuration files, including those of `--config-dir`. */
   readonly configFiles: readonly string[];
   readonly directory: StateDir;
   /** `--change-driver` */
@@ -52,8 +55,8 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads every source of options, finds the driver they name, and compiles both their tables, for one host.
- * @param guard contains a driver that is not built in; null: it is trusted
+ * Reads every source of options, finds the driver that they name, and compiles both tables of options, for one host.
+ * @param guard contains a driver that is not built in; null: the driver is trusted
  * @throws {OneHostOnly} `--host` names several.
  */
 export async function loadConfig(
@@ -70,7 +73,10 @@ export async function loadConfig(
   return first;
 }
 
-/** As {@link loadConfig}, for each host that `--host` names. Files are read once, and sections that are equal are one object. */
+/**
+ * Loads the configuration of each host that `--host` names, as {@link loadConfig} does. Files are read once, and equal
+ * sections are one object.
+ */
 export async function loadHosts(
   options: AgentCommandOptions,
   files: Files,
@@ -101,7 +107,7 @@ export async function loadHosts(
   const owners = new Map<string, string>();
   const ofFirst = compileNovaConfig(sourcesOf(requestedHosts[0]), place, optionsOf(driver));
   const of = (host: string | undefined): LoadedConfig => {
-    // Nothing else is said differently of two hosts.
+    // Only the host name differs between two hosts.
     const compiled =
       host === undefined || host === requestedHosts[0] ? ofFirst : ofFirst.withText("DEFAULT", "host", host);
     const config = shared.over(withPlaceOfDriver(compiled.config, cwd));
@@ -118,7 +124,7 @@ export async function loadHosts(
   };
   const first = of(requestedHosts[0]);
   if (requestedHosts[1] !== undefined) {
-    // What two of them share, all do.
+    // Compiling a second host fills the cache with the sections that all hosts share.
     of(requestedHosts[1]);
   }
   return { names: requestedHosts.length === 0 ? [first.compiled.config.defaults.host] : requestedHosts, first, of };
@@ -145,7 +151,7 @@ function assertStateNotShared(
   owners.set(statePath, host);
 }
 
-/** Values of many hosts that are the same for all of them, kept once. */
+/** Deduplicates configuration values that are the same for many hosts. */
 class SharedSections {
   readonly #known = new Map<string, object>();
 
@@ -167,7 +173,7 @@ class SharedSections {
   }
 }
 
-/** A driver's path as others find it too: the host's record of its driver is read from other folders. */
+/** Makes a driver's path absolute: the host's record of its driver is read from other folders. */
 function withPlaceOfDriver(config: NovaConfig, cwd: string): NovaConfig {
   const { computeDriver } = config.defaults;
   return /^\.{1,2}\//.test(computeDriver)
@@ -176,10 +182,10 @@ function withPlaceOfDriver(config: NovaConfig, cwd: string): NovaConfig {
 }
 
 /**
- * Reads what agents with these arguments would read: what is wrong with their options, files or driver is known before
- * anything is started.
+ * Reads what agents with these arguments would read, to detect invalid options, files or drivers before anything is started.
  * @param each the arguments of each agent
- * @returns what the agents would only warn of, once. @throws as {@link loadHosts}
+ * @returns the agents' warnings, without duplicates
+ * @throws as {@link loadHosts}
  */
 export async function checkAgents(each: readonly (readonly string[])[]): Promise<readonly string[]> {
   const warnings = new Set<string>();
@@ -198,8 +204,8 @@ export async function checkAgents(each: readonly (readonly string[])[]): Promise
 }
 
 /**
- * Logs what of nova.conf is ignored. The file of a real nova-compute has many options that an agent does not have: those that
- * resemble none of ours are named in one line.
+ * Logs which options of nova.conf are ignored. The file of a real nova-compute has many options that an agent does not have.
+ * Those that resemble none of ours are listed in one line.
  */
 export function logWarnings(
   logger: Pick<Logger, "info" | "warn">,

@@ -109,7 +109,7 @@ function serviceVersion(text: string): number {
   return value;
 }
 
-/** What `--release` or `--service-version` says; undefined: what this build is. */
+/** Returns the service version that `--release` or `--service-version` requests; undefined: the version of this build. */
 export function serviceVersionOf({ release, serviceVersion: number }: AgentCommandOptions): number | undefined {
   return release === undefined ? number : RELEASES[release];
 }
@@ -123,7 +123,7 @@ function collectOption(text: string, before: readonly CommandLineValue[]): reado
   return [...before, { section, option, value, flag: `-o ${section}.${option}` }];
 }
 
-/** The flags that stand for options of nova.conf. @param host one of those that `--host` names */
+/** Returns the flags that set options of nova.conf. @param host one of those that `--host` names */
 export function commandLineValues(options: AgentCommandOptions, host: string | undefined): CommandLineValue[] {
   return [
     ...flag("DEFAULT", "host", "--host", host),

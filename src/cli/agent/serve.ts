@@ -24,7 +24,7 @@ import { Hosts } from "./hosts.js";
 import { type LoadedHosts, loadHosts, logWarnings } from "./load-config.js";
 import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "./options.js";
 
-/** When and why what an agent process does is to end. */
+/** Decides when and why the work of an agent process ends. */
 class EndOfProcess {
   readonly #abort = new AbortController();
   readonly #logger: Logger;
@@ -38,22 +38,22 @@ class EndOfProcess {
     this.#rest = rest;
   }
 
-  /** Aborted once it is to end. */
+  /** Aborted once the process is to end. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** The process goes on, with other work: what it does now ends as by `kill -9`. */
+  /** Whether the process continues with other work; its current work ends as `kill -9` would end it. */
   get rests(): boolean {
     return this.#rest.aborted;
   }
 
-  /** What makes it end that is no host's fault; undefined: somebody asked for it. */
+  /** The failure that ends the process and belongs to no host; undefined if the end was requested. */
   get broken(): Error | undefined {
     return this.#broken;
   }
 
-  /** Calls `action` when it is to end; at once, if it is. */
+  /** Calls `action` when the process is to end; immediately if it already is. */
   onStop(action: () => void): void {
     this.#stop = action;
     if (this.signal.aborted) {
@@ -67,16 +67,16 @@ class EndOfProcess {
     this.#stop();
   }
 
-  /** Its work is to end at once. */
+  /** Ends the work immediately. */
   cut(): void {
     this.#abort.abort();
     this.#stop();
   }
 
-  /** SIGINT's and SIGTERM's. */
+  /** Handles SIGINT and SIGTERM. */
   ask(): void {
     this.#stopRequests += 1;
-    // The second time the person means it; a half-done operation is what the next start mends.
+    // A second signal is deliberate. The next start repairs an interrupted operation.
     if (this.#stopRequests > 1) {
       this.#logger.warn("stopped a second time: the agent ends at once, whatever is under way");
       process.exit(ExitCode.failure);
@@ -87,7 +87,7 @@ class EndOfProcess {
   }
 }
 
-/** Runs the agent until it is told to stop, refuses, or loses its host. */
+/** Runs the agent until it is stopped, its start is rejected, or it loses its host. */
 export async function serve(options: AgentCommandOptions): Promise<number> {
   const guard = new DriverGuard("compute-agent");
   try {
@@ -108,7 +108,7 @@ export async function serve(options: AgentCommandOptions): Promise<number> {
   }
 }
 
-/** @param cleanup takes what is to be closed at the end, however it comes. */
+/** @param cleanup receives everything that must be closed at the end, however the end comes */
 async function serveWith(
   options: AgentCommandOptions,
   guard: DriverGuard,
@@ -135,7 +135,7 @@ async function serveWith(
   if (outlet.url !== null) {
     terminal.print(`metrics on ${outlet.url}`);
   }
-  // A host that has a connection of its own can be cut off from the control plane.
+  // A host with its own connection can be cut off from the control plane by a fault.
   if (config.defaults.statePath.startsWith(first.directory.root)) {
     await excludeFromGit(files, first.directory.root);
   }
@@ -171,7 +171,7 @@ async function serveWith(
     });
   } catch (error) {
     if (end.rests) {
-      // Something may still be under way: the process is not kept.
+      // Some work may still be pending, so the process is not reused.
       throw error;
     }
     const stopRequested = end.broken === undefined && end.signal.aborted;
@@ -179,10 +179,13 @@ async function serveWith(
   }
 }
 
-/** As {@link Hosts} has it; a conductor of a real Nova has 55 connections to its database, and fails what has waited 30 s for one. */
+/**
+ * Maximum number of hosts that start concurrently under a real Nova. Its conductor has 55 database connections, and fails
+ * requests that waited 30 s for one.
+ */
 const STARTING_UNDER_NOVA = 16;
 
-/** Milliseconds after which those that serve are reported, though others still start. */
+/** Milliseconds after which the serving hosts are reported, even if others still start. */
 const START_TIMEOUT_MS = 60_000;
 
 function afterwards(timers: Timers, milliseconds: number, unless: Promise<void>): Promise<void> {
@@ -200,12 +203,12 @@ interface Surroundings {
   readonly faultFile: FaultFile | null;
   readonly options: AgentCommandOptions;
   readonly end: EndOfProcess;
-  /** Has the listener hear that the control plane answers again. */
+  /** Sets the listener that is called when the control plane responds again. */
   readonly onAgain: (listener: () => void) => void;
   readonly cleanup: CleanupStack;
 }
 
-/** Serves the hosts until none lives any more. @throws why the first of them failed, unless it was asked to stop */
+/** Serves the hosts until none is running. @throws the failure of the first failed host, unless a stop was requested */
 async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<number> {
   const { runtime, connection, outlet, unhandledErrors, faultFile, options, end, onAgain, cleanup } = around;
   const shared = {
@@ -267,7 +270,7 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
   cleanup.add(() => forget?.());
   report.begin();
   const added = hosts.add(loaded.names);
-  // A host that starts slowly does not hold back the report of the others.
+  // A host that starts slowly does not delay the report about the others.
   await Promise.race([added, afterwards(runtime.timers, START_TIMEOUT_MS, added)]);
   report.started();
   await added;
@@ -305,8 +308,8 @@ function failed(error: unknown, stopRequested: boolean, complain: (text: string)
 }
 
 /**
- * Ends with SIGINT, SIGTERM and the parent, and once the process is to rest.
- * @param cleanup takes what takes that back
+ * Ends the work at SIGINT, SIGTERM, the parent's exit, or when the process is to be reused.
+ * @param cleanup receives the function that removes the listeners
  */
 function endOnSignals(logger: Logger, cleanup: CleanupStack, rest: AbortSignal): EndOfProcess {
   const end = new EndOfProcess(logger, rest);

@@ -12,12 +12,12 @@ import { DriverGuard } from "./driver-guard.js";
 import { loadHosts } from "./load-config.js";
 import type { AgentCommandOptions } from "./options.js";
 
-/** Milliseconds without a change before the agent is started again: a compiler writes several files. */
+/** Milliseconds without a change before the agent is restarted: a compiler writes several files. */
 const QUIET = 300;
 
 /**
- * Runs the agent as a process of its own, and starts it again whenever the driver's files change: guests belong to the
- * hypervisor and go on. An agent that ends by itself is started again by the next change.
+ * Runs the agent as a child process, and restarts it whenever the driver's files change. Guests belong to the hypervisor and
+ * keep running. An agent that ended by itself is restarted by the next change.
  */
 export async function serveAndWatch(options: AgentCommandOptions, args: readonly string[]): Promise<number> {
   const terminal = createTerminal();
@@ -89,7 +89,9 @@ export async function serveAndWatch(options: AgentCommandOptions, args: readonly
 
 const program = (): string => fileURLToPath(new URL("../compute-agent.js", import.meta.url));
 
-/** The path of the module that `compute_driver` names. @throws {InvalidDriver} it is built in, or cannot be found. */
+/**
+ * Returns the folder of the module that `compute_driver` names. @throws {InvalidDriver} it is built in, or cannot be found.
+ */
 async function driverFolder(options: AgentCommandOptions): Promise<string> {
   const { compiled, driver } = (await loadHosts(options, new NodeFiles(), new DriverGuard("compute-agent"))).first;
   const { computeDriver } = compiled.config.defaults;

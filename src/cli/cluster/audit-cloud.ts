@@ -24,7 +24,7 @@ export interface CloudOptions {
   readonly novaManageExitCodes?: true;
 }
 
-/** The cloud, as OpenStack's clients name it, and the exit codes. */
+/** Options that select the cloud, as OpenStack's clients name them, and the exit codes. */
 export function cloudOptions(): Option[] {
   return [
     new Option(
@@ -44,10 +44,10 @@ export function cloudOptions(): Option[] {
   ];
 }
 
-/** Exit codes of nova-manage's audit (spec 7.4), which `--nova-manage-exit-codes` asks for. */
+/** Exit codes of nova-manage's audit (spec 7.4), selected by `--nova-manage-exit-codes`. */
 const NOVA_MANAGE_CODES = { none: 0, failed: 1, found: 3, applied: 4 } as const;
 
-/** The exit code of a result. Without nova-manage's codes, findings and edits are no failure. */
+/** Returns the exit code of a result. Without nova-manage's codes, findings and edits are not failures. */
 export function auditExitCode(
   result: keyof typeof NOVA_MANAGE_CODES,
   { novaManageExitCodes }: Pick<CloudOptions, "novaManageExitCodes">,
@@ -58,7 +58,10 @@ export function auditExitCode(
   return result === "failed" ? ExitCode.failure : ExitCode.ok;
 }
 
-/** Runs `work` with the cloud, and with its state directory if it is the local cluster; what a person can mend becomes one line and an exit code. */
+/**
+ * Runs `work` with the cloud, and with its state directory if it is the local cluster. An error that the user can fix
+ * becomes one line and an exit code.
+ */
 export async function withCloud(
   program: string,
   options: CloudOptions,

@@ -59,7 +59,7 @@ function moveTimeoutOption(flags: string, description: string, of: keyof MoveTim
   return new Option(flags, description).argParser(seconds).default(milliseconds, String(milliseconds / 1_000));
 }
 
-/** Milliseconds. */
+/** Parses seconds to milliseconds. */
 function seconds(text: string): number {
   if (!/^\d{1,7}$/.test(text)) {
     throw new InvalidArgumentError("expected seconds.");

@@ -2,27 +2,30 @@ import { type ClusterInfo, clientEnvironment, readClusterInfo, stateDir } from "
 import type { Runtime } from "../../runtime/runtime.js";
 import { nameOf } from "./place.js";
 
-/** A cluster of this machine, for people and scripts. */
+/** A cluster on this machine, as commands print it. */
 export interface ClusterState {
-  /** Null: it was started without. */
+  /** Null if the cluster was started without a name. */
   readonly name: string | null;
   readonly state: "running" | "stopped";
-  /** Where its control plane is, or was; null: none ever came up. */
+  /** The last known address of the control plane; null if none ever started. */
   readonly url: string | null;
-  /** The control plane's; null: it does not run. */
+  /** The process id of the control plane; null if it is not running. */
   readonly pid: number | null;
   readonly stateDir: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Milliseconds that a control plane that runs may take to say so. */
+/** Timeout for the response of a running control plane, in milliseconds. */
 const REPLY_TIMEOUT_MS = 2_000;
-/** The same between two questions of one that is there, and does not listen: another state is being put in the place of its own. */
+/** Milliseconds between two attempts when the process is alive but does not listen: it may be restoring a snapshot. */
 const ASK_EVERY = 50;
 
 type Deps = Pick<Runtime, "files" | "http" | "processes" | "timers" | "clock" | "programs">;
 
-/** What is known of the cluster of a state directory. Another program may have the pid or the port of one that was killed. */
+/**
+ * Returns the state of a state directory's cluster. Verifies the response, since another program may have the pid or port of
+ * a killed control plane.
+ */
 export async function clusterState(root: string, runtime: Deps): Promise<ClusterState> {
   const directory = stateDir(root, "/");
   const info = await readClusterInfo(runtime.files, directory);

@@ -10,7 +10,7 @@ import { configuredPlacementAccess } from "../../placement-client/access/configu
 import { OLDEST_SUPPORTED_SERVICE_VERSION } from "../../records/index.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
-/** What nova.conf says to the control plane; flags win over files. */
+/** Options of nova.conf for the control plane; flags override files. */
 export interface ControlPlaneFlags {
   readonly configFile: readonly string[];
   readonly serviceDownTime?: string;
@@ -36,9 +36,11 @@ export type ControlPlaneConfig = Omit<
 >;
 
 /**
- * Reads the options. `[placement] auth_type` names a Placement that runs elsewhere; unset, the embedded one is used.
- * Passes over the options of agents and drivers: the agents check them.
- * @throws {ConfigFilesNotFoundError | ConfigFileParseError | ConfigFileValueError}
+ * Reads the options. `[placement] auth_type` names a Placement that runs elsewhere; unset, the embedded one is used. Ignores
+ * the options of agents and drivers, since the agents check them.
+ * @throws {ConfigFilesNotFoundError
+ * ConfigFileParseError
+ * ConfigFileValueError}
  */
 export async function controlPlaneConfig(
   flags: ControlPlaneFlags,
@@ -58,7 +60,7 @@ export async function controlPlaneConfig(
 }
 
 /**
- * The options of a control plane with a Placement of its own.
+ * Returns the options of a control plane with an embedded Placement.
  * @internal for tests
  */
 export function controlPlaneOptions({

@@ -32,10 +32,13 @@ interface Question {
 
 const DEFAULT_PORT = 8774;
 
-/** Milliseconds in which the parent is told of agents that come or go together: thousands do when a pool starts. */
+/**
+ * Milliseconds within which connecting and disconnecting agents are batched for the parent; thousands connect when a pool
+ * starts.
+ */
 const HOLDERS_EVERY = 50;
 
-/** @param action what is done with the options: the cluster in a test's own process is started with the same */
+/** @param action receives the options; a cluster within a test process is started with the same options */
 export function controlPlaneCommand(action: (options: ControlPlaneCommandOptions) => Promise<void> = serve): Command {
   return new Command("control-plane")
     .summary("only the control plane, in the foreground (what `up` starts as a child)")
@@ -68,7 +71,7 @@ export interface ControlPlaneCommandOptions extends ControlPlaneFlags, ListenFla
 async function serve(options: ControlPlaneCommandOptions): Promise<void> {
   let tokens: RetainedTokens | undefined;
   await runWorkLoop(options, {
-    // The name of the command comes first.
+    // The first argument is the name of the command.
     parse: (args) => parsedOptions(controlPlaneCommand, args.slice(1)),
     live: async (runOptions, rest) => {
       tokens = await serveOnce(runOptions, rest, tokens);
@@ -78,8 +81,10 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
 }
 
 /**
- * Serves until it is told to end.
- * @param rest it ends as by `kill -9` @param before tokens that are to be valid, too @returns those that were
+ * Serves until it is stopped.
+ * @param rest ends it as `kill -9` would
+ * @param before tokens that stay valid
+ * @returns the tokens that were valid
  */
 async function serveOnce(
   options: ControlPlaneCommandOptions,
@@ -101,7 +106,7 @@ async function serveOnce(
   const stopRequested = waitForShutdown(rest);
   const reportHolders = (held: readonly HostHolder[]) => notifyParent({ type: "holders", holders: held });
   const holders = new Batcher(runtime.timers, HOLDERS_EVERY, reportHolders);
-  // Who has a host decides what `up` does to it.
+  // `up` decides by a host's current holder what to do with it, so it must be notified first.
   const supervisor = parentSupervisor(rest, () => holders.flush());
   let dashboard: LazyDashboard | undefined;
   notifyParent({ type: "component", state: "starting", detail: "" });
@@ -151,8 +156,9 @@ function portOf(url: string | undefined): number | undefined {
 }
 
 /**
- * `compute-cluster up` as its control plane sees it; undefined: this process has no such parent.
- * @param unless its answers are not heard any more then @param before called before each question: what `up` is to know by then
+ * Returns a client of the parent `compute-cluster up`; undefined if this process has no such parent.
+ * @param unless aborted when replies are no longer processed
+ * @param before called before each request, to send pending notifications
  */
 function parentSupervisor(unless: AbortSignal, before: () => void): HostSupervisor | undefined {
   const questions = new Map<number, Question>();

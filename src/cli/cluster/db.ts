@@ -9,7 +9,7 @@ import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { withOperatorSession } from "./operator-session.js";
 
-/** Rows that one transaction changes. */
+/** Rows per transaction. */
 const BATCH = 50;
 
 interface MigrateOptions {

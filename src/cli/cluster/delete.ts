@@ -43,7 +43,8 @@ async function deleteCluster(name: string, yes: boolean, runtime: Runtime): Prom
   if (end !== undefined) {
     return end;
   }
-  // Nobody can start it while it goes. A command that dies here leaves a folder that no name leads to.
+  // Owning the store prevents a start while the folder is removed. If this command dies here, it leaves a folder that no
+  // name refers to.
   const release = await ownStore(directory.database, files);
   const gone = `${directory.root}.deleted-${random.uuid()}`;
   try {

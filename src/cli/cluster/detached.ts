@@ -11,7 +11,7 @@ import type { Terminal } from "../ui/terminal.js";
 import { clusterState } from "./cluster-state.js";
 import { programPath } from "./own-programs.js";
 
-/** What an `up` that goes on by itself tells the one that has started it. */
+/** Messages from a detached `up` to the process that started it. */
 export type UpReport =
   | { readonly type: "up-status"; readonly status: ComponentStatus }
   /** A step of a scenario. */
@@ -20,18 +20,18 @@ export type UpReport =
       readonly type: "up-started";
       readonly text: string;
       readonly missing: readonly HostProcess[];
-      /** The scenario that was asked for did not come about. */
+      /** Whether the requested scenario failed to play. */
       readonly failed: boolean;
     };
 
-/** Tells the `up` that has started this one, if one has, and that still waits. */
+/** Sends a report to the process that started this `up`, if it still waits for one. */
 export function reportToStarter(report: UpReport): void {
   if (process.connected) {
     process.send?.(report);
   }
 }
 
-/** Nothing more is said to the `up` that has started this one. */
+/** Closes the channel to the process that started this `up`. */
 export function leaveStarter(): void {
   if (process.connected) {
     process.disconnect();
@@ -39,8 +39,9 @@ export function leaveStarter(): void {
 }
 
 /**
- * Starts `up` as a process that outlives this one, shows what it does, and waits until everything that comes up is up.
- * @param args of `up`, without `--detach` @returns the exit code: that of `up` where it ended, 1 where hosts do not serve
+ * Starts `up` as a process that outlives this one, displays its progress, and waits until all components are ready.
+ * @param args of `up`, without `--detach`
+ * @returns the exit code: that of `up` if it ended, 1 if some hosts do not serve
  */
 export async function detach(
   args: readonly string[],

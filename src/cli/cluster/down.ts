@@ -18,9 +18,9 @@ interface DownOptions {
   readonly yes?: true;
 }
 
-/** Milliseconds that everything may take to stop, agents with what they are doing first. */
+/** Timeout of a stop in milliseconds; agents finish their operations first. */
 const STOP_TIMEOUT_MS = 60_000;
-/** Milliseconds between two looks whether a process is there. */
+/** Milliseconds between two checks whether the process is alive. */
 const LOOK_EVERY = 50;
 
 export function downCommand(): Command {
@@ -43,7 +43,10 @@ export function downCommand(): Command {
     });
 }
 
-/** Asks for agreement where clusters run that are not in this folder. @returns an exit code to end with; undefined: go on */
+/**
+ * Asks for confirmation if clusters of other folders are running.
+ * @returns an exit code to end with; undefined to continue
+ */
 async function confirmOthers(
   roots: readonly string[],
   { stateDir: stateDirOption, yes }: Pick<DownOptions, "stateDir" | "yes">,
@@ -63,7 +66,7 @@ async function confirmOthers(
   }
 }
 
-/** @returns the exit code of the first that could not be stopped */
+/** @returns the exit code of the first cluster that could not be stopped */
 async function down(roots: readonly string[]): Promise<number> {
   const terminal = createTerminal();
   const runtime = createNodeRuntime({ logger: quietLogger });
@@ -86,7 +89,7 @@ async function down(roots: readonly string[]): Promise<number> {
   return code;
 }
 
-/** @returns what became of it, for a person. @throws {Error} it goes on, with why. */
+/** @returns the outcome, as text for the user. @throws {Error} the cluster is still running; the message says why */
 async function stopOne(root: string, runtime: Runtime): Promise<string> {
   const { state } = await clusterState(root, runtime);
   if (state === "stopped") {

@@ -29,7 +29,7 @@ import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { CONTROL_PLANE, HostSettingsStore, unknownHost } from "./host-settings.js";
 
-/** The points whose names begin with the same word. */
+/** Fault points whose names begin with the same word. */
 interface PointGroup {
   /** `agent` or `embedded Ironic`. */
   readonly program: string;
@@ -38,7 +38,7 @@ interface PointGroup {
   readonly points: readonly FaultPoint[];
 }
 
-/** Driver whose agents send requests to Ironic. */
+/** The driver whose agents send requests to Ironic. */
 const IRONIC_DRIVER = "ironic";
 
 interface FaultOptions {
@@ -48,17 +48,17 @@ interface FaultOptions {
 
 type Bench = ReturnType<typeof benchOf>;
 
-/** The file that keeps the faults, and the points that can be set. */
+/** The file with the faults, and the points that can be set. */
 interface Target {
   /** The agent's `state_path`. */
   readonly folder: string;
   readonly table: FaultTable;
 }
 
-/** Stands for the embedded Ironic in the place of a host. */
+/** Selects the embedded Ironic instead of a host. */
 const IRONIC = "ironic";
 
-/** Milliseconds that a running agent has to read what was set. */
+/** Milliseconds that a running agent has to read new faults. */
 const NOTICE_TIME = 2_000;
 
 const NOTICE_STEP = 25;
@@ -118,7 +118,7 @@ export function faultCommand(): Command {
 function benchOf({ stateDir: stateDirOption, statePath }: FaultOptions) {
   const directory = stateDir(stateDirOption, process.cwd());
   const runtime = createNodeRuntime({ logger: quietLogger });
-  /** Hosts of the state directory, and the embedded Ironic. */
+  /** Returns the hosts of the state directory, and the embedded Ironic. */
   const hosts = async (): Promise<readonly string[]> => {
     const { [CONTROL_PLANE]: _, ...savedSettings } = await new HostSettingsStore(runtime.files, directory).read();
     return [...new Set([...(await hostsWithState(runtime.files, directory)), ...Object.keys(savedSettings)])]
@@ -135,8 +135,8 @@ function benchOf({ stateDir: stateDirOption, statePath }: FaultOptions) {
         : { folder: statePath === undefined ? directory.agent(host) : resolve(statePath), table: AGENT_FAULTS },
     hosts,
     /**
-     * The hosts that a name or range stands for.
-     * @throws {InvalidFault} there never was an agent of one of them, and its `state_path` was not named.
+     * Expands a name or range to hosts.
+     * @throws {InvalidFault} a host never had an agent, and no `state_path` was named
      */
     hostsIn: async (text: string, { beforeStart = false } = {}): Promise<readonly string[]> => {
       const named = expandNames(text);
@@ -150,7 +150,7 @@ function benchOf({ stateDir: stateDirOption, statePath }: FaultOptions) {
   };
 }
 
-/** @throws {InvalidFault} it is neither a host's name nor a range. */
+/** @throws {InvalidFault} The text is neither a host's name nor a range. */
 function expandNames(text: string): readonly string[] {
   try {
     return expandHosts(text);
@@ -173,7 +173,7 @@ async function set(
   return ExitCode.ok;
 }
 
-/** Sets the faults of a host, and waits a moment for its agent to read them. */
+/** Sets the faults of a host, and waits briefly for its agent to read them. */
 async function setOne({ runtime, terminal, target }: Bench, host: string, parsed: readonly FaultRule[]): Promise<void> {
   const { folder } = target(host);
   const ids = await setFaults(folder, parsed, runtime);
@@ -192,9 +192,9 @@ async function setOne({ runtime, terminal, target }: Bench, host: string, parsed
 interface Row {
   readonly host: string;
   readonly rule: string;
-  /** Null: not counted, for it acts until it is cleared. */
+  /** Null: not counted, because the fault acts until it is cleared. */
   readonly used: number | null;
-  /** The number of times that it will act; null: until it is cleared. */
+  /** The number of times that the fault will still act; null: until it is cleared. */
   readonly left: number | null;
   /** When the fault was set, as ISO 8601. */
   readonly since: string;

@@ -7,35 +7,35 @@ import { isObject } from "../../runtime/collections.js";
 import { didYouMean } from "../../runtime/error-messages.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 
-/** The component that all agents join; its own setting is kept beside those of the hosts. */
+/** The control plane's key among the settings of the hosts. */
 export const CONTROL_PLANE = "control-plane";
 
-/** What one host's agent has of its own: another start with less would find another hypervisor. */
+/** The settings of one host's agent. A restart without them would find another hypervisor. */
 export interface HostSetting {
-  /** `compute_driver`; absent: the configuration says it. */
+  /** `compute_driver`; undefined: the configuration files name it. */
   readonly driver?: string;
   /** Absolute paths. */
   readonly configFiles: readonly string[];
   /** As `-o` takes them: `section.option=value`. */
   readonly options?: readonly string[];
-  /** The agent's release; absent: this build's. */
+  /** The agent's release; undefined: that of this build. */
   readonly release?: Release;
-  /** By `compute-cluster host add`: each `up` starts it, whatever number of hosts it is asked for. */
+  /** Added by `compute-cluster host add`: each `up` starts the host, whatever number of hosts it is started with. */
   readonly added?: true;
-  /** Of the control plane: the hosts of the last start, with which another one goes on that is not told how many. */
+  /** Only for the control plane: the hosts of the last start, used by a start without a number of hosts. */
   readonly hosts?: readonly string[];
 }
 
 export type HostSettings = Readonly<Record<string, HostSetting>>;
 
-/** The settings with which `up` brought hosts up, in the state directory; another `up` goes on with them. */
+/** The settings that `up` started hosts with, in the state directory. A later `up` reuses them. */
 export class HostSettingsStore {
   readonly path: string;
   readonly #files: Files;
   #settings: Record<string, HostSetting> = {};
-  /** The write that is under way: of two at once, the earlier text could be the one that stays. */
+  /** The current write. Writes must not overlap, or the older content could win. */
   #written: Promise<void> = Promise.resolve();
-  /** A write that has not begun yet, and will have all that is changed until then. */
+  /** The next write, which has not begun and includes all changes until then. */
   #next: Promise<void> | undefined;
 
   constructor(files: Files, { root }: Pick<StateDir, "root">) {
@@ -52,7 +52,7 @@ export class HostSettingsStore {
     return this.#settings;
   }
 
-  /** The host has come up with this. */
+  /** Saves the settings that the host was started with. */
   async keep(host: string, setting: HostSetting): Promise<void> {
     const before = this.get(host);
     if (before !== undefined && JSON.stringify(before) === JSON.stringify(setting)) {
@@ -62,7 +62,7 @@ export class HostSettingsStore {
     await this.#write();
   }
 
-  /** What a host is started with; undefined: the host is not known. */
+  /** Returns the settings of a host; undefined if the host is unknown. */
   get(host: string): HostSetting | undefined {
     return Object.hasOwn(this.#settings, host) ? this.#settings[host] : undefined;
   }
@@ -71,12 +71,12 @@ export class HostSettingsStore {
     return Object.keys(this.#settings);
   }
 
-  /** The host is one of those with which another start goes on, though this one was begun without it. */
+  /** Adds a host to those that the next start includes, although this start did not include it. */
   async include(host: string): Promise<void> {
     await this.#setStarted((hosts) => [...new Set([...hosts, host])]);
   }
 
-  /** The host is none of this cluster any more. */
+  /** Removes a host that no longer belongs to this cluster. */
   async forget(host: string): Promise<void> {
     if (this.get(host) !== undefined) {
       delete this.#settings[host];
@@ -146,8 +146,8 @@ function isSetting(value: unknown): value is HostSetting {
 }
 
 /**
- * The settings with the drivers that the agents themselves have recorded: a host may have changed its driver since, by hand. Where an
- * agent's record cannot be read, its start says so.
+ * Returns the settings with the drivers that the agents have recorded: a host's driver may have been changed by hand. An
+ * unreadable record is ignored here, since the agent's start reports it.
  */
 export async function withBoundDrivers(
   files: Files,
@@ -158,16 +158,16 @@ export async function withBoundDrivers(
     const path = driverRecordPath(directory.agent(host), host);
     const recorded = await readDriverRecord(files, path).catch(() => undefined);
     const driver = recorded?.computeDriver;
-    // Without one of its own a host has what its configuration names, which may be changed there.
+    // A host without its own driver uses that of its configuration file, which may change.
     const own = driver !== undefined && (setting.driver !== undefined || isAbsolute(driver));
     return [host, own ? { ...setting, driver } : setting];
   });
   return Object.fromEntries(await Promise.all(bound));
 }
 
-/** Hosts that `compute-cluster host add` wants, for `compute-cluster up` to read. */
+/** Hosts requested by `compute-cluster host add`, for `compute-cluster up` to read. */
 interface HostAddition {
-  /** A text of ranges. */
+  /** Host names and ranges. */
   readonly hosts: string;
   readonly setting: HostSetting;
 }
@@ -175,8 +175,8 @@ interface HostAddition {
 const pathOf = ({ root }: Pick<StateDir, "root">, id: string): string => join(root, "additions", `${id}.json`);
 
 /**
- * Writes an addition into the state directory: what a host's process is started with, a driver's path among it, comes from
- * those who may write there, and never over a connection.
+ * Writes an addition into the state directory. Settings such as the path of a driver must come from users with write access
+ * there, never over a connection.
  */
 export async function writeAddition(
   files: Files,
@@ -191,7 +191,7 @@ export async function removeAddition(files: Files, directory: Pick<StateDir, "ro
   await files.remove(pathOf(directory, id));
 }
 
-/** @throws {Error} there is none of this id, or it is not readable as one. */
+/** @throws {Error} There is no addition with this id, or it is unreadable. */
 export async function readAddition(
   files: Files,
   directory: Pick<StateDir, "root">,
@@ -211,7 +211,7 @@ export async function readAddition(
   return { hosts: expandHosts(hosts), setting };
 }
 
-/** The message about a host that a state directory does not have. @param known those that it has */
+/** Returns the message about a host that a state directory does not have. @param known the existing hosts */
 export function unknownHost(host: string, root: string, known: readonly string[]): string {
   const near = didYouMean(host, known);
   const there = known.length === 0 ? "there are none" : `there are ${foldHosts(known)}`;

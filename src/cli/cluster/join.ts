@@ -21,7 +21,7 @@ interface JoinOptions {
   readonly json?: true;
 }
 
-/** What was written, and for where. */
+/** The written file and the address in it. */
 interface Joining {
   /** `wss://192.0.2.2:8775/conductor` */
   readonly url: string;
@@ -55,8 +55,10 @@ function advice({ url, file }: Joining): string {
 }
 
 /**
- * @param address instead of the one that the control plane tells
- * @throws {NoLocalCloud} @throws {TlsUnusable} the control plane does not listen for others, or not by this name
+ * Writes the configuration file for agents on other machines.
+ * @param address instead of the address that the control plane announces
+ * @throws {NoLocalCloud}
+ * @throws {TlsUnusable} the control plane has no external listener, or not with this name
  */
 export async function writeJoinConfig(
   address: string | undefined,
@@ -102,7 +104,7 @@ function joinConfig(url: string, token: string, ca: string | undefined): string 
     "[conductor]",
     `url = ${url}`,
     `join_token = ${token}`,
-    // Further lines of a value are indented.
+    // Continuation lines of a value are indented.
     ...(ca === undefined ? [] : [`ca = ${ca.trim().split(/\s*\n/).join("\n  ")}`]),
     "",
   ].join("\n");

@@ -14,22 +14,22 @@ import {
   toCertificateAttributes,
 } from "./tls/tls-files.js";
 
-/** Flags of `up` and `control-plane`. */
+/** Listener flags of `up` and `control-plane`. */
 export interface ListenFlags {
   readonly listen?: Place;
   readonly listenWithoutTls?: true;
 }
 
-/** Address and port, as they were asked for. */
+/** The requested address and port. */
 interface Place {
   readonly address: string;
-  /** Undefined: the one it had before, or the default. */
+  /** Undefined: the port of the last start, or the default. */
   readonly port?: number;
 }
 
 const DEFAULT_PORT = 8775;
 
-/** Milliseconds of a certificate's life in which its end is warned of. */
+/** Milliseconds before a certificate's expiry from which on a warning is logged. */
 const WARN_BEFORE = 30 * 86_400_000;
 
 export const listenOptions = {
@@ -56,7 +56,7 @@ export function placeIn(text: string): Place {
   return port === undefined ? { address } : { address, port };
 }
 
-/** The same flags for a child. */
+/** Returns the same flags as arguments of a child process. */
 export function listenArguments({ listen, listenWithoutTls }: ListenFlags): readonly string[] {
   if (listen === undefined) {
     return listenWithoutTls ? ["--listen-without-tls"] : [];
@@ -67,7 +67,7 @@ export function listenArguments({ listen, listenWithoutTls }: ListenFlags): read
   return ["--listen", place, ...(listenWithoutTls ? ["--listen-without-tls"] : [])];
 }
 
-/** What a person has to be told of these flags. */
+/** Returns the warnings about these flags. */
 export function listenWarnings({ listen, listenWithoutTls }: ListenFlags): readonly string[] {
   const danger = "whoever is on the way reads passwords, tokens and the join token, and can act as an administrator";
   return listen === undefined || !listenWithoutTls
@@ -76,9 +76,9 @@ export function listenWarnings({ listen, listenWithoutTls }: ListenFlags): reado
 }
 
 /**
- * The door for other machines; undefined: none was asked for.
- * @param before where it was at the last start
- * @throws {TlsUnusable} there is no certificate for the address, or none that is valid now.
+ * Returns the listener for other machines; undefined if none was requested.
+ * @param before its address at the last start
+ * @throws {TlsUnusable} there is no certificate for the address, or none that is currently valid
  */
 export async function resolveExternalListener(
   { listen, listenWithoutTls }: ListenFlags,
@@ -150,7 +150,7 @@ function validateCertificate({ certificate }: Identity, address: string, directo
 
 const isAll = (address: string): boolean => address === "0.0.0.0" || address === "::";
 
-/** What others are told when all of the machine's addresses are listened on. */
+/** Returns the name to announce if the listener is bound to all addresses of the machine. */
 function bestOf(names: readonly string[]): string {
   const concreteNames = names.filter((name) => !name.includes("*"));
   return concreteNames.find((name) => isIP(name) !== 0) ?? concreteNames[0] ?? hostname();

@@ -10,13 +10,13 @@ import { ExitCode } from "../ui/exit-code.js";
 import { interruptSignal } from "../ui/process-lifecycle.js";
 import type { Terminal } from "../ui/terminal.js";
 
-/** Names of one kind that a list shows before it counts the rest. */
+/** Maximum number of names of one kind in a list; further names are only counted. */
 const MAX_NAMES = 20;
 
 /**
- * Asks on a terminal whether the command goes on, and rejects it elsewhere.
+ * Asks for confirmation on a terminal; without one, rejects the command.
  * @param reason completes `compute-cluster: `, before the hint at `--yes`
- * @returns an exit code to end with; undefined: go on
+ * @returns an exit code to end with; undefined to continue
  */
 export async function confirm(
   { reason, question }: { readonly reason: string; readonly question: string },
@@ -34,9 +34,11 @@ export async function confirm(
 }
 
 /**
- * Lists what a command destroys or stops, and asks for agreement.
- * @param command as `compute-cluster reset` @param losses empty: there is nothing to agree to @param yes `--yes` was given
- * @returns an exit code to end with; undefined: go on
+ * Lists what a command destroys or stops, and asks for confirmation.
+ * @param command such as `compute-cluster reset`
+ * @param losses empty: no confirmation is needed
+ * @param yes `--yes` was passed
+ * @returns an exit code to end with; undefined to continue
  */
 export async function confirmLosses(
   { command, verb = "destroys", losses, yes }: LossQuestion,
@@ -58,7 +60,7 @@ interface LossQuestion {
   readonly yes: boolean;
 }
 
-/** Everything that a cluster has, for its deletion. */
+/** Returns everything that the deletion of a cluster destroys. */
 export async function clusterLosses(directory: StateDir, runtime: Runtime): Promise<readonly string[]> {
   const snapshots = await new Snapshots(directory, runtime.files).list();
   return [
@@ -70,13 +72,13 @@ export async function clusterLosses(directory: StateDir, runtime: Runtime): Prom
   ];
 }
 
-/** Servers and hosts that a restore of the snapshot removes. */
+/** Returns the servers and hosts that a restore of the snapshot removes. */
 export function lossesSince({ metadata }: Pick<Snapshot, "metadata">, directory: StateDir, runtime: Runtime) {
-  // Another cluster's snapshot has nothing of this one.
+  // An imported snapshot contains nothing of this cluster.
   return addedSince(metadata.isImported === true ? 0 : metadata.savedAt, directory, runtime);
 }
 
-/** Servers and hosts that were created after a time, also while the cluster runs. */
+/** Returns the servers and hosts created after a time; works while the cluster runs. */
 async function addedSince(time: number, directory: StateDir, runtime: Runtime): Promise<readonly string[]> {
   try {
     const store = await openStoreToRead({ path: directory.database, runtime });

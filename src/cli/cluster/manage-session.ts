@@ -16,7 +16,7 @@ import { createTerminal } from "../ui/terminal.js";
 import type { ClusterDescription } from "./file/read-cluster-file.js";
 import { withOperatorSession } from "./operator-session.js";
 
-/** What every command of `manage` takes. */
+/** Flags of all `manage` commands. */
 export interface ManageFlags {
   readonly stateDir: string;
   readonly configFile: readonly string[];
@@ -25,7 +25,10 @@ export interface ManageFlags {
 
 type Work<Flags> = (parts: ManageParts, flags: Flags) => Promise<number>;
 
-/** Adds a command that works on the running cluster and exits with what `work` answers. @param ending of its help */
+/**
+ * Adds a command that runs `work` on the running cluster, and exits with the code it returns.
+ * @param ending end of the help text
+ */
 export function commandWith<Flags extends ManageFlags>(
   parent: Command,
   name: string,
@@ -49,7 +52,7 @@ async function run<Flags extends ManageFlags>(flags: Flags, work: Work<Flags>): 
   const runtime = createNodeRuntime({ logger: quietLogger });
   const directory = stateDir(flags.stateDir, process.cwd());
   try {
-    // Without a control plane there is no command of nova-manage's to fail: the exit code is that of every command.
+    // Without a control plane the exit code is that of compute-cluster's commands, not nova-manage's.
     return await withOperatorSession("manage", { runtime, directory }, (conductor) =>
       runCommand(terminal.print, async () =>
         work(await partsOf(flags, { runtime, conductor, stateDir: directory.root, print: terminal.print }), flags),
@@ -67,7 +70,7 @@ interface Place {
   readonly print: (line: string) => void;
 }
 
-/** @param flags whose `configFile` says where Placement is */
+/** @param flags with `configFile`, which configures Placement */
 async function partsOf(
   flags: Pick<ManageFlags, "configFile">,
   { runtime, conductor, stateDir: root, print }: Place,
@@ -94,7 +97,7 @@ async function partsOf(
   };
 }
 
-/** Puts the providers of the file's hosts into Placement's aggregates, once they are there. */
+/** Adds the providers of the file's hosts to Placement's aggregates, once they exist. */
 export async function mirrorInPlacement({ options }: ClusterDescription, directory: StateDir): Promise<void> {
   const { named, configFile } = options;
   if (named === undefined || named.size === 0) {

@@ -5,7 +5,7 @@ import { ironicNodeMove } from "../../control-plane/manage/nova-manage.js";
 import { syncAggregates } from "../../control-plane/manage/sync-aggregates.js";
 import { commandWith, type ManageFlags } from "./manage-session.js";
 
-/** What `--help` says at its end. */
+/** The end of the `--help` text. */
 const NO_CONTROL_PLANE = `
 
 Without a control plane that responds, the code is 4, as for every command, and the reason is on standard error.`;
@@ -59,7 +59,7 @@ interface NodeMoveFlags extends ManageFlags {
   readonly destinationHost?: string;
 }
 
-/** nova-manage's commands on a running cluster, with its flags, texts and return codes. */
+/** Creates nova-manage's commands for a running cluster, with its flags, messages and return codes. */
 export function manageCommand(): Command {
   const manage = new Command("manage").summary("nova-manage's commands: heal and audit allocations, mirror aggregates");
   const placement = manage.command("placement").summary("allocations and aggregates in Placement");

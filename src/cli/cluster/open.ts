@@ -61,7 +61,7 @@ async function open({ stateDir: stateDirOption, readOnly, browser }: OpenFlags):
   }
 }
 
-/** Where there is none, the link that was printed is enough. */
+/** Ignores a missing browser: the link was printed. */
 function startBrowser(link: string): void {
   const program = platform() === "darwin" ? "open" : "xdg-open";
   const child = spawn(program, [link], { detached: true, stdio: "ignore" });

@@ -5,25 +5,29 @@ import { conductorUrl, readClusterInfo, type StateDir } from "../../control-plan
 import type { Runtime } from "../../runtime/runtime.js";
 import { version } from "../ui/command-line.js";
 
-/** Milliseconds that a control plane that is there may take. */
+/** Timeout of the connection to a running control plane, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** The state directory has a cluster, whose control plane does not run. */
+/** The control plane of the state directory's cluster is not running. */
 class NotRunning extends Error {
   override readonly name = "NotRunning";
 }
 
 /**
- * The state of record of a running cluster, for an operator's command; the connection ends with the work.
- * @param command the name of the command in the conductor's logs. @throws {NoLocalCloud} @throws {NotRunning}, and what
- * connecting throws
+ * Runs `work` with a conductor session of a running cluster, for an operator's command. The connection is closed afterwards.
+ * @param command name of the command in the conductor's logs
+ * @throws {NoLocalCloud}
+ * @throws {NotRunning} and the errors of connecting
  */
 export async function withOperatorSession<T>(
   command: string,
   place: {
     readonly runtime: Runtime;
     readonly directory: StateDir;
-    /** Milliseconds between two tries to connect again, and until it gives up. Default: for one that is not to be away. */
+    /**
+     * Milliseconds between two reconnection attempts, and until it gives up. The defaults suit a control plane that does not
+     * restart.
+     */
     readonly again?: { readonly every: number; readonly timeoutMs: number };
   },
   work: (session: HostSession) => Promise<T>,

@@ -1,18 +1,21 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** The program of this package, to be started as a process: beside this folder in the source and in what was built of it. */
+/**
+ * Returns the path of a program of this package, for starting it as a process. It is beside this folder in the source and in
+ * the build.
+ */
 export function programPath(name: "compute-cluster" | "compute-agent"): string {
   return fileURLToPath(new URL(`../${name}.js`, import.meta.url));
 }
 
-/** Milliseconds that a command may take. */
+/** Timeout of a command, in milliseconds. */
 const COMMAND_TIMEOUT_MS = 600_000;
 
-/** Characters of what a command printed that a reason has. */
+/** Maximum characters of a command's output in a reason. */
 const MAX_OUTPUT_CHARS = 2_000;
 
-/** Runs `compute-cluster`. @returns why it did not end with the expected code; undefined: it did */
+/** Runs `compute-cluster`. @returns the reason if it did not end with the expected code; undefined on success */
 export function runOurs(args: readonly string[], signal?: AbortSignal, expect = 0): Promise<string | undefined> {
   return new Promise((resolve) => {
     execFile(

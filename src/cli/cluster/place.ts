@@ -23,7 +23,7 @@ class NoSuchCluster extends Error {
   }
 }
 
-/** Commands that make what is kept under a name, wait for it, or do without. An agent's own state may be all that a machine has of it. */
+/** Commands that create the named state, wait for it, or work without it. A machine may have only the state of an agent. */
 const BEFORE_IT_IS = ["up", "control-plane", "import", "wait", "doctor", "compute-agent"];
 
 /** @throws {NoSuchCluster} */
@@ -34,8 +34,8 @@ export async function requireCluster(name: string): Promise<void> {
 }
 
 /**
- * Gives a command that takes `--state-dir` the flag `--name`, too: the state directory of the cluster of that name, which has to be there
- * unless the command makes it, or waits for it.
+ * Adds the flag `--name` to a command with `--state-dir`. It selects the state directory of the named cluster, which must
+ * exist unless the command creates it or waits for it.
  */
 export function withName(command: Command): Command {
   const has = (flag: string): boolean => command.options.some(({ long }) => long === flag);
@@ -66,16 +66,19 @@ export function clusterName(text: string): string {
   return text;
 }
 
-/** The state directory of the cluster of this name. */
+/** Returns the state directory of the cluster with this name. */
 export const rootOf = (name: string): string => rootOfName(home(), name);
 
-/** The name of the cluster of a state directory; null: it has none. */
+/** Returns the name of a state directory's cluster; null if it has none. */
 export const nameOf = (root: string): string | null => nameOfRoot(home(), root);
 
-/** The clusters that this user has started on this machine. */
+/** Returns the clusters that this user has started on this machine. */
 export const knownClusters = (): KnownClusters => new KnownClusters(home(), new NodeFiles(), nodeDigests);
 
-/** What has a further command find the cluster: ` --name ci-7`, ` --state-dir some/where`; "": it is that of the working directory. */
+/**
+ * Returns the option with which another command finds the cluster: ` --name ci-7`, ` --state-dir some/where`; "" for the
+ * default.
+ */
 export function placeText(stateDirOption: string): string {
   const name = nameOf(stateDirOption);
   if (name !== null) {

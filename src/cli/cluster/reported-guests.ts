@@ -12,12 +12,12 @@ interface Place {
   readonly directory: StateDir;
 }
 
-/** Milliseconds that an agent may take to say what it has. */
+/** Timeout for an agent that lists its guests, in milliseconds. */
 const REPORT_TIMEOUT_MS = 5_000;
 
 /**
- * What the agents of these hosts say that their drivers have, by host. Those that do not answer are left out, and all of them
- * where the conductor cannot be asked: the rest of the table is right without.
+ * Returns the guests that the agents of these hosts report, by host. Agents that do not respond are missing. The result is
+ * empty if the conductor is unreachable, since callers can do without it.
  */
 export async function reportedGuests(
   hosts: readonly string[],
@@ -38,7 +38,7 @@ export async function reportedGuests(
   );
 }
 
-/** What the agent of this host says that its driver has. @throws what asking it throws. */
+/** Returns the guests that the agent of this host reports. @throws any error of the request */
 export function guestsReportedBy(host: string, command: string, place: Place): Promise<readonly HypervisorGuest[]> {
   return withOperatorSession(command, place, (session) => askOne(host, session, place));
 }
@@ -49,8 +49,8 @@ function askOne(host: string, session: HostSession, { runtime }: Place): Promise
 }
 
 /**
- * What every hypervisor of the state directory has, by its folder's name, which is the host's unless the operator chose
- * another.
+ * Returns the guests of every hypervisor in the state directory, by its folder's name. That is the host's name, unless the
+ * operator configured another.
  */
 export async function hypervisorGuests(
   directory: StateDir,
@@ -65,7 +65,7 @@ export async function hypervisorGuests(
   );
 }
 
-/** Both: what the hypervisors of the state directory have, and what the agents of the other hosts report. */
+/** Returns the guests of the hypervisors in the state directory, and those that the agents of other hosts report. */
 export async function guestsByHost(
   hosts: readonly string[],
   command: string,

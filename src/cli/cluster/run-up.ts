@@ -32,21 +32,21 @@ import { agentArguments, hostArguments, morePlans, settingsOf, type UpOptions, u
 import { CoalescedWork, leaveOut, reopen, UpHosts } from "./up-hosts.js";
 import { completeStartup } from "./up-started.js";
 
-/** Milliseconds in which whoever waits for a detached start is told of its components together. */
+/** Milliseconds within which component states are batched for the process that waits for a detached start. */
 const STARTER_EVERY = 100;
 
-/** Starts everything, and waits until it is to end. @returns the exit code */
+/** Starts all components, and waits until the cluster is to stop. @returns the exit code */
 export async function runUp(
   options: UpOptions & FileFlags,
   providedOptions: ReadonlySet<string>,
   terminal: Terminal,
 ): Promise<number> {
   const children = new LastingChildren(nodeChildren(), nodeTimers());
-  // The second Ctrl-C ends this process at once, and with it its children.
+  // A second Ctrl-C ends this process at once, and thereby its children.
   const place = { providedOptions, terminal, interrupt: interruptSignal(), children };
   try {
     let end = await upOnce(options, { ...place, isRestored: false });
-    // The restored state says which hosts there are.
+    // After a restore the hosts are those of the restored state.
     const { hosts: _hosts, releases: _releases, ...others } = options;
     while (typeof end !== "number") {
       end = await upOnce({ ...others, ...(await putInPlace(end)) }, { ...place, isRestored: true });
@@ -61,13 +61,13 @@ interface UpPlace {
   readonly providedOptions: ReadonlySet<string>;
   readonly terminal: Terminal;
   readonly interrupt: AbortSignal;
-  /** They outlive a life of the cluster that ends with another state. */
+  /** Outlives a run of the cluster that ends with a restore. */
   readonly children: LastingChildren;
-  /** It goes on from a saved state, which has what the file and the start before it have made. */
+  /** Whether this run continues from a saved state, which already includes the file and the original start. */
   readonly isRestored: boolean;
 }
 
-/** One life of the cluster. @returns the exit code; or what is to be put in place before the next life */
+/** Runs the cluster once. @returns the exit code, or the state to restore before the next run */
 async function upOnce(
   { file, scenario, check, yes, ...flags }: UpOptions & FileFlags,
   { providedOptions, terminal, interrupt, children, isRestored }: UpPlace,
@@ -77,7 +77,7 @@ async function upOnce(
   const over = new AbortController();
   const shutdownRequested = new Promise<"told">((resolve) => {
     for (const signal of [interrupt, down.signal]) {
-      // The other lives have the same interrupt: it must not keep what this one had.
+      // Removed at the end of this run, since `interrupt` is shared by all runs and must not retain its data.
       signal.addEventListener("abort", () => resolve("told"), { signal: over.signal });
     }
   });
@@ -113,7 +113,7 @@ async function upOnce(
   const downHosts = await readDownHosts(directory, new NodeFiles());
   const lines = new StatusLines(terminal, nodeTimers());
   const toStarter = new Batcher(nodeTimers(), STARTER_EVERY, (statuses: readonly ComponentStatus[]) => {
-    // The starter shows only the last status of each component.
+    // The starter displays only the last status of each component.
     for (const status of new Map(statuses.map((status) => [status.name, status])).values()) {
       reportToStarter({ type: "up-status", status });
     }
@@ -141,7 +141,8 @@ async function upOnce(
       lines.update(status);
       toStarter.add(status);
       const setting = settings.get(CONTROL_PLANE);
-      // Started again, it has the hosts that operators have started and removed meanwhile.
+      // Saved only at the first start: a restarted control plane must not undo the hosts that operators added and removed
+      // since.
       if (status.name === CONTROL_PLANE && status.state === "ready" && setting !== undefined && !isSaved) {
         isSaved = true;
         Promise.all([
@@ -166,7 +167,7 @@ async function upOnce(
     if (settingsStore.hosts.length === 0) {
       return;
     }
-    // What the file leaves out goes, as was agreed to.
+    // The removal of hosts that the file omits has been confirmed.
     const remove = options.named === undefined ? options.remove : true;
     const place = { settingsStore, directory, remove };
     const started = [...settings.keys()].filter((host) => !downHosts.has(host));
@@ -182,7 +183,7 @@ async function upOnce(
       return;
     }
     toStarter.flush();
-    // No host has use for a process any more that rests since the state before.
+    // All hosts have started, so idle processes from the state before are not needed.
     await children.end();
     await forgetDownHosts(directory, new NodeFiles());
     const place = {
@@ -202,7 +203,7 @@ async function upOnce(
     leaveStarter();
   });
   try {
-    // A start that fails ends the wait; one that succeeds does not.
+    // A failed start ends the wait; a successful one does not.
     const end = await Promise.race([
       shutdownRequested,
       supervisor.controlPlaneEnded(),
@@ -223,8 +224,10 @@ async function upOnce(
 }
 
 /**
- * What the file or the scenario that is named says; undefined: none is.
- * @param mayBeThere a scenario's cluster may be there already. @throws {FileInvalid} @throws {SeedRejectedError}
+ * Returns the description in the requested file or scenario; undefined if neither was requested.
+ * @param mayBeThere whether a scenario's cluster may already exist.
+ * @throws {FileInvalid}
+ * @throws {SeedRejectedError}
  */
 async function describeCluster(
   { file, scenario }: Pick<FileFlags, "file" | "scenario">,

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { SERVICE_DELETE_POLICIES } from "../../control-plane/conductor/service-delete.js";
 
-/** The flags about what is logged, and how, of all that serves requests. */
+/** Logging options of all programs that serve requests. */
 export const logOptions = {
   requests: () =>
     new Option("--log-requests", "log a line for each request: method, path, status, ms, request id, who asked"),
@@ -10,7 +10,7 @@ export const logOptions = {
 
 const MAX_NODES = 100_000;
 
-/** The value of `--ironic`. */
+/** Parses the value of `--ironic`. */
 export function nodeCount(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 0 || value > MAX_NODES) {
@@ -19,7 +19,7 @@ export function nodeCount(text: string): number {
   return value;
 }
 
-/** The option of all that start a control plane. */
+/** Returns the option for all commands that start a control plane. */
 export function serviceDeletePolicy(): Option {
   return new Option(
     "--service-delete-policy <policy>",

@@ -15,10 +15,10 @@ import { type Column, renderTable, wrapWords } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { hypervisorGuests, reportedGuests } from "./reported-guests.js";
 
-/** Hosts that are named; of the others only how many they are is said. */
+/** Maximum number of hosts that are named; further ones are only counted. */
 const NAMED = 20;
 
-/** A host, or a provider without one; `nodes`: as many providers as the host has. */
+/** A host, or a provider without one. `nodes` is the number of the host's providers. */
 interface TableRow extends HostStatus {
   readonly nodes: number;
 }
@@ -27,10 +27,10 @@ type Provider = NonNullable<HostStatus["provider"]>;
 
 const added = (one: Provider, other: Provider): Provider => ({ ...one, usages: sumOfUsages(one.usages, other.usages) });
 
-/** Hosts of which each has its row. */
+/** Maximum number of hosts with a row each. */
 const MAX_ROWS = 50;
 
-/** Servers in ERROR whose faults are printed, the latest first. */
+/** Maximum number of servers in ERROR whose faults are printed, latest first. */
 const MAX_FAULTS = 5;
 
 export function statusCommand(): Command {
@@ -76,14 +76,14 @@ export function statusCommand(): Command {
     });
 }
 
-/** Returns the lines below the table: the latest faults of servers in ERROR, and how many servers in ERROR are not named. */
+/** Returns the lines below the table: the latest faults of servers in ERROR, and the number of further servers in ERROR. */
 export function faultLines(rows: readonly HostStatus[], columns: number): readonly string[] {
   const inError = rows.flatMap(({ servers }) => servers.filter(({ status }) => status === "ERROR"));
   const latestFirst = inError.toSorted((a, b) => (b.fault?.created ?? "").localeCompare(a.fault?.created ?? ""));
   return faultText(latestFirst.slice(0, MAX_FAULTS), inError.length, columns);
 }
 
-/** @param total servers in ERROR, those that are not in `servers` included */
+/** @param total number of servers in ERROR, including those that are not in `servers` */
 export function faultText(servers: readonly ServerStatus[], total: number, columns: number): readonly string[] {
   if (servers.length === 0) {
     return [];
@@ -112,7 +112,7 @@ function service(row: HostStatus): string {
   return marks.join(", ");
 }
 
-/** The resource provider's generation, and its name where that is not the host's. */
+/** Returns the resource provider's generation, with its name if that differs from the host's. */
 function providerText(row: TableRow): string {
   if (row.provider === null) {
     return "-";
@@ -124,7 +124,7 @@ function providerText(row: TableRow): string {
   return name === row.host ? String(generation) : `${name} ${generation}`;
 }
 
-/** Classes that have a column of their own. */
+/** Resource classes with a separate column. */
 const USUAL = ["VCPU", "MEMORY_MB", "DISK_GB"];
 
 const OTHERS: Column<TableRow> = {
@@ -139,7 +139,7 @@ function otherClasses(row: HostStatus): readonly string[] {
   return Object.keys(row.provider?.usages ?? {}).filter((name) => !USUAL.includes(name));
 }
 
-/** Further classes, as PCPU, VGPU or a bare-metal node's own, have a column where a provider has some. */
+/** Other classes, such as PCPU, VGPU or that of a bare-metal node, have one column, added if a provider has any. */
 function columnsFor(rows: readonly TableRow[]): readonly Column<TableRow>[] {
   return rows.some((row) => otherClasses(row).length > 0) ? COLUMNS.toSpliced(-2, 0, OTHERS) : COLUMNS;
 }
@@ -163,7 +163,7 @@ const COLUMNS: readonly Column<TableRow>[] = [
   { title: "Guests", value: guestSummary, wraps: true },
 ];
 
-/** `2 running, 1 shut off (1 stale)`, `1 shut off (1 moving)`; `-` without a hypervisor. */
+/** Formats guests as `2 running, 1 shut off (1 stale)` or `1 shut off (1 moving)`; `-` without a hypervisor. */
 export function guestSummary({ guests }: Pick<HostStatus, "guests">): string {
   if (guests === null) {
     return "-";
@@ -180,7 +180,7 @@ function counts(values: readonly string[]): string {
     .join(", ");
 }
 
-/** One row for a host that has many nodes. */
+/** Merges the rows of a host with many nodes into one. */
 export function groupNodesByHost(rows: readonly HostStatus[]): readonly TableRow[] {
   const table: TableRow[] = [];
   for (const row of rows) {
@@ -200,7 +200,7 @@ export function groupNodesByHost(rows: readonly HostStatus[]): readonly TableRow
   return table;
 }
 
-/** The summary as lines of a name and what is to be said of it. */
+/** Formats the summary, one line per name and value. */
 export function summaryText(summary: ClusterSummary): string {
   const { hosts, down, disabled, usages, runningGuests, serversInError, moreInError } = summary;
   return [

@@ -5,21 +5,21 @@ import { ProgressBar, type Terminal } from "../ui/terminal.js";
 
 const HEARTBEAT_TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 200;
-/** A wait that is shorter than this is not shown. */
+/** A shorter wait is not displayed. */
 const SHOW_AFTER_MS = 1_000;
 
 export interface ReadinessOptions {
-  /** Names those hosts of the whole cluster that have yet to report, in one request. */
+  /** Returns all hosts of the cluster that have not sent a heartbeat yet, in one request. */
   readonly hostsToReport: () => Promise<readonly string[]>;
   readonly runtime: Pick<Runtime, "clock" | "timers">;
-  /** Called after a second and at each poll from then on, with the hosts that are waited for. */
+  /** Called after a second, and at each later poll, with the remaining hosts. */
   readonly onProgress?: (waiting: readonly string[]) => void;
 }
 
 /**
- * Waits until servers can be scheduled to these hosts, whose agents serve: until each that needs a heartbeat for that has sent one.
- * A host that is disabled or forced down, or whose agent ends meanwhile, is waited for no longer.
- * @returns the hosts that have sent none within a minute
+ * Waits until servers can be scheduled to these hosts: until each that needs a heartbeat for that has sent one. Ignores
+ * hosts that are disabled or forced down, or whose agents end meanwhile.
+ * @returns the hosts without a heartbeat after a minute
  */
 export async function untilReady(
   hosts: readonly string[],
@@ -41,8 +41,8 @@ export async function untilReady(
 }
 
 /**
- * As {@link untilReady}, over an operator's session.
- * @param terminal shows the wait by a bar where standard error is a terminal, else by one line; null: the wait is not shown
+ * Waits as {@link untilReady} does, over an operator's session.
+ * @param terminal displays the wait as a bar if standard error is a terminal, else as one line; null: no display
  */
 export async function untilReadyBySession(
   hosts: readonly string[],
@@ -74,7 +74,7 @@ export function waitingText(hosts: readonly string[]): string {
   return `waiting for the first heartbeat of ${hostsInShort(hosts)}`;
 }
 
-/** Why a host that serves is no success, and what to do. */
+/** Returns the message about a serving host without a heartbeat, with what to do. */
 export function noHeartbeatText(host: string): string {
   return (
     `its agent serves, but has sent no heartbeat for ${HEARTBEAT_TIMEOUT_MS / 1000} s, so that no server is scheduled there; ` +

@@ -20,11 +20,11 @@ export interface Sharing {
   readonly cores: number;
 }
 
-/** So many hosts have a process each unless somebody asks for other. */
+/** Up to this number, hosts have a process each by default. */
 const FEW = 8;
 
 export interface UpOptions extends ListenFlags {
-  /** Absent: those that the cluster has; {@link DEFAULT_HOSTS} where it has none yet. */
+  /** Undefined: the existing hosts; {@link DEFAULT_HOSTS} for a new cluster. */
   readonly hosts?: number;
   readonly processes?: number;
   readonly hostsPerProcess?: number;
@@ -36,37 +36,37 @@ export interface UpOptions extends ListenFlags {
   readonly allowResizeToSameHost?: true;
   readonly reclaimInstanceInterval?: string;
   readonly serviceDeletePolicy?: string;
-  /** Absent: the cluster has the agent of its nodes as before. */
+  /** Undefined: the agent of the nodes exists as before. */
   readonly ironic?: number;
   readonly driver?: string;
   readonly changeDriver?: true;
   readonly logRequests?: true;
   readonly logFormat?: "pretty" | "json";
-  /** The hosts of a cluster file with all that each is started with, oldest release first; they stand for `hosts` and `releases`. */
+  /** The hosts of a cluster file with their settings, oldest release first; used instead of `hosts` and `releases`. */
   readonly named?: ReadonlyMap<string, HostSetting>;
 }
 
-/** The agent of the embedded Ironic's nodes. */
+/** The host whose agent manages the nodes of the embedded Ironic. */
 export const IRONIC_HOST = "ironic1";
 
-/** A deployment of several releases: newer agents refuse it unless an option says that it is meant (spec 1.2). */
+/** Allows several releases in one deployment; otherwise newer agents reject it (spec 1.2). */
 const MIXED = ["-o", "workarounds.disable_compute_service_check_for_ffu=true"];
 
-/** Hosts of a new cluster, where nobody says how many. */
+/** Default number of hosts of a new cluster. */
 export const DEFAULT_HOSTS = 3;
 
-/** What a start asks for: hosts by number or release, or those that there are. */
+/** The hosts of a start: requested by number or release, or the existing ones. */
 interface HostsToStart {
-  /** Without those that `host add` brought, which each start starts. */
+  /** Without the hosts of `host add`, which each start includes. */
   readonly hosts: readonly string[];
   readonly hasIronic: boolean;
-  /** Nobody said which, and the cluster has some: each goes on with what it had. */
+  /** No hosts were requested, so the existing ones start with their last settings. */
   readonly isContinued: boolean;
 }
 
 function hostsToStart({ releases, hosts, ironic }: UpOptions, savedSettings: HostSettings): HostsToStart {
   const known = Object.keys(savedSettings).filter((host) => host !== CONTROL_PLANE);
-  // A start that broke off has brought up fewer than it was asked for. An older program has recorded no hosts of its starts.
+  // An interrupted start has started fewer hosts than requested. Older versions did not record the hosts of a start.
   const last = savedSettings[CONTROL_PLANE]?.hosts ?? (known.length === 0 ? undefined : known);
   const isContinued = releases === undefined && hosts === undefined && last !== undefined;
   if (!isContinued) {
@@ -88,7 +88,7 @@ function hostsToStart({ releases, hosts, ironic }: UpOptions, savedSettings: Hos
 }
 
 /**
- * What each component has of its own: what is asked for now, else what it came up with before.
+ * Returns the settings of each component: the requested ones, else those of its last start.
  * @param absolute makes paths absolute
  */
 export function settingsOf(
@@ -97,7 +97,7 @@ export function settingsOf(
   absolute: (path: string) => string,
 ): ReadonlyMap<string, HostSetting> {
   if (options.named !== undefined) {
-    // The file says all of it.
+    // The file has all settings.
     const configFiles = options.configFile.map(absolute);
     const agents = new Map(options.named);
     if ((options.ironic ?? 0) > 0) {
@@ -132,16 +132,16 @@ export function settingsOf(
   return new Map([
     [CONTROL_PLANE, { ...controlPlane, hosts: [...counted, ...(hasIronic ? [IRONIC_HOST] : [])] }],
     ...counted.map((host, at) => settingOf(host, resolvedDriver ?? savedSettings[host]?.driver, releaseOf(host, at))),
-    // These have what they were added with.
+    // These start with the settings that they were added with.
     ...added,
-    // It has the driver that its own nova.conf names.
+    // Its driver is that of its own nova.conf.
     ...(hasIronic ? [settingOf(IRONIC_HOST, undefined)] : []),
   ]);
 }
 
 export const isPath = (driver: string): boolean => /^\.{0,2}\//.test(driver);
 
-/** Flags that stand for what a host has of its own. */
+/** Returns a host's own settings as flags of the agent. */
 export function hostArguments({ driver, configFiles, options = [] }: HostSetting): readonly string[] {
   return [
     ...flag("--compute-driver", driver),
@@ -150,7 +150,7 @@ export function hostArguments({ driver, configFiles, options = [] }: HostSetting
   ];
 }
 
-/** What the agent of a host is started with, besides its host and the state directory. */
+/** Returns the arguments of a host's agent, besides the host and the state directory. */
 function agentStart(
   host: string,
   setting: HostSetting,
@@ -169,12 +169,12 @@ function agentStart(
   return { args, driver: isIronic ? "ironic" : (setting.driver ?? null) };
 }
 
-/** Agents of several releases may be together. */
+/** Returns whether agents of several releases may exist. */
 function hasReleases(settings: ReadonlyMap<string, HostSetting>): boolean {
   return [...settings.values()].some(({ release }) => release !== undefined);
 }
 
-/** What every agent is started with. */
+/** Returns the arguments of every agent. */
 export function agentArguments(options: UpOptions): readonly string[] {
   const { allowResizeToSameHost, reclaimInstanceInterval, changeDriver, logFormat } = options;
   return [
@@ -185,17 +185,17 @@ export function agentArguments(options: UpOptions): readonly string[] {
   ];
 }
 
-/** The arguments of an agent that `compute-cluster host add` starts. */
+/** Returns the arguments of `compute-cluster host add` for a host with this setting. */
 export function additionArguments({ driver, configFiles, options = [] }: HostSetting): readonly string[] {
   return [...flag("--driver", driver), ...hostArguments({ configFiles, options })];
 }
 
-/** The processes of hosts that are started beside those that there are. */
+/** Plans the processes of hosts that are added to running ones. */
 export function morePlans(
   hosts: ReadonlyMap<string, HostSetting>,
   place: {
     readonly options: UpOptions;
-    /** Of those that there are. */
+    /** The settings of the running hosts. */
     readonly settings: ReadonlyMap<string, HostSetting>;
     readonly directory: StateDir;
     readonly supervisor: Pick<Supervisor, "statuses">;
@@ -213,12 +213,12 @@ function sharingOf({ releases, processes, hostsPerProcess }: UpOptions, cores: n
     cores,
     ...(processes === undefined ? {} : { processes }),
     ...(hostsPerProcess === undefined ? {} : { hostsPerProcess }),
-    // One after the other is started, each of another release.
+    // Started one by one, each of another release.
     ...(releases === undefined ? {} : { hostsPerProcess: 1 }),
   };
 }
 
-/** Which processes there are, and what each is started with. */
+/** Plans the agent processes, with the arguments of each component. */
 export function upChildren(
   options: UpOptions,
   directory: StateDir,
@@ -253,9 +253,9 @@ export function upChildren(
 const flag = (name: string, value: string | undefined): readonly string[] => (value === undefined ? [] : [name, value]);
 
 /**
- * The processes that serve these hosts. Hosts that are started with different arguments never share one; those that do are
+ * Plans the processes that serve these hosts. Hosts with different arguments never share a process; those that share one are
  * neighbours in their group.
- * @param taken names that no pool may have: a log file is named after it
+ * @param taken names that a pool must not use, since its log file is named after it
  * @internal
  */
 export function agentPlans(
@@ -287,14 +287,14 @@ function mostPerProcess(total: number, { processes, hostsPerProcess, cores }: Sh
   return processes === undefined && total <= FEW ? 1 : Math.max(1, Math.ceil(total / (processes ?? cores)));
 }
 
-/** `count` slices of almost the same length. */
+/** Splits a list into `count` slices of almost equal length. */
 function slices<T>(all: readonly T[], count: number): (readonly T[])[] {
   return Array.from({ length: count }, (_none, index) =>
     all.slice(Math.floor((index * all.length) / count), Math.floor(((index + 1) * all.length) / count)),
   );
 }
 
-/** Hosts by what they are started with, in the order in which they come. @internal */
+/** Groups hosts by their start arguments, in the original order. @internal */
 export function groupsOf(
   hosts: Iterable<readonly [host: string, start: Omit<HostGroup, "hosts">]>,
 ): readonly HostGroup[] {

@@ -13,29 +13,30 @@ import { disableServices, enableServices, HostNotRemoved, NOT_STARTED, removeHos
 import { CONTROL_PLANE, type HostSetting, type HostSettingsStore } from "./host-settings.js";
 
 export interface UpHostsOptions {
-  /** It is made after this, and only then asked. */
+  /** A function, because the supervisor is created later. */
   readonly supervisor: () => Pick<
     Supervisor,
     "statuses" | "hosts" | "host" | "control" | "add" | "forget" | "notify" | "isStopping"
   >;
-  /** This process's. */
+  /** The pid of this process. */
   readonly pid: number;
   readonly settingsStore: Pick<HostSettingsStore, "hosts" | "get" | "keep" | "include" | "forget">;
-  /** The processes that serve these hosts, started with these settings. */
+  /** Returns the processes that serve these hosts with these settings. */
   readonly plansOf: (hosts: ReadonlyMap<string, HostSetting>) => readonly AgentPlan[];
   readonly readAddition: (id: string) => Promise<{ readonly hosts: readonly string[]; readonly setting: HostSetting }>;
-  /** Called when a person has started a host. */
+  /** Called when an operator has started a host. */
   readonly onStarted: (host: string) => Promise<void>;
   /**
-   * Called before an operator's command to put a saved state in place is answered; null: that after the start.
-   * @param startHosts also hosts that were down in that state @throws {Error} it cannot
+   * Called before the reply to an operator's restore command. `snapshot` null: the state after the start.
+   * @param startHosts also start hosts that were down in that state
+   * @throws {Error} the restore is impossible
    */
   readonly onRestore: (snapshot: string | null, startHosts: boolean) => Promise<void>;
-  /** Called once an operator's command to stop everything, or to start it again, is answered. */
+  /** Called after the reply to an operator's command to stop or restart everything. */
   readonly onDown: () => void;
 }
 
-/** What `compute-cluster up` does for operators' commands: start and end processes, and know the hosts that none serves. */
+/** Handles operators' commands in `compute-cluster up`: starts and ends processes, and lists the hosts that none serves. */
 export class UpHosts {
   readonly #options: UpHostsOptions;
   #isReplaced = false;
@@ -49,8 +50,8 @@ export class UpHosts {
   }
 
   /**
-   * Takes a message of the control plane, and answers it. Once another state is to be put in the place of this one, nothing is answered
-   * any more: those who ask then ask the control plane again that comes with it.
+   * Handles a message of the control plane, and replies. Once a restore begins, it sends no more replies: callers repeat
+   * their request to the next control plane.
    */
   async take(message: unknown): Promise<void> {
     if (!isHostCommand(message)) {
@@ -71,7 +72,7 @@ export class UpHosts {
     }
   }
 
-  /** Hosts that came up once, and that no process of this `up` serves. */
+  /** Hosts that were started once, and that no process of this `up` serves. */
   get idle(): readonly string[] {
     const { settingsStore } = this.#options;
     const supervisor = this.#supervisor;
@@ -146,9 +147,9 @@ export class UpHosts {
   }
 
   /**
-   * Whether the host has to be started; false: it runs, or is to be started, with these very settings, as after a command that
-   * did not come to its end.
-   * @throws {Error} it is there with others.
+   * Returns whether the host has to be started. False if it already runs, or is about to run, with exactly these settings,
+   * as after an interrupted command.
+   * @throws {Error} the host exists with other settings
    */
   #isFree(host: string, setting: HostSetting): boolean {
     const { settingsStore } = this.#options;
@@ -164,7 +165,7 @@ export class UpHosts {
     return isDown;
   }
 
-  /** Processes and their logs are called after hosts or pools. */
+  /** Processes and their logs are named after hosts or pools, so names must not collide. */
   #assertNamesFree(plans: readonly AgentPlan[]): void {
     const supervisor = this.#supervisor;
     const taken = new Set(supervisor.statuses.map(({ name }) => name));
@@ -176,7 +177,7 @@ export class UpHosts {
     }
   }
 
-  /** @throws {Error} everything is being stopped */
+  /** @throws {Error} The cluster is stopping. */
   async #restore(snapshot: string, startHosts: boolean): Promise<number> {
     if (this.#supervisor.isStopping) {
       throw new Error("compute-cluster up is stopping; start it again, and restore then");
@@ -197,7 +198,7 @@ export class UpHosts {
   }
 }
 
-/** Without what says how it came to be known. */
+/** Returns a setting without the fields about its origin. */
 function plain({ driver, configFiles, options = [] }: HostSetting) {
   return { driver, configFiles, options };
 }
@@ -205,13 +206,14 @@ function plain({ driver, configFiles, options = [] }: HostSetting) {
 interface Place {
   readonly settingsStore: Pick<HostSettingsStore, "forget">;
   readonly directory: StateDir;
-  /** Hosts without servers are removed. */
+  /** Whether hosts without servers are removed. */
   readonly remove: true | undefined;
 }
 
 /**
- * Sees to it that no server is scheduled to a host that nobody starts, and that those which are started again get servers again.
- * @param idle hosts that there were, and that are not started now. @returns what a person is told
+ * Disables scheduling to hosts that are not started, and enables it for those that are started again.
+ * @param idle known hosts that are not started now.
+ * @returns messages for the user
  */
 export async function leaveOut(
   idle: readonly string[],
@@ -252,7 +254,7 @@ export async function leaveOut(
   });
 }
 
-/** Hosts that a person has started get servers again, if only their being left out has kept these away. */
+/** Enables scheduling to hosts that an operator started, if they were disabled only for not being started. */
 export async function reopen(hosts: readonly string[], directory: StateDir): Promise<void> {
   await withRuntime(async (runtime) => {
     await enableServices(await openCloudSession(runtime.files, runtime.http, directory), hosts);
@@ -280,7 +282,7 @@ function leftText(hosts: readonly string[]): string {
   ].join("\n");
 }
 
-/** Does something for many, some at a time: for all together who come while it is done for those before. */
+/** Batches work: items that are added while a batch is processed form the next batch. */
 export class CoalescedWork<T> {
   readonly #work: (all: readonly T[]) => Promise<void>;
   #waiting: T[] = [];
@@ -291,7 +293,7 @@ export class CoalescedWork<T> {
     this.#work = work;
   }
 
-  /** Settles as the work for it and those that it is done with does. */
+  /** Settles with the batch that includes the item. */
   add(one: T): Promise<void> {
     this.#waiting.push(one);
     this.#next ??= this.#afterThoseBefore();

@@ -26,34 +26,34 @@ import { additionArguments, IRONIC_HOST, type UpOptions } from "./up-children.js
 
 interface Welcome {
   readonly url: string;
-  /** Where other machines find it; undefined: nowhere. */
+  /** The address for other machines; undefined if there is none. */
   readonly externalUrl: string | undefined;
-  /** ` --name ci-7`: what has a further command find the cluster. */
+  /** ` --name ci-7`: the option with which other commands find the cluster. */
   readonly where: string;
-  /** A terminal is held by it. */
+  /** Whether the process occupies a terminal. */
   readonly attached: boolean;
   readonly directory: StateDir;
-  /** The working directory's `clouds.yaml` is the cluster's. */
+  /** Whether the working directory's `clouds.yaml` is the cluster's. */
   readonly here: boolean;
-  /** Names of a flavor and an image that there are, for a first server; undefined: there are none. */
+  /** Names of an existing flavor and image for a first server; undefined if there are none. */
   readonly sample: { readonly flavor: string; readonly image: string } | undefined;
-  /** Arguments that add a host to those that run; undefined: a file names them. */
+  /** Arguments that add a host to the running ones; undefined if a file defines the hosts. */
   readonly another: readonly string[] | undefined;
-  /** Hosts that do not serve, with why. */
+  /** Hosts that do not serve, with the reasons. */
   readonly missing: readonly HostProcess[];
-  /** Hosts that were not started, since the restored state has them down. */
+  /** Hosts that were not started, because they are down in the restored state. */
   readonly leftDown: readonly HostProcess[];
 }
 
-/** Hosts that are named with why they do not serve. */
+/** Maximum number of hosts that are listed with the reason why they do not serve. */
 const NAMED = 10;
 
-/** The start that has come about. */
+/** A completed start. */
 interface Started {
   readonly options: UpOptions;
   readonly scenario: string | undefined;
   readonly described: ClusterDescription | undefined;
-  /** It goes on from a saved state. */
+  /** Whether it continued from a saved state. */
   readonly isRestored: boolean;
 }
 
@@ -68,13 +68,16 @@ interface StartedPlace {
   readonly terminal: Terminal;
   readonly warn: (warning: string) => void;
   readonly interrupt: AbortSignal;
-  /** Aborted once everything is being stopped. */
+  /** Aborted once the cluster is stopping. */
   readonly ended: AbortSignal;
-  /** Hosts that were left down, since the restored state has them so. */
+  /** Hosts that were not started, because they are down in the restored state. */
   readonly downHosts: DownHosts;
 }
 
-/** Once all serve that could be started: waits until servers can be scheduled to them, plays the scenario, saves the state for `reset`, and says how to go on. */
+/**
+ * Completes a start after all hosts serve that could be started. Waits until servers can be scheduled to them, plays the
+ * scenario, saves the state for `reset`, and prints the next steps.
+ */
 export async function completeStartup(
   { options, scenario, described, isRestored }: Started,
   {
@@ -95,7 +98,7 @@ export async function completeStartup(
     terminal.print(`- ${say}`);
     reportToStarter({ type: "up-step", say });
   };
-  // A cluster that is kept elsewhere leaves the working directory alone.
+  // A cluster with its state elsewhere does not change the working directory.
   const here = options.stateDir === DEFAULT_STATE_DIR && (await linkCloudsFile(process.cwd(), directory.cloudsFile));
   const externalUrl = (await readClusterInfo(new NodeFiles(), directory))?.externalUrl;
   lines.pause();
@@ -119,16 +122,16 @@ export async function completeStartup(
   while (settingsStore.get(`devstack${next}`) !== undefined || settings.has(`devstack${next}`)) {
     next += 1;
   }
-  // What the last one has, a further one would have.
+  // Suggest the settings of the last host.
   const setting = settings.get(counted.at(-1) ?? "") ?? { configFiles: [] };
-  // A start with the file again would take it away.
+  // A start with the file would remove the host again.
   const another = described === undefined ? [`devstack${next}`, ...additionArguments(setting)] : undefined;
   const played =
     scenario === undefined || isRestored
       ? undefined
       : await playNamed(scenario, options.stateDir, { onStep: reportStep, signal: interrupt });
   if (!isRestored) {
-    // What reset goes back to is the state that was asked for.
+    // `reset` restores the requested state, including the scenario.
     await saveStart(directory);
   }
   const sample = await sampleServer(directory);
@@ -150,7 +153,10 @@ export async function completeStartup(
   reportToStarter({ type: "up-started", text, missing, failed: played?.failed === true });
 }
 
-/** Waits until servers can be scheduled to the hosts that serve, or everything is being stopped. @returns those that send no heartbeat */
+/**
+ * Waits until servers can be scheduled to the serving hosts, or the cluster is stopping.
+ * @returns the hosts without a heartbeat
+ */
 async function untilHeartbeats({
   supervisor,
   directory,
@@ -204,10 +210,10 @@ interface ImageView {
   readonly min_disk: number;
 }
 
-/** Names of devstack's, which its users know. */
+/** devstack's names, which its users know. */
 const USUAL = { flavor: "m1.tiny", image: /^cirros/ };
 
-/** Returns what a first server can be made of: devstack's flavor and image, or else the smallest flavor for an image that there is. */
+/** Returns a flavor and image for a first server: devstack's, or else the smallest flavor that fits an existing image. */
 async function sampleServer(directory: StateDir): Promise<Welcome["sample"]> {
   const runtime = createNodeRuntime({ logger: quietLogger });
   try {
@@ -218,7 +224,7 @@ async function sampleServer(directory: StateDir): Promise<Welcome["sample"]> {
     ]);
     return chooseSample(flavors, images);
   } catch {
-    // The rest of the text is right without.
+    // The message is useful without a sample server.
     return undefined;
   } finally {
     await runtime.http.close();
@@ -236,7 +242,7 @@ export function chooseSample(flavors: readonly FlavorView[], images: readonly Im
   return flavor === undefined || image?.name == null ? undefined : { flavor: flavor.name, image: image.name };
 }
 
-/** What `up` prints once everything that comes up is up. @internal */
+/** Returns the text that `up` prints once all components have started. @internal */
 export function welcome(
   { url, externalUrl, where, attached, directory, here, sample, another, missing, leftDown }: Welcome,
   terminal: Terminal,
@@ -282,8 +288,8 @@ function leftDownText(hosts: readonly HostProcess[], where: string): string {
 }
 
 /**
- * Makes `clouds.yaml` of the folder a link to the cluster's, as clients look there: `OS_CLOUD=devstack openstack …`.
- * @returns false: there is another one, which stays
+ * Links the folder's `clouds.yaml` to the cluster's, where clients look for it: `OS_CLOUD=devstack openstack …`.
+ * @returns false if another file exists, which is kept
  * @internal
  */
 export async function linkCloudsFile(folder: string, cloudsFile: string): Promise<boolean> {

@@ -94,7 +94,7 @@ interface DetachFlags {
   readonly json?: true;
 }
 
-/** The same as a process that stays when this one ends. */
+/** Runs `up` as a process that outlives this one. */
 async function upDetached({ stateDir: stateDirOption }: UpOptions, json: boolean): Promise<number> {
   const args = process.argv.slice(process.argv.indexOf("up") + 1);
   const terminal = createTerminal();

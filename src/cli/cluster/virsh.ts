@@ -96,7 +96,7 @@ interface ListOptions {
   readonly json?: true;
 }
 
-/** Null: the host has another driver. @throws {VirshError} there is no such host */
+/** Returns null if the host has another driver. @throws {VirshError} there is no such host */
 async function open({ connect, host, stateDir: stateDirOption }: VirshOptions): Promise<Virsh | null> {
   const files = new NodeFiles();
   const directory = stateDir(stateDirOption, process.cwd());
@@ -122,10 +122,10 @@ async function list(place: VirshOptions, terminal: Terminal, options: ListOption
   terminal.print(options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns));
 }
 
-/** States that `virsh list` leaves out; a guest of which nobody knows whether it runs is shown. */
+/** States that `virsh list` omits; a guest in an unknown state is listed. */
 const INACTIVE: readonly string[] = ["shut off", "crashed", "suspended"];
 
-/** @throws {VirshError} no agent of the host answers */
+/** @throws {VirshError} The host's agent does not respond. */
 async function reportedRows(
   { host, stateDir: stateDirOption }: VirshOptions,
   { all }: ListOptions,

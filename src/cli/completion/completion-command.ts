@@ -4,7 +4,7 @@ import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { knownClusters, nameOf, rootOf } from "../cluster/place.js";
 
-/** What a value can be, where the command's table does not say it. */
+/** Kinds of values that are not listed in the command's own options. */
 type ValueKind =
   | "host"
   | "log"
@@ -19,20 +19,20 @@ type ValueKind =
 
 interface Candidate {
   readonly value: string;
-  /** What a person reads beside it. */
+  /** Displayed beside the value. */
   readonly about: string;
 }
 
-/** What may stand at the end of a line; `paths`: the shell has to look for files, too. */
+/** The possible completions of a line. `paths`: the shell also completes file names. */
 export interface Completion {
   readonly candidates: readonly Candidate[];
   readonly paths: boolean;
 }
 
-/** Values of a kind; `options`: those that stand on the line, as `name` and `stateDir`. */
+/** Returns the values of a kind. `options` are those on the line, such as `name` and `stateDir`. */
 type Values = (kind: ValueKind, options: ReadonlyMap<string, string>) => Promise<readonly string[]>;
 
-/** Values of options by their long flags. */
+/** Kinds of option values, by long flag. */
 const OPTION_KINDS: Readonly<Record<string, ValueKind>> = {
   "--state-dir": "folder",
   "--state-path": "folder",
@@ -52,7 +52,7 @@ const OPTION_KINDS: Readonly<Record<string, ValueKind>> = {
   "--for": "condition",
 };
 
-/** Values of arguments, by the commands that lead to them and their own names. */
+/** Kinds of arguments, by the command path and the argument's name. */
 const ARGUMENT_KINDS: readonly (readonly [path: RegExp, kind: ValueKind])[] = [
   [/^(host |)logs name$/, "log"],
   [/^(host|fault) \w+ host$/, "host"],
@@ -68,14 +68,14 @@ const isHidden = (command: Command): boolean => "_hidden" in command && command.
 
 type Shell = (typeof SHELLS)[number];
 
-/** Shells that a script can be had for. */
+/** Shells with a completion script. */
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** The line that has the shell look for files, too. */
+/** The output line that makes the shell also complete file names. */
 const PATHS = ":paths";
 
 const SCRIPTS: Readonly<Record<Shell, string>> = {
-  // Bash takes : and = for the ends of words: what stands before them is there already.
+  // Bash splits words at `:` and `=`, so the part before them must be removed from candidates.
   bash: `# eval "$(PROGRAM completion bash)"
 FUNCTION() {
   local line=\${COMP_LINE:0:COMP_POINT} value
@@ -122,7 +122,7 @@ end
 complete -c PROGRAM -f -a '(_FUNCTION)'`,
 };
 
-/** `completion SHELL` prints a script. @param program its name */
+/** Creates `completion SHELL`, which prints a script. @param program name of the program */
 export function completionCommand(program: string): Command {
   return new Command("completion")
     .summary("print a script with which bash, zsh or fish complete commands, options and names")
@@ -136,7 +136,11 @@ export function completionCommand(program: string): Command {
     });
 }
 
-/** What the scripts ask. @param line up to the cursor @param load the commands that can be meant, by the word after the program */
+/**
+ * Prints completions for the scripts.
+ * @param line up to the cursor
+ * @param load loads the possible commands, by the word after the program
+ */
 export async function printCompletion(line: string, load: (first: string) => Promise<Command>): Promise<void> {
   const [, ...words] = lineWords(line);
   const program = await load(words.length > 1 ? (words[0] ?? "") : "");
@@ -145,12 +149,12 @@ export async function printCompletion(line: string, load: (first: string) => Pro
   process.stdout.write([...lines, ...(paths ? [PATHS] : [])].map((text) => `${text}\n`).join(""));
 }
 
-/** The script with which a shell asks the program what can stand at the end of a line. */
+/** Returns the script with which a shell requests completions from the program. */
 function completionScript(shell: Shell, program: string): string {
   return SCRIPTS[shell].replaceAll("PROGRAM", program).replaceAll("FUNCTION", `_${program.replaceAll("-", "_")}`);
 }
 
-/** The words of an unfinished line, as a shell reads them; the last one is what is being typed, and may be empty. */
+/** Splits an unfinished line into words as a shell does. The last word is incomplete, and may be empty. */
 export function lineWords(line: string): readonly string[] {
   const words: string[] = [];
   let word = "";
@@ -182,7 +186,7 @@ export function lineWords(line: string): readonly string[] {
   return [...words, word];
 }
 
-/** Names that there are now, for the end of a line. What cannot be read has none. */
+/** Returns the existing names of a kind; none if they are unreadable. */
 async function valuesOf(kind: ValueKind, options: ReadonlyMap<string, string>): Promise<readonly string[]> {
   const files = new NodeFiles();
   const name = options.get("name") ?? "";
@@ -215,7 +219,10 @@ async function valuesOf(kind: ValueKind, options: ReadonlyMap<string, string>): 
   }
 }
 
-/** What can stand where a line ends, by the table of commands and options. @param words after the program's name, the last one unfinished */
+/**
+ * Returns the completions of a line, from the table of commands and options.
+ * @param words after the program's name, the last one unfinished
+ */
 export async function complete(program: Command, words: readonly string[], values: Values): Promise<Completion> {
   const last = words.at(-1) ?? "";
   const { command, path, options, positional, awaited } = follow(program, words.slice(0, -1));
@@ -243,7 +250,7 @@ export async function complete(program: Command, words: readonly string[], value
   return ofValue(argument.argChoices, kind, options, values).then(only(begins));
 }
 
-/** Where words lead to. */
+/** Returns the command, options and expected value after these words. */
 function follow(program: Command, words: readonly string[]) {
   let command = program;
   const path: string[] = [];
@@ -277,7 +284,7 @@ function follow(program: Command, words: readonly string[]) {
   return { command, path, options, positional, awaited };
 }
 
-/** A command takes the options of the commands above it, too. */
+/** Returns a command's options, including those of its parent commands. */
 function optionsOf(command: Command): readonly Option[] {
   return [...command.options, ...(command.parent === null ? [] : optionsOf(command.parent))];
 }

@@ -3,7 +3,7 @@ import { pair } from "../ui/command-line.js";
 import { endProcess } from "../ui/run-program.js";
 import type { CheckCommandOptions } from "./rule-process.js";
 
-/** `compute-agent driver …`: for authors of virt drivers. */
+/** Creates `compute-agent driver …`, the commands for authors of virt drivers. */
 export function driverCommand(): Command {
   const command = new Command("compute-agent driver")
     .description("For authors of virt drivers; docs/first-driver.md tells how to begin.")

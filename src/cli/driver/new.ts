@@ -7,7 +7,7 @@ import { dependencyOn, scaffoldOf } from "./scaffold/scaffold.js";
 
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 
-/** Writes the package of a new driver; refuses to write over anything. */
+/** Writes the package of a new driver. Never overwrites existing files. */
 export async function newDriver(name: string, where: string): Promise<number> {
   const terminal = createTerminal();
   if (!NAME.test(name) || name.length > 60) {

@@ -17,15 +17,15 @@ export interface CheckCommandOptions {
   readonly json?: true;
 }
 
-/** One rule, or a part of one, to be shown in a folder. */
+/** A rule, or a part of one, to run in a folder. */
 interface Task {
   readonly code: string;
   readonly folder: string;
-  /** Methods that did not come back in an earlier rule: a rule that calls one ends there. */
+  /** Methods that did not return in an earlier rule; a rule that calls one ends there. */
   readonly hung: readonly string[];
 }
 
-/** The whole rule; or up to a kill and what comes after it; or the removal of what an ended process left. */
+/** An order to run a complete rule, a rule up to a kill, the inspection after it, or the cleanup after a dead process. */
 export type Order =
   | (Task & { readonly do: "rule" })
   | (Task & { readonly do: "begin"; readonly kill: KillMoment })
@@ -37,16 +37,16 @@ export type Order =
     })
   | { readonly do: "clear"; readonly folder: string; readonly memory: HarnessMemory | null };
 
-/** When a process is killed in its work: at a call of its doors, after a time, or at its end. */
+/** When a process is killed during its work: at an I/O call, after a number of milliseconds, or at its end. */
 export type KillMoment = { readonly call: number } | { readonly after: number } | "at its end";
 
-/** What the process that checks is told. */
+/** Messages to the child process. */
 export type ToChild =
   | { readonly do: "open"; readonly driver: string; readonly options: CheckCommandOptions }
   | Order
   | { readonly do: "stop" };
 
-/** What it says. */
+/** Messages from the child process. */
 export type FromChild =
   | {
       readonly is: "opened";
@@ -64,27 +64,27 @@ export type FromChild =
   | { readonly is: "cleared"; readonly found: readonly string[] }
   | { readonly is: "fatal"; readonly text: string };
 
-/** Lines that a process printed, which are kept for a rule that fails. */
+/** Maximum number of output lines that are printed for a failed rule. */
 const MAX_OUTPUT_LINES = 20;
 
-/** Milliseconds that a process may do nothing that concerns the driver, at the least: it starts slowly on a busy machine. */
+/** Minimum timeout in milliseconds for a process without a driver call, since it starts slowly on a busy machine. */
 const IDLE = 30_000;
 
 type ReadyMessage = Extract<FromChild, { readonly is: "opened" | "refused" }>;
 
-/** Why a process is no more. */
+/** The end of a child process. */
 export interface Ended {
   readonly is: "ended";
-  /** The driver's method that was under way. */
+  /** The driver's method that was running. */
   readonly method: string | null;
-  /** `limit`: it was killed since nothing went on. */
+  /** `limit`: it was killed by the timeout. */
   readonly by: "limit" | "fatal" | "exit";
-  /** `it was still at it after 30 s`, `exit code 3`, `SIGSEGV`, or the error that nothing caught. */
+  /** `it was still at it after 30 s`, `exit code 3`, `SIGSEGV`, or the uncaught error. */
   readonly how: string;
   readonly signal: string | null;
-  /** How far work came that was to be killed. */
+  /** The progress of work that was to be killed. */
   readonly begun: { readonly subject: WorkSubject; readonly memory: HarnessMemory; readonly at: number } | null;
-  /** What the guests of the rule are known by. */
+  /** Identifies the guests of the rule. */
   readonly memory: HarnessMemory | null;
   readonly at: number;
 }
@@ -97,18 +97,18 @@ export type RuleReply =
 export interface RuleProcessOptions {
   readonly driver: string;
   readonly options: CheckCommandOptions;
-  /** Hears the methods of the driver as they begin. */
+  /** Called when a method of the driver is called. */
   readonly onCall: (method: string) => void;
 }
 
-/** A process that shows rules, and the clock on its calls. */
+/** A child process that runs rules, with timeouts for its calls. */
 export class RuleProcess {
   readonly ready: Promise<ReadyMessage | Ended>;
   readonly #child: ChildProcess;
   readonly #limit: number;
   readonly #onCall: (method: string) => void;
   readonly #timers = nodeTimers();
-  /** Calls of the driver that have not come back: method and its clock. */
+  /** Pending calls of the driver: method, and a function that cancels the timeout. */
   readonly #calls = new Map<number, readonly [method: string, cancel: () => void]>();
   readonly #printed: string[] = [];
   readonly #gone: Promise<void>;
@@ -139,7 +139,8 @@ export class RuleProcess {
         this.#printed.splice(0, this.#printed.length - MAX_OUTPUT_LINES);
       });
     }
-    // Not "close": what the driver started may hold the pipes open. The last messages come before "disconnect".
+    // Not "close", because processes that the driver started may keep the pipes open. The last messages arrive before
+    // "disconnect".
     const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
     const disconnected = new Promise<void>((resolve) => child.once("disconnect", () => resolve()));
     this.#gone = Promise.all([exited, disconnected]).then(() => this.#end());
@@ -147,7 +148,7 @@ export class RuleProcess {
     this.#idle();
   }
 
-  /** What it printed of late. */
+  /** The latest output lines. */
   get printed(): readonly string[] {
     return this.#printed;
   }
@@ -169,12 +170,12 @@ export class RuleProcess {
     });
   }
 
-  /** The rule that is being shown is given up; the answer comes all the same. */
+  /** Aborts the running rule; its result is still sent. */
   stop(): void {
     this.#send({ do: "stop" });
   }
 
-  /** Ends it and what it started that stayed in its group. */
+  /** Kills the process, and processes in its group that it started. */
   async kill(): Promise<void> {
     this.killNow();
     await this.#gone;
@@ -185,7 +186,7 @@ export class RuleProcess {
     try {
       process.kill(-(this.#child.pid ?? 0), "SIGKILL");
     } catch {
-      // There is none of it any more.
+      // The group no longer exists.
     }
   }
 
@@ -228,7 +229,7 @@ export class RuleProcess {
     }
   }
 
-  /** No call is under way, and yet it must not go on for ever: the module may not load, or a hook may hang. */
+  /** Starts the timeout without a driver call, since the module may not load, or a hook may hang. */
   #idle(): void {
     this.#cancelIdle();
     const limit = Math.max(this.#limit, IDLE);
@@ -268,7 +269,7 @@ export class RuleProcess {
       at: performance.now(),
     };
     this.#rest();
-    // What it started may still hold the other ends.
+    // Processes that it started may keep the other ends of the pipes open.
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
     this.#resolveReady(this.#ended);
@@ -276,9 +277,12 @@ export class RuleProcess {
   }
 }
 
-/** Starts the process that shows rules: a group of its own, so that it can be ended with all that it started. */
+/**
+ * Starts a child process for rules, in a separate process group, so that it can be killed with all processes that it
+ * started.
+ */
 function startRuleProgram(): ChildProcess {
-  // Beside this folder, in the sources and in the bundle.
+  // Beside this folder, in the source and in the bundle.
   const program = fileURLToPath(new URL("../compute-agent.js", import.meta.url));
   return spawn(process.execPath, [program, "driver", "check-rules"], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -7,8 +7,8 @@ import { createTerminal } from "../ui/terminal.js";
 import { sampleOf } from "./scaffold/scaffold.js";
 
 /**
- * Makes a driver's sample of nova.conf of the schema that it declares.
- * @param out the file that it replaces; left out: it is printed
+ * Writes a driver's sample of nova.conf from the schema that it declares.
+ * @param out the file to write; undefined: it is printed
  * @throws {InvalidDriver} {@link VirtDriverTimeout} {@link FileFailure}
  */
 export async function writeSample(driver: string, out?: string): Promise<number> {
@@ -23,7 +23,7 @@ export async function writeSample(driver: string, out?: string): Promise<number>
   return ExitCode.ok;
 }
 
-/** What `compute_driver` names a driver by where it is installed: a path here is its package's name there. */
+/** Returns the value of `compute_driver` for an installed driver: for a path, the name of its package. */
 async function installedAs(driver: string, files: NodeFiles): Promise<string> {
   if (!/^(\.{0,2}\/|\.{1,2}$)/.test(driver)) {
     return driver;
@@ -39,7 +39,7 @@ async function installedAs(driver: string, files: NodeFiles): Promise<string> {
   return path;
 }
 
-/** A path and all that are above it. */
+/** Returns a path and all its parents. */
 function folders(path: string): readonly string[] {
   return path === dirname(path) ? [path] : [path, ...folders(dirname(path))];
 }

@@ -1,13 +1,13 @@
 import { createInterface } from "node:readline/promises";
 
-/** Whether there is a person who can be asked. */
+/** Returns whether stdin and stdout are terminals, so that the user can reply to a question. */
 export const canAsk = (): boolean => process.stdin.isTTY === true && process.stdout.isTTY === true;
 
-/** A question that is answered by yes or no; anything but yes, and the end of the input, is no. @param signal answers no */
+/** Asks a yes-or-no question. Other input, and the end of input, count as no. @param signal aborted: no */
 export async function ask(question: string, signal: AbortSignal): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
-  // Ctrl-C comes here, and not as a signal, while lines are read.
+  // While readline is active, Ctrl-C arrives here and not as a signal.
   lines.on("SIGINT", () => lines.close());
   try {
     const reply = await Promise.race([lines.question(`${question} [y/N] `, { signal }), ended]);

@@ -6,13 +6,13 @@ import { didYouMean } from "../../runtime/error-messages.js";
 
 const DESTRUCTIVE = new WeakSet<Command>();
 
-/** Marks a command that destroys or stops something: no mistyped name suggests it. */
+/** Marks a command as destructive, so that it is never suggested for a mistyped name. */
 export function destructive(command: Command): Command {
   DESTRUCTIVE.add(command);
   return command;
 }
 
-/** The message for an unknown subcommand, with a suggestion that destroys nothing. */
+/** Returns the message for an unknown subcommand, with a suggestion that is not destructive. */
 export function unknownCommandText(command: Command): string {
   const [name = ""] = command.args;
   const safe = command.commands.filter((each) => !DESTRUCTIVE.has(each)).map((each) => each.name());
@@ -20,7 +20,7 @@ export function unknownCommandText(command: Command): string {
   return `error: unknown command '${name}'${near === undefined ? "" : `\n(Did you mean ${near}?)`}`;
 }
 
-/** The options that a command makes of these arguments. @param commandOf makes the command, which calls `action` with them */
+/** Parses arguments to a command's options. @param commandOf creates the command, which calls `action` with them */
 export async function parsedOptions<T>(
   commandOf: (action: (options: T) => Promise<void>) => Command,
   args: readonly string[],
@@ -36,7 +36,7 @@ export async function parsedOptions<T>(
   return options;
 }
 
-/** A TCP port of the command line; 0 is any free one. */
+/** Parses a TCP port; 0 is any free port. */
 export function portNumber(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value > 65_535) {
@@ -45,7 +45,7 @@ export function portNumber(text: string): number {
   return value;
 }
 
-/** The folder of this package: the nearest one above that has a README, whether this is the source or what was built of it. */
+/** Returns the folder of this package: the nearest parent with a README, in the source or in the build. */
 export function packageFolder(): string {
   let folder = new URL(".", import.meta.url);
   while (!existsSync(new URL("README.md", folder)) && folder.pathname !== "/") {
@@ -54,16 +54,16 @@ export function packageFolder(): string {
   return fileURLToPath(folder);
 }
 
-/** The version of this package. */
+/** Returns the version of this package. */
 export function version(): string {
   const text = readFileSync(join(packageFolder(), "package.json"), "utf8");
   return String((JSON.parse(text) as { version?: unknown }).version);
 }
 
-/** `name=value`, as given to a repeatable option. */
+/** `name=value`, the value of a repeatable option. */
 export type Pair = readonly [name: string, value: string];
 
-/** A parser for commander that collects `name=value`; `what` names what was expected, in the message to the user. */
+/** Returns a parser for commander that collects `name=value`. @param what the expected value, for the error message */
 export function pair(what: string) {
   return (text: string, before: readonly Pair[] = []): readonly Pair[] => {
     const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];

@@ -3,13 +3,13 @@ import type { Logger } from "../../runtime/runtime.js";
 import { logLine } from "./logging.js";
 
 export interface LoggerOptions extends Omit<NodeLoggerOptions, "format"> {
-  /** `pretty` is the line format of OpenStack's services; `json` is one object a line. Default `pretty`. */
+  /** `pretty` is the line format of OpenStack's services; `json` is one object per line. Default `pretty`. */
   readonly format?: "pretty" | "json";
-  /** Colours in `pretty`. Default: none. */
+  /** Whether `pretty` uses colours. Default: false. */
   readonly colour?: boolean;
 }
 
-/** The logger of a program. */
+/** Creates the logger of a program. */
 export function createLogger({ format = "pretty", colour = false, ...options }: LoggerOptions = {}): Logger {
   return createNodeLogger(format === "json" ? options : { ...options, format: (entry) => logLine(entry, colour) });
 }

@@ -4,22 +4,22 @@ import { terminalText } from "../../runtime/error-messages.js";
 import { HttpConnectFailure } from "../../runtime/http.js";
 import { BrokerRejectedError } from "../../runtime/message-broker.js";
 
-/** What the programs' exit codes mean; the README lists them. */
+/** Exit codes of the programs, as listed in the README. */
 export const ExitCode = {
   ok: 0,
-  /** Something failed that was not foreseen; the message says what. */
+  /** An unexpected failure, described by the message. */
   failure: 1,
   /** Wrong arguments or configuration. */
   usage: 2,
-  /** The agent refused to start: records contradict each other. */
+  /** The start of the agent was rejected: records contradict each other. */
   rejected: 3,
-  /** No control plane, or it refused the join token. */
+  /** There is no control plane, or it rejected the join token. */
   unreachable: 4,
-  /** Another agent has taken the host. */
+  /** Another agent has acquired the host's lease. */
   leaseLost: 5,
 } as const;
 
-/** Prints a program's failure: one line for what a person can mend, a stack only under DEBUG. */
+/** Prints a program's failure: one line for errors that the user can fix; a stack only under DEBUG. */
 export function reportFailure(program: string, error: unknown): { readonly code: number; readonly message: string } {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof CommanderError) {
@@ -30,7 +30,7 @@ export function reportFailure(program: string, error: unknown): { readonly code:
   return { code: exitCodeOf(error), message };
 }
 
-/** The README's exit codes of the errors that a person can mend; any other is an unforeseen failure. */
+/** Exit codes by error name, for errors that the user can fix; any other error is an unexpected failure. */
 const CODES: ReadonlyMap<string, number> = new Map([
   ...[
     "AddressInUse",
@@ -84,7 +84,7 @@ function hint(error: unknown): string {
     : toDo(error);
 }
 
-/** What to do about what a broker has refused, on a line of its own; empty: the message says all there is. */
+/** Returns a hint about a broker's rejection, on a separate line; empty if the message is sufficient. */
 export function toDo(error: unknown): string {
   return error instanceof BrokerRejectedError && error.code === "PRECONDITION_FAILED"
     ? `\nTo do: ${HOW_TO_AGREE}.`

@@ -1,6 +1,6 @@
 /**
- * Adds the names that keys of `--json` output had before release 0.2, so that scripts go on working.
- * @param former the former name by the present one, for every object in the value
+ * Adds the keys that `--json` output had before release 0.2, for existing scripts.
+ * @param former former names by current name, for every object in the value
  */
 export function withFormerNames(value: unknown, former: Readonly<Record<string, string>>): unknown {
   if (Array.isArray(value)) {

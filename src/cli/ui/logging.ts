@@ -3,7 +3,7 @@ import { terminalText, terminalValue } from "../../runtime/error-messages.js";
 import type { LogEntry } from "../../runtime/node/node-logger.js";
 import type { Logger } from "../../runtime/runtime.js";
 
-/** What each level of pino is called in logs of OpenStack. */
+/** OpenStack's names of pino's log levels. */
 export const LOG_LEVELS: Readonly<Record<number, string>> = {
   10: "TRACE",
   20: "DEBUG",
@@ -13,7 +13,7 @@ export const LOG_LEVELS: Readonly<Record<number, string>> = {
   60: "CRITICAL",
 };
 
-/** A log entry in the line format of OpenStack's services. */
+/** Formats a log entry in the line format of OpenStack's services. */
 export function logLine(entry: LogEntry, colour: boolean): string {
   const { level, time, pid, message, request_id, instance, err, ...fields } = entry;
   const paint = createColors(colour);
@@ -39,7 +39,7 @@ export function logLine(entry: LogEntry, colour: boolean): string {
   return parts.join(" ");
 }
 
-/** Local time, as oslo.log writes it. */
+/** Formats a time as local time, as oslo.log does. */
 function stamp(time: number): string {
   const date = new Date(time);
   const two = (value: number) => String(value).padStart(2, "0");

@@ -10,20 +10,20 @@ import {
 } from "../../control-plane/local/reports.js";
 import { ExitCode } from "./exit-code.js";
 
-/** True: `compute-cluster up` has started this process, and may have ended since. */
+/** Returns whether `compute-cluster up` started this process. The parent may have ended since. */
 const isChild = (): boolean => process.send !== undefined;
 
-/** Tells `compute-cluster up`, when it is the parent, something. */
+/** Sends a report to the parent `compute-cluster up`, if there is one. */
 export function notifyParent(report: ComponentReport | HoldersReport | HostStatesReport | HostCommand | Resting): void {
   if (process.connected) {
     process.send?.(report);
   }
 }
 
-/** What ends a listener. */
+/** Removes a listener. */
 type Forget = () => void;
 
-/** Calls `listener` with each message of `compute-cluster up`. Undefined: that is not the parent. */
+/** Calls `listener` with each message of the parent `compute-cluster up`. Returns undefined if there is no such parent. */
 export function onParentMessage(listener: (message: unknown) => void): Forget | undefined {
   if (!isChild()) {
     return undefined;
@@ -32,7 +32,7 @@ export function onParentMessage(listener: (message: unknown) => void): Forget | 
   return () => void process.off("message", listener);
 }
 
-/** Calls `action` once the parent is gone, at once where it has gone before; never without one. */
+/** Calls `action` once the parent has ended; immediately if it already has, and never without a parent. */
 export function onParentGone(action: () => void): Forget {
   if (isChild() && !process.connected) {
     action();
@@ -42,7 +42,7 @@ export function onParentGone(action: () => void): Forget {
   return () => void process.off("disconnect", action);
 }
 
-/** Calls `action` with the hosts that the parent adds. */
+/** Calls `action` with hosts that the parent adds. */
 export function onAddHosts(action: (hosts: readonly string[]) => void): Forget | undefined {
   return onParentMessage((message) => {
     if (isAddHosts(message)) {
@@ -51,7 +51,7 @@ export function onAddHosts(action: (hosts: readonly string[]) => void): Forget |
   });
 }
 
-/** Gives up the channel to the parent, which would keep this process alive. Nobody takes that for the parent's end. */
+/** Closes the channel to the parent, which would keep this process alive. It does not count as the parent's end. */
 export function leaveParent(): void {
   if (process.connected) {
     process.removeAllListeners("disconnect");
@@ -60,8 +60,8 @@ export function leaveParent(): void {
 }
 
 /**
- * Resolves at SIGINT, SIGTERM, or when the parent that started this process as a child of `up` is gone.
- * @param unless it resolves then, too
+ * Resolves at SIGINT, SIGTERM, or when the parent `up` of this process has ended.
+ * @param unless also resolves when this is aborted
  */
 export function waitForShutdown(unless?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -82,7 +82,10 @@ export function waitForShutdown(unless?: AbortSignal): Promise<void> {
   });
 }
 
-/** Aborted by the first Ctrl-C or SIGTERM, so that a command can clean up; the second one ends the process at once. */
+/**
+ * Returns a signal that the first Ctrl-C or SIGTERM aborts, so that a command can clean up. The second one exits
+ * immediately.
+ */
 export function interruptSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) {
@@ -97,15 +100,15 @@ export function interruptSignal(): AbortSignal {
 }
 
 interface WorkLoop<T, R> {
-  /** What other arguments ask for. */
+  /** Parses the arguments of further work. */
   readonly parse: (args: readonly string[]) => Promise<T>;
-  /** Does it to its end. Once `rest` is aborted it ends as by `kill -9`, and leaves nothing that goes on; else it throws. */
+  /** Runs the work. Once `rest` is aborted, it ends as `kill -9` would end it, with nothing pending; otherwise it throws. */
   readonly live: (work: T, rest: AbortSignal) => Promise<R>;
 }
 
 /**
- * Does a program's work, and then, in the same process, what `compute-cluster up` gives it after it has had it rest.
- * @returns what the last of them came to; undefined: it was told to end while it rested
+ * Runs a program's work, and then, in the same process, further work that `compute-cluster up` assigns after each rest.
+ * @returns the result of the last work; undefined if the process was stopped while idle
  */
 export async function runWorkLoop<T, R>(first: T, { parse, live }: WorkLoop<T, R>): Promise<R | undefined> {
   for (let work: T = first; ; ) {

@@ -1,13 +1,10 @@
 import { ExitCode, reportFailure } from "./exit-code.js";
 import { leaveParent, notifyParent } from "./process-lifecycle.js";
 
-/** Milliseconds that what a plugin left open may keep a process that is through. */
+/** Milliseconds that a finished process waits for resources that a plugin left open. */
 const EXIT_TIMEOUT_MS = 2_000;
 
-/**
- * Runs a program from its arguments to its end. Whatever it refuses or fails with, it prints, tells the parent that
- * watches it, and ends with the exit code that the README lists.
- */
+/** Runs a program. Prints every failure, reports it to the parent, and exits with the code that the README lists. */
 export async function runProgram(name: string, work: () => Promise<void>): Promise<void> {
   guardOutput(name);
   try {
@@ -20,7 +17,7 @@ export async function runProgram(name: string, work: () => Promise<void>): Promi
   }
 }
 
-/** Ends the process with this code as soon as nothing is left to do, or soon, telling of what was left open. */
+/** Ends the process with this code once nothing is pending, or after a timeout with a message about open resources. */
 export function endProcess(code: number, program: string): void {
   process.exitCode = code;
   process.once("exit", (found) => {
@@ -37,13 +34,13 @@ export function endProcess(code: number, program: string): void {
     );
     process.exit(code);
   };
-  // The runtime's timer would itself keep the process.
+  // Not the runtime's timer, since that would keep the process alive.
   setTimeout(end, EXIT_TIMEOUT_MS).unref();
 }
 
 /**
- * Lets a command go on when its reader has gone, as in `... --help | head -1`. When output cannot be written for
- * another reason, the command says so and fails: its reader waits for it.
+ * Ignores a closed output pipe, as in `... --help
+ * head -1`. If output fails for another reason, the command reports it and fails.
  */
 function guardOutput(program: string): void {
   let lost = false;

@@ -5,26 +5,26 @@ import type { CancelTimer, Timers } from "../../runtime/time.js";
 import { wrapWords } from "./table.js";
 import type { Terminal } from "./terminal.js";
 
-/** Milliseconds between two drawings: thousands of hosts change faster than anybody reads. */
+/** Milliseconds between two drawings, since thousands of hosts change faster than anyone can read. */
 const DRAW_EVERY = 100;
-/** Milliseconds between two plain lines of a component that stays in its state. */
+/** Milliseconds between two plain lines of a component whose state does not change. */
 const LINE_EVERY = 5_000;
 
 /**
- * What each component does: redrawn in place on a terminal, in short where that has no room for all of them; otherwise a plain
- * line when a state changes, and now and then when only the detail does. `pause` leaves the lines as they are, so that other text
- * can be printed below; `end` stops for good.
+ * Displays the status of each component. On a terminal the lines are redrawn in place, and summarized if there are too many.
+ * Otherwise it prints a line when a state changes, and occasionally when only the detail does. `pause` leaves the lines in
+ * place, so that other text can be printed below them; `end` stops for good.
  */
 export class StatusLines {
   readonly #terminal: Terminal;
   readonly #timers: Pick<Timers, "after">;
   readonly #statuses = new Map<string, ComponentStatus>();
-  /** Rows of the terminal that the last drawing took. */
+  /** Rows of the terminal that the last drawing used. */
   #drawn = 0;
-  /** What is drawn there. */
+  /** The text of the last drawing. */
   #text = "";
   #cancelDraw: CancelTimer | undefined;
-  /** By component: what ends the time in which it prints no further line. */
+  /** By component: cancels the interval in which it prints no further line. */
   readonly #quiet = new Map<string, CancelTimer>();
   readonly #printed = new Map<string, string>();
 
@@ -47,7 +47,7 @@ export class StatusLines {
     }
   }
 
-  /** Further updates start a new block below what is printed next. */
+  /** Starts a new block for further updates, below the text that is printed next. */
   pause(): void {
     if (this.#cancelDraw !== undefined) {
       this.#cancelDraw();
@@ -57,7 +57,7 @@ export class StatusLines {
     this.#drawn = 0;
   }
 
-  /** Shows what is to be shown, and nothing more later. */
+  /** Draws the last state, and stops. */
   end(): void {
     this.pause();
     for (const cancel of this.#quiet.values()) {
@@ -95,13 +95,13 @@ export class StatusLines {
     this.#text = text;
   }
 
-  /** Rows that the terminal needs; it breaks longer lines itself. */
+  /** Returns the rows that a text needs, since the terminal wraps longer lines. */
   #rowsOf(text: string): number {
     const { columns } = this.#terminal;
     return text.split("\n").reduce((sum, line) => sum + Math.max(1, Math.ceil(visible(line).length / columns)), 0);
   }
 
-  /** A line a state, as far as the terminal has rows: how many there are, and which. */
+  /** Returns one line per state, with the number and names of its components, as far as the terminal has rows. */
   #short(): string {
     const byState = new Map<ComponentState, ComponentStatus[]>();
     const [first, ...others] = this.#statuses.values();
@@ -124,10 +124,10 @@ export class StatusLines {
     const { interactive, columns } = this.#terminal;
     const width = Math.max(...[...this.#statuses.keys()].map((name) => Math.min(name.length, LONGEST_NAME)));
     const head = `${MARKS[status.state]} ${status.name.padEnd(width)}  ${status.state.padEnd(8)} `;
-    // The last column is left free: some terminals go to the next line when it is written.
+    // The last column stays free, since some terminals wrap when it is written.
     const room = interactive ? Math.max(20, columns - 1 - head.length) : Number.POSITIVE_INFINITY;
     const [first = "", ...rest] = wrapWords(terminalText(status.detail), room).split("\n");
-    // A word that is longer, as a path may be, has lines to itself, which the terminal breaks: so it can be copied as a whole.
+    // A longer word, such as a path, is not indented, so that it can be copied as one piece.
     const [beside, below] = first.length > room ? ["", [first, ...rest]] : [first, rest];
     const indented = below.map((line) => (line.length > room ? line : " ".repeat(head.length) + line));
     return [`${head}${beside}`.trimEnd(), ...indented].map((line) => this.#color(status.state)(line)).join("\n");
@@ -145,10 +145,10 @@ export class StatusLines {
   }
 }
 
-/** Names are padded to this at most. */
+/** Names are padded to at most this width. */
 const LONGEST_NAME = 24;
 
-/** Without colours. */
+/** Removes colours. */
 function visible(line: string): string {
   return line.replaceAll(COLOURS, "");
 }

@@ -6,11 +6,11 @@ export interface Column<Row> {
   readonly value: (row: Row) => string;
   /** Default left. */
   readonly align?: "left" | "right";
-  /** Gives way first where the terminal is narrow. */
+  /** Shrinks first if the terminal is narrow. */
   readonly wraps?: true;
 }
 
-/** Rows as a table that fits `width` columns: cells wrap, plain ASCII borders as OpenStack's clients draw them. */
+/** Renders rows as a table of at most `width` columns. Cells wrap; borders are plain ASCII, as in OpenStack's clients. */
 export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number): string {
   const cells = rows.map((row) => columns.map((column) => terminalText(column.value(row))));
   const natural = columns.map((column, index) =>
@@ -41,16 +41,16 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
   const border = lines.pop() ?? "";
   for (const row of cells.slice(1)) {
     const isPlain = row.every((text, index) => PLAIN.test(text) && text.length <= (widths[index] ?? 0));
-    // The borders of a piece are those of the whole.
+    // Without the borders of the piece, which the table already has.
     lines.push(...(isPlain ? [lineOf(row, widths, aligned)] : piece([], [row]).slice(1, -1)));
   }
   return [...lines, border].join("\n");
 }
 
-/** Every character is as wide as the others, and nothing has to be broken. */
+/** Matches text of single-width characters, which needs no wrapping. */
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** What the library makes of a row that is plain, which takes it a hundred times as long. */
+/** Renders a plain row as the library does, but a hundred times as fast. */
 function lineOf(row: readonly string[], widths: readonly number[], aligned: readonly ("left" | "right")[]): string {
   const padded = row.map((text, index) => {
     const width = widths[index] ?? text.length;
@@ -81,7 +81,7 @@ const longestLine = (text: string): number => Math.max(0, ...text.split("\n").ma
 
 const longestWord = (text: string): number => Math.max(0, ...text.split(/\s/).map((word) => word.length));
 
-/** Breaks lines at spaces; a word that is too long is left to be cut. */
+/** Breaks lines at spaces; a longer word is not broken. */
 export function wrapWords(text: string, width: number): string {
   return text
     .split("\n")
@@ -97,8 +97,8 @@ export function wrapWords(text: string, width: number): string {
 }
 
 /**
- * Takes from the widest column until the sum fits: from those that wrap, then from all, as far as no word is cut; then, in
- * the same order, through words, and none goes below 6.
+ * Shrinks the widest column until the sum fits. Shrinks columns that wrap first, then all, as far as no word is cut; then
+ * again in the same order, cutting words, to a minimum of 6.
  */
 function shrink(
   natural: readonly number[],

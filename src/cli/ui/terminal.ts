@@ -1,10 +1,10 @@
 import picocolors from "picocolors";
 import { terminalText } from "../../runtime/error-messages.js";
 
-/** Standard output and error as a command sees them. */
+/** Standard output and error of a command. */
 export type Terminal = Readonly<ReturnType<typeof createTerminal>>;
 
-/** Colour and redrawing only on a terminal, and not under NO_COLOR. */
+/** Creates the terminal. Colour and redrawing need a terminal; NO_COLOR disables colour. */
 export function createTerminal() {
   const interactive = process.stdout.isTTY === true;
   const color = interactive && process.env.NO_COLOR === undefined && process.env.TERM !== "dumb";
@@ -17,16 +17,16 @@ export function createTerminal() {
       return process.stdout.rows ?? Number.POSITIVE_INFINITY;
     },
     colors: picocolors.createColors(color),
-    /** A line on standard output. */
+    /** Prints a line on standard output. */
     print: (text: string): void => void process.stdout.write(`${terminalText(text)}\n`),
-    /** A line on standard error. */
+    /** Prints a line on standard error. */
     complain: (text: string): void => void process.stderr.write(`${terminalText(text)}\n`),
-    /** Raw text on standard output, for redrawing: values in it have to be escaped. */
+    /** Writes raw text to standard output, for redrawing. Values in it must be escaped by the caller. */
     write: (text: string): void => void process.stdout.write(text),
   };
 }
 
-/** Nobody looks at it. */
+/** A terminal that discards all output. */
 export const quietTerminal: Terminal = {
   interactive: false,
   columns: 120,
@@ -40,7 +40,7 @@ export const quietTerminal: Terminal = {
 /** Columns of the bar itself. */
 const WIDTH = 30;
 
-/** One line on standard error, redrawn in place; nothing at all where that is no terminal. */
+/** A progress bar: one line on standard error, redrawn in place. Prints nothing if that is not a terminal. */
 export class ProgressBar {
   readonly #stream: Pick<NodeJS.WriteStream, "write" | "isTTY">;
   #drawn = "";
@@ -53,7 +53,7 @@ export class ProgressBar {
     return this.#stream.isTTY === true;
   }
 
-  /** @param total 0: not known */
+  /** @param total 0: unknown */
   update(what: string, done: number, total: number): void {
     if (!this.isVisible) {
       return;
@@ -61,7 +61,7 @@ export class ProgressBar {
     const share = total === 0 ? 0 : done / total;
     const bar = total === 0 ? "" : `[${"#".repeat(Math.floor(share * WIDTH)).padEnd(WIDTH)}] `;
     const line = `${bar}${what}: ${done}${total === 0 ? "" : ` of ${total}`}`;
-    // A terminal that draws each of ten thousand steps is slower than the work.
+    // Drawing each of ten thousand steps would take longer than the work.
     const step = `${what} ${Math.floor(share * 100)} ${total === 0 ? done : ""}`;
     if (step === this.#drawn) {
       return;

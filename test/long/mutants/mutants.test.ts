@@ -13,7 +13,7 @@ function changesOf(text: string): string[] {
   return findMutations("a.ts", text).map(({ operator, change }) => `${operator}: ${change}`);
 }
 
-/** What `f` of the source answers, by mutant; at first without any. */
+/** Returns the result of `f` in the source by mutant, beginning with the original. */
 function evaluateMutants(text: string): Map<string, unknown> {
   const mutations = findMutations("a.js", text);
   const mutants = new MutantSwitch();
@@ -49,7 +49,7 @@ describe("mutations", () => {
     ]);
   });
 
-  it("drop calls, members of literals, and what a function does", () => {
+  it("drop calls, members of literals, and function bodies", () => {
     expect(changesOf("async function f() { await g([a, 1]); h({ b, c }); }")).toEqual([
       "entry: return at once: async function f() { await g([a, 1]); h({ b, c }); }",
       "statement: drop await g([a, 1]);",
@@ -62,7 +62,7 @@ describe("mutations", () => {
     ]);
   });
 
-  it("leave types, imports, and texts for people alone", () => {
+  it("leave types, imports, and messages unchanged", () => {
     expect(
       changesOf(
         'import a from "a"; type T = "x"; this.logger.warn("bad", { a: 1 }); throw new Error("bad"); const k = `t`;',
@@ -70,7 +70,7 @@ describe("mutations", () => {
     ).toEqual([]);
   });
 
-  it("act one at a time, also within each other", () => {
+  it("are active one at a time, even if nested", () => {
     const found = evaluateMutants("function f() { const a = [1, 2]; return a.length > 1 && a[0] === 1; }");
     expect(Object.fromEntries(found)).toEqual({
       "": true,
@@ -86,21 +86,21 @@ describe("mutations", () => {
   });
 });
 
-describe("what is mutated", () => {
-  it("is there", () => {
+describe("mutated code", () => {
+  it("exists", () => {
     const files = tree.mutated();
     for (const folder of FOLDERS) {
       expect(files.some((path) => path.startsWith(folder))).toBe(true);
     }
   });
 
-  it("is tried with the tests that need it", () => {
+  it("runs with the tests that cover it", () => {
     const needs = tree.closure("test/unit/control-plane/scheduler/scheduler.test.ts");
     expect(needs).toContain("src/control-plane/scheduler/weighers.ts");
     expect(needs).not.toContain("src/agent/lifecycle/agent.ts");
   });
 
-  it("still has every survivor that is accepted", () => {
+  it("still has every accepted survivor", () => {
     const gone = ACCEPTED.filter(
       ({ path, operator, change }) =>
         !findMutations(path, tree.text(path)).some((found) => found.operator === operator && found.change === change),

@@ -21,11 +21,11 @@ const MIGRATION_FIELDS = [
   "new_instance_type_id",
 ] as const;
 
-/** What a recording and a local cluster are compared by: names instead of ids, and generations as they move. */
+/** The state compared between a recording and a local cluster: names instead of ids, and changes of generations. */
 export interface ClusterState {
   /** `server vm1`, `migration resize of vm1 (devstack1->devstack2, finished)` → provider → amounts. */
   readonly held: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** By how much each provider's generation differs from the step before. */
+  /** Differences of each provider's generation to the step before. */
   readonly generations: Readonly<Record<string, number>>;
   readonly servers: Readonly<Record<string, unknown>>;
   readonly migrations: readonly unknown[];
@@ -53,7 +53,7 @@ function pick(from: Json, fields: readonly string[]): Record<string, unknown> {
 const list = (json: Json | undefined): Json[] => Object.values(json ?? {});
 const entries = (json: Json | undefined): [string, Json][] => Object.entries(json ?? {});
 
-/** The state that a recorded step ended in. */
+/** Returns the state at the end of a recorded step. */
 export function recordedSnapshot(recorded: Json): Snapshot {
   const providers = entries(recorded.providers);
   const names = new Map(providers.map(([name, { uuid }]) => [String(uuid), name]));
@@ -75,7 +75,7 @@ export function recordedSnapshot(recorded: Json): Snapshot {
   };
 }
 
-/** The same of a running cluster, over its public APIs. */
+/** Returns the state of a running cluster, from its public APIs. */
 export async function clusterSnapshot(cloud: Cloud): Promise<Snapshot> {
   const [listed, servers, migrations, services] = await Promise.all([
     cloud.placement("GET", "/resource_providers"),

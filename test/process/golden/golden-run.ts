@@ -6,10 +6,10 @@ import { type Cloud, eventually, type Json } from "../support/cloud.js";
 import { type ClusterState, clusterSnapshot, differences, recordedSnapshot, type Snapshot } from "./cluster-state.js";
 
 const FOLDER = fileURLToPath(new URL("../../fixtures/golden/nova", import.meta.url));
-/** Milliseconds that a step may take to come to rest. */
+/** Timeout of a step, in milliseconds. */
 const STEP_TIMEOUT_MS = 45_000;
 
-/** Compares a cloud, step by step, with what the real Nova was recorded as. */
+/** Compares a cloud, step by step, with the recording of a real Nova. */
 export class GoldenRun {
   readonly #cloud: Cloud;
   #recorded: Readonly<Record<string, number>> = {};
@@ -19,7 +19,7 @@ export class GoldenRun {
     this.#cloud = cloud;
   }
 
-  /** Where both begin; what came before does not count. */
+  /** Sets the step where both begin; earlier changes of generations are ignored. */
   async begin(step: string): Promise<void> {
     this.#recorded = recordedSnapshot(recording(step).state ?? {}).generations;
     const found = await clusterSnapshot(this.#cloud);

@@ -6,7 +6,7 @@ import type { LocalCloud } from "../support/local-cloud.js";
 
 const PROGRAM = fileURLToPath(new URL("../../../dist/bin/compute-cluster.js", import.meta.url));
 
-/** `compute-cluster manage …` as a process, over the cluster's state directory. */
+/** Runs `compute-cluster manage …` as a process, for the cluster's state directory. */
 export function manage(cloud: Pick<LocalCloud, "stateDir">, ...args: readonly string[]): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = execFile(
@@ -17,7 +17,7 @@ export function manage(cloud: Pick<LocalCloud, "stateDir">, ...args: readonly st
   });
 }
 
-/** Runs the command and compares it with what the real nova-manage was recorded to say. */
+/** Runs the command, and compares its output with that recorded from the real nova-manage. */
 export async function expectAsRecorded(
   cloud: Pick<LocalCloud, "stateDir">,
   name: string,

@@ -5,26 +5,26 @@ import { GoldenRun } from "./golden-run.js";
 
 export const HOSTS = ["devstack1", "devstack2", "devstack3"] as const;
 
-/** A cloud with {@link HOSTS} as its only ones, and what the story does to it beside its public APIs. */
+/** A cloud with exactly {@link HOSTS}, and the operations of the story that public APIs lack. */
 export interface Stage {
   readonly cloud: Cloud;
-  /** As `kill -9` of a host's agent. */
+  /** Kills a host's agent, as `kill -9` does. */
   kill(host: string): Promise<void>;
-  /** Compares what `nova-manage placement …` says with what the real one was recorded to say. */
+  /** Compares the output of `nova-manage placement …` with that recorded from the real one. */
   expectAsRecorded(name: string, ...args: readonly string[]): Promise<void>;
 }
 
-/** `section.option=value` of each host's agent. */
+/** Returns `section.option=value` for each host's agent. */
 export function optionsOf(host: string): readonly string[] {
   return [
     "allow_resize_to_same_host=true",
     "fake_libvirt.allow_disk_shrink=true",
-    // The scheduler prefers the host with most memory: where it chose by lot in the recording, it has no choice here.
+    // The scheduler prefers the host with the most memory. Where it chose randomly in the recording, this fixes the choice.
     `fake_libvirt.memory_mb=${host === "devstack3" ? 16_384 : 32_768}`,
   ];
 }
 
-/** What was done to the real Nova that was recorded, with its state after each step; the parts in this order. */
+/** The operations on the recorded real Nova, with its state after each step. The methods must be called in this order. */
 export class RecordedStory {
   readonly golden: GoldenRun;
   readonly #stage: Stage;
@@ -130,7 +130,7 @@ export class RecordedStory {
     await this.golden.reaches("a21");
   }
 
-  /** The service of the host that was evacuated goes, and allocations are mended by hand and by nova-manage. */
+  /** Deletes the service of the evacuated host, and repairs allocations by hand and by nova-manage. */
   async orphanedAllocations(): Promise<void> {
     const [cloud, vm1, golden, stage] = [this.#cloud, this.#vm1, this.golden, this.#stage];
     const { uuid: devstack1 } = await this.#operator.provider("devstack1");

@@ -3,28 +3,28 @@ import { request as ask, type Dispatcher } from "undici";
 
 export interface ApiResponse {
   readonly status: number;
-  /** By name in small letters. */
+  /** By name in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Json;
 }
-/** A parsed body that tests may walk into; leaves are compared or turned into strings. */
+/** A parsed body that tests can navigate; leaves are compared or converted to strings. */
 export interface Json {
   readonly [key: string]: Json;
 }
 
-/** The public APIs of a control plane, for an administrator. */
+/** The public APIs of a control plane, as an administrator. */
 export interface Cloud {
   compute(method: string, path: string, body?: unknown, version?: string): Promise<ApiResponse>;
   placement(method: string, path: string, body?: unknown, version?: string): Promise<ApiResponse>;
   image(method: string, path: string): Promise<ApiResponse>;
 }
 
-/** Pause between two looks, as a multiple of what a look takes, and its bounds in milliseconds. */
+/** Pause between two polls as a multiple of a poll's duration, and its bounds in milliseconds. */
 const PAUSE = { times: 4, least: 20, most: 500 };
 
 /**
- * Asks again until the condition holds; the test's own time-out is the bound. What takes long to ask is asked less often:
- * the programs that are waited for need the processor.
+ * Polls until the condition holds; bounded by the timeout of the test. A slow probe is called less often, since the programs
+ * under test need the processor.
  */
 export async function eventually<T>(probe: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
   for (;;) {
@@ -37,7 +37,7 @@ export async function eventually<T>(probe: () => Promise<T>, holds: (value: T) =
   }
 }
 
-/** One request with a JSON body, or none, and its answer, whatever the status. */
+/** Sends a request with a JSON body or none, and returns the response, whatever its status. */
 export async function request(
   method: string,
   url: string,
@@ -58,7 +58,7 @@ export async function request(
   };
 }
 
-/** A token for the administrator, from Identity with a password. */
+/** Returns a token of the administrator, obtained from Identity with a password. */
 export async function passwordToken(
   identity: string,
   { username, password, project }: { readonly username: string; readonly password: string; readonly project: string },

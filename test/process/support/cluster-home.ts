@@ -5,15 +5,15 @@ import { afterAll, beforeAll } from "vitest";
 import { Program } from "./program.js";
 
 interface ClusterHome {
-  /** The folder that is there instead of the user's. */
+  /** The folder used instead of the user's home. */
   readonly path: () => string;
   /** Runs a command of compute-cluster to its end. */
   readonly run: (...args: string[]) => Promise<{ readonly code: number | null; stdout: string; stderr: string }>;
-  /** Begins a command that goes on. */
+  /** Starts a command without waiting for its end. */
   readonly begin: (...args: string[]) => Program;
 }
 
-/** A home for the named clusters of this file's tests, which are stopped and deleted with it at the end. */
+/** Creates a home for the named clusters of this test file. They are stopped and deleted with it at the end. */
 export function clusterHome(name: string): ClusterHome {
   let home = "";
   const begin = (...args: string[]) => new Program("compute-cluster", args, { XDG_STATE_HOME: home });

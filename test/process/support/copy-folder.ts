@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readdir, stat, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** Copies a folder; the disks of guests, which are nothing but holes, stay so: byte by byte each would be a gigabyte. */
+/** Copies a folder. Guests' disks are sparse files and stay sparse; otherwise each would take a gigabyte. */
 export async function copyFolder(from: string, to: string): Promise<void> {
   for (const entry of await readdir(from, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);

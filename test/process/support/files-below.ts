@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 
-/** Relative path → content of each regular file below a folder; disks are told by their size alone. */
+/** Returns the content of each regular file below a folder, by relative path. The content of disks is omitted. */
 export async function filesBelow(folder: string): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);

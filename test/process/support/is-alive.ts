@@ -1,4 +1,3 @@
-/** Whether there is a process with this id. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

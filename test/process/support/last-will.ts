@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** A shell in a session of its own, which nobody's end but ours ends: then nobody writes to it any more. */
+/** A shell in a separate session. Its stdin ends only when this process ends. */
 const WAIT_AND_RUN = 'cat >/dev/null; exec "$0" "$@"';
 
-/** A command that is run once this process has ended, however it did; or before, when it is asked to. */
+/** A command that runs once this process has ended, however that happens, or earlier on request. */
 export class LastWill {
   readonly #shell: ChildProcess;
 
@@ -16,7 +16,7 @@ export class LastWill {
     this.#shell.unref();
   }
 
-  /** Runs it now, and waits for its end. */
+  /** Runs the command now, and waits for its end. */
   async execute(): Promise<void> {
     const { exitCode, signalCode, stdin } = this.#shell;
     if (exitCode !== null || signalCode !== null) {

@@ -6,7 +6,7 @@ import { type ApiResponse, type Cloud, eventually, passwordToken, request } from
 import { copyFolder } from "./copy-folder.js";
 import { Program } from "./program.js";
 
-/** A control plane and agents as real processes over a state directory of its own, and an administrator's HTTP client. */
+/** A control plane and agents as processes with a temporary state directory, and an administrator's HTTP client. */
 export class LocalCloud implements Cloud {
   readonly stateDir: string;
   readonly #programs: Program[] = [];
@@ -24,7 +24,7 @@ export class LocalCloud implements Cloud {
     return cloud;
   }
 
-  /** One that goes on from a copy of another's state directory, which must be at rest. */
+  /** Starts a cloud from a copy of another's state directory, which must not be in use. */
   static async from(stateDir: string): Promise<LocalCloud> {
     const cloud = new LocalCloud(await mkdtemp(join(tmpdir(), "compute-agent-")));
     await copyFolder(stateDir, cloud.stateDir);
@@ -32,7 +32,7 @@ export class LocalCloud implements Cloud {
     return cloud;
   }
 
-  /** One that `compute-cluster up` has started. */
+  /** Uses a cluster that `compute-cluster up` started. */
   static over(stateDir: string, url: string): LocalCloud {
     const cloud = new LocalCloud(stateDir);
     cloud.#url = url;
@@ -62,7 +62,7 @@ export class LocalCloud implements Cloud {
     this.#url = url ?? "";
   }
 
-  /** Starts an agent and, unless told otherwise, waits until it serves. */
+  /** Starts an agent and, by default, waits until it serves. */
   async startAgent(host: string, options: { args?: readonly string[]; wait?: boolean } = {}): Promise<Program> {
     const agent = this.#run("compute-agent", ["--host", host, "--state-dir", this.stateDir, ...(options.args ?? [])]);
     if (options.wait !== false) {
@@ -80,7 +80,7 @@ export class LocalCloud implements Cloud {
     return request(method, `${this.#url}${path}`, body, { "x-auth-token": await this.token(), ...headers });
   }
 
-  /** An administrator's token. */
+  /** Returns an administrator's token. */
   async token(): Promise<string> {
     if (this.#token === "") {
       await this.authenticate();

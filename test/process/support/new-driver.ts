@@ -8,7 +8,7 @@ import { PACKAGE_ROOT, Program } from "./program.js";
 const execute = promisify(execFile);
 const COMPILER = join(PACKAGE_ROOT, "node_modules/.bin/tsc");
 
-/** A command that ends by itself, with what it printed. */
+/** Runs a command to its end, and returns its output. */
 export async function run(name: "compute-agent" | "compute-cluster", args: readonly string[]) {
   const program = new Program(name, args);
   const { code } = await program.exited;
@@ -19,14 +19,14 @@ export async function compile(folder: string, args: readonly string[]): Promise<
   await execute(COMPILER, args, { cwd: folder });
 }
 
-/** Puts below a driver's folder what `npm install` would put there. */
+/** Links below a driver's folder the packages that `npm install` would install. */
 export async function linkPackage(driver: string): Promise<void> {
   await mkdir(join(driver, "node_modules"));
   await symlink(PACKAGE_ROOT, join(driver, "node_modules/compute-agent"));
   await symlink(join(PACKAGE_ROOT, "node_modules/@types"), join(driver, "node_modules/@types"));
 }
 
-/** The compiled driver that `compute-agent driver new` writes into this folder. Returns its own folder. */
+/** Creates a driver with `compute-agent driver new` in this folder, and compiles it. Returns the driver's folder. */
 export async function newDriver(folder: string): Promise<string> {
   const made = await run("compute-agent", ["driver", "new", "my-driver", "--in", folder]);
   expect(made.code, made.stderr).toBe(0);

@@ -3,7 +3,7 @@ import { type Cloud, eventually, type Json } from "./cloud.js";
 /** `[api] max_limit` */
 const PAGE = 1000;
 
-/** What an operator does, over the public APIs. */
+/** Performs an operator's actions through the public APIs. */
 export class Operator {
   readonly #cloud: Cloud;
 
@@ -37,7 +37,7 @@ export class Operator {
     return response.body.server ?? {};
   }
 
-  /** The server, once it is in this status; its fault is the error when it went to ERROR instead. */
+  /** Waits until the server has this status. @throws its fault, if it becomes ERROR instead */
   async serverIn(id: string, status: string): Promise<Json> {
     const server = await eventually(
       () => this.server(id),
@@ -49,7 +49,7 @@ export class Operator {
     return server;
   }
 
-  /** All of them: a page has a thousand at the most. */
+  /** Returns all servers; a page has at most a thousand. */
   async #servers(): Promise<readonly Json[]> {
     const found: Json[] = [];
     for (let marker = ""; ; marker = `&marker=${found.at(-1)?.id}`) {
@@ -62,7 +62,7 @@ export class Operator {
     }
   }
 
-  /** Waits until each of many servers is in this status, with one request a look for all of them. */
+  /** Waits until each of many servers has this status, with one request per poll. */
   async serversIn(ids: readonly string[], status: string): Promise<void> {
     const waited = new Set(ids);
     const found = await eventually(
@@ -93,7 +93,7 @@ export class Operator {
     return (await this.#cloud.compute("DELETE", `/os-services/${service.id}`)).status;
   }
 
-  /** At 2.94: from 2.95 on the server is left stopped. */
+  /** Uses 2.94: since 2.95 the server is left stopped. */
   async evacuate(id: string, host: string): Promise<void> {
     const response = await this.#cloud.compute("POST", `/servers/${id}/action`, { evacuate: { host } }, "2.94");
     if (response.status !== 200) {
@@ -101,14 +101,14 @@ export class Operator {
     }
   }
 
-  /** The provider of a host: uuid and generation. */
+  /** Returns the uuid and generation of a host's provider. */
   async provider(host: string): Promise<{ readonly uuid: string; readonly generation: number }> {
     const response = await this.#cloud.placement("GET", `/resource_providers?name=${host}`);
     const provider = response.body.resource_providers?.[0];
     return { uuid: String(provider?.uuid), generation: Number(provider?.generation) };
   }
 
-  /** provider name → amounts that the consumer holds there. */
+  /** Returns the consumer's allocations: provider name → amounts. */
   async held(consumer: string, hosts: readonly string[]): Promise<Record<string, unknown>> {
     const names = new Map(
       await Promise.all(hosts.map(async (host) => [(await this.provider(host)).uuid, host] as const)),

@@ -4,27 +4,27 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The package's folder; tests run from `test/`, benchmarks from `dist/test/`. */
+/** Returns the package's folder. Tests run from `test/`, benchmarks from `dist/test/`. */
 function packageRoot(folder: string): string {
   return existsSync(join(folder, "package.json")) ? folder : packageRoot(dirname(folder));
 }
 
 export const PACKAGE_ROOT = packageRoot(dirname(fileURLToPath(import.meta.url)));
 
-/** Where programs of tests remember their clusters, instead of the home of the person who runs the tests. */
+/** The folder where programs of tests record their clusters, instead of the user's home. */
 const STATE_HOME = join(tmpdir(), "compute-agent-tests");
 
 interface ProgramOptions {
-  /** The package's folder; default: this one. */
+  /** The package's folder; default: this package. */
   readonly folder?: string;
-  /** Default false. True: killed when this process ends, however that happens. Linux alone. */
+  /** Whether the program is killed when this process ends, however that happens (Linux only). Default false. */
   readonly endsWithUs?: boolean;
 }
 
-/** Tests of many servers are not about how many a project may have. */
+/** Disables quotas, since tests with many servers would exceed them. */
 const NO_QUOTA = { OS_QUOTA__INSTANCES: "-1", OS_QUOTA__CORES: "-1", OS_QUOTA__RAM: "-1" };
 
-/** A program of this package as a real process, with what it printed. */
+/** A program of this package as a child process, with its output. */
 export class Program {
   readonly #child: ChildProcess;
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
@@ -46,7 +46,7 @@ export class Program {
       env: { ...process.env, NO_COLOR: "1", XDG_STATE_HOME: STATE_HOME, ...NO_QUOTA, ...environment },
     });
     this.exited = new Promise((resolve) => {
-      // Not "exit", which may come before the last of what it printed.
+      // Not "exit", which may come before the last output.
       this.#child.once("close", (code, signal) => {
         this.#closed = true;
         resolve({ code, signal });
@@ -80,7 +80,7 @@ export class Program {
     this.#child.kill(name);
   }
 
-  /** `kill -9`, and waits for its end. */
+  /** Kills the process as `kill -9` does, and waits for its end. */
   async kill(): Promise<void> {
     if (this.running) {
       this.signal("SIGKILL");
@@ -95,7 +95,7 @@ export class Program {
     await this.exited;
   }
 
-  /** Resolves when what was printed on either stream matches; throws when the process ends without. */
+  /** Resolves when the output of either stream matches; throws if the process ends before. */
   async printed(pattern: RegExp): Promise<RegExpMatchArray> {
     for (;;) {
       const match = `${this.#stdout}\n${this.#stderr}`.match(pattern);

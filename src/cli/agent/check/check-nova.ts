@@ -18,13 +18,13 @@ import { within } from "../../../runtime/time.js";
 import { brokerAddress } from "../connect-nova.js";
 import type { CheckLimits, ControlPlane } from "./control-plane.js";
 
-/** What one host of a broker answered. */
+/** The result of logging in at one host of a broker. */
 interface BrokerFound {
   /** `host:port` */
   readonly place: string;
-  /** Why it cannot be used; null: it lets in. */
+  /** The reason why the broker cannot be used; null if the login succeeded. */
   readonly reason: string | null;
-  /** AMQP's name of a refusal; null: there was none. */
+  /** AMQP's name of the rejection; null if there was none. */
   readonly rejection: string | null;
 }
 
@@ -35,7 +35,10 @@ const PIN_COMPUTE_RPC =
 
 const START_CONDUCTOR = "start nova-conductor; if it runs, its transport_url must lead to this broker and virtual host";
 
-/** A real Nova's broker and conductor. Nothing is declared that is not there, and what is used goes with the connection. */
+/**
+ * Checks the broker and conductor of a real Nova. Declares nothing that is missing; what it uses is removed with the
+ * connection.
+ */
 export async function checkNova(
   config: NovaConfig,
   transportUrl: string,
@@ -95,7 +98,7 @@ function openNova(
   return { connection, broker };
 }
 
-/** What is seen through a broker that answers. */
+/** Checks what is reachable through a connected broker. */
 class NovaLook {
   readonly #config: NovaConfig;
   readonly #nova: OpenNova;
@@ -130,7 +133,7 @@ class NovaLook {
     return { parts, met };
   }
 
-  /** Whether what others have declared is what this agent would declare. Null: nothing is wrong. */
+  /** Compares existing exchanges and queues with those that this agent would declare. Returns null if they match. */
   async #compareTopology(probes: readonly BrokerFound[]): Promise<CheckPart | null> {
     const { broker } = this.#nova;
     const topology = new Topology(this.#config.osloMessagingRabbit);
@@ -199,7 +202,9 @@ class NovaLook {
         );
   }
 
-  /** Returns why Nova may send requests to a topic that the agent does not read; null: it reads all of this release. */
+  /**
+   * Returns why Nova may send requests to a topic that the agent does not read; null if it reads all topics of this release.
+   */
   async #unservedTopics(conductorVersion: number): Promise<string | null> {
     const { connection, broker } = this.#nova;
     if (conductorVersion > NEWEST_PROFILE.serviceVersion) {
@@ -248,7 +253,7 @@ class NovaLook {
 
 const text = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Logs in at one host, and out again. */
+/** Logs in at one host of the broker and disconnects. */
 async function probeHost(
   address: BrokerAddress,
   { timers, random, processes }: Pick<Runtime, "timers" | "random" | "processes">,
@@ -274,12 +279,12 @@ async function probeHost(
   }
 }
 
-/** Connected, or the reason why the first try failed. */
+/** Resolves once connected; rejects with the reason if the first attempt fails. */
 function awaitConnection(broker: MessageBroker): Promise<void> {
   const failed = new Promise<never>((_resolve, reject) => {
     broker.onState((state, detail) => {
       if (state === "waiting") {
-        // A refusal is told by connected(), right after this.
+        // If the broker rejects the login, connected() rejects right after this, and its error must win the race.
         void Promise.resolve().then(() => reject(new Error(detail)));
       }
     });

@@ -9,32 +9,32 @@ import { within } from "../../../runtime/time.js";
 import { version } from "../../ui/command-line.js";
 import { controlPlaneHint, findControlPlane } from "../connect.js";
 
-/** What was found of the control plane, and what the rest of the check asks it through. */
+/** The result of checking the control plane, and the connection that the rest of the check uses. */
 export interface ControlPlane {
-  /** Broker and conductor, in this order. */
+  /** The broker and the conductor, in this order. */
   readonly parts: readonly CheckPart[];
-  /** Null: nobody answers. */
+  /** Null if the control plane does not respond. */
   readonly met: MetControlPlane | null;
   close(): Promise<void>;
 }
 
 export interface MetControlPlane {
   readonly session: HostSession;
-  /** What agents under it have to say they are; undefined: what this build is. */
+  /** The service version that agents must report to this control plane; undefined: the version of this build. */
   readonly serviceVersion: number | undefined;
-  /** What a host that is new needs besides a start; empty: nothing. */
+  /** The steps that a new host needs besides a start; empty if there are none. */
   readonly newHost: string;
-  /** Says which process has the host. */
+  /** Reports which process has the host's lease. */
   lease(): Promise<CheckPart>;
 }
 
-/** How long the check waits for each part, in milliseconds, and what ends it. */
+/** The timeout of each part in milliseconds, and the signal that cancels the check. */
 export interface CheckLimits {
   readonly limit: number;
   readonly signal: AbortSignal;
 }
 
-/** compute-cluster's control plane. */
+/** Checks the control plane of compute-cluster. */
 export async function checkCluster(
   config: NovaConfig,
   directory: StateDir,
@@ -69,7 +69,7 @@ export async function checkCluster(
   return { parts: [part("conductor", "ok", `compute-cluster's, at ${place.url}`)], met, close };
 }
 
-/** Connected, or the reason why the first try failed. */
+/** Resolves once connected; rejects with the reason if the first attempt fails. */
 function awaitConnection(connection: ConductorConnection): Promise<void> {
   const failed = new Promise<never>((_resolve, reject) => {
     connection.onState((state, detail) => {

@@ -27,7 +27,7 @@ import { type CheckLimits, checkCluster, type MetControlPlane } from "./control-
 export interface CheckReport {
   readonly host: string;
   readonly controlPlane: "nova" | "compute-cluster";
-  /** The outcome of a start now; `degraded`: the agent serves, and a part of its work fails until an operator acts. */
+  /** The outcome of a start now. `degraded`: the agent serves, but part of its work fails until an operator acts. */
   readonly outcome: "starts" | "degraded" | "waits" | "fails";
   readonly parts: readonly CheckPart[];
 }
@@ -35,11 +35,11 @@ export interface CheckReport {
 interface CheckDeps {
   readonly runtime: Runtime;
   readonly connectToBroker: NovaConnectOptions["connectToBroker"];
-  /** What `--release` says; undefined: what the control plane asks for. */
+  /** The value of `--release`; undefined: the version that the control plane requires. */
   readonly serviceVersion: number | undefined;
 }
 
-/** As wide as a terminal is at least. */
+/** Minimum width of a terminal, in columns. */
 const WIDTH = 80;
 
 /** Columns of a part's name, and of its state. */
@@ -54,10 +54,10 @@ const RESULT_MESSAGES: Readonly<Record<CheckReport["outcome"], string>> = {
   fails: "A start would fail.",
 };
 
-/** Milliseconds that one part may take. */
+/** Timeout of one part, in milliseconds. */
 const LIMIT = 8_000;
 
-/** Prints what a start would find. */
+/** Prints what a start of the agent would find. */
 export async function printCheck(options: AgentCommandOptions): Promise<number> {
   const terminal = createTerminal();
   const logger = createLogger({ level: options.debug === true ? "debug" : "error", format: options.logFormat });
@@ -98,7 +98,7 @@ function exitCodeFor({ outcome: result, parts }: CheckReport): number {
   return isMissing ? ExitCode.unreachable : ExitCode.rejected;
 }
 
-/** The report for people: a screen at most, 80 columns wide at most. */
+/** Renders the report for terminals, at most 80 columns wide and one screen high. */
 export function renderReport(
   { host, outcome: result, parts }: CheckReport,
   { colors, columns }: Pick<Terminal, "colors" | "columns">,
@@ -123,14 +123,14 @@ export function renderReport(
   return [colors.bold(`${host}: what a start would find`), ...rows, RESULT_MESSAGES[result]].join("\n");
 }
 
-/** Lines of this width; a word that is longer is broken. */
+/** Wraps a text to lines of this width; a longer word is broken. */
 function wrapped(text: string, width: number): string[] {
   const words = text.replace(/\s+/g, " ").split(" ");
   const short = words.flatMap((word) => word.match(new RegExp(`.{1,${width}}`, "gu")) ?? []);
   return wrapWords(short.join(" "), width).split("\n");
 }
 
-/** What a start of this agent would find. Changes nothing, and ends in time whatever answers or does not. */
+/** Checks what a start of this agent would find. Changes nothing, and ends within the timeouts even if nothing responds. */
 export async function checkStart(
   loaded: LoadedConfig,
   { runtime, connectToBroker, serviceVersion }: CheckDeps,
@@ -140,7 +140,7 @@ export async function checkStart(
   const { host, transportUrl } = config.defaults;
   const own = configuredPlacementAccess(config, runtime);
   const place = { host, config, runtime, ...limits };
-  // It needs nobody else: looked at while the rest is.
+  // Independent of the control plane, so it runs concurrently with the rest.
   const placement = own === null ? null : checkPlacement({ ...place, access: own });
   placement?.catch(() => {});
   const plane =

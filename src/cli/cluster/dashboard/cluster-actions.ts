@@ -25,8 +25,8 @@ const clusterAction = (about: About, command: string): DashboardAction => ({
 });
 
 /**
- * What commands do with the cluster as a whole.
- * @param place what has a command find the cluster: ` --name ci-7`
+ * Creates the actions for the cluster, which run commands.
+ * @param place option that selects the cluster: ` --name ci-7`
  */
 export function createClusterActions(
   commands: CommandActions,
@@ -126,12 +126,12 @@ export function createClusterActions(
   ];
 }
 
-/** Where the window's audits write what they would do. */
+/** Returns the path where the dashboard's audits write their plan. */
 export function auditPlanFile(directory: StateDir): string {
   return join(directory.root, "window-plan.json");
 }
 
-/** With what the host was started with: other options would look at another hypervisor. */
+/** Runs with the arguments that the host was started with: other options would inspect another hypervisor. */
 function createDryRunAction(
   commands: CommandActions,
   { directory, files }: { readonly directory: StateDir; readonly files: Files },
@@ -161,7 +161,7 @@ function createDryRunAction(
 
 const REQUIRED_HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
 
-/** @param place what has a command find the cluster: ` --name ci-7` */
+/** @param place option that selects the cluster: ` --name ci-7` */
 export function createHostActions(commands: CommandActions, place: string): readonly RunnableAction[] {
   const action = (
     name: string,

@@ -23,13 +23,13 @@ import { auditPlanFile, createClusterActions, createHostActions } from "./cluste
 import { CommandActions } from "./command-action.js";
 import { askCompute, createServerActions, createServiceActions, imageId } from "./compute-actions.js";
 
-/** What the folders of a fake-libvirt hypervisor that change with its guests are called. */
+/** Folders of a fake-libvirt hypervisor that change with its guests. */
 const GUESTS = ["domains", "state"];
 
-/** Where the build has put the page: beside the bundle. */
+/** The folder of the built page, beside the bundle. */
 const PAGE = fileURLToPath(new URL("./dashboard", import.meta.url));
 
-/** The page of a cluster, with what commands can do on it. */
+/** Creates the dashboard of a cluster, with the actions that commands perform. */
 export function clusterDashboard(inside: Inside, runtime: Runtime, directory: StateDir): Dashboard {
   const commands = new CommandActions();
   const place = placeText(directory.root);
@@ -54,7 +54,7 @@ export function clusterDashboard(inside: Inside, runtime: Runtime, directory: St
   });
 }
 
-/** What the last audit would do, the cluster's snapshots, and the scenarios of this package. */
+/** Returns the edits of the last audit, the cluster's snapshots, and the scenarios of this package. */
 async function shelved(directory: StateDir, files: Files): Promise<Shelved> {
   const snapshots = await new Snapshots(directory, files).list();
   const titles = await scenarioTitles(files);
@@ -65,10 +65,12 @@ async function shelved(directory: StateDir, files: Files): Promise<Shelved> {
   };
 }
 
-/** The hosts of a state directory: fake-libvirt hypervisors, and faults that are set, whether their agents live or not. */
+/**
+ * Returns readers for the hosts of a state directory: fake-libvirt hypervisors and faults, whether their agents run or not.
+ */
 function hostFolders(directory: StateDir, deps: Pick<Runtime, "files" | "clock" | "logger">): HostFolders {
   const { files, clock } = deps;
-  /** One each, while it is watched: it keeps what it has read of guests that have not changed. */
+  /** One for each watched host. It caches the guests that have not changed. */
   const hypervisors = new Map<string, Virsh>();
   return {
     read: async (host) => {
@@ -114,12 +116,12 @@ function hostFolders(directory: StateDir, deps: Pick<Runtime, "files" | "clock" 
   };
 }
 
-/** What the plan in a file would do, line by line; nothing where there is none that can be read. */
+/** Returns the edits of a plan file; empty if there is no readable plan. */
 async function plannedEdits(files: Files, path: string): Promise<ReadonlyMap<string, EditRow>> {
   if ((await files.stat(path)) === undefined) {
     return new Map();
   }
-  // What checks a plan is large, and most clusters have none.
+  // Loaded only when needed: the module is large, and most clusters have no plan.
   const [{ readPlan }, { describeAction, subjectsOf }] = await Promise.all([
     import("../../../audit/plan/plan-file.js"),
     import("../../../audit/plan/plan.js"),

@@ -3,21 +3,21 @@ import { type RunnableAction, wordsOf } from "../../../dashboard/actions.js";
 import type { DashboardAction } from "../../../dashboard/wire/messages.js";
 import { programPath } from "../own-programs.js";
 
-/** Milliseconds that a command may take. */
+/** Timeout of a command, in milliseconds. */
 const COMMAND_TIMEOUT_MS = 300_000;
-/** Characters of what it prints. */
+/** Maximum characters of a command's output. */
 const MAX_OUTPUT_CHARS = 4 * 1024 * 1024;
-/** Programs that run at a time. */
+/** Maximum number of programs that run concurrently. */
 const AT_A_TIME = 4;
 
 const PROGRAMS = ["compute-cluster", "compute-agent"] as const;
 
-/** Does what is asked for on the page by running the commands that the page shows for it. */
+/** Performs actions of the dashboard by running the commands that it displays for them. */
 export class CommandActions {
   readonly #end = new AbortController();
   #running = 0;
 
-  /** Something that is done by the commands of its action, one after the other. */
+  /** Creates an action that runs its commands one after the other. */
   toRunnable(action: DashboardAction): RunnableAction {
     return {
       action,
@@ -31,7 +31,7 @@ export class CommandActions {
     };
   }
 
-  /** Something that ends this process: its command goes on alone, and nobody waits for it. */
+  /** Creates an action that ends this process: its command runs detached, without a result. */
   farewell(action: DashboardAction): RunnableAction {
     return {
       action,
@@ -50,8 +50,9 @@ export class CommandActions {
   }
 
   /**
-   * @param found codes with which it ends, besides 0, when it has done what it was asked
-   * @returns the lines that it has printed. @throws {Error} what it has complained of
+   * @param found exit codes besides 0 that count as success
+   * @returns the lines that the command printed
+   * @throws {Error} the command failed; the message is its error output
    */
   async run(words: readonly string[], found: readonly number[]): Promise<readonly string[]> {
     if (this.#running >= AT_A_TIME) {
@@ -65,7 +66,7 @@ export class CommandActions {
     }
   }
 
-  /** Ends the commands that run: they would wait for a control plane that waits for them. */
+  /** Ends running commands: they would wait for the control plane, which waits for them. */
   close(): void {
     this.#end.abort();
   }

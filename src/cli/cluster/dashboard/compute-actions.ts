@@ -5,10 +5,10 @@ import type { ActionBody, ActionField, DashboardAction } from "../../../dashboar
 import type { HttpMethod } from "../../../runtime/http.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 
-/** Has all that is asked for here, and evacuates servers as they are; from 2.95 on they are stopped. */
+/** Supports every action here, and evacuates servers in their power state; since 2.95 evacuated servers are stopped. */
 const VERSION = "2.90";
 
-/** Asks the Compute API. @throws {CloudRequestFailed} */
+/** Sends a request to the Compute API. @throws {CloudRequestFailed} */
 type AskCompute = (method: HttpMethod, path: string, body?: unknown) => Promise<unknown>;
 
 const SERVER: ActionField = { name: "server", label: "Server", type: "server", required: true };
@@ -24,7 +24,7 @@ interface ServerAction {
   readonly fields?: readonly ActionField[];
   readonly destructive?: true;
   readonly command: string;
-  /** The body of the API's action. */
+  /** Returns the body of the API's action. */
   readonly body: (input: ActionBody) => unknown;
 }
 
@@ -91,7 +91,7 @@ const ACTIONS: readonly ServerAction[] = [
   },
 ];
 
-/** What users and operators ask of the Compute API about servers. */
+/** Creates the Compute API actions for servers. */
 export function createServerActions(
   ask: AskCompute,
   imageIdOf: (name: string) => Promise<string>,
@@ -160,7 +160,7 @@ interface Place {
   readonly directory: StateDir;
 }
 
-/** Asks with the credentials of `clouds.yaml`. */
+/** Creates a client with the credentials of `clouds.yaml`. */
 export function askCompute({ runtime, directory }: Place): AskCompute {
   return async (method, path, body) => {
     const session = await openCloudSession(runtime.files, runtime.http, directory);
@@ -168,7 +168,7 @@ export function askCompute({ runtime, directory }: Place): AskCompute {
   };
 }
 
-/** @throws {Error} there is none of this name or id */
+/** Returns the id of an image; the name itself if no image has that name. */
 export async function imageId(name: string, { runtime, directory }: Place): Promise<string> {
   const session = await openCloudSession(runtime.files, runtime.http, directory);
   const { images } = (await session.request("image", "GET", `/v2/images?name=${encodeURIComponent(name)}`, "2.17")) as {
@@ -181,7 +181,7 @@ const HOST: ActionField = { name: "host", label: "Host", type: "host", required:
 
 const DESTINATION: ActionField = { name: "dest", label: "To host", type: "host", required: false };
 
-/** What operators ask of the Compute API about hosts. */
+/** Creates the Compute API actions for hosts. */
 export function createServiceActions(ask: AskCompute): readonly RunnableAction[] {
   const setService = async (host: unknown, changes: unknown): Promise<void> => {
     const query = `host=${encodeURIComponent(String(host))}&binary=nova-compute`;
@@ -253,7 +253,7 @@ export function createServiceActions(ask: AskCompute): readonly RunnableAction[]
   ];
 }
 
-/** @returns what became of each server */
+/** @returns the result for each server, as lines */
 async function evacuateAll(ask: AskCompute, host: string, evacuate: unknown): Promise<readonly string[]> {
   const { servers } = (await ask("GET", `/servers?all_tenants=True&host=${encodeURIComponent(host)}`)) as {
     readonly servers: readonly { readonly id: string; readonly name: string }[];

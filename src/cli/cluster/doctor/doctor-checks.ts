@@ -5,21 +5,21 @@ import type { Servers } from "../../../runtime/http-server.js";
 import { packageFolder } from "../../ui/command-line.js";
 import type { ClusterState } from "../cluster-state.js";
 
-/** `info`: fine as it is; `warning`: may surprise; `problem`: has to be mended before a cluster works. */
+/** `warning`: may cause surprises; `problem`: must be fixed before a cluster works. */
 type FindingSeverity = "ok" | "info" | "warning" | "problem";
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Finding {
   /** `node`, `port 8774`, `openstack` … */
   readonly what: string;
   readonly outcome: FindingSeverity;
   readonly found: string;
-  /** What to do; absent: nothing. */
+  /** How to fix it; undefined if no action is needed. */
   readonly advice?: string;
 }
 
 /**
- * Whether a version is in a range as package.json's `engines` has them: `^20.19.0 || >=24.0.0`.
+ * Returns whether a version is in a range of package.json's `engines`, such as `^20.19.0 || >=24.0.0`.
  * @internal for tests
  */
 export function isInRange(version: string, range: string): boolean {
@@ -42,7 +42,7 @@ export async function checkNode(version: string): Promise<Finding> {
     : { what: "node", outcome: "problem", found: version, advice: `expected ${engines.node}: install such a release` };
 }
 
-/** The database is a binary for the platform, which npm may have left out. */
+/** Checks that the database library loads. It is a platform-specific binary, which npm may have skipped. */
 export async function checkDatabase(load: () => Promise<unknown>): Promise<Finding> {
   try {
     await load();
@@ -53,10 +53,10 @@ export async function checkDatabase(load: () => Promise<unknown>): Promise<Findi
   }
 }
 
-/** Ports that are taken unless another one is said. */
+/** Default ports of the programs. */
 const PORTS = { 8774: "of up", 8778: "of placement" } as const;
 
-/** @param clusters those that have one are what it is taken by */
+/** @param clusters used to name the owner of a port that is taken */
 export function checkPorts(servers: Servers, clusters: readonly ClusterState[]): Promise<readonly Finding[]> {
   const checks = Object.entries(PORTS).map(async ([port, whose]): Promise<Finding> => {
     const what = `port ${port}`;
@@ -81,12 +81,12 @@ export function checkPorts(servers: Servers, clusters: readonly ClusterState[]):
 
 const GIB = 1024 ** 3;
 
-/** Bytes with which a cluster of a few hosts can work for a day, and with which it cannot start. */
+/** Free bytes: PLENTY is enough for a few hosts for a day; below TOO_LITTLE a cluster cannot start. */
 const PLENTY = GIB;
 
 const TOO_LITTLE = GIB / 16;
 
-/** @param place where a cluster would be kept; it need not be there */
+/** @param place the folder of a cluster's state; it need not exist */
 export async function checkDisk(place: string): Promise<Finding> {
   const what = `disk of ${place}`;
   for (let folder = place; ; folder = dirname(folder)) {
@@ -106,14 +106,14 @@ export async function checkDisk(place: string): Promise<Finding> {
   }
 }
 
-/** A process of this package that works in a state directory. */
+/** A process of this package that uses a state directory. */
 interface OurProcess {
   readonly pid: number;
   readonly program: string;
   readonly stateDir: string;
 }
 
-/** Finds the processes of this user, where the system shows processes as files. */
+/** Finds the processes of this user, on systems with /proc. */
 export async function ourProcesses(proc = "/proc"): Promise<readonly OurProcess[]> {
   const names = await readdir(proc).catch(() => []);
   const found = await Promise.all(
@@ -133,7 +133,7 @@ export async function ourProcesses(proc = "/proc"): Promise<readonly OurProcess[
   return found.flat();
 }
 
-/** What clusters have left that were killed: their processes, and their place among those that are known. */
+/** Reports what killed clusters left behind: running processes and their entries in the list of clusters. */
 export function checkClusters(clusters: readonly ClusterState[], processes: readonly OurProcess[]): readonly Finding[] {
   return clusters.map(({ name, stateDir, state, url }): Finding => {
     const what = `cluster ${name ?? stateDir}`;
@@ -156,21 +156,21 @@ export function checkClusters(clusters: readonly ClusterState[], processes: read
   });
 }
 
-/** A client that people use against the cluster, and how it says its version. */
+/** A client for the cluster, and how to find its version. */
 interface Client {
   readonly name: string;
   readonly command: readonly [program: string, ...args: string[]];
-  /** Where it may be, too. */
+  /** An alternative command. */
   readonly other?: readonly [program: string, ...args: string[]];
-  /** The version in what it prints. */
+  /** Matches the version in the output. */
   readonly version: RegExp;
-  /** How to come by it. */
+  /** How to install the client. */
   readonly install: string;
-  /** What is known of some versions. */
+  /** Known issues of some versions. */
   readonly known?: readonly (readonly [version: RegExp, text: string])[];
 }
 
-/** A module of the first Python on the path, or of the system's, whose packages belong to that. */
+/** Returns the check of a Python module, for the first Python on the path and the system's, which have separate packages. */
 function pythonModule(name: string): Pick<Client, "command" | "other" | "version"> {
   const script = `import importlib.metadata as m; print("${name}", m.version("${name}"))`;
   return {
@@ -208,10 +208,10 @@ const CLIENTS: readonly Client[] = [
   { name: "tofu", command: ["tofu", "version"], version: /OpenTofu v(\S+)/, install: "opentofu" },
 ];
 
-/** Milliseconds that a client may take to say its version. */
+/** Timeout for a client that prints its version, in milliseconds. */
 const CLIENT_TIMEOUT_MS = 20_000;
 
-/** What a command prints; null: it cannot be run, or fails. */
+/** Returns the output of a command; null if it cannot be run or fails. */
 type Printed = (command: readonly string[]) => Promise<string | null>;
 
 export function printedBy([program = "", ...args]: readonly string[]): Promise<string | null> {
@@ -222,7 +222,7 @@ export function printedBy([program = "", ...args]: readonly string[]): Promise<s
   });
 }
 
-/** None is needed to run a cluster: what is missing is told, and no more. */
+/** Checks clients. None is required to run a cluster, so a missing one is only reported. */
 export function checkClients(printed: Printed): Promise<readonly Finding[]> {
   return Promise.all(
     CLIENTS.map(async ({ name, command, other, version, install, known = [] }): Promise<Finding> => {

@@ -12,18 +12,19 @@ import { CONTROL_PLANE, type HostSetting, type HostSettings } from "../host-sett
 import { confirm } from "../losses.js";
 import { IRONIC_HOST, type UpOptions } from "../up-children.js";
 
-/** Flags of `up` that are about its file. */
+/** Flags of `up` about its file. */
 export interface FileFlags {
   readonly file?: string | undefined;
-  /** The cluster of a scenario stands for a file. */
+  /** The cluster of a scenario is used in place of a file. */
   readonly scenario?: string | undefined;
   readonly check?: true | undefined;
   readonly yes?: true | undefined;
 }
 
 /**
- * Says what a start with the file changes, and asks where something is lost.
- * @param flags `yes`: the answer is yes @returns an exit code to end with; undefined: go on
+ * Prints what a start with the file changes, and asks for confirmation if something is lost.
+ * @param flags `yes`: confirms without a question
+ * @returns an exit code to end with; undefined to continue
  */
 export async function agree(
   path: string,
@@ -46,7 +47,7 @@ export async function agree(
   return confirm({ reason, question: "Some of this destroys what the cluster has. Go on?" }, { terminal, interrupt });
 }
 
-/** For a person: what continues a change stands below it. */
+/** Formats changes; continuation lines are indented. */
 function changesText(changes: readonly Change[], columns: number): string {
   return changes
     .map(({ sign, text, destroys }) => {
@@ -58,17 +59,19 @@ function changesText(changes: readonly Change[], columns: number): string {
 
 const INDENT = 4;
 
-/** A terminal may not say how wide it is. */
+/** Used as the minimum width, since a terminal may report none. */
 const NARROWEST = 40;
 
-/** Hosts have another driver than the file says. */
+/** Hosts have another driver than the file requires. */
 class DriversDiffer extends Error {
   override readonly name = "DriversDiffer";
 }
 
 /**
- * What becomes of hosts. @param before what they came up with, with the drivers that they are bound to @param servers by host
- * @throws {DriversDiffer} unless that is meant
+ * Returns what happens to hosts.
+ * @param before the settings that they were started with, including their recorded drivers
+ * @param servers number of servers by host
+ * @throws {DriversDiffer} unless a change of the driver was requested
  */
 export function hostChanges(
   before: HostSettings,
@@ -114,14 +117,14 @@ export function hostChanges(
   ];
 }
 
-/** Hosts that there were, and that the file does not name. The agent of bare-metal nodes comes and goes with these. */
+/** Returns existing hosts that the file does not name. The agent of bare-metal nodes exists as long as there are nodes. */
 function leftOut(before: HostSettings, named: ReadonlyMap<string, HostSetting>, hasNodes: boolean): readonly string[] {
   return Object.keys(before).filter(
     (host) => host !== CONTROL_PLANE && !(host === IRONIC_HOST && hasNodes) && !named.has(host),
   );
 }
 
-/** Undefined: a file says it, which may say another one by now. */
+/** Returns undefined if a configuration file names the driver, since its content may have changed. */
 function driverOf({ driver, configFiles }: HostSetting): string | undefined {
   return driver ?? (configFiles.length === 0 ? "fake-libvirt" : undefined);
 }
@@ -154,22 +157,23 @@ function put(lists: Map<string, string[]>, key: string, host: string): void {
 export interface DesiredFaults {
   /** A host, or `ironic`. */
   readonly host: string;
-  /** Folder of the file that keeps them. */
+  /** The folder of the fault file. */
   readonly folder: string;
   readonly table: FaultTable;
   readonly faultRules: readonly string[];
-  /** There is no such folder yet. */
+  /** Whether the folder does not exist yet. */
   readonly isNew: boolean;
 }
 
 type Deps = Pick<Runtime, "files" | "clock" | "random">;
 
-/** Files that are read or written at a time. */
+/** Maximum number of files that are read or written concurrently. */
 const AT_A_TIME = 32;
 
 /**
- * Faults that are not set yet, by host. One that has acted as often as it was to is set still; those of other points stay.
- * @throws {InvalidFault} what is set cannot be read.
+ * Returns the faults that are not set yet, by host. A fault that has acted its number of times still counts as set. Faults
+ * at other points are not removed.
+ * @throws {InvalidFault} the fault file is unreadable
  */
 export async function missingFaults(
   desired: readonly DesiredFaults[],

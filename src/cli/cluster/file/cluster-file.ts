@@ -5,7 +5,7 @@ import { HOST_NAME_RULE, MAX_HOSTS } from "../../../records/host-names.js";
 import { RELEASE_NAMES } from "../../../records/index.js";
 
 const NUMBER = { minimum: 0, maximum: 2 ** 31 - 1 };
-/** A class or trait of one's own: a provider.yaml takes no others. */
+/** Custom resource classes and traits; a provider.yaml accepts no others. */
 const CUSTOM = "^CUSTOM_[A-Z0-9_]{1,248}$";
 
 function closed<P extends TProperties>(properties: P, description: string) {
@@ -112,7 +112,7 @@ const GROUP = closed(
   "Hosts that are alike.",
 );
 
-/** Keys that stand for a flag of `up`, each with the same meaning. */
+/** Keys that correspond to a flag of `up`, with the same meaning. */
 const UP_KEYS = {
   state_dir: Type.Optional(Type.String({ minLength: 1, description: "--state-dir; relative to this file." })),
   port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description: "--port of the control plane." })),
@@ -155,7 +155,7 @@ const IRONIC = closed(
   "The embedded Ironic, and agent ironic1 that manages its nodes.",
 );
 
-/** What a cluster file may say: the JSON Schema that is published, and the type. */
+/** The schema of a cluster file: published as JSON Schema, and used as the type. */
 export const CLUSTER_FILE = Type.Object(
   {
     hosts: Type.Optional(

@@ -7,24 +7,24 @@ import type { Files } from "../../../runtime/files.js";
 import type { GroupText } from "./cluster-file.js";
 import { formatValue } from "./yaml-file.js";
 
-/** Keys of a group that are options of its driver, by the same names. */
+/** Keys of a group that set driver options of the same name. */
 const OF_DRIVER = ["vcpus", "memory_mb", "disk_gb", "devices"] as const;
 
 const RATIOS = ["cpu", "ram", "disk"] as const;
 
 const DELAY = "delay_";
 
-/** Options of the driver of a group. */
+/** Options of a group's driver. */
 export interface DriverOptions {
   readonly driver: string;
-  /** Undefined: the driver is not built in, and only loaded when its agent starts. */
+  /** Undefined if the driver is not built in; such a driver is loaded only by its agent. */
   readonly sections: SectionTable | undefined;
 }
 
-/** What is wrong, at a path below the group. */
+/** Reports a problem at a path below the group. */
 type Complain = (path: readonly string[], text: string) => void;
 
-/** What `-o` says for the group, sorted: equal groups have equal options, however they are written. */
+/** Returns a group's values for `-o`, sorted, so that equal groups have equal options however they are written. */
 export function optionsOfGroup(
   group: GroupText,
   { driver, sections }: DriverOptions,
@@ -61,7 +61,7 @@ export function optionsOfGroup(
     checkOption(name, value, known, sections !== undefined, complain);
     return [value].flat().map((one) => `${name}=${one}`);
   });
-  // Stable, so that an option that is given several times keeps its order.
+  // The sort is stable, so that a repeated option keeps its order.
   const all = [...driverOptions, ...delays, ...ratios, ...free];
   const nameOf = (option: string) => option.slice(0, option.indexOf("="));
   const twice = free.find((option) =>
@@ -73,7 +73,7 @@ export function optionsOfGroup(
   return all.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : nameOf(one) > nameOf(other) ? 1 : 0));
 }
 
-/** @param isComplete every section that there is is known */
+/** @param isComplete whether `known` has every section */
 function checkOption(
   optionName: string,
   value: unknown,
@@ -103,7 +103,7 @@ function hint(name: string, known: readonly string[]): string {
   return near === undefined ? "" : `; did you mean ${near}?`;
 }
 
-/** Keys of a group that say these options, and the options that no key says. */
+/** Converts options back to keys of a group; the rest becomes its `options`. */
 export function keysOfOptions(options: readonly string[], section: string | undefined): Partial<GroupText> {
   const found: Record<string, unknown> = {};
   const delays: Record<string, number> = {};
@@ -132,7 +132,7 @@ export function keysOfOptions(options: readonly string[], section: string | unde
   return { ...found, ...some("delays", delays), ...some("allocation_ratios", ratios), ...some("options", free) };
 }
 
-/** A provider.yaml that hosts share, in a folder of its own below the state directory. */
+/** A provider.yaml that hosts share, in a separate folder below the state directory. */
 export interface ProviderConfigFile {
   /** Absolute; the value of `[compute] provider_config_location`. */
   readonly folder: string;
@@ -143,7 +143,7 @@ const LOCATION = "compute.provider_config_location=";
 
 const FILE = "cluster-file.yaml";
 
-/** What gives hosts these resources and traits; undefined: there are none. */
+/** Creates the provider.yaml with these resources and traits; undefined if there are none. */
 export function providerConfigOf(
   { resources = {}, traits = [] }: Pick<GroupText, "resources" | "traits">,
   { root }: { readonly root: string },
@@ -163,7 +163,7 @@ export function providerConfigOf(
       },
     ],
   });
-  // Named after what it says: a group that changes has another one, and agents that run keep theirs.
+  // The folder is named after the content: a changed group gets a new one, and running agents keep theirs.
   return { folder: join(root, "provider-config", digests.sha256(text).slice(0, 16)), text };
 }
 
@@ -175,7 +175,7 @@ export async function writeProviderConfig({ folder, text }: ProviderConfigFile, 
   await files.write(join(folder, FILE), text);
 }
 
-/** What {@link writeProviderConfig} wrote for a host with these options, and the other options. */
+/** Reads what {@link writeProviderConfig} wrote for a host with these options, and returns the other options. */
 export async function readProviderConfig(
   options: readonly string[],
   { root }: { readonly root: string },

@@ -15,7 +15,7 @@ import type { ClusterFile, GroupText } from "./cluster-file.js";
 import { locationOption, optionsOfGroup, type ProviderConfigFile, providerConfigOf } from "./group-options.js";
 import type { Problem, TextPart } from "./yaml-file.js";
 
-/** Hosts that are alike, as agents are started for them. */
+/** Hosts with the same settings, as their agents are started. */
 export interface HostsOfGroup {
   readonly hosts: readonly string[];
   readonly setting: HostSetting;
@@ -25,21 +25,24 @@ export interface HostsOfGroup {
 }
 
 export interface GroupPlace {
-  /** The folder of the cluster file, to which its paths are relative. */
+  /** The folder of the cluster file; its paths are relative to this. */
   readonly folder: string;
   /** The state directory. */
   readonly root: string;
   readonly digests: Pick<Digests, "sha256">;
-  /** The default of groups that name none; a path is absolute. */
+  /** The default for groups without a driver; a path is absolute. */
   readonly driver: string | undefined;
-  /** The default of groups that name none; absolute paths. */
+  /** The default for groups without configuration files; absolute paths. */
   readonly configFiles: readonly string[];
 }
 
-/** What is complained of, at a path of the file. */
+/** Reports a problem at a path of the file. */
 type Complain = (path: readonly (string | number)[], text: string, ofKey?: boolean) => void;
 
-/** The groups of a file, oldest release first: newer agents do not start before them. Problems are added to the list. */
+/**
+ * Reads the groups of a file, oldest release first, since newer agents must not start before older ones. Adds problems to
+ * the list.
+ */
 export async function readGroups(
   file: ClusterFile,
   text: TextPart,
@@ -101,7 +104,7 @@ const NOBODY: HostsOfGroup = {
   providerConfig: undefined,
 };
 
-/** Options of the built-in drivers that the file names. */
+/** Returns the options of the built-in drivers that the file names. */
 async function driverOptions(names: readonly (string | undefined)[]): Promise<ReadonlyMap<string, SectionTable>> {
   const named = new Set([DEFAULT_DRIVER, ...names]);
   const found = new Map<string, SectionTable>();
@@ -167,7 +170,7 @@ function checkFaults({ faults = [] }: GroupText, below: Complain): void {
   });
 }
 
-/** Without the list of all there is. */
+/** Removes the list of existing points from a message. */
 export function inOneLine(message: string): string {
   return message.replace(/ Those that exist:[\s\S]*/, " compute-cluster fault points lists all");
 }

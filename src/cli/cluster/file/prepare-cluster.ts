@@ -26,15 +26,17 @@ import { flagsOf, readSavedFlags, type SavedFlags } from "./up-flags.js";
 
 export interface PrepareOptions extends Pick<FileFlags, "check" | "yes"> {
   readonly directory: StateDir;
-  /** What hosts came up with, with the drivers that they are bound to. */
+  /** The settings that hosts were started with, including their recorded drivers. */
   readonly before: HostSettings;
   readonly terminal: Terminal;
   readonly interrupt: AbortSignal;
 }
 
 /**
- * Says what a start with the file changes, and does what has to be done before it. Killed in between, the next one does the rest.
- * @returns an exit code to end with; undefined: go on. @throws {DriversDiffer} {@link SeedRefused} {@link DatabaseUnusable}
+ * Prints what a start with the file changes, and does what must happen before the start. If it is killed in between, the
+ * next call does the rest.
+ * @returns an exit code to end with; undefined to continue
+ * @throws {DriversDiffer} {@link SeedRejectedError} {@link DatabaseUnusable}
  */
 export async function prepareCluster(
   described: ClusterDescription,
@@ -60,7 +62,7 @@ async function prepare(
   const seed = await seedOf(described, runtime);
   const seedPlace: SeedPlace = { runtime, digests: nodeDigests, directory };
   const flags = flagChanges(await readSavedFlags(directory, runtime.files), flagsOf(options));
-  // What was agreed to is what is done: nobody else has the state of record meanwhile.
+  // The store stays locked between confirmation and change, so exactly the confirmed changes are applied.
   return withSeedStore(seedPlace, place.check === true ? "read" : "write", async (parts) => {
     const servers = parts.store.instances.countsByHost();
     const hosts = options.named === undefined ? [] : hostChanges(before, options.named, options, servers);
@@ -84,13 +86,13 @@ function configsOf(groups: NonNullable<ClusterDescription["groups"]>): ReadonlyM
   );
 }
 
-/** How the cluster itself is started; of the first start all that is said of hosts says enough. */
+/** Returns changes of the cluster's own flags; none before the first start, where the changes of hosts are sufficient. */
 function flagChanges(before: SavedFlags | undefined, now: SavedFlags): readonly Change[] {
   const what = before === undefined ? [] : fieldChanges(before, now);
   return what.map((text) => ({ sign: "~", text, destroys: false }));
 }
 
-/** @param started hosts that have a folder: of another one nothing can be set yet */
+/** @param started hosts with a folder; faults of other hosts cannot be set yet */
 function listDesiredFaults(
   { groups = [], file }: ClusterDescription,
   directory: StateDir,
@@ -148,7 +150,7 @@ function aggregatesOf(
     hosts.forEach((host) => void known.add(host));
   }
   const declared = new Set((file.aggregates ?? []).map(({ name }) => name));
-  // A zone that is no aggregate of the file is one of that name.
+  // A zone that is not an aggregate of the file gets an aggregate of its name.
   const zones = [...members.keys()].filter((name) => !declared.has(name));
   return {
     aggregates: [...(file.aggregates ?? []), ...zones.map((name) => ({ name, availability_zone: name }))],

@@ -14,25 +14,25 @@ import { type HostsOfGroup, inOneLine, readGroups } from "./host-groups.js";
 import { UP_FLAGS, valueOfFlag } from "./up-flags.js";
 import { assertNoProblems, checkSchema, type Problem, readFileText, type TextPart } from "./yaml-file.js";
 
-/** Projects and users that every cluster has. */
+/** Projects and users of every cluster. */
 const OWN_PROJECTS = ["admin", "demo", "service"];
 
 const OWN_USERS = ["admin", "demo", "nova", "placement", "system-admin"];
 
-/** A cluster file and the flags beside it: all that `up` is to make. */
+/** A cluster file with its flags: everything that `up` creates. */
 export interface ClusterDescription {
   readonly path: string;
-  /** As if all of it had been said by flags. */
+  /** The file's flags and those of the command line. */
   readonly options: UpOptions;
-  /** Undefined: the file says nothing of hosts. */
+  /** Undefined if the file has no `hosts`. */
   readonly groups: readonly HostsOfGroup[] | undefined;
   readonly file: ClusterFile;
-  /** Absolute paths of the images' bytes, by {@link keyOfImage}. */
+  /** Absolute paths of the image files, by {@link keyOfImage}. */
   readonly imageFiles: ReadonlyMap<string, string>;
 }
 
 /**
- * @param given flags of `up` that stand on the command line: the file may not say the same
+ * @param flags of the command line; the file must not set the same ones
  * @throws {FileInvalid}
  */
 export async function readClusterFile(
@@ -49,8 +49,8 @@ export async function readClusterFile(
 }
 
 /**
- * What a text says of a cluster, the whole of a file or a part of one. Problems are added to the list; the description is none
- * then.
+ * Parses the description of a cluster, from a complete file or a part of one. Adds problems to the list; if there are any,
+ * the result is unusable.
  */
 export async function describe(
   { path, folder, text }: { readonly path: string; readonly folder: string; readonly text: TextPart },
@@ -148,7 +148,7 @@ function checkIronic({ ironic }: ClusterFile, text: TextPart, problems: Problem[
   });
 }
 
-/** Names that are there twice, and names of what is not there. */
+/** Reports duplicate names and references to names that do not exist. */
 function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]): void {
   const complain = (path: readonly (string | number)[], message: string, ofKey = false) => {
     problems.push({ ...text.place(path, ofKey), text: message });
@@ -158,12 +158,12 @@ function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]): void
       const known = new Set<string>();
       (file[key] ?? []).forEach((one, at) => {
         const value = field in one ? (one as { readonly [name: string]: unknown })[field] : undefined;
-        // Images of one name are told apart by their ids.
+        // Images of the same name differ by their ids.
         const isOther = key === "images" && field === "name" && "id" in one;
         if (typeof value !== "string" || isOther) {
           return;
         }
-        // Identity compares names without their case.
+        // Identity compares names case-insensitively.
         const same = key === "projects" || key === "users" ? nameKey(value) : value;
         if (known.has(same)) {
           complain([key, at, field], `${field} ${value} is there already, expected each once`);

@@ -6,15 +6,18 @@ import { listenArguments, placeIn } from "../listen.js";
 import { isPath, type UpOptions } from "../up-children.js";
 import type { ClusterFile } from "./cluster-file.js";
 
-/** A key of the file that stands for a flag of `up`. */
+/** A key of the file that corresponds to a flag of `up`. */
 interface FlagKey {
   readonly key: keyof ClusterFile;
-  /** As commander calls it. */
+  /** The attribute name in commander. */
   readonly attribute: keyof UpOptions;
   readonly flag: string;
 }
 
-/** Every flag of `up`, but those that are about the file itself (`--file`, `--scenario`, `--check`, `--yes`) or about this one start (`--detach`, `--json`). `hosts` stands for `--releases`, too. */
+/**
+ * All flags of `up`, except those about the file itself (`--file`, `--scenario`, `--check`, `--yes`) or about this start
+ * only (`--detach`, `--json`). `hosts` also replaces `--releases`.
+ */
 export const UP_FLAGS: readonly FlagKey[] = [
   ...(
     [
@@ -39,7 +42,7 @@ export const UP_FLAGS: readonly FlagKey[] = [
   { key: "config_files", attribute: "configFile", flag: "--config-file" },
 ];
 
-/** What the flag would be given; undefined: as if it were absent. @param folder that paths are relative to */
+/** Returns the value that the flag would have; undefined if it would be absent. @param folder base of relative paths */
 export function valueOfFlag(
   file: ClusterFile,
   key: keyof ClusterFile,
@@ -73,7 +76,9 @@ export function valueOfFlag(
   }
 }
 
-/** How the cluster itself is started, in the keys of a file. What is done once (`remove`, `change_driver`) is no part of it. */
+/**
+ * Flags of the cluster itself, as keys of a file. Flags with a one-time effect (`remove`, `change_driver`) are not included.
+ */
 export type SavedFlags = Pick<
   ClusterFile,
   | "port"
@@ -108,12 +113,12 @@ export function flagsOf(options: UpOptions): SavedFlags {
 
 const pathOf = ({ root }: Pick<StateDir, "root">): string => join(root, "up.json");
 
-/** Keeps what this `up` was started with, for `compute-cluster file` and the next start from a file. */
+/** Saves the flags of this `up`, for `compute-cluster file` and the next start from a file. */
 export async function keepFlags(options: UpOptions, directory: Pick<StateDir, "root">, files: Files): Promise<void> {
   await files.write(pathOf(directory), `${JSON.stringify(flagsOf(options), null, 2)}\n`);
 }
 
-/** Undefined: none was started yet, or nobody can read what it was started with. */
+/** Returns undefined if there was no start yet, or the saved flags are unreadable. */
 export async function readSavedFlags(directory: Pick<StateDir, "root">, files: Files): Promise<SavedFlags | undefined> {
   try {
     const value: unknown = JSON.parse((await files.readIfPresent(pathOf(directory))) ?? "null");

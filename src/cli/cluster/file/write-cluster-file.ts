@@ -16,10 +16,13 @@ import type { ClusterFile, GroupText } from "./cluster-file.js";
 import { keysOfOptions, readProviderConfig } from "./group-options.js";
 import { readSavedFlags } from "./up-flags.js";
 
-/** Fault files that are read at a time. */
+/** Maximum number of fault files that are read concurrently. */
 const AT_A_TIME = 32;
 
-/** The file of a cluster that runs, or has run: a start with it changes nothing. @param savedSettings what its hosts came up with */
+/**
+ * Returns the file of an existing cluster, running or not; a start with it changes nothing.
+ * @param savedSettings the settings that its hosts were started with
+ */
 export async function clusterFileOf(place: SeedPlace, savedSettings: HostSettings): Promise<ClusterFile> {
   const { directory, runtime } = place;
   const { files } = runtime;
@@ -30,7 +33,7 @@ export async function clusterFileOf(place: SeedPlace, savedSettings: HostSetting
     members: membersOf(parts.store.aggregates.list()),
   }));
   const controlPlane = savedSettings[CONTROL_PLANE]?.configFiles ?? [];
-  // They are kept in the order in which they came up.
+  // The settings are in the order in which the hosts were started.
   const hosts = Object.keys(savedSettings)
     .filter((host) => host !== CONTROL_PLANE && host !== IRONIC_HOST)
     .sort(new Intl.Collator("en", { numeric: true }).compare);
@@ -72,7 +75,7 @@ export async function clusterFileOf(place: SeedPlace, savedSettings: HostSetting
     ...(controlPlane.length === 0 ? {} : { config_files: [...controlPlane] }),
     hosts: groups,
     ...(isIronic ? { ironic: { nodes, ...(ironicFaults.length === 0 ? {} : { faults: ironicFaults }) } } : {}),
-    // A cluster without any gets devstack's at its next start.
+    // If the key is absent, a next start creates devstack's flavors.
     ...(flavors.length === 0 ? {} : { flavors }),
     ...others,
   };
@@ -105,7 +108,7 @@ async function readFaultRules(folder: string, table: FaultTable, files: Files): 
   return (await readFaults(folder, table, { files })).map(formatFaultRule);
 }
 
-/** Names of the sections of the built-in drivers among these. */
+/** Returns the configuration sections of the built-in drivers among these, by driver. */
 async function driverSections(drivers: readonly (string | undefined)[]): Promise<ReadonlyMap<string, string>> {
   const named = new Set(["fake-libvirt", ...drivers]);
   const found = new Map<string, string>();

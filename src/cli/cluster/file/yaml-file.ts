@@ -4,38 +4,41 @@ import { isAlias, isCollection, isMap, isPair, LineCounter, type Node, parseDocu
 import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
 
-/** Where something stands in the file, counted from 1. */
+/** A position in the file, counted from 1. */
 interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** What is wrong at one place. */
+/** A problem at one position of the file. */
 export interface Problem extends Place {
   readonly text: string;
 }
 
 type Path = readonly (string | number)[];
 
-/** Bytes that are read at most. */
+/** Maximum size of a file. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
-/** Times that aliases may be used: each may stand for much. */
+/** Maximum number of aliases, since each may stand for a large structure. */
 const MAX_ALIASES = 100;
 
 const DEEPEST = 32;
 
-/** A value of a file, and where its parts stand there. */
+/** A value of a file, with the positions of its parts. */
 export interface TextPart {
   readonly value: unknown;
-  /** The place of the value at a path, or of the nearest value above it. @param ofKey the place of its key instead */
+  /**
+   * Returns the position of the value at a path, or of the nearest value above it.
+   * @param ofKey the position of its key instead
+   */
   place(path: Path, ofKey?: boolean): Place;
 }
 
-/** A YAML (or JSON) text, and where its parts stand in it. */
+/** A YAML (or JSON) text, with the positions of its parts. */
 class FileText implements TextPart {
   readonly value: unknown;
-  /** What is wrong with it as YAML. */
+  /** Errors of the YAML syntax, and exceeded limits. */
   readonly problems: readonly Problem[];
   readonly #document: ReturnType<typeof parseDocument>;
   readonly #lines = new LineCounter();
@@ -48,7 +51,7 @@ class FileText implements TextPart {
     this.value = this.problems.length > 0 ? undefined : this.#document.toJS({ maxAliasCount: MAX_ALIASES });
   }
 
-  /** The value of one of its keys, as if it were a file. */
+  /** Returns the value of a key, as if it were a separate file. */
   part(key: string): TextPart {
     const { value } = this;
     const part = typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>)[key] : null;
@@ -71,7 +74,7 @@ class FileText implements TextPart {
     return at;
   }
 
-  /** Structures that would take forever, or all the memory. */
+  /** Reports structures that would need unbounded time or memory. */
   #excesses(): readonly Problem[] {
     const found: Problem[] = [];
     let aliases = 0;
@@ -99,16 +102,18 @@ function isNodeWithRange(node: unknown): node is { readonly range: readonly [num
   return typeof node === "object" && node !== null && "range" in node && Array.isArray(node.range);
 }
 
-/** The file is none, or not one that can be used: the message has one line for each thing that is wrong, with its place. */
+/** The file is missing or invalid. The message has one line for each problem, with its position. */
 export class FileInvalid extends Error {
   override readonly name = "FileInvalid";
 }
 
-/** Problems that are shown. */
+/** Maximum number of problems in a message. */
 const MAX_PROBLEMS = 20;
 
 /**
- * Reads a YAML file. @param path as messages call it @param help what to do where there is no such file
+ * Reads a YAML file.
+ * @param path name of the file in messages
+ * @param help what to do if there is no such file
  * @throws {FileInvalid}
  */
 export async function readFileText(path: string, absolute: string, files: Files, help: string): Promise<FileText> {
@@ -124,7 +129,7 @@ export async function readFileText(path: string, absolute: string, files: Files,
   return text;
 }
 
-/** @throws {FileInvalid} there are problems. */
+/** @throws {FileInvalid} There are problems. */
 export function assertNoProblems(path: string, problems: readonly Problem[]): void {
   if (problems.length === 0) {
     return;
@@ -135,7 +140,7 @@ export function assertNoProblems(path: string, problems: readonly Problem[]): vo
   throw new FileInvalid([...lines, ...more].join("\n"));
 }
 
-/** Compiles a schema once, however many files are read by it. */
+/** Shared, so that each schema is compiled only once. */
 const ajv = new Ajv({
   allErrors: true,
   strict: false,
@@ -144,9 +149,9 @@ const ajv = new Ajv({
   code: { optimize: false },
 });
 
-/** The value as what the schema describes. What is wrong with it is added to the list; the value is an empty one then. */
+/** Returns the value as the type of the schema. Adds problems to the list, and returns an empty value if there are any. */
 export function checkSchema<S extends TObject>(schema: S, text: TextPart, problems: Problem[]): Static<S> {
-  // An empty file says nothing, which may be fine.
+  // An empty file is valid unless the schema requires a key.
   const value = text.value ?? {};
   const validate = ajv.compile(schema);
   if (validate(value)) {
@@ -154,7 +159,7 @@ export function checkSchema<S extends TObject>(schema: S, text: TextPart, proble
   }
   const places = new Set<string>();
   for (const error of validate.errors ?? []) {
-    // The branches of a choice that fails say less than the choice does.
+    // The error of the choice itself is clearer than those of its branches.
     if (/\/anyOf\/\d/.test(error.schemaPath)) {
       continue;
     }

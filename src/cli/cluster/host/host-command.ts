@@ -30,7 +30,7 @@ interface RemoveFlags extends HostFlags {
   readonly evacuate?: true;
 }
 
-/** Hosts that are removed at a time. */
+/** Maximum number of hosts that are removed concurrently. */
 const AT_A_TIME = 8;
 
 const CONTROL_TIMEOUT_MS = 3_600_000;
@@ -117,7 +117,7 @@ function collectOption(text: string, before: readonly string[]): readonly string
   return [...before, text];
 }
 
-/** Sets the exit code, and says in one line what is wrong with the hosts of the command line. */
+/** Sets the exit code; an invalid host on the command line becomes an error message of one line. */
 function guarded<Flags>(work: (hosts: readonly string[], flags: Flags) => Promise<number>) {
   return async (hosts: readonly string[], flags: Flags): Promise<void> => {
     try {
@@ -132,7 +132,7 @@ function guarded<Flags>(work: (hosts: readonly string[], flags: Flags) => Promis
   };
 }
 
-/** Starts hosts that the cluster has not had, and has each later `up` start them. @returns the exit code */
+/** Starts new hosts, and adds them to every later `up`. @returns the exit code */
 function addHosts(hosts: readonly string[], flags: AddFlags): Promise<number> {
   return withCluster(flags, async (session, { directory, runtime, terminal }) => {
     if (hosts.length === 0) {
@@ -165,7 +165,7 @@ function settingOf({ driver, configFile, option }: AddFlags): HostSetting {
   };
 }
 
-/** Removes hosts for good; what is half done is finished by the same command. @returns the exit code */
+/** Removes hosts permanently. If it is interrupted, the same command continues the removal. @returns the exit code */
 function removeHosts(hosts: readonly string[], flags: RemoveFlags): Promise<number> {
   return withCluster(flags, async (session, { directory, runtime, terminal }) => {
     const rows = await session.call("list_hosts", { host: null });

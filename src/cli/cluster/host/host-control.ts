@@ -13,7 +13,7 @@ import { unknownHost } from "../host-settings.js";
 import { withOperatorSession } from "../operator-session.js";
 import { noHeartbeatText, type ReadinessOptions, untilReadyBySession } from "../until-ready.js";
 
-/** What each command of `host` takes. */
+/** Flags of all `host` commands. */
 export interface HostFlags {
   readonly stateDir: string;
   readonly all?: true;
@@ -22,7 +22,7 @@ export interface HostFlags {
 
 type HostPlace = ReturnType<typeof placeOf>;
 
-/** A wrong host or range on the command line. */
+/** An invalid host or range on the command line. */
 export class InvalidHosts extends Error {
   override readonly name = "InvalidHosts";
 }
@@ -33,20 +33,20 @@ const UNITS: readonly (readonly [string, number])[] = [
   ["min", 60],
 ];
 
-/** What became of one host. */
+/** The result of a command for one host. */
 export interface HostOutcome {
   readonly process: HostProcess;
-  /** Undefined: it is as it was to be. */
+  /** Undefined on success. */
   readonly failure?: string;
 }
 
-/** Commands that are under way at a time. */
+/** Maximum number of concurrent commands. */
 const AT_A_TIME = 64;
 
-/** A draining agent has as long as its configuration says; the person who waits may press Ctrl-C. */
+/** Long, because a draining agent has its own configured timeout, and users can press Ctrl-C. */
 const CONTROL_TIMEOUT_MS = 3_600_000;
 
-/** Failures that are told one by one. */
+/** Maximum number of failures that are listed individually. */
 const NAMED = 20;
 
 const DOING: Readonly<Record<HostAction, string>> = { start: "starting", stop: "stopping", kill: "killing" };
@@ -62,7 +62,7 @@ export function controlHosts(action: HostAction, hosts: readonly string[], flags
   });
 }
 
-/** Does the same to every host, and shows how far it has come. */
+/** Performs an action on every host, with a progress bar. */
 export async function controlAll(
   action: HostAction,
   rows: readonly HostProcess[],
@@ -83,7 +83,7 @@ export async function controlAll(
   }
 }
 
-/** Waits until servers can be scheduled to the hosts that serve. Those that send no heartbeat have failed. */
+/** Waits until servers can be scheduled to the serving hosts. Hosts without a heartbeat become failures. */
 export async function withHeartbeats(
   outcomes: readonly HostOutcome[],
   session: Pick<HostSession, "call">,
@@ -115,7 +115,7 @@ async function controlOne(
 
 const ENDED: readonly AgentState[] = ["stopped", "killed", "failed"];
 
-/** Prints what became of the hosts. @returns the exit code: of a single agent that refused its own */
+/** Prints the results. @returns the exit code; a single failed agent's own code, if it has one */
 export function reportOutcomes(
   outcomes: readonly HostOutcome[],
   json: boolean,
@@ -152,11 +152,11 @@ export function reportOutcomes(
   return codes.size > 1 || (failed.length > 0 && code === ExitCode.ok) ? ExitCode.failure : code;
 }
 
-/** Prints what is known of the hosts; without a name of all. */
+/** Prints the state of the hosts; of all hosts if none is named. */
 export function listHosts(hosts: readonly string[], flags: HostFlags): Promise<number> {
   return withCluster(flags, async (session, { directory, runtime, terminal }) => {
     const rows = await session.call("list_hosts", { host: null });
-    // One for all comparisons: `localeCompare` makes one for each.
+    // One collator for all comparisons, since `localeCompare` creates one per call.
     const byName = new Intl.Collator("en", { numeric: true });
     const chosen = chosenHosts(hosts, hosts.length === 0, rows, directory.root).toSorted((one, other) =>
       byName.compare(one.host, other.host),
@@ -170,7 +170,7 @@ export function listHosts(hosts: readonly string[], flags: HostFlags): Promise<n
   });
 }
 
-/** For programs: times as ISO 8601. */
+/** Formats times as ISO 8601, for JSON output. */
 function viewOf<T extends { readonly since: number | null }>({ since, ...rest }: T) {
   return { ...rest, since: since === null ? null : new Date(since).toISOString() };
 }
@@ -191,7 +191,7 @@ export function hostTable(rows: readonly HostRow[], now: number, width: number):
   return renderTable(hasReasons ? columns : columns.slice(0, -1), rows, width);
 }
 
-/** The last folder of a driver's path: the JSON has the whole path. */
+/** Returns the last folder of a driver's path; the JSON output has the full path. */
 function driverName(driver: string | null): string {
   return driver?.split("/").findLast((part) => part !== "") ?? "-";
 }
@@ -224,7 +224,7 @@ function placeOf({ stateDir: stateDirOption }: Pick<HostFlags, "stateDir">) {
   };
 }
 
-/** Works with the running cluster, and sees to it that nothing is left open. */
+/** Runs `work` with a session of the running cluster, and closes all connections afterwards. */
 export async function withCluster(
   flags: HostFlags,
   work: (session: HostSession, place: HostPlace) => Promise<number>,
@@ -237,7 +237,7 @@ export async function withCluster(
   }
 }
 
-/** The names of one argument, for `Command.argument`. */
+/** Parses one argument to host names, for `Command.argument`. */
 export function collectHosts(text: string, before: readonly string[] = []): readonly string[] {
   try {
     return [...before, ...expandHosts(text)];
@@ -246,7 +246,7 @@ export function collectHosts(text: string, before: readonly string[] = []): read
   }
 }
 
-/** The rows of the hosts that are meant, in the order of the command line. @throws {InvalidHosts} */
+/** Returns the rows of the selected hosts, in the order of the command line. @throws {InvalidHosts} */
 export function chosenHosts(
   hosts: readonly string[],
   all: boolean,

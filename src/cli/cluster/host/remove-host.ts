@@ -13,45 +13,46 @@ interface ServiceView {
   readonly forced_down: boolean;
 }
 
-/** Why a service is disabled whose host `up` was started without. */
+/** The disabled reason of services whose hosts `up` was started without. */
 export const NOT_STARTED = "compute-cluster up was started without this host";
 
 const SERVICE_VERSION = "2.79";
 
-/** Requests that are under way at a time. */
+/** Maximum number of concurrent requests. */
 const CONCURRENT_REQUESTS = 16;
 
 export interface RemovalParts {
   readonly session: CloudSession;
   readonly timers: Pick<Timers, "sleep">;
-  /** What the host's agent is doing; undefined: nothing knows of one. */
+  /** Returns the state of the host's agent; undefined if there is none. */
   readonly process: (host: string) => Promise<HostProcess | undefined>;
   readonly control: (host: string, action: HostAction) => Promise<HostProcess>;
   readonly forget: (host: string) => Promise<void>;
-  /** Says how many servers are still to leave the host. */
+  /** Reports the number of servers that remain on the host. */
   readonly progress: (host: string, left: number) => void;
 }
 
-/** The host is as it was, or half removed: the command can be repeated. */
+/** The host is unchanged or partially removed; the command can be repeated. */
 export class HostNotRemoved extends Error {
   override readonly name = "HostNotRemoved";
 }
 
 const REASON = "compute-cluster host remove is removing this host";
 
-/** Milliseconds between two looks at the servers. */
+/** Milliseconds between two polls of the servers. */
 const PAUSE = 500;
 
-/** Servers that are asked to leave at a time. */
+/** Maximum number of servers that are evacuated concurrently. */
 const AT_A_TIME = 8;
 
-/** Servers that a message names. */
+/** Maximum number of servers that a message names. */
 const NAMED = 5;
 
 /**
- * Removes a host as an operator would: nothing more is scheduled there, its servers leave it, its agent stops, its compute
- * service is deleted and it is forgotten. Every step looks whether it is done already.
- * @param evacuate have its servers rebuilt elsewhere; without, they are a reason to refuse. @throws {HostNotRemoved}
+ * Removes a host as an operator would: disables its service, moves its servers away, stops its agent, deletes its compute
+ * service and its settings. Each step checks first whether it is already done.
+ * @param evacuate rebuilds its servers on other hosts; otherwise a host with servers is rejected
+ * @throws {HostNotRemoved}
  */
 export async function removeHost(host: string, evacuate: boolean, parts: RemovalParts): Promise<void> {
   const { session } = parts;
@@ -97,7 +98,10 @@ async function serversOn(host: string, session: CloudSession): Promise<readonly 
   return ((await session.request("compute", "GET", path, SERVICE_VERSION)) as { servers: ServerView[] }).servers;
 }
 
-/** The agent has to be down, and known to be, before its servers may run elsewhere. @throws {HostNotRemoved} */
+/**
+ * Evacuates all servers. The agent must be down, and marked as down, before its servers may run elsewhere.
+ * @throws {HostNotRemoved}
+ */
 async function evacuateAll(host: string, service: ServiceView, parts: RemovalParts): Promise<void> {
   const { session, timers, progress } = parts;
   await stopAgent(host, parts);
@@ -120,7 +124,7 @@ async function evacuateAll(host: string, service: ServiceView, parts: RemovalPar
       waiting.filter(({ id }) => !attempted.has(id)),
       AT_A_TIME,
       async ({ id }) => {
-        // Asked once: a server that is there with nothing under way afterwards did not find a place.
+        // Requested once: a server that is still here afterwards without a task state found no destination.
         attempted.set(id, "");
         try {
           await session.request("compute", "POST", `/servers/${id}/action`, SERVICE_VERSION, { evacuate: {} });
@@ -134,8 +138,8 @@ async function evacuateAll(host: string, service: ServiceView, parts: RemovalPar
 }
 
 /**
- * The host that its servers were evacuated from comes up once more, destroys what is left of them and gives back what they hold.
- * False: it cannot.
+ * Starts the evacuated host once more, so that it destroys leftover guests and removes their source allocations. Returns
+ * false if the host does not start.
  */
 async function cleansUp(host: string, parts: RemovalParts): Promise<boolean> {
   try {
@@ -145,7 +149,7 @@ async function cleansUp(host: string, parts: RemovalParts): Promise<boolean> {
   }
 }
 
-/** @throws {HostNotRemoved} it runs and cannot be told to stop. */
+/** @throws {HostNotRemoved} The agent runs and cannot be stopped. */
 async function stopAgent(host: string, { process, control }: RemovalParts): Promise<void> {
   const found = await process(host);
   if (found === undefined || ["stopped", "failed", "killed"].includes(found.state)) {
@@ -159,7 +163,7 @@ async function stopAgent(host: string, { process, control }: RemovalParts): Prom
   }
 }
 
-/** @param force removes allocations of servers that run elsewhere, too. @throws {HostNotRemoved} */
+/** @param force also removes allocations of servers that run elsewhere. @throws {HostNotRemoved} */
 async function deleteService({ id, host }: ServiceView, force: boolean, session: CloudSession): Promise<void> {
   try {
     await session.request("compute", "DELETE", `/os-services/${id}${force ? "?force=true" : ""}`, SERVICE_VERSION);
@@ -179,14 +183,14 @@ function named(servers: readonly ServerView[]): string {
   return `${servers.length} ${servers.length === 1 ? "server" : "servers"} (${[...names, ...more].join(", ")})`;
 }
 
-/** @param host of it alone; default: of every host */
+/** @param host only the service of this host; default: all services */
 async function computeServices(session: CloudSession, host?: string): Promise<readonly ServiceView[]> {
   const only = host === undefined ? "" : `&host=${encodeURIComponent(host)}`;
   const path = `/os-services?binary=nova-compute${only}`;
   return ((await session.request("compute", "GET", path, SERVICE_VERSION)) as { services: ServiceView[] }).services;
 }
 
-/** A host at a time where there are few: each of a thousand that are started would else read ten thousand. */
+/** Reads the services one by one if there are few hosts, since a complete list may have ten thousand entries. */
 async function servicesOf(session: CloudSession, hosts: ReadonlySet<string>): Promise<readonly ServiceView[]> {
   if (hosts.size > CONCURRENT_REQUESTS) {
     return (await computeServices(session)).filter(({ host }) => hosts.has(host));
@@ -194,14 +198,17 @@ async function servicesOf(session: CloudSession, hosts: ReadonlySet<string>): Pr
   return (await mapConcurrently([...hosts], CONCURRENT_REQUESTS, (host) => computeServices(session, host))).flat();
 }
 
-/** Has nothing more scheduled to these hosts. Leaves alone what somebody has disabled before. */
+/**
+ * Disables the services of these hosts, so that nothing is scheduled to them. Services that are already disabled are not
+ * changed.
+ */
 export async function disableServices(session: CloudSession, hosts: Iterable<string>): Promise<void> {
   const services = await servicesOf(session, new Set(hosts));
   const enabled = services.filter(({ status }) => status === "enabled");
   await mapConcurrently(enabled, CONCURRENT_REQUESTS, ({ id }) => disable(session, id, NOT_STARTED));
 }
 
-/** Takes back what {@link disableServices} has done to these hosts, and nothing else. */
+/** Enables the services that {@link disableServices} disabled, and no others. */
 export async function enableServices(session: CloudSession, hosts: Iterable<string>): Promise<void> {
   const services = await servicesOf(session, new Set(hosts));
   const disabled = services.filter(({ disabled_reason: reason }) => reason === NOT_STARTED);

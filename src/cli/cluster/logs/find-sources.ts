@@ -6,11 +6,15 @@ import type { Files } from "../../../runtime/files.js";
 import { CONTROL_PLANE, unknownHost } from "../host-settings.js";
 import { ENTRY, LogFile, LogSource, type LogText, logStems } from "./log-source.js";
 
-/** Says of the lines of a pool's log, in their order, which are about one host: those that name it, alone or in a range. @internal */
+/**
+ * Selects the lines of a shared log that are about one host: those that name it, directly or in a range. Lines must be
+ * passed in order.
+ * @internal
+ */
 export class HostLogFilter {
   readonly #host: string;
   readonly #name: RegExp;
-  /** Whether a range has the host. */
+  /** Whether a range contains the host. */
   readonly #ranges = new Map<string, boolean>();
   #last = false;
 
@@ -20,7 +24,10 @@ export class HostLogFilter {
     this.#name = new RegExp(`(?<![\\w.-])${name}(?![\\w-]|\\.\\w)`, "u");
   }
 
-  /** Lines that begin no entry, as those of a stack, belong to the entry before. */
+  /**
+   * Returns whether the line is about the host. Lines that do not begin an entry, such as a stack, belong to the entry
+   * before.
+   */
   accepts(line: string): boolean {
     if (ENTRY.test(line)) {
       this.#last = this.#name.test(line) || (line.match(RANGES) ?? []).some((range) => this.#isIn(range));
@@ -37,7 +44,7 @@ export class HostLogFilter {
     try {
       isIn = expandHosts(range).includes(this.#host);
     } catch {
-      // It is something else in brackets.
+      // The brackets are not a range of hosts.
     }
     if (this.#ranges.size < MAX_CACHED_RANGES) {
       this.#ranges.set(range, isIn);
@@ -46,13 +53,13 @@ export class HostLogFilter {
   }
 }
 
-/** As `rack[01-20]-node[1,3]`. */
+/** Ranges such as `rack[01-20]-node[1,3]`. */
 const RANGES = /[\w.-]+(?:\[[\d,-]+\][\w.-]*)+/g;
 
-/** Ranges that are remembered. */
+/** Maximum number of cached ranges. */
 const MAX_CACHED_RANGES = 1_000;
 
-/** Services of the control plane whose entries can be asked for alone. */
+/** Services of the control plane whose entries can be selected. */
 export const SERVICES = [
   "placement",
   "compute-api",
@@ -64,18 +71,20 @@ export const SERVICES = [
   "ironic",
 ];
 
-/** Nobody has a log of this name. */
+/** No log has this name. */
 export class NoSuchLog extends Error {
   override readonly name = "NoSuchLog";
 }
 
-/** What only says how `up --detach` went. */
+/** The log of `up --detach` itself, which has only messages about the start. */
 const STARTER = "up";
 
 /**
- * Where the entries that are asked for are. Nothing needs to run for it.
- * @param names hosts, `control-plane`, or a service of it; none: every log. @param accepts entries that are asked for
- * @throws {NoLocalCloud} @throws {NoSuchLog}
+ * Finds the logs with the requested entries. Nothing needs to run.
+ * @param names hosts, `control-plane`, or one of its services; none: every log.
+ * @param accepts selects entries
+ * @throws {NoLocalCloud}
+ * @throws {NoSuchLog}
  */
 export async function findSources(
   names: readonly string[],

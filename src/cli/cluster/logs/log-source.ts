@@ -2,14 +2,14 @@ import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { LOG_LEVELS } from "../../ui/logging.js";
 
-/** What a program wrote to its log at once: a line, and those that belong to it, as of a stack. */
+/** An entry of a log: a line, and the lines that belong to it, such as a stack. */
 export interface LogText {
-  /** Milliseconds since the epoch; never before the entry above it. */
+  /** Milliseconds since the epoch; never before the preceding entry. */
   readonly time: number;
   readonly lines: readonly string[];
 }
 
-/** How an entry begins, in both formats. */
+/** Matches the beginning of an entry, in both formats. */
 export const ENTRY = /^(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\{)/;
 
 /** `2026-11-25 20:13:51.123 4711 INFO [req-…] [instance: …] the message key=value` */
@@ -20,7 +20,7 @@ const FIELDS = /((?: [\w.-]+=(?:"(?:[^"\\]|\\.)*"|\S+))+)$/;
 
 const FIELD = / ([\w.-]+)=("(?:[^"\\]|\\.)*"|\S+)/g;
 
-/** Characters of a message that is taken apart. */
+/** Maximum characters of a message that is parsed. */
 const LONGEST = 8_000;
 
 interface Part {
@@ -30,27 +30,30 @@ interface Part {
   readonly changed: number;
 }
 
-/** Bytes that are read at a time. */
+/** Bytes per read. */
 const CHUNK = 128 * 1024;
 
-/** Bytes of a line, after which it is taken for two. */
+/** Bytes after which a line is split in two. */
 const LONGEST_LINE = 1024 * 1024;
 
-/** A log with the files that it was rotated into, `x.log.1` or `x.log-20261125`; compressed ones are passed over. */
+/** A log with its rotated files, `x.log.1` or `x.log-20261125`; compressed files are ignored. */
 export class LogFile {
   readonly #folder: string;
   readonly #name: string;
-  /** Bytes of whole lines that were read, by the file's inode: that stays with what has another name now. */
+  /** Bytes of complete lines that were read, by inode, which a renamed file keeps. */
   readonly #read = new Map<number, number>();
   #isFirst = true;
 
-  /** @param stem of the file's name: `devstack1` */
+  /** @param stem file name without extension: `devstack1` */
   constructor(folder: string, stem: string) {
     this.#folder = folder;
     this.#name = `${stem}.log`;
   }
 
-  /** The whole lines that were added since the last time, oldest first; a file that has become shorter is read from its start. */
+  /**
+   * Yields the complete lines added since the last call, oldest first. A file that has become shorter is read from its
+   * start.
+   */
   async *newLines(): AsyncGenerator<readonly string[]> {
     const parts = await this.#parts();
     const isFirst = this.#isFirst;
@@ -63,7 +66,7 @@ export class LogFile {
     for (const part of parts) {
       const before = this.#read.get(part.inode);
       if (before === undefined && !isFirst && part.path !== join(this.#folder, this.#name)) {
-        // A copy of what was read before its log was cut off.
+        // A copy made by log rotation: its content was read before the log was truncated.
         this.#read.set(part.inode, part.bytes);
         continue;
       }
@@ -114,7 +117,7 @@ export class LogFile {
   async #part(name: string): Promise<Part | undefined> {
     const path = join(this.#folder, name);
     const found = await stat(path).catch(() => undefined);
-    // What is written to now comes last, also within the clock's tick.
+    // The current file sorts last, even if modification times are equal.
     return found?.isFile()
       ? {
           path,
@@ -126,14 +129,14 @@ export class LogFile {
   }
 }
 
-/** What one name stands for: a log, or those entries of it that are accepted. */
+/** The entries of one log that pass a filter. */
 export class LogSource {
-  /** Shown before its entries. */
+  /** Printed before its entries. */
   readonly name: string;
   readonly #file: Pick<LogFile, "newLines">;
   readonly #accepts: (entry: LogText) => boolean;
   #time = Number.NEGATIVE_INFINITY;
-  /** The entry that lines without a beginning of their own belong to was accepted. */
+  /** Whether the last entry was accepted; its continuation lines follow it. */
   #wasAccepted = false;
 
   constructor(name: string, file: Pick<LogFile, "newLines">, accepts: (entry: LogText) => boolean) {
@@ -142,7 +145,7 @@ export class LogSource {
     this.#accepts = accepts;
   }
 
-  /** The accepted entries that were added since the last time, oldest first. */
+  /** Yields the accepted entries added since the last call, oldest first. */
   async *newEntries(): AsyncGenerator<readonly LogText[]> {
     let last: string[] = [];
     for await (const lines of this.#file.newLines()) {
@@ -161,7 +164,7 @@ export class LogSource {
 
   #accepted(lines: readonly string[]): readonly LogText[] {
     const [first = ""] = lines;
-    // A clock that was set back does not change what came after what.
+    // Entries keep their order even if the clock was set back.
     this.#time = Math.max(this.#time, timeOf(first) ?? this.#time);
     const entry = { time: this.#time, lines };
     this.#wasAccepted = ENTRY.test(first) ? this.#accepts(entry) : this.#wasAccepted;
@@ -169,12 +172,14 @@ export class LogSource {
   }
 }
 
-/** An entry with where it comes from. */
+/** An entry with the name of its source. */
 export interface NamedEntry extends LogText {
   readonly source: string;
 }
 
-/** The new entries of all sources in the order of their times, those of one source in their own; no more is held than is needed. */
+/**
+ * Merges the new entries of all sources by time, keeping the order within each source. Keeps one batch per source in memory.
+ */
 export async function* merged(sources: readonly LogSource[]): AsyncGenerator<NamedEntry> {
   const heads = await Promise.all(sources.map((source) => nextHead(source.name, source.newEntries(), [], 0)));
   for (;;) {
@@ -194,7 +199,7 @@ export async function* merged(sources: readonly LogSource[]): AsyncGenerator<Nam
   }
 }
 
-/** The oldest entry of a source that was not given out yet. */
+/** The oldest entry of a source that was not yielded yet. */
 interface Head {
   readonly name: string;
   readonly entry: LogText;
@@ -225,14 +230,14 @@ async function nextHead(
   }
 }
 
-/** The logs of a folder, by the stems of their names. */
+/** Returns the stems of the logs in a folder. */
 export async function logStems(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => []);
   const stems = names.map((name) => /^(.+)\.log(?:[.-]\d[\d-]*)?$/.exec(name)?.[1]);
   return [...new Set(stems.filter((stem) => stem !== undefined))].toSorted();
 }
 
-/** When the line says that it was written; undefined: it does not. */
+/** Returns the time in a line; undefined if it has none. */
 function timeOf(line: string): number | undefined {
   const json = /^\{[^{}]*?"time":(\d+)/.exec(line);
   if (json !== null) {
@@ -242,14 +247,14 @@ function timeOf(line: string): number | undefined {
   if (stamp === null) {
     return undefined;
   }
-  // Local time, as it was written in.
+  // Log lines have local time.
   const [year = 0, month = 1, day, hour, minute, second, milliseconds = 0] = stamp
     .slice(1)
     .map((part) => Number(part ?? 0));
   return new Date(year, month - 1, day, hour, minute, second, milliseconds).getTime();
 }
 
-/** An entry of either format as one for programs. */
+/** Parses an entry of either format for JSON output. */
 export function asRecord({ time, lines }: LogText): Readonly<Record<string, unknown>> {
   const [first = "", ...more] = lines;
   const at = Number.isFinite(time) ? new Date(time).toISOString() : null;

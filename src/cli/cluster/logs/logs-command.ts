@@ -20,13 +20,13 @@ interface LogFlags {
   readonly json?: true;
 }
 
-/** Entries of each log that are shown when nothing else is asked for. */
+/** Entries of each log that are printed by default. */
 const DEFAULT_ENTRIES = 100;
 
-/** Milliseconds between two looks for more. */
+/** Milliseconds between two polls for new entries. */
 const PAUSE = 250;
 
-/** `compute-cluster logs`, and `host logs`, which is the same. */
+/** Creates `compute-cluster logs`, and `host logs`, which is the same. */
 export function logsCommand(): Command {
   return new Command("logs")
     .argument(
@@ -98,7 +98,7 @@ function requestId(text: string): string {
   return text;
 }
 
-/** Prints what there is, and with `follow` what comes after. @returns the exit code */
+/** Prints existing entries, and new ones with `follow`. @returns the exit code */
 async function printLogs(requestedNames: readonly string[], flags: LogFlags, terminal: Terminal): Promise<number> {
   const { since: oldest = Number.NEGATIVE_INFINITY, requestId: id } = flags;
   const accepts = ({ time, lines }: LogText): boolean =>
@@ -127,7 +127,7 @@ async function printLogs(requestedNames: readonly string[], flags: LogFlags, ter
   return ExitCode.ok;
 }
 
-/** The last entries of each source, in the order of their times. */
+/** Yields the last entries of each source, ordered by time. */
 async function* lastOf(sources: readonly LogSource[], most: number): AsyncGenerator<NamedEntry> {
   const all = await Promise.all(
     sources.map(async (source) => {
@@ -142,7 +142,7 @@ async function* lastOf(sources: readonly LogSource[], most: number): AsyncGenera
   yield* all.flat().toSorted((one, other) => one.time - other.time);
 }
 
-/** Says before each entry whose it is, where there are several. */
+/** Prefixes each line with its source if there are several. */
 function printer(sources: readonly LogSource[], isJson: boolean, terminal: Terminal): (entry: NamedEntry) => void {
   if (isJson) {
     return (entry) => terminal.print(JSON.stringify({ source: entry.source, ...asRecord(entry) }));
@@ -157,8 +157,8 @@ function printer(sources: readonly LogSource[], isJson: boolean, terminal: Termi
 }
 
 /**
- * A time in the past, in milliseconds since the epoch: so long ago, or when it was; without a zone, local time. Undefined: the text
- * says neither.
+ * Parses a time in the past to milliseconds since the epoch: a duration before now, or a date. Without a zone it is local
+ * time. Returns undefined if the text is neither.
  */
 export function parseSince(text: string, now: number): number | undefined {
   const [, amount, unit] = /^(\d{1,9}(?:\.\d{1,3})?)([smhd])$/.exec(text) ?? [];
@@ -168,7 +168,7 @@ export function parseSince(text: string, now: number): number | undefined {
   if (!/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:?\d\d)?)?$/.test(text)) {
     return undefined;
   }
-  // A day alone would be one of UTC.
+  // Date.parse reads a date without a time as UTC.
   const time = Date.parse(text.length === 10 ? `${text}T00:00` : text.replace(" ", "T"));
   return Number.isNaN(time) ? undefined : time;
 }

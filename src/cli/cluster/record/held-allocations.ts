@@ -8,7 +8,11 @@ import type { HeldByProvider } from "./recording.js";
 const VERSION = "1.36";
 const AT_A_TIME = 16;
 
-/** What is held of every provider. The administrator's password need not be what it was. @param url of the cluster */
+/**
+ * Returns the allocations of every provider. Uses an impersonation token, since the administrator's password may have
+ * changed.
+ * @param url of the cluster
+ */
 export async function heldNow(session: HostSession, http: HttpClient, url: string): Promise<HeldByProvider> {
   const { token } = await session.call("stand_in", { caller: administratorIn("admin") });
   const cloud = sessionWith(http, url, token ?? "");
@@ -33,7 +37,10 @@ export async function heldNow(session: HostSession, http: HttpClient, url: strin
   return Object.fromEntries(held);
 }
 
-/** Where two clouds differ in what is held. @param idOf what an id of the first one is in the second; undefined: not known */
+/**
+ * Returns the differences between the allocations of two clouds.
+ * @param idOf maps an id of the first cloud to the second; undefined if unknown
+ */
 export function heldDifferences(
   before: HeldByProvider,
   now: HeldByProvider,

@@ -11,10 +11,10 @@ import type { Runtime } from "../../../runtime/runtime.js";
 import { firstPlaces, placedIn, placeOf, type Recording } from "./recording.js";
 import type { IdMap, ReplaySession } from "./replay-session.js";
 
-/** An image whose bytes were not kept gets as many zeros at most. */
+/** Maximum number of zeros that replace the bytes of an image that was not recorded. */
 const MAX_PLACEHOLDER_BYTES = 16 * 1024 * 1024;
 
-/** Where a replay went otherwise. */
+/** A difference between the recording and the replay. */
 interface Difference {
   /** Milliseconds after the start of the recording. */
   readonly at: number;
@@ -25,31 +25,34 @@ interface Difference {
 
 export interface Replayed {
   readonly differences: readonly Difference[];
-  /** Requests that were not made again, with why. */
+  /** Requests that were skipped, with the reasons. */
   readonly left: readonly string[];
 }
 
 export interface ReplayPlace {
   readonly session: ReplaySession;
-  /** Runs a command of `compute-cluster` in the cluster. @returns why it failed; undefined: it did not */
+  /** Runs a command of `compute-cluster` in the cluster. @returns why it failed; undefined on success */
   readonly run: (words: readonly string[]) => Promise<string | undefined>;
-  /** Learns what the recorded ids are in the cluster. */
+  /** Maps recorded ids to those in the cluster. */
   readonly ids: IdMap;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random">;
   readonly signal: AbortSignal;
 }
 
-/** Milliseconds for which a request is tried again that comes sooner after the one before it than it may. */
+/**
+ * Milliseconds for which a request is retried if the cluster is not ready for it, because the replay is faster than the
+ * recording.
+ */
 const RETRY_TIMEOUT_MS = 30_000;
 
 const PAUSE = 200;
 
-/** Statuses after which the replay asks again: the cluster was not ready for the request. */
+/** Statuses after which the replay retries: the cluster was not ready for the request. */
 const TOO_EARLY = [404, 409];
 
 /**
- * Does what was recorded again, in its times.
- * @param speed how many times as fast
+ * Replays a recording with its original timing.
+ * @param speed factor by which it is faster
  */
 export async function playRecording(
   { start, events }: Recording,
@@ -132,8 +135,8 @@ function jsonOf({ body }: HttpResponse): unknown {
 }
 
 /**
- * The body with which a request can be made again: with secrets that are made up, zeros for bytes that were not kept, and the place
- * of a server. Undefined: it had none.
+ * Returns the body with which a request can be repeated: with generated secrets, zeros for bytes that were not recorded, and
+ * the original host of a server. Undefined if it had no body.
  * @internal
  */
 export function askableBody(
@@ -151,12 +154,15 @@ export function askableBody(
   return JSON.stringify(place === undefined ? completeBody : placedIn(completeBody, place));
 }
 
-/** Hexadecimal digits: they are Base64, too, which user data has to be. */
+/** Generates a secret. Hexadecimal digits are also valid Base64, which user data must be. */
 function madeUp(name: string, random: Random): string {
   return name === "blob" ? JSON.stringify({ access: random.hex(16), secret: random.hex(16) }) : random.hex(16);
 }
 
-/** The request, or, where it was a change of a password that succeeded, one that names an old password: the user is given that first. */
+/**
+ * Returns the request. For a successful password change, it first sets a known old password for the user, and puts that into
+ * the request.
+ */
 async function knowOldPassword(
   event: RecordedRequest,
   { session, ids, random }: { readonly session: ReplaySession; readonly ids: IdMap; readonly random: Random },

@@ -37,7 +37,7 @@ import {
   RecordingUnusable,
 } from "./recording.js";
 
-/** Finds out on which hosts new servers are placed: answers to users do not say so. */
+/** Determines the hosts of new servers, since API responses to users do not include them. */
 export class PlaceWatch {
   readonly #session: HostSession;
   readonly #clock: Pick<Clock, "now">;
@@ -48,7 +48,7 @@ export class PlaceWatch {
     this.#clock = clock;
   }
 
-  /** @param events that came since the last time @returns where servers are that had no place before */
+  /** @param events new since the last call @returns the hosts of servers that had none before */
   async places(events: readonly RecordedEvent[]): Promise<readonly RecordedPlace[]> {
     for (const event of events) {
       const id = "answer" in event ? createdServer(event) : undefined;
@@ -74,11 +74,11 @@ export class PlaceWatch {
   }
 }
 
-/** Notices faults that are set and cleared, which is done to files. */
+/** Detects faults that are set or cleared, by polling their files. */
 class FaultWatch {
   readonly #directory: StateDir;
   readonly #runtime: Pick<Runtime, "files" | "clock">;
-  /** Knobs by the ids of their faults, by host. */
+  /** Fault rules by fault id, by host. */
   readonly #known = new Map<string, ReadonlyMap<string, string>>();
 
   constructor(directory: StateDir, runtime: Pick<Runtime, "files" | "clock">) {
@@ -86,7 +86,7 @@ class FaultWatch {
     this.#runtime = runtime;
   }
 
-  /** The commands that have done what is new since the last time; the first time nothing is. */
+  /** Returns commands equivalent to the changes since the last call; none at the first call. */
   async changes(): Promise<readonly RecordedCommand[]> {
     const { files } = this.#runtime;
     const hosts = [...(await hostsWithState(files, this.#directory)), "ironic"];
@@ -118,7 +118,7 @@ class FaultWatch {
 
 const pointOf = (faultRule: string): string => faultRule.split("=")[0] ?? faultRule;
 
-/** Milliseconds between two questions for what has happened. */
+/** Milliseconds between two polls for events. */
 const PAUSE = 250;
 
 export function recordCommand(): Command {
@@ -138,7 +138,7 @@ export function recordCommand(): Command {
       const terminal = createTerminal();
       try {
         await withOperatorSession("record", { runtime, directory }, async (session) => {
-          // What happens while the file is begun belongs to it.
+          // Clear the buffer now, so that events during the creation of the file are recorded.
           await session.call("take_recorded", {});
           const faults = new FaultWatch(directory, runtime);
           await faults.changes();

@@ -29,18 +29,18 @@ import type { Files } from "../../../runtime/files.js";
 
 type LineKind = keyof typeof LINE_FIELDS;
 
-/** Characters of a cluster file: one of ten thousand hosts has a few MiB. */
+/** Maximum characters of the cluster file; that of ten thousand hosts has a few MiB. */
 const MAX_CLUSTER_FILE_CHARS = 64 * 1024 * 1024;
 
-/** Words of a command; it may name each of ten thousand hosts. */
+/** Maximum words of a command, which may name each of ten thousand hosts. */
 const MAX_COMMAND_WORDS = 10_100;
 
-/** What a header's value may be, as it is sent and received. */
+/** Characters that HTTP allows in the value of a header. */
 const header = matching("^[\\t\\x20-\\x7e\\x80-\\xff]*$", "the value of a header", LONG);
 
 const word = matching("^[^\\0]*$", "a word without the character 0", LONG);
 
-/** The fields of each kind of line. What else stands there is left out; bodies may be anything. */
+/** The fields of each kind of line. Other fields are ignored; bodies may be any JSON. */
 const LINE_FIELDS = {
   beginning: { recording: integer(1, 1_000), version: name, at: time, cluster: text(MAX_CLUSTER_FILE_CHARS) },
   command: { at: time, run: listOf(word, MAX_COMMAND_WORDS) },
@@ -59,12 +59,12 @@ const LINE_FIELDS = {
   end: { end: time, held: mapOf(mapOf(mapOf(ratio))), lost: amount },
 } as const satisfies Readonly<Record<string, FieldMap>>;
 
-/** Checks lines of recordings; what they hold was written by others. */
+/** Validates lines of recordings, whose content is untrusted. */
 class RecordingLines {
   readonly #checks = new FieldChecks();
   readonly #compiled = new Map<LineKind, ReturnType<FieldChecks["compile"]>>();
 
-  /** @returns what is wrong with the line; undefined: it is one of this kind */
+  /** @returns the problem of the line; undefined if it is a valid line of this kind */
   wrongIn(kind: LineKind, line: Readonly<Record<string, unknown>>): string | undefined {
     const check = this.#compiled.get(kind) ?? this.#checks.compile(object(LINE_FIELDS[kind]));
     this.#compiled.set(kind, check);
@@ -75,13 +75,13 @@ class RecordingLines {
   }
 }
 
-/** The version of the file; later ones read it. Until 2 it did not say as whom something was asked. */
+/** The current version of the file format; older versions can be read. Before version 2, requests had no caller. */
 export const RECORDING_VERSION = 2;
 
-/** Where the scheduler has put a new server. */
+/** The host that the scheduler selected for a new server. */
 export interface RecordedPlace {
   readonly at: number;
-  /** Its id. */
+  /** The server's id. */
   readonly server: string;
   /** `zone:host` */
   readonly place: string;
@@ -89,7 +89,7 @@ export interface RecordedPlace {
 
 type RecordingEvent = RecordedEvent | RecordedPlace;
 
-/** Amounts by resource class, of each consumer, of each provider by its name. */
+/** Amounts by resource class, by consumer, by the name of the provider. */
 export type HeldByProvider = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, number>>>>>>;
 
 /** The first line of a file. */
@@ -99,34 +99,34 @@ export interface RecordingStart {
   readonly version: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The cluster file of the cluster as it was then. */
+  /** The cluster file of the cluster at the start of the recording. */
   readonly cluster: string;
 }
 
-/** The last line; absent: the recording was broken off. */
+/** The last line of a file; missing if the recording was interrupted. */
 export interface RecordingEnd {
   readonly end: number;
   readonly held: HeldByProvider;
-  /** Events that were lost. */
+  /** Number of events that were lost. */
   readonly lost: number;
 }
 
 export interface Recording {
   readonly start: RecordingStart;
-  /** In the order in which they came. */
+  /** In the order in which they were recorded. */
   readonly events: readonly RecordingEvent[];
   readonly end: RecordingEnd | undefined;
 }
 
-/** The file is none, or of a later version. */
+/** The file is not a recording, or one of a newer version. */
 export class RecordingUnusable extends Error {
   override readonly name = "RecordingUnusable";
 }
 
-/** Bytes that are read at most. */
+/** Maximum size of a recording. */
 const MAX_RECORDING_BYTES = 512 * 1024 * 1024;
 
-/** What walks over a line may do so by recursion; {@link RECORDED_DEPTH} is that of a body. */
+/** Limits the depth of a line, since it is processed recursively; {@link RECORDED_DEPTH} is that of a body. */
 const LINE_LIMITS: MessageLimits = {
   bytes: MAX_RECORDING_BYTES,
   depth: RECORDED_DEPTH + 8,
@@ -137,7 +137,7 @@ const LINES = new RecordingLines();
 
 const DAY = 86_400_000;
 
-/** Milliseconds that a recording lasts at most: a replay waits as long. */
+/** Maximum duration of a recording in milliseconds, since a replay may wait as long. */
 const LONGEST = 366 * DAY;
 
 /** @throws {RecordingUnusable} {@link FileFailure} */
@@ -149,7 +149,7 @@ export async function readRecording(path: string, files: Files): Promise<Recordi
     throw new RecordingUnusable(`${path}: ${what}; compute-cluster record writes one`);
   }
   const lines = (await files.read(path)).split("\n");
-  // A line that is half written was the last one.
+  // A last line without a newline is incomplete.
   const completeLines = lines.slice(0, -1).map((line, at) => objectIn(line, `${path}:${at + 1}`));
   const [first = {}, ...rest] = completeLines;
   const rejectInvalidLine = (at: number, wrong: string | undefined): void => {
@@ -192,12 +192,12 @@ function objectIn(line: string, where: string): Readonly<Record<string, unknown>
       return value;
     }
   } catch {
-    // It is said below.
+    // Handled below.
   }
   throw new RecordingUnusable(`${where}: found ${line.slice(0, 40)}, expected a JSON object`);
 }
 
-/** @returns what is wrong with it; undefined: it is an event */
+/** @returns the problem of the line; undefined if it is an event */
 function wrongEvent(line: Readonly<Record<string, unknown>>, begin: number): string | undefined {
   const kind = "run" in line ? "command" : "method" in line ? "request" : "server" in line ? "place" : undefined;
   if (kind === undefined) {
@@ -213,7 +213,10 @@ function wrongEvent(line: Readonly<Record<string, unknown>>, begin: number): str
     : wrong;
 }
 
-/** It says whose a request was by name alone, and not what they might: the administrator asks, in the project that it was asked in. */
+/**
+ * Converts an event of version 1. It names the caller without roles, so the replay uses an administrator of the same
+ * project.
+ */
 function ofTheFirstVersion(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { user, project, status } = value;
   const left = `it was refused to ${user}, and a recording of version 1 does not say what they might`;
@@ -226,7 +229,10 @@ function ofTheFirstVersion(value: Readonly<Record<string, unknown>>): Readonly<R
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Where each server was first seen, as `zone:host`, by its id. Recordings of version 1 have only what administrators were told. */
+/**
+ * Returns the first known host of each server, as `zone:host`, by server id. Recordings of version 1 have only hosts from
+ * responses to administrators.
+ */
 export function firstPlaces(events: readonly RecordingEvent[]): ReadonlyMap<string, string> {
   const recordedEntries = events.flatMap((event) => ("place" in event ? [[event.server, event.place] as const] : []));
   const places = new Map(recordedEntries);
@@ -245,10 +251,13 @@ export function firstPlaces(events: readonly RecordingEvent[]): ReadonlyMap<stri
   return places;
 }
 
-/** What decides where a server goes. */
+/** Fields of a request that restrict the scheduler's choice. */
 const PLACING = ["availability_zone", "host", "hypervisor_hostname", "os:scheduler_hints"];
 
-/** Where the scheduler has put the server that a request asked for: it chooses among equals by lot. Undefined: the request itself says where, or nobody knows. */
+/**
+ * Returns the host that the scheduler selected for a new server, since it chooses randomly among equal hosts. Undefined if
+ * the request restricts the host, or the host is unknown.
+ */
 export function placeOf(event: RecordedRequest, places: ReadonlyMap<string, string>): string | undefined {
   const id = createdServer(event);
   const { server } = fieldsOf(event.body);
@@ -258,20 +267,20 @@ export function placeOf(event: RecordedRequest, places: ReadonlyMap<string, stri
   return id !== undefined && isFree ? places.get(id) : undefined;
 }
 
-/** The body with this place. */
+/** Returns the body with this availability zone and host. */
 export function placedIn(body: unknown, place: string): unknown {
   const { server, ...rest } = fieldsOf(body);
   return { ...rest, server: { ...fieldsOf(server), availability_zone: place } };
 }
 
-/** The id of the server that a request has made; undefined: it has made none. */
+/** Returns the id of the server that a request created; undefined if it created none. */
 export function createdServer({ method, path, answer: response }: RecordedRequest): string | undefined {
   const { id } = fieldsOf(fieldsOf(response).server);
   const isCreation = method === "POST" && /^\/compute\/v2(\.\d)?(\/[^/]+)?\/servers$/.test(path);
   return isCreation && typeof id === "string" ? id : undefined;
 }
 
-/** What an answer or a body has, which may be anything. */
+/** Returns the fields of a response or body; empty if it is not an object. */
 function fieldsOf(value: unknown): Fields {
   return isObject(value) ? value : {};
 }

@@ -60,8 +60,9 @@ function speed(text: string): number {
 }
 
 /**
- * Starts a cluster of this name as the recorded one was.
- * @param recorded path of the recording @throws {RecordingUnusable} its cluster file is none
+ * Starts a cluster of this name with the recorded cluster file.
+ * @param recorded path of the recording
+ * @throws {RecordingUnusable} its cluster file is invalid
  */
 async function startLike({ start }: Recording, name: string, recorded: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "compute-cluster-replay-"));
@@ -131,9 +132,9 @@ async function replay(
 
 interface Outcome extends Replayed {
   readonly cluster: string;
-  /** Null: the recording does not say what was held. */
+  /** Null if the recording has no final allocations. */
   readonly allocations: readonly string[] | null;
-  /** What the recorded cluster had before, and was made for those who asked. */
+  /** Entities of the recorded cluster that the replay created for the callers. */
   readonly made: readonly string[];
 }
 

@@ -3,13 +3,13 @@ import type { HostSession } from "../../../conductor-client/port.js";
 import { isObject } from "../../../runtime/collections.js";
 import type { HttpClient, HttpMethod, HttpResponse } from "../../../runtime/http.js";
 
-/** Ids as OpenStack's services make them: with hyphens, or, in Identity, without. */
+/** Matches ids of OpenStack's services: with hyphens, or without in Identity. */
 const ID = /\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})\b/g;
 
-/** Fields by which things in lists are known, whatever their order. */
+/** Fields that identify elements of lists, independently of their order. */
 const NAMES = ["name", "host", "hypervisor_hostname", "binary", "action"];
 
-/** What the ids of one cloud are in another one, learnt from answers to the same questions. */
+/** Maps ids of one cloud to those of another. Learns them by comparing responses to the same requests. */
 export class IdMap {
   readonly #ids = new Map<string, string>();
 
@@ -17,12 +17,12 @@ export class IdMap {
     return this.#ids.get(id);
   }
 
-  /** The text with every id that is known. */
+  /** Replaces every known id in a text. */
   translate(text: string): string {
     return text.replaceAll(ID, (id) => this.#ids.get(id) ?? id);
   }
 
-  /** Compares what was answered then and now. */
+  /** Compares a recorded response with the new one. */
   learn(then: unknown, now: unknown): void {
     if (typeof then === "string" && typeof now === "string") {
       this.#learnWithin(then, now);
@@ -37,7 +37,7 @@ export class IdMap {
     }
   }
 
-  /** Learns which id stands for which, also inside of texts such as links. */
+  /** Learns corresponding ids within strings, such as links. */
   #learnWithin(then: string, now: string): void {
     const before = then.match(ID) ?? [];
     const after = now.match(ID) ?? [];
@@ -46,7 +46,7 @@ export class IdMap {
     }
     before.forEach((id, at) => {
       const other = after[at];
-      // What was learnt first is what was asked with since.
+      // The first mapping wins, since later requests were made with it.
       if (other !== undefined && other !== id && !this.#ids.has(id)) {
         this.#ids.set(id, other);
       }
@@ -56,16 +56,19 @@ export class IdMap {
 
 interface ReplayedRequest {
   readonly method: HttpMethod;
-  /** With the service's mount point. */
+  /** Includes the service's mount point. */
   readonly path: string;
   readonly version?: string;
   readonly contentType?: string;
   readonly body?: string;
 }
 
-/** Asks the services of a cluster as those have asked whom another one knew. */
+/** Sends requests to the services of a cluster, as callers known in another one. */
 export interface ReplaySession {
-  /** @param caller null: nobody @param placing it says where a server is built, as administrators may */
+  /**
+   * @param caller null for unauthenticated requests
+   * @param placing the request selects the host of a server, which needs administrator rights
+   */
   request(caller: RecordedCaller | null, request: ReplayedRequest, placing?: boolean): Promise<HttpResponse>;
 }
 
@@ -74,7 +77,7 @@ interface ReplaySessionPlace {
   /** The cluster's address. */
   readonly url: string;
   readonly ids: IdMap;
-  /** Is told of what the cluster did not have, and was made for those who ask. */
+  /** Called for each entity that the cluster lacked and that was created for callers. */
   readonly made: (text: string) => void;
 }
 
@@ -94,7 +97,10 @@ export function openReplaySession(
     return found;
   }
 
-  /** Undefined: they may have none here. @param isAnother the one before is not valid any more */
+  /**
+   * Returns a token; undefined if the caller may not have one in this cluster.
+   * @param isAnother the last token is no longer valid
+   */
   async function tokenFor(caller: RecordedCaller, placing: boolean, isAnother: boolean): Promise<string | undefined> {
     const key = JSON.stringify([caller, placing]);
     const before = isAnother ? undefined : known.get(key);
@@ -123,18 +129,18 @@ export function openReplaySession(
         return ask(undefined, request);
       }
       const response = await ask(await tokenFor(caller, placing, false), request);
-      // A token ends with its hour, or with a change of the password.
+      // A token expires after an hour, and is revoked by a password change.
       return response.status === 401 ? ask(await tokenFor(caller, placing, true), request) : response;
     },
   };
 }
 
-/** `compute 2.79`, or `2.79` as Nova's own header had it. */
+/** Returns the header for `compute 2.79`, or for `2.79` from Nova's own header. */
 function versionHeader(version: string): Readonly<Record<string, string>> {
   return version.includes(" ") ? { "openstack-api-version": version } : { "x-openstack-nova-api-version": version };
 }
 
-/** The one of the same name, if they have names; else the one in the same place. */
+/** Returns the element with the same names; without names, the one at the same index. */
 function partner(each: unknown, at: number, others: readonly unknown[]): unknown {
   if (!isObject(each)) {
     return others[at];

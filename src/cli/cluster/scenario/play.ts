@@ -16,7 +16,7 @@ import {
   wordsOf,
 } from "./scenario-file.js";
 
-/** A step did not do what the scenario says. */
+/** A step did not have the result that the scenario expects. */
 class StepFailed extends Error {
   override readonly name = "StepFailed";
 }
@@ -25,8 +25,9 @@ class StepFailed extends Error {
 const PAUSE = 500;
 
 /**
- * Does one step after the other in the running cluster.
- * @param onStep hears of each before it begins. @throws {StepFailed}
+ * Runs the steps in the running cluster, one after the other.
+ * @param onStep called before each step.
+ * @throws {StepFailed}
  */
 async function playScenario(
   { steps }: Pick<Scenario, "steps">,
@@ -55,7 +56,7 @@ async function playScenario(
   }
 }
 
-/** Why it was no success; undefined: it was. */
+/** Sends the request of a step. Returns why it failed; undefined on success. */
 async function ask(
   { ask: request = "", body, version, expect }: ScenarioStep,
   cloud: CloudSession,
@@ -87,8 +88,10 @@ async function run(
 
 /**
  * Plays a scenario in a running cluster.
- * @param name or path @param stateDirOption the cluster's state directory
- * @returns what to do with it, or why it did not come about. @throws {FileInvalid}
+ * @param name or path
+ * @param stateDirOption the cluster's state directory
+ * @returns the instructions, or why a step failed.
+ * @throws {FileInvalid}
  */
 export async function playNamed(
   name: string,

@@ -27,9 +27,9 @@ import {
 } from "./scenario-file.js";
 
 export interface Scenario extends ScenarioFile {
-  /** The file's name without its ending. */
+  /** The file's name without extension. */
   readonly name: string;
-  /** As messages call it. */
+  /** The path as messages name it. */
   readonly path: string;
 }
 
@@ -41,10 +41,10 @@ interface ScenarioDeps {
 
 const ENDING = ".yaml";
 
-/** The scenarios of this package. */
+/** Returns the folder of this package's scenarios. */
 const folder = (): string => join(packageFolder(), "config", "scenarios");
 
-/** Names of the scenarios of this package. */
+/** Returns the names of this package's scenarios. */
 export async function scenarioNames(files: Files): Promise<readonly string[]> {
   const names = await files.list(folder());
   return names
@@ -53,7 +53,7 @@ export async function scenarioNames(files: Files): Promise<readonly string[]> {
     .toSorted();
 }
 
-/** What they are about, without the rest of them. */
+/** Returns the titles of the scenarios, without parsing the rest. */
 export async function scenarioTitles(
   files: Files,
 ): Promise<readonly { readonly name: string; readonly title: string }[]> {
@@ -67,13 +67,13 @@ export async function scenarioTitles(
   );
 }
 
-/** @param nameOrPath a name, or the path of a file: that has a slash, or ends in .yaml. @throws {FileInvalid} */
+/** @param nameOrPath a name, or a path that has a slash or ends in .yaml. @throws {FileInvalid} */
 export async function readScenario(nameOrPath: string, deps: ScenarioDeps): Promise<Scenario> {
   return (await read(nameOrPath, deps)).scenario;
 }
 
 /**
- * A scenario with the cluster that it is played on, as `up` starts it.
+ * Reads a scenario and the cluster for it, as `up` starts it.
  * @throws {FileInvalid}
  */
 export async function describeScenario(
@@ -109,13 +109,13 @@ async function read(nameOrPath: string, deps: ScenarioDeps) {
   checkSteps(file, text, problems);
   assertNoProblems(path, problems);
   const name = basename(absolute).replace(/\.ya?ml$/, "");
-  // Nothing else than the file says which hosts a scenario needs.
+  // Only the file defines the hosts of a scenario.
   const clusterPart = text.part("cluster");
   const part: TextPart = { value: clusterPart.value ?? DEFAULT_CLUSTER, place: clusterPart.place };
   return { scenario: { ...file, name, path } satisfies Scenario, absolute, part };
 }
 
-/** What the schema cannot say. */
+/** Checks what the schema cannot express. */
 function checkSteps({ steps = [], finds = [] }: Partial<ScenarioFile>, text: TextPart, problems: Problem[]): void {
   steps.forEach((step, at) => {
     const complain = (key: string, message: string) => {
@@ -145,7 +145,7 @@ function checkSteps({ steps = [], finds = [] }: Partial<ScenarioFile>, text: Tex
   });
 }
 
-/** The parts of a scenario that an operator follows once it is there. */
+/** The sections of a scenario for the operator. */
 const PARTS = [
   ["look", "Look at it"],
   ["mend", "Mend it"],
@@ -153,8 +153,8 @@ const PARTS = [
 ] as const;
 
 /**
- * A command as it is typed for a cluster.
- * @param place ` --name ci-7`, which goes before what a shell does with the output
+ * Returns a command with the option that selects the cluster.
+ * @param place option such as ` --name ci-7`, inserted before a pipe or redirection
  */
 export function commandFor(run: string, place: string): string {
   return run.trimEnd().replaceAll(OURS, `$1${place.replaceAll("$", "$$$$")}$2`);
@@ -162,7 +162,10 @@ export function commandFor(run: string, place: string): string {
 
 const OURS = /^(compute-(?:cluster|agent) [^|>&;\n]*?)( *(?:[|>&;].*)?)$/gm;
 
-/** What to look at, how to mend it, and what is seen then. @param root the state directory of the cluster */
+/**
+ * Returns the sections for the operator: inspection, repair and expected result.
+ * @param root the state directory of the cluster
+ */
 export function courseText(scenario: Scenario, root: string): string {
   const place = placeText(root);
   return PARTS.map(([key, title]) =>
@@ -179,7 +182,7 @@ function renderCommand({ say, run, shows = [] }: ScenarioCommand, place: string)
   ];
 }
 
-/** All of a scenario, for a person who decides whether to play it. */
+/** Returns a complete scenario as text, for users who decide whether to play it. */
 export function scenarioText(scenario: Scenario, root: string): string {
   return [
     `${scenario.name}: ${scenario.title}`,
@@ -194,9 +197,7 @@ function formatStep({ run, ask, body }: ScenarioStep): string {
   return run ?? `${ask}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`;
 }
 
-/**
- * A chapter of the course that docs/scenarios.md is.
- */
+/** Returns the chapter of docs/scenarios.md about a scenario. */
 export function scenarioChapter(scenario: Scenario): string {
   const { name, title, about, steps, finds } = scenario;
   const commands = PARTS.flatMap(([key, heading]) => [

@@ -18,7 +18,7 @@ import { playNamed } from "./play.js";
 import { readScenario, type Scenario, scenarioNames, scenarioText } from "./read-scenario.js";
 import { type ScenarioStep, SERVICES, wordsOf } from "./scenario-file.js";
 
-/** What of a running cluster decides whether a scenario can be played in it. */
+/** The state of a running cluster that decides whether a scenario can be played. */
 interface ClusterState {
   readonly hosts: readonly Pick<HostRow, "host" | "state">[];
   readonly cloud: CloudSession;
@@ -123,8 +123,8 @@ async function obstaclesIn(root: string, { steps }: Scenario): Promise<readonly 
 }
 
 /**
- * Reasons why a scenario cannot be played in a running cluster, found before its first step changes something: a host that a
- * command names is missing or does not serve, or a server of a name that a step creates is there already.
+ * Returns why a scenario cannot be played in a running cluster, before the first step changes anything. A host that a
+ * command names may be missing or not serving, or the name of a server may be taken.
  */
 export async function obstacles(
   steps: readonly ScenarioStep[],
@@ -148,7 +148,7 @@ export async function obstacles(
   return [...missing, ...taken];
 }
 
-/** The hosts that a command of `host` or `fault` names. */
+/** Returns the hosts that a `host` or `fault` command names. */
 function hostsOf({ run = "" }: ScenarioStep): readonly string[] {
   const [, command, action, ...rest] = wordsOf(run) ?? [];
   const isOfHosts = command === "host" && ["start", "stop", "kill", "remove"].includes(action ?? "");

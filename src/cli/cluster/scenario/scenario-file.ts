@@ -11,7 +11,7 @@ function closed<P extends TProperties>(properties: P, description: string) {
 
 const line = (description: string) => Type.String({ minLength: 1, maxLength: 4_000, description });
 
-/** Services that steps may ask, each with the microversion that it is asked in. */
+/** Services that steps can send requests to, with the microversion of each. */
 export const SERVICES = { compute: "2.79", placement: "1.36", image: "2.16", baremetal: "1.82" } as const;
 
 export type ServiceName = keyof typeof SERVICES;
@@ -58,7 +58,7 @@ const COMMAND = closed(
   "A command for the operator.",
 );
 
-/** What a scenario says: the JSON Schema that is published, and the type. */
+/** The schema of a scenario: published as JSON Schema, and used as the type. */
 export const SCENARIO_FILE = Type.Object(
   {
     title: Type.String({ minLength: 1, maxLength: 100, description: "What is wrong, in a few words." }),
@@ -90,10 +90,10 @@ export type ScenarioStep = Static<typeof STEP>;
 
 export type ScenarioCommand = Static<typeof COMMAND>;
 
-/** The hosts of a cluster of which a scenario says nothing. */
+/** The hosts of a scenario without a cluster. */
 export const DEFAULT_CLUSTER: Static<typeof CLUSTER_FILE> = { hosts: [{ name: "devstack", count: 3 }] };
 
-/** The words of a command; one in quotes may have blanks. Undefined: a quote has no other half. */
+/** Splits a command into words; a quoted word may have spaces. Returns undefined if a quote is not closed. */
 export function wordsOf(command: string): readonly string[] | undefined {
   const words: string[] = [];
   const rest = command.replaceAll(/\s*((?:[^\s"']|"[^"]*"|'[^']*')+)/g, (_all, word: string) => {
@@ -105,14 +105,14 @@ export function wordsOf(command: string): readonly string[] | undefined {
   return rest.trim() === "" ? words : undefined;
 }
 
-/** Where what a name in braces stands for is read. */
+/** How to resolve a name in braces. */
 interface Reference {
   readonly service: ServiceName;
   readonly path: (name: string) => string;
-  /** The key of the list in the answer. */
+  /** The key of the list in the response. */
   readonly list: string;
   readonly value: string;
-  /** The field that has the name; absent: the path asks for the name alone, the last one counts. */
+  /** The field with the name. Undefined: the path selects by name, and the last element is used. */
   readonly by?: string;
 }
 
@@ -154,7 +154,7 @@ const KINDS = Object.keys(REFERENCES);
 /** `{server vm1}` */
 const PLACE = /\{([a-z]+) ([^{}]+)\}/g;
 
-/** What is wrong with the references of a step. */
+/** Returns the problems of a step's references. */
 export function unknownReferences(values: readonly unknown[]): readonly string[] {
   const kinds = Array.from(JSON.stringify(values).matchAll(PLACE), ([, kind = ""]) => kind);
   return [...new Set(kinds)]
@@ -165,7 +165,10 @@ export function unknownReferences(values: readonly unknown[]): readonly string[]
     });
 }
 
-/** The value with what its names stand for; a text that is one name becomes what that is. @throws {Error} there is no such thing. */
+/**
+ * Replaces the references in a value; a string that is a single reference becomes its value.
+ * @throws {Error} there is no such entity
+ */
 export async function resolveReferences(value: unknown, cloud: CloudSession): Promise<unknown> {
   if (Array.isArray(value)) {
     return Promise.all(value.map((each) => resolveReferences(each, cloud)));

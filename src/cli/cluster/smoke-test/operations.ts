@@ -5,21 +5,21 @@ import type { Runtime } from "../../../runtime/runtime.js";
 import { HostSettingsStore } from "../host-settings.js";
 import { withOperatorSession } from "../operator-session.js";
 
-/** What a drill knows of the cloud that it drills. */
+/** Entities of the cloud that the smoke test uses. */
 export interface SmokeTestResources {
   readonly image: string;
   /** The flavor of new servers. */
   readonly flavor: string;
-  /** What they are resized to. */
+  /** The flavor for resizes. */
   readonly largerFlavor: string;
 }
 
-/** One operation of the Compute API on one server, and what it should come to. */
+/** One operation of the Compute API on one server, with the expected result. */
 export interface SmokeTestOperation {
   readonly name: string;
   /**
-   * Body of `POST /servers/{id}/action`; `create` and `delete` are requests of their own, `abort` ends a live migration that
-   * runs, and `evacuate` takes the server's host down before, and brings it back.
+   * Body of `POST /servers/{id}/action`. `create` and `delete` are separate requests, `abort` aborts a running live
+   * migration, and `evacuate` also takes the server's host down and brings it back.
    */
   readonly action:
     | ((places: SmokeTestResources) => Readonly<Record<string, unknown>>)
@@ -27,13 +27,13 @@ export interface SmokeTestOperation {
     | "delete"
     | "abort"
     | "evacuate";
-  /** The server's status afterwards, once nothing is under way. */
+  /** The server's expected status, once its task state is null. */
   readonly status: string;
-  /** The status that it takes; a server that is in another one is made anew. */
+  /** The status that the operation requires; a server in another status is created again. */
   readonly from: string;
-  /** Needs a second host. */
+  /** Requires a second host. */
   readonly hosts?: 2;
-  /** The server's host is another one afterwards. */
+  /** Whether the server must be on another host afterwards. */
   readonly moves?: true;
 }
 
@@ -52,10 +52,10 @@ function active(name: string, action: SmokeTestOperation["action"], status = "AC
 
 const resize: SmokeTestOperation["action"] = ({ largerFlavor }) => ({ resize: { flavorRef: largerFlavor } });
 
-/** What asks for a live migration to any host. */
+/** The action that live-migrates a server to any host. */
 export const LIVE = { "os-migrateLive": { host: null, block_migration: "auto" } };
 
-/** The operations, in an order in which each finds the server as it needs it. */
+/** The operations, ordered so that each finds the server in the required status. */
 export const SMOKE_TEST_OPERATIONS: readonly SmokeTestOperation[] = [
   { name: "create", action: "create", status: "ACTIVE", from: "" },
   active("reboot soft", on("reboot", { type: "SOFT" })),
@@ -81,14 +81,14 @@ export const SMOKE_TEST_OPERATIONS: readonly SmokeTestOperation[] = [
   { name: "delete", action: "delete", status: "", from: "ACTIVE" },
 ];
 
-/** Whether an operation did what it should. */
+/** The result of an operation. */
 export interface SmokeTestOutcome {
   readonly outcome: "ok" | "unsupported" | "failed" | "skipped";
-  /** Why it is not ok. */
+  /** The reason if the outcome is not ok. */
   readonly reason: string;
 }
 
-/** What one operation came to. */
+/** The result of one operation, with its driver calls. */
 export interface SmokeTestResult extends SmokeTestOutcome {
   readonly operation: string;
   readonly milliseconds: number;
@@ -103,7 +103,8 @@ interface MigrationView {
 }
 
 /**
- * Asks once for the end of the server's live migration, if it runs. @returns false: there is none yet, or none any more.
+ * Requests the abort of the server's live migration once, if it is running.
+ * @returns false: no migration is running
  * @throws {CloudRequestFailed}
  */
 export async function abortIfRunning(session: CloudSession, server: string): Promise<boolean> {
@@ -118,7 +119,7 @@ export async function abortIfRunning(session: CloudSession, server: string): Pro
   try {
     await session.request("compute", "DELETE", `${path}/${running.id}`, VERSION);
   } catch (error) {
-    // It was over in between: how, the migration tells.
+    // The migration ended in between; its status has the result.
     if (!(error instanceof Error && "status" in error && (error.status === 400 || error.status === 404))) {
       throw error;
     }
@@ -126,13 +127,14 @@ export async function abortIfRunning(session: CloudSession, server: string): Pro
   return true;
 }
 
-/** States of a migration that ends, or is still to. */
+/** Statuses of a migration that has not ended. */
 const UNDER_WAY: readonly string[] = ["queued", "accepted", "preparing", "running", "post-migrating"];
 
 /**
- * What became of a live migration that was to be aborted, once its server is at rest: the migration is later by a moment.
+ * Determines the result of an aborted live migration once the server's task state is null; the migration's status follows
+ * slightly later.
  * @param failure of the abort; null: it did not fail
- * @returns undefined: the migration is still under way
+ * @returns undefined: the migration has not ended
  */
 export async function evaluateAbort(
   session: CloudSession,
@@ -162,13 +164,13 @@ export async function evaluateAbort(
 
 const COMPUTE_VERSION = "2.79";
 
-/** Milliseconds between two looks at a host. */
+/** Milliseconds between two polls of a host. */
 const PAUSE = 200;
 
-/** Ends a program as a crash does, after which `up` starts it again; one that is killed or terminated stays down. */
+/** Ends a program like a crash, after which `up` restarts it; a killed or terminated one stays down. */
 const CRASH = "SIGUSR2";
 
-/** The host cannot fail here: nobody would bring it back. */
+/** The host must not fail here, since nothing would restart its agent. */
 export class NoOutage extends Error {
   override readonly name = "NoOutage";
 }
@@ -177,13 +179,15 @@ interface OutagePlace {
   readonly runtime: Runtime;
   readonly directory: StateDir;
   readonly session: CloudSession;
-  /** Milliseconds that a host may take to come back. */
+  /** Timeout for the return of a host, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 /**
- * The host fails and is fenced: its agent stands still, and it is forced down. @returns what brings it back: the agent
- * crashes, `up` starts it again, and when it has cleaned up, the host is forced up. @throws {NoOutage}
+ * Makes a host fail and fences it: suspends its agent, and forces its service down.
+ * @returns a function that brings it back: it crashes the agent, `up` restarts it, and after its cleanup the service is
+ * forced up
+ * @throws {NoOutage}
  */
 export async function failHost(host: string, place: OutagePlace): Promise<() => Promise<void>> {
   const { runtime, directory, session } = place;
@@ -215,7 +219,7 @@ export async function failHost(host: string, place: OutagePlace): Promise<() => 
   };
 }
 
-/** Pid of the host's agent; null: there is none here. */
+/** Returns the pid of the host's agent; null if there is none on this machine. */
 async function agentOf(host: string, conductor: HostSession, { processes }: Runtime): Promise<number | null> {
   const holder = await conductor.call("host_lease_holder", { host });
   return holder?.connected && holder.machine === processes.machine ? holder.pid : null;
@@ -232,7 +236,7 @@ async function until({ runtime, timeoutMs }: OutagePlace, otherwise: string, hol
   }
 }
 
-/** False: it has evacuated guests that are not cleaned up yet. */
+/** Returns false if the host still has evacuated guests to clean up. */
 async function forcedUp(host: string, session: CloudSession): Promise<boolean> {
   try {
     await force(host, false, session);

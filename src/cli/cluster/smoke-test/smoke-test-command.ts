@@ -18,7 +18,7 @@ interface HostCall extends TracedCall {
   readonly host: string;
 }
 
-/** Reads of a guest's state say nothing about an operation. */
+/** Reads of a guest's state, which are not specific to an operation. */
 const QUIET: ReadonlySet<string> = new Set(["getInfo", "instanceExists", "instanceOnDisk"]);
 
 interface SmokeTestCommandOptions {
@@ -145,7 +145,7 @@ interface FlavorView {
   readonly disk: number;
 }
 
-/** An active image that is no snapshot of a server, and the two smallest flavors with CPUs that it fits. */
+/** Returns an active image that is not a snapshot of a server, and the two smallest flavors with CPUs that fit it. */
 async function placesOf(session: CloudSession): Promise<SmokeTestResources> {
   const { images } = (await session.request("image", "GET", "/v2/images?status=active", "2.0")) as {
     images: readonly ImageView[];
@@ -174,7 +174,7 @@ async function hostsUp(session: CloudSession): Promise<number> {
   return services.filter(({ state, status }) => state === "up" && status === "enabled").length;
 }
 
-/** Calls about one guest that began since then, on all hosts of a state directory, in order of their beginnings. */
+/** Returns the driver calls about one guest since a time, on all hosts of a state directory, ordered by start. */
 export async function driverCalls(
   files: Files,
   agents: string,
@@ -194,7 +194,7 @@ export async function driverCalls(
     .toSorted((one, other) => one.at - other.at);
 }
 
-/** The last line may be half written. */
+/** Ignores the last line, which may be incomplete. */
 function linesOf(text: string): readonly TracedCall[] {
   return text
     .slice(0, text.lastIndexOf("\n") + 1)
@@ -203,7 +203,7 @@ function linesOf(text: string): readonly TracedCall[] {
     .map((line) => JSON.parse(line) as TracedCall);
 }
 
-/** Any host of the state directory traces its driver. */
+/** Returns whether any host of the state directory traces its driver. */
 export async function isTraced(files: Files, agents: string): Promise<boolean> {
   const found = await Promise.all(
     (await files.list(agents)).map((host) => files.stat(driverTraceFile(join(agents, host)))),
@@ -211,7 +211,10 @@ export async function isTraced(files: Files, agents: string): Promise<boolean> {
   return found.some((stat) => stat !== undefined);
 }
 
-/** `spawn, powerOff x2 | finishMigration`: by host, in order; a call that failed has its outcome behind it. */
+/**
+ * Formats calls as `spawn, powerOff x2
+ * finishMigration`: by host, in order; a failed call is followed by its outcome.
+ */
 export function callsText(calls: readonly HostCall[]): string {
   const reported = calls.filter(({ method }) => !QUIET.has(method));
   const several = new Set(reported.map(({ host }) => host)).size > 1;

@@ -19,15 +19,15 @@ export interface SmokeTestOptions {
   readonly timers: Timers;
   readonly places: SmokeTestResources;
   readonly hosts: number;
-  /** The operations to try, with those that bring a server to where they begin. */
+  /** Operations to run, together with those that bring a server to their required status. Default: all. */
   readonly only?: readonly string[];
-  /** Milliseconds that one operation may take. */
+  /** Timeout of one operation, in milliseconds. */
   readonly timeoutMs: number;
-  /** Ends the drill early, with its server deleted. */
+  /** Ends the smoke test early; its server is deleted. */
   readonly signal?: AbortSignal;
-  /** Takes a host down; what it returns brings it back. @throws {NoOutage} */
+  /** Takes a host down, and returns a function that brings it back. @throws {NoOutage} */
   readonly failHost: (host: string) => Promise<() => Promise<void>>;
-  /** What the driver was asked to do with a guest since then. */
+  /** Returns the driver calls about a guest since a time. */
   readonly callsSince: (server: string, since: number) => Promise<string>;
 }
 
@@ -42,14 +42,14 @@ interface Server {
 const HOST = "OS-EXT-SRV-ATTR:host";
 
 const VERSION = "2.79";
-/** Milliseconds between two looks at a server. */
+/** Milliseconds between two polls of a server. */
 const PAUSE = 50;
 
-/** Operations of the Compute API, one after the other, each on a server in the state that it needs. */
+/** Runs the operations of the Compute API one after the other, each on a server in the required status. */
 export class SmokeTest {
   readonly #options: SmokeTestOptions;
   #server: Server | undefined;
-  /** Operations that did not reach their end, and why: none is tried again. */
+  /** Operations that did not succeed, with the result; they are not retried. */
   readonly #broken = new Map<string, SmokeTestOutcome>();
   readonly #reported = new Set<string>();
   readonly #leftovers: string[] = [];
@@ -59,12 +59,12 @@ export class SmokeTest {
     this.#options = options;
   }
 
-  /** What the drill created and could not delete: a line for each thing, with the reason. */
+  /** Entities that could not be deleted: a line for each, with the reason. */
   get leftovers(): readonly string[] {
     return this.#leftovers;
   }
 
-  /** @param onResult is called with each operation as it ends. */
+  /** @param onResult called with the result of each operation */
   async run(onResult: (result: SmokeTestResult) => void): Promise<readonly SmokeTestResult[]> {
     const results: SmokeTestResult[] = [];
     const { only } = this.#options;
@@ -115,7 +115,7 @@ export class SmokeTest {
       this.#server = undefined;
       await this.#discardImages(id);
     }
-    // A driver without live migration is never asked: each host is passed over.
+    // Without live migration the driver is never called, and the scheduler skips every host.
     const moves = operation.moves === true || operation.action === "abort";
     const passedOver = outcome === "failed" && moves && calls === "" && /No valid host/.test(reason);
     const finalOutcome: SmokeTestOutcome = passedOver
@@ -128,8 +128,8 @@ export class SmokeTest {
   }
 
   /**
-   * Brings a server to this status: the existing one, or a new one by the operations that lead there.
-   * @returns null, or why no server has the status; a failure of an operation that has no result of its own is the result's
+   * Brings a server to a status: reuses the existing server, or creates one with the operations that lead there.
+   * @returns null, or why no server has the status. The failure of an operation without its own result becomes the result
    */
   async #reach(status: string): Promise<SmokeTestOutcome | null> {
     const idle = this.#server?.["OS-EXT-STS:task_state"] === null;
@@ -187,7 +187,7 @@ export class SmokeTest {
       };
       const made = await session.request("compute", "POST", "/servers", VERSION, { server });
       const { id } = (made as { readonly server: { readonly id: string } }).server;
-      // Known before anything else can fail, so that the server is deleted in the end.
+      // Set before anything else can fail, so that the server is deleted at the end.
       this.#server = { id, status: "BUILD", "OS-EXT-STS:task_state": "scheduling", [HOST]: null };
       return;
     }
@@ -206,7 +206,7 @@ export class SmokeTest {
     }
   }
 
-  /** Waits until the live migration runs, and asks for its end; one that ends before that is left to itself. */
+  /** Waits until the live migration runs, and aborts it. A migration that ends earlier is ignored. */
   async #abort(id: string): Promise<void> {
     const { session, clock, timeoutMs } = this.#options;
     const deadline = clock.monotonic() + timeoutMs;
@@ -218,7 +218,7 @@ export class SmokeTest {
     }
   }
 
-  /** Waits until nothing is under way, and judges. */
+  /** Waits until the server's task state is null, and evaluates the result. */
   async #settled({ action, status, moves }: SmokeTestOperation, before: string | null): Promise<SmokeTestOutcome> {
     const { clock, timeoutMs, signal } = this.#options;
     const deadline = clock.monotonic() + timeoutMs;
@@ -266,7 +266,7 @@ export class SmokeTest {
     return this.#options.timers.sleep(PAUSE);
   }
 
-  /** Why the newest action failed; null: it did not. */
+  /** Returns why the latest action failed; null if it did not. */
   async #failureOf(id: string): Promise<string | null> {
     const [newest] = await this.#actions(id);
     if (newest?.message !== "Error") {
@@ -311,7 +311,7 @@ export class SmokeTest {
     return (response as { readonly server: Server }).server;
   }
 
-  /** Deletes the drill's server, and images that were created of it. */
+  /** Deletes the server of the smoke test, and images created from it. */
   async #discard(): Promise<void> {
     const id = this.#server?.id;
     const operation = SMOKE_TEST_OPERATIONS.find(({ action }) => action === "delete");
@@ -326,7 +326,7 @@ export class SmokeTest {
     await this.#discardImages(id);
   }
 
-  /** A failed shelve, or one that the driver did not finish, may leave its image. */
+  /** Deletes the images of a server: a failed or unfinished shelve may leave one. */
   async #discardImages(server: string): Promise<void> {
     const { session } = this.#options;
     try {
@@ -344,11 +344,11 @@ export class SmokeTest {
 
 interface InstanceAction {
   readonly request_id: string;
-  /** `Error`: an event of it failed. */
+  /** `Error` if one of its events failed. */
   readonly message: string | null;
 }
 
-/** The operations that lead a new server to a status. */
+/** Returns the operations that bring a new server to a status. */
 function pathTo(status: string): readonly SmokeTestOperation[] {
   const path: SmokeTestOperation[] = [];
   for (let target = status; target !== ""; ) {
@@ -362,7 +362,7 @@ function pathTo(status: string): readonly SmokeTestOperation[] {
   return path;
 }
 
-/** What is said of a driver that lacks a method or a capability. */
+/** Matches errors about a missing method or capability of the driver. */
 const UNSUPPORTED = /NotImplemented|has no \w+: use a driver|cannot take evacuated instances/;
 
 function toOutcome(reason: string): SmokeTestOutcome {

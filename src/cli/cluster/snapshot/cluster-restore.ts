@@ -22,39 +22,40 @@ import { withOperatorSession } from "../operator-session.js";
 import { noHeartbeatText, untilReadyBySession } from "../until-ready.js";
 import { readSnapshotMetadata, saveRunning } from "./live-snapshot.js";
 
-/** Milliseconds between two tries to reach the control plane that comes back. */
+/** Milliseconds between two attempts to reach the restarting control plane. */
 const TRY_EVERY = 25;
 
-/** The same between two looks whether all hosts serve again, and until nobody looks any more. */
+/** Milliseconds between two polls whether all hosts serve, and the timeout of the restore. */
 const LOOK_EVERY = 50;
 
 const RESTORE_TIMEOUT_MS = 120_000;
 
-/** The same between two looks whether its processes are there. */
+/** Milliseconds between two checks whether the control plane's process is alive. */
 const LOST_EVERY = 250;
 
 const UNDER_WAY: readonly HostProcess["state"][] = ["starting", "waiting", "restarting", "stopping"];
 
-/** A host that nobody started is stopped, and not missed. */
+/** A host that was never started is `stopped`, which is not a failure. */
 const MISSED: readonly HostProcess["state"][] = [...UNDER_WAY, "failed", "killed"];
 
 interface RestorePlace {
   readonly directory: StateDir;
   readonly runtime: Runtime;
-  /** Null: nobody reads what is said of the wait. */
+  /** Null: progress is not printed. */
   readonly terminal: Pick<Terminal, "complain"> | null;
-  /** What the snapshot says. */
+  /** The metadata of the snapshot. */
   readonly metadata: Pick<SnapshotMetadata, "hosts">;
-  /** Agents that the cluster did not start are left to find out by themselves. */
+  /** Skips the check for agents that the cluster did not start. */
   readonly yes: boolean;
-  /** Hosts are started, too, that were down when the state was saved. */
+  /** Also starts hosts that were down when the state was saved. */
   readonly startHosts: boolean;
 }
 
 /**
- * Has a cluster that runs go on from a saved state, and waits until it does.
+ * Restores a saved state in a running cluster, and waits until its hosts serve.
  * @param name null: the state after its start
- * @returns hosts that do not serve, with the reasons @throws {SnapshotRejectedError}
+ * @returns hosts that do not serve, with the reasons
+ * @throws {SnapshotRejectedError}
  */
 export async function restoreRunning(
   name: string | null,
@@ -86,9 +87,10 @@ export async function restoreRunning(
 }
 
 /**
- * Waits until the cluster's own agents serve, and servers can be scheduled to their hosts. What becomes of other agents was agreed to.
- * @param down hosts that the restored state has down
- * @returns the hosts for which that is not so, with the reasons
+ * Waits until the cluster's own agents serve, and servers can be scheduled to their hosts. Other agents are ignored, as was
+ * confirmed.
+ * @param down hosts that are down in the restored state
+ * @returns the hosts that did not become ready, with the reasons
  */
 async function untilServed(
   session: HostSession,
@@ -99,7 +101,7 @@ async function untilServed(
   const { timers, clock } = runtime;
   const begin = clock.monotonic();
   for (;;) {
-    // What was asked of the control plane that ends, the next one answers.
+    // A request that the ending control plane did not handle is sent again to the next one.
     const all = await session.call("list_hosts", { host: null }, { timeout: RESTORE_TIMEOUT_MS });
     const rows = all.filter(({ process }) => process !== "elsewhere");
     if (!rows.some(({ state }) => UNDER_WAY.includes(state)) || clock.monotonic() - begin > RESTORE_TIMEOUT_MS) {
@@ -116,7 +118,7 @@ async function untilServed(
   }
 }
 
-/** @param reason what it comes to. @throws {Error} with the reason, once the process has ended. @throws the signal's reason */
+/** @throws {Error} with `reason`, once the process has ended. @throws the signal's reason */
 async function untilGone(
   pid: number,
   reason: string,
@@ -129,7 +131,7 @@ async function untilGone(
   throw new Error(reason);
 }
 
-/** @throws {SnapshotRejectedError} agents that `up` has not started would go on from a state that is gone */
+/** @throws {SnapshotRejectedError} agents that `up` did not start would continue with a state that no longer exists */
 async function assertNoForeignAgents(session: HostSession): Promise<void> {
   const rows = await session.call("list_hosts", { host: null });
   const foreignHosts = rows.filter(({ process, state }) => process === "elsewhere" && state === "serving");
@@ -141,15 +143,15 @@ async function assertNoForeignAgents(session: HostSession): Promise<void> {
   }
 }
 
-/** What `up` puts in the place of the state that it has, once everything has stopped. */
+/** The state that `up` restores once everything has stopped. */
 export interface StateToRestore {
   readonly snapshot: Snapshot;
   readonly directory: StateDir;
-  /** Also hosts that were down in that state. */
+  /** Also starts hosts that were down in that state. */
   readonly startHosts: boolean;
 }
 
-/** @param name null: the state after the start @throws {SnapshotRefused} */
+/** @param name null: the state after the start @throws {SnapshotRejectedError} */
 export async function stateToRestore(
   name: string | null,
   directory: StateDir,
@@ -165,7 +167,10 @@ export async function stateToRestore(
   }
 }
 
-/** Nobody may have the state directory. @returns where the next control plane is to be found: where this one was */
+/**
+ * Restores the snapshot; the state directory must not be in use.
+ * @returns the port of the last control plane, for the next one
+ */
 export async function putInPlace({
   snapshot,
   directory,
@@ -182,7 +187,7 @@ export async function putInPlace({
   return url === undefined ? {} : { port: Number(new URL(url).port) };
 }
 
-/** Saves what `reset` goes back to; what keeps it from that is said by `reset`. */
+/** Saves the state that `reset` restores. A failure is ignored here, since `reset` reports it. */
 export async function saveStart(directory: StateDir): Promise<void> {
   const runtime = createNodeRuntime({ logger: quietLogger });
   try {

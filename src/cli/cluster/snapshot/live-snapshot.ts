@@ -11,24 +11,25 @@ import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { version } from "../../ui/command-line.js";
 import { withOperatorSession } from "../operator-session.js";
 
-/** Files that are read at a time. */
+/** Maximum number of files that are read concurrently. */
 const CONCURRENT_READS = 32;
 
-/** Milliseconds that a cluster may stand: far less than a lease lives. */
+/** Maximum suspension of a cluster in milliseconds, far below the duration of a lease. */
 const MAX_PAUSE_MS = 1_000;
 
-/** What is left of them has to do for going on. */
+/** Milliseconds after which the copy is given up; the rest of the suspension is reserved for resuming the processes. */
 const USED = 800;
 
-/** Milliseconds in which a process that was told to stand does. */
+/** Milliseconds until SIGSTOP has taken effect. */
 const STANDS = 5;
 
-/** Hosts of other processes that are asked about at a time. */
+/** Maximum number of concurrent requests about hosts of other processes. */
 const AT_A_TIME = 64;
 
 /**
- * Saves the state of a cluster that runs, and how its hosts are. It stands for that, for a second at most.
- * @param name null: the state after a start @throws {SnapshotRefused}
+ * Saves the state of a running cluster, and the states of its hosts. Suspends its processes meanwhile, for at most a second.
+ * @param name null: the state after a start
+ * @throws {SnapshotRejectedError}
  */
 export async function saveRunning(
   name: string | null,
@@ -53,7 +54,8 @@ export async function saveRunning(
 }
 
 /**
- * Returns the processes of this machine that serve hosts. Agents of other machines have pids that mean other processes here.
+ * Returns the processes on this machine that serve hosts. Pids of agents on other machines would mean unrelated processes
+ * here.
  * @internal for tests
  */
 export async function pidsHere(
@@ -72,11 +74,11 @@ export async function pidsHere(
 }
 
 /**
- * Does something while processes stand, and lets them go on. Who dies meanwhile leaves them standing for no longer than a second:
- * another program lets them go on then, and ends with this.
- * @param pids agents first: what they have not said yet nobody may have heard
- * A process that is suspended already stays so.
- * @param work is given what it calls now and then, and at its end, and the processes that there are, by pid @throws {SnapshotRejectedError} it took too long
+ * Runs `work` while processes are suspended, and resumes them. A helper program resumes them after a second if this process
+ * dies, so they are never suspended for longer. Processes that were already suspended are not resumed.
+ * @param pids agents first, so that no process receives only part of what they send
+ * @param work receives a function to call regularly and at its end, and the running processes by pid
+ * @throws {SnapshotRejectedError} it took too long
  * @internal
  */
 export async function whilePaused(
@@ -122,13 +124,13 @@ export async function whilePaused(
       await programs.signal(process, "SIGCONT");
     }
     if (other !== undefined) {
-      // It would wake who is stopped by somebody else by then.
+      // Otherwise it would resume processes that something else has suspended since.
       await programs.signal(other, "SIGKILL");
     }
   }
 }
 
-/** What a snapshot says of the cluster as it is now. A host that never served has no driver yet. */
+/** Returns the metadata of a snapshot of the current state. A host that never served has no driver yet. */
 export async function readSnapshotMetadata(
   directory: StateDir,
   { files, clock }: Pick<Runtime, "files" | "clock">,

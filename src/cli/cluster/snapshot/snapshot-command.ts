@@ -29,13 +29,13 @@ import { placeText } from "../place.js";
 import { putInPlace, restoreRunning } from "./cluster-restore.js";
 import { readSnapshotMetadata, saveRunning } from "./live-snapshot.js";
 
-/** What each of the commands has. */
+/** The context of each `snapshot` command. */
 export interface SnapshotPlace {
   readonly directory: StateDir;
   readonly runtime: Runtime;
   readonly snapshots: Snapshots;
   readonly terminal: Terminal;
-  /** As it was given. */
+  /** The value of `--state-dir`. */
   readonly stateDirOption: string;
 }
 
@@ -114,7 +114,7 @@ export function snapshotCommand(): Command {
   return command;
 }
 
-/** Help of the flag of `restore` and `reset`. */
+/** Help text of the flag of `restore` and `reset`. */
 export const START_HOSTS = "start hosts, too, that were killed, stopped or suspended when the state was saved";
 
 export interface RestoreFlags {
@@ -130,7 +130,7 @@ interface YesFlag {
   readonly yes?: true;
 }
 
-/** Asks for agreement where a snapshot has the name already. @returns an exit code to end with; undefined: go on */
+/** Asks for confirmation if a snapshot with the name exists. @returns an exit code to end with; undefined to continue */
 async function confirmOverwrite(
   name: string,
   yes: boolean,
@@ -142,7 +142,7 @@ async function confirmOverwrite(
   return confirmLosses({ command: `compute-cluster snapshot ${command}`, verb: "overwrites", losses, yes }, terminal);
 }
 
-/** Runs a command with the cluster of a state directory. @returns, by the exit code, what `work` returns */
+/** Runs `work` with the cluster of a state directory, and sets the exit code to its result. */
 export async function run(stateDirOption: string, work: (place: SnapshotPlace) => Promise<number>): Promise<void> {
   const runtime = createNodeRuntime({ logger: quietLogger });
   try {
@@ -207,8 +207,9 @@ async function restore(
 }
 
 /**
- * Has the cluster, which runs, go on from a saved state, and says what came of it.
- * @param saved `name` null: the state after the start; `what`: for a user @returns the exit code
+ * Restores a saved state in the running cluster, and prints the result.
+ * @param saved `name` null: the state after the start; `what`: its description for users
+ * @returns the exit code
  */
 export async function restoreAndReport(
   saved: { readonly snapshot: Snapshot; readonly name: string | null; readonly what: string },
@@ -231,7 +232,7 @@ export async function restoreAndReport(
   return missing.length === 0 ? ExitCode.ok : ExitCode.failure;
 }
 
-/** Says which hosts are left down with a restored state. */
+/** Prints which hosts stay down after a restore. */
 export function reportDownHosts(
   { metadata }: Snapshot,
   { terminal, stateDirOption }: SnapshotPlace,
@@ -275,7 +276,7 @@ async function show(name: string, { snapshots, terminal }: SnapshotPlace, json: 
   return ExitCode.ok;
 }
 
-/** A host of a snapshot; null: the snapshot does not say. */
+/** A host of a snapshot; null for what the snapshot does not record. */
 interface SnapshotHostRow {
   readonly host: string;
   readonly driver: string | null;

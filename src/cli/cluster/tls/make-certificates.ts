@@ -1,4 +1,4 @@
-// The library's container of algorithms wants it to be there first.
+// Must be imported first: the library's dependency container needs it.
 import "reflect-metadata";
 import { webcrypto } from "node:crypto";
 import { isIP } from "node:net";
@@ -24,7 +24,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** From when to when, in milliseconds since the epoch. */
+/** Beginning and end in milliseconds since the epoch. */
 export interface Validity {
   readonly from: number;
   readonly until: number;
@@ -32,7 +32,7 @@ export interface Validity {
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 
-/** An authority that issues certificates of servers, and none of further authorities. */
+/** Creates a certificate authority that issues server certificates, but no further authorities. */
 export async function makeAuthority(name: string, { from, until }: Validity): Promise<KeyPair> {
   cryptoProvider.set(webcrypto as never);
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
@@ -51,7 +51,9 @@ export async function makeAuthority(name: string, { from, until }: Validity): Pr
   return pem(cert, keys.privateKey);
 }
 
-/** A server's certificate for these names and addresses, issued by the authority; it does not outlive that. */
+/**
+ * Creates a server certificate for these names and addresses, issued by the authority. It does not outlive the authority.
+ */
 export async function makeServerCertificate(
   authority: KeyPair,
   names: readonly string[],

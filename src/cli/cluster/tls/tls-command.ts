@@ -21,14 +21,14 @@ import {
   toCertificateAttributes,
 } from "./tls-files.js";
 
-/** What `compute-cluster tls` shows. Times are in milliseconds since the epoch. */
+/** The output of `compute-cluster tls`. Times are in milliseconds since the epoch. */
 interface TlsReport {
-  /** Now; false: it was there. */
+  /** Whether this command created it; false if it already existed. */
   readonly made: boolean;
   readonly certificate: CertificateAttributes & { readonly file: string };
-  /** Null: the system's authorities. */
+  /** Null: the system's authorities are trusted. */
   readonly authority: (CertificateAttributes & { readonly file: string }) | null;
-  /** Below 0: it has expired. */
+  /** Negative if it has expired. */
   readonly daysLeft: number;
   /** The state directory. */
   readonly directory: string;
@@ -53,7 +53,7 @@ const DEFAULT_DAYS = 365;
 
 const AUTHORITY_DAYS = 3650;
 
-/** Clocks of other machines may be behind. */
+/** Milliseconds before now at which certificates begin, since clocks of other machines may be slow. */
 const BACKDATED = 3_600_000;
 
 export function tlsCommand(): Command {
@@ -112,8 +112,9 @@ function days(text: string): number {
 }
 
 /**
- * Makes what is asked for, or looks at what is there.
- * @throws {TlsUnusable} @throws {FileFailure}
+ * Creates the requested certificates, or reads the existing ones.
+ * @throws {TlsUnusable}
+ * @throws {FileFailure}
  */
 export async function certificateReport(
   options: TlsCommandOptions,
@@ -122,7 +123,7 @@ export async function certificateReport(
 ): Promise<TlsReport> {
   const tls = new TlsFiles(files, directory);
   const isRenewal = options.renew === true || options.renewCa === true;
-  // What cannot be used is in nobody's way.
+  // A renewal ignores existing files that are unusable.
   const before = await tls.server().catch((error: unknown) => {
     if (isRenewal) {
       return undefined;
@@ -184,7 +185,7 @@ async function newAuthority(tls: TlsFiles, now: number) {
   return made;
 }
 
-/** The user's own. */
+/** Imports the user's own certificate. */
 async function takeCertificate(
   options: TlsCommandOptions,
   cert: string,
@@ -212,7 +213,7 @@ async function takeCertificate(
   return server;
 }
 
-/** @throws {TlsUnusable} clients that trust this authority would not trust the certificate. */
+/** @throws {TlsUnusable} Clients that trust this authority would not trust the certificate. */
 function assertTrustedByCa(path: string, server: Identity, caPath: string, ca: string): void {
   const chain = certificatesIn(server.cert);
   let authorities: typeof chain;
@@ -247,7 +248,7 @@ async function report(tls: TlsFiles, server: Identity, directory: StateDir, made
   };
 }
 
-/** As lines for people. */
+/** Formats the report for a terminal. */
 export function renderTls({ made, certificate, authority, daysLeft, directory }: TlsReport): string {
   const [name = "ADDRESS"] = [...certificate.names].sort((left, right) => isIP(right) - isIP(left));
   const left = daysLeft < 0 ? "EXPIRED" : `${daysLeft} days left`;
@@ -275,7 +276,7 @@ export function renderTls({ made, certificate, authority, daysLeft, directory }:
   ].join("\n");
 }
 
-/** In two lines, for a terminal of 80 columns. */
+/** Splits a fingerprint into two lines, for a terminal of 80 columns. */
 function fingerprint({ fingerprint: text }: CertificateAttributes): readonly string[] {
   return [`  SHA-256    ${text.slice(0, 48)}`, `             ${text.slice(48)}`];
 }

@@ -5,11 +5,11 @@ import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { Files } from "../../../runtime/files.js";
 import type { KeyPair } from "./make-certificates.js";
 
-/** What a person wants to know of a certificate. */
+/** The attributes of a certificate that users need. */
 export interface CertificateAttributes {
-  /** `CN=…`, or whatever its subject says. */
+  /** `CN=…`, or the complete subject. */
   readonly subject: string;
-  /** Names and addresses that it is for. */
+  /** Names and addresses that the certificate is valid for. */
   readonly names: readonly string[];
   /** Milliseconds since the epoch. */
   readonly from: number;
@@ -20,26 +20,26 @@ export interface CertificateAttributes {
 
 const PEM_BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----/g;
 
-/** `2001:DB8:0:0:0:0:0:2` as `2001:db8::2`. */
+/** Shortens an IPv6 address: `2001:DB8:0:0:0:0:0:2` becomes `2001:db8::2`. */
 const shortened = (address: string): string => new URL(`http://[${address}]`).hostname.slice(1, -1);
 
-/** `2027-11-23`, in UTC. */
+/** Formats a time as a date in UTC: `2027-11-23`. */
 export const day = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-/** No certificate, or none that can be used; the message says what to do. */
+/** A certificate is missing or unusable; the message says what to do. */
 export class TlsUnusable extends Error {
   override readonly name = "TlsUnusable";
 }
 
-/** A certificate with the private key that fits it. */
+/** A certificate with its private key. */
 export interface Identity extends KeyPair {
   readonly certificate: X509Certificate;
 }
 
-/** Keys are nobody else's. */
+/** Files with keys are readable only by their owner. */
 const SECRET = { mode: 0o600 };
 
-/** What lies in the state directory's `tls`: key and certificate are one file, so that they change together. */
+/** The folder `tls` of the state directory. Key and certificate share one file, so that they change atomically. */
 export class TlsFiles {
   readonly #files: Files;
   readonly #tls: StateDir["tls"];
@@ -49,17 +49,19 @@ export class TlsFiles {
     this.#tls = tls;
   }
 
-  /** Undefined: there is none. @throws {TlsUnusable} */
+  /** Returns undefined if there is none. @throws {TlsUnusable} */
   server(): Promise<Identity | undefined> {
     return this.#identity(this.#tls.server);
   }
 
-  /** Undefined: there is none. @throws {TlsUnusable} */
+  /** Returns undefined if there is none. @throws {TlsUnusable} */
   authority(): Promise<Identity | undefined> {
     return this.#identity(this.#tls.authority);
   }
 
-  /** The certificate by which agents and clients know the server; undefined: they are to trust the system's authorities. */
+  /**
+   * Returns the certificate with which agents and clients verify the server; undefined: they trust the system's authorities.
+   */
   async ca(): Promise<string | undefined> {
     return this.#files.readIfPresent(this.#tls.ca);
   }
@@ -69,7 +71,7 @@ export class TlsFiles {
   }
 
   /**
-   * The server's certificate, and with it what clients check it against.
+   * Saves the server's certificate, and the one to verify it with.
    * @param ca null: the system's authorities
    */
   async keepServer(server: KeyPair, ca: string | null): Promise<void> {
@@ -88,8 +90,8 @@ export class TlsFiles {
 }
 
 /**
- * A certificate, those above it, and its key.
- * @param path what the message names
+ * Parses a certificate with its chain and its key.
+ * @param path used in the message
  * @throws {TlsUnusable}
  */
 export function identityIn(path: string, certs: string, keys: string): Identity {
@@ -113,14 +115,14 @@ export function identityIn(path: string, certs: string, keys: string): Identity 
   return { certificate, cert: certificates.map((each) => each.toString()).join(""), key };
 }
 
-/** The certificates of a PEM text, in its order. @throws {Error} one of them cannot be read. */
+/** Returns the certificates of a PEM text, in order. @throws {Error} one of them is unreadable */
 export function certificatesIn(pem: string): readonly X509Certificate[] {
   return blocks(pem)
     .filter(({ kind }) => kind === "CERTIFICATE")
     .map(({ text }) => new X509Certificate(text));
 }
 
-/** The private key of a PEM text; undefined: it has none. */
+/** Returns the private key of a PEM text; undefined if it has none. */
 function keyIn(pem: string): string | undefined {
   return blocks(pem).find(({ kind }) => kind.endsWith("PRIVATE KEY"))?.text;
 }
@@ -144,12 +146,12 @@ function namesOf({ subjectAltName = "" }: X509Certificate): readonly string[] {
   return names.map((each) => (isIP(each) === 6 ? shortened(each) : each));
 }
 
-/** Whether clients that ask for this name or address take the certificate. */
+/** Returns whether the certificate is valid for this name or address. */
 export function covers(certificate: X509Certificate, host: string): boolean {
   return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
-/** What keeps a server from using the key with the certificate; undefined: nothing. */
+/** Returns why the key cannot be used with the certificate; undefined if it can. */
 function misfit(certificate: X509Certificate, key: string): string | undefined {
   try {
     return certificate.checkPrivateKey(createPrivateKey(key)) ? undefined : "the key is not that of the certificate";
@@ -158,7 +160,7 @@ function misfit(certificate: X509Certificate, key: string): string | undefined {
   }
 }
 
-/** Addresses by which other machines reach this one: none of its loopback, and none that need a zone. */
+/** Returns the addresses by which other machines reach this one: no loopback addresses, and none that need a zone. */
 export function ownAddresses(): readonly string[] {
   return Object.values(networkInterfaces())
     .flatMap((interfaces = []) => interfaces)

@@ -6,13 +6,13 @@ import { explainedFault } from "../../../control-plane/scheduler/errors.js";
 import { MAX_HOSTS } from "../../../records/host-names.js";
 import { didYouMean } from "../../../runtime/error-messages.js";
 
-/** What `compute-cluster wait --for` waits for. */
+/** A condition of `compute-cluster wait --for`. */
 export type Condition =
   | { readonly kind: "hosts"; readonly count: number }
   | { readonly kind: "settled" }
   | { readonly kind: "server"; readonly server: string; readonly status: string };
 
-/** Reads `hosts=3`, `settled` or `server=vm1:ACTIVE`. @throws {InvalidArgumentError} */
+/** Parses `hosts=3`, `settled` or `server=vm1:ACTIVE`. @throws {InvalidArgumentError} */
 export function parseCondition(text: string, before: readonly Condition[] = []): readonly Condition[] {
   return [...before, conditionIn(text)];
 }
@@ -25,7 +25,7 @@ function conditionIn(text: string): Condition {
   if (digits !== undefined && Number(digits) >= 1 && Number(digits) <= MAX_HOSTS) {
     return { kind: "hosts", count: Number(digits) };
   }
-  // A name may have colons of its own.
+  // The name may contain colons.
   const [, server, status] = /^server=(.+):([A-Za-z_]+)$/s.exec(text) ?? [];
   if (server !== undefined && status !== undefined) {
     assertStatus(status.toUpperCase());
@@ -34,7 +34,7 @@ function conditionIn(text: string): Condition {
   throw new InvalidArgumentError(`expected hosts=N (1 to ${MAX_HOSTS}), settled, or server=NAME:STATUS.`);
 }
 
-/** @throws {InvalidArgumentError} no server ever has the status */
+/** @throws {InvalidArgumentError} Servers cannot have the status. */
 function assertStatus(status: string): void {
   if (!SERVER_STATUSES.includes(status)) {
     const near = didYouMean(status, SERVER_STATUSES);
@@ -43,18 +43,18 @@ function assertStatus(status: string): void {
   }
 }
 
-/** Undefined: it holds; else what is still to come, for a person. */
+/** The unmet part of a condition, as text for users; undefined if it is met. */
 type Missing = string | undefined;
 
-/** It can never hold any more, or cannot be judged. */
+/** The condition can never be met, or cannot be evaluated. */
 export class WaitsInVain extends Error {
   override readonly name = "WaitsInVain";
 }
 
-/** What the two sides of a cluster are asked by. */
+/** Clients for the conductor and the APIs of a cluster. */
 export interface ConditionClients {
   readonly session: HostSession;
-  /** Only servers are asked for with it. */
+  /** Opened lazily, since only conditions about servers need it. */
   readonly cloud: () => Promise<CloudSession>;
 }
 
@@ -89,7 +89,7 @@ export async function workLeft(session: HostSession): Promise<Missing> {
   return left.length === 0 ? undefined : left.slice(0, NAMED).join(", ");
 }
 
-/** Things that are named. */
+/** Maximum number of items that are named. */
 const NAMED = 3;
 
 interface FoundServer {
@@ -121,7 +121,7 @@ async function serverMissing(
   return one.status === status ? undefined : `server ${server} is ${one.status}`;
 }
 
-/** The API's filter is a regular expression, and takes no id. */
+/** The API's name filter is a regular expression, and does not match ids. */
 function query(server: string): string {
   const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(server);
   return isId ? `uuid=${server}` : `name=${encodeURIComponent(`^${server.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`)}`;

@@ -17,7 +17,7 @@ interface WaitOptions {
   readonly timeout: number;
 }
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two polls. */
 const LOOK_EVERY = 200;
 
 export function waitCommand(): Command {
@@ -87,7 +87,7 @@ async function wait({ stateDir: stateDirOption, for: requestedConditions, timeou
   }
 }
 
-/** One line that is written over, where a person looks on. */
+/** Writes over the current line, on a terminal only. */
 function show(text: string, { interactive, columns, write }: Terminal): void {
   if (interactive) {
     write(`\r\x1b[K${text.slice(0, columns - 1)}`);
@@ -97,13 +97,13 @@ function show(text: string, { interactive, columns, write }: Terminal): void {
 interface Place {
   readonly directory: StateDir;
   readonly runtime: Runtime;
-  /** The state directory, as it was given. */
+  /** The value of `--state-dir`. */
   readonly stateDirOption: string;
-  /** The session of the looks before, whose token still serves. */
+  /** The session of earlier polls, whose token is still valid. */
   cloud: Promise<CloudSession> | undefined;
 }
 
-/** What does not hold yet, and the exit code when it never does; undefined: everything holds. */
+/** Returns which conditions are not met yet, with the exit code for a timeout; undefined if all are met. */
 async function look(
   conditions: readonly Condition[],
   place: Place,
@@ -125,7 +125,7 @@ async function look(
     if (error instanceof WaitsInVain || !(error instanceof Error)) {
       throw error;
     }
-    // It may be about to start.
+    // The cluster may be about to start.
     const text =
       error instanceof NoLocalCloud
         ? `nothing was started there yet; "compute-cluster up${placeText(place.stateDirOption)}" does that`

@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<CaseOutcome, string>> = {
 
 const MARGIN = " ".repeat(8);
 
-/** The rule that is being shown, on the last line of a terminal; it goes when there is its result. */
+/** The running rule, on the last line of a terminal; removed when its result is printed. */
 class RunningLine {
   readonly #terminal: Terminal;
   readonly #isVisible: boolean;
@@ -50,7 +50,7 @@ class RunningLine {
   }
 }
 
-/** Prints a line for each rule as it is shown, then the sum. */
+/** Checks a driver, and prints a line for each rule, then a summary. */
 export async function checkCommand(driver: string, options: CheckCommandOptions): Promise<number> {
   const terminal = createTerminal();
   const interrupt = interruptSignal();
@@ -127,7 +127,7 @@ function printSum(
   }
 }
 
-/** One line for each cause: how many rules it kept from being shown. */
+/** Returns one line for each cause, with the number of rules that it blocked. */
 function unreachedLines({ results }: DriverReport): readonly string[] {
   const unreached = results.filter(({ outcome }) => outcome === "unreached").map(({ message = "" }) => message);
   return [...new Set(unreached)].map((cause) => {
@@ -136,7 +136,7 @@ function unreachedLines({ results }: DriverReport): readonly string[] {
   });
 }
 
-/** @throws {CheckRejectedError} naming the rules that there are. */
+/** @throws {CheckRejectedError} Unknown rules; the message lists the existing ones. */
 function chosen(only: readonly string[] | undefined): readonly ContractCase[] {
   if (only === undefined) {
     return CONTRACT_CASES;
@@ -149,7 +149,7 @@ function chosen(only: readonly string[] | undefined): readonly ContractCase[] {
   return CONTRACT_CASES.filter(({ code }) => only.includes(code));
 }
 
-/** What is shown of one rule. */
+/** Formats the result of one rule. */
 function lineOf(result: CaseResult, { colors, columns }: Terminal): string {
   const { code, section, rule, outcome, message = "", milliseconds = 0 } = result;
   const { green, red, dim, yellow } = colors;
@@ -166,12 +166,12 @@ function lineOf(result: CaseResult, { colors, columns }: Terminal): string {
   return plain <= columns ? `${line}: ${message}` : `${line}:\n${indented("", message, columns)}`;
 }
 
-/** What the driver printed in a rule that failed. */
+/** Formats the driver's output during a failed rule. */
 function printedOf(printed: readonly string[], { colors }: Terminal): string {
   return printed.map((line) => `${MARGIN}${colors.dim(`| ${line}`)}`).join("\n");
 }
 
-/** The text beside its label, wrapped at words. */
+/** Formats a text beside its label, wrapped at words. */
 function indented(label: string, text: string, columns: number): string {
   const room = Math.max(20, columns - MARGIN.length - label.length);
   return wrapWords(text, room)

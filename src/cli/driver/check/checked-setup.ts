@@ -9,19 +9,19 @@ import { loadDriver } from "../../../virt/load-driver.js";
 import { BUILT_IN_DRIVERS } from "../../agent/built-in-drivers.js";
 import type { CheckCommandOptions } from "../rule-process.js";
 
-/** A driver, and how it is checked. */
+/** A driver with the settings of its check. */
 export interface CheckedSetup {
   readonly driver: DriverDefinition;
   readonly options: DriverCheckOptions;
   readonly verbose: boolean;
 }
 
-/** Arguments that name no driver, no rule, or no option: the message says so to the user. */
+/** The arguments name an unknown driver, rule or option; the message is for the user. */
 export class WrongSetup extends Error {
   override readonly name = "WrongSetup";
 }
 
-/** @throws {WrongSetup} before any rule is tried, instead of in each. */
+/** @throws {WrongSetup} before any rule runs, instead of in each rule */
 export async function openSetup(name: string, commandOptions: CheckCommandOptions): Promise<CheckedSetup> {
   try {
     const { driver, check } = await loadDriver(name, { builtIns: BUILT_IN_DRIVERS, cwd: process.cwd() });
@@ -57,18 +57,18 @@ function optionsAt(
   );
 }
 
-/** As test descriptions have them, so that the command line's replace theirs. */
+/** Converts names to camelCase, as in test descriptions, so that options of the command line replace those. */
 function camelCased(options: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const camel = (name: string) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [camel(name), value]));
 }
 
-/** What the driver's module says itself. @throws {WrongSetup} */
+/** Returns the description that the driver's module exports. @throws {WrongSetup} */
 function ownDescription(name: string, check: unknown): DriverCheckOptions {
   return check === undefined ? {} : descriptionOf(check, name);
 }
 
-/** What `describeDriver` would be given. @throws {WrongSetup} */
+/** Loads a description as `describeDriver` accepts it. @throws {WrongSetup} */
 async function descriptionIn(file: string): Promise<DriverCheckOptions> {
   const path = resolve(file);
   let loaded: unknown;

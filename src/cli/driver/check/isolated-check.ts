@@ -14,10 +14,10 @@ import {
   type RuleReply,
 } from "../rule-process.js";
 
-/** What failed already, so that each cause is one failure however many rules it keeps from being shown. */
+/** Records root causes, so that each is one failure however many rules it blocks. */
 class Causes {
   readonly #rules = new Map<string, string>();
-  /** Methods that never came back, by the rule that found it. */
+  /** Methods that never returned, with the rule that detected it. */
   readonly #hung = new Map<string, string>();
   #fatal: string | null = null;
 
@@ -25,12 +25,15 @@ class Causes {
     return [...this.#hung.keys()];
   }
 
-  /** Why no other rule can be shown: without `create` there is no driver. */
+  /** The reason why no further rule can run: without `create` there is no driver. */
   get fatal(): string | null {
     return this.#fatal;
   }
 
-  /** Notes the cause of a rule's failure. @returns why the rule is not another failure; null: it is. */
+  /**
+   * Records the cause of a rule's failure.
+   * @returns the earlier rule with the same cause, as a message; null: a new cause
+   */
   recordFailure(cause: Cause, code: string): string | null {
     const key = `${cause.method}: ${withoutNames(cause.text)}`;
     const before = this.#rules.get(key);
@@ -50,13 +53,13 @@ class Causes {
     }
   }
 
-  /** Why a rule that calls a method that hangs was not reached. */
+  /** Returns why a rule that calls a hanging method did not run. */
   becauseOf(method: string): string {
     return `${method} did not come back in ${this.#hung.get(method)}`;
   }
 }
 
-/** Milliseconds that a rule has to clean up after Ctrl-C. */
+/** Timeout for the cleanup of a rule after Ctrl-C, in milliseconds. */
 const CLEANUP_TIMEOUT_MS = 5_000;
 
 export interface IsolatedCheckOptions {
@@ -73,12 +76,14 @@ type DriverInfo = Extract<FromChild, { readonly is: "opened" }>;
 
 type Outcome = Pick<CaseResult, "outcome" | "message">;
 
-/** The driver is not there, or the arguments do not go with it. */
+/** The driver does not exist, or the arguments do not fit it. */
 export class CheckRejectedError extends Error {
   override readonly name = "Refused";
 }
 
-/** Shows rules in other processes, which may hang, die, and be killed. Rules share one as long as all is well in it. */
+/**
+ * Runs rules in child processes, which may hang, crash or be killed. Rules share a process until something goes wrong in it.
+ */
 export class IsolatedCheck {
   readonly #settings: IsolatedCheckOptions;
   readonly #files = new NodeFiles();
@@ -86,7 +91,7 @@ export class IsolatedCheck {
   readonly #causes = new Causes();
   readonly #started = new Set<RuleProcess>();
   #process: RuleProcess | null = null;
-  /** Starts while the one before it is being killed. */
+  /** Starts while the previous process is being killed. */
   #preparedProcess: RuleProcess | null = null;
   #printed: readonly string[] = [];
 
@@ -129,7 +134,7 @@ export class IsolatedCheck {
     }
   }
 
-  /** The first process tells whether there is a driver to check at all. */
+  /** Waits for the first process, which reports whether the driver can be loaded. */
   async #open(): Promise<DriverInfo> {
     const ready = await this.#current().ready;
     if (ready.is === "ended") {
@@ -158,7 +163,7 @@ export class IsolatedCheck {
     }
   }
 
-  /** Kills the driver's process in its work, and lets the next one look. @returns null: all was well. */
+  /** Kills the driver's process during its work, and inspects the result in the next process. @returns null on success */
   async #killedOutcome(each: ContractCase, folder: string, ioCalls: number): Promise<Outcome | null> {
     const moments: KillMoment[] =
       each.killed?.method === undefined || ioCalls === 0
@@ -184,7 +189,8 @@ export class IsolatedCheck {
       if (outcome.outcome !== "passed" || this.#settings.signal.aborted) {
         return outcome;
       }
-      // A driver whose work is not done through the context's doors is killed in the middle of the time that it takes.
+      // The work of this driver makes no I/O calls through the context: kill it once more, midway through the time that it
+      // takes.
       const took = ended.at - ended.begun.at;
       if (moment === "at its end" && each.killed?.method !== undefined && moments.length === 1) {
         moments.push({ after: took / 2 });
@@ -214,7 +220,7 @@ export class IsolatedCheck {
     return message === undefined ? { outcome: outcome } : { outcome: outcome, message };
   }
 
-  /** The process is gone in the middle of a rule: its guests are looked for by another one. */
+  /** Handles the end of a process during a rule: another process removes its guests. */
   async #afterEnd(each: ContractCase, folder: string, ended: Ended): Promise<Outcome> {
     await this.#dismiss();
     const cleared = await this.#ask({ do: "clear", folder, memory: ended.memory });
@@ -257,7 +263,7 @@ export class IsolatedCheck {
     return started;
   }
 
-  /** Something went wrong in it: the next rule gets another one. */
+  /** Discards a process after a problem; the next rule gets a new one. */
   async #dismiss(): Promise<void> {
     await this.#process?.kill();
     this.#process = null;
@@ -294,7 +300,7 @@ function wordsFor({ killed }: ContractCase, moment: KillMoment): string {
     : `in the middle of ${killed.method}`;
 }
 
-/** The same error of another rule has other uuids, folders and numbers in it. */
+/** Replaces uuids, folders and numbers, which differ between rules with the same error. */
 function withoutNames(text: string): string {
   return text
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi, "UUID")

@@ -7,7 +7,7 @@ import type { DriverDefinition, VirtDriver } from "../../../virt/index.js";
 import type { FromChild, Order, ToChild } from "../rule-process.js";
 import { type CheckedSetup, openSetup, WrongSetup } from "./checked-setup.js";
 
-/** Reports each call of an author's methods as it begins and ends, so that another process knows which one is under way. */
+/** Reports the beginning and end of each call of the author's methods, so that the parent knows the current one. */
 class WatchedCalls {
   readonly #report: (message: FromChild) => void;
   readonly #hung: ReadonlySet<string>;
@@ -15,14 +15,14 @@ class WatchedCalls {
   #closing = false;
   #calls = 0;
 
-  /** @param onHung is called for a method of `hung`, which is then not called. */
+  /** @param onHung called instead of a method in `hung` */
   constructor(report: (message: FromChild) => void, hung: readonly string[], onHung: (method: string) => void) {
     this.#report = report;
     this.#hung = new Set(hung);
     this.#onHung = onHung;
   }
 
-  /** From now on nothing waits for what hangs. */
+  /** Rejects calls of hanging methods from now on. */
   close(): void {
     this.#closing = true;
   }
@@ -71,12 +71,12 @@ class WatchedCalls {
       return Promise.reject(new Error(`${method} did not come back before`));
     }
     this.#onHung(method);
-    // The rule is over; nothing of it may go on.
+    // The rule has ended, so its caller must not continue.
     return new Promise(() => {});
   }
 }
 
-/** The process that `driver check` shows rules in: it does what its parent says, and ends when that ends. */
+/** Runs rules for the parent process `driver check`, and exits with it. */
 export async function checkRules(): Promise<number> {
   let setup: CheckedSetup | undefined;
   let stop = new AbortController();
@@ -89,7 +89,7 @@ export async function checkRules(): Promise<number> {
       try {
         setup = await openSetup(message.driver, message.options);
         const { driver, options } = setup;
-        // What the test description sets up lives in this process, and would be killed with it.
+        // Resources of the test description's setUp belong to this process, and would be killed with it.
         const kills = options.setUp === undefined;
         const canary = options.canary !== undefined;
         send({ is: "opened", driver: driver.name, apiVersion: driver.apiVersion, kills, canary });
@@ -107,7 +107,7 @@ export async function checkRules(): Promise<number> {
   });
 }
 
-/** Does one order. */
+/** Executes one order. */
 class Worker {
   readonly #setup: CheckedSetup;
   readonly #stop: AbortController;
@@ -162,7 +162,7 @@ class Worker {
   }
 }
 
-/** The rule needs a method that did not come back in an earlier one. */
+/** The rule needs a method that did not return in an earlier rule. */
 class NotReached extends Error {
   override readonly name = "NotReached";
   readonly method: string;
@@ -185,14 +185,14 @@ function send(message: FromChild): void {
   process.send?.(message);
 }
 
-/** The parent has it, whatever becomes of this process. */
+/** Resolves once the parent has received the message, so that this process may end. */
 function sendAndFlush(message: FromChild): Promise<void> {
   return new Promise((resolve) => {
     process.send?.(message, undefined, undefined, () => resolve());
   });
 }
 
-/** As the kernel kills an agent: nothing after this line runs. */
+/** Kills this process as the kernel kills an agent: no code after this runs. */
 function killed(): void {
   process.kill(process.pid, "SIGKILL");
 }

@@ -1,4 +1,4 @@
-/** The driver itself. */
+/** Returns the source of the driver class. */
 export function driverSource(name: string, className: string): string {
   return `import {
   type AvailableResource,
@@ -139,7 +139,7 @@ const guestOf = ({ uuid, displayName, vcpus, memoryMb, rootGb }: Instance, state
 `;
 }
 
-/** The stand-in for a hypervisor: one JSON file a guest. */
+/** Returns the source of the substitute for a hypervisor, with one JSON file per guest. */
 export function guestsSource(): string {
   return `import { type DriverContext, GuestNotFound, type PowerState } from "compute-agent";
 

@@ -6,22 +6,21 @@ import { driverSections } from "../../../virt/driver-sections.js";
 import { wrapWords } from "../../ui/table.js";
 import { driverSource, guestsSource } from "./driver-source.js";
 
-/** Characters of a line. */
+/** Characters per line. */
 const WIDTH = 100;
 
 export interface ScaffoldOptions {
   /** `my-driver` */
   readonly name: string;
-  /** The version of this package. */
   readonly version: string;
-  /** How the new package depends on this one. */
+  /** The version range of the dependency on this package. */
   readonly dependency: string;
 }
 
-/** Path in the new package → text. */
+/** Maps paths in the new package to contents. */
 export type Scaffold = ReadonlyMap<string, string>;
 
-/** Its options: what the source declares, and the sample is made of. */
+/** The options of the new driver, for its source and its sample of nova.conf. */
 const OPTIONS = {
   vcpus: { type: "integer", default: 8, min: 1, help: "CPUs of the host." },
   memory_mb: { type: "integer", default: 16_384, min: 1, help: "Memory of the host in MiB." },
@@ -30,7 +29,7 @@ const OPTIONS = {
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** A package with a driver that keeps the contract: TypeScript, tests, a README and a section of nova.conf. */
+/** Creates a package with a driver that conforms to the contract: TypeScript, tests, a README and a section of nova.conf. */
 export function scaffoldOf({ name, version, dependency }: ScaffoldOptions): Scaffold {
   const section = name.replaceAll("-", "_");
   const className = name.replace(/(^|-)([a-z0-9])/g, (_, __, letter: string) => letter.toUpperCase());
@@ -155,19 +154,18 @@ in \`src/index.ts\`, so that an option that is added there is in it.
 }
 
 interface DependencyOptions {
-  /** This package's folder, absolute, links resolved. */
+  /** This package's folder: absolute, links resolved. */
   readonly own: string;
-  /** The new package's, absolute. */
+  /** The new package's folder, absolute. */
   readonly folder: string;
-  /** The version of this package. */
   readonly version: string;
-  /** What npm wrote down of the `node_modules` that this package is installed in; left out: it is a checkout. */
+  /** npm's lock file of the `node_modules` that this package is installed in; undefined for a checkout. */
   readonly lock?: string;
 }
 
 /**
- * How a new package depends on this one: in the way that this one came here. A checkout is linked; one that was installed
- * is never linked, since npm would then try to build it, for which it lacks the sources.
+ * Returns the dependency of a new package on this one, in the way that this one was installed. A checkout is linked. An
+ * installed package is never linked, since npm would try to build it without its sources.
  */
 export function dependencyOn({ own, folder, version, lock }: DependencyOptions): string {
   if (lock === undefined) {
@@ -195,8 +193,8 @@ function resolvedIn(lock: string): string | undefined {
 }
 
 /**
- * A sample of nova.conf: the driver, and each of its options as a comment with what it is for, what it takes and its default.
- * @param driver what `compute_driver` names it by
+ * Returns a sample of nova.conf: the driver, and each of its options as a comment with description, type and default.
+ * @param driver value of `compute_driver`
  */
 export function sampleOf(driver: string, sections: SectionTable): string {
   const renderedSections = Object.entries(sections).map(([section, options]) =>
@@ -212,19 +210,19 @@ function sampleOfOption(name: string, declared: Option<unknown>): string {
   return `${comment}\n${`#${name} = ${defaultOf(declared)}`.trimEnd()}`;
 }
 
-/** `(Integer of at least 1.)`; nothing of what any text is, or yes and no. */
+/** Formats a type as `(Integer of at least 1.)`; empty for plain text and booleans. */
 function typeOf(type: ValueType<unknown>): string {
   const expected = type.expected.replace(/^an? /, "");
   const plain = expected === "text" || type === boolean;
   return plain ? "" : `(${expected.charAt(0).toUpperCase()}${expected.slice(1)}.)`;
 }
 
-/** As it could stand in the file; nothing for what is unset or is not to be seen. */
+/** Formats a default as in the file; empty for unset or secret options. */
 function defaultOf({ default: value, type, secret }: Option<unknown>): string {
-  // A driver in plain JavaScript may leave it out.
+  // A driver in plain JavaScript may omit the default.
   if (value === null || value === undefined || secret === true) {
     return "";
   }
-  // Lines after the first go on with the value where they are indented.
+  // Continuation lines of a value are indented.
   return value instanceof Derived ? value.documented : literal(type.format(value)).replaceAll("\n", "\n#  ");
 }

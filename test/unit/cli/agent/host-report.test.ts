@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { HostReport, HostsReport, type Report } from "../../../../src/cli/agent/host-reports.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
-/** What the parent is told. */
+/** Messages sent to the parent. */
 let messages: unknown[];
 const own = (["send", "connected"] as const).map(
   (name) => [name, Object.getOwnPropertyDescriptor(process, name)] as const,
@@ -21,14 +21,14 @@ afterEach(() => {
   }
 });
 
-/** What was told last of the process. */
+/** Returns the last message about the process after a reconnection. */
 function lastAfter(report: Report): unknown {
   messages = [];
   report.connectedAgain();
   return messages.at(-1);
 }
 
-it("hosts that waited for the control plane are told of as before when it answers", () => {
+it("hosts that waited for the control plane are reported in their last state when it responds", () => {
   const single = new HostReport(createVirtualRuntime());
   expect(lastAfter(single)).toBeUndefined();
   single.progress("h1", "starting");

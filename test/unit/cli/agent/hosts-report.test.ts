@@ -25,7 +25,7 @@ function begin(names: string) {
   return { runtime, report, lines };
 }
 
-test("a thousand hosts start in a few lines, with each reason that one does not serve", async () => {
+test("the start of a thousand hosts logs a few lines, with each reason why one does not serve", async () => {
   const { runtime, report, lines } = begin("n[0001-1000]");
   await runtime.advance(5_000);
   const held = (host: string) =>
@@ -50,7 +50,7 @@ test("a thousand hosts start in a few lines, with each reason that one does not 
   ]);
 });
 
-test("afterwards changes of one moment are one line", async () => {
+test("later, simultaneous changes are one line", async () => {
   const { runtime, report, lines } = begin("n[1-3]");
   report.started();
   const before = lines().length;

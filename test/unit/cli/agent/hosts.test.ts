@@ -3,7 +3,7 @@ import { Hosts } from "../../../../src/cli/agent/hosts.js";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("so many hosts start at a time; the next when one of them serves, or has failed", async () => {
+test("a limited number of hosts start concurrently; the next one starts when one of them serves or has failed", async () => {
   const begun: string[] = [];
   const serve = new Map<string, () => void>();
   const fail = new Map<string, (error: Error) => void>();

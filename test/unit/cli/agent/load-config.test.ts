@@ -7,7 +7,7 @@ import { type AgentCommandOptions, agentCommand } from "../../../../src/cli/agen
 import { showConfig } from "../../../../src/config/compile-config.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
-/** The options as the command line gives them. */
+/** Parses a command line to options. */
 async function parse(...args: string[]): Promise<AgentCommandOptions> {
   let parsed: AgentCommandOptions | undefined;
   const command = agentCommand(async (options) => {
@@ -37,7 +37,7 @@ it("2.3 files in use are those of --config-file and those of --config-dir", asyn
   expect(loaded.compiled.config.defaults.reportInterval).toBe(7);
 });
 
-it("reads [oslo_messaging_rabbit] as oslo.messaging does: by names that it had before, and in the query of transport_url", async () => {
+it("reads [oslo_messaging_rabbit] as oslo.messaging does: by deprecated names, and in the query of transport_url", async () => {
   const { files } = new VirtualWorld().spawn();
   const rabbit =
     "rabbit_quroum_max_memory_length = 7\nkombu_ssl_ca_certs = /ca.pem\nheartbeat_timeout_threshold = 20\n";
@@ -84,7 +84,7 @@ describe("the section of a plugin", () => {
       null,
     );
 
-  it("is shown with its values and where they come from, but for secrets", async () => {
+  it("is printed with its values and their origins, except secrets", async () => {
     const { compiled, driverConfig } = await load("-o", "mine.slots=4", "-o", "mine.password=hush");
     expect(showConfig(compiled).filter(({ section }) => section === "mine")).toEqual([
       { section: "mine", option: "slots", value: "4", origin: expect.stringContaining("mine.slots") },
@@ -102,7 +102,7 @@ describe("the section of a plugin", () => {
 describe("--host with many names", () => {
   const { files } = new VirtualWorld().spawn();
 
-  it("gives each its own state_path, and one object to what they share", async () => {
+  it("gives each host a separate state_path, and shares equal sections as one object", async () => {
     const { names, of } = await loadHosts(await parse("--host", "rack[1-2]-node[01-03],spare"), files, null);
     expect(names).toEqual([
       "rack1-node01",
@@ -119,7 +119,7 @@ describe("--host with many names", () => {
     expect(other.placement).toBe(one.placement);
   });
 
-  it("is refused where they would write each other's files, or another option says what the host is", async () => {
+  it("is rejected if hosts would share a state_path, or another option sets the host", async () => {
     await expect(
       loadHosts(await parse("--host", "a,b", "-o", "state_path=/var/lib/nova"), files, null),
     ).rejects.toThrow(
@@ -131,14 +131,14 @@ describe("--host with many names", () => {
     await loadHosts(await parse("--host", "a,b", "-o", "state_path=/var/lib/nova/$host"), files, null);
   });
 
-  it("is refused by what looks at one host at a time", async () => {
+  it("is rejected by options that inspect one host", async () => {
     await expect(loadConfig(await parse("--host", "n[1-3]"), files, null)).rejects.toThrow(
       "--host names 3 hosts, expected one: --check and --dry-run look at one host at a time, as --host n1",
     );
   });
 });
 
-it("takes a nova.conf whose scheduler and API options it does not know, for it never reads them", async () => {
+it("accepts a nova.conf with unknown scheduler and API options, since it never reads them", async () => {
   const { files } = new VirtualWorld().spawn();
   await files.write(
     "/nova.conf",
@@ -167,7 +167,7 @@ it.each([
   ["nova.virt.libvirt.LibvirtDriver", /use fake-libvirt/],
   ["nova.virt.libvirt.driver.LibvirtDriver", /use fake-libvirt/],
   ["ironic.IronicDriver", /use ironic, which reads \[ironic\]: -o compute_driver=ironic/],
-])("offers the driver here that does the work of %s", async (name, hint) => {
+])("suggests the driver that replaces %s", async (name, hint) => {
   const { files } = new VirtualWorld().spawn();
   await files.write("/nova.conf", `[DEFAULT]\ncompute_driver = ${name}\n`);
   await expect(loadConfig(await parse("--config-file", "/nova.conf"), files, null)).rejects.toThrow(hint);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PooledHost } from "../../../../src/cli/agent/hosts.js";
 
-/** A host whose lives do as they are told. */
+/** Creates a host whose runs the test controls. */
 function begin(kill: () => Promise<void>) {
   const instances: { serve: () => void; end: (error?: Error) => void }[] = [];
   const states: string[] = [];
@@ -22,7 +22,7 @@ function begin(kill: () => Promise<void>) {
   return { host, instances: instances, states };
 }
 
-test("a start waits for what the life before had begun, and can be tried again when that takes too long", async () => {
+test("a start waits for pending work of the run before, and can be retried when that takes too long", async () => {
   let busy = true;
   const { host, instances, states } = begin(async () => {
     if (busy) {
@@ -39,7 +39,7 @@ test("a start waits for what the life before had begun, and can be tried again w
   expect(states).toEqual(["starting", "serving", "killed", "starting", "failed", "starting", "serving"]);
 });
 
-test("what a life says after its end changes nothing", async () => {
+test("reports of a run after its end are ignored", async () => {
   const { host, instances, states } = begin(async () => undefined);
   await host.start();
   await host.kill();

@@ -20,13 +20,13 @@ function collectWarnings(transportUrl: string | null): readonly string[] {
   return lines;
 }
 
-test("a nova-compute's file has much that an agent has not: one line tells of it, and others of what is misspelt", () => {
+test("unknown options of a nova-compute's file are one line, and misspelt options are one line each", () => {
   expect(collectWarnings("rabbit://guest@broker/")).toEqual([
     "warn unknown section [DEFUALT] is ignored; did you mean [DEFAULT]?",
     "info nova.conf has what this agent has no use for, which is ignored: [vnc], [DEFAULT] debug",
   ]);
 });
 
-test("of a file for compute-cluster each is told", () => {
+test("unknown options of a file for compute-cluster are one line each", () => {
   expect(collectWarnings(null)).toEqual(WARNINGS.map(({ message }) => `warn ${message}`));
 });

@@ -8,7 +8,7 @@ function stream(isTTY: boolean) {
 }
 
 describe("the progress bar", () => {
-  it("redraws one line on a terminal, once a percent, and takes it away", () => {
+  it("redraws one line on a terminal, once per percent, and removes it", () => {
     const { written, stream: terminal } = stream(true);
     const bar = new ProgressBar(terminal);
     for (let done = 0; done <= 10_000; done += 1) {
@@ -22,7 +22,7 @@ describe("the progress bar", () => {
     expect(written.at(-1)).toBe("\r\u001b[2K");
   });
 
-  it("is silent where there is no terminal", () => {
+  it("prints nothing without a terminal", () => {
     const { written, stream: pipe } = stream(false);
     const bar = new ProgressBar(pipe);
     bar.update("servers", 1, 2);

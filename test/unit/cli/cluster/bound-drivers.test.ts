@@ -13,7 +13,7 @@ async function bound(records: Readonly<Record<string, string>>, savedSettings: P
   return runUntil(withBoundDrivers(files, stateDir("/st", "/"), savedSettings));
 }
 
-test("a host that has left its driver by hand is started with the one that its agent recorded", async () => {
+test("a host whose driver was changed by hand is started with the driver that its agent recorded", async () => {
   const records = {
     devstack1: "other\n/other\n",
     devstack2: "fake-libvirt\nfake-libvirt\n",
@@ -31,7 +31,7 @@ test("a host that has left its driver by hand is started with the one that its a
   });
 });
 
-test("what is kept stays where the agent recorded nothing, nothing readable, or what its configuration names", async () => {
+test("saved settings stay unchanged without a record, with an unreadable record, or with the driver of the configuration", async () => {
   const savedSettings = {
     devstack1: { driver: "/mine", ...NOTHING },
     devstack2: { driver: "/mine", ...NOTHING },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { CoalescedWork } from "../../../../src/cli/cluster/up-hosts.js";
 
-/** What was done together; each time ends when it is told to. */
+/** Records the batches; each one ends when the test resolves or rejects it. */
 function begin() {
   const done: (readonly string[])[] = [];
   const ends: { resolve: () => void; reject: (error: Error) => void }[] = [];
@@ -13,7 +13,7 @@ function begin() {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("who comes while it is done for others has it done with all who came meanwhile", async () => {
+test("items that are added during a batch form the next batch", async () => {
   const { batcher, done, ends } = begin();
   const first = [batcher.add("a"), batcher.add("b")];
   await turn();
@@ -31,7 +31,7 @@ test("who comes while it is done for others has it done with all who came meanwh
   await Promise.all(then);
 });
 
-test("what fails for some is tried for the next", async () => {
+test("a batch runs after the one before it has failed", async () => {
   const { batcher, done, ends } = begin();
   const first = batcher.add("a");
   await turn();

@@ -33,7 +33,7 @@ it("has Nova's defaults", async () => {
   });
 });
 
-it("reads nova.conf, over which flags win; what is the agents' is passed over", async () => {
+it("reads nova.conf, which flags override; options of agents are ignored", async () => {
   const text = [
     "[DEFAULT]",
     "service_down_time = 90",
@@ -63,12 +63,12 @@ it("2.5 row 2 a down time that is not above report_interval becomes 2.5 times th
   expect((await read("[DEFAULT]\nreport_interval = 30\nservice_down_time = 30\n")).serviceDownTime).toBe(75);
 });
 
-it("refuses what is wrong, with option and what is allowed", async () => {
+it("rejects an invalid value, with its option and the allowed values", async () => {
   await expect(read("[api]\nservice_delete_policy = maybe\n")).rejects.toThrow(/service_delete_policy/);
   await expect(read("", { serviceDownTime: "soon" })).rejects.toThrow(/--service-down-time/);
 });
 
-it("uses a Placement that runs elsewhere when [placement] says so", async () => {
+it("uses an external Placement when [placement] names one", async () => {
   const { placement } = await read(
     "[placement]\nauth_type = admin_token\nendpoint = http://127.0.0.1:8778/\ntoken = t\n",
   );

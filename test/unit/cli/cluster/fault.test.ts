@@ -40,12 +40,17 @@ async function fault(...args: string[]): Promise<number> {
   }
 }
 
-it.each(["devstakc1", "devstack[1-3]", "devstack[1"])("a fault is not set for %s, which is no host", async (host) => {
-  expect(await fault("set", host, "driver.spawn=fail")).toBe(2);
-  expect(printed).toMatch(/there is no host devstakc1.*did you mean devstack1|there is no host devstack3|devstack\[1/);
-  expect(await readdir(join(root, "agents"))).toEqual(["devstack1", "devstack2"]);
-  expect(await readdir(join(root, "agents/devstack1"))).toEqual(["compute_id"]);
-});
+it.each(["devstakc1", "devstack[1-3]", "devstack[1"])(
+  "a fault is not set for %s, which is not a host",
+  async (host) => {
+    expect(await fault("set", host, "driver.spawn=fail")).toBe(2);
+    expect(printed).toMatch(
+      /there is no host devstakc1.*did you mean devstack1|there is no host devstack3|devstack\[1/,
+    );
+    expect(await readdir(join(root, "agents"))).toEqual(["devstack1", "devstack2"]);
+    expect(await readdir(join(root, "agents/devstack1"))).toEqual(["compute_id"]);
+  },
+);
 
 it("faults are listed and cleared for each host of a range", async () => {
   const runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });

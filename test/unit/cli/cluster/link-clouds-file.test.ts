@@ -12,17 +12,17 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-test("clouds.yaml becomes a link to the cluster's, and stays it", async () => {
+test("clouds.yaml becomes a link to the cluster's, and stays a link", async () => {
   expect([await link(), await link()]).toEqual([true, true]);
   expect(await readlink(join(folder, "clouds.yaml"))).toBe(".compute-cluster/clouds.yaml");
 });
 
-test("another clouds.yaml stays as it is", async () => {
+test("another clouds.yaml is not changed", async () => {
   await writeFile(join(folder, "clouds.yaml"), "clouds: {}\n");
   expect(await link()).toBe(false);
   expect(await readFile(join(folder, "clouds.yaml"), "utf8")).toBe("clouds: {}\n");
 });
 
-test("a folder that cannot be written to gets none", async () => {
+test("a folder without write access gets no clouds.yaml", async () => {
   expect(await linkCloudsFile(join(folder, "none"), join(folder, "clouds.yaml"))).toBe(false);
 });

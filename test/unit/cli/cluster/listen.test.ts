@@ -48,30 +48,30 @@ describe("--listen", () => {
     ["[2001:db8::2]:99", { address: "2001:db8::2", port: 99 }, "[2001:db8::2]:99"],
     ["2001:db8::2", { address: "2001:db8::2" }, "[2001:db8::2]"],
     ["control.test:8775", { address: "control.test", port: 8775 }, "control.test:8775"],
-  ])("takes %s, and hands it on to a child", (text, place, again) => {
+  ])("accepts %s, and passes it to a child", (text, place, again) => {
     expect(placeIn(text)).toEqual(place);
     expect(listenArguments({ listen: place })).toEqual(["--listen", again]);
     expect(placeIn(again)).toEqual(place);
   });
 
   it.each(["", ":8775", "192.0.2.2:", "192.0.2.2:70000", "[control]:1", "a b", "https://192.0.2.2", "192.0.2.2:1:2"])(
-    "refuses %j",
+    "rejects %j",
     (text) => expect(() => placeIn(text)).toThrow("expected an address"),
   );
 
-  it("opens no second door unless it is asked for", async () => {
+  it("starts no external listener by default", async () => {
     expect(await resolveListener({})).toBeUndefined();
     expect(listenArguments({})).toEqual([]);
     await expect(resolveListener({ listenWithoutTls: true })).rejects.toThrow("no --listen address is given");
   });
 
-  it("refuses to listen without a certificate, and says how one is made", async () => {
+  it("rejects a listener without a certificate, and names the command that creates one", async () => {
     await expect(resolveListener({ listen: { address: "192.0.2.2" } })).rejects.toThrow(
       'no certificate to listen on 192.0.2.2 with: make one by "compute-cluster tls --state-dir /state --address 192.0.2.2"',
     );
   });
 
-  it("listens in plain text only when it is told to, with a loud warning", async () => {
+  it("listens in plain text only with the flag, and logs a clear warning", async () => {
     const flags: ListenFlags = { listen: { address: "192.0.2.2" }, listenWithoutTls: true };
     expect(await resolveListener(flags)).toMatchObject({
       address: "192.0.2.2",
@@ -87,7 +87,7 @@ describe("--listen", () => {
     expect(listenArguments(flags)).toContain("--listen-without-tls");
   });
 
-  it("takes the certificate that is there, and the port it had before", async () => {
+  it("uses the existing certificate, and the port of the last start", async () => {
     await keep(["control.test", "192.0.2.2"]);
     const found = await resolveListener({ listen: { address: "192.0.2.2" } }, "https://192.0.2.2:4711");
     expect(found).toMatchObject({ port: 4711, lastPort: 4711, host: "192.0.2.2", cacert: "/state/tls/ca.pem" });
@@ -99,7 +99,7 @@ describe("--listen", () => {
     expect(await resolveListener({ listen: { address: "0.0.0.0" } })).toMatchObject({ port: 8775, host: "192.0.2.2" });
   });
 
-  it("refuses a certificate for other names, and one that is not valid now", async () => {
+  it("rejects a certificate for other names, and one that is not valid now", async () => {
     await keep(["192.0.2.2"]);
     await expect(resolveListener({ listen: { address: "192.0.2.3" } })).rejects.toThrow(
       /server\.pem is for 192\.0\.2\.2, and not for 192\.0\.2\.3: make a new one by .*--address 192\.0\.2\.3 --renew/,
@@ -112,7 +112,7 @@ describe("--listen", () => {
     await expect(resolveListener({ listen: { address: "192.0.2.2" } })).rejects.toThrow("not now");
   });
 
-  it("warns of a certificate that ends soon", async () => {
+  it("warns about a certificate that expires soon", async () => {
     await keep(["192.0.2.2"], -1, 9);
     await resolveListener({ listen: { address: "192.0.2.2" } });
     expect(runtime.logs.map(({ message }) => message)).toEqual([expect.stringMatching(/ends on .*tls --renew/)]);
@@ -131,7 +131,7 @@ describe("compute-cluster join", () => {
     await runtime.files.write("/state/join-token", "secret\n", { mode: 0o600 });
   };
 
-  it("writes address, CA and token into one nova.conf that is nobody else's", async () => {
+  it("writes address, CA and token into one nova.conf that only its owner can read", async () => {
     await keep(["control.test", "192.0.2.2"]);
     await started("https://192.0.2.2:8775");
     const { url, file } = await writeJoinConfig(undefined, runtime.files, directory);
@@ -143,7 +143,7 @@ describe("compute-cluster join", () => {
     expect(config.conductor).toMatchObject({ url, joinToken: "secret", ca: authority.cert.trim() });
   });
 
-  it("takes another name of the certificate, and no other", async () => {
+  it("accepts another name of the certificate, and rejects others", async () => {
     await keep(["control.test", "192.0.2.2"]);
     await started("https://192.0.2.2:8775");
     expect((await writeJoinConfig("control.test", runtime.files, directory)).url).toBe(
@@ -152,7 +152,7 @@ describe("compute-cluster join", () => {
     await expect(writeJoinConfig("other.test", runtime.files, directory)).rejects.toThrow("is not for other.test");
   });
 
-  it("says what is missing where nobody can join", async () => {
+  it("reports what is missing when joining is impossible", async () => {
     await expect(writeJoinConfig(undefined, runtime.files, directory)).rejects.toThrow("/state has no cluster");
     await started();
     await expect(writeJoinConfig(undefined, runtime.files, directory)).rejects.toThrow(

@@ -29,7 +29,7 @@ it("a command that destroys something requires --yes without a terminal, and lis
   expect(await confirmed([])).toEqual({ end: undefined, lines: [] });
 });
 
-it("a restore destroys what was created after its snapshot, that of another cluster everything", async () => {
+it("a restore destroys what was created after its snapshot; an imported snapshot destroys everything", async () => {
   const root = await mkdtemp(join(tmpdir(), "compute-agent-losses-"));
   onTestFinished(() => rm(root, { recursive: true }));
   const runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });

@@ -17,7 +17,7 @@ afterEach(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** @returns the state directory that the command was given */
+/** @returns the state directory that the command received */
 async function run(name: string, ...args: string[]): Promise<string> {
   let found = "";
   const command = new Command(name).option("--state-dir <dir>", "", "here").action(({ stateDir }) => {
@@ -27,13 +27,13 @@ async function run(name: string, ...args: string[]): Promise<string> {
   return found;
 }
 
-it("a name stands for the state directory of a cluster that is there", async () => {
+it("a name selects the state directory of an existing cluster", async () => {
   await mkdir(rootOf("ci"), { recursive: true });
   expect(await run("list", "--name", "ci")).toBe(rootOf("ci"));
   expect(await run("list")).toBe("here");
 });
 
-it("a name that no cluster has is refused, with the exit code of wrong arguments", async () => {
+it("an unknown name is rejected, with the exit code of wrong arguments", async () => {
   const failure = await run("list", "--name", "nobody").catch((error: unknown) => error);
   expect(failure).toMatchObject({ message: expect.stringContaining("no cluster of this user is called nobody") });
   expect(exitCodeOf(failure)).toBe(2);

@@ -9,8 +9,8 @@ function world() {
   return { runtime, createStore: () => new HostSettingsStore(runtime.files, { root: "/st" }) };
 }
 
-describe("the settings that up keeps", () => {
-  it("are those of hosts that came up, also after others", async () => {
+describe("the settings that up saves", () => {
+  it("are those of started hosts, also of hosts that start later", async () => {
     const { runtime, createStore } = world();
     const first = createStore();
     await runtime.runUntil(first.read());
@@ -24,7 +24,7 @@ describe("the settings that up keeps", () => {
     });
   });
 
-  it("name the hosts of the last start, with those started and without those removed since", async () => {
+  it("name the hosts of the last start, with hosts added and without hosts removed since", async () => {
     const { runtime, createStore } = world();
     const settings = createStore();
     const hosts = async () => (await createStore().read())["control-plane"]?.hosts;
@@ -39,7 +39,7 @@ describe("the settings that up keeps", () => {
     expect(await runtime.runUntil(hosts())).toEqual(["devstack1", "devstack3"]);
   });
 
-  it("are all there when hosts come up at once, whichever write takes longest", async () => {
+  it("are complete when hosts start concurrently, whichever write takes longest", async () => {
     const { runtime } = world();
     const writes: string[] = [];
     let wait = 100;
@@ -71,7 +71,7 @@ describe("the settings that up keeps", () => {
   });
 
   for (const text of ["{", "[]", "null", '{"devstack1": {}}', '{"devstack1": {"driver": 1, "configFiles": []}}']) {
-    it(`are named, with what to do, when the file says ${text}`, async () => {
+    it(`are reported with a remedy when the file contains ${text}`, async () => {
       const { runtime, createStore } = world();
       await runtime.runUntil(runtime.files.write(PATH, text));
       await expect(runtime.runUntil(createStore().read())).rejects.toThrow(/hosts\.json.*remove it/);

@@ -32,7 +32,7 @@ it("prints the latest five faults of all hosts, and counts the other servers in 
   expect(lines).toEqual(["Servers in ERROR:", ...named, "  and 2 more"]);
 });
 
-it("reports that no fault was recorded of a server that an administrator put into ERROR", () => {
+it("reports that no fault was recorded for a server that an administrator put into ERROR", () => {
   const reset = { id: "vm1", name: "vm1", status: "ERROR", fault: null };
   expect(faultLines([row(reset)], 80)).toEqual(["Servers in ERROR:", "  vm1: no fault was recorded"]);
 });

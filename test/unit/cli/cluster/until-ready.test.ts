@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { untilReady } from "../../../../src/cli/cluster/until-ready.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
-/** A wait for hosts of a cluster, whose hosts without a heartbeat are those of the list. */
+/** Starts a wait for hosts. `toReport` lists the hosts without a heartbeat. */
 function begin(hosts: readonly string[], toReport: string[]) {
   const runtime = createVirtualRuntime();
   const progress: (readonly string[])[] = [];
@@ -15,14 +15,14 @@ function begin(hosts: readonly string[], toReport: string[]) {
   return { runtime, done, progress: progress, polls: () => polls };
 }
 
-it("a wait for hosts ends at once when each has reported, and asks once for any number of them", async () => {
+it("a wait for hosts ends at once when each has reported, with one request for any number of hosts", async () => {
   const many = Array.from({ length: 1_000 }, (_, index) => `h${index}`);
   const { done, progress, polls } = begin(many, ["another"]);
   expect(await done).toEqual([]);
   expect([progress, polls()]).toEqual([[], 1]);
 });
 
-it("a wait for hosts is shown after a second, and ends with the last heartbeat", async () => {
+it("a wait for hosts is displayed after a second, and ends with the last heartbeat", async () => {
   const toReport = ["a", "b"];
   const { runtime, done, progress } = begin(["a", "b", "c"], toReport);
   await runtime.advance(900);

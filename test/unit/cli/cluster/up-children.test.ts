@@ -16,8 +16,8 @@ function agents(options: UpOptions, savedSettings = {}) {
   return { plans, hosts: plans.flatMap(({ hosts }) => hosts), of, controlPlaneArgs };
 }
 
-describe("what up starts", () => {
-  it("gives every host the driver and files that are asked for, by absolute paths", () => {
+describe("the components that up starts", () => {
+  it("give every host the requested driver and files, by absolute paths", () => {
     const { of, controlPlaneArgs } = agents({ ...OPTIONS, driver: "./mine", configFile: ["nova.conf"] });
     const expected = ["--compute-driver", "/here/mine", "--config-file", "/here/nova.conf", "--trace-driver"];
     expect(of("devstack1")).toEqual(expected);
@@ -25,11 +25,11 @@ describe("what up starts", () => {
     expect(controlPlaneArgs).toEqual(["--config-file", "/here/nova.conf"]);
   });
 
-  it("leaves the name of a package or a built-in driver as it is", () => {
+  it("keep the name of a package or a built-in driver", () => {
     expect(agents({ ...OPTIONS, driver: "@acme/driver" }).of("devstack1")).toContain("@acme/driver");
   });
 
-  it("goes on with what each came up with before", () => {
+  it("reuse the settings of the last start", () => {
     const savedSettings = {
       "control-plane": { configFiles: ["/old/nova.conf"] },
       devstack1: { driver: "/old/driver", configFiles: ["/old/nova.conf"] },
@@ -43,7 +43,7 @@ describe("what up starts", () => {
     ).not.toContain("/old/driver");
   });
 
-  it("goes on with the hosts of the last start, whatever their number, unless somebody says how many", () => {
+  it("include the hosts of the last start, unless a number is requested", () => {
     const { hosts: _two, ironic: _none, ...flags } = OPTIONS;
     const plain = { configFiles: [] };
     const lastStart = (hosts: readonly string[]) => ({ "control-plane": { configFiles: [], hosts } });
@@ -62,7 +62,7 @@ describe("what up starts", () => {
     expect(names({ a: plain, ironic1: plain, ...lastStart(["a", "ironic1"]) }, { ironic: 0 })).toBe("a");
   });
 
-  it("goes on with what each host had: driver, options and release, the oldest release first", () => {
+  it("reuse each host's driver, options and release, oldest release first", () => {
     const { hosts: _two, ...flags } = OPTIONS;
     const savedSettings = {
       new: { configFiles: [], options: ["cpu_allocation_ratio=2"] },
@@ -77,26 +77,26 @@ describe("what up starts", () => {
     expect(controlPlaneArgs).toContain("--disable-compute-service-check-for-ffu");
   });
 
-  it("leaves the agent of the bare-metal nodes its own driver", () => {
+  it("keep the driver of the bare-metal nodes' agent", () => {
     const { of, hosts } = agents({ ...OPTIONS, ironic: 2, driver: "./mine" });
     expect(hosts).toEqual(["devstack1", "devstack2", "ironic1"]);
     expect(of("ironic1")).toEqual(["--config-file", "/here/st/ironic/agent.conf"]);
   });
 
-  it("opens a door for other machines in the control plane alone", () => {
+  it("pass listener flags only to the control plane", () => {
     const listen = { address: "2001:db8::2", port: 8775 };
     const { controlPlaneArgs, of } = agents({ ...OPTIONS, listen });
     expect(controlPlaneArgs).toEqual(["--listen", "[2001:db8::2]:8775"]);
     expect(of("devstack1")).toEqual([]);
   });
 
-  it("hands --change-driver on", () => {
+  it("receive --change-driver", () => {
     expect(agents({ ...OPTIONS, changeDriver: true }).of("devstack1")).toContain("--change-driver");
   });
 });
 
 describe("the arguments of one host", () => {
-  it("are none where nothing was asked for", () => {
+  it("are empty by default", () => {
     expect(hostArguments({ configFiles: [] })).toEqual([]);
   });
 });

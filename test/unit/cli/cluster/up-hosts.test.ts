@@ -87,8 +87,8 @@ async function ask(command: string, subject = ""): Promise<unknown> {
   return replies.at(-1);
 }
 
-describe("what up does for operators", () => {
-  it("lists what runs, and what is known and does not", async () => {
+describe("operators' commands in up", () => {
+  it("list running hosts, and known hosts that do not run", async () => {
     expect(await ask("list")).toMatchObject({
       id: 7,
       result: [
@@ -99,26 +99,26 @@ describe("what up does for operators", () => {
     });
   });
 
-  it("starts a host that it was started without, with what it had, and lets servers in again", async () => {
+  it("start a host that up was started without, with its settings, and enable scheduling to it", async () => {
     expect(await ask("start", "h3")).toMatchObject({ result: { host: "h3", state: "serving" } });
     expect(added.map(({ name }) => name)).toEqual(["h3"]);
     expect(started).toEqual(["h3"]);
     expect(included, "another start goes on with it").toEqual(["h3"]);
   });
 
-  it("does nothing to one that is down already, and knows nothing of others", async () => {
+  it("do nothing to a host that is already down, and reject unknown hosts", async () => {
     expect(await ask("kill", "h3")).toMatchObject({ result: { state: "stopped" } });
     expect(await ask("kill", "h4")).toEqual({ type: "host-answer", id: 7, result: null });
     expect(await ask("start", "control-plane")).toMatchObject({ result: null });
     expect(added).toEqual([]);
   });
 
-  it("stops everything once the command is answered, with whose end to wait for", async () => {
+  it("stop everything after the reply, which has the pid to wait for", async () => {
     await ask("down");
     expect(replies).toEqual([{ type: "host-answer", id: 7, result: 4711 }, { down: true }]);
   });
 
-  it("leaves whoever asks after a restore to the control plane that comes with the other state", async () => {
+  it("leave requests during a restore to the next control plane", async () => {
     const listing = hosts.take({ type: "host-command", id: 8, command: "list", subject: "" });
     await ask("restore", "one");
     await listing;
@@ -129,7 +129,7 @@ describe("what up does for operators", () => {
     ]);
   });
 
-  it("restores a state by its name or that after the start, with the hosts that it has down or with all", async () => {
+  it("restore a state by name or the one after the start, with or without starting hosts that are down", async () => {
     await ask("restore", "");
     await hosts.take({ type: "host-command", id: 8, command: "restore", subject: "one", startHosts: true });
     expect(restored).toEqual([
@@ -138,13 +138,13 @@ describe("what up does for operators", () => {
     ]);
   });
 
-  it("refuses to restore while everything is being stopped", async () => {
+  it("reject a restore while everything is being stopped", async () => {
     isStopping = true;
     expect(await ask("restore", "one")).toMatchObject({ error: expect.stringContaining("is stopping") });
     expect(replies).not.toContainEqual({ down: true });
   });
 
-  it("adds hosts, keeps them for the next start, and does not start them twice", async () => {
+  it("add hosts, save them for the next start, and do not start them twice", async () => {
     additions.set("a", { hosts: ["x1", "x2"], setting: { configFiles: [], options: ["a=b"] } });
     expect(await ask("add", "a")).toMatchObject({ result: ["x1", "x2"] });
     expect(savedSettings.get("x2")).toEqual({ configFiles: [], options: ["a=b"], added: true });
@@ -152,7 +152,7 @@ describe("what up does for operators", () => {
     expect(added.map(({ name }) => name)).toEqual(["x1", "x2"]);
   });
 
-  it("refuses to add what is there with other settings, what is called as a process, and what nobody wrote", async () => {
+  it("reject the addition of a host with other settings, with the name of a process, or without a written request", async () => {
     additions.set("other", { hosts: ["h1"], setting: { configFiles: ["/other.conf"] } });
     additions.set("pool", { hosts: ["pool-1"], setting: PLAIN });
     expect(await ask("add", "other")).toMatchObject({ error: expect.stringContaining("h1 is there already") });
@@ -161,12 +161,12 @@ describe("what up does for operators", () => {
     expect(added).toEqual([]);
   });
 
-  it("forgets a host, also for the next start", async () => {
+  it("remove a host, also from the next start", async () => {
     expect(await ask("forget", "h2")).toMatchObject({ result: null });
     expect([running.has("h2"), savedSettings.has("h2")]).toEqual([false, false]);
   });
 
-  it("answers nothing to messages that are none of these", async () => {
+  it("do not reply to other messages", async () => {
     await hosts.take({ type: "component", state: "ready" });
     await hosts.take(null);
     expect(replies).toEqual([]);

@@ -26,7 +26,7 @@ test("names each service of the catalog, and a command that the client understan
   expect(text).toContain("  openstack server create --flavor m1.tiny --image cirros --wait vm1\n");
 });
 
-test("recommends a server of a flavor and an image that the cluster has, and none where it has none", () => {
+test("suggests a server with an existing flavor and image, or none if there are none", () => {
   const directory = stateDir("/somewhere", "/");
   const image = (name: string, more: object = {}) => ({ name, status: "active", min_ram: 0, min_disk: 0, ...more });
   const flavor = (name: string, ram: number, disk = 1) => ({ name, ram, disk });

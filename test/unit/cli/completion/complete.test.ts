@@ -12,7 +12,7 @@ for (const command of [upCommand(), hostCommand(), faultCommand(), scenarioComma
 }
 PROGRAM.command("secret", { hidden: true });
 
-/** What can stand at the end of the line; each kind has one value, which says for which options it was asked. */
+/** Returns the completions of the line. Each kind has one value, which includes the options that it depends on. */
 function at(line: string): Promise<Completion> {
   const values = async (kind: string, options: ReadonlyMap<string, string>) => [
     [kind, ...options.values()].join(" of "),
@@ -29,7 +29,7 @@ it("commands, their commands and their options are those of the table", async ()
   expect(await names("compute-cluster nonsense ")).toEqual(expect.arrayContaining(["--help"]));
 });
 
-it("values are the choices of an option, or names that there are", async () => {
+it("values are the choices of an option, or existing names", async () => {
   expect(await names("compute-cluster up --log-format ")).toEqual(["pretty", "json"]);
   expect(await names("compute-cluster up --log-format j")).toEqual(["json"]);
   expect(await at("compute-cluster up --scenario ")).toEqual({
@@ -45,7 +45,7 @@ it("values are the choices of an option, or names that there are", async () => {
   expect((await at("compute-cluster up --file ")).paths).toBe(true);
 });
 
-it("a line is read as a shell reads it", () => {
+it("a line is split as a shell splits it", () => {
   expect(lineWords("a 'b c'\\ d \"e\"f ")).toEqual(["a", "b c d", "ef", ""]);
   expect(lineWords("a 'unfinished wo")).toEqual(["a", "unfinished wo"]);
   expect(lineWords("")).toEqual([""]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { driverCommand } from "../../../../src/cli/driver/command.js";
 
-/** What was printed, and the error with which parsing ended. */
+/** Returns the output, and the code of the error that ended parsing. */
 async function parse(...args: string[]) {
   const printed: string[] = [];
   const command = driverCommand();
@@ -14,7 +14,7 @@ async function parse(...args: string[]) {
 }
 
 describe("compute-agent driver", () => {
-  test.each(["--option", "--waive"])("%s of another form is refused with the form that it has", async (flag) => {
+  test.each(["--option", "--waive"])("an invalid %s is rejected with the expected form", async (flag) => {
     const form = flag === "--waive" ? "rule=reason" : "name=value";
     const { printed, code } = await parse("check", "./mine", flag, "nothing");
     expect(printed).toContain(`expected ${form}.`);
@@ -22,7 +22,7 @@ describe("compute-agent driver", () => {
   });
 
   test.each([["frob"], ["check"], ["new"], ["check", "--frob", "./mine"]])(
-    "%s %s shows how it is called",
+    "%s %s prints its usage",
     async (...args) => {
       const { printed, code } = await parse(...args);
       expect(printed).toMatch(/^error: [\s\S]*Usage: compute-agent driver/);

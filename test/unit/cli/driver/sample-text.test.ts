@@ -25,7 +25,7 @@ const schema = {
 const table: SectionTable = driverSections({ configSchema: schema });
 const sample = sampleOf("@me/my-driver", table);
 
-/** What is read of a file that says this. */
+/** Compiles a file with this text. */
 function compile(text: string) {
   const sources = { files: [parseIni(text, "sample")], environment: {}, commandLine: [] };
   return compileConfig(table, sources, { stateDir: "/state", hostname: "machine" });
@@ -42,13 +42,13 @@ describe("sampleOf", () => {
     expect(sampleOf("bare", driverSections({}))).toBe("[DEFAULT]\ncompute_driver = bare\n");
   });
 
-  test("has each option that the schema declares, whose default it says as the file would have it", () => {
+  test("has each declared option, with its default as the file would have it", () => {
     const { section, values } = compile(sample.replace(/^#(?! )|^#(?= {2})/gm, "").replace(/^\[DEFAULT\]\n.*\n/, ""));
     expect(values.filter(({ origin }) => origin === "default").map(({ option }) => option)).toEqual([]);
     expect(section("mine")).toEqual({ ...compileDriverConfig(schema, {}), key: "" });
   });
 
-  test("says what each is for and what it takes, in lines that can be read", () => {
+  test("has description and type of each option, in lines of readable length", () => {
     expect(sample).toContain("# Room for guests. (Integer from 1 to 9.)\n#slots = 8\n");
     expect(sample).toContain("# Of the host. (One of red, green, blue.)\n#colour = red\n");
     expect(sample).toContain("# The hypervisor, by two lines.\n#url = mine://$$host:5/$$cell\n");
@@ -56,13 +56,13 @@ describe("sampleOf", () => {
     expect(sample.split("\n").filter((line) => line.length > 100)).toEqual([]);
   });
 
-  test("takes an option of plain JavaScript that says neither default nor what it is for as unset", () => {
+  test("treats an option of plain JavaScript without default and description as unset", () => {
     const options = { devices: { type: "list" } } as unknown as DriverConfigSchema["options"];
     const bare = sampleOf("bare", driverSections({ configSchema: { section: "bare", options } }));
     expect(bare).toMatch(/\[bare\]\n\n# \(List separated by commas\.\)\n#devices =\n$/);
   });
 
-  test("keeps the default of a secret to itself", () => {
+  test("omits the default of a secret", () => {
     expect(sample).toContain("# To get in. (Never shown.)\n#key =\n");
     expect(sample).not.toContain("swordfish");
   });

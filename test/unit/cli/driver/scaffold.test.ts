@@ -36,7 +36,7 @@ describe("scaffoldOf", () => {
     }
   });
 
-  test("is built before it is packed, its sample made with it, and knows the types of Node.js", () => {
+  test("is built with its sample before it is packed, and has the types of Node.js", () => {
     const { scripts, devDependencies } = manifestOf("mine");
     expect(scripts?.prepack).toBe("npm run build");
     expect(scripts?.build).toBe("tsc && npm run sample");
@@ -44,7 +44,7 @@ describe("scaffoldOf", () => {
     expect(devDependencies).toHaveProperty("@types/node");
   });
 
-  test("wants this version of the contract's package from whoever installs it", () => {
+  test("has this version of the contract's package as a peer dependency", () => {
     const { peerDependencies, devDependencies } = manifestOf("mine");
     expect(peerDependencies).toEqual({ "compute-agent": "^1.2.3" });
     expect(devDependencies?.["compute-agent"]).toBe("^1.2.3");
@@ -63,13 +63,13 @@ describe("dependencyOn", () => {
     );
   });
 
-  test("what was installed from a tarball is installed from the same one, never linked", () => {
+  test("a package from a tarball is installed from the same tarball, never linked", () => {
     expect(on(lockWith("file:../tarballs/compute-agent-1.2.3.tgz"))).toBe(
       "file:../../../tarballs/compute-agent-1.2.3.tgz",
     );
   });
 
-  test("what came from git comes from there", () => {
+  test("a package from git is installed from there", () => {
     expect(on(lockWith("git+ssh://git@example.org/compute-agent.git#abc"))).toBe(
       "git+ssh://git@example.org/compute-agent.git#abc",
     );
@@ -79,7 +79,7 @@ describe("dependencyOn", () => {
     ["from a registry", lockWith("https://registry.example.org/compute-agent-1.2.3.tgz")],
     ["in a way that npm did not write down", lockWith()],
     ["by another tool, which leaves no lock", ""],
-  ])("what was installed %s is wanted by its version", (_, lock) => {
+  ])("a package installed %s is required by its version", (_, lock) => {
     expect(on(lock)).toBe("^1.2.3");
   });
 });

@@ -7,8 +7,8 @@ import { parseFaultRule } from "../../../../src/faults/faults.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { DRIVER_METHODS } from "../../../../src/virt/driver-methods.js";
 
-describe("everything that can fail in an agent", () => {
-  test("has the driver's methods, Placement, the conductor, and each step of each operation", () => {
+describe("the fault points of an agent", () => {
+  test("include the driver's methods, Placement, the conductor, and each step of each operation", () => {
     const points = [...AGENT_FAULTS.keys()];
     expect(points).toEqual(expect.arrayContaining(["placement", "placement.put", "placement.post.allocations"]));
     expect(points).toContain("conductor");
@@ -23,7 +23,7 @@ describe("everything that can fail in an agent", () => {
     expect(points.filter((point) => point.startsWith("agent.")).sort()).toEqual(steps.sort());
   });
 
-  test("the examples of the documentation exist", async () => {
+  test("include the examples of the documentation", async () => {
     const text = await readFile(new URL("../../../../docs/faults.md", import.meta.url), "utf8");
     const faultRules = [...text.matchAll(/(?<=\s)(?:driver|placement|conductor|agent)[\w.]*=\S+/g)].map(
       ([faultRule]) => faultRule,
@@ -39,7 +39,7 @@ describe("everything that can fail in an agent", () => {
     }
   });
 
-  test("an agent follows its state_path", async () => {
+  test("are read from the agent's state_path", async () => {
     const runtime = createVirtualRuntime();
     const file = await openFaults("/state/devstack1", runtime);
     await setFaults("/state/devstack1", [parseFaultRule("conductor=partition:30s", AGENT_FAULTS)], runtime);

@@ -22,7 +22,7 @@ describe("the logger of a program", () => {
     );
   });
 
-  it("writes nothing that a terminal would act on, and no line more than there are", () => {
+  it("escapes control characters and line breaks", () => {
     const { logger, lines } = capture({ format: "pretty" });
     const evil = "x\u001b[2J\n2026-01-01 INFO all is well\u009b1A";
     logger.warn(`about ${evil}`, {
@@ -38,7 +38,7 @@ describe("the logger of a program", () => {
     expect(lines[1]).toMatch(/^[ -~\n]*$/);
   });
 
-  it("writes the stack of an error only where it helps", () => {
+  it("writes the stack of an error only at debug and error level", () => {
     const { logger, lines } = capture({ format: "pretty" });
     logger.warn("first", { err: new RangeError("too far") });
     logger.error("second", { err: new RangeError("too far") });

@@ -6,7 +6,7 @@ it.each([
   ["create", "error: unknown command 'create'"],
   ["rset", "error: unknown command 'rset'"],
   ["statsu", "error: unknown command 'statsu'\n(Did you mean status?)"],
-])("the suggestion for %s is never a command that destroys something", (name, text) => {
+])("the suggestion for %s is never a destructive command", (name, text) => {
   const program = new Command("program")
     .addCommand(destructive(new Command("reset")))
     .addCommand(new Command("status"));

@@ -6,7 +6,7 @@ import { NoLocalCloud as NoClusterHere } from "../../../../src/control-plane/loc
 import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
 import { BrokerRejectedError } from "../../../../src/runtime/message-broker.js";
 
-it("names the options that decide of which kind queues are, to whom a broker refuses for theirs", () => {
+it("names the options for the kind of queues when a broker rejects the declared kind", () => {
   expect(toDo(new BrokerRejectedError("PRECONDITION_FAILED", "exchange nova: inequivalent arg 'durable'"))).toMatch(
     /^\nTo do: set amqp_durable_queues, rabbit_quorum_queue/,
   );
@@ -22,10 +22,10 @@ it.each([
   new JoinTokenRejected("wrong"),
   new NoClusterHere("no cluster"),
   new NoLocalCloud("no cluster"),
-])("ends with 4 for $name: there is no control plane that responds", (error) => {
+])("exits with 4 for $name: no control plane responds", (error) => {
   expect(exitCodeOf(error)).toBe(4);
 });
 
-it("ends with 2 for a clouds.yaml that cannot be used, and with 1 for an unforeseen failure", () => {
+it("exits with 2 for an invalid clouds.yaml, and with 1 for an unexpected failure", () => {
   expect([exitCodeOf(new CloudConfigInvalid("no YAML")), exitCodeOf(new Error("disk full"))]).toEqual([2, 1]);
 });

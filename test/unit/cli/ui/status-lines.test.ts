@@ -6,12 +6,12 @@ import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.j
 
 const ESCAPE = String.fromCharCode(27);
 
-/** What a terminal of this size shows, and what has been scrolled out of it. */
+/** Simulates a terminal of this size, including the lines that were scrolled out of it. */
 class Screen {
   readonly lines: string[] = [""];
   readonly #columns: number;
   readonly #rows: number;
-  /** The highest line that can still be reached. */
+  /** The highest line that the cursor can still reach. */
   #top = 0;
   #at = 0;
   lost = 0;
@@ -83,7 +83,7 @@ describe("status lines on a terminal", () => {
     expect(visibleLines()).toEqual(["✓ control-plane  ready    http://127.0.0.1:1", "✓ devstack1      ready    pid 2"]);
   });
 
-  it("say in short what there is no room for, and repeat nothing", async () => {
+  it("are summarized if there is no room, without repetition", async () => {
     const { runtime, screen, update, visibleLines } = createHarness({ rows: 24 });
     update("control-plane", "ready", "http://127.0.0.1:1");
     for (let number = 1; number <= 26; number += 1) {
@@ -102,7 +102,7 @@ describe("status lines on a terminal", () => {
     expect(screen.lost).toBe(0);
   });
 
-  it("leave a path whole, and count the rows that it takes", async () => {
+  it("do not break a path, and count its rows", async () => {
     const { runtime, screen, update, visibleLines } = createHarness({ columns: 40, rows: 12 });
     const path = `/${"folder/".repeat(8)}nova.conf`;
     update("devstack1", "failed", `cannot read ${path} at all`);
@@ -115,7 +115,7 @@ describe("status lines on a terminal", () => {
     expect(screen.lost).toBe(0);
   });
 
-  it("begin anew below other text after a pause, and are complete before it", async () => {
+  it("start a new block after a pause, and are complete before it", async () => {
     const { runtime, lines, update, screen, visibleLines } = createHarness();
     update("a", "starting");
     update("a", "ready");
@@ -127,8 +127,8 @@ describe("status lines on a terminal", () => {
   });
 });
 
-describe("status lines elsewhere", () => {
-  it("are one for each state of a process, and a few for a pool that comes up", async () => {
+describe("status lines without a terminal", () => {
+  it("are one for each state of a process, and a few for a starting pool", async () => {
     const { runtime, lines, update, printed } = createHarness({ interactive: false });
     update("devstack1", "starting", "pid 1");
     update("devstack1", "starting", "pid 1, further on");

@@ -17,12 +17,12 @@ const ROWS: readonly Row[] = [{ host: "devstack1", state: "forced down", text: "
 const lines = (width: number) => renderTable(COLUMNS, ROWS, width).split("\n");
 
 describe("a table", () => {
-  it("shows what a terminal would act on as text", () => {
+  it("escapes control characters", () => {
     const row = { host: "dev\u001b[2Jstack1", state: "up\r", text: "a\u009b1A" };
     expect(renderTable(COLUMNS, [row], 80)).toMatch(/^[ -~\n]*dev\\u001b\[2Jstack1 [ -~\n]*$/);
   });
 
-  it("is as wide as its cells where there is room", () => {
+  it("is as wide as its cells if there is room", () => {
     expect(lines(80)).toEqual([
       "+-----------+-------------+---------------+",
       "| Host name |       State | Text          |",
@@ -33,7 +33,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("first wraps the columns that are meant to, at spaces", () => {
+  it("first wraps the columns marked for wrapping, at spaces", () => {
     expect(lines(37)).toEqual([
       "+-----------+-------------+---------+",
       "| Host name |       State | Text    |",
@@ -45,7 +45,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("then all, as long as no word has to be cut", () => {
+  it("then wraps all columns, as long as no word has to be cut", () => {
     expect(lines(30)).toEqual([
       "+-----------+--------+-------+",
       "| Host name |  State | Text  |",
@@ -58,7 +58,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("then through words, and never below six", () => {
+  it("then cuts words, down to a width of six", () => {
     for (const width of [27, 10]) {
       expect(lines(width).slice(0, 4)).toEqual([
         "+--------+--------+-------+",
@@ -70,7 +70,7 @@ describe("a table", () => {
   });
 });
 
-it("draws a long table as a short one", () => {
+it("renders a long table like a short one", () => {
   const columns = [
     { title: "Name", value: ({ name }: { name: string }) => name },
     { title: "N", value: ({ n }: { n: number }) => String(n), align: "right" as const },

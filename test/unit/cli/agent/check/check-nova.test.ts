@@ -27,7 +27,7 @@ const SERVICE = {
   forced_down: false,
 };
 
-/** A host that was never there. */
+/** Handles requests about a host that never existed. */
 function emptyCloud({ what, args }: ConductorRequest): unknown {
   switch (what) {
     case "Service.get_minimum_version":
@@ -43,7 +43,7 @@ const NODE = { id: 1, uuid: "8fcf3a64-0c55-4e6b-9a3b-0e5b7a5cb0a5", host: "h", h
 
 const OTHER_PROVIDER = "0d4b1e6c-52ad-4b2b-8f3c-2f1d3c1a7e55";
 
-/** A host that was there before. */
+/** Handles requests about a host with existing records. */
 function withService(changes: object = {}, node: object = NODE) {
   return (request: ConductorRequest): unknown => {
     if (request.what === "Service.get_by_host_and_binary") {
@@ -59,7 +59,7 @@ interface Setting {
   readonly conf?: string;
   readonly handler?: ((request: ConductorRequest) => unknown) | null;
   readonly serviceVersion?: number;
-  /** How a host of the broker answers; default: it lets in. */
+  /** Returns how a host of the broker behaves; default: it accepts the login. */
   readonly brokerHost?: (hostname: string, let_in: () => MessageBroker) => MessageBroker;
 }
 
@@ -111,14 +111,14 @@ function found({ parts }: CheckReport, name: string) {
   return parts.find((each) => each.name === name);
 }
 
-/** The report on a wide terminal without colours. */
+/** Renders the report for a wide terminal without colours. */
 function rendered(report: CheckReport): string {
   const plain = (text: string) => text;
   const colors = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain };
   return renderReport(report, { columns: 200, colors } as never);
 }
 
-/** A broker that is not there, or does not let in. */
+/** Creates a broker that is unreachable, or rejects the login. */
 function closedBroker(rejection: Error, detail = rejection.message): MessageBroker {
   const broker = new MemoryBroker().connect();
   const waits = detail === "" ? [] : [detail];
@@ -136,7 +136,7 @@ function closedBroker(rejection: Error, detail = rejection.message): MessageBrok
 }
 
 describe("--check under a real Nova", () => {
-  it("finds all that a new host needs, and leaves nothing behind", async () => {
+  it("finds everything that a new host needs, and leaves nothing behind", async () => {
     const { run, broker, requests, runtime } = await world();
     const before = [...broker.queueNames()];
     const report = await run();
@@ -163,7 +163,7 @@ describe("--check under a real Nova", () => {
     expect(await runtime.files.stat("/hypervisors")).toBeUndefined();
   });
 
-  it("shows no secret, and fits a screen", async () => {
+  it("prints no secret, and fits on a screen", async () => {
     const { run, runtime } = await world({
       brokerHost: (name, letIn) =>
         name === "rabbit2" ? closedBroker(new Error("connect ECONNREFUSED rabbit2:5672")) : letIn(),
@@ -190,7 +190,7 @@ describe("--check under a real Nova", () => {
   it.each([
     ["ACCESS_REFUSED", "check user nova and its password"],
     ["NOT_ALLOWED", "check virtual host nova"],
-  ])("says that a broker refuses the login: %s", async (code, hint) => {
+  ])("reports that a broker rejects the login: %s", async (code, hint) => {
     const { run } = await world({
       brokerHost: () => closedBroker(new BrokerRejectedError(code, `the login: ${code}`)),
     });
@@ -202,7 +202,7 @@ describe("--check under a real Nova", () => {
     expect(found(report, "placement")?.state).toBe("ok");
   });
 
-  it("ends in time when nothing answers, and names what was tried", async () => {
+  it("ends within its timeout when nothing responds, and names the addresses", async () => {
     const { run, runtime } = await world({ brokerHost: () => closedBroker(new Error("silent"), "") });
     const began = runtime.clock.monotonic();
     const report = await run();
@@ -211,7 +211,7 @@ describe("--check under a real Nova", () => {
     expect(found(report, "broker")?.found).toContain("rabbit1:5672 gave no answer in 8 s");
   });
 
-  it("tells a broker without conductor from a conductor that is silent", async () => {
+  it("distinguishes a broker without conductor from a conductor that does not respond", async () => {
     const absent = await (await world({ handler: null })).run();
     expect(found(absent, "conductor")).toMatchObject({
       state: "waits",
@@ -254,7 +254,7 @@ describe("--check under a real Nova", () => {
       "ok",
       "compute RPC 6.1",
     ],
-  ])("looks at the oldest nova-compute: one %s", async (_, version, workaround, state, text) => {
+  ])("checks the oldest nova-compute: one %s", async (_, version, workaround, state, text) => {
     const { run } = await world({
       conf: `[workarounds]\n${workaround}\n`,
       handler: (request) =>
@@ -281,7 +281,7 @@ describe("--check under a real Nova", () => {
     expect(conductor?.hint.includes("[upgrade_levels] compute")).toBe(state === "note");
   });
 
-  it("tells who has the host: another agent, or a real nova-compute", async () => {
+  it("reports the holder of the host: another agent, or a real nova-compute", async () => {
     const { run, broker, runtime } = await world({ handler: withService() });
     const other = connectInMemory(broker, runtime);
     const session = other.host("h");
@@ -300,7 +300,7 @@ describe("--check under a real Nova", () => {
     });
   });
 
-  it("finds a nova-compute of the host that shuts down: it reads the alternate topic alone", async () => {
+  it("finds a nova-compute of the host that is shutting down: it reads only the alternate topic", async () => {
     const { run, broker } = await world({ serviceVersion: NEWEST_PROFILE.serviceVersion });
     const queue = { name: "compute-alt.h", durable: false, autoDelete: false, exclusive: false, arguments: {} };
     await broker.connect().consume({ queue, exchanges: [], bindings: [], exclusive: false }, { message: () => {} });
@@ -310,7 +310,7 @@ describe("--check under a real Nova", () => {
     });
   });
 
-  it("finds that the records contradict the machine", async () => {
+  it("detects that the records contradict the machine", async () => {
     const { run } = await world({ handler: withService({ version: 66 }) });
     expect(found(await run(), "identity")).toMatchObject({
       state: "fails",
@@ -373,7 +373,7 @@ describe("--check under a real Nova", () => {
     });
   });
 
-  it("finds credentials that Placement does not take, and a Placement that is away", async () => {
+  it("detects credentials that Placement rejects, and an unreachable Placement", async () => {
     const unreachable = await world({ conf: "[placement]\nendpoint = http://127.0.0.1:9\n" });
     expect(found(await unreachable.run(), "placement")).toMatchObject({
       state: "waits",

@@ -25,7 +25,7 @@ const cluster = (more: Partial<ClusterState>): ClusterState => ({
   ...more,
 });
 
-it("Node is judged by what the package says it needs", async () => {
+it("the version of Node is checked against the package's engines", async () => {
   const range = "^20.19.0 || ^22.12.0 || >=24.0.0";
   const fits = (version: string) => isInRange(version, range);
   expect(["v20.19.0", "v20.30.1", "v22.12.0", "v24.0.0", "v25.1.0"].map(fits)).toEqual(Array(5).fill(true));
@@ -34,7 +34,7 @@ it("Node is judged by what the package says it needs", async () => {
   expect(await checkNode(process.version)).toMatchObject({ outcome: "ok" });
 });
 
-it("a binary that is missing and a disk that is full keep a cluster from working", async () => {
+it("a missing binary and a full disk are problems", async () => {
   expect(await checkDatabase(() => import("libsql"))).toMatchObject({ outcome: "ok" });
   const gone = () => Promise.reject(new Error("Cannot find module '@libsql/linux-x64-gnu'\nRequire stack:"));
   expect(await checkDatabase(gone)).toMatchObject({
@@ -44,7 +44,7 @@ it("a binary that is missing and a disk that is full keep a cluster from working
   expect(await checkDisk("/nowhere/at/all")).toMatchObject({ found: expect.stringMatching(/^\d+\.\d GiB free$/) });
 });
 
-it("a port that is taken is told with whose it is", async () => {
+it("a port that is taken is reported with its owner", async () => {
   const world = createVirtualRuntime();
   await world.servers.listen({ port: 8774, services: {} });
   expect((await checkPorts(world.servers, [])).map(({ outcome: severity }) => severity)).toEqual(["warning", "ok"]);
@@ -80,7 +80,7 @@ it("processes of a cluster whose control plane was killed are left over", async 
   expect(await ourProcesses(join(proc, "gone"))).toEqual([]);
 });
 
-it("clients are told with their versions, and what is known of them; none has to be there", async () => {
+it("clients are reported with their versions and known issues; none is required", async () => {
   const printed = async ([program, , script = ""]: readonly string[]) => {
     const known: Readonly<Record<string, string>> = { openstack: "openstack 6.0.0\n", nova: "18.1.0\n" };
     return script.includes("openstacksdk") ? "openstacksdk 1.0.1\n" : (known[program ?? ""] ?? null);

@@ -5,7 +5,7 @@ import type { Terminal } from "../../../../../src/cli/ui/terminal.js";
 const ADDED = { sign: "+", text: "host a[1-3]", destroys: false } as const;
 const GONE = { sign: "-", text: `flavor ${"with a long name ".repeat(3)}`.trim(), destroys: true } as const;
 
-/** What is said and complained of, and the exit code. Nobody can be asked: this is no terminal. */
+/** Returns the output and the exit code. Confirmation is impossible, since this is no terminal. */
 async function agreed(changes: Parameters<typeof agree>[1], flags: Parameters<typeof agree>[2] = {}) {
   const output: string[] = [];
   const print = (text: string) => void output.push(text);
@@ -14,12 +14,12 @@ async function agreed(changes: Parameters<typeof agree>[1], flags: Parameters<ty
   return { end: await agree("c.yaml", changes, flags, place), output: output.join("\n") };
 }
 
-describe("what a person is told and asked of a cluster file", () => {
-  it("is that nothing changes", async () => {
+describe("the output about the changes of a cluster file", () => {
+  it("states that nothing changes", async () => {
     expect(await agreed([])).toEqual({ end: undefined, output: "c.yaml: nothing changes" });
   });
 
-  it("is each change, no wider than the terminal; what destroys nothing goes on", async () => {
+  it("lists each change within the terminal's width; changes that destroy nothing need no confirmation", async () => {
     expect(await agreed([ADDED])).toEqual({ end: undefined, output: "c.yaml changes:\n  + host a[1-3]" });
     const { output } = await agreed([ADDED, GONE], { yes: true });
     expect(output).toBe(
@@ -27,7 +27,7 @@ describe("what a person is told and asked of a cluster file", () => {
     );
   });
 
-  it("is refused without a terminal where something is destroyed, unless --yes agrees", async () => {
+  it("rejects destructive changes without a terminal, unless --yes confirms them", async () => {
     expect(await agreed([GONE])).toEqual({
       end: 3,
       output: expect.stringContaining("--yes agrees to it; nothing was changed"),
@@ -35,7 +35,7 @@ describe("what a person is told and asked of a cluster file", () => {
     expect((await agreed([GONE], { yes: true })).end).toBeUndefined();
   });
 
-  it("ends there with --check, whatever it is", async () => {
+  it("ends the command with --check, whatever the changes", async () => {
     expect((await agreed([GONE], { check: true })).end).toBe(0);
     expect((await agreed([GONE], { check: true, yes: true })).end).toBe(0);
   });

@@ -10,7 +10,7 @@ import { described } from "./read.js";
 const CONFIG = new URL("../../../../../config/", import.meta.url);
 const sample = () => readFile(new URL("cluster.yaml", CONFIG), "utf8");
 
-/** Lines that a person would take the # from. */
+/** Removes the # of lines that users may uncomment. */
 const uncommented = (text: string): string => text.replace(/^( *)#(?=[a-z_ ]+:)/gm, "$1");
 
 describe("the schema of cluster files", () => {
@@ -20,7 +20,7 @@ describe("the schema of cluster files", () => {
     );
   });
 
-  it("takes the sample, which names every key", async () => {
+  it("accepts the sample, which names every key", async () => {
     const validate = new Ajv({ strict: false }).compile(
       JSON.parse(await readFile(new URL("cluster.schema.json", CONFIG), "utf8")),
     );
@@ -31,16 +31,16 @@ describe("the schema of cluster files", () => {
     expect([...new Set(groups)].sort()).toEqual(Object.keys(CLUSTER_FILE.properties.hosts.items.properties).sort());
   });
 
-  it("takes the sample as it stands", async () => {
+  it("accepts the sample without changes", async () => {
     const { groups = [], file } = await described(await sample());
     expect(groups.map(({ hosts }) => hosts.length)).toEqual([6, 2]);
     expect(file.flavors).toHaveLength(2);
   });
 
-  it("has a key for every flag of up, but for those that are about the file itself, or about this one start", () => {
+  it("has a key for every flag of up, except those about the file itself or about a single start", () => {
     const flags = upCommand().options.map(({ long }) => long);
     const about = ["--file", "--scenario", "--check", "--yes", "--detach", "--json"];
-    // A group says its hosts' release.
+    // A group sets the release of its hosts.
     const fileFlags = [...UP_FLAGS.map(({ flag }) => flag), "--releases"];
     expect(flags.filter((flag) => !about.includes(flag ?? "")).sort()).toEqual(fileFlags.sort());
     expect(Object.keys(CLUSTER_FILE.properties)).toEqual(expect.arrayContaining(UP_FLAGS.map(({ key }) => key)));

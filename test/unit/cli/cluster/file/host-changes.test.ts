@@ -13,14 +13,14 @@ function changes(named: Readonly<Record<string, HostSetting>>, flags: Flags = {}
   );
 }
 
-describe("what becomes of hosts", () => {
-  it("is nothing where all are as they were, however they came to be known", () => {
+describe("changes of hosts", () => {
+  it("are empty when all hosts have the same settings, however they were added", () => {
     const { a1, a2, b } = BEFORE;
     expect(changes({ a1, a2, b })).toEqual([]);
     expect(changes({ a1: { ...PLAIN, driver: "fake-libvirt" }, a2, b })).toEqual([]);
   });
 
-  it("names hosts that come, that change, and that go, together", () => {
+  it("list added, changed and removed hosts together", () => {
     const other = { ...PLAIN, options: ["fake_libvirt.vcpus=16"] };
     expect(changes({ a1: other, a2: other, "c[1]": PLAIN, c2: PLAIN })).toEqual([
       "+ host c[1],c2",
@@ -29,7 +29,7 @@ describe("what becomes of hosts", () => {
     ]);
   });
 
-  it("is to stay, down, for a host that has servers", () => {
+  it("keep a host that has servers, down", () => {
     const before = { ...BEFORE, busy: PLAIN };
     const { a1, a2, b } = BEFORE;
     const found = hostChanges(before, new Map(Object.entries({ a1, a2, b })), { ironic: 1 }, new Map([["busy", 2]]));
@@ -38,16 +38,16 @@ describe("what becomes of hosts", () => {
     ]);
   });
 
-  it("takes the agent of bare-metal nodes away when the file has none of these", () => {
+  it("remove the agent of bare-metal nodes when the file has no nodes", () => {
     const { a1, a2, b } = BEFORE;
     expect(changes({ a1, a2, b }, { ironic: 0 })).toEqual(["- host ironic1 !"]);
   });
 
-  it("does not ask where --remove has said that they may go", () => {
+  it("need no confirmation for removals with --remove", () => {
     expect(changes({ a1: PLAIN, a2: PLAIN }, { remove: true })).toEqual(["- host b"]);
   });
 
-  it("does not change a driver unless that is said", () => {
+  it("reject another driver unless that is requested", () => {
     const named = { a1: { ...PLAIN, driver: "qemu" }, a2: PLAIN, b: BEFORE.b };
     expect(() => changes(named)).toThrow(
       "hosts keep the driver that they have: a1: driver fake-libvirt -> qemu; say change_driver: true",
@@ -55,7 +55,7 @@ describe("what becomes of hosts", () => {
     expect(changes(named, { changeDriver: true })).toEqual(["~ host a1: driver fake-libvirt -> qemu"]);
   });
 
-  it("leaves a driver that a file names to the agent, which knows it", () => {
+  it("ignore a driver that a configuration file names, since the agent checks it", () => {
     const named = { a1: { driver: "qemu", configFiles: [] }, a2: PLAIN, b: BEFORE.b };
     const before = { ...BEFORE, a1: { configFiles: ["/nova.conf"] } };
     expect(hostChanges(before, new Map(Object.entries(named)), { ironic: 1 }, new Map())).toHaveLength(1);

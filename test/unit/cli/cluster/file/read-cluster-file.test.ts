@@ -39,14 +39,14 @@ hosts:
     expect(groups?.map(({ hosts }) => hosts)).toEqual([["rack1", "rack2"], ["plain"]]);
   });
 
-  it("count the first of the names, or number a name without brackets", async () => {
+  it("expand a count from the first name, or number a name without brackets", async () => {
     const { options } = await described(
       'hosts: [{name: "r[01-90]", count: 2}, {name: edge, count: 2}, {name: "x", count: 0}]',
     );
     expect([...(options.named?.keys() ?? [])]).toEqual(["r01", "r02", "edge1", "edge2"]);
   });
 
-  it("give traits and resources of one's own by a provider.yaml, the same for equal groups", async () => {
+  it("set custom traits and resources with a provider.yaml, the same for equal groups", async () => {
     const { groups = [] } = await described(`
 hosts:
   - { name: a, traits: [CUSTOM_A], resources: { CUSTOM_SEAT: { total: 4 } } }
@@ -72,7 +72,7 @@ hosts:
     expect(controlPlaneArgs).toContain("--disable-compute-service-check-for-ffu");
   });
 
-  it("take the place of what hosts came up with before, and of hosts that were added", async () => {
+  it("replace the saved settings of hosts, and added hosts", async () => {
     const { options } = await described("hosts: [{name: a}]");
     const savedSettings = {
       "control-plane": { configFiles: ["/old.conf"] },
@@ -87,7 +87,7 @@ hosts:
 });
 
 describe("flags in the file", () => {
-  it("mean what they mean beside it", async () => {
+  it("have the meaning of the command line's flags", async () => {
     const { options } = await described(`
 state_dir: state
 port: 0
@@ -114,7 +114,7 @@ ironic: { nodes: 5 }
     expect(options.named).toBeUndefined();
   });
 
-  it("are refused beside a flag that says the same, whatever it says", async () => {
+  it("are rejected beside the same flag on the command line, whatever its value", async () => {
     expect(await problems("hosts: []\nport: 0", { port: 0, hosts: 2, releases: ["zed"] })).toEqual([
       "cluster.yaml:1:1: hosts is said by --hosts, too; leave one of the two out",
       "cluster.yaml:1:1: hosts have their own release; leave --releases out",
@@ -124,7 +124,7 @@ ironic: { nodes: 5 }
   });
 });
 
-describe("a file that is wrong", () => {
+describe("an invalid file", () => {
   const wrong: readonly (readonly [what: string, text: string, expected: string])[] = [
     [
       "a key of another name",
@@ -263,11 +263,11 @@ describe("a file that is wrong", () => {
       '1:28: hosts.0.traits.0: found "HW_CPU_X86_VMX", expected what matches ^CUSTOM_',
     ],
   ];
-  it.each(wrong)("names line, column and what to do: %s", async (_what, text, expected) => {
+  it.each(wrong)("is reported with line, column and remedy: %s", async (_what, text, expected) => {
     expect((await problems(text)).join("\n")).toContain(expected);
   });
 
-  it("names all that is wrong at once, in the order of the file", async () => {
+  it("is reported with all problems at once, in the order of the file", async () => {
     const found = await problems("port: x\nflvors: []\nhosts: [{nme: a}]");
     expect(found.map((line) => line.split(":").slice(0, 2).join(":"))).toEqual([
       "cluster.yaml:1",
@@ -278,7 +278,7 @@ describe("a file that is wrong", () => {
     expect(await problems(`flavors: [${"1,".repeat(50)}]`)).toHaveLength(21);
   });
 
-  it("is not read when it is too large, or stands for too much", async () => {
+  it("is not read when it is too large, or expands to too much", async () => {
     expect(await problems(`# ${"x".repeat(1024 * 1024)}`)).toEqual([
       "cluster.yaml: found 1048578 bytes, expected at most 1048576",
     ]);
@@ -294,18 +294,18 @@ describe("a file that is wrong", () => {
     ]);
   });
 
-  it("may be empty, which says nothing", async () => {
+  it("may be empty", async () => {
     expect((await described("# nothing\n")).options).toEqual(OPTIONS);
   });
 
-  it("may use an alias, and places what is wrong there", async () => {
+  it("may use an alias, and reports problems at its position", async () => {
     const text = "hosts:\n  - &one {name: a, vcpus: 2}\n  - <<: *one\n    name: b";
     expect(await problems(text)).toEqual([expect.stringContaining("cluster.yaml:3:5: hosts.1: there is no <<")]);
   });
 });
 
 describe("a large file", () => {
-  it("of 100 groups with 10,000 hosts is read in a moment", async () => {
+  it("with 100 groups and 10,000 hosts is read quickly", async () => {
     const groups = Array.from(
       { length: 100 },
       (_none, at) =>

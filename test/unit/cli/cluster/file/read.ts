@@ -5,7 +5,7 @@ import { createVirtualRuntime } from "../../../../../src/simulation/virtual-worl
 
 export const OPTIONS: UpOptions = { hosts: 3, stateDir: "/state", configFile: [], ironic: 0 };
 
-/** The description that `/here/cluster.yaml` with this text gives. @param flags of `up` that are given beside it */
+/** Returns the description in `/here/cluster.yaml` with this text. @param flags of `up` on the command line */
 export async function described(text: string, flags: Partial<UpOptions> = {}): Promise<ClusterDescription> {
   const { files } = createVirtualRuntime();
   await files.write("/here/cluster.yaml", text);
@@ -17,7 +17,7 @@ export async function described(text: string, flags: Partial<UpOptions> = {}): P
   );
 }
 
-/** What is wrong with the text, line by line. */
+/** Returns the problems of the text, one per line. */
 export async function problems(text: string, flags: Partial<UpOptions> = {}): Promise<readonly string[]> {
   try {
     await described(text, flags);

@@ -26,8 +26,8 @@ const GROUPS: readonly GroupText[] = [
   { name: "q", driver: "qemu", vcpus: 2, options: { "qemu.cpu": "max" }, config_files: [] },
 ];
 
-describe("what is written of a group", () => {
-  it("is what was read", async () => {
+describe("a written group", () => {
+  it("equals the group that was read", async () => {
     const { groups = [] } = await described(clusterFileText({ hosts: [...GROUPS].map((group) => ({ ...group })) }));
     const { files } = createVirtualRuntime();
     for (const [at, { setting, providerConfig }] of groups.entries()) {
@@ -46,15 +46,15 @@ describe("what is written of a group", () => {
     expect(groups).toHaveLength(2);
   });
 
-  it("has a provider.yaml of somebody else as the option that it is", async () => {
+  it("has another provider.yaml as a plain option", async () => {
     const { files } = createVirtualRuntime();
     const options = ["compute.provider_config_location=/etc/nova/provider_config"];
     expect(await readProviderConfig(options, { root: "/state" }, files)).toEqual({ keys: {}, others: options });
   });
 });
 
-describe("flags that are kept", () => {
-  it("are those of the file that says them", async () => {
+describe("saved flags", () => {
+  it("equal the flags of the file", async () => {
     const fileOptions = {
       port: 0,
       listen: "[2001:db8::2]:8775",

@@ -27,7 +27,7 @@ function aRow(host: string, more: Partial<HostRow> = {}): HostRow {
 }
 
 describe("the table of hosts", () => {
-  it("fits 80 columns, whatever it has to say", () => {
+  it("fits 80 columns, whatever its content", () => {
     const reason = `cannot read /a/long/path/${"folder/".repeat(9)}nova.conf; mend that`;
     const service = { enabled: false, forcedDown: true, disabledReason: "a bad fan" };
     const table = hostTable(
@@ -39,11 +39,11 @@ describe("the table of hosts", () => {
     expect(table).toContain("2 h");
   });
 
-  it("has no reasons where there are none", () => {
+  it("has no column for reasons if there are none", () => {
     expect(hostTable([aRow("a", { reason: "pid 1234567" })], 0, 80)).not.toContain("Reason");
   });
 
-  it("says that a service is disabled, or forced down, and why", () => {
+  it("lists that a service is disabled or forced down, with the reason", () => {
     const service = { enabled: false, forcedDown: true, disabledReason: "a bad fan" };
     expect(hostTable([aRow("a", { service })], 0, 120)).toContain("disabled: a bad fan; forced down");
   });
@@ -63,20 +63,20 @@ describe("hosts of a command line", () => {
     expect(chosen("devstack10", "devstack[1-2],devstack1")).toEqual(["devstack10", "devstack1", "devstack2"]);
   });
 
-  it("are all on --all alone", () => {
+  it("are all hosts with --all only", () => {
     expect(chosenHosts([], true, rows, "/st")).toHaveLength(3);
     expect(() => chosenHosts(["devstack1"], true, rows, "/st")).toThrow("found --all and devstack1");
     expect(() => chosen()).toThrow("found no host");
   });
 
-  it("are put right where one is unknown", () => {
+  it("are corrected by a suggestion if one is unknown", () => {
     expect(() => chosen("devstock1")).toThrow("there is no host devstock1 in /st; did you mean devstack1?");
     expect(() => chosen("other")).toThrow("there are devstack[1-2,10]");
     expect(() => chosen("x[1-")).toThrow(/without its other half/);
   });
 });
 
-describe("what a command says it has done", () => {
+describe("the result of a command", () => {
   function captureReport(outcomes: readonly HostOutcome[], json = false) {
     const lines: string[] = [];
     const code = reportOutcomes(outcomes, json, {
@@ -90,7 +90,7 @@ describe("what a command says it has done", () => {
     failure: "failed: because",
   });
 
-  it("is in ranges by state, and failures one by one", () => {
+  it("lists ranges by state, and failures one by one", () => {
     const done = ["a1", "a2", "a3"].map((host): HostOutcome => ({ process: aRow(host) }));
     expect(captureReport([...done, failed("b", 3)])).toEqual({
       code: 3,
@@ -104,11 +104,11 @@ describe("what a command says it has done", () => {
     [[failed("a", 3), failed("b", 2)], 1],
     [[failed("a", null)], 1],
     [[failed("a", 0)], 1],
-  ])("ends with the one reason that all have: %#", (outcomes, code) => {
+  ])("exits with the common reason of all failures: %#", (outcomes, code) => {
     expect(captureReport(outcomes).code).toBe(code);
   });
 
-  it("is JSON for programs", () => {
+  it("can be JSON", () => {
     const [line = ""] = captureReport([failed("a", 3)], true).lines;
     expect(JSON.parse(line)).toMatchObject([{ host: "a", failure: "failed: because", since: expect.any(String) }]);
   });
@@ -120,8 +120,8 @@ describe("what a command says it has done", () => {
   });
 });
 
-describe("the log of one host of a pool", () => {
-  it("is its entries with the lines that belong to them, in both formats", () => {
+describe("the log filter for one host of a pool", () => {
+  it("accepts the host's entries with their continuation lines, in both formats", () => {
     const filter = new HostLogFilter("h1");
     const lines = [
       "2026-11-23 20:42:29.257 7061 ERROR a crash host=h1 more=x",
@@ -135,7 +135,7 @@ describe("the log of one host of a pool", () => {
     expect(lines.map((line) => filter.accepts(line))).toEqual([true, true, false, false, true, true, false]);
   });
 
-  it("has what is said of it by name or in a range", () => {
+  it("accepts entries that contain the host's name, directly or in a range", () => {
     const filter = new HostLogFilter("rack1-n7");
     const accepts = (text: string) => filter.accepts(`2026-11-23 20:42:29.257 7061 INFO ${text}`);
     expect(

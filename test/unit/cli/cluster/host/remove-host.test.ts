@@ -25,7 +25,7 @@ class Cloud {
   startFails = false;
   forgotten = false;
   left: number[] = [];
-  /** Whether other hosts take what is evacuated. */
+  /** Whether other hosts have room for evacuated servers. */
   hasRoom = true;
   readonly log: string[] = [];
 
@@ -103,21 +103,21 @@ describe("the removal of a host", () => {
     expect(cloud.forgotten).toBe(true);
   });
 
-  it("is refused while there are servers, and leaves the host as it was", async () => {
+  it("is rejected while there are servers, and leaves the host unchanged", async () => {
     cloud.boot("vm1");
     await expect(removeHost("h1", false, cloud.parts)).rejects.toThrow("h1 has 1 server (vm1); move or delete it");
     expect(cloud.service).toMatchObject({ status: "enabled" });
     expect([cloud.agent, cloud.forgotten]).toEqual(["serving", false]);
   });
 
-  it("leaves a service disabled that somebody else had disabled", async () => {
+  it("does not enable a service that an operator had disabled", async () => {
     cloud.boot("vm1");
     cloud.service = { ...cloud.service, status: "disabled", disabled_reason: "a bad fan" };
     await expect(removeHost("h1", false, cloud.parts)).rejects.toThrow();
     expect(cloud.service).toMatchObject({ status: "disabled", disabled_reason: "a bad fan" });
   });
 
-  it("has servers evacuated from a host that is down, and the host clean up after them", async () => {
+  it("evacuates servers from a host that is down, and lets the host clean up", async () => {
     cloud.boot("vm1", "vm2");
     await removeHost("h1", true, cloud.parts);
     expect(cloud.log.slice(1)).toEqual([
@@ -132,14 +132,14 @@ describe("the removal of a host", () => {
     expect(cloud.left).toEqual([2, 0]);
   });
 
-  it("removes what evacuated servers hold by force where the host cannot come up", async () => {
+  it("removes allocations of evacuated servers by force if the host cannot start", async () => {
     cloud.boot("vm1");
     cloud.startFails = true;
     await removeHost("h1", true, cloud.parts);
     expect(cloud.log.at(-1)).toBe("DELETE /os-services/s1?force=true");
   });
 
-  it("says why a server stays, asks it once, and can be repeated", async () => {
+  it("reports why a server stays, requests its evacuation once, and can be repeated", async () => {
     cloud.boot("vm1");
     cloud.hasRoom = false;
     const evacuationError = "1 server (vm1) could not be evacuated from h1: No valid host was found.";
@@ -151,7 +151,7 @@ describe("the removal of a host", () => {
     expect([cloud.service, cloud.forgotten]).toEqual([undefined, true]);
   });
 
-  it("goes on from wherever it was interrupted", async () => {
+  it("continues from wherever it was interrupted", async () => {
     cloud.service = undefined;
     await removeHost("h1", false, cloud.parts);
     expect([cloud.log, cloud.forgotten]).toEqual([["stop"], true]);

@@ -41,7 +41,7 @@ async function findEntries(...names: string[]) {
   return { entries, missing };
 }
 
-it("a host has its own log and its part of those that it shared, whether anything runs or not", async () => {
+it("a host has its own log and its part of shared ones, whether anything runs or not", async () => {
   expect(await findEntries("h1")).toEqual({ entries: ["h1: alone", "h1: of h1 host=h1"], missing: [] });
   expect((await findEntries("h2", "h3")).entries).toEqual(["h2: of h2 host=h2"]);
   expect((await findEntries("pool-1")).entries).toHaveLength(2);
@@ -49,7 +49,7 @@ it("a host has its own log and its part of those that it shared, whether anythin
   expect(await findEntries("h2")).toEqual({ entries: [], missing: ["h2"] });
 });
 
-it("a service has its part of the control plane's log, and nothing named is everything", async () => {
+it("a service has its part of the control plane's log, and no name selects all logs", async () => {
   expect((await findEntries("placement")).entries).toEqual([
     "placement: a service=placement",
     "placement: c service=placement method=GET",
@@ -58,7 +58,7 @@ it("a service has its part of the control plane's log, and nothing named is ever
   expect((await findEntries()).entries).toHaveLength(6);
 });
 
-it("a name that nobody has is put right", async () => {
+it("an unknown name is rejected with a suggestion", async () => {
   await expect(findEntries("h4")).rejects.toThrow(/there is no host h4 in .*did you mean h\d\?/);
   await expect(findEntries("placemnt")).rejects.toThrow("did you mean placement?");
   await rm(root, { recursive: true });

@@ -20,7 +20,7 @@ async function newLines(file: LogFile): Promise<readonly string[]> {
   return lines;
 }
 
-it("begins with the files that it was rotated into, oldest first, and goes on with whole lines", async () => {
+it("begins with rotated files, oldest first, and continues with complete lines", async () => {
   const file = new LogFile(folder, "h1");
   expect(await newLines(file)).toEqual([]);
   await writeFile(at("h1.log.2"), "1\n");
@@ -35,11 +35,11 @@ it("begins with the files that it was rotated into, oldest first, and goes on wi
   await appendFile(at("h1.log"), " a line\n");
   expect(await newLines(existingFile)).toEqual(["half a line"]);
   expect(await newLines(existingFile)).toEqual([]);
-  // The log came to be after the first look: what it was rotated into is then no news.
+  // The log was created after the first read, so only the current file is new, not the rotated one.
   expect(await newLines(file)).toEqual(["3", "half a line"]);
 });
 
-it("follows what is renamed, made anew, cut off, and gone", async () => {
+it("follows files that are renamed, created again, truncated, or deleted", async () => {
   await writeFile(at("h1.log"), "1\n");
   const file = new LogFile(folder, "h1");
   expect(await newLines(file)).toEqual(["1"]);
@@ -58,7 +58,7 @@ it("follows what is renamed, made anew, cut off, and gone", async () => {
   expect(await newLines(file)).toEqual([]);
 });
 
-it("reads lines of any length, and characters that two chunks share", async () => {
+it("reads lines of any length, and characters split between two chunks", async () => {
   const long = "ä".repeat(100_000);
   await writeFile(at("h1.log"), `${long}\nshort\n${"x".repeat(3_000_000)}`);
   const [first, second, ...rest] = await newLines(new LogFile(folder, "h1"));
@@ -67,7 +67,7 @@ it("reads lines of any length, and characters that two chunks share", async () =
   expect(rest.join("").length).toBeGreaterThan(1_000_000);
 });
 
-it("a folder's logs are known by their stems", async () => {
+it("the logs of a folder are listed by their stems", async () => {
   for (const name of ["h1.log", "h1.log.1", "h2.log-20261125", "a.b.log", "notes.txt"]) {
     await writeFile(at(name), "");
   }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { asRecord, LogSource, merged, type NamedEntry } from "../../../../../src/cli/cluster/logs/log-source.js";
 import { parseSince } from "../../../../../src/cli/cluster/logs/logs-command.js";
 
-/** A log that is read in batches of two lines. */
+/** Creates a log that is read in batches of two lines. */
 function logOf(...lines: string[]) {
   return {
     async *newLines() {
@@ -22,7 +22,7 @@ async function taken(...sources: LogSource[]): Promise<readonly NamedEntry[]> {
   return entries;
 }
 
-it("logs are joined by time, each in its own order, with the lines that belong together", async () => {
+it("logs are merged by time, each in its own order, with continuation lines", async () => {
   const control = logOf(
     "listening",
     "2026-11-25 10:00:01.000 1 INFO a",
@@ -43,7 +43,7 @@ it("logs are joined by time, each in its own order, with the lines that belong t
   ]);
 });
 
-it("what was not accepted takes its stack with it, also over two looks", async () => {
+it("the stack of a rejected entry is rejected too, even if it is read later", async () => {
   const polls = [logOf("2026-11-25 10:00:01.000 1 ERROR of h10", "    at one"), logOf("    at two")];
   let look = 0;
   const file = { newLines: () => (polls[look++] ?? logOf()).newLines() };
@@ -51,7 +51,7 @@ it("what was not accepted takes its stack with it, also over two looks", async (
   expect([...(await taken(source)), ...(await taken(source))]).toEqual([]);
 });
 
-it("an entry of either format is one for programs", () => {
+it("entries of both formats become JSON records", () => {
   const time = new Date(2026, 10, 25, 10, 0, 1, 5).getTime();
   const fields = { request_id: "req-1", instance: "i-1", ms: 3.5, path: "/a?b=c", host: "h1" };
   const json = { level: 30, time, pid: 7, ...fields, message: "request" };
@@ -66,7 +66,7 @@ it("an entry of either format is one for programs", () => {
   });
 });
 
-it("what is written of a time is understood, and nothing else", () => {
+it("--since accepts durations and dates, and nothing else", () => {
   const now = Date.UTC(2026, 10, 25, 12);
   expect(["90s", "10m", "2h", "1d", "0.5h"].map((text) => now - (parseSince(text, now) ?? 0))).toEqual([
     90_000, 600_000, 7_200_000, 86_400_000, 1_800_000,

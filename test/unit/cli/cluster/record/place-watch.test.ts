@@ -3,7 +3,7 @@ import { PlaceWatch } from "../../../../../src/cli/cluster/record/record-command
 import { administratorIn } from "../../../../../src/conductor-client/methods/cluster.js";
 import type { HostSession } from "../../../../../src/conductor-client/port.js";
 
-it("new servers are looked for until they have a place, or never will", async () => {
+it("new servers are polled until they have a host, or never will", async () => {
   const servers = new Map<string, object>([
     ["a", { host: null, vmState: "building" }],
     ["b", { host: null, vmState: "error" }],

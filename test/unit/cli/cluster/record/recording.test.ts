@@ -14,7 +14,7 @@ type Line = Readonly<Record<string, unknown>>;
 const ID = "00000000-0000-4000-8000-000000000001";
 const SERVER = { server: { id: ID, name: "vm", "OS-EXT-SRV-ATTR:host": "h1", min_count: 1 } };
 
-/** One line of each kind, with every field that it can have. */
+/** One line of each kind, with all its fields. */
 const LINES: readonly Line[] = [
   { recording: 2, version: "1", at: 1_000, cluster: "hosts: []" },
   {
@@ -57,12 +57,12 @@ const VALUES: readonly unknown[] = [
   ...[[], [null], [[]], {}, { server: null }, { servers: [null, 1, "x"] }, { user: "x" }, nested(100), nested(100_000)],
 ];
 
-/** Arrays in one another: as text, since to write so many needs as many calls. */
+/** Creates nested arrays as text, since serializing that depth would overflow the stack. */
 function nested(levels: number): { readonly text: string } {
   return { text: `${"[".repeat(levels)}${"]".repeat(levels)}` };
 }
 
-/** Every field of a value, also of what is inside of it. */
+/** Returns the paths of all fields of a value, including nested ones. */
 function pathsIn(value: unknown): readonly (readonly (string | number)[])[] {
   if (typeof value !== "object" || value === null) {
     return [];
@@ -95,7 +95,7 @@ function filesOf(text: string): Files {
   return files as Files;
 }
 
-/** Reads the recording and does it again. @returns what refuses it; undefined: nothing does */
+/** Reads the recording and replays it. @returns the error of a rejection; undefined: it was accepted */
 async function rejectionOf(text: string): Promise<Error | undefined> {
   const runtime = createVirtualRuntime();
   const recording = await readRecording("/r.jsonl", filesOf(text)).catch((error: unknown) => error as Error);
@@ -115,7 +115,7 @@ async function rejectionOf(text: string): Promise<Error | undefined> {
 }
 
 describe("a recording", () => {
-  it("is done again when nothing is wrong with it", async () => {
+  it("is replayed if it is valid", async () => {
     expect(await rejectionOf(LINES.map((line) => `${JSON.stringify(line)}\n`).join(""))).toBeUndefined();
   });
 
@@ -160,7 +160,7 @@ describe("a recording", () => {
     ["a method that is none", { method: "GET /" }, "request.method"],
     ["a header of two lines", { version: "compute\r\n2.1" }, "request.version"],
     ["a time in fifty years", { at: 1_600_000_000_000 }, "days after the beginning"],
-  ])("is refused for %s", async (_, more, wrong) => {
+  ])("is rejected for %s", async (_, more, wrong) => {
     const [first, request] = LINES;
     const rejection = await rejectionOf(
       [first, { ...request, ...more }].map((line) => `${JSON.stringify(line)}\n`).join(""),

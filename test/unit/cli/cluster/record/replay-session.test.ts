@@ -36,14 +36,14 @@ function open(statuses: readonly number[] = []) {
   return { replay, stoodIn, requests: requests, made, ids, tokens };
 }
 
-it("somebody has one token, and another one to say where a server goes; nobody has none", async () => {
+it("a caller has one token, and another one to select hosts; an anonymous caller has none", async () => {
   const { replay, stoodIn, made, ids, tokens, requests } = open();
   await replay.request(ADA, LIST);
   await replay.request(ADA, LIST);
   await replay.request(ADA, LIST, true);
   await replay.request(null, LIST);
   expect(tokens()).toEqual(["token-1", "token-1", "token-2", undefined]);
-  // The second time they are known by the id that they have there.
+  // The second request uses the id that the user has in the new cluster.
   expect(stoodIn).toEqual([
     [THEN, false],
     [NOW, true],
@@ -56,7 +56,7 @@ it("somebody has one token, and another one to say where a server goes; nobody h
   });
 });
 
-it("who is not let in any more gets another token, once", async () => {
+it("a caller whose token is rejected gets another one, once", async () => {
   const { replay, tokens } = open([200, 401, 401]);
   await replay.request(ADA, LIST);
   expect((await replay.request(ADA, LIST)).status).toBe(401);

@@ -39,7 +39,7 @@ const recordedRequest = (more: Partial<RecordedRequest>): RecordedRequest => ({
 });
 
 describe("ids of the recorded cloud", () => {
-  it("are learnt of answers, whose lists may have another order, and of links", () => {
+  it("are learned from responses, whose lists may be ordered differently, and from links", () => {
     const ids = new IdMap();
     const hex = (text: string) => text.replaceAll("-", "");
     ids.learn(
@@ -62,7 +62,7 @@ describe("ids of the recorded cloud", () => {
     expect(ids.translate(`/servers/${OLD}/x?project=${hex(OLD)}`)).toBe(`/servers/${NEW}/x?project=${hex(NEW)}`);
   });
 
-  it("stay what they were learnt to be first, and what no answer tells is left as it is", () => {
+  it("keep their first mapping, and unknown ids stay unchanged", () => {
     const ids = new IdMap();
     ids.learn({ id: OLD }, { id: NEW });
     ids.learn({ id: OLD }, { id: "00000000-0000-4000-8000-00000000000b" });
@@ -73,7 +73,7 @@ describe("ids of the recorded cloud", () => {
   });
 });
 
-it("a server is built where it was, unless the request says where", () => {
+it("a server is built on its recorded host, unless the request restricts the host", () => {
   const made = recordedRequest({
     method: "POST",
     body: { server: { name: "vm", min_count: 1 } },
@@ -91,11 +91,11 @@ it("a server is built where it was, unless the request says where", () => {
   expect(placeOf({ ...made, body: { server: { host: "h1" } } }, places)).toBeUndefined();
   expect(placeOf({ ...made, body: { server: { min_count: 2 } } }, places)).toBeUndefined();
   expect(placeOf(made, new Map())).toBeUndefined();
-  // What the recording itself has seen counts, whatever administrators were told later.
+  // The recorded host takes precedence over later responses to administrators.
   expect(placeOf(made, firstPlaces([serverView, { at: 1, server: OLD, place: "nova:h1" }]))).toBe("nova:h1");
 });
 
-it("what is held is compared by providers' names and what ids are now", () => {
+it("allocations are compared by providers' names and mapped ids", () => {
   const amounts = { VCPU: 1, DISK_GB: 2 };
   const idOf = (id: string) => (id === OLD ? NEW : undefined);
   expect(
@@ -143,7 +143,7 @@ describe("a replay", () => {
     return { done, ...result };
   }
 
-  it("asks in the recorded times, as fast as it is told, with the ids of the new cloud", async () => {
+  it("sends requests at the recorded times, scaled by the speed, with the ids of the new cloud", async () => {
     const { done, differences } = await replayed(
       [
         recordedRequest({ method: "POST", body: { server: {} }, status: 202, answer: { server: { id: OLD } } }),
@@ -166,7 +166,7 @@ describe("a replay", () => {
     expect(differences).toEqual([]);
   });
 
-  it("asks again for a while what the cluster is not ready for, and says where it went otherwise", async () => {
+  it("retries requests that the cluster is not ready for, and reports differences", async () => {
     const { done, differences } = await replayed(
       [
         recordedRequest({ method: "POST", status: 202 }),
@@ -182,7 +182,7 @@ describe("a replay", () => {
     ]);
   });
 
-  it("asks as who asked, also as nobody, and says who went otherwise", async () => {
+  it("impersonates the original callers, also anonymous ones, and names them in differences", async () => {
     const { done, differences } = await replayed(
       [recordedRequest({ caller: ADA, status: 403 }), recordedRequest({ caller: null, status: 401 })],
       () => 200,
@@ -194,7 +194,7 @@ describe("a replay", () => {
     ]);
   });
 
-  it("has a tenant's server built where it was, which only administrators may ask for", async () => {
+  it("builds a tenant's server on its recorded host, which only administrators may request", async () => {
     const made = { method: "POST", body: { server: {} }, answer: { server: { id: OLD } }, status: 202 };
     const serverView = recordedRequest({ answer: { server: { id: OLD, "OS-EXT-SRV-ATTR:host": "h2" } } });
     const { done } = await replayed(
@@ -208,7 +208,7 @@ describe("a replay", () => {
     ]);
   });
 
-  it("gives a user the old password first with which a password was changed", async () => {
+  it("sets the old password of a user before a password change", async () => {
     const path = "/identity/v3/users/u/password";
     const hidden = { user: { original_password: "****", password: "****" } };
     const { done } = await replayed(
@@ -225,13 +225,13 @@ describe("a replay", () => {
     expect(done.join()).not.toContain("****");
   });
 
-  it("leaves out what was not kept, and says so", async () => {
+  it("skips requests that were not recorded completely, and reports them", async () => {
     const { done, left } = await replayed([recordedRequest({ left: "its body is no JSON, or too long" })], () => 200);
     expect(done).toEqual([]);
     expect(left).toEqual(["GET /compute/v2.1/servers: its body is no JSON, or too long"]);
   });
 
-  it("has zeros for the bytes of an image, and something that reads as user data", () => {
+  it("sends zeros for the bytes of an image, and valid generated user data", () => {
     const { random } = createVirtualRuntime();
     const upload = recordedRequest({ method: "PUT", contentType: "application/octet-stream", bytes: 3 });
     expect(askableBody(upload, undefined, random)).toBe("\0\0\0");
@@ -245,7 +245,7 @@ describe("a replay", () => {
 });
 
 describe("a recording", () => {
-  it("of version 1 is asked as the administrator, but for what others were refused", async () => {
+  it("of version 1 is replayed as the administrator, except for rejections of others", async () => {
     const { caller: _, ...old } = recordedRequest({ status: 403 });
     const one = { ...old, user: "demo", project: "demo" };
     const { events } = await read(
@@ -268,7 +268,7 @@ describe("a recording", () => {
   }
   const start = JSON.stringify(START);
 
-  it("is in the order of its times, and may be broken off in the middle of a line", async () => {
+  it("is ordered by time, and may end with an incomplete line", async () => {
     const later = JSON.stringify(recordedRequest({ at: 3_000 }));
     const earlier = JSON.stringify({ at: 2_000, run: ["host", "kill", "h1"] });
     const { events, end } = await read(start, later, earlier, '{"at":4');
@@ -290,7 +290,7 @@ describe("a recording", () => {
       "/r.jsonl:2: request.path",
     ],
     [[start, '{"at":1}', ""], "/r.jsonl:2: found neither a request nor a command"],
-  ])("is refused with the place of what is wrong: %#", async (lines, message) => {
+  ])("is rejected with the position of the problem: %#", async (lines, message) => {
     await expect(read(...lines)).rejects.toThrow(message);
   });
 });

@@ -13,7 +13,7 @@ function cloudOf(...names: string[]): CloudSession {
   return { request: async () => ({ servers: names.map((name) => ({ name })) }) } as unknown as CloudSession;
 }
 
-it("a scenario is not played where a host is missing or down, or a server of its names is there", async () => {
+it("a scenario is not played if a host is missing or down, or the name of a server is taken", async () => {
   const hosts = [
     { host: "devstack1", state: "serving" },
     { host: "devstack2", state: "killed" },

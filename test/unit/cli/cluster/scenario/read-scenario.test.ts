@@ -12,7 +12,7 @@ mend: [{ say: a, run: b }]
 mended: [{ say: a, run: b }]
 `;
 
-/** What is wrong with a scenario file of this text, line by line. */
+/** Returns the problems of a scenario file with this text, one per line. */
 async function problems(text: string): Promise<readonly string[]> {
   const { files } = createVirtualRuntime();
   await files.write("/here/mine.yaml", `title: t\nabout: a\n${text}\n${REST}`);
@@ -24,7 +24,7 @@ async function problems(text: string): Promise<readonly string[]> {
 }
 
 describe("a scenario file", () => {
-  it("may be anybody's", async () => {
+  it("may be a user's own file", async () => {
     expect(await problems("steps: [{ say: s, run: compute-cluster host kill devstack1 }]")).toEqual([]);
   });
 
@@ -52,7 +52,7 @@ describe("a scenario file", () => {
       "steps: [{ say: s, run: compute-cluster host list }]\ncluster:\n  hosts: [{ name: a, vcpu: 1 }]",
       "./mine.yaml:5:22: hosts.0: there is no vcpu; did you mean vcpus?",
     ],
-  ])("is refused with the place of what is wrong: %s", async (text, problem) => {
+  ])("is rejected with the position of the problem: %s", async (text, problem) => {
     expect(await problems(text)).toContain(problem);
   });
 
@@ -61,7 +61,7 @@ describe("a scenario file", () => {
     expect(problem).toContain('steps.0.run: found "rm -rf /"');
   });
 
-  it("of the package is found by its name, which is put right", async () => {
+  it("of the package is found by its name, with a suggestion for a misspelt one", async () => {
     const deps = { files: new NodeFiles(), digests: nodeDigests, cwd: "/" };
     expect((await readScenario("overcommitted", deps)).finds).toEqual(["overcommitted-inventory"]);
     await expect(readScenario("overcomitted", deps)).rejects.toThrow("did you mean overcommitted?");
@@ -70,7 +70,7 @@ describe("a scenario file", () => {
   });
 });
 
-it("names in braces stand for ids, also as keys, and for what is no text", async () => {
+it("names in braces are replaced by ids, also in keys, and by values that are not strings", async () => {
   const cloud: CloudSession = {
     request: async (_service, _method, path) =>
       path.startsWith("/resource_providers")
@@ -96,7 +96,7 @@ it("names in braces stand for ids, also as keys, and for what is no text", async
   await expect(resolveReferences("{server vm2}", cloud)).rejects.toThrow("there is no server vm2 in the cluster");
 });
 
-it("commands have words, and are told which cluster is meant before what a shell does with them", () => {
+it("commands are split into words, and get the option for the cluster before pipes and redirections", () => {
   expect(wordsOf(`a "b c" d='e f' ''`)).toEqual(["a", "b c", "d=e f", ""]);
   expect(wordsOf("a 'b")).toBeUndefined();
   expect(commandFor("compute-cluster status\n", " --name x")).toBe("compute-cluster status --name x");

@@ -47,7 +47,7 @@ Quirks of upstream, releases and faults from the start go into \`cluster\`: \`op
 
 <!-- not run from here: test/peers/scenarios.test.ts runs the commands of each chapter -->`;
 
-it("the course is made of the files", async () => {
+it("docs/scenarios.md is generated from the files", async () => {
   const names = await scenarioNames(DEPS.files);
   const chapters = await Promise.all(names.map(async (name) => scenarioChapter(await readScenario(name, DEPS))));
   await expect(`${[INTRODUCTION, ...chapters].join("\n\n")}\n`).toMatchFileSnapshot(

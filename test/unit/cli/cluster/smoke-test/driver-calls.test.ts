@@ -12,7 +12,7 @@ function line(at: number, method: string, instance = VM, outcome = "success") {
 }
 
 describe("driverCalls", () => {
-  test("the calls about one guest since then, of all hosts, in order of their beginnings", async () => {
+  test("returns the calls about one guest since a time, of all hosts, ordered by start", async () => {
     const { files } = createVirtualRuntime();
     await files.write(driverTraceFile("/agents/a"), line(5, "spawn") + line(12, "powerOff") + line(13, "spawn", OTHER));
     await files.write(driverTraceFile("/agents/b"), line(11, "prepareForSpawn"));
@@ -25,7 +25,7 @@ describe("driverCalls", () => {
     expect(callsText(calls)).toBe("b: prepareForSpawn, a: powerOff");
   });
 
-  test("a line that is half written is not yet one", async () => {
+  test("ignores an incomplete line", async () => {
     const { files } = createVirtualRuntime();
     await files.write(driverTraceFile("/agents/a"), `${line(1, "spawn")}${line(2, "destroy").slice(0, 20)}`);
     expect((await driverCalls(files, "/agents", VM, 0)).map(({ method }) => method)).toEqual(["spawn"]);
@@ -33,7 +33,7 @@ describe("driverCalls", () => {
     expect(await driverCalls(files, "/agents", VM, 0)).toEqual([]);
   });
 
-  test("reads are left out, and a call that did not succeed has its outcome behind it", () => {
+  test("reads are omitted, and a failed call is followed by its outcome", () => {
     const call = (method: string, outcome = "success") => ({
       host: "a",
       at: 0,
@@ -48,7 +48,7 @@ describe("driverCalls", () => {
 });
 
 describe("traceDriver", () => {
-  test("writes down calls about guests, with their beginning, beside what metrics count", async () => {
+  test("writes calls about guests with their start, besides counting them in metrics", async () => {
     const runtime = createVirtualRuntime();
     const counted: string[] = [];
     const metrics = { ...NO_METRICS, driverCall: (method: string) => void counted.push(method) };

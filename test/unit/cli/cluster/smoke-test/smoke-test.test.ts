@@ -13,7 +13,7 @@ interface Server {
 
 const HOST = "OS-EXT-SRV-ATTR:host";
 
-/** What an action does: the status it comes to, or how it goes wrong. */
+/** The result of an action: the new status, or a failure. */
 type Outcome = string | { readonly fails: string } | { readonly hangs: string } | { readonly rejected: string };
 
 const OUTCOMES: Readonly<Record<string, Outcome>> = {
@@ -40,7 +40,10 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
   delete: "",
 };
 
-/** The Compute API as far as a drill asks it; each action has its outcome at once. The second live migration runs on. */
+/**
+ * Simulates the Compute API as far as a smoke test uses it. Each action takes effect immediately, except that the second
+ * live migration keeps running.
+ */
 function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
   const outcomes = { ...OUTCOMES, ...changes };
   const servers = new Map<string, Server>();
@@ -86,7 +89,7 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
     }
     if (path.startsWith("/os-migrations")) {
       const migrations = live.map((status, id) => ({ id, status }));
-      // The migration says that it is over when its server has said so already.
+      // The migration's status changes only after the server's status has.
       if (late) {
         late = false;
         live[live.length - 1] = "completed";
@@ -174,7 +177,7 @@ async function drilled(
 }
 
 describe("Drill", () => {
-  test("each operation is tried once, on one server, which is gone in the end", async () => {
+  test("each operation runs once, on one server, which is deleted at the end", async () => {
     const { results, requests, left } = await drilled({});
     expect(results.filter(({ outcome }) => outcome !== "ok")).toEqual([]);
     expect(results).toHaveLength(22);
@@ -182,14 +185,14 @@ describe("Drill", () => {
     expect(left).toBe(0);
   });
 
-  test("what the driver has not is unsupported, and what follows from it is skipped", async () => {
+  test("operations that the driver lacks are unsupported, and dependent ones are skipped", async () => {
     const { of } = await drilled({ suspend: { fails: "driver mine has no suspend: use a driver that has it" } });
     expect(of("suspend")).toBe("unsupported: driver mine has no suspend: use a driver that has it");
     expect(of("resume")).toBe("skipped: no server came to SUSPENDED");
     expect(of("stop")).toBe("ok");
   });
 
-  test("a driver that fails: the verdict has its first line, and the rest goes on with the server", async () => {
+  test("a failing driver: the result has the first line of the error, and the test continues with the server", async () => {
     const { of, left } = await drilled({ pause: { fails: "PauseFailed: out of paper\n  at pause" } });
     expect(of("pause")).toBe("failed: PauseFailed: out of paper");
     expect(of("delete")).toBe("ok");
@@ -214,7 +217,7 @@ describe("Drill", () => {
     expect((await drilled(lacks, { only: ["resume"] })).of("resume")).toBe("skipped: no server came to SUSPENDED");
   });
 
-  test("the image of a failed shelve is deleted with the drill's server", async () => {
+  test("the image of a failed shelve is deleted with the smoke test's server", async () => {
     const { of, left, images } = await drilled({ shelve: { fails: "driver mine has no snapshot: use a driver" } });
     expect(of("shelve")).toMatch(/^unsupported/);
     expect([left, images]).toEqual([0, 0]);
@@ -228,7 +231,7 @@ describe("Drill", () => {
     expect((await drilled({})).leftovers).toEqual([]);
   });
 
-  test("a driver that hangs: the drill waits as long as its patience, then goes on with a new server", async () => {
+  test("a hanging driver: the smoke test waits until its timeout, then continues with a new server", async () => {
     const { of, results, requests } = await drilled({ "os-stop": { hangs: "powering-off" } });
     expect(of("stop")).toBe("failed: expected SHUTOFF after 5 s, found ACTIVE, task_state powering-off");
     expect(results.find(({ operation }) => operation === "stop")?.milliseconds).toBeGreaterThanOrEqual(5_000);
@@ -238,7 +241,7 @@ describe("Drill", () => {
     expect(requests.filter((action) => action === "create")).toHaveLength(2);
   });
 
-  test("an operation that the API refuses has the API's answer for a reason", async () => {
+  test("an operation that the API rejects has the API's response as its reason", async () => {
     const { of } = await drilled({ rebuild: { rejected: "Cannot 'rebuild' instance" } });
     expect(of("rebuild")).toMatch(/^failed: .*answered 409: Cannot 'rebuild' instance/);
   });
@@ -259,7 +262,7 @@ describe("Drill", () => {
     expect(results.filter(({ outcome }) => outcome === "ok")).toHaveLength(15);
   });
 
-  test("a live migration for which no host is found is unsupported when no driver was asked, else it failed", async () => {
+  test("a live migration without a valid host is unsupported when no driver was called, else it failed", async () => {
     const none = { "os-migrateLive": { fails: "No valid host was found." } };
     expect((await drilled(none)).of("live migrate")).toBe(
       "unsupported: No valid host was found. No call of the driver is recorded: it may lack methods of this move",
@@ -273,7 +276,7 @@ describe("Drill", () => {
     expect(of("live migrate")).toBe("failed: expected ACTIVE after 5 s, found ACTIVE, task_state migrating");
   });
 
-  test("a live migration is aborted while it runs; one that was over before is no failure", async () => {
+  test("a live migration is aborted while it runs; one that ended before is no failure", async () => {
     const { of, requests } = await drilled({}, { only: ["live migrate", "abort live migration"] });
     expect(of("abort live migration")).toBe("ok");
     expect(requests).toEqual(["create", "os-migrateLive", "os-migrateLive", "abort", "delete"]);
@@ -287,7 +290,7 @@ describe("Drill", () => {
     expect(without.of("abort live migration")).toMatch(/^unsupported: driver mine has no liveMigrationAbort/);
   });
 
-  test("a host fails before its server is evacuated, and is back afterwards, whatever came of it", async () => {
+  test("a host fails before its server is evacuated, and comes back afterwards, whatever the result", async () => {
     const { of, requests } = await drilled({}, { only: ["evacuate"] });
     expect(of("evacuate")).toBe("ok");
     expect(requests).toEqual(["create", "host1 fails", "evacuate", "host1 is back", "delete"]);
@@ -302,13 +305,13 @@ describe("Drill", () => {
     expect(skipped.of("evacuate")).toBe("skipped: nobody would start it again");
   });
 
-  test("some operations only: a server is led to where each begins", async () => {
+  test("with selected operations, a server is brought to the status that each requires", async () => {
     const { results, requests } = await drilled({}, { only: ["confirm migration"] });
     expect(results.map(({ operation, outcome }) => [operation, outcome])).toEqual([["confirm migration", "ok"]]);
     expect(requests).toEqual(["create", "migrate", "confirmResize", "delete"]);
   });
 
-  test("one that is interrupted deletes its server and tries nothing more", async () => {
+  test("an interrupted smoke test deletes its server and runs nothing more", async () => {
     const interrupt = new AbortController();
     const { results, requests, left } = await drilled(
       { pause: { hangs: "pausing" } },

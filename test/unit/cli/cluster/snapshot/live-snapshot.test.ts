@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { pidsHere } from "../../../../../src/cli/cluster/snapshot/live-snapshot.js";
 import type { HostSession } from "../../../../../src/conductor-client/port.js";
 
-it("a snapshot stops no process of this machine whose pid an agent of another machine has", async () => {
+it("a snapshot suspends no local process that has the pid of an agent on another machine", async () => {
   const holders: Readonly<Record<string, object | null>> = {
     here: { pid: 12, machine: "mine" },
     far: { pid: 13, machine: "another" },

@@ -5,7 +5,7 @@ import type { Programs } from "../../../../../src/runtime/processes.js";
 
 const directory = stateDir("/cluster", "/");
 
-/** Programs of a machine on which these pids live. */
+/** Creates the programs of a machine on which these pids are alive. */
 function machine(...alive: readonly number[]) {
   const done: string[] = [];
   let now = 0;
@@ -31,8 +31,8 @@ function machine(...alive: readonly number[]) {
   return { done, runtime, pass };
 }
 
-describe("a cluster that stands while it is saved", () => {
-  it("stands agents first, goes on in the opposite order, and does so should the command die", async () => {
+describe("a cluster that is suspended while it is saved", () => {
+  it("suspends agents first, resumes in the opposite order, and resumes even if the command dies", async () => {
     const { done, runtime } = machine(11, 12, 20);
     await whilePaused([11, 99, 12, 11, 20], { directory, runtime }, () => void done.push("work"));
     expect(done).toEqual([
@@ -48,7 +48,7 @@ describe("a cluster that stands while it is saved", () => {
     ]);
   });
 
-  it("leaves a process suspended that somebody else has suspended, and says so", async () => {
+  it("does not resume a process that was already suspended, and reports it", async () => {
     const { done, runtime } = machine(11, 12);
     const { look } = runtime.programs;
     runtime.programs.look = async (pid) => {
@@ -62,7 +62,7 @@ describe("a cluster that stands while it is saved", () => {
     expect(signals).toEqual(["SIGSTOP 11", "11 undefined, 12 true, 13 false", "SIGCONT 11", "SIGKILL 1"]);
   });
 
-  it("goes on after what failed, and refuses what takes longer than it may stand", async () => {
+  it("resumes after a failure, and rejects work that takes longer than the limit", async () => {
     const { done, runtime, pass } = machine(11);
     const late = whilePaused([11], { directory, runtime }, (check) => {
       check();
@@ -73,7 +73,7 @@ describe("a cluster that stands while it is saved", () => {
     expect(done.slice(-2)).toEqual(["SIGCONT 11", "SIGKILL 1"]);
   });
 
-  it("has all the time where nothing runs", async () => {
+  it("has no limit if nothing runs", async () => {
     const { done, runtime, pass } = machine();
     await whilePaused([99], { directory, runtime }, (check) => {
       pass(5_000);

@@ -28,7 +28,7 @@ const stored = async () => new X509Certificate(await files.read("/state/tls/serv
 const mode = async (path: string) => ((await files.stat(path))?.mode ?? 0) & 0o777;
 
 describe("compute-cluster tls", () => {
-  it("makes an authority and a certificate for what is named, with keys that are nobody else's", async () => {
+  it("creates an authority and a certificate for the given names, with keys readable only by their owner", async () => {
     const report = await run({ name: ["control.test"], address: ["192.0.2.2", "2001:db8::2"], days: 10 });
     expect(report).toMatchObject({ made: true, daysLeft: 9 });
     const [ca, server] = [new X509Certificate(await files.read("/state/tls/ca.pem")), await stored()];
@@ -46,13 +46,13 @@ describe("compute-cluster tls", () => {
     expect(await files.read("/state/tls/ca.pem")).not.toContain("PRIVATE");
   });
 
-  it("names the machine and its addresses, but loopback, when nothing is named", async () => {
+  it("uses the machine's name and addresses except loopback by default", async () => {
     const { certificate: made } = await run();
     expect(made.names.length).toBeGreaterThan(0);
     expect(made.names.filter((name) => /^127\.|^::1$|^fe80/.test(name))).toEqual([]);
   });
 
-  it("shows what is there, and replaces it only when it is told to", async () => {
+  it("prints existing certificates, and replaces them only with --renew", async () => {
     const first = await run({ address: ["192.0.2.2"] });
     expect(await run()).toEqual({ ...first, made: false });
     await expect(run({ address: ["192.0.2.3"] })).rejects.toThrow("/state/tls/server.pem is there already; --renew");
@@ -60,7 +60,7 @@ describe("compute-cluster tls", () => {
     expect(await run()).toEqual({ ...first, made: false });
   });
 
-  it("renews the certificate for the same names, by the same authority, and the authority only when it is told to", async () => {
+  it("renews the certificate for the same names with the same authority, and the authority only on request", async () => {
     const first = await run({ address: ["192.0.2.2"], name: ["a.test"] });
     const second = await run({ renew: true });
     expect(second.certificate.names).toEqual(first.certificate.names);
@@ -73,14 +73,14 @@ describe("compute-cluster tls", () => {
     expect(fourth.authority?.fingerprint).not.toBe(first.authority?.fingerprint);
   });
 
-  it("goes on after a start that was killed between authority and certificate", async () => {
+  it("continues after a run that was killed between authority and certificate", async () => {
     const first = await run({ name: ["a.test"] });
     await files.remove("/state/tls/server.pem");
     const second = await run({ name: ["a.test"] });
     expect([second.made, second.authority]).toEqual([true, first.authority]);
   });
 
-  it("says what is wrong with a file that is broken, and replaces it when it is told to", async () => {
+  it("reports the problem of a broken file, and replaces it on request", async () => {
     await run({ name: ["a.test"] });
     await files.write("/state/tls/server.pem", "garbage");
     await expect(run()).rejects.toThrow(/server\.pem cannot be used for TLS: there is no certificate; expected/);
@@ -105,7 +105,7 @@ describe("a certificate of the user's own", () => {
     await files.write("/company.pem", authority.cert);
   });
 
-  it("is taken with its authority, or with the system's", async () => {
+  it("is accepted with its authority, or with the system's", async () => {
     const report = await run({ cert: "/own.pem", key: "/own.key", ca: "/company.pem" });
     expect(report.certificate.names).toEqual(["own.test"]);
     expect(await files.read("/state/tls/ca.pem")).toBe(authority.cert);
@@ -114,12 +114,12 @@ describe("a certificate of the user's own", () => {
     expect(await files.readIfPresent("/state/tls/ca.pem")).toBeUndefined();
   });
 
-  it("never takes the place of another unasked", async () => {
+  it("never replaces another one without --renew", async () => {
     await run({ name: ["a.test"] });
     await expect(run({ cert: "/own.pem", key: "/own.key" })).rejects.toThrow("--renew replaces it");
   });
 
-  it("is refused with another's key, another authority, when it has expired, or names nobody", async () => {
+  it("is rejected with another key or authority, when it has expired, or without names", async () => {
     const other = await makeServerCertificate(authority, ["x.test"], FOR_YEARS);
     await files.write("/other.key", other.key);
     await expect(run({ cert: "/own.pem", key: "/other.key" })).rejects.toThrow(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseCondition } from "../../../../../src/cli/cluster/wait/condition.js";
 
-describe("what `wait --for` takes", () => {
+describe("conditions that `wait --for` accepts", () => {
   it.each([
     ["settled", { kind: "settled" }],
     ["hosts=3", { kind: "hosts", count: 3 }],

@@ -48,14 +48,14 @@ describe("conditions of `wait`", () => {
     expect(await checkCondition(two, createClients({ states: ["serving", "failed", "serving"] }))).toBeUndefined();
   });
 
-  it("counts no host to which nothing is scheduled before its first heartbeat", async () => {
+  it("does not count a host before its first heartbeat makes it schedulable", async () => {
     const two: Condition = { kind: "hosts", count: 2 };
     expect(await checkCondition(two, createClients({ states: ["serving", "serving"], toReport: ["h1"] }))).toBe(
       "1 of 2 hosts serve, and 1 more once they have sent a heartbeat",
     );
   });
 
-  it("names what is still being done", async () => {
+  it("names unfinished operations", async () => {
     const work: ClusterWork = {
       tasks: 1,
       messages: 2,
@@ -68,7 +68,7 @@ describe("conditions of `wait`", () => {
     expect(await checkCondition({ kind: "settled" }, createClients())).toBeUndefined();
   });
 
-  it("knows a server by its whole name or its id, and asks for no other", async () => {
+  it("finds a server by its complete name or its id only", async () => {
     paths.length = 0;
     expect(await checkCondition(active, createClients({ servers: [vm("BUILD")] }))).toBe("server vm.1 is BUILD");
     expect(
@@ -83,14 +83,14 @@ describe("conditions of `wait`", () => {
     expect(paths.at(-1)).toBe(`/servers/detail?all_tenants=1&uuid=${server}`);
   });
 
-  it("takes a server that is not there for a deleted one", async () => {
+  it("treats a missing server as deleted", async () => {
     expect(await checkCondition({ ...active, status: "DELETED" }, createClients())).toBeUndefined();
     expect(await checkCondition({ ...active, status: "DELETED" }, createClients({ servers: [vm("ERROR")] }))).toContain(
       "is ERROR",
     );
   });
 
-  it("waits no longer for a server in error, or for one of two", async () => {
+  it("stops waiting for a server in error, or for an ambiguous name", async () => {
     const broken = createClients({ servers: [vm("ERROR", { fault: { message: "No valid host was found." } })] });
     await expect(checkCondition(active, broken)).rejects.toThrow("server vm.1 is in ERROR: No valid host was found.");
     const message = "No valid host was found. There are not enough hosts available.";
