@@ -286,7 +286,7 @@ async function askImages({ imageService }: ComputeDeps, call: Call, request: Ima
   if (response.status < 500) {
     throw badRequest(/"message": ?"([^"<]*)/.exec(response.body)?.[1]?.trim() ?? "The Image service refuses this.");
   }
-  throw new Error(`the Image service answers ${response.status} to ${method} ${path}: ${response.body}`);
+  throw new Error(`Image API: ${method} /v2/images${path} failed with status ${response.status}: ${response.body}`);
 }
 
 /** Returns the URL of the Image API from the client's point of view. */

@@ -60,7 +60,7 @@ export class Router<R extends RoutePattern> {
       }
     }
     if (node.routes.has(route.method)) {
-      throw new Error(`two routes for ${route.method} ${route.path}`);
+      throw new Error(`duplicate route: ${route.method} ${route.path}`);
     }
     node.routes.set(route.method, { route, names });
   }

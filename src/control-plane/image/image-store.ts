@@ -115,7 +115,7 @@ export class ImageStore {
         this.table.change(id, [status], { status: "queued", staged: null, ...NO_CONTENT });
       }
     }
-    this.tasks.failUnfinished("the Image service ended before the import did");
+    this.tasks.failUnfinished("The Image service stopped before the import was complete.");
   }
 
   /** Returns undefined if the image has no data. */
@@ -194,7 +194,10 @@ export class ImageStore {
     sql.afterCommit(() => {
       for (const file of [this.#file(id), this.#staged(id)]) {
         files.remove(file).catch((error: unknown) => {
-          logger.warn("the bytes of a deleted image stay until the next start", { image: id, err: error });
+          logger.warn("could not remove the data of a deleted image; retrying at the next start", {
+            image: id,
+            err: error,
+          });
         });
       }
     });

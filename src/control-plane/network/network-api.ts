@@ -66,7 +66,7 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
       const fault = networkFault(error);
       if (!fault) {
         const { method } = request;
-        logger.error("a request to the Network API failed unexpectedly", {
+        logger.error("Network API: a request failed with an unexpected error", {
           err: error,
           request_id: requestId,
           method,

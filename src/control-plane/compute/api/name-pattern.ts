@@ -25,7 +25,7 @@ export class NamePattern {
   /** @throws {SyntaxError} if the pattern is invalid or too large */
   constructor(pattern: string) {
     if (pattern === "" || pattern.length > LONGEST || membersOf(pattern) > MAX_MEMBERS) {
-      throw new SyntaxError(`a pattern has 1 to ${LONGEST} characters and ${MAX_MEMBERS} members`);
+      throw new SyntaxError(`a pattern must have 1 to ${LONGEST} characters and at most ${MAX_MEMBERS} members`);
     }
     this.#pattern = pattern;
     this.like = likeOf(pattern);
@@ -59,7 +59,7 @@ function compiled(pattern: string): RE2JS {
   try {
     return RE2JS.compile(translated(pattern), RE2JS.CASE_INSENSITIVE);
   } catch (error) {
-    throw new SyntaxError(`not a regular expression: ${pattern}`, { cause: error });
+    throw new SyntaxError(`invalid regular expression: ${pattern}`, { cause: error });
   }
 }
 

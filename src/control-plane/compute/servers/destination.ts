@@ -85,7 +85,7 @@ function zoneOfForced(
   if (zone === null || zone === hostZone) {
     return zone;
   }
-  logger.warn("the requested availability zone is not the forced host's: it is ignored", {
+  logger.warn("ignoring the requested availability zone: the forced host is in another one", {
     zone,
     host,
     host_zone: hostZone,
