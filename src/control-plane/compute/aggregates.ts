@@ -15,7 +15,7 @@ interface HostBody {
   readonly host: string;
 }
 
-/** A body of one member. */
+/** Returns the schema of an object with a single required property. */
 const only = (name: string, schema: Schema): Schema => object({ [name]: schema }, { required: [name] });
 
 const ZONE = {
@@ -74,7 +74,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 
 const policy = (what: string): string => `os_compute_api:os-aggregates:${what}`;
 
-/** Host aggregates. What is made, changed or deleted answers 200: Nova's clients know it so. */
+/** Routes of host aggregates. POST, PUT and DELETE respond with 200, as in Nova, and its clients expect that. */
 export const AGGREGATE_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
@@ -111,7 +111,7 @@ export const AGGREGATE_ROUTES: readonly ComputeRoute[] = [
       if (unknown) {
         throw badRequest(`Image ${unknown.id} could not be found.`);
       }
-      // No host keeps images: there is nothing to fetch ahead of time.
+      // Hosts cache no images, so there is nothing to fetch in advance.
       return { status: 202 };
     },
   },
@@ -135,7 +135,7 @@ function update(deps: ComputeDeps, call: Call): ComputeResponse {
     }
     const named = name === undefined ? {} : { name: name.trim() };
     const updated = deps.store.aggregates.update(aggregate.id, { ...named, metadata });
-    // As Nova does: the response has the time of a change of the metadata, which is not stored.
+    // As in Nova, the response contains the time of a metadata change as `updated_at`; it is not stored.
     return Object.keys(metadata).length > 0 ? { ...updated, updatedAt: deps.clock.now() } : updated;
   });
   return { body: { aggregate: aggregateView(changed, call.version) } };
@@ -151,7 +151,7 @@ function destroy(deps: ComputeDeps, call: Call): ComputeResponse {
   return { status: 200 };
 }
 
-/** POST /os-aggregates/{id}/action: the body has one member, which names the action. */
+/** Handles POST /os-aggregates/{id}/action. The body's only property names the action. */
 async function aggregateAction(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   const body = call.json();
   const [name = "", ...more] = typeof body === "object" && body !== null ? Object.keys(body) : [];
@@ -204,7 +204,7 @@ async function removeHost(deps: ComputeDeps, call: Call): Promise<Aggregate> {
   }
 }
 
-/** As Nova does, the response has the time of the change as `updated_at`, which is not stored. */
+/** Sets metadata. As in Nova, the response contains the time of the change as `updated_at`; it is not stored. */
 function setMetadata(deps: ComputeDeps, call: Call): Aggregate {
   const { metadata } = call.body(SET_METADATA).set_metadata;
   requireAdmin(call, `${POLICY}set_metadata`);
@@ -222,7 +222,7 @@ function isComputeHost({ store }: ComputeDeps, host: string): boolean {
   return store.services.getByHost(host, "nova-compute") !== null;
 }
 
-/** As it is shown when it has just been made: without what it cannot have yet. */
+/** Renders a new aggregate, without the hosts and metadata that only later responses contain. */
 function newAggregateView(aggregate: Aggregate, version: number): View {
   return {
     id: aggregate.id,
@@ -244,7 +244,7 @@ function aggregateView(aggregate: Aggregate, version: number): View {
   };
 }
 
-/** The aggregate of the path. @throws {Fault} 400, 404 */
+/** Returns the aggregate that the path names. @throws {Fault} 400, 404 */
 function findAggregate({ store }: Pick<ComputeDeps, "store">, call: Call): Aggregate {
   const id = call.param("id");
   if (!/^-?\d{1,15}$/.test(id)) {

@@ -7,7 +7,7 @@ import { allServices, isUp } from "./api/agents.js";
 import { type ComputeResponse, type ComputeRoute, requireAdmin, requireReader } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 
-/** `[DEFAULT] internal_service_availability_zone`; shown to administrators only. */
+/** `[DEFAULT] internal_service_availability_zone`; only administrators see it. */
 const INTERNAL = "internal";
 
 export const AVAILABILITY_ZONE_ROUTES: readonly ComputeRoute[] = [
@@ -29,7 +29,7 @@ export const AVAILABILITY_ZONE_ROUTES: readonly ComputeRoute[] = [
   },
 ];
 
-/** A zone is available when one of its services is enabled. */
+/** Lists the zones. A zone is available if one of its services is enabled. */
 async function listZones(deps: ComputeDeps, detail: boolean): Promise<ComputeResponse> {
   const zones = deps.store.services.zones().filter(({ zone }) => detail || zone !== INTERNAL);
   const hosts = detail ? await hostsByZone(deps) : null;
@@ -47,7 +47,7 @@ async function listZones(deps: ComputeDeps, detail: boolean): Promise<ComputeRes
 
 type Hosts = Map<string, Record<string, Json>>;
 
-/** Names for each zone the hosts with enabled services. */
+/** Returns the hosts with enabled services of each zone. */
 async function hostsByZone(deps: ComputeDeps): Promise<ReadonlyMap<string, Hosts>> {
   const zones = new Map<string, Hosts>();
   for await (const services of allServices(deps)) {
@@ -66,8 +66,8 @@ async function hostsByZone(deps: ComputeDeps): Promise<ReadonlyMap<string, Hosts
 }
 
 /**
- * Whether hosts of the aggregate may come into the availability zone that `metadata` names, if it names one.
- * @returns why not, worded as Nova words it
+ * Checks whether the hosts may be in the availability zone that `metadata` names, if it names one.
+ * @returns Nova's message if they may not
  */
 export function findZoneRejection(
   store: Pick<Store, "aggregates" | "instances">,
@@ -98,9 +98,9 @@ export function findZoneRejection(
 }
 
 /**
- * Whether the host may be added to the aggregate, or removed from it, without taking a server out of its availability
- * zone, the default one included (Nova's bug 1907775).
- * @returns why not, worded as Nova words it
+ * Checks that adding the host to the aggregate, or removing it, does not change the availability zone of a server. The
+ * default zone counts (Nova's bug 1907775).
+ * @returns Nova's message if it does
  */
 export function findServersZoneRejection(
   store: Pick<Store, "aggregates" | "instances">,
@@ -114,7 +114,7 @@ export function findServersZoneRejection(
     return undefined;
   }
   const others = store.aggregates.byHost(host).filter((other) => change === "added to" || other.id !== id);
-  // There is one at most: a host is in no two zones.
+  // There is at most one: a host is never in two zones.
   const [otherwise] = others.flatMap(({ metadata: theirs }) => theirs[ZONE] ?? []);
   if (otherwise === zone) {
     return undefined;

@@ -39,7 +39,7 @@ import { SERVICE_ROUTES } from "./services.js";
 import { TENANT_USAGE_ROUTES } from "./tenant-usage.js";
 import { USAGE_AUDIT_ROUTES } from "./usage-audit.js";
 
-/** All of the API, by resource. @internal */
+/** All routes of the API. @internal */
 export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...SERVER_ROUTES,
   ...FLAVOR_ROUTES,
@@ -69,18 +69,18 @@ const RANGE: MicroversionRange = {
   maximum: MAX_MICROVERSION,
 };
 
-/** What the way to a route found out. */
+/** The result of authentication and version negotiation. */
 interface Caller {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly version: number;
   readonly credentials: Credentials;
   readonly legacy: boolean;
-  /** The project that the path names, if the token is of another one. */
+  /** The project's id in the path if the token belongs to another project. */
   readonly foreignProject?: string | undefined;
 }
 
-/** Nova's API; mount it at `/compute`. */
+/** Creates Nova's API; mount it at `/compute`. */
 export function createComputeApi(deps: ComputeDeps): ServiceHandler {
   const validator = new SchemaValidator();
   endPasswordTasks(deps);
@@ -150,10 +150,10 @@ function admit({ validate }: ComputeDeps, request: ServiceRequest): Caller | { r
   return { ...splitProject(path, credentials.projectId), headers, version: agreed.minor, credentials, legacy };
 }
 
-/** Nova's URL map makes one slash of several before it looks for a route. */
+/** Nova's URL map collapses repeated slashes before it searches a route. */
 const REPEATED_SLASHES = /\/{2,}/g;
 
-/** `/v2.1/servers` → v2.1 and `/servers`. */
+/** Splits `/v2.1/servers` into the version and `/servers`. */
 function splitVersion(path: string): [ApiVersion | undefined, string] {
   const match = /^\/(v2\.1|v2|v2\.0)(?:\/(.*))?$/.exec(path);
   if (!match) {
@@ -163,10 +163,10 @@ function splitVersion(path: string): [ApiVersion | undefined, string] {
   return [match[1] === "v2.1" ? "v2.1" : "v2.0", rest === "" ? "" : `/${rest}`];
 }
 
-/** A project's id in a path. No resource of the API has such a name. */
+/** A project's id at the start of a path. No resource of the API has such a name. */
 const PROJECT = /^\/([0-9a-f-]+)(?=\/)/;
 
-/** Clients with an old catalog put the project's id after the version. */
+/** Removes the project's id, which clients with an old catalog put after the version. */
 function splitProject(path: string, own: string | null): Pick<Caller, "path" | "foreignProject"> {
   if (own !== null && path.startsWith(`/${own}/`)) {
     return { path: path.slice(own.length + 1) };
@@ -201,8 +201,8 @@ function textOf(deps: ComputeDeps, { body }: ComputeResponse): string | Promise<
 }
 
 /**
- * Creates the response of Nova's web framework to a path without a route, word for word. A path that has other methods gets it,
- * and a path that ends with a slash.
+ * Creates the exact response of Nova's web framework to a path without a route. It is also the response to a known path
+ * with another method, and to a path that ends with a slash.
  */
 function unrouted(): ServiceResponse {
   const message = "The resource could not be found.<br /><br />\n\n\n";

@@ -2,7 +2,7 @@ import type { Call, ComputeResponse, ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { notFound } from "./api/fault.js";
 
-/** Alias, name and description of what Nova's API was made of before microversions, in its order. */
+/** Alias, name and description of the extensions that formed Nova's API before microversions, in Nova's order. */
 const EXTENSIONS: readonly (readonly [alias: string, name: string, description: string])[] = [
   ["NMN", "Multinic", "Multiple network support."],
   ["OS-DCF", "DiskConfig", "Disk Management Extension."],
@@ -141,7 +141,7 @@ const EXTENSIONS: readonly (readonly [alias: string, name: string, description: 
   ["os-volumes", "Volumes", "Volumes support."],
 ];
 
-/** For everybody; nothing depends on them any more, but old clients look here for what there is. */
+/** Routes of the extension list, open to every user. Only old clients read it, to detect features. */
 export const EXTENSION_ROUTES: readonly ComputeRoute[] = [
   { method: "GET", path: "/extensions", handle: listExtensions },
   { method: "GET", path: "/extensions/:alias", handle: showExtension },
@@ -169,7 +169,7 @@ const OF_V2: Extension = [
   "Adds network id parameter to the virtual interface list.",
 ];
 
-/** `/v2` has one more. */
+/** Returns the extensions; `/v2` has one more. */
 function extensions(legacy: boolean): readonly Extension[] {
   return legacy ? [...EXTENSIONS, OF_V2].toSorted(([one], [other]) => (one < other ? -1 : 1)) : EXTENSIONS;
 }

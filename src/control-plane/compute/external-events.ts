@@ -44,7 +44,7 @@ const POWER_ACTIONS: ReadonlyMap<string, string> = new Map([
   ["POWER_OFF", "stop"],
 ]);
 
-/** What other services say of servers; each server's host is told (spec 8.6). */
+/** Events about servers that other services report. Each is forwarded to the server's host (spec 8.6). */
 export const EXTERNAL_EVENT_ROUTES: readonly ComputeRoute[] = [
   { method: "POST", path: "/os-server-external-events", handle: create },
 ];
@@ -67,7 +67,10 @@ function respondTo(deps: ComputeDeps, call: Call, event: EventBody) {
   return { ...event, code, status: code === 200 ? "completed" : "failed" };
 }
 
-/** A power-update with another tag is dropped, as by Nova, which accepts it all the same. */
+/**
+ * Forwards the event to the server's host. Like Nova, drops a power-update with an unknown tag but reports it as
+ * accepted.
+ */
 function accept(deps: ComputeDeps, call: Call, instance: Instance, event: EventBody): void {
   const { name, tag = null, status = "completed" } = event;
   if (name === "power-update") {

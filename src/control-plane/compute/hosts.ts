@@ -7,7 +7,7 @@ import { badRequest, notFound } from "./api/fault.js";
 import { MULTI } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 
-/** The last microversion that has them: hypervisors and services say it all. */
+/** Last microversion with this API. Hypervisors and services replace it. */
 const LAST = 42;
 
 const QUERY = schemas([1, { type: "object", properties: { zone: MULTI() }, additionalProperties: true }]);
@@ -32,7 +32,7 @@ export const HOST_ROUTES: readonly ComputeRoute[] = [
   })),
 ];
 
-/** Each service that is enabled, by its host. */
+/** Lists the enabled services with their hosts. */
 async function listHosts(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   call.checkQuery(QUERY);
   requireAdmin(call, policy("list"));
@@ -98,7 +98,10 @@ function sumsOf(instances: readonly Instance[]): readonly [cpu: number, memory: 
   ];
 }
 
-/** The host's agent sets the trait COMPUTE_STATUS_DISABLED; its service keeps its status, and with it what the next pass sets. */
+/**
+ * Has the host's agent set the trait COMPUTE_STATUS_DISABLED. The service's `disabled` does not change, so the next
+ * pass of the tracker sets the trait by it again.
+ */
 async function updateHost(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   const { status, maintenance_mode: maintenance } = call.body(UPDATE);
   requireAdmin(call, policy("update"));
@@ -124,7 +127,9 @@ async function updateHost(deps: ComputeDeps, call: Call): Promise<ComputeRespons
 
 const isOn = (text: string): boolean => text.toLowerCase() === "enable";
 
-/** No driver here starts or stops the machine that it runs on, as libvirt's does not. @throws {Fault} 404, 501 */
+/**
+ * Rejects power actions: no driver here can start or stop its own machine, nor can libvirt's. @throws {Fault} 404, 501
+ */
 function powerAction(deps: ComputeDeps, call: Call, action: "startup" | "shutdown" | "reboot"): ComputeResponse {
   requireAdmin(call, policy(action === "startup" ? "start" : action));
   requireComputeHost(deps, call.param("host"));

@@ -5,7 +5,7 @@ import type { ComputeNodeAmount } from "../store/compute-nodes.js";
 import { isUp } from "./api/agents.js";
 import type { ComputeDeps } from "./api/deps.js";
 
-/** A node and the service that runs it. */
+/** A node and its nova-compute service. */
 export interface Hypervisor {
   readonly node: ComputeNode;
   readonly service: Service;
@@ -16,9 +16,9 @@ export type HypervisorView = { readonly [key: string]: Json };
 export interface HypervisorViewOptions {
   readonly version: number;
   readonly detail: boolean;
-  /** Since 2.88 in detail; null: the host does not say. */
+  /** Only in details since 2.88; null if the host does not report it. */
   readonly uptime: string | null;
-  /** Names and uuids of the servers on the host; undefined: not asked for. */
+  /** Names and uuids of the servers on the host; undefined if not requested. */
   readonly servers?: readonly { readonly name: string; readonly uuid: string }[] | undefined;
 }
 
@@ -51,7 +51,7 @@ export function hypervisorView(
   };
 }
 
-/** What 2.88 took out, because Placement knows better. */
+/** Returns the amounts that 2.88 removed from the API in favour of Placement. */
 export function amounts(node: Pick<ComputeNode, ComputeNodeAmount>): { readonly [key: string]: number | null } {
   return {
     vcpus: node.vcpus,
@@ -68,7 +68,7 @@ export function amounts(node: Pick<ComputeNode, ComputeNodeAmount>): { readonly 
   };
 }
 
-/** Text before 2.28, an object since. */
+/** Returns a string before 2.28 and an object since. */
 function cpuInfo({ cpuInfo: text }: ComputeNode, version: number): Json {
   if (version < 28) {
     return text;

@@ -21,10 +21,10 @@ interface Showing {
   readonly servers: boolean;
 }
 
-/** Nodes that are read and shown in one go. */
+/** Nodes read and rendered per batch. */
 const ROWS = 200;
 
-/** Milliseconds that a host has to say how long it is up, when a list waits for it. */
+/** Milliseconds that a list waits for a host's uptime. */
 const UPTIME_TIMEOUT = 5_000;
 
 const paging = { limit: SINGLE(INTEGER_TEXT), marker: SINGLE() };
@@ -74,7 +74,7 @@ export const HYPERVISOR_ROUTES: readonly ComputeRoute[] = [
   },
 ];
 
-/** The ids of the nodes whose names have the pattern in them. @throws {Fault} 404 */
+/** Returns the ids of the nodes whose name contains the pattern. @throws {Fault} 404 */
 function matching({ store }: ComputeDeps, pattern: string): readonly number[] {
   const lowerPattern = pattern.toLowerCase();
   const found = store.computeNodes
@@ -113,7 +113,7 @@ async function list(deps: ComputeDeps, detail: boolean, call: Call): Promise<Com
   return { body: { hypervisors: views, ...links } };
 }
 
-/** Where the page begins. @throws {Fault} 400 there is no such hypervisor */
+/** Returns the node's id after which the page begins. @throws {Fault} 400 if there is no such hypervisor */
 function placeOf(deps: ComputeDeps, { version }: Call, marker: string | undefined): number {
   if (marker === undefined) {
     return 0;
@@ -147,7 +147,10 @@ async function show(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   return { body: { hypervisor } };
 }
 
-/** What the host itself says; since 2.88 it is a member of the hypervisor. @throws {Fault} 400, 404, 501 */
+/**
+ * Returns the uptime that the host reports. Since 2.88 it is a property of the hypervisor. @throws {Fault} 400, 404,
+ * 501
+ */
 async function showUptime(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   requireAdmin(call, policy("uptime"));
   const { node, service } = find(deps, call);
@@ -171,7 +174,7 @@ function statistics({ store }: ComputeDeps, call: Call): ComputeResponse {
   return { body: { hypervisor_statistics: { count, ...amounts(sums) } } };
 }
 
-/** The nodes behind `after`, by id, as this caller is shown them. */
+/** Renders the nodes after the id `after`, ordered by id. */
 async function showPage(
   deps: ComputeDeps,
   call: CallContext,
@@ -195,7 +198,7 @@ async function showPage(
   return { views, last };
 }
 
-/** Shows the hypervisors with these ids. */
+/** Renders the hypervisors with these ids. */
 async function showSome(
   deps: ComputeDeps,
   call: CallContext,
@@ -235,7 +238,7 @@ async function viewsOf(
   });
 }
 
-/** What each host says that is up; a host that says nothing has none. */
+/** Requests the uptime of each host that is up; null if a host does not report one. */
 async function uptimesOf(
   deps: ComputeDeps,
   { requestId }: CallContext,
@@ -252,7 +255,7 @@ async function uptimesOf(
   return new Map(uptimes);
 }
 
-/** @throws what says nothing of the host */
+/** Returns null for errors of the call to the host. @throws every other error */
 function noneKnown(error: unknown): null {
   if (error instanceof ConductorError) {
     return null;
@@ -260,7 +263,7 @@ function noneKnown(error: unknown): null {
   throw error;
 }
 
-/** The node with this uuid, or with this number; undefined: there is none whose service is there. */
+/** Finds the node with this uuid or number. Returns undefined if there is none, or its service is deleted. */
 function findHypervisor({ store }: Pick<ComputeDeps, "store">, id: string): Hypervisor | undefined {
   const node = /^\d{1,15}$/.test(id)
     ? store.computeNodes.get(Number(id))

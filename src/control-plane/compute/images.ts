@@ -5,12 +5,12 @@ import { badRequest, Fault, notFound } from "./api/fault.js";
 import { boolFromText, METADATA } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 
-/** An image as the Image service shows it. */
+/** An image as the Image API returns it. */
 type ImageDocument = Readonly<Record<string, unknown>> & { readonly id: string };
 
 interface ImageRequest {
   readonly method: "GET" | "PATCH" | "DELETE";
-  /** Below `/v2/images`. */
+  /** Path below `/v2/images`. */
   readonly path: string;
   readonly query?: URLSearchParams;
   readonly body?: unknown;
@@ -18,7 +18,7 @@ interface ImageRequest {
 
 const pathOf = (call: Call): string => `/${encodeURIComponent(call.param("id"))}`;
 
-/** What every image has; all else are its properties. */
+/** Attributes of every image. All others are its properties. */
 const BASE: ReadonlySet<string> = new Set([
   ...["id", "name", "status", "visibility", "protected", "owner", "tags", "size", "virtual_size", "checksum"],
   ...["disk_format", "container_format", "min_disk", "min_ram", "created_at", "updated_at", "os_hidden"],
@@ -31,7 +31,7 @@ const PROGRESS: Readonly<Record<string, number>> = { queued: 25, saving: 50, act
 
 type Metadata = Readonly<Record<string, string>>;
 
-/** Nova kept these three versions longer than its other proxies of images. */
+/** Nova removed the metadata of images three microversions after the other image proxies. */
 const METADATA_UNTIL = 38;
 
 const ALL = schemas<{ readonly metadata: Metadata }>([
@@ -119,10 +119,10 @@ const IMAGE_METADATA_ROUTES: readonly ComputeRoute[] = [
   },
 ];
 
-/** Since 2.36 Nova speaks for no other service. */
+/** Last microversion with the proxy: since 2.36 Nova proxies no other service. */
 const UNTIL = 35;
 
-/** Filters by the Image service's names for them. */
+/** The Image API's names for the filters. */
 const FILTERS: Readonly<Record<string, string>> = {
   name: "name",
   status: "status",
@@ -146,7 +146,7 @@ function filtersOf(call: Call): [string, string][] {
   });
 }
 
-/** A server may be named by its link. */
+/** Converts a filter's value for the Image API. A server may be identified by its link. */
 function valueFor(name: string, value: string): string {
   if (name === "changes-since") {
     return `gte:${value}`;
@@ -183,7 +183,7 @@ async function remove(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   return { status: 204 };
 }
 
-/** Nova's proxy of the Image service, for clients of old versions. */
+/** Nova's proxy of the Image API, for clients of old microversions. */
 export const IMAGE_ROUTES: readonly ComputeRoute[] = [
   { method: "GET", path: "/images", until: UNTIL, handle: (deps, call) => list(deps, call, "images", imageBrief) },
   {
@@ -197,7 +197,7 @@ export const IMAGE_ROUTES: readonly ComputeRoute[] = [
   ...IMAGE_METADATA_ROUTES,
 ];
 
-/** Makes the image's properties these, and no others. @throws {Fault} 400, 403, 404 */
+/** Replaces all properties of the image. @throws {Fault} 400, 403, 404 */
 async function replace(
   deps: ComputeDeps,
   call: Call,
@@ -217,7 +217,7 @@ async function replace(
   return { metadata: metadataOf(image as ImageDocument) };
 }
 
-/** Its properties, which Nova calls metadata. */
+/** Returns the image's properties, which Nova calls metadata. */
 function metadataOf(image: ImageDocument): Readonly<Record<string, string>> {
   const own = Object.entries(image).filter(([name]) => !BASE.has(name));
   return Object.fromEntries(own.map(([name, value]) => [name, String(value)]));
@@ -253,7 +253,8 @@ function imageDetail(call: Call, image: ImageDocument): Json {
 }
 
 /**
- * Asks the Image service for the caller, with the caller's token: its policies hold. @returns the body, as JSON
+ * Sends a request to the Image API with the caller's token, so that its policies apply.
+ * @returns the parsed JSON body
  * @throws {Fault} 400, 403, 404
  */
 async function askImages({ imageService }: ComputeDeps, call: Call, request: ImageRequest): Promise<unknown> {
@@ -285,15 +286,15 @@ async function askImages({ imageService }: ComputeDeps, call: Call, request: Ima
   if (response.status < 500) {
     throw badRequest(/"message": ?"([^"<]*)/.exec(response.body)?.[1]?.trim() ?? "The Image service refuses this.");
   }
-  throw new Error(`the Image service answers ${response.status} to ${method} ${path}: ${response.body}`);
+  throw new Error(`Image API: ${method} /v2/images${path} failed with status ${response.status}: ${response.body}`);
 }
 
-/** Where the Image service is, as the client sees it. */
+/** Returns the URL of the Image API from the client's point of view. */
 function imageRoot({ request }: Call): string {
   return request.baseUrl.replace(/\/compute$/, "/image");
 }
 
-/** The image of the path. @throws {Fault} 404 */
+/** Returns the image that the path names. @throws {Fault} 404 */
 async function findImage(deps: ComputeDeps, call: Call): Promise<ImageDocument> {
   return (await askImages(deps, call, { method: "GET", path: pathOf(call) })) as ImageDocument;
 }

@@ -48,7 +48,7 @@ const ONE = schemas<unknown>(
   [75, querySchema({ user_id: MULTI() }, false)],
 );
 
-/** The parts after the name of the kind, each with its length before it. */
+/** Number of length-prefixed parts that follow the key type. */
 const PARTS: Readonly<Record<string, number>> = {
   "ssh-rsa": 2,
   "ssh-dss": 4,
@@ -58,7 +58,10 @@ const PARTS: Readonly<Record<string, number>> = {
   "ecdsa-sha2-nistp521": 2,
 };
 
-/** Public keys of users, which servers begin with. The private half of one that is made here is told once. */
+/**
+ * Public keys of users for new servers. The private key of a generated pair occurs only in the response that creates
+ * it.
+ */
 export const KEYPAIR_ROUTES: readonly ComputeRoute[] = [
   { method: "GET", path: "/os-keypairs", handle: list },
   { method: "POST", path: "/os-keypairs", handle: create },
@@ -66,7 +69,9 @@ export const KEYPAIR_ROUTES: readonly ComputeRoute[] = [
   { method: "DELETE", path: "/os-keypairs/:name", handle: destroy },
 ];
 
-/** The user whose keys these are: oneself, or since 2.10 whom an administrator names. @throws {Fault} 403 */
+/**
+ * Returns the owner of the keys: the caller or, since 2.10, the user that an administrator names. @throws {Fault} 403
+ */
 function ownerOf(call: Call, rule: string, named: string | undefined): string {
   const own = call.credentials.userId;
   const userId = call.version >= 10 ? (named ?? own) : own;
@@ -117,7 +122,7 @@ async function create(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   const made = publicKey === undefined ? await make(deps, type, userId) : { publicKey: publicKey };
   const fingerprint = fingerprintOf(made.publicKey, type, deps);
   const pair = deps.store.transaction(() => {
-    // Others may have come while the key was made.
+    // Other requests may have created key pairs while this one was generated.
     assertKeyPairQuota(deps, call, userId);
     return deps.store.keyPairs.create({ userId, name, type, publicKey: made.publicKey, fingerprint });
   });
@@ -164,7 +169,7 @@ function brief({ name, type, publicKey, fingerprint }: KeyPair, version: number)
   return { name, public_key: publicKey, fingerprint, ...(version >= 2 ? { type } : {}) };
 }
 
-/** Undefined: not a public key of OpenSSH. */
+/** Returns undefined if it is not an OpenSSH public key. */
 function sshFingerprint(publicKey: string, digests: Digests): string | undefined {
   const [kind = "", encoded = ""] = publicKey.split(" ");
   const blob = Buffer.from(encoded, "base64");
@@ -178,7 +183,7 @@ function sshFingerprint(publicKey: string, digests: Digests): string | undefined
   return digest.hex().match(/../g)?.join(":");
 }
 
-/** Undefined: it breaks off. */
+/** Splits the key into its parts. Returns undefined if it is truncated. */
 function partsOf(blob: Buffer): readonly Buffer[] | undefined {
   const parts: Buffer[] = [];
   for (let at = 0; at < blob.length; ) {

@@ -15,7 +15,7 @@ import { findServer } from "./servers/find-server.js";
 
 type View = { readonly [key: string]: Json };
 
-/** Statuses of a live migration that can still be looked at, finished or cancelled. */
+/** Statuses of a live migration in progress, which can be listed, forced to complete or aborted. */
 const LIVE_IN_PROGRESS: readonly string[] = ["queued", "preparing", "running", "post-migrating"];
 
 const TIME = SINGLE({ type: "string", format: "date-time" });
@@ -49,7 +49,7 @@ export const MIGRATION_ROUTES: readonly ComputeRoute[] = [
   ...SERVER_MIGRATION_ACTION_ROUTES,
 ];
 
-/** Sorts by number before 2.59, all of them; newest first, and in pages, since. */
+/** Handles GET /os-migrations. Before 2.59 all are sorted by id; since then they are newest first, in pages. */
 async function listMigrations(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   call.checkQuery(QUERY);
   requireAdmin(call, "os_compute_api:os-migrations:index");
@@ -76,7 +76,7 @@ async function listMigrations(deps: ComputeDeps, call: Call): Promise<ComputeRes
   };
 }
 
-/** Rows that are read in one go. */
+/** Rows read per query. */
 const ROWS = 200;
 
 async function selectMigrations(
@@ -103,7 +103,7 @@ async function selectMigrations(
   return found;
 }
 
-/** Undefined: nothing can match. @throws {Fault} 400 */
+/** Returns undefined if no migration can match. @throws {Fault} 400 */
 function readQuery(call: Call): MigrationQuery | undefined {
   const { version } = call;
   const get = (name: string, from = 0): string | undefined => (version >= from ? call.query.get(name) : undefined);
@@ -114,7 +114,7 @@ function readQuery(call: Call): MigrationQuery | undefined {
   }
   const filters = readFilters(get);
   const hidden = get("hidden");
-  // Nothing here hides a migration.
+  // No migration is hidden here.
   if (!filters || (hidden !== undefined && boolFromText(hidden))) {
     return undefined;
   }
@@ -128,7 +128,7 @@ function readQuery(call: Call): MigrationQuery | undefined {
   };
 }
 
-/** Undefined: a status or type that is none, so that nothing matches. */
+/** Returns undefined for an unknown status or type, which no migration matches. */
 function readFilters(get: (name: string) => string | undefined): MigrationFilters | undefined {
   const [host, source, uuid] = [get("host"), get("source_compute"), get("instance_uuid")];
   const [status, type] = [get("status"), get("migration_type")];
@@ -196,7 +196,7 @@ function owner({ userId, projectId }: Migration, version: number): View {
   return version >= 80 ? { user_id: userId, project_id: projectId } : {};
 }
 
-/** An entry of GET /os-migrations. */
+/** Renders an entry of GET /os-migrations. */
 function migrationView(migration: Migration, version: number, links: Links): View {
   const { id, uuid, instanceUuid, migrationType, status } = migration;
   const live = migrationType === "live-migration" && LIVE_IN_PROGRESS.includes(status);
@@ -215,7 +215,7 @@ function migrationView(migration: Migration, version: number, links: Links): Vie
   };
 }
 
-/** An entry of GET /servers/{id}/migrations. */
+/** Renders an entry of GET /servers/{id}/migrations. */
 function serverMigrationView(migration: Migration, version: number): View {
   return {
     id: migration.id,

@@ -4,7 +4,7 @@ import { type Fault, notFound } from "./api/fault.js";
 import { gone } from "./api/gone.js";
 import { LAST_PROXY } from "./security-groups.js";
 
-/** What nova-network knew, and what administrators alone saw of it: no network has it any more. */
+/** Attributes of nova-network, and those that only administrators see. They are always null. */
 const FORMER = ["cidr", "netmask", "gateway", "broadcast", "dns1", "dns2", "cidr_v6", "gateway_v6", "netmask_v6"];
 const FORMER_OF_ADMINS = [
   ...["created_at", "updated_at", "deleted_at", "deleted", "injected", "bridge", "vlan", "vpn_public_address"],
@@ -12,7 +12,7 @@ const FORMER_OF_ADMINS = [
   ...["priority", "rxtx_base", "mtu", "dhcp_server", "enable_dhcp", "share_address"],
 ];
 
-/** Nova's proxies of networks, and of floating IPs, which there are none of. */
+/** Nova's proxies of networks and floating IPs. This cloud has no floating IPs. */
 export const NETWORK_ROUTES: readonly ComputeRoute[] = [
   ...proxy("os-networks", ({ isAdmin }) => {
     const former = isAdmin ? [...FORMER, ...FORMER_OF_ADMINS] : FORMER;

@@ -23,14 +23,14 @@ import { badRequest, Fault, notFound } from "./api/fault.js";
 import { isUuidLike } from "./api/schema-parts.js";
 import { findServer } from "./servers/find-server.js";
 
-/** The last minor with the proxies of the Network API. */
+/** Last minor microversion with proxies of the Network API. */
 export const LAST_PROXY = 35;
 
 const policy = (what: string): string => `os_compute_api:os-security-groups:${what}`;
 
 type Protocol = Pick<NewRule, "protocol" | "portMin" | "portMax">;
 
-/** What lets everything in that the protocol has, or any. */
+/** Matches every protocol and port. */
 const ANYTHING: Protocol = { protocol: null, portMin: null, portMax: null };
 
 /** Nova's proxy of security groups. */
@@ -134,7 +134,7 @@ function shortText(property: string, value: unknown): string {
   return value;
 }
 
-/** POST /os-security-group-rules: an ingress rule, from a network or from a group. */
+/** Handles POST /os-security-group-rules: an ingress rule whose source is a network or a group. */
 function createRule({ store }: ComputeDeps, call: Call): ComputeResponse {
   requireMember(call, policy("rule:create"));
   const body = memberOf(call, "security_group_rule");
@@ -174,7 +174,7 @@ function createRule({ store }: ComputeDeps, call: Call): ComputeResponse {
   return { body: { security_group_rule: ruleView(store, rule) } };
 }
 
-/** DELETE /os-security-group-rules/{id} */
+/** Handles DELETE /os-security-group-rules/{id}. */
 function deleteRule({ store }: ComputeDeps, call: Call): ComputeResponse {
   requireMember(call, policy("rule:delete"));
   const id = call.param("id");
@@ -206,7 +206,7 @@ function readCidr(value: unknown): string {
   return text;
 }
 
-/** Null: a rule for a network has to name protocol and ports. @throws {Fault} 400 */
+/** Returns null if protocol or ports are missing in a rule for a network. @throws {Fault} 400 */
 function readProtocol(body: Readonly<Record<string, unknown>>, ofGroup: boolean): Protocol | null {
   const protocol = (body.ip_protocol ?? null) === null ? null : String(body.ip_protocol);
   const upper = protocol?.toUpperCase() ?? "";
@@ -254,7 +254,7 @@ function checkRange(protocol: string, from: number, to: number): void {
   }
 }
 
-/** A group as the proxy of Nova shows it: with its ingress rules only. */
+/** Renders a group for Nova's proxy: with ingress rules only. */
 function groupView(store: Store, { uuid, name, description, projectId }: SecurityGroup): Json {
   const rules = store.securityGroups.rulesOf(uuid).filter(({ direction }) => direction === "ingress");
   return { id: uuid, description, name, tenant_id: projectId, rules: rules.map((rule) => ruleView(store, rule)) };
@@ -274,7 +274,9 @@ function ruleView(store: Store, rule: SecurityGroupRule): Json {
   };
 }
 
-/** A rule for all ports of a protocol shows the first and the last one; of one without ports -1. */
+/**
+ * Returns the ports to render. All ports of a protocol are its first and last one, or -1 for a protocol without ports.
+ */
 function portsOf({ protocol, portMin, portMax }: Pick<SecurityGroupRule, "protocol" | "portMin" | "portMax">) {
   if (protocol === null || portMin !== null || portMax !== null) {
     return { from: portMin, to: portMax };
@@ -282,7 +284,7 @@ function portsOf({ protocol, portMin, portMax }: Pick<SecurityGroupRule, "protoc
   return ["tcp", "udp"].includes(protocol) ? { from: 1, to: 65_535 } : { from: -1, to: -1 };
 }
 
-/** The group of the path, or of a body, if the caller may know of it. @throws {Fault} 400, 404 */
+/** Returns the group that the path or body names, if the caller may see it. @throws {Fault} 400, 404 */
 function findOwn(store: Store, call: Call, id: unknown = call.param("id")): SecurityGroup {
   if (typeof id !== "string" || !isUuidLike(id)) {
     throw badRequest("Security group id should be uuid");
@@ -294,7 +296,7 @@ function findOwn(store: Store, call: Call, id: unknown = call.param("id")): Secu
   return group;
 }
 
-/** What the Network API says, in the proxy's statuses. */
+/** Runs `work` and converts errors of the Network API to the proxy's statuses. */
 function proxied<T>(work: () => T): T {
   try {
     return work();

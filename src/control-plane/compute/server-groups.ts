@@ -37,7 +37,7 @@ const LIST = schemas<unknown>([1, querySchema(true)], [75, querySchema(false)]);
 
 export const groupNotFound = (uuid: string): string => `Instance group ${uuid} could not be found.`;
 
-/** Servers that are to be on one host, or on different ones (spec 6.9). */
+/** Routes of server groups, whose members are placed on the same host or on different ones (spec 6.9). */
 export const SERVER_GROUP_ROUTES: readonly ComputeRoute[] = [
   { method: "GET", path: "/os-server-groups", handle: list },
   { method: "POST", path: "/os-server-groups", handle: create },
@@ -47,7 +47,9 @@ export const SERVER_GROUP_ROUTES: readonly ComputeRoute[] = [
 
 const policyRule = (what: string): string => `os_compute_api:os-server-groups:${what}`;
 
-/** Lists the groups of the project. An administrator gets all with `all_projects`, which means nothing from others. */
+/**
+ * Lists the project's groups. With `all_projects` an administrator gets all groups; for other users it has no effect.
+ */
 function list({ store }: ComputeDeps, call: Call): ComputeResponse {
   call.checkQuery(LIST);
   requireReader(call, policyRule("index"));
@@ -62,7 +64,7 @@ function list({ store }: ComputeDeps, call: Call): ComputeResponse {
   };
 }
 
-/** No limit, and what 0 means. */
+/** The page size without a limit, or with a limit of 0. */
 const MAX_LIMIT = 1000;
 
 const readOffset = (text = "0"): number => Math.min(Number(text), Number.MAX_SAFE_INTEGER);
@@ -113,7 +115,7 @@ function viewOf({ store }: ComputeDeps, group: ServerGroup, { version }: Call) {
   return serverGroupView(group, store.serverGroups.members([group.id]).get(group.id) ?? [], version);
 }
 
-/** The group, if the caller may know of it. */
+/** Returns the group if the caller may see it. */
 export function findServerGroup(
   { store }: Pick<ComputeDeps, "store">,
   { isAdmin, credentials }: Call,
@@ -155,7 +157,7 @@ function querySchema(additionalProperties: boolean): Schema {
   return { type: "object", properties: { all_projects: MULTI(), ...page }, additionalProperties };
 }
 
-/** A group as the API shows it, with the members that are not deleted. */
+/** Renders a group with its members that are not deleted. */
 function serverGroupView(group: ServerGroup, members: readonly string[], version: number): Json {
   const { uuid, name, policy, maxServerPerHost, projectId, userId } = group;
   const rules = maxServerPerHost === 0 ? {} : { max_server_per_host: maxServerPerHost };

@@ -16,7 +16,7 @@ const FORCE_COMPLETE = schemas<unknown>([
   },
 ]);
 
-/** What can be done to a live migration that is under way (spec 6.5, abort and force-complete). */
+/** Routes that abort a live migration in progress or force it to complete (spec 6.5). */
 export const SERVER_MIGRATION_ACTION_ROUTES: readonly ComputeRoute[] = [
   { method: "POST", path: "/servers/:id/migrations/:migration/action", from: 22, handle: forceComplete },
   { method: "DELETE", path: "/servers/:id/migrations/:migration", from: 24, handle: abort },

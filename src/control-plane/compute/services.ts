@@ -54,7 +54,7 @@ export const SERVICE_ROUTES: readonly ComputeRoute[] = [
   { method: "DELETE", path: "/os-services/:id", handle: deleteService },
 ];
 
-/** All of them: Nova has no pages here. */
+/** Lists all services: Nova has no paging here. */
 async function listServices(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   call.checkQuery(QUERY);
   requireAdmin(call, "os_compute_api:os-services:list");
@@ -66,7 +66,10 @@ async function listServices(deps: ComputeDeps, call: Call): Promise<ComputeRespo
   return { body: { services: views } };
 }
 
-/** Spec 7.1 steps 1 and 9; what lies between is {@link ComputeDeps.deleteService}. `?force=true` is handed on to it. */
+/**
+ * Deletes a service (spec 7.1 steps 1 and 9). {@link ComputeDeps.deleteService} does the steps between them, and gets
+ * `?force=true`.
+ */
 async function deleteService(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   requireAdmin(call, "os_compute_api:os-services:delete");
   const service = findService(deps, call, (id) => `Service ${id} not found.`);
@@ -92,7 +95,7 @@ function body(properties: Readonly<Record<string, Schema>>, required: readonly s
   };
 }
 
-/** PUT /os-services/{action} before 2.53, PUT /os-services/{uuid} since. */
+/** Handles PUT /os-services/{action} before 2.53 and PUT /os-services/{uuid} since. */
 function updateService(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   return call.version >= 53 ? updateByUuid(deps, call) : updateByAction(deps, call);
 }
@@ -162,7 +165,10 @@ function legacyChanges(
   }
 }
 
-/** Spec 2.5: the change counts once it is stored; an agent that doesn't hear of it derives it in its next pass. */
+/**
+ * Stores the change, then notifies the agent (spec 2.5). If that fails, the agent's next periodic pass applies the
+ * change.
+ */
 async function change(deps: ComputeDeps, call: Call, service: Service, changes: Changes): Promise<Service> {
   const { store } = deps;
   const changed = store.transaction(() => {
@@ -208,7 +214,7 @@ function assertComputeBinary(binary: string): void {
   }
 }
 
-/** The service of the path: by uuid since 2.53, by number before. @throws {Fault} 400, 404 */
+/** Returns the service that the path names, by uuid since 2.53 and by id before. @throws {Fault} 400, 404 */
 function findService({ store }: Pick<ComputeDeps, "store">, call: Call, missing: (id: string) => string): Service {
   const id = call.param("id");
   if (call.version >= 53 && !isUuidLike(id)) {

@@ -16,7 +16,7 @@ import { badRequest } from "./api/fault.js";
 import { INTEGER_TEXT, MULTI } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 
-/** Milliseconds since the epoch. */
+/** A period in milliseconds since the epoch. */
 interface UsagePeriod {
   readonly start: number;
   readonly stop: number;
@@ -78,7 +78,7 @@ function showUsage(deps: ComputeDeps, call: Call): ComputeResponse {
 
 interface Read {
   readonly usages: readonly Json[];
-  /** Undefined: this is the last page. */
+  /** Undefined on the last page. */
   readonly links: Json | undefined;
 }
 
@@ -106,10 +106,10 @@ function read(
   };
 }
 
-/** Servers that count before there were pages; Nova's `[api] max_limit`. */
+/** Max servers that count before paging was introduced: Nova's `[api] max_limit`. */
 const MAX_UNPAGED_SERVERS = 1000;
 
-/** Now, where the query does not say. What is to come is not counted. @throws {Fault} 400 */
+/** Parses the period. Missing times default to now; the future is cut off. @throws {Fault} 400 */
 function readPeriod({ query }: Call, now: number): UsagePeriod {
   const [from, to] = [query.get("start") ?? "", query.get("end") ?? ""];
   const start = from === "" ? now : readTime(from);
@@ -120,7 +120,7 @@ function readPeriod({ query }: Call, now: number): UsagePeriod {
   return { start, stop: Math.min(stop, now) };
 }
 
-/** `2026-01-31T12:34:56`, with or without a fraction of the second, which must be there behind a blank. */
+/** `2026-01-31T12:34:56` with an optional fraction. With a blank instead of the `T` the fraction is required. */
 const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?| \d\d:\d\d:\d\d\.\d{1,6})$/;
 
 function readTime(text: string): number {
@@ -131,7 +131,7 @@ function readTime(text: string): number {
   return time;
 }
 
-/** What projects have used in a period, in the order in which their servers come. */
+/** Sums up the usage of projects in a period, in the order of their servers. */
 function usagesOf(
   instances: readonly Instance[],
   period: UsagePeriod,
@@ -181,7 +181,7 @@ function usageOf(instance: Instance, period: UsagePeriod, now: number) {
   return { hours, localGb, view };
 }
 
-/** A server counts from its launch to its end, whatever its power state. */
+/** Returns a server's hours from launch to termination, in any power state. */
 function hoursIn({ launchedAt, terminatedAt }: Instance, { start, stop }: UsagePeriod): number {
   if (launchedAt === null || launchedAt > stop || (terminatedAt !== null && terminatedAt < start)) {
     return 0;

@@ -24,7 +24,7 @@ async function showBefore(deps: ComputeDeps, call: Call): Promise<ComputeRespons
   return { body: { instance_usage_audit_log: await auditLog(deps, call.param("before")) } };
 }
 
-/** What hosts have noted of their audits of the last period that was over before a time. @throws {Fault} 400 */
+/** Summarizes the audit records that hosts wrote for the last period completed before a time. @throws {Fault} 400 */
 async function auditLog(deps: ComputeDeps, text: string): Promise<Json> {
   const before = timeIn(text);
   if (before === undefined) {
@@ -62,14 +62,16 @@ async function auditLog(deps: ComputeDeps, text: string): Promise<Json> {
 
 const TIME = /^(\d{4})-(\d{1,2})-(\d{1,2})\s+(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,6}))?$/;
 
-/** A time as Python writes it, in milliseconds since the epoch; a part of one counts as one. Undefined: this is none. */
+/**
+ * Parses a time in Python's format to milliseconds since the epoch, rounded up. Returns undefined for any other string.
+ */
 function timeIn(text: string): number | undefined {
   const parts = TIME.exec(text)?.slice(1);
   const [year = "", month = "", day = "", hour = "", minute = "", second = "", fraction = ""] = parts ?? [];
   const two = (part: string) => part.padStart(2, "0");
   const normalized = `${year}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}:${two(second)}`;
   const time = Date.parse(`${normalized}Z`);
-  // What rolls over, as the 30th of February, is no time; nor is the year 0.
+  // Dates that would roll over, such as February 30, and the year 0 are invalid.
   const isTime = parts !== undefined && year !== "0000" && !Number.isNaN(time) && isoSeconds(time) === `${normalized}Z`;
   return isTime ? time + Math.ceil(Number(fraction.padEnd(6, "0")) / 1000) : undefined;
 }

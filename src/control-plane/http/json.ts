@@ -1,12 +1,12 @@
 import type { EventLoopTicks } from "../event-loop.js";
 
-/** What JSON can say. */
+/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** Members of a list that are written in one go. */
+/** Max members of a list that are serialized at once. */
 const MEMBERS = 500;
 
-/** The text of an answer; a long list in it is written in pieces, between which others get their turn. */
+/** Serializes a response. A long list is serialized in pieces, with event-loop ticks for other requests in between. */
 export function jsonText(body: Json, ticks: EventLoopTicks): string | Promise<string> {
   const isLong = typeof body === "object" && body !== null && Object.values(body).some(isLongList);
   return isLong && !Array.isArray(body) ? inPieces(body as Members, ticks) : JSON.stringify(body);

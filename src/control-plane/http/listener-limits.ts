@@ -1,33 +1,33 @@
-/** What one message may bring through a door. Whatever keeps within these is dealt with in well under 100 ms. */
+/** Limits of one message that a listener accepts. Messages within them are handled in well under 100 ms. */
 export interface MessageLimits {
   readonly bytes: number;
-  /** Levels of arrays and objects inside one another: what walks over a value may then do so by recursion. */
+  /** Max nesting of arrays and objects. It allows code to walk a value recursively. */
   readonly depth: number;
-  /** Members of all arrays and objects together. */
+  /** Max members of all arrays and objects in total. */
   readonly members: number;
 }
 
-/** Nothing that a client has reason to send is nested deeper; Python's clients cannot read a thousand levels. */
+/** No legitimate request nests deeper. Python's clients cannot parse a thousand levels. */
 const DEPTH = 32;
 
 const MIB = 1024 * 1024;
 
-/** The limits of every door that takes JSON from outside. */
+/** Limits of all listeners that accept JSON. */
 export const MESSAGE_LIMITS = {
   /** Compute and Identity: `[oslo_middleware] max_request_body_size`. */
   nova: { bytes: 114_688, depth: DEPTH, members: 10_000 },
-  /** A config drive comes as one text of some MiB. */
+  /** A config drive is a single string of several MiB. */
   ironic: { bytes: 16 * MIB, depth: DEPTH, members: 10_000 },
-  /** Reshapes and heals of some thousand consumers in one request. */
+  /** Reshapes and heals of several thousand consumers in one request. */
   placement: { bytes: 16 * MIB, depth: DEPTH, members: 40_000 },
-  /** Agents and operators' commands: what a host of ten thousand nodes asks about at once. */
+  /** Agents and operators' commands: one request of a host with ten thousand nodes. */
   wire: { bytes: 4 * MIB, depth: DEPTH, members: 30_000 },
 } as const satisfies Readonly<Record<string, MessageLimits>>;
 
-/** Parameters of one query: each may be a pattern that has to be compiled. */
+/** Max parameters of a query. Each may be a pattern that has to be compiled. */
 export const MAX_QUERY_PARAMETERS = 200;
 
-/** Request groups of one GET /allocation_candidates; each is looked up on every provider. */
+/** Max request groups of one GET /allocation_candidates. Each is matched with every provider. */
 export const MAX_REQUEST_GROUPS = 32;
 
 export type Excess = keyof MessageLimits;
@@ -39,8 +39,8 @@ const OPENING = [91, 123] as const;
 const CLOSING = [93, 125] as const;
 
 /**
- * Finds the limit that a JSON text passes, before it is parsed, in one walk without recursion. The answer for a text
- * that is no JSON means nothing.
+ * Finds the limit that a JSON text exceeds. It scans the text once before parsing, without recursion. The result for
+ * invalid JSON is arbitrary.
  */
 export function excessOf(text: string, limits: MessageLimits): Excess | undefined {
   if (text.length > limits.bytes || Buffer.byteLength(text) > limits.bytes) {
@@ -70,7 +70,7 @@ export function excessOf(text: string, limits: MessageLimits): Excess | undefine
   return undefined;
 }
 
-/** Where the string ends that begins at `start`. */
+/** Returns the index where the string ends that begins at `start`. */
 function endOfString(text: string, start: number): number {
   const end = text.indexOf('"', start + 1);
   if (end < 0 || text.charCodeAt(end - 1) !== BACKSLASH) {
@@ -83,7 +83,7 @@ function endOfString(text: string, start: number): number {
   return at;
 }
 
-/** Tells a person what is too much, and how much there may be. @param what has come: `body`, `frame` */
+/** Returns a message about the exceeded limit. @param what the message's kind: `body`, `frame` */
 export function excessText(excess: Excess, limits: MessageLimits, what = "body"): string {
   switch (excess) {
     case "bytes":

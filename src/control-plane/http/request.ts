@@ -2,7 +2,7 @@ import type { Random } from "../../runtime/cryptography.js";
 import type { ServiceRequest } from "../../runtime/http-server.js";
 import { excessOf, MESSAGE_LIMITS } from "./listener-limits.js";
 
-/** A query string's parameters in their order; a name may come several times. */
+/** Parameters of a query string in their order. A name may occur several times. */
 export class Query {
   readonly entries: readonly (readonly [name: string, value: string])[];
 
@@ -10,7 +10,7 @@ export class Query {
     this.entries = text === "" ? [] : [...new URLSearchParams(text)];
   }
 
-  /** The last value of a name, as OpenStack's services read one that should come once. */
+  /** Returns the last value of a name, which OpenStack's services use for a parameter that may occur once. */
   get(name: string): string | undefined {
     return this.entries.findLast(([key]) => key === name)?.[1];
   }
@@ -23,7 +23,7 @@ export class Query {
     return [...this.lists().keys()];
   }
 
-  /** All values of each name, in one walk: a query may have thousands of names. */
+  /** Returns all values of each name, in one pass: a query may have thousands of names. */
   lists(): ReadonlyMap<string, readonly string[]> {
     const lists = new Map<string, string[]>();
     for (const [name, value] of this.entries) {
@@ -43,7 +43,7 @@ type JsonBody =
   | { readonly kind: "empty" }
   | { readonly kind: "too-large" }
   | { readonly kind: "not-json" }
-  /** The content type says that it is something else. */
+  /** The content type is not JSON. */
   | { readonly kind: "other-type"; readonly contentType: string };
 
 export function readJson(request: Pick<ServiceRequest, "body" | "headers">): JsonBody {
@@ -69,10 +69,13 @@ export function readJson(request: Pick<ServiceRequest, "body" | "headers">): Jso
   }
 }
 
-/** `req-<uuid>`, one for each request that a service takes. */
+/** Returns `req-<uuid>`, the id of one request to a service. */
 export const newRequestId = (random: Random): string => `req-${random.uuid()}`;
 
-/** Goes on with a value at once where it is there: a promise that nobody has to wait for is a good part of a small request. */
+/**
+ * Calls `next` with a value, synchronously unless it is a promise. A needless await costs a good part of a small
+ * request.
+ */
 export function atOnce<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -8,9 +8,9 @@ export function json(status: number, body: unknown): ServiceResponse {
   };
 }
 
-/** The same answer with these headers, too. Later ones replace earlier ones of the same name. */
+/** Adds headers to a response. Later ones replace earlier ones of the same name. */
 export function withHeaders(response: ServiceResponse, ...more: Readonly<Record<string, string>>[]): ServiceResponse {
-  // One by one: this is part of every answer, and to spread one object behind another is ten times as slow.
+  // Copied one by one: every response needs this, and spreading two objects is ten times as slow.
   const headers: Record<string, string> = {};
   copyHeaders(headers, response.headers);
   for (const each of more) {
@@ -25,7 +25,10 @@ function copyHeaders(to: Record<string, string>, from: Readonly<Record<string, s
   }
 }
 
-/** What keystonemiddleware answers in front of a service. @param mount the service's: `/compute` */
+/**
+ * Returns keystonemiddleware's response to a request without a valid token. @param mount path of the service:
+ * `/compute`
+ */
 export function authenticationRequired({ baseUrl }: ServiceRequest, mount: string): ServiceResponse {
   const message = "The request you have made requires authentication.";
   const root = baseUrl.endsWith(mount) ? `${baseUrl.slice(0, -mount.length)}/identity` : baseUrl;
@@ -34,7 +37,7 @@ export function authenticationRequired({ baseUrl }: ServiceRequest, mount: strin
   });
 }
 
-/** What OpenStack's web framework says of each status before the detail. */
+/** Titles and explanations of OpenStack's web framework, by status. */
 const EXPLANATIONS: Readonly<Record<number, readonly [title: string, explanation: string]>> = {
   400: [
     "Bad Request",
@@ -48,7 +51,7 @@ const EXPLANATIONS: Readonly<Record<number, readonly [title: string, explanation
   500: ["Internal Server Error", "The server has either erred or is incapable of performing the requested operation."],
 };
 
-/** Answers a request that reaches no service, in the shape that OpenStack's Placement gives its errors. */
+/** Creates a response for a request that reaches no service, in the format of Placement's errors. */
 export function openstackError({ status, reason, requestId }: Rejection): ServiceResponse {
   const [title, explanation] = EXPLANATIONS[status] ?? ["Error", ""];
   const error = { status, title, detail: `${explanation}\n\n ${reason}  `, request_id: requestId };
@@ -62,11 +65,11 @@ export function openstackError({ status, reason, requestId }: Rejection): Servic
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/;
 
 /**
- * Answers only requests that were sent to an address, to `localhost` or to one of these names, of which `*.example.org` stands for
- * all hosts of a domain. A web page can make its own name
- * lead to this machine (DNS rebinding) and then talk to the service as if it were its own; the browser's Host header tells.
- * A request without the header comes from no browser.
- * @param how a further name is made known, for the message: `given with --server-name`
+ * Accepts only requests that were sent to an address, to `localhost` or to one of these names; `*.example.org` matches
+ * all hosts of a domain. A web page can make its own name resolve to this machine (DNS rebinding) and then call the
+ * service from the same origin. The browser's Host header reveals that; a request without one does not come from a
+ * browser.
+ * @param how explains in the message how a name is added: `given with --server-name`
  */
 export function onlyForKnownHosts(
   handler: ServiceHandler,

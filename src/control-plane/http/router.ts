@@ -8,7 +8,7 @@ export interface RoutePattern {
 
 export type RouteMatch<R> =
   | { readonly kind: "found"; readonly route: R; readonly params: Readonly<Record<string, string>> }
-  /** The path is known, with other methods. */
+  /** The path exists with other methods only. */
   | { readonly kind: "wrong-method"; readonly allowed: readonly string[] }
   | { readonly kind: "unknown" };
 
@@ -18,7 +18,7 @@ interface Node<R> {
   readonly routes: Map<string, { readonly route: R; readonly names: readonly string[] }>;
 }
 
-/** Finds the route of a request. A slash at the end of a path means nothing. */
+/** Finds the route of a request. A trailing slash in the path is ignored. */
 export class Router<R extends RoutePattern> {
   readonly #root: Node<R> = newNode();
 
@@ -60,7 +60,7 @@ export class Router<R extends RoutePattern> {
       }
     }
     if (node.routes.has(route.method)) {
-      throw new Error(`two routes for ${route.method} ${route.path}`);
+      throw new Error(`duplicate route: ${route.method} ${route.path}`);
     }
     node.routes.set(route.method, { route, names });
   }
@@ -81,18 +81,18 @@ function decode(segment: string): string | undefined {
   }
 }
 
-/** How far a path has been followed. */
+/** The position of the search in a path. */
 interface Way {
   readonly values: readonly string[];
-  /** The next segment. */
+  /** Index of the next segment. */
   readonly at: number;
-  /** Segments before it that a `:name` stands for. */
+  /** Values of the `:name` segments so far. */
   readonly captured: readonly string[];
 }
 
 /**
- * The route that the segments lead to, by fixed ones first.
- * @param allowed takes the methods of the places that have none for this one
+ * Returns the route for the segments. Fixed segments are tried first.
+ * @param allowed collects the methods of matching paths without this method
  */
 function find<R>(
   node: Node<R>,

@@ -1,13 +1,13 @@
 import type { ErrorObject } from "ajv";
 import { pythonRepr } from "../python/repr.js";
 
-/** The error that Python's jsonschema would report: the one nearest to the root, alternatives as a whole. */
+/** Returns the error that Python's jsonschema reports: the one nearest to the root, with alternatives as one error. */
 export function reportedError(errors: readonly ErrorObject[]): ErrorObject | undefined {
   const topLevelErrors = errors.filter(({ schemaPath }) => !/\/(any|one)Of\/\d/.test(schemaPath));
   return nearest(topLevelErrors.length > 0 ? topLevelErrors : errors);
 }
 
-/** The first of those nearest to the root; there may be thousands. */
+/** Returns the first of the errors nearest to the root; there may be thousands. */
 function nearest(errors: readonly ErrorObject[]): ErrorObject | undefined {
   let best: ErrorObject | undefined;
   let depth = Number.POSITIVE_INFINITY;
@@ -27,7 +27,10 @@ export function instancePathOf({ instancePath }: ErrorObject): string[] {
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** What Python's jsonschema says of an error. @param errors all of them: members that are too many are named together */
+/**
+ * Returns the message of Python's jsonschema for an error. @param errors all errors, to list unexpected properties
+ * together
+ */
 export function schemaWords(error: ErrorObject, errors: readonly ErrorObject[]): string {
   const { data, params, schema } = error;
   const found = pythonRepr(data);

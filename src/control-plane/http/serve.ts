@@ -4,7 +4,10 @@ import { atOnce, newRequestId, Query } from "./request.js";
 import { withHeaders } from "./responses.js";
 import { type RouteMatch, type RoutePattern, Router } from "./router.js";
 
-/** A request on its way to a route. Those of all services are alike: what passes them on is compiled for one form, and fast. */
+/**
+ * A request with its route's parameters. All services use this one shape, so that V8 optimizes the code that handles
+ * it.
+ */
 interface RoutedRequest {
   readonly request: ServiceRequest;
   readonly requestId: string;
@@ -12,31 +15,34 @@ interface RoutedRequest {
   readonly query: Query;
 }
 
-/** What a service found out of a request before its route: the caller, the version to answer in. */
+/** The service's result of admitting a request: its caller and version. */
 export interface Admission {
-  /** Below the version's prefix. */
+  /** Path below the version's prefix. */
   readonly path: string;
-  /** Headers of everything that a route answers. */
+  /** Headers of every response of a route. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What is a service's own in the way of a request through it. */
+/** The service-specific parts of request handling. */
 export interface Service<R extends RoutePattern, A extends Admission> {
   readonly routes: readonly R[];
   readonly random: Random;
-  /** The headers of every answer. */
+  /** Headers of every response. */
   readonly headers: (requestId: string) => Readonly<Record<string, string>>;
-  /** Says who asks, and in which version. Answers what needs no route, or is refused. */
+  /**
+   * Authenticates the caller and negotiates the version. Returns a response if the request needs no route or is
+   * rejected.
+   */
   readonly admit: (request: ServiceRequest) => { readonly response: ServiceResponse } | A;
-  /** This version does not have the route: it counts as unknown. */
+  /** Returns whether the version lacks the route, which then counts as unknown. */
   readonly lacks?: (route: R, admission: A) => boolean;
   readonly unrouted: (request: ServiceRequest, match: Exclude<RouteMatch<R>, { kind: "found" }>) => ServiceResponse;
   readonly handle: (route: R, routed: RoutedRequest, admission: A) => ServiceResponse | Promise<ServiceResponse>;
-  /** A route threw; absent: the server's own answer to an error. */
+  /** Handles an error that a route threw. If absent, the HTTP server responds to the error. */
   readonly failed?: (error: unknown, routed: RoutedRequest, route: R) => ServiceResponse;
 }
 
-/** Serves the requests of one service: discovery, authentication and version, then the route, then what it throws. */
+/** Creates the handler of one service: discovery, authentication and version, then the route, then its errors. */
 export function serve<R extends RoutePattern, A extends Admission>(service: Service<R, A>): ServiceHandler {
   const router = new Router(service.routes);
 

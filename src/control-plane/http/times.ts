@@ -1,25 +1,27 @@
-/** Formats a time as most views of Nova and Keystone do: `2026-11-21T12:23:32.000000`. A millisecond may have a fraction. */
+/**
+ * Formats a time as most views of Nova and Keystone do: `2026-11-21T12:23:32.000000`. Milliseconds may have a fraction.
+ */
 export function isoMicroseconds(milliseconds: number): string {
   const microseconds = Math.round(milliseconds * 1000);
   const rest = String(microseconds % 1000).padStart(3, "0");
   return `${iso(Math.floor(microseconds / 1000)).slice(0, 23)}${rest}`;
 }
 
-/** Formats a time without the fraction of its second: `2026-11-21T12:23:32Z`. */
+/** Formats a time without fractions of a second: `2026-11-21T12:23:32Z`. */
 export const isoSeconds = (milliseconds: number): string => `${iso(toSeconds(milliseconds)).slice(0, 19)}Z`;
 
-/** The time that {@link isoSeconds} shows of a stored one: clients compare with this. */
+/** Returns the time as {@link isoSeconds} renders it, to compare it with a client's. */
 export const toSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000) * 1000;
 
-/** Returns the first stored time that {@link isoSeconds} does not show as earlier than a client's. */
+/** Returns the first time that {@link isoSeconds} does not render as earlier than a client's. */
 export const firstSince = (milliseconds: number): number => Math.ceil(milliseconds / 1000) * 1000;
 
-/** Returns the last stored time that {@link isoSeconds} does not show as later than a client's. */
+/** Returns the last time that {@link isoSeconds} does not render as later than a client's. */
 export const lastBefore = (milliseconds: number): number => toSeconds(milliseconds) + 999;
 
 /**
- * Returns the milliseconds since the epoch of an ISO 8601 time, which is UTC if it names no zone, with microseconds as their
- * fraction. Undefined for any other text.
+ * Parses an ISO 8601 time to milliseconds since the epoch, with microseconds as their fraction. Times without a zone
+ * are UTC. Returns undefined for any other string.
  */
 export function parseIsoTime(text: string): number | undefined {
   const match =

@@ -21,7 +21,7 @@ const READ_ONLY = { type: "string", readOnly: true } as const;
 
 const OBJECT = { type: ["null", "object"] } as const;
 
-/** What lists say of a task. */
+/** Properties of a task in lists. */
 const SUMMARY = {
   id: { type: "string", pattern: UUID_PATTERN },
   type: { type: "string", enum: ["import", "api_image_import"] },
@@ -64,7 +64,7 @@ const DESCRIBED = { rel: "describedby", href: "{schema}" };
 
 const TEXT = { type: "string" };
 
-/** What clients read before they list: names and types of what things have. */
+/** Published schemas, which clients read to learn the properties of resources. */
 const SCHEMAS: Readonly<Record<string, NamedSchema>> = {
   image: IMAGE_SCHEMA,
   images: paged("images", arrayOf(IMAGE_SCHEMA)),
@@ -93,7 +93,7 @@ export const SCHEMA_ROUTES: readonly ImageRoute[] = Object.entries(SCHEMAS).map(
   handle: () => json(200, schema),
 }));
 
-/** A list that comes in pages. */
+/** Returns the schema of a list with paging. */
 function paged(name: string, list: object): NamedSchema {
   return {
     name,
@@ -102,7 +102,7 @@ function paged(name: string, list: object): NamedSchema {
   };
 }
 
-/** The definitions that the items refer to stand beside them. */
+/** Returns the schema of a list with paging, with the items' definitions at its top level. */
 function pagedWith(
   { definitions, ...item }: NamedSchema,
   name: string,
@@ -111,7 +111,7 @@ function pagedWith(
   return { ...paged(name, list(item as NamedSchema)), definitions };
 }
 
-/** A list that comes as a whole. */
+/** Returns the schema of a list without paging. */
 function unpaged(name: string, list: object): NamedSchema {
   return {
     name,
@@ -124,7 +124,7 @@ function arrayOf(items: NamedSchema): object {
   return { type: "array", items };
 }
 
-/** What this service can do, and the stores that it has. */
+/** Routes of the service's import methods, stores and usage. */
 export const INFO_ROUTES: readonly ImageRoute[] = [
   {
     method: "GET",

@@ -12,7 +12,7 @@ import { IMAGE_ROUTES } from "./images/routes.js";
 import { MEMBER_ROUTES } from "./members.js";
 import { METADEF_ROUTES } from "./metadefs/routes.js";
 
-/** All of the API, by resource. */
+/** All routes of the API. */
 const IMAGE_API_ROUTES: readonly ImageRoute[] = [
   ...SCHEMA_ROUTES,
   ...IMAGE_ROUTES,
@@ -34,7 +34,7 @@ interface Caller {
   readonly caller: Credentials;
 }
 
-/** Glance's API v2; mount it at `/image`. */
+/** Creates Glance's API v2; mount it at `/image`. */
 export function createImageApi(options: ImageOptions) {
   const { store, random, limits } = options;
   return serve<ImageRoute, Caller>({
@@ -72,11 +72,11 @@ function admit({ validate }: ImageOptions, request: ServiceRequest): Caller | { 
   if (!caller) {
     return { response: authenticationRequired(request, "/image") };
   }
-  // Other services take a path with a slash at its end for the same path.
+  // A path with a trailing slash is unknown here, unlike in other services.
   return request.path.endsWith("/") ? { response: notFound().toResponse(request) } : { path: request.path, caller };
 }
 
-/** Minor versions of a Glance with several stores and no cache. */
+/** Minor versions of a Glance with multiple stores and without a cache. */
 const MINORS = [15, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
 
 function versions({ method, path, baseUrl }: ServiceRequest): ServiceResponse | undefined {

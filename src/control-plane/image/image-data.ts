@@ -11,7 +11,7 @@ import { ImageGone, ImageStatusConflict, ImageTooLarge } from "./image-store.js"
 import type { Task } from "./image-tables.js";
 import { uploadStore } from "./stores.js";
 
-/** Bytes of images, and the tasks that bring them. */
+/** Routes of image data, and of the tasks that import it. */
 export const DATA_ROUTES: readonly ImageRoute[] = [
   { method: "GET", path: "/v2/images/:id/file", handle: download },
   { method: "PUT", path: "/v2/images/:id/file", handle: upload },
@@ -47,7 +47,7 @@ function taskView(task: Task): Readonly<Record<string, unknown>> {
   };
 }
 
-/** GET /v2/images/{id}/file: 204 without bytes. @throws {ImageFault} 403, 404 */
+/** Handles GET /v2/images/{id}/file. The status is 204 if there is no data. @throws {ImageFault} 403, 404 */
 async function download(call: ImageCall): Promise<ServiceResponse> {
   const { image, target } = findImage(call);
   requirePolicy(call.caller, "download_image", target);
@@ -71,7 +71,10 @@ async function download(call: ImageCall): Promise<ServiceResponse> {
   };
 }
 
-/** PUT /v2/images/{id}/file: all of the bytes, or none. @throws {ImageFault} 400, 403, 404, 409, 410, 413, 415 */
+/**
+ * Handles PUT /v2/images/{id}/file, which stores the complete data or nothing.
+ * @throws {ImageFault} 400, 403, 404, 409, 410, 413, 415
+ */
 async function upload(call: ImageCall): Promise<ServiceResponse> {
   const image = findOwnImage(call, "upload_image");
   const bytes = bytesOf(call.request);
@@ -85,7 +88,10 @@ async function upload(call: ImageCall): Promise<ServiceResponse> {
   return NO_CONTENT;
 }
 
-/** PUT /v2/images/{id}/stage: all of the bytes, or none. @throws {ImageFault} 403, 404, 409, 410, 413, 415 */
+/**
+ * Handles PUT /v2/images/{id}/stage, which stores the complete data or nothing.
+ * @throws {ImageFault} 403, 404, 409, 410, 413, 415
+ */
 async function stage(call: ImageCall): Promise<ServiceResponse> {
   const image = findOwnImage(call, "modify_image");
   const bytes = bytesOf(call.request);
@@ -95,7 +101,10 @@ async function stage(call: ImageCall): Promise<ServiceResponse> {
   return NO_CONTENT;
 }
 
-/** One whose bytes come already is refused for that. @throws {ImageFault} 413 */
+/**
+ * Checks the number of uploads. An image that is already uploading fails later because of its status. @throws
+ * {ImageFault} 413
+ */
 function assertUploadQuota(call: ImageCall, { status, owner }: Image): void {
   if (status === "queued") {
     assertWithinQuota(call, "image_count_uploading", owner, 1);
@@ -122,7 +131,7 @@ function assertHasFormats({ diskFormat, containerFormat }: Image): void {
   }
 }
 
-/** @throws {ImageFault} 409, 410, 413 what else the work throws */
+/** Converts errors of the image store. @throws {ImageFault} 409, 410, 413; rethrows other errors */
 async function orFault(work: Promise<void>): Promise<void> {
   try {
     await work;

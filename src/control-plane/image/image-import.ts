@@ -9,7 +9,7 @@ import { ImageStatusConflict } from "./image-store.js";
 import { UUID_PATTERN } from "./images/image-attributes.js";
 import { IMPORT_METHODS, importStores, ordered, storesOf } from "./stores.js";
 
-/** The bytes come from the staging area, from the image's own store, or from an image of a Glance in the catalog. */
+/** The source of the data: the staging area, the image's own store, or an image of a Glance in the catalog. */
 type ImportRequest =
   | { readonly method: "glance-direct" }
   | { readonly method: "copy-image" }
@@ -22,14 +22,15 @@ type ImportRequest =
 
 const INTERFACES = ["public", "internal", "admin"];
 
-/** What the image says of the stores when nothing is left to do. */
+/** Properties of the image about stores when the import is complete. */
 const IMPORTED = { os_glance_importing_to_stores: "", os_glance_failed_import: "" } as const;
 
-/** Properties that come with the bytes: Glance's `[glance_download_properties] extra_properties`. */
+/** Prefixes of properties that are copied with the data: Glance's `[glance_download_properties] extra_properties`. */
 const INHERITED = ["hw_", "trait:", "os_distro", "os_secure_boot", "os_type"];
 
 /**
- * POST /v2/images/{id}/import. It is done, or has failed, when it is answered: the image's tasks say which.
+ * Handles POST /v2/images/{id}/import. The import has completed or failed before the response, as the image's tasks
+ * report.
  * @throws {ImageFault} 400, 403, 404, 409
  */
 export async function importImage(call: ImageCall): Promise<ServiceResponse> {
@@ -128,7 +129,9 @@ async function bring(
   });
 }
 
-/** This service is the only Glance that the catalog knows, in its only region. */
+/**
+ * Returns the source image of a glance-download. This service is the only Glance in the catalog, in its only region.
+ */
 function sourceOf(
   { store, caller }: ImageCall,
   { imageId, region, serviceInterface }: Extract<ImportRequest, { method: "glance-download" }>,
@@ -148,7 +151,7 @@ function sourceOf(
   return source;
 }
 
-/** What an import's body asks for. @throws {ImageFault} 400 */
+/** Parses the body of an import. @throws {ImageFault} 400 */
 function readImport(body: Readonly<Record<string, unknown>>): ImportRequest {
   const { method } = body;
   if (method === undefined) {

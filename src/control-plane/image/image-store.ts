@@ -19,10 +19,10 @@ import { MetadefStore } from "./metadefs/metadef-store.js";
 /** `QFI\xfb` */
 const QCOW2 = 0x51_46_49_fb;
 
-/** Bytes of a qcow2's header up to the end of the disk's size. */
+/** Bytes of a qcow2 header up to the end of the disk size. */
 const HEADER = 32;
 
-/** Finds out the size of the disk that bytes make, by their first ones. */
+/** Determines the virtual size of a disk from the first bytes of its data. */
 class VirtualSize {
   readonly #head = new Uint8Array(HEADER);
   #length = 0;
@@ -35,7 +35,7 @@ class VirtualSize {
     }
   }
 
-  /** Null: it is not known of this format. @param size of all bytes */
+  /** Returns null if the size cannot be determined for this format. @param size of the complete data, in bytes */
   of(diskFormat: string | null, size: number): number | null {
     if (diskFormat === "raw") {
       return size;
@@ -52,15 +52,15 @@ class VirtualSize {
 /** Glance's `image_size_cap`: 1 TiB. */
 const SIZE_CAP = 1024 ** 4;
 
-/** Folder of bytes that wait for an import; no image has such an id. */
+/** Folder of the staged data. No image has this id. */
 const STAGING = "staging";
 
-/** More bytes than an image may have, or than there is room for. */
+/** The data exceeds the size cap or the free disk space. */
 export class ImageTooLarge extends Error {
   override readonly name = "ImageTooLarge";
 }
 
-/** Its status does not let it become what was asked for. */
+/** The image's status does not allow the requested status. */
 export class ImageStatusConflict extends Error {
   override readonly name = "ImageStatusConflict";
 
@@ -69,7 +69,7 @@ export class ImageStatusConflict extends Error {
   }
 }
 
-/** It was deleted while its bytes came. */
+/** The image was deleted during the upload. */
 export class ImageGone extends Error {
   override readonly name = "ImageGone";
 }
@@ -80,19 +80,19 @@ export interface ImageStoreOptions {
   readonly files: Files;
   readonly logger: Logger;
   readonly digests: Digests;
-  /** Absolute folder of the bytes. */
+  /** Absolute path of the data's folder. */
   readonly folder: string;
-  /** Bytes. Default: 1 TiB. */
+  /** Max bytes of an image. Default: 1 TiB. */
   readonly sizeCap?: number;
 }
 
-/** Statuses of images whose bytes are all there. */
+/** Statuses of images whose data is complete. */
 const COMPLETE_STATUSES: readonly ImageStatus[] = ["active", "deactivated"];
 
 /**
- * Images and their bytes: one file each, which gets its name when all of it is on the disk, and counts when the image is active;
- * in the staging area it counts when the image says what is staged. What a killed process has left is removed before the next one
- * takes bytes.
+ * Images and their data. The data of an image is one file, renamed to the image's id once it is completely on disk, and
+ * valid once the image is active. Staged data is valid once the image's record describes it. Files that a killed
+ * process has left are removed before the next upload.
  */
 export class ImageStore {
   readonly table: ImageTable;
@@ -115,10 +115,10 @@ export class ImageStore {
         this.table.change(id, [status], { status: "queued", staged: null, ...NO_CONTENT });
       }
     }
-    this.tasks.failUnfinished("the Image service ended before the import did");
+    this.tasks.failUnfinished("The Image service stopped before the import was complete.");
   }
 
-  /** Undefined: it has none. */
+  /** Returns undefined if the image has no data. */
   async read(id: string): Promise<Bytes | undefined> {
     try {
       return await this.#options.files.readBytes(this.#file(id));
@@ -131,25 +131,25 @@ export class ImageStore {
   }
 
   /**
-   * Takes all bytes of a queued image, which is then active; with anything less it is queued again.
+   * Stores the data of a queued image and makes the image active. If it fails, the image is queued again.
    * @param stores see {@link Image.stores}
-   * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} what the stream throws
+   * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} errors of the stream
    */
   async write(id: string, bytes: Bytes, stores: readonly string[] = []): Promise<void> {
     await this.#take(id, bytes, "saving", this.#file(id), (content) => ({ status: "active", ...content, stores }));
   }
 
   /**
-   * Takes all bytes of a queued image into the staging area, where they wait for an import.
-   * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} what the stream throws
+   * Stores the data of a queued image in the staging area, for a later import.
+   * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} errors of the stream
    */
   async stage(id: string, bytes: Bytes): Promise<void> {
     await this.#take(id, bytes, "uploading", this.#staged(id), (content) => ({ staged: content, size: content.size }));
   }
 
   /**
-   * Takes the bytes of another image, and what it says of them.
-   * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} what the stream throws
+   * Copies the data of another image, with attributes that describe it.
+   * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} errors of the stream
    */
   async copy(
     id: string,
@@ -164,8 +164,8 @@ export class ImageStore {
   }
 
   /**
-   * Makes an image active of what is staged.
-   * @param notes what it then notes of itself
+   * Makes an image active with its staged data.
+   * @param notes changes to save with the new status
    * @throws {ImageStatusConflict} {@link ImageGone}
    */
   async importStaged(id: string, notes: Pick<ImageNotes, "internal" | "stores">): Promise<void> {
@@ -187,20 +187,23 @@ export class ImageStore {
     }
   }
 
-  /** The bytes go when the change is stored. */
+  /** Deletes an image. Its data is removed after the transaction is committed. */
   remove(id: string): void {
     const { sql, files, logger } = this.#options;
     this.table.remove(id);
     sql.afterCommit(() => {
       for (const file of [this.#file(id), this.#staged(id)]) {
         files.remove(file).catch((error: unknown) => {
-          logger.warn("the bytes of a deleted image stay until the next start", { image: id, err: error });
+          logger.warn("could not remove the data of a deleted image; retrying at the next start", {
+            image: id,
+            err: error,
+          });
         });
       }
     });
   }
 
-  /** Removes a project's backups beyond those that are kept, the oldest ones. One that is protected counts, and stays. */
+  /** Removes a project's oldest backups beyond `keep`. A protected backup counts but is not removed. */
   rotate(owner: string, rotation: Rotation): void {
     for (const image of this.table.backups(owner, rotation).slice(rotation.keep)) {
       if (!image.protected) {
@@ -209,7 +212,7 @@ export class ImageStore {
     }
   }
 
-  /** Removes what a killed process has left. Once, when it succeeds: the next upload tries again. */
+  /** Removes files that a killed process has left. It runs once; after a failure the next upload runs it again. */
   sweep(): Promise<void> {
     this.#swept ??= this.#removeLeftovers().catch((error: unknown) => {
       this.#swept = undefined;
@@ -248,7 +251,7 @@ export class ImageStore {
     }
   }
 
-  /** What is due when an image is whole happens with it, or not at all. False: see {@link ImageTable.change}. */
+  /** Commits the status change and a backup's rotation atomically. Returns false as {@link ImageTable.change} does. */
   #becomes(id: string, from: ImageStatus, changes: Parameters<ImageTable["change"]>[2]): boolean {
     return this.#options.sql.transaction(() => {
       const changed = this.table.change(id, [from], changes);
@@ -305,7 +308,7 @@ export class ImageStore {
     };
   }
 
-  /** What no whole image has, what nobody can import, and what was coming when the process before was killed. */
+  /** Removes incomplete uploads, staged files that no image refers to, and data of images that are not complete. */
   async #removeLeftovers(): Promise<void> {
     const { files, folder } = this.#options;
     await files.remove(this.#incoming);

@@ -13,7 +13,7 @@ import {
   type Rotation,
 } from "./image.js";
 
-/** Tables of the embedded Image service in the state of record's file. The bytes are files. */
+/** Tables of the embedded Image service in the store's database. The data of images is in files. */
 export const IMAGE_SCHEMA: readonly SchemaStep[] = [
   {
     version: 1,
@@ -90,7 +90,7 @@ CREATE TABLE metadef_resource_types (
   },
 ];
 
-/** Records of images, {@link BASE_IMAGES} among them. */
+/** Records of images, including {@link BASE_IMAGES}. */
 export class ImageTable {
   readonly #sql: Sql;
   readonly #clock: Clock;
@@ -106,12 +106,15 @@ export class ImageTable {
     return row && imageOf(row);
   }
 
-  /** In the order in which they were made. */
+  /** Returns all images in the order of their creation. */
   list(): readonly Image[] {
     return this.#sql.all("SELECT id, status, content FROM images ORDER BY number").map(imageOf);
   }
 
-  /** Adds the base images that are missing, before all others. A cloud whose users made an image of such a name keeps theirs alone. */
+  /**
+   * Inserts missing base images before all others. If users have an image with such a name, the base image is not
+   * added.
+   */
   ensureBaseImages(): void {
     for (const [index, { id, status, ...content }] of BASE_IMAGES.entries()) {
       this.#sql.run(
@@ -122,7 +125,7 @@ export class ImageTable {
     }
   }
 
-  /** A project's backups of a server, the newest first. */
+  /** Returns a project's backups of a server, newest first. */
   backups(owner: string, { instanceUuid, type }: Pick<Rotation, "instanceUuid" | "type">): readonly Image[] {
     return this.#sql
       .all(
@@ -145,7 +148,7 @@ export class ImageTable {
     return { id, status: "queued", ...content };
   }
 
-  /** False: there is none in one of these states (any more), and nothing was changed. */
+  /** Changes an image. Returns false, without a change, if the image does not exist in one of these statuses. */
   change(
     id: string,
     from: readonly ImageStatus[],
@@ -176,7 +179,7 @@ export const MEMBER_STATUSES = ["pending", "accepted", "rejected"] as const;
 
 type MemberStatus = (typeof MEMBER_STATUSES)[number];
 
-/** A project that an image is shared with. */
+/** A project with which an image is shared. */
 export interface Member {
   readonly memberId: string;
   readonly status: MemberStatus;
@@ -187,7 +190,7 @@ export interface Member {
 
 const COLUMNS = "member_id, status, created_at, updated_at";
 
-/** The projects that images are shared with. Members go with their image. */
+/** The projects with which images are shared. Members are deleted with their image. */
 export class MemberTable {
   readonly #sql: Sql;
   readonly #clock: Clock;
@@ -203,7 +206,7 @@ export class MemberTable {
     return row && memberOf(row);
   }
 
-  /** In the order in which they were added. */
+  /** Returns the members in the order in which they were added. */
   list(imageId: string): readonly Member[] {
     return this.#sql
       .all(`SELECT ${COLUMNS} FROM image_members WHERE image_id = ? ORDER BY number`, imageId.toLowerCase())
@@ -214,7 +217,7 @@ export class MemberTable {
     return Number(this.#sql.get("SELECT count(*) FROM image_members WHERE image_id = ?", imageId.toLowerCase())?.[0]);
   }
 
-  /** By image: what the project says of the images that are shared with it. */
+  /** Returns the member statuses of a project by the ids of the images shared with it. */
   of(memberId: string): ReadonlyMap<string, MemberStatus> {
     const rows = this.#sql.all("SELECT image_id, status FROM image_members WHERE member_id = ?", memberId);
     return new Map(rows.map(([image, status]) => [String(image), String(status) as MemberStatus]));
@@ -262,7 +265,7 @@ type TaskStatus = "pending" | "processing" | "success" | "failure";
 /** Glance's `[task] task_time_to_live`: 48 hours, in milliseconds. */
 const TIME_TO_LIVE = 48 * 3_600_000;
 
-/** Tasks that are kept of one image; the oldest go. */
+/** Max saved tasks of an image. The oldest are removed. */
 const MAX_TASKS_PER_IMAGE = 100;
 
 interface NewTask {
@@ -274,18 +277,18 @@ interface NewTask {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** An import, as the Image service notes it. */
+/** An import task, as the Image API reports it. */
 export interface Task extends NewTask {
   readonly status: TaskStatus;
   readonly message: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Null: it has not ended. */
+  /** Null until the task has ended. */
   readonly expiresAt: number | null;
 }
 
-/** The tasks of images. They outlive their image, and go when they expire. */
+/** Tasks of images. They outlive their image and are removed when they expire. */
 export class TaskTable {
   readonly #sql: Sql;
   readonly #clock: Clock;
@@ -295,14 +298,14 @@ export class TaskTable {
     this.#clock = clock;
   }
 
-  /** The newest first. */
+  /** Returns an image's tasks, newest first. */
   list(imageId: string): readonly Task[] {
     return this.#sql
       .all("SELECT id, image_id, status, content FROM image_tasks WHERE image_id = ? ORDER BY number DESC", imageId)
       .map(taskOf);
   }
 
-  /** Adds one that is under way, and forgets those that have expired. */
+  /** Adds a task in progress, and removes expired ones. */
   add(task: NewTask): void {
     const now = this.#clock.now();
     this.#forget(task.imageId, now);
@@ -322,7 +325,7 @@ export class TaskTable {
     this.#sql.run("UPDATE image_tasks SET status = ?, content = json_patch(content, ?) WHERE id = ?", status, ends, id);
   }
 
-  /** What was under way when the process before ended. */
+  /** Fails the tasks that were in progress when the previous process ended. */
   failUnfinished(message: string): void {
     for (const [id] of this.#sql.all("SELECT id FROM image_tasks WHERE status IN ('pending', 'processing')")) {
       this.end(String(id), "failure", message);

@@ -1,10 +1,10 @@
 /**
- * `queued`: without bytes yet; `saving`: they come; `uploading`: they come, or have come, to the staging area; `importing`: they
- * leave it; `active`: all are there; `deactivated`: they are, for administrators only.
+ * `queued`: no data yet; `saving`: being uploaded; `uploading`: being staged or staged; `importing`: being imported;
+ * `active`: complete; `deactivated`: complete, but only administrators may download it.
  */
 export type ImageStatus = "queued" | "saving" | "uploading" | "importing" | "active" | "deactivated";
 
-/** What its owner says of an image. */
+/** Attributes that the owner sets. */
 export interface ImageAttributes {
   readonly name: string | null;
   readonly visibility: "public" | "private" | "community" | "shared";
@@ -17,18 +17,18 @@ export interface ImageAttributes {
   readonly minDisk: number;
   /** MiB. */
   readonly minRam: number;
-  /** The project that it is of; null: of none. */
+  /** Id of the owning project; null for none. */
   readonly owner: string | null;
   readonly tags: readonly string[];
-  /** Further members. */
+  /** Additional properties. */
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** What the service finds out of the bytes; null as long as there are none. */
+/** Attributes derived from the data; null without data. */
 export interface ImageContent {
   /** Bytes. */
   readonly size: number | null;
-  /** Bytes of the disk that it makes. */
+  /** Size of the disk in bytes. */
   readonly virtualSize: number | null;
   /** MD5, hex. */
   readonly checksum: string | null;
@@ -36,24 +36,24 @@ export interface ImageContent {
   readonly hash: string | null;
 }
 
-/** What the service notes for itself. */
+/** Attributes that the service sets. */
 export interface ImageNotes {
-  /** What the bytes in the staging area are; null: not all are there. */
+  /** Attributes of the staged data; null unless it is complete. */
   readonly staged: ImageContent | null;
-  /** Members that the service alone sets: `os_glance_…`. */
+  /** Properties that only the service sets: `os_glance_…`. */
   readonly internal: Readonly<Record<string, string>>;
-  /** Ids of the stores that its bytes are in; empty: in the default one, if there are any. */
+  /** Ids of the stores that contain the data. Empty means the default store, if there is data. */
   readonly stores: readonly string[];
-  /** What becomes due when it has its bytes. */
+  /** Rotation of backups to run when the data is complete. */
   readonly rotation: Rotation | null;
 }
 
-/** Which backups of a server a new one makes superfluous. */
+/** Specifies which backups of a server a new one replaces. */
 export interface Rotation {
   readonly instanceUuid: string;
-  /** `daily`, `weekly`: the user's own word. */
+  /** A name that the user chooses: `daily`, `weekly`. */
   readonly type: string;
-  /** The newest ones that stay, the new one among them. */
+  /** Number of the newest backups to keep, including the new one. */
   readonly keep: number;
 }
 
@@ -67,7 +67,7 @@ export interface Image extends ImageAttributes, ImageContent, ImageNotes {
 
 export const NO_CONTENT: ImageContent = { size: null, virtualSize: null, checksum: null, hash: null };
 
-/** Images of earlier releases have none. */
+/** Defaults for images that earlier releases stored without these attributes. */
 export const NO_NOTES: ImageNotes = { staged: null, internal: {}, stores: [], rotation: null };
 
 export const PLAIN: ImageAttributes = {
@@ -86,7 +86,7 @@ export const PLAIN: ImageAttributes = {
 
 const LONG_AGO = Date.UTC(2024, 0, 1);
 
-/** A public image without bytes, which it says: hypervisors that boot nothing do not ask for any. */
+/** Creates a public image of size 0. Hypervisors that boot nothing never download its data. */
 function emptyImage(id: string, name: string, createdAt: number): Image {
   return {
     ...PLAIN,
@@ -109,7 +109,7 @@ function emptyImage(id: string, name: string, createdAt: number): Image {
   };
 }
 
-/** Images that every cloud has: one of a short name, and one named as DevStack names it. */
+/** Images in every cluster: one with a short name, and one with DevStack's name. */
 export const BASE_IMAGES: readonly Image[] = [
   emptyImage("c0ffee00-0000-4000-8000-000000000001", "cirros", LONG_AGO),
   emptyImage("c0ffee00-0000-4000-8000-000000000002", "cirros-0.6.3-x86_64-disk", LONG_AGO - 1000),

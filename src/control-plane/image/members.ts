@@ -11,10 +11,10 @@ import { MEMBER_STATUSES, type Member } from "./image-tables.js";
 /** Glance's `image_member_quota`. */
 const MAX_MEMBERS = 128;
 
-/** Characters of a project's id. */
+/** Max characters of a project's id. */
 const LONGEST_ID = 255;
 
-/** The projects that an image of visibility `shared` is shared with. */
+/** Routes of the projects with which an image of visibility `shared` is shared. */
 export const MEMBER_ROUTES: readonly ImageRoute[] = [
   { method: "GET", path: "/v2/images/:id/members", handle: list },
   { method: "POST", path: "/v2/images/:id/members", handle: add },
@@ -67,7 +67,7 @@ function show(call: ImageCall): ServiceResponse {
   return json(200, view(found.image.id, findMember(call, found)));
 }
 
-/** The project that it is shared with accepts or rejects an image; its owner cannot. */
+/** Sets a member's status. Only the member accepts or rejects an image, not its owner. */
 function update(call: ImageCall): ServiceResponse {
   const status = readStatus(call.json());
   const found = checked(call, "modify_member", "update");

@@ -5,9 +5,9 @@ import { sees } from "./api/policy.js";
 import { type Image, isBaseImage, PLAIN, type Rotation } from "./image.js";
 import type { ImageStore } from "./image-store.js";
 
-/** What servers need of an image. */
+/** The attributes of an image that creating a server needs. */
 export interface ServerImage extends Pick<Image, "id" | "status" | "size" | "minDisk" | "minRam"> {
-  /** What a server notes of it. */
+  /** Properties that a server saves of its image. */
   readonly noted: Readonly<Record<string, string>>;
 }
 
@@ -15,7 +15,7 @@ interface NewBackup extends Pick<Rotation, "type" | "keep"> {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What the Compute API asks the Image service for, in the same transaction. */
+/** The Image service's interface for the Compute API. It shares the caller's transaction. */
 export class ServerImages {
   readonly #store: ImageStore;
   readonly #random: Random;
@@ -25,7 +25,7 @@ export class ServerImages {
     this.#random = random;
   }
 
-  /** Undefined: there is none that the caller sees. */
+  /** Returns undefined if the caller sees no such image. */
   find(id: string, caller: Credentials): ServerImage | undefined {
     const { table, members } = this.#store;
     const image = table.get(id);
@@ -33,18 +33,21 @@ export class ServerImages {
     return image && sees(caller, image, isMember) ? { ...image, noted: notedOf(image) } : undefined;
   }
 
-  /** An image without bytes yet, which the agent will send. Returns its id. */
+  /** Creates an image without data, which the agent uploads later. Returns its id. */
   addSnapshot(instance: Instance, name: string, metadata: Readonly<Record<string, string>> = {}): string {
     return this.#add(instance, name, { image_type: "snapshot", ...metadata });
   }
 
-  /** As a snapshot; when it has its bytes, the oldest backups of its type go, until `keep` are left. */
+  /**
+   * Creates a backup like a snapshot. Once it is uploaded, the oldest backups of its type are removed until `keep` are
+   * left.
+   */
   addBackup(instance: Instance, name: string, { type, keep, metadata = {} }: NewBackup): string {
     const properties = { image_type: "backup", ...metadata, backup_type: type };
     return this.#add(instance, name, properties, { instanceUuid: instance.uuid, type, keep });
   }
 
-  /** All backups of a type. */
+  /** Removes all backups of a type. */
   removeBackups({ uuid, projectId }: Instance, type: string): void {
     this.#store.rotate(projectId, { instanceUuid: uuid, type, keep: 0 });
   }
@@ -79,7 +82,7 @@ export class ServerImages {
     return id;
   }
 
-  /** Absent is fine. */
+  /** Removes an image, if it exists. */
   remove(id: string): void {
     this.#store.remove(id);
   }

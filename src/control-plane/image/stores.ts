@@ -2,8 +2,8 @@ import { badRequest, conflict, notFound } from "./api/fault.js";
 import type { Image } from "./image.js";
 
 /**
- * `enabled_backends`, in the order of their names; the first is `default_backend`. What an image says of its stores is a record:
- * the bytes are one file, in however many stores they are.
+ * `enabled_backends`, sorted by name; the first is `default_backend`. The stores of an image are only recorded: its
+ * data is one file, regardless of their number.
  */
 export const STORES = [
   { id: "fast", description: "Where bytes go that are for no store." },
@@ -14,7 +14,7 @@ export const STORE_IDS: readonly string[] = STORES.map(({ id }) => id);
 
 export const DEFAULT_STORE = STORES[0].id;
 
-/** Images of earlier releases are in the default store. */
+/** Returns an image's stores. Images of earlier releases are in the default store. */
 export function storesOf({ status, stores }: Image): readonly string[] {
   if (status !== "active" && status !== "deactivated") {
     return [];
@@ -22,7 +22,7 @@ export function storesOf({ status, stores }: Image): readonly string[] {
   return stores.length === 0 ? [DEFAULT_STORE] : stores;
 }
 
-/** The store that an upload's header names. @throws {ImageFault} 400 */
+/** Returns the store that the header of an upload names. @throws {ImageFault} 400 */
 export function uploadStore(named: string | undefined): readonly string[] {
   const store = named ?? DEFAULT_STORE;
   if (!STORE_IDS.includes(store)) {
@@ -31,7 +31,7 @@ export function uploadStore(named: string | undefined): readonly string[] {
   return [store];
 }
 
-/** The stores that an import's body or header names. @throws {ImageFault} 400, 409 */
+/** Returns the stores that the body or header of an import names. @throws {ImageFault} 400, 409 */
 export function importStores(body: Readonly<Record<string, unknown>>, header: string | undefined): readonly string[] {
   const { stores: named, all_stores: isAll } = body;
   if (named !== undefined && !(Array.isArray(named) && named.every((each) => typeof each === "string"))) {
@@ -60,12 +60,12 @@ export function checkStore(store: string): string {
   return store;
 }
 
-/** Each once, in the order of their names. */
+/** Sorts the stores by name and removes duplicates. */
 export function ordered(stores: readonly string[]): readonly string[] {
   return STORE_IDS.filter((store) => stores.includes(store));
 }
 
-/** @throws {ImageFault} 404 */
+/** Returns the image's stores without one. @throws {ImageFault} 404 */
 export function without(image: Image, store: string): readonly string[] {
   const stores = storesOf(image);
   if (!stores.includes(store)) {
@@ -76,7 +76,5 @@ export function without(image: Image, store: string): readonly string[] {
 
 const unknown = (store: string): string => `Unknown scheme '${store}' found in URI`;
 
-/**
- * `enabled_import_methods`. `web-download` is not among them: this service fetches nothing from a network.
- */
+/** `enabled_import_methods`. `web-download` is missing because this service makes no network requests. */
 export const IMPORT_METHODS = ["glance-direct", "copy-image", "glance-download"] as const;

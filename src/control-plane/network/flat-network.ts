@@ -1,6 +1,6 @@
 import { NetworkFault } from "./api/call.js";
 
-/** The only network: flat, shared, there from the start, and not to be changed. */
+/** The only network: flat, shared, predefined and immutable. */
 export const FLAT_NETWORK = {
   id: "c0ffee00-0000-4000-8000-000000000010",
   name: "private",
@@ -9,10 +9,10 @@ export const FLAT_NETWORK = {
   mtu: 1500,
 } as const;
 
-/** Nova's clients call it so, too. */
+/** The availability zone's name, as in Nova's default. */
 export const NETWORK_ZONE = "nova";
 
-/** What a network service of more than one network would do. @throws {NetworkFault} 403 */
+/** Rejects changes that only a service with more than one network could make. @throws {NetworkFault} 403 */
 export function rejectChange(what: string): never {
   const { name } = FLAT_NETWORK;
   throw new NetworkFault(

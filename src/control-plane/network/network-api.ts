@@ -18,7 +18,7 @@ import { SECURITY_GROUP_RULES } from "./security-group-rules.js";
 import { SECURITY_GROUP_TAGS, SECURITY_GROUPS } from "./security-groups.js";
 import { INFO_ROUTES } from "./service-info.js";
 
-/** All of the API, by resource. */
+/** All routes of the API. */
 const NETWORK_API_ROUTES: readonly NetworkRoute[] = [
   ...NETWORK_ROUTES,
   ...routesOf(PORTS),
@@ -44,7 +44,7 @@ interface Caller {
   readonly caller: Credentials;
 }
 
-/** Neutron's API v2.0 over one flat network; mount it at `/network`. */
+/** Creates Neutron's API v2.0 for one flat network; mount it at `/network`. */
 export function createNetworkApi(options: NetworkOptions): ServiceHandler {
   const { store, random, logger } = options;
   return serve<NetworkRoute, Caller>({
@@ -66,7 +66,7 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
       const fault = networkFault(error);
       if (!fault) {
         const { method } = request;
-        logger.error("a request to the Network API failed unexpectedly", {
+        logger.error("Network API: a request failed with an unexpected error", {
           err: error,
           request_id: requestId,
           method,
@@ -86,7 +86,7 @@ const UNEXPECTED = new NetworkFault(
   "Request Failed: internal server error while processing your request.",
 );
 
-/** Collections that the document of the version names. */
+/** Collections that the version document lists. */
 const COLLECTIONS = ["network", "subnet", "port", "security-group", "security-group-rule", "extension", "quota"];
 
 function admit({ validate }: NetworkOptions, request: ServiceRequest): Caller | { readonly response: ServiceResponse } {
@@ -102,7 +102,7 @@ function admit({ validate }: NetworkOptions, request: ServiceRequest): Caller | 
   if (method === "GET" && /^\/v2\.0\/?$/.test(path)) {
     return { response: json(200, { resources: COLLECTIONS.map((name) => collection(baseUrl, name)) }) };
   }
-  // Clients that ask for a format put it at the end of the path.
+  // Some clients append the format to the path.
   return { path: path.replace(/\.json$/, ""), caller };
 }
 

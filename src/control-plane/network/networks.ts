@@ -8,7 +8,7 @@ import { FLAT_NETWORK, NETWORK_ZONE, rejectChange } from "./flat-network.js";
 
 type Flat = typeof FLAT_NETWORK;
 
-/** No project's own: it comes with the cloud. */
+/** The owner of predefined records: no project. */
 const NOBODY = "";
 
 const COMMON: Attributes<Flat> = {
@@ -91,7 +91,7 @@ const SUBNETS: Resource<Flat> = {
   remove: () => rejectChange("its subnet is not deleted"),
 };
 
-/** Only to those who could create one elsewhere: others hear that they may not. */
+/** Rejects a creation. Callers who may not create one get the policy's error instead. */
 function rejectCreate({ caller }: NetworkCall, rule: "create_network" | "create_subnet", what: string): never {
   enforce(caller, rule, caller.projectId ?? undefined);
   return rejectChange(what);
@@ -100,6 +100,6 @@ function rejectCreate({ caller }: NetworkCall, rule: "create_network" | "create_
 export const NETWORK_ROUTES = [
   ...routesOf(NETWORKS),
   ...routesOf(SUBNETS),
-  // The records are constants: only their tags change.
+  // The records are constants; only their tags change.
   ...[NETWORKS, SUBNETS].flatMap((kind) => tagRoutes<Flat>({ ...kind, touch: () => {} })),
 ];

@@ -6,7 +6,10 @@ import { enforce, type NetworkCall, type NetworkResponse, type NetworkRoute, not
 import { FLAT_NETWORK } from "./flat-network.js";
 import { bindingAt } from "./ports.js";
 
-/** Where a port is bound: where its server is, and, not active, where its server moves to. */
+/**
+ * Routes of a port's bindings: an active one on the server's host and, during a move, an inactive one on the
+ * destination.
+ */
 export const BINDING_ROUTES: readonly NetworkRoute[] = [
   { method: "GET", path: "/v2.0/ports/:id/bindings", handle: listBindings },
 ];
@@ -37,7 +40,7 @@ function binding(port: Port, host: string) {
   };
 }
 
-/** A server's ports as its host sees them. */
+/** Returns a server's ports as its host sees them. */
 export function portsAt(store: Store, uuid: string, host: string): NetworkPort[] {
   return store.ports.ofDevice(uuid).map(({ uuid: id, mac, pluggedOn }) => ({
     id,
@@ -48,8 +51,8 @@ export function portsAt(store: Store, uuid: string, host: string): NetworkPort[]
 }
 
 /**
- * Ports become active where they are connected, and everybody who has a part in the server is told. Only where the server is,
- * or moves to, they are bound: what another host says counts for nothing.
+ * Marks ports as plugged on a host, then notifies all hosts that the server involves. Ports are bound only on the
+ * server's host and the destination of a move, so that reports of other hosts are ignored.
  */
 export function plugPorts(
   deps: { readonly store: Store; readonly bus: Pick<AgentBus, "cast"> },

@@ -11,7 +11,7 @@ import { readTags, tagRoutes } from "./api/tags.js";
 import { FLAT_NETWORK } from "./flat-network.js";
 import { assertWithinQuota } from "./quotas.js";
 
-/** What each network of a guest is made of on a host with Open vSwitch. */
+/** Details of a guest's network interface on a host with Open vSwitch. */
 const VIF_DETAILS = { port_filter: true, connectivity: "l2", bridge_name: "br-int", datapath_type: "system" };
 
 export const fixedIps = ({ address }: Pick<Port, "address">) => [
@@ -67,7 +67,7 @@ export const PORT_TAGS = tagRoutes<Port>({
   touch: ({ store }, { uuid }) => void store.ports.update(uuid, {}),
 });
 
-/** The ports of a server are found without a look at all others. */
+/** Lists ports. With a server in the filter, only its ports are read. */
 function listed({ store, query, listedProject }: NetworkCall): readonly Port[] {
   const devices = query.all("device_id").filter((id) => id !== "");
   if (devices.length === 0) {
@@ -133,12 +133,12 @@ function updatePort(call: NetworkCall, port: Port, input: Input): Port {
   });
 }
 
-/** A MAC address as people write it: in pairs, in fours, or without anything between. */
+/** A MAC address in pairs, in groups of four, or without separators. */
 const MAC = /^([0-9a-f]{2}([:-]))(?:[0-9a-f]{2}\2){4}[0-9a-f]{2}$|^([0-9a-f]{4}\.){2}[0-9a-f]{4}$|^[0-9a-f]{12}$/i;
 
 const NOT_OF_A_PORT = ["00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff"];
 
-/** Undefined: any MAC address will do. @throws {NetworkFault} 400 */
+/** Returns undefined if none is requested. @throws {NetworkFault} 400 */
 function readMac(input: Input): string | undefined {
   const value = input.any("mac_address");
   if (value === undefined) {
@@ -163,7 +163,10 @@ function assertMacNotInUse({ store }: NetworkCall, mac: string | undefined): voi
   }
 }
 
-/** A guest that runs would keep the old address. @throws {NetworkFault} 403, 409 */
+/**
+ * Checks that the MAC address may change. A bound port's may not, because a running guest would use the old one.
+ * @throws {NetworkFault} 403, 409
+ */
 function assertMacChangeable(call: NetworkCall, port: Port, mac: string): void {
   if (!may(call.caller, "update_port:mac_address")) {
     throw new NetworkFault(
@@ -183,7 +186,7 @@ function assertMacChangeable(call: NetworkCall, port: Port, mac: string): void {
   assertMacNotInUse(call, mac);
 }
 
-/** Tags of a port that exists have routes of their own. @throws {NetworkFault} 400 */
+/** Rejects tags in an update: existing ports have separate routes for tags. @throws {NetworkFault} 400 */
 function assertNoTags(input: Input): void {
   if (input.any("tags") !== undefined) {
     throw badRequest("Cannot update read-only attribute tags");
@@ -192,7 +195,7 @@ function assertNoTags(input: Input): void {
 
 const DEFAULTS = { name: "", description: "", adminStateUp: true, deviceId: "", deviceOwner: "" };
 
-/** What a server has is what Compute gave it: nobody hangs a port on another's. @throws {NetworkFault} 400 */
+/** Rejects changes of the device, which only Compute sets. @throws {NetworkFault} 400 */
 function keepDevice(input: Input, port: Pick<Port, "deviceId" | "deviceOwner">): void {
   for (const [name, found] of [
     ["device_id", port.deviceId],
@@ -214,7 +217,7 @@ function readAttributes(input: Input): Partial<Pick<Port, "name" | "description"
   return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
 }
 
-/** Undefined: the body says nothing of them. @throws {NetworkFault} 400, 404 */
+/** Returns undefined if the body contains no groups. @throws {NetworkFault} 400, 404 */
 function readGroups({ store, caller }: NetworkCall, input: Input): readonly string[] | undefined {
   const groups = input.uuids("security_groups");
   for (const uuid of groups ?? []) {
@@ -226,7 +229,7 @@ function readGroups({ store, caller }: NetworkCall, input: Input): readonly stri
   return groups;
 }
 
-/** Undefined: any address will do. @throws {NetworkFault} 400 */
+/** Returns undefined if no address is requested. @throws {NetworkFault} 400 */
 function readAddress(input: Input): string | undefined {
   const value = input.any("fixed_ips");
   if (value === undefined || value === null) {
@@ -244,7 +247,7 @@ function readAddress(input: Input): string | undefined {
   return address;
 }
 
-/** What each client may send, as long as it asks for what every port has. @throws {NetworkFault} 400 */
+/** Accepts these attributes only with the values that every port has. @throws {NetworkFault} 400 */
 function assertSupportedValues(input: Input): void {
   for (const [name, allowed] of [
     ["binding:vnic_type", ["normal"]],
@@ -265,7 +268,7 @@ function assertSupportedValues(input: Input): void {
   input.end();
 }
 
-/** Where the server is the port is bound; it works when that host has connected it. */
+/** Returns ACTIVE if the port is plugged on the host to which it is bound. */
 export function portStatus({ host, pluggedOn }: Pick<Port, "host" | "pluggedOn">): "ACTIVE" | "DOWN" {
   return host !== null && pluggedOn.includes(host) ? "ACTIVE" : "DOWN";
 }

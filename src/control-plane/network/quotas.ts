@@ -10,7 +10,7 @@ import {
 } from "./api/call.js";
 import { Input } from "./api/input.js";
 
-/** Limits of a project for which nobody has set others; ports are without one, since Compute has quotas of servers. */
+/** Limits of a project without explicit quotas. Ports are unlimited, since Compute limits servers. */
 const DEFAULTS = {
   network: 0,
   subnet: 0,
@@ -38,7 +38,10 @@ export function assertWithinQuota(store: Store, resource: QuotaName, projectId: 
   }
 }
 
-/** The port quota of a project; `reserved`: ports of servers that are requested and not yet placed. Null: no limit. */
+/**
+ * Returns a project's port quota; null if unlimited. `reserved` counts ports of servers that are requested but not yet
+ * placed.
+ */
 export function portQuota(
   store: Store,
   projectId: string,
@@ -92,7 +95,7 @@ export const QUOTA_ROUTES: readonly NetworkRoute[] = [
   },
 ];
 
-/** The path's project, if the caller may read its quotas. @throws {NetworkFault} 403 */
+/** Returns the project that the path names, if the caller may read its quotas. @throws {NetworkFault} 403 */
 function readableProject(call: NetworkCall): string {
   const project = call.param("project");
   enforce(call.caller, "get_quota", project);
@@ -130,7 +133,7 @@ function showUsage(call: NetworkCall): NetworkResponse {
   return { body: { quota: Object.fromEntries(details) } };
 }
 
-/** All limits of a body, or none. @throws {NetworkFault} 400, 403 */
+/** Sets all limits in the body, or none. @throws {NetworkFault} 400, 403 */
 function updateQuota(call: NetworkCall): NetworkResponse {
   const { store, caller } = call;
   enforce(caller, "update_quota");

@@ -2,7 +2,7 @@ import { pythonRepr } from "../python/repr.js";
 import { addressOf, addressText } from "../store/network-settings.js";
 import { invalidInput, NetworkFault } from "./api/call.js";
 
-/** Neutron's names, with their numbers. */
+/** Neutron's protocol names with their numbers. */
 const PROTOCOLS: Readonly<Record<string, number>> = {
   ah: 51,
   dccp: 33,
@@ -35,7 +35,9 @@ const ICMP = [1, 58];
 
 const IPV6_ONLY = [41, 43, 44, 58, 59, 60];
 
-/** A name in lower case, or a number as text; null: any. @throws {NetworkFault} 400 */
+/**
+ * Returns a protocol's name in lower case or its number as a string; null for any protocol. @throws {NetworkFault} 400
+ */
 export function protocolOf(value: unknown, ethertype: "IPv4" | "IPv6"): string | null {
   if (value === undefined || value === null || value === "" || value === "any") {
     return null;
@@ -50,7 +52,7 @@ export function protocolOf(value: unknown, ethertype: "IPv4" | "IPv6"): string |
         "and integer representations [0 to 255] are supported.",
     );
   }
-  // The old word `icmp` is ICMPv6 where the rule is for IPv6.
+  // In a rule for IPv6 the legacy name `icmp` means ICMPv6.
   if (ethertype === "IPv4" && IPV6_ONLY.includes(number)) {
     const message = `Invalid ethertype ${ethertype} for protocol ${text}.`;
     throw new NetworkFault(400, "SecurityGroupEthertypeConflictWithProtocol", message);
@@ -110,7 +112,7 @@ function reject(type: string, message: string): never {
   throw new NetworkFault(400, type, message);
 }
 
-/** An address with its prefix length, the bits of hosts included; null: from anywhere. @throws {NetworkFault} 400 */
+/** Returns an address with its prefix length, including host bits; null for any source. @throws {NetworkFault} 400 */
 export function remotePrefixOf(value: unknown, ethertype: "IPv4" | "IPv6"): string | null {
   if (value === undefined || value === null || value === "") {
     return null;
@@ -132,7 +134,7 @@ export function remotePrefixOf(value: unknown, ethertype: "IPv4" | "IPv6"): stri
   return `${four ? address : shortIpV6(address)}/${prefix}`;
 }
 
-/** `10.2.3.124/24` is in `10.2.3.0/24`. */
+/** Converts `10.2.3.124/24` to `10.2.3.0/24`. */
 export function withoutHostBits(remotePrefix: string): string {
   const [address = "", length = ""] = remotePrefix.split("/");
   const four = addressOf(address);
@@ -147,7 +149,7 @@ export function isIpV6(text: string): boolean {
   return text.includes(":") && URL.canParse(`http://[${text}]/`);
 }
 
-/** URLs write the longest run of zeros as `::`, as Neutron does. */
+/** Shortens an address: URLs write the longest run of zeros as `::`, as Neutron does. */
 function shortIpV6(address: string): string {
   return new URL(`http://[${address}]/`).hostname.slice(1, -1);
 }

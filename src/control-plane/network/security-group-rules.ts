@@ -9,7 +9,7 @@ import { assertWithinQuota } from "./quotas.js";
 import { checkPorts, protocolOf, remotePrefixOf } from "./security-group-rule-values.js";
 import { ensureOwnDefault, RULE } from "./security-groups.js";
 
-/** A rule as it is asked for; nothing of it has been judged. */
+/** A requested rule before validation. */
 interface RequestedRule {
   readonly projectId: string;
   readonly groupUuid: string;
@@ -28,7 +28,7 @@ interface RuleContext {
   readonly caller: Credentials;
 }
 
-/** Rules that are the same in these let the same through. */
+/** Attributes whose equality makes two rules duplicates. */
 const SAME = [
   ...(["direction", "ethertype", "protocol", "portMin", "portMax", "remotePrefix", "remoteGroup"] as const),
 ];
@@ -76,7 +76,7 @@ function createRule(call: NetworkCall, input: Input): SecurityGroupRule {
   return addRule(call, requestedRule);
 }
 
-/** Null counts as absent. Neutron looks for a group by whatever text it is given: what is not a UUID is not found. */
+/** Treats null as absent. Neutron searches a group by any string, so that one that is no UUID is a 404. */
 function groupId(input: Input, name: string): string | undefined {
   return input.any(name) === null ? undefined : input.text(name)?.toLowerCase();
 }

@@ -67,7 +67,10 @@ export const SECURITY_GROUP_TAGS = tagRoutes<SecurityGroup>({
   touch: ({ store }, group) => store.securityGroups.update(group, {}),
 });
 
-/** A list of groups has the default one of the caller's project; as in Neutron, administrators' lists make no other's. */
+/**
+ * Creates the default group of the caller's project before a list. As in Neutron, an administrator's list creates no
+ * others.
+ */
 export function ensureOwnDefault({ store, caller, query }: Pick<NetworkCall, "store" | "caller" | "query">): void {
   const requestedProject = query.get("project_id") ?? query.get("tenant_id");
   if (caller.projectId !== null && (requestedProject === undefined || requestedProject === caller.projectId)) {

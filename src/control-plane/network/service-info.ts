@@ -12,7 +12,7 @@ import { type Attributes, listPage, view } from "./api/listing.js";
 import { FLAT_NETWORK, NETWORK_ZONE, rejectChange } from "./flat-network.js";
 import { QUOTA_ROUTES } from "./quotas.js";
 
-/** What this service has of Neutron's extensions, by alias. */
+/** The supported extensions of Neutron, by alias. */
 const EXTENSIONS: Readonly<Record<string, readonly [name: string, description: string]>> = {
   agent: ["agent", "The agent management extension."],
   "auto-allocated-topology": ["Auto Allocated Topology Services", "Auto Allocated Topology Services."],
@@ -71,7 +71,7 @@ const EXTENSION_ROUTES: readonly NetworkRoute[] = [
   },
 ];
 
-/** Kinds that clients ask for on their way, of which there are none; the words for those who would make one. */
+/** Resource types that clients list and that do not exist here, with the reason for rejecting a POST. */
 const ABSENT = [
   ["routers", "there are no routers"],
   ["floatingips", "its addresses are reached from no other network, so that there are no floating IPs"],
@@ -100,7 +100,7 @@ const AVAILABILITIES = "/v2.0/network-ip-availabilities";
 
 const TOTAL_IPS = POOL.last - POOL.first + 1;
 
-/** Addresses of the network: all, and those that ports have. */
+/** The number of addresses in the network and how many ports use. */
 const AVAILABILITY: Attributes<typeof FLAT_NETWORK> = {
   network_id: ({ id }) => id,
   network_name: ({ name }) => name,
@@ -120,7 +120,7 @@ const AVAILABILITY: Attributes<typeof FLAT_NETWORK> = {
   total_ips: () => TOTAL_IPS,
 };
 
-/** What says something of the service itself. */
+/** Routes about the service itself. */
 export const INFO_ROUTES: readonly NetworkRoute[] = [
   ...EXTENSION_ROUTES,
   ...QUOTA_ROUTES,
@@ -136,7 +136,7 @@ export const INFO_ROUTES: readonly NetworkRoute[] = [
     method: "DELETE",
     path: "/v2.0/auto-allocated-topology/:project",
     handle: (call) => {
-      // The network of all projects stays.
+      // The shared network is not deleted.
       enforce(call.caller, "delete_auto_allocated_topology", topologyProject(call));
       return { status: 204 };
     },
@@ -161,7 +161,7 @@ export const INFO_ROUTES: readonly NetworkRoute[] = [
   },
 ];
 
-/** The project of a path; clients that name none send None. @throws {NetworkFault} 403 */
+/** Returns the project that the path names. Clients without a project send `None`. @throws {NetworkFault} 403 */
 function topologyProject(call: NetworkCall): string {
   const named = call.param("project");
   const project = named === "None" || named === "null" ? (call.caller.projectId ?? "") : named;
@@ -180,7 +180,7 @@ function showTopology(call: NetworkCall): NetworkResponse {
   if (fields.length > 0 && !isDryRun) {
     throw new NetworkFault(400, "BadRequest", "Bad auto_allocate request: Unrecognized field.");
   }
-  // Neutron's policy finds no owner in the answer to a dry run: only administrators see it.
+  // Neutron's policy finds no owner in the result of a dry run, so only administrators see it.
   if (isDryRun && !call.isAdmin) {
     throw notFound();
   }

@@ -6,7 +6,7 @@ import { openControlPlane } from "../../fixtures/world/control-plane.js";
 
 const PORT = 8774;
 
-/** Files of which write number `failing`, from 1, fails as on a full disk. */
+/** Wraps files so that the write number `failing`, counted from 1, fails as on a full disk. */
 function fullAt(failing: number, files: Files) {
   let writes = 0;
   const failed: string[] = [];

@@ -14,13 +14,13 @@ import type { Call } from "./call.js";
 import type { ComputeDeps } from "./deps.js";
 import { conflict, Fault, notFound } from "./fault.js";
 
-/** What Nova says of what no driver here, or not this one, does. */
+/** Nova's error for an operation that the driver does not implement. */
 export const notSupported = (): Fault => new Fault(501, "The requested functionality is not supported.");
 
 /**
- * What a host's agent answers while the client waits. Nova's API answers 500 when no agent does; here it is 409 as for what moves
- * a server, since nothing is broken that an operator could not see.
- * @param verb what the message says that cannot be done in the instance's state
+ * Calls a host's agent and returns its result while the client waits. If no agent replies, Nova's API responds with
+ * 500. Here it is 409, as for requests that move a server, since a stopped agent is not an internal error.
+ * @param verb operation that the error names when the instance's state forbids it
  * @throws {Fault} 404, 409, 501
  */
 export async function askAgent<M extends AgentCall>(
@@ -55,7 +55,7 @@ function faultOf(error: unknown, verb: string): unknown {
   return error instanceof MessagingTimeout ? conflict("Service is unavailable at this time.") : error;
 }
 
-/** Whether the service counts as alive now, for the Compute API. */
+/** Returns whether the service is up now (`service_down_time`). */
 export function isUp(
   { clock, serviceDownTime }: Pick<ComputeDeps, "clock" | "serviceDownTime">,
   service: Service,
@@ -63,10 +63,13 @@ export function isUp(
   return isUpAt(service, { now: clock.now(), serviceDownTime: serviceDownTime * 1000 });
 }
 
-/** Services that are read in one go. */
+/** Services read from the database per query. */
 const ROWS = 500;
 
-/** All services, some at a time: ten thousand are a tenth of a second, which others need not wait for. */
+/**
+ * Yields all services in batches. Ten thousand services take about 0.1 s, so other requests get event-loop ticks in
+ * between.
+ */
 export async function* allServices(
   deps: Pick<ComputeDeps, "store" | "clock" | "timers">,
   filter: { readonly host?: string; readonly binary?: string } = {},

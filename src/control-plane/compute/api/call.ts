@@ -9,7 +9,7 @@ import type { SchemaValidator, SchemaVersions } from "./validate.js";
 
 type Parameter = readonly [name: string, value: string];
 
-/** Absolute links into the API. They have the project's id where the URL of the request has it. */
+/** Absolute links into the API. They contain the project's id if the URL of the request contains it. */
 export class Links {
   readonly #application: string;
   readonly #self: string;
@@ -31,7 +31,7 @@ export class Links {
     return `${this.#self}/${path}`;
   }
 
-  /** Returns a link that never has the project, as Nova writes those of images that it creates. */
+  /** Returns a link without the project's id, as Nova writes it for the images that it creates. */
   unscoped(path: string): string {
     return `${this.#application}/${path}`;
   }
@@ -52,8 +52,8 @@ export class Links {
   }
 
   /**
-   * Returns the link to the next page of a list. The parameters are sorted by name; of a repeated one the greatest value stays.
-   * The marker is last, or at its place in the order where the request has one.
+   * Returns the link to the next page of a list. The parameters are sorted by name; of a repeated one the greatest
+   * value stays. The marker comes last, or at its sorted position if the request has a marker.
    */
   next(path: string, query: Query, marker: string): Json {
     const params = new Map(query.entries.toSorted(compareParameters)).set("marker", marker);
@@ -70,13 +70,13 @@ export type CallOptions = Pick<
 export class Call {
   readonly request: ServiceRequest;
   readonly requestId: string;
-  /** The minor of the microversion to answer in. */
+  /** Minor of the microversion to respond with. */
   readonly version: number;
   readonly credentials: Credentials;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly links: Links;
-  /** Came by `/v2`: members that the API doesn't know are ignored. */
+  /** Whether the request came through `/v2`, where body properties that the schema does not define are ignored. */
   readonly legacy: boolean;
   readonly #validator: SchemaValidator;
 
@@ -100,7 +100,7 @@ export class Call {
     return this.params[name] ?? "";
   }
 
-  /** The body as JSON, whatever it says. @throws {Fault} 400, 413, 415 */
+  /** Parses the body as JSON, without validation. @throws {Fault} 400, 413, 415 */
   json(): unknown {
     const body = readJson(this.request);
     if (body.kind === "json") {
@@ -115,7 +115,7 @@ export class Call {
     throw badRequest("Malformed request body");
   }
 
-  /** The body, valid by the schema of this version. @throws {Fault} 400, 413, 415 */
+  /** Returns the body, validated by the schema of the request's microversion. @throws {Fault} 400, 413, 415 */
   body<T>(schemas: SchemaVersions<T>): T {
     return this.#validator.body(this.json(), schemas, this.version, this.legacy);
   }
@@ -130,7 +130,7 @@ export class Call {
   }
 }
 
-/** What a route answers. */
+/** A route's response. */
 export interface ComputeResponse {
   /** Default 200. */
   readonly status?: number;
@@ -140,9 +140,9 @@ export interface ComputeResponse {
 
 export interface ComputeRoute {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Below `/v2.1`. */
+  /** Path below `/v2.1`. */
   readonly path: string;
-  /** First and last minor that has the route; others answer 404. */
+  /** First and last minor microversion with this route. The others respond with 404. */
   readonly from?: number;
   readonly until?: number;
   readonly handle: (deps: ComputeDeps, call: Call) => ComputeResponse | Promise<ComputeResponse>;
@@ -164,7 +164,7 @@ function encodeParameters(params: ReadonlyMap<string, string>): string {
   return new URLSearchParams([...params]).toString().replaceAll("*", "%2A").replaceAll("%7E", "~");
 }
 
-/** Entries that a list answers with at most; Nova's default of `[api] max_limit`. */
+/** Max entries of a list response: Nova's default of `[api] max_limit`. */
 const MAX_LIMIT = 1000;
 
 export interface Page {
@@ -182,7 +182,7 @@ export function readPage({ query }: Pick<Call, "query">): Page {
   return { limit: Math.min(text === undefined ? MAX_LIMIT : Number(text), MAX_LIMIT), marker };
 }
 
-/** The members of one page of a list that is in its order. @throws {Fault} 400 the marker is not in the list */
+/** Returns one page of an ordered list. @throws {Fault} 400 if the marker is not in the list */
 export function takePage<T>(members: readonly T[], { limit, marker }: Page, id: (member: T) => string): readonly T[] {
   const start = marker === undefined ? 0 : members.findIndex((member) => id(member) === marker) + 1;
   if (marker !== undefined && start === 0) {
@@ -191,21 +191,24 @@ export function takePage<T>(members: readonly T[], { limit, marker }: Page, id: 
   return members.slice(start, start + limit);
 }
 
-/** Nova's defaults: a rule is either for administrators, or for them and the project that owns the thing. */
+/**
+ * Allows administrators only. This file has Nova's default policies: admin only, or also the project that owns the
+ * resource.
+ */
 export function requireAdmin(call: Call, rule: string): void {
   if (!call.isAdmin) {
     throw denied(rule);
   }
 }
 
-/** Lets those change what belongs to a project who have `member` in it, and administrators of the deployment. */
+/** Allows users with the role `member` in a project, and administrators of the deployment. */
 export function requireMember(call: Call, rule: string): void {
   if (!call.isAdmin && !(call.credentials.roles.includes("member") && call.credentials.projectId !== null)) {
     throw denied(rule);
   }
 }
 
-/** Lets those see what belongs to a project who have a role in it, and administrators of the deployment. */
+/** Allows users with the role `reader` or `member` in a project, and administrators of the deployment. */
 export function requireReader(call: Call, rule: string): void {
   const { roles, projectId } = call.credentials;
   if (!call.isAdmin && !(projectId !== null && (roles.includes("reader") || roles.includes("member")))) {

@@ -11,11 +11,11 @@ import type { ServerImages } from "../../image/server-images.js";
 import type { Store } from "../../store/store.js";
 import type { QuotaConfig } from "../quotas/resources.js";
 
-/** What the Compute API works with. */
+/** The dependencies of the Compute API. */
 export interface ComputeDeps {
   readonly store: Store;
   readonly bus: AgentBus;
-  /** Where host aggregates are mirrored. */
+  /** Placement client that mirrors host aggregates. */
   readonly placement: Pick<ReportClient, "aggregateAddHost" | "aggregateRemoveHost">;
   readonly validate: ValidateToken;
   readonly clock: Clock;
@@ -28,21 +28,21 @@ export interface ComputeDeps {
   readonly logger: Logger;
   /** Seconds; `[DEFAULT] service_down_time`. */
   readonly serviceDownTime: number;
-  /** Seconds that a deleted server can be restored; 0: not at all. `[DEFAULT] reclaim_instance_interval`. */
+  /** Seconds for which a deleted server can be restored; 0 disables it. `[DEFAULT] reclaim_instance_interval`. */
   readonly reclaimInstanceInterval: number;
   readonly images: Pick<ServerImages, "find" | "addSnapshot" | "addBackup" | "removeBackups" | "remove">;
-  /** `[quota]`: what projects may have that nobody has given others. */
+  /** `[quota]`: the default quotas of projects. */
   readonly quota: QuotaConfig;
-  /** The Image API, for those who ask Nova for images. */
+  /** Handler of the Image API, for Nova's image proxy. */
   readonly imageService: ServiceHandler;
   readonly projectExists: (id: string) => boolean;
-  /** Tells the task runner, after the commit, that there is a task. */
+  /** Wakes the task runner. Called after the transaction that added a task is committed. */
   readonly wake: () => void;
   /** See {@link TaskRunner.ended}. */
   readonly taskEnded: (id: number) => Promise<unknown>;
   /**
-   * DELETE /os-services of a nova-compute: what forbids it, its providers and its rows (spec 7.1 steps 2-8).
-   * @throws {ServiceDeleteRejectedError} the service is still there
+   * Handles DELETE /os-services of a nova-compute: checks it, then removes its providers and rows (spec 7.1 steps 2-8).
+   * @throws {ServiceDeleteRejectedError} if the service is left in place
    */
   readonly deleteService: (service: Service, options: DeleteServiceOptions) => Promise<void>;
 }
@@ -52,7 +52,7 @@ export interface DeleteServiceOptions {
   readonly requestId: string;
 }
 
-/** The policy forbids to delete the service; answered with 409 and this message. */
+/** The service must not be deleted. The API responds with 409 and this message. */
 export class ServiceDeleteRejectedError extends Error {
   override readonly name = "ServiceDeleteRefused";
 }

@@ -23,7 +23,7 @@ import {
   PortNotFound,
 } from "../../store/store-errors.js";
 
-/** Names under which Nova's API reports errors; any other status is a `computeFault`. */
+/** Names under which Nova's API reports errors. Every other status is a `computeFault`. */
 const FAULT_NAMES: Readonly<Record<number, string>> = {
   400: "badRequest",
   401: "unauthorized",
@@ -38,7 +38,7 @@ const FAULT_NAMES: Readonly<Record<number, string>> = {
   503: "serviceUnavailable",
 };
 
-/** An answer that is not what was asked for, worded as Nova words it. */
+/** An error response with Nova's message. */
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly status: number;
@@ -64,7 +64,10 @@ export const notFound = (message = "The resource could not be found."): Fault =>
 
 export const conflict = (message: string): Fault => new Fault(409, message);
 
-/** What the state of record refused because it has changed since the request read it; undefined: not the client's doing. */
+/**
+ * Returns the API's error for a conflict in the store, where a row changed after the request read it.
+ * @returns undefined if the error is not caused by the client
+ */
 export function storeFault(error: unknown): Fault | undefined {
   if (!(error instanceof ConductorError)) {
     return undefined;

@@ -1,7 +1,7 @@
 import type { ComputeRoute } from "./call.js";
 import { Fault } from "./fault.js";
 
-/** Paths that Nova still has for the clients of what it had once, by method. */
+/** Paths of removed APIs by method. Nova still has them and responds with 410. */
 const GONE: Readonly<Record<string, readonly ComputeRoute["method"][]>> = {
   "/os-agents": ["GET", "POST"],
   "/os-agents/:id": ["PUT", "DELETE"],

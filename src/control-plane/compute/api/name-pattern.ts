@@ -1,30 +1,36 @@
 import { RE2JS } from "re2js";
 import type { EventLoopTicks } from "../../event-loop.js";
 
-/** Characters of a pattern; a name has no more. */
+/** Max characters of a pattern. Names are no longer than that. */
 const LONGEST = 255;
-/** Members of a pattern when its counted repetitions are written out; each costs time with each character of a name. */
+/**
+ * Max members of a pattern after its counted repetitions are expanded. Each member costs time per character of a name.
+ */
 const MAX_MEMBERS = 500;
 
 /**
- * A regular expression of a user, found anywhere in a text, letter case ignored: what Nova's filters take, which Python
- * judges and the database matches. RE2 matches it in a time that grows with the length of the text and no more, so that
- * no pattern holds up other requests; what RE2 lacks (backreferences, looking around) is as invalid as what Python refuses.
+ * A user's regular expression, searched in a string, ignoring case. Nova's filters accept these, validated by Python
+ * and matched by the database. RE2 matches in linear time, so that no pattern blocks other requests. What RE2 lacks
+ * (backreferences, look-around) is as invalid as what Python rejects.
  */
 export class NamePattern {
-  /** The same for SQL's LIKE, which knows the letter case of ASCII alone; undefined: the pattern is more than a text of ASCII. */
+  /**
+   * The same pattern for SQL's LIKE, which ignores the case of ASCII letters only. Undefined if the pattern is not
+   * plain ASCII.
+   */
   readonly like: string | undefined;
   readonly #pattern: string;
   #expression: RE2JS | undefined;
 
-  /** @throws {SyntaxError} when it is none, or larger than any filter of names has to be */
+  /** @throws {SyntaxError} if the pattern is invalid or too large */
   constructor(pattern: string) {
     if (pattern === "" || pattern.length > LONGEST || membersOf(pattern) > MAX_MEMBERS) {
-      throw new SyntaxError(`a pattern has 1 to ${LONGEST} characters and ${MAX_MEMBERS} members`);
+      throw new SyntaxError(`a pattern must have 1 to ${LONGEST} characters and at most ${MAX_MEMBERS} members`);
     }
     this.#pattern = pattern;
     this.like = likeOf(pattern);
-    // A text is valid; it is compiled, which takes longer than to match a hundred names, when a name is there to be matched.
+    // A plain string is always valid. Compiling it takes as long as matching a hundred names, so it is delayed until
+    // the first match.
     this.#expression = this.like === undefined ? compiled(pattern) : undefined;
   }
 
@@ -33,7 +39,7 @@ export class NamePattern {
     return this.#expression.test(name);
   }
 
-  /** The members whose name matches, in their order. */
+  /** Returns the members whose name matches, in their order. */
   async select<T>(members: readonly T[], nameOf: (member: T) => string, ticks: EventLoopTicks): Promise<readonly T[]> {
     const found: T[] = [];
     for (const member of members) {
@@ -53,7 +59,7 @@ function compiled(pattern: string): RE2JS {
   try {
     return RE2JS.compile(translated(pattern), RE2JS.CASE_INSENSITIVE);
   } catch (error) {
-    throw new SyntaxError(`not a regular expression: ${pattern}`, { cause: error });
+    throw new SyntaxError(`invalid regular expression: ${pattern}`, { cause: error });
   }
 }
 
@@ -66,11 +72,11 @@ export function isNamePattern(text: string): boolean {
   }
 }
 
-/** Letters and digits that Python allows behind a backslash, and RE2 too or in another spelling. */
+/** Letters and digits that both Python and RE2 allow after a backslash, in the same or another spelling. */
 const ESCAPES = /^[AbBdDsSwWafnrtvx0]$/;
 const GROUP_NAMED_OTHERWISE = /(?<!\\)\(\?</;
 
-/** Python's dialect in RE2's words. @throws {SyntaxError} what RE2 takes and Python does not */
+/** Translates Python's dialect to RE2's. @throws {SyntaxError} for syntax that only RE2 accepts */
 function translated(pattern: string): string {
   if (GROUP_NAMED_OTHERWISE.test(pattern)) {
     throw new SyntaxError("unknown extension ?<");
@@ -89,7 +95,7 @@ function translated(pattern: string): string {
   });
 }
 
-/** A text of ASCII, perhaps with the beginning or the end of the name: what clients make of a name to find it by. */
+/** Plain ASCII with an optional `^` or `$`: the pattern that clients build to find a server by its name. */
 const PLAIN = /^(\^?)((?:[A-Za-z0-9 _=:;,<>@#%&~'"/!-]|\\[!-/:-@[-`{-~])+)(\$?)$/;
 
 function likeOf(pattern: string): string | undefined {
@@ -103,7 +109,10 @@ function likeOf(pattern: string): string | undefined {
 
 const TOKEN = /\\.|\[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;
 
-/** How many members the pattern has when `a{3}` is written `aaa`: what compiling and matching it costs. */
+/**
+ * Returns the number of members after `a{3}` is expanded to `aaa`, which is the cost of compiling and matching the
+ * pattern.
+ */
 function membersOf(pattern: string): number {
   const groups = [0];
   let last = 0;

@@ -4,12 +4,12 @@ import { isNamePattern } from "./name-pattern.js";
 
 const UUID = /^(?:urn:uuid:)?\{?([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})\}?$/i;
 
-/** What Nova takes for a UUID, with or without hyphens. */
+/** Returns whether Nova accepts the string as a UUID, with or without hyphens. */
 export const isUuidLike = (text: string): boolean => UUID.test(text);
 
 /**
- * Characters of names and descriptions, as a part of a regular expression: no controls, no format characters, none without a
- * meaning, and none beyond the first 65,535, at which Nova's table ends.
+ * Characters of names and descriptions, as a part of a regular expression. Controls, format characters, unassigned
+ * characters, and those beyond the first 65,535 (where Nova's table ends) are excluded.
  */
 const PRINTABLE_CHARACTER = String.raw`[^\p{C}\p{Zl}\p{Zp}\u{ffff}-\u{10ffff}]`;
 
@@ -17,7 +17,7 @@ const PRINTABLE = new RegExp(String.raw`^(?!\s)${PRINTABLE_CHARACTER}*(?<!\s)$`,
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Formats of Nova's schemas. Each judges text only, in a time that grows with its length and no more. */
+/** Formats of Nova's schemas. Each checks strings only, in linear time. */
 export const FORMATS: Readonly<Record<string, Format>> = {
   uuid: isUuidLike,
   "date-time": (text) => parseIsoTime(text) !== undefined,
@@ -32,7 +32,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
 
 const invalidName = (rule: string): string => `An invalid 'name' value was provided. The name must be: ${rule}`;
 
-/** Nova's messages about texts that do not have these formats. */
+/** Nova's messages for strings without these formats. */
 export const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
   name: invalidName("printable characters. Can not start or end with whitespace."),
   name_with_spaces: invalidName("printable characters with at least one non space character"),
@@ -68,7 +68,7 @@ export const SHORT_HOSTNAME = {
   type: "string",
   minLength: 2,
   maxLength: 63,
-  // Nova's pattern without its repetitions, which would let a long text cost the cube of its length.
+  // Nova's pattern without its nested repetitions, with which a long string takes cubic time.
   pattern: "^[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]$",
 };
 
@@ -84,15 +84,15 @@ export const METADATA = {
 
 export const TAG = { type: "string", minLength: 1, maxLength: 60, pattern: "^[^,/]*$" };
 
-/** Text or JSON that means yes or no, already valid by {@link BOOLEAN}. */
+/** Returns whether a value, already valid by {@link BOOLEAN}, is true. */
 export const isTrue = (value: unknown): boolean => value === true || TRUE.includes(String(value));
 
-/** As oslo's `bool_from_string` reads a query parameter: anything that isn't a yes is a no. */
+/** Parses a query parameter as oslo's `bool_from_string` does: every unknown value is false. */
 export function boolFromText(text: string | undefined): boolean {
   return ["1", "t", "true", "on", "y", "yes"].includes((text ?? "").trim().toLowerCase());
 }
 
-/** The schema of a query's parameter, which is a list of texts: it may come several times. */
+/** Returns the schema of a query parameter that may be repeated. Its value is the list of strings. */
 export function MULTI(schema: AnySchemaObject = { type: "string" }): AnySchemaObject {
   return {
     type: "array",
@@ -100,7 +100,7 @@ export function MULTI(schema: AnySchemaObject = { type: "string" }): AnySchemaOb
   };
 }
 
-/** As {@link MULTI}, once. */
+/** Returns the schema of a query parameter that may occur once. */
 export function SINGLE(schema: AnySchemaObject = { type: "string" }): AnySchemaObject {
   return {
     type: "array",

@@ -8,8 +8,8 @@ import { FORMAT_MESSAGES, FORMATS } from "./schema-parts.js";
 export type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Schemas of one body or query by the minor from which each holds, oldest first. `T` is what a valid value is; the
- * schemas have to guarantee it.
+ * Schemas of one body or query by the minor microversion that introduced them, oldest first. `T` is the type of a valid
+ * value; the schemas have to guarantee it.
  */
 export interface SchemaVersions<T> {
   readonly versions: readonly (readonly [from: number, schema: Schema])[];
@@ -23,8 +23,8 @@ export function schemas<T>(...versions: (readonly [from: number, schema: Schema]
   };
 }
 
-// The schemas are this program's own: that they are valid is tested, not checked at each start. Optimised code would take
-// longer to make than it saves.
+// The schemas are constants of this program. A test checks that they are valid, so that the start need not. Optimising
+// the generated code would take longer than it saves.
 const ajv = new Ajv({
   allErrors: true,
   strict: false,
@@ -35,7 +35,7 @@ const ajv = new Ajv({
   code: { optimize: false },
 });
 
-// Ajv compares objects pair by pair. The schemas ask it of texts only.
+// Ajv compares objects pairwise. The schemas use this keyword for strings only.
 ajv.removeKeyword("uniqueItems").addKeyword({
   keyword: "uniqueItems",
   type: "array",
@@ -44,7 +44,7 @@ ajv.removeKeyword("uniqueItems").addKeyword({
     !mustBeUnique || new Set(items.map((item) => JSON.stringify(item))).size === items.length,
 });
 
-/** A schema is a constant of the program, and so is what is compiled of it, when it is first needed. */
+/** Compiled schemas. A schema is a constant of the program and is compiled when first used. */
 const COMPILED = new WeakMap<Schema, ValidateFunction>();
 
 function compile(schema: Schema): ValidateFunction {
@@ -53,18 +53,18 @@ function compile(schema: Schema): ValidateFunction {
   return validate;
 }
 
-/** Judges bodies and query strings. */
+/** Validates bodies and query strings. */
 export class SchemaValidator {
   /**
-   * @param legacy members that the schema doesn't know are let pass
-   * @throws {Fault} 400, worded as Nova's validation
+   * @param legacy ignores properties that the schema does not define
+   * @throws {Fault} 400 with the message of Nova's validation
    */
   body<T>(value: unknown, of: SchemaVersions<T>, version: number, legacy: boolean): T {
     this.#check(value, of, version, legacy, "field/attribute");
     return value as T;
   }
 
-  /** Each parameter is judged as the list of its values. @throws {Fault} 400 */
+  /** Validates a query string; each parameter's value is the list of its values. @throws {Fault} 400 */
   query(query: Query, of: SchemaVersions<unknown>, version: number): void {
     this.#check(Object.fromEntries(query.lists()), of, version, false, "query parameters");
   }

@@ -1,6 +1,6 @@
 import type { Json } from "../../http/json.js";
 
-/** 2.96: Dalmatian. Later ones are about features that this project doesn't have. */
+/** 2.96 is Dalmatian's. Later microversions are about features that this project does not have. */
 export const MAX_MICROVERSION = 96;
 
 export const MIN_MICROVERSION = 1;
@@ -64,12 +64,12 @@ export interface MicroversionRange {
 }
 
 type Negotiation =
-  /** `minor` of the version to answer in; without a header the minimum. */
+  /** `minor` is the version to respond with. Without a header it is the minimum. */
   | { readonly kind: "agreed"; readonly minor: number }
   | { readonly kind: "malformed"; readonly version: string }
   | { readonly kind: "unsupported"; readonly version: string };
 
-/** What a request's headers ask for. The standard header wins; of several values for the service the last one does. */
+/** Returns the microversion that the headers request. The standard header wins, and in it the service's last value. */
 export function negotiate(headers: Readonly<Record<string, string>>, range: MicroversionRange): Negotiation {
   const requested = standard(headers["openstack-api-version"], range.service) ?? legacy(headers[range.legacyHeader]);
   if (requested === undefined) {

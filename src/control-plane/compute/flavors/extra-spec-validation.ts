@@ -2,13 +2,16 @@ import { STANDARD_RESOURCE_CLASSES } from "../../../records/resource-request.js"
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
 import { badRequest, type Fault } from "../api/fault.js";
 
-/** What the value of a known extra spec may be (Nova's `nova/api/validation/extra_specs`). */
+/** Allowed values of a known extra spec (Nova's `nova/api/validation/extra_specs`). */
 type ValueRule =
   | { readonly kind: "any" }
   | { readonly kind: "boolean" }
   | { readonly kind: "integer"; readonly min?: number; readonly max?: number }
   | { readonly kind: "one-of"; readonly values: readonly string[] }
-  /** `text` is upstream's pattern, for the message; some of those backtrack without end, so `matches` is another. */
+  /**
+   * `text` is Nova's pattern, for the message. Some of these backtrack exponentially, so `matches` is an equivalent
+   * one.
+   */
   | { readonly kind: "pattern"; readonly text: string; readonly matches: RegExp };
 
 const ANY: ValueRule = { kind: "any" };
@@ -29,7 +32,7 @@ const CPU_MASK: ValueRule = {
   matches: /^\^?\d+(?:-\d+|,\^?\d+)*$/,
 };
 
-/** Specs with one name each. */
+/** Specs with a fixed name. */
 const NAMED: Readonly<Record<string, ValueRule>> = {
   "accel:device_profile": ANY,
   "hw_rng:allowed": BOOLEAN,
@@ -103,7 +106,7 @@ const CAPABILITIES_WITH_PATHS =
 
 const GROUP = "(?:[a-zA-Z0-9_-]{1,64})?";
 
-/** Specs whose names have a part to choose. */
+/** Specs with a variable part in their name. */
 const PATTERNED: readonly (readonly [RegExp, ValueRule])[] = [
   [/^aggregate_instance_extra_specs:.+$/, ANY],
   [new RegExp(`^capabilities:${either(CAPABILITIES)}$`), ANY],
@@ -119,7 +122,7 @@ const PATTERNED: readonly (readonly [RegExp, ValueRule])[] = [
   [/^hw:numa_mem\.\d+$/, POSITIVE],
 ];
 
-/** What stands before the colon of a spec that Nova must know. */
+/** Namespaces (the part before the colon) in which Nova rejects unknown specs. */
 const NAMESPACES = new RegExp(
   `^(?:accel|aggregate_instance_extra_specs|capabilities|hw|hw_rng|hw_video|os|pci_passthrough|quota|vmware|(?:resources|trait)${GROUP})$`,
 );
@@ -129,8 +132,8 @@ const INTEGER_PATTERN = /^\s*[+-]?[0-9]+(?:_[0-9]+)*\s*$/;
 const BOOLEANS = /^\s*(?:1|t|true|on|y|yes|0|f|false|off|n|no)\s*$/i;
 
 /**
- * As Nova from microversion 2.86 on: specs that it knows have the form that it reads; names of other namespaces, and those
- * without one, are the operator's own.
+ * Validates specs as Nova does from microversion 2.86 on. Known specs must have a valid value; names in other
+ * namespaces, and those without one, are free for operators.
  * @throws {Fault} 400
  */
 export function validateExtraSpecs(specs: Readonly<Record<string, string>>): void {
@@ -189,7 +192,7 @@ function either(names: string | readonly string[]): string {
   return `(?:${(typeof names === "string" ? names.split(" ") : names).join("|")})`;
 }
 
-/** Undefined: Nova knows no such spec. */
+/** Returns undefined if Nova does not know the spec. */
 function ruleOf(name: string): ValueRule | undefined {
   if (Object.hasOwn(NAMED, name)) {
     return NAMED[name];
@@ -197,7 +200,7 @@ function ruleOf(name: string): ValueRule | undefined {
   return PATTERNED.find(([pattern]) => pattern.test(name))?.[1];
 }
 
-/** Whether Nova knows all specs of the name's namespace, so that others of it are mistakes. */
+/** Returns whether Nova knows all specs of the name's namespace, so that an unknown name is an error. */
 function isInKnownNamespace(name: string): boolean {
   const colon = name.indexOf(":");
   return colon >= 0 && NAMESPACES.test(name.slice(0, colon));

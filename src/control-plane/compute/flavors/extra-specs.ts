@@ -84,7 +84,7 @@ export const EXTRA_SPEC_ROUTES: readonly ComputeRoute[] = [
 
 type Text = Readonly<Record<string, string>>;
 
-/** From this microversion on, specs that Nova knows are checked. */
+/** First microversion that validates known specs. */
 const VALIDATED = 86;
 
 /** @throws {Fault} 400 */

@@ -29,7 +29,7 @@ const ADD = schemas<{ readonly addTenantAccess: Tenant }>([1, body("addTenantAcc
 
 const REMOVE = schemas<{ readonly removeTenantAccess: Tenant }>([1, body("removeTenantAccess")]);
 
-/** Which projects see a flavor that is not public. */
+/** Routes of the projects that may use a flavor that is not public. */
 export const FLAVOR_ACCESS_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
@@ -76,7 +76,7 @@ function removeAccess(deps: ComputeDeps, call: Call): ComputeResponse {
   const { tenant } = call.body(REMOVE).removeTenantAccess;
   requireAdmin(call, "os_compute_api:os-flavor-access:remove_tenant_access");
   const flavor = findFlavor(deps, call);
-  // The project may be deleted by now: its access goes all the same.
+  // The project need not exist any more: its access is removed in any case.
   deps.store.flavors.removeProject(flavor.flavorid, tenant);
   return { body: accessList(deps, flavor) };
 }
@@ -87,7 +87,7 @@ function accessList({ store }: ComputeDeps, { flavorid }: Flavor): Json {
   };
 }
 
-/** The flavor of the path, if the caller sees it. @throws {Fault} 404 */
+/** Returns the flavor that the path names, if the caller may see it. @throws {Fault} 404 */
 export function findFlavor(deps: Pick<ComputeDeps, "store">, call: Call): Flavor {
   const id = call.param("flavor");
   const flavor = deps.store.flavors.getByFlavorid(id);
@@ -97,7 +97,7 @@ export function findFlavor(deps: Pick<ComputeDeps, "store">, call: Call): Flavor
   return flavor;
 }
 
-/** Public flavors are for every project, others for those that were given access. */
+/** Returns whether the project may use the flavor: it is public, or the project has access. */
 export function isOpenTo({ store }: Pick<ComputeDeps, "store">, flavor: Flavor, projectId: string | null): boolean {
   return flavor.isPublic || (projectId !== null && store.flavors.projects(flavor.flavorid).includes(projectId));
 }

@@ -142,7 +142,7 @@ function body(properties: Readonly<Record<string, Schema>>, required: readonly s
   };
 }
 
-/** POST /flavors. Numbers may be texts; an id that is null, absent or `auto` is made up. */
+/** Handles POST /flavors. Numbers may be strings. An id that is null, absent or `auto` is generated. */
 function createFlavor(deps: ComputeDeps, call: Call): ComputeResponse {
   const { flavor: requested } = call.body(CREATE);
   requireAdmin(call, "os_compute_api:os-flavor-manage:create");
@@ -163,7 +163,7 @@ function createFlavor(deps: ComputeDeps, call: Call): ComputeResponse {
   return { body: { flavor: flavorDetail(flavor, call.version, call.links) } };
 }
 
-/** PUT /flavors/{id}: the description is all that may change. */
+/** Handles PUT /flavors/{id}. Only the description can change. */
 function updateFlavor(deps: ComputeDeps, call: Call): ComputeResponse {
   const { description } = call.body(UPDATE).flavor;
   requireAdmin(call, "os_compute_api:os-flavor-manage:update");
@@ -171,7 +171,7 @@ function updateFlavor(deps: ComputeDeps, call: Call): ComputeResponse {
   return { body: { flavor: flavorDetail(flavor, call.version, call.links) } };
 }
 
-/** GET /flavors and GET /flavors/detail. */
+/** Handles GET /flavors and GET /flavors/detail. */
 function listFlavors(deps: ComputeDeps, detail: boolean, call: Call): ComputeResponse {
   call.checkQuery(QUERY);
   const { query, version, links } = call;
@@ -215,7 +215,7 @@ function sort(flavors: readonly Flavor[], name: string, descending: boolean): re
   return flavors.toSorted((a, b) => (descending ? compare(b, a) : compare(a, b)));
 }
 
-/** Undefined: both. */
+/** Returns undefined for both public and non-public flavors. */
 function readPublic(text: string | undefined): boolean | undefined {
   if (text === undefined) {
     return true;

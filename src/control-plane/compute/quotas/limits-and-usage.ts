@@ -6,17 +6,20 @@ type QuotaDeps = Pick<ComputeDeps, "store" | "quota">;
 
 const NOTHING_LIMITED: Limits = Object.fromEntries(RESOURCES.map((name) => [name, UNLIMITED]));
 
-/** What a project has that nobody has set anything for: the class `default`, else nova.conf. */
+/** Returns the limits of a project without explicit quotas: those of the class `default`, else of nova.conf. */
 export function defaultLimits({ store, quota }: QuotaDeps): Limits {
   return quota.enforced ? { ...quota.defaults, ...store.quotas.classLimits("default") } : NOTHING_LIMITED;
 }
 
-/** Nobody has projects in other classes: they are kept and shown. */
+/** Returns the limits of a class. Only `default` has an effect; the others are merely stored. */
 export function classLimits({ store, quota }: QuotaDeps, className: string): Limits {
   return quota.enforced ? { ...quota.defaults, ...store.quotas.classLimits(className) } : NOTHING_LIMITED;
 }
 
-/** @param userId a user's limits in the project, which are the project's where nobody has set others; null: the project's */
+/**
+ * Returns the limits of a project, or of a user in it, whose unset limits are those of the project.
+ * @param userId null for the project
+ */
 export function limitsOf(deps: QuotaDeps, projectId: string, userId: string | null): Limits {
   if (!deps.quota.enforced) {
     return NOTHING_LIMITED;
@@ -30,14 +33,14 @@ export function isOver(limit: number | undefined, requested: number): boolean {
   return limit !== undefined && limit >= 0 && requested > limit;
 }
 
-/** What is counted of a project's servers, or of those that one of its users has made. */
+/** Usage of a project, or of one of its users. */
 export interface ServerUsage {
   readonly instances: number;
   readonly cores: number;
   readonly ram: number;
 }
 
-/** Servers that are only asked for count too; soft-deleted ones do not. Shelved ones do, wherever they are. */
+/** Counts servers. Build requests and shelved servers count; soft-deleted servers do not. */
 export function serverUsage(
   { store }: Pick<ComputeDeps, "store">,
   projectId: string,
@@ -55,7 +58,10 @@ export function serverUsage(
   };
 }
 
-/** What the API tells of usage; of what is counted for each user or group or server, Nova tells 0. */
+/**
+ * Returns a function from a resource to its usage. As in Nova, it is 0 for resources that are counted per user, group
+ * or server.
+ */
 export function createUsageReader(
   deps: Pick<ComputeDeps, "store" | "quota">,
   projectId: string,

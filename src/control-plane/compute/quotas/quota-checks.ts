@@ -8,13 +8,13 @@ import { UNLIMITED } from "./resources.js";
 
 type QuotaDeps = Pick<ComputeDeps, "store" | "quota">;
 
-/** The project and the user that servers are counted of. */
+/** The project and the user for which servers are counted. */
 interface Owner {
   readonly projectId: string;
   readonly userId: string;
 }
 
-/** A limit and what is used of it. */
+/** Limits and their usage, for a project or a user. */
 interface Scope {
   readonly limits: Limits;
   readonly used: ServerUsage;
@@ -25,9 +25,9 @@ type Size = Pick<Flavor, "vcpus" | "memoryMb">;
 const COUNTED = ["cores", "instances", "ram"] as const;
 
 /**
- * How many servers of the flavor may be made, at most `most`: as many as the limits leave. To be called in the transaction
- * that makes them, so that two requests cannot both have the last place.
- * @throws {Fault} 403 fewer than `least`
+ * Returns how many servers of the flavor may be created: `most`, or as many as the limits allow. Call it in the
+ * transaction that creates them, so that two requests cannot both take the last one.
+ * @throws {Fault} 403 for fewer than `least`
  */
 export function serversInQuota(deps: QuotaDeps, owner: Owner, flavor: Size, least: number, most: number): number {
   const scopes = scopesOf(deps, owner);
@@ -41,7 +41,7 @@ export function serversInQuota(deps: QuotaDeps, owner: Owner, flavor: Size, leas
 }
 
 /**
- * A flavor that is larger than the one before; one that is smaller, or moves without a change, is no question.
+ * Checks the quota for a larger flavor. A smaller one, or a move without a change, is always allowed.
  * @throws {Fault} `status`
  */
 export function assertUpsizeQuota(deps: QuotaDeps, owner: Owner, before: Size, after: Size, status: 403 | 413): void {
@@ -56,7 +56,7 @@ export function assertUpsizeQuota(deps: QuotaDeps, owner: Owner, before: Size, a
   }
 }
 
-/** The project, and the user where somebody has set a limit for that; not what nothing limits. */
+/** Returns the project's scope, and the user's if the user has explicit limits. Scopes without limits are omitted. */
 function scopesOf(deps: QuotaDeps, { projectId, userId }: Owner): readonly Scope[] {
   if (!deps.quota.enforced) {
     return [];
@@ -65,7 +65,7 @@ function scopesOf(deps: QuotaDeps, { projectId, userId }: Owner): readonly Scope
   const users = COUNTED.some((name) => own[name] !== undefined) ? [null, userId] : [null];
   return users.flatMap((user) => {
     const limits = limitsOf(deps, projectId, user);
-    // Thousands of servers would be counted for nothing.
+    // Counting is skipped if nothing is limited: a project may have thousands of servers.
     return COUNTED.some((name) => isLimited(limits[name]))
       ? [{ limits, used: serverUsage(deps, projectId, user) }]
       : [];
@@ -74,7 +74,7 @@ function scopesOf(deps: QuotaDeps, { projectId, userId }: Owner): readonly Scope
 
 const isLimited = (limit = UNLIMITED): boolean => limit >= 0;
 
-/** Servers of the flavor for which there is room. */
+/** Returns how many more servers of the flavor the scope allows. */
 function room({ limits, used }: Scope, { vcpus, memoryMb }: Size): number {
   const each: ServerUsage = { instances: 1, cores: vcpus, ram: memoryMb };
   const rooms = COUNTED.map((name) => {
@@ -90,7 +90,7 @@ function overs({ limits, used }: Scope, requested: ServerUsage) {
   return COUNTED.filter((name) => requested[name] > 0 && isOver(limits[name], used[name] + requested[name]));
 }
 
-/** As Nova words it, of the first scope that is too small. */
+/** Returns Nova's message for the first scope that is exceeded. */
 function exceeded(
   scopes: readonly Scope[],
   requested: ServerUsage,
@@ -107,7 +107,7 @@ function exceeded(
 
 type RequestQuotaDeps = Pick<ComputeDeps, "store" | "quota">;
 
-/** The limit of who calls: the smaller of the project's and the user's. */
+/** Returns the caller's limit: the smaller of the project's and the user's. */
 function limitFor(deps: RequestQuotaDeps, { credentials }: Call, resource: string): number | undefined {
   const { userId, projectId } = credentials;
   const limits = [null, userId].map((user) => limitsOf(deps, projectId ?? "", user)[resource] ?? -1);
@@ -127,7 +127,7 @@ export function assertMetadataQuota(
   }
 }
 
-/** Counts the metadata of an image that is made of a server, which Nova does until 2.38. @throws {Fault} 403 */
+/** Counts the metadata of an image created from a server, as Nova does up to 2.38. @throws {Fault} 403 */
 export function assertImageMetadataQuota(
   deps: RequestQuotaDeps,
   call: Call,
@@ -138,7 +138,7 @@ export function assertImageMetadataQuota(
   }
 }
 
-/** Files that a guest begins with, of APIs before 2.57. @throws {Fault} 403 */
+/** Checks injected files, which exist before 2.57. @throws {Fault} 403 */
 export function assertFileQuota(deps: RequestQuotaDeps, call: Call, files: readonly InjectedFile[] = []): void {
   if (files.length === 0) {
     return;
@@ -156,7 +156,11 @@ export function assertFileQuota(deps: RequestQuotaDeps, call: Call, files: reado
   }
 }
 
-/** One more, of this user. To be called in the transaction that makes it, as the two below. @throws {Fault} 403 */
+/**
+ * Checks that the user may have one more key pair. Call this and the next two checks in the transaction that creates
+ * the resource.
+ * @throws {Fault} 403
+ */
 export function assertKeyPairQuota(deps: RequestQuotaDeps, call: Call, userId: string): void {
   if (isOver(limitFor(deps, call, "key_pairs"), deps.store.keyPairs.count(userId) + 1)) {
     throw new Fault(403, "Quota exceeded, too many key pairs.");

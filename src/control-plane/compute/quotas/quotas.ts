@@ -18,7 +18,7 @@ const UPDATE_SET = schemas<{ readonly quota_set: RequestedLimits & { readonly fo
   [57, quotaSetSchema(57)],
 );
 
-// Before 2.50 the classes take the server groups that they do not show.
+// Before 2.50, quota classes accept server groups in a request but omit them in responses.
 const class1 = limitsSchema("quota_class_set", [...listClassResources(1), ...listClassResources(50), "networks"]);
 
 const UPDATE_CLASS = schemas<{ readonly quota_class_set: RequestedLimits }>(
@@ -64,7 +64,7 @@ const userOf = ({ query }: Call): string | null => query.all("user_id")[0] || nu
 
 const infinite = (limit: number): number => (limit < 0 ? Number.POSITIVE_INFINITY : limit);
 
-/** What projects and users may have, and what they have. */
+/** Routes of quotas and limits of projects and users, with their usage. */
 export const QUOTA_ROUTES: readonly ComputeRoute[] = [
   { method: "GET", path: "/limits", handle: showLimits },
   { method: "GET", path: "/os-quota-sets/:project", handle: showSet },
@@ -76,13 +76,13 @@ export const QUOTA_ROUTES: readonly ComputeRoute[] = [
   { method: "PUT", path: "/os-quota-class-sets/:name", handle: updateClass },
 ];
 
-/** The limits of a project, or with `user_id` of one of its users there. */
+/** Returns the limits of a project or, with `user_id`, of a user in it. */
 function showSet(deps: ComputeDeps, call: Call): ComputeResponse {
   const { project, user } = readTarget(deps, call, "show");
   return setOf(project, only(listQuotaResources(call.version), limitsOf(deps, project, user)));
 }
 
-/** With what is used of them. Nothing is reserved ahead of its use. */
+/** Returns limits with their usage. Reservations do not exist here, so they are 0. */
 function showDetail(deps: ComputeDeps, call: Call): ComputeResponse {
   const { project, user } = readTarget(deps, call, "detail");
   const limits = limitsOf(deps, project, user);
@@ -95,14 +95,17 @@ function showDetail(deps: ComputeDeps, call: Call): ComputeResponse {
   return setOf(project, Object.fromEntries(details));
 }
 
-/** What a project has for which nobody has set anything. Whoever has a token may know. */
+/** Returns the limits of a project without explicit quotas. Every authenticated user may read them. */
 function showDefaults(deps: ComputeDeps, call: Call): ComputeResponse {
   const project = call.param("project");
   requireProject(deps, project);
   return setOf(project, only(listQuotaResources(call.version), defaultLimits(deps)));
 }
 
-/** All of the limits in the body, or none. Without `force`, none below what is used or has been given to users. */
+/**
+ * Sets all limits in the body, or none. Without `force`, a limit must not be below the usage or the sum of the users'
+ * limits.
+ */
 function updateSet(deps: ComputeDeps, call: Call): ComputeResponse {
   const { force, ...limits } = call.body(UPDATE_SET).quota_set;
   call.checkQuery(SET_QUERY);
@@ -196,7 +199,7 @@ function showClass(deps: ComputeDeps, call: Call): ComputeResponse {
   };
 }
 
-/** The class `default` is what projects have for which nobody has set anything. */
+/** Updates a class. Projects without explicit quotas have the limits of the class `default`. */
 function updateClass(deps: ComputeDeps, call: Call): ComputeResponse {
   const { quota_class_set: limits } = call.body(UPDATE_CLASS);
   requireAdmin(call, quotaClassPolicy("update"));
@@ -210,7 +213,7 @@ function updateClass(deps: ComputeDeps, call: Call): ComputeResponse {
   return { body: { quota_class_set: only(listClassResources(call.version), classLimits(deps, name)) } };
 }
 
-/** Everybody with a token may know; `tenant_id` is for administrators, also where it names their own project. */
+/** Returns the caller's limits. `tenant_id` is for administrators only, even for their own project. */
 function showLimits(deps: ComputeDeps, call: Call): ComputeResponse {
   const { version, query, credentials } = call;
   call.checkQuery(LIMITS_QUERY);
@@ -244,7 +247,7 @@ function limitsSchema(member: string, names: readonly string[], more: Readonly<R
   };
 }
 
-// Nova takes `networks` for a word of its own.
+// Nova defines `networks` as a property and then rejects it.
 function quotaSetSchema(version: number, more: Readonly<Record<string, Schema>> = {}): Schema {
   return limitsSchema("quota_set", listQuotaResources(version), { ...more, force: BOOLEAN });
 }

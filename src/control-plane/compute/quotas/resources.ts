@@ -8,27 +8,30 @@ const FILES = ["injected_files", "injected_file_content_bytes", "injected_file_p
 const OF_GROUPS = ["server_groups", "server_group_members"] as const;
 const ALWAYS = ["instances", "cores", "ram", "metadata_items", "key_pairs"] as const;
 
-/** What Nova counts. Those of networks are of a Nova with a network service of its own: nothing is limited. */
+/** Nova's quota resources. The network resources are those of nova-network and are unlimited here. */
 export const RESOURCES = [...ALWAYS, ...OF_GROUPS, ...FILES, ...NETWORK] as const;
 
 export type Resource = (typeof RESOURCES)[number];
 
-/** A project's users have no limits of their own of these. */
+/** Resources without limits per user. */
 export const PER_PROJECT: readonly string[] = ["fixed_ips", "floating_ips"];
 
-/** Quota sets and limits show these, and quota sets take them. */
+/** Returns the resources of quota sets and of GET /limits. */
 export function listQuotaResources(version: number): readonly Resource[] {
   return [...ALWAYS, ...OF_GROUPS, ...(version < 57 ? FILES : []), ...(version < 36 ? NETWORK : [])];
 }
 
-/** Quota classes have these: Nova took longer to leave out networks, and forgot server groups before that. */
+/**
+ * Returns the resources of quota classes. Nova removed the network resources later here, and had forgotten server
+ * groups.
+ */
 export function listClassResources(version: number): readonly Resource[] {
   return [...ALWAYS, ...(version < 50 ? NETWORK : OF_GROUPS), ...(version < 57 ? FILES : [])];
 }
 
 /** `[quota]` */
 export interface QuotaConfig {
-  /** False: nothing is limited (`NoopQuotaDriver`). */
+  /** False means that nothing is limited (`NoopQuotaDriver`). */
   readonly enforced: boolean;
   readonly defaults: Readonly<Record<Resource, number>>;
 }
@@ -53,7 +56,7 @@ export function quotaConfig({ driver, injectedFilePathLength, ...limits }: NovaC
   };
 }
 
-/** Limits, of those that are to be seen. */
+/** Picks the limits of the resources; a missing limit is unlimited. */
 export function only(resources: readonly Resource[], limits: Limits): Readonly<Record<string, number>> {
   return Object.fromEntries(resources.map((name) => [name, limits[name] ?? UNLIMITED]));
 }

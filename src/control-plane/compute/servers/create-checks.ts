@@ -7,7 +7,7 @@ import type { CreateBody } from "./server-schemas.js";
 
 type Server = CreateBody["server"];
 
-/** Rejects what a valid request may ask for and this cluster does not have. @throws {Fault} 400 */
+/** Rejects features of a valid request that this cluster does not have. @throws {Fault} 400 */
 export function assertSupported(body: CreateBody, count: number): void {
   const { server } = body;
   checkDeviceFormats(server);
@@ -17,7 +17,7 @@ export function assertSupported(body: CreateBody, count: number): void {
   }
 }
 
-/** The server group that the servers are to be in; null: none. @throws {Fault} 400 */
+/** Returns the servers' group; null if none is requested. @throws {Fault} 400 */
 export function chosenGroup(deps: Pick<ComputeDeps, "store">, call: Call, body: CreateBody): ServerGroup | null {
   const uuid = hintsOf(body).group;
   if (uuid === undefined) {
@@ -30,7 +30,7 @@ export function chosenGroup(deps: Pick<ComputeDeps, "store">, call: Call, body: 
   return group;
 }
 
-/** The hints that filters look at. Servers that they name may be anybody's, or be gone. */
+/** Selects the hints that filters use. The servers in them need not exist or belong to the project. */
 export function selectSchedulerHints(body: CreateBody): RequestSpec["schedulerHints"] {
   const hints = hintsOf(body);
   return Object.fromEntries(
@@ -44,7 +44,7 @@ function hintsOf(body: CreateBody): Readonly<Record<string, unknown>> {
   return body["os:scheduler_hints"] ?? body["OS-SCH-HNT:scheduler_hints"] ?? {};
 }
 
-/** What a server has of its user's key pair; null: none. @throws {Fault} 400 */
+/** Returns the key pair's attributes that a server stores; they are null without one. @throws {Fault} 400 */
 export function chosenKey(
   { store }: Pick<ComputeDeps, "store">,
   userId: string,
@@ -60,7 +60,7 @@ export function chosenKey(
   return { keyName: name, keyData: pair.publicKey };
 }
 
-/** Nobody verifies signatures of images here. @throws {Fault} 400 */
+/** Rejects certificates: image signatures are not verified here. @throws {Fault} 400 */
 export function assertNoCertificates(certificates: readonly string[] | null | undefined): void {
   if (certificates && certificates.length > 0) {
     throw badRequest("Signed image verification is not available: leave trusted_image_certificates out.");
@@ -69,7 +69,7 @@ export function assertNoCertificates(certificates: readonly string[] | null | un
 
 type BlockDevice = NonNullable<Server["block_device_mapping_v2"]>[number];
 
-/** Local disks of a server: its root, ephemeral disks, swap. Nova's default of `max_local_block_devices`. */
+/** Max local disks of a server (root, ephemeral disks, swap): Nova's default of `max_local_block_devices`. */
 const MAX_LOCAL_DEVICES = 3;
 
 const invalidDevice = (details: string) => badRequest(`Block Device Mapping is Invalid: ${details}`);
@@ -79,7 +79,7 @@ const bootIndexOf = ({ boot_index: index }: BlockDevice) => Number(index ?? -1);
 const isBlank = (device: BlockDevice) => device.source_type === "blank" && destinationOf(device) === "local";
 const isSwap = (device: BlockDevice) => isBlank(device) && device.guest_format === "swap";
 
-/** Checks each device by itself, as Nova's API does; nothing here has volumes. @throws {Fault} 400 */
+/** Checks each device on its own, as Nova's API does. Volumes are rejected. @throws {Fault} 400 */
 function checkDeviceFormats({ imageRef, block_device_mapping: old = [], block_device_mapping_v2: all = [] }: Server) {
   if (old.length > 0 && all.length > 0) {
     throw badRequest("Using different block_device_mapping syntaxes is not allowed in the same request.");
@@ -110,7 +110,8 @@ function withoutVolumes(): Fault {
 }
 
 /**
- * Compares the local devices of a request with the flavor, as Nova does. The guest has the flavor's ephemeral disk and swap.
+ * Checks the requested local devices against the flavor, as Nova does. The guest has the flavor's ephemeral disk and
+ * swap.
  * @throws {Fault} 400
  */
 export function checkLocalDevices({ block_device_mapping_v2: all = [] }: Server, flavor: Flavor): void {
@@ -145,7 +146,7 @@ export function checkLocalDevices({ block_device_mapping_v2: all = [] }: Server,
   }
 }
 
-/** The guest's host name that Nova makes of a display name. */
+/** Derives the guest's host name from the display name, as Nova does. */
 export function hostnameFor(displayName: string, uuid: string): string {
   const name = displayName
     .replaceAll(/[ _.]/g, "-")

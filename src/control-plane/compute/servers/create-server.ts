@@ -36,10 +36,10 @@ import { CREATE, type CreateBody, diskConfigWith, toUserAttributes, wishedChange
 
 const POLICY = "os_compute_api:servers:create";
 
-/** Servers that one transaction stores; a request for more lets other requests go between its transactions. */
+/** Servers stored per transaction. Other requests are handled between the transactions of a larger request. */
 const BATCH_SIZE = 100;
 
-/** Spec 6.1 row 1. A response means that all servers of the request are stored. */
+/** Creates servers (spec 6.1 row 1). When the response is sent, all servers of the request are stored. */
 export function createServer(deps: ComputeDeps, call: Call): ComputeResponse | Promise<ComputeResponse> {
   const body = call.body(CREATE);
   requireMember(call, POLICY);
@@ -78,7 +78,7 @@ export function createServer(deps: ComputeDeps, call: Call): ComputeResponse | P
   return atOnce(stored, () => respond(deps, call, server, instances));
 }
 
-/** Stores the servers from this one on, as many as a batch has. */
+/** Stores one batch of servers, beginning with index `from`. */
 function storeBatch(deps: ComputeDeps, call: Call, draft: Draft, from: number): readonly Instance[] {
   const size = Math.min(BATCH_SIZE, draft.count - from);
   const drafts = Array.from({ length: size }, (_, index) => draftInstance(deps, call, draft, from + index));
@@ -89,8 +89,9 @@ function storeBatch(deps: ComputeDeps, call: Call, draft: Draft, from: number): 
 }
 
 /**
- * Stores what follows the first batch. Another request may take the rest of a quota between two batches: then the servers of
- * this request are deleted again, as by Nova. Those that a killed control plane has stored are built, and nobody was promised more.
+ * Stores the servers after the first batch. If another request exhausts a quota in between, the servers of this request
+ * are deleted again, as in Nova. If the control plane is killed, the servers stored so far are built; the client got no
+ * response.
  * @throws {Fault} 403
  */
 async function storeOthers(deps: ComputeDeps, call: Call, draft: Draft, first: readonly Instance[]): Promise<void> {
@@ -125,7 +126,7 @@ async function storeOthers(deps: ComputeDeps, call: Call, draft: Draft, first: r
   }
 }
 
-/** Deletes a server that this request has stored, unless its user was faster. */
+/** Deletes a server that this request has stored, unless the user has already deleted it. */
 function removeUnwanted(deps: ComputeDeps, call: Call, uuid: string): void {
   const { requests, instances } = deps.store;
   const building = requests.buildRequest(uuid);
@@ -239,7 +240,7 @@ function readCounts({ min_count: min = 1, max_count: max = min }: CreateBody["se
   return { least: Number(min), most: Number(max) };
 }
 
-/** At least so many servers, and as many as the quotas leave. */
+/** The number of servers: at least `least`, at most `most`, as far as the quotas allow. */
 interface Counts {
   readonly least: number;
   readonly most: number;
@@ -257,7 +258,7 @@ function readImage(
   return { imageRef, imageProperties: imageToUse(deps, call, imageRef, "Can not find requested image", flavor) };
 }
 
-/** Takes ids, and links by their last part. */
+/** Accepts an id, or a link, whose last segment is the id. */
 function readFlavor(deps: ComputeDeps, call: Call, { flavorRef }: CreateBody["server"]): Flavor {
   const id = String(flavorRef).split("/").at(-1) ?? "";
   const flavor = deps.store.flavors.getByFlavorid(id);
@@ -268,7 +269,7 @@ function readFlavor(deps: ComputeDeps, call: Call, { flavorRef }: CreateBody["se
 }
 
 const LOWER = "abcdefghijklmnopqrstuvwxyz0123456789";
-/** Without what is easily mistaken. */
+/** Characters without those that are easily confused. */
 const PASSWORD = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
 export const generatePassword = (random: Random): string => randomText(random, 12, PASSWORD);

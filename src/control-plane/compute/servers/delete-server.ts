@@ -6,7 +6,7 @@ import { serversInQuota } from "../quotas/quota-checks.js";
 import { anyBody, begin, requireState, type ServerAction } from "./actions/server-action.js";
 import { assertNotLocked, type FoundServer, findInstance, findServer } from "./find-server.js";
 
-/** Spec 6.2: what the API does itself; the rest is the agent's, or a task where there is no agent. */
+/** Deletes a server (spec 6.2). The agent does the rest, or a task if the agent is down. */
 export function deleteServer(deps: ComputeDeps, call: Call): ComputeResponse {
   requireMember(call, "os_compute_api:servers:delete");
   const { store } = deps;
@@ -24,20 +24,20 @@ export function deleteServer(deps: ComputeDeps, call: Call): ComputeResponse {
   return { status: 204 };
 }
 
-/** Deletes a server for good, also one that is not placed yet. */
+/** Deletes a server permanently, even if it is not yet scheduled. */
 export function removeServer(deps: ComputeDeps, call: Call, { instance, building }: FoundServer): void {
   const { store } = deps;
   if (!building) {
     terminate(deps, call, instance);
     return;
   }
-  // The conductor finds the request gone, and gives back what it has claimed.
+  // The conductor notices that the build request is gone and releases what it has claimed.
   store.requests.destroyBuildRequest(instance.uuid);
   store.serverGroups.removeMember(instance.uuid);
   store.mappings.queueForDelete(instance.uuid);
 }
 
-/** Deletes for good. A second request is ignored while the first is under way. */
+/** Deletes a server permanently. A second request is ignored while the first is in progress. */
 function terminate(deps: ComputeDeps, call: Call, instance: Instance): void {
   const { store, bus } = deps;
   const { uuid: instanceUuid } = instance;
@@ -60,7 +60,7 @@ function terminate(deps: ComputeDeps, call: Call, instance: Instance): void {
   }
 }
 
-/** What shelving has stored goes with the server. */
+/** Removes the image that shelving has created. */
 function removeShelved({ images }: ComputeDeps, { systemMetadata }: Instance): void {
   const { shelved_image_id: image } = systemMetadata;
   if (image !== undefined) {
@@ -68,7 +68,7 @@ function removeShelved({ images }: ComputeDeps, { systemMetadata }: Instance): v
   }
 }
 
-/** Spec 6.2, row "soft delete": it can be restored until it is reclaimed. */
+/** Soft-deletes a server (spec 6.2, row "soft delete"). It can be restored until it is reclaimed. */
 function softDelete(deps: ComputeDeps, call: Call, instance: Instance): void {
   if (instance.vmState === "soft-delete" || ["soft-deleting", "deleting"].includes(instance.taskState ?? "")) {
     return;
@@ -90,7 +90,7 @@ function liveHost(deps: ComputeDeps, { host }: Instance): string | null {
   return service !== null && isUp(deps, service) ? service.host : null;
 }
 
-/** The source still has the guest's old half (spec 6.2, row "vm resized"). */
+/** Returns the finished resize, whose source still has the old guest (spec 6.2, row "vm resized"). */
 function unconfirmedResize({ store }: ComputeDeps, { uuid, vmState }: Instance): Migration | null {
   return vmState !== "resized"
     ? null
@@ -114,7 +114,7 @@ function isQueued({ store }: ComputeDeps, instanceUuid: string): boolean {
     .some(({ task }) => ["delete_local", "delete_resized"].includes(task.kind));
 }
 
-/** Brings back a server that was deleted no longer than `reclaim_instance_interval` ago. */
+/** Restores a server that was soft-deleted less than `reclaim_instance_interval` ago. */
 export const restore: ServerAction = {
   name: "restore",
   schema: anyBody("restore"),
@@ -135,7 +135,7 @@ export const restore: ServerAction = {
   },
 };
 
-/** Deletes for good, whatever the server does and whether it could be restored. */
+/** Deletes permanently, in any state, even if the server could be restored. */
 export const forceDelete: ServerAction = {
   name: "forceDelete",
   schema: anyBody("forceDelete"),

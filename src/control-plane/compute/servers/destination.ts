@@ -4,13 +4,13 @@ import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
 import type { CreateBody } from "./server-schemas.js";
 
-/** The host, node and zone that a new server has to go to. */
+/** The host, node and zone on which a new server has to be placed. */
 export interface Destination {
   readonly availabilityZone: string | null;
-  /** The zone named it: the scheduler does not filter. */
+  /** From the `availability_zone`. The scheduler runs no filters for it. */
   readonly forcedHost?: string;
   readonly forcedNode?: string;
-  /** The request named it (since 2.74): the scheduler filters it as any other. */
+  /** From the request's `host` (since 2.74). The scheduler filters it like any other host. */
   readonly requestedHost?: string;
   readonly requestedNode?: string;
 }
@@ -19,8 +19,8 @@ const NOT_ALLOWED = "os_compute_api:servers:create:forced_host";
 const REQUESTED = "compute:servers:create:requested_destination";
 
 /**
- * `availability_zone` in its forms `zone`, `zone:host`, `zone:host:node` and `zone::node`, or since 2.74 `host` and
- * `hypervisor_hostname`.
+ * Parses `availability_zone` in its forms `zone`, `zone:host`, `zone:host:node` and `zone::node`, and since 2.74 `host`
+ * and `hypervisor_hostname`.
  * @throws {Fault} 400, 403
  */
 export function readDestination(
@@ -71,9 +71,9 @@ function parseZone(text: string | undefined): {
 }
 
 /**
- * Returns the zone to which a server with a forced host is pinned. A zone that is not the host's would let no later move find a
- * host (Launchpad bug 1934770): as in Nova it is dropped.
- * @param host undefined: only the node is forced, and Nova keeps the default zone alone
+ * Returns the zone to which a server with a forced host is pinned. Another zone than the host's is dropped, as in Nova:
+ * with it no later move would find a host (Launchpad bug 1934770).
+ * @param host undefined if only the node is forced; then Nova accepts only the default zone
  */
 function zoneOfForced(
   { store, logger }: Pick<ComputeDeps, "store" | "logger">,
@@ -85,7 +85,7 @@ function zoneOfForced(
   if (zone === null || zone === hostZone) {
     return zone;
   }
-  logger.warn("the requested availability zone is not the forced host's: it is ignored", {
+  logger.warn("ignoring the requested availability zone: the forced host is in another one", {
     zone,
     host,
     host_zone: hostZone,

@@ -14,7 +14,10 @@ export const DIAGNOSTICS_ROUTES: readonly ComputeRoute[] = [
 
 const VERB = "get_diagnostics";
 
-/** Spec 6.10: counters of the driver's own before 2.48, one form for all drivers since. */
+/**
+ * Handles GET /servers/{id}/diagnostics (spec 6.10): driver-specific counters before 2.48, one format for all drivers
+ * since.
+ */
 async function readDiagnostics(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   const { instance } = findServer(deps, call);
   requireAdmin(call, "os_compute_api:os-server-diagnostics");
@@ -73,11 +76,11 @@ const SCHEMA = schemas<ConsoleOutputBody>([
   },
 ]);
 
-/** Characters that XML could not carry; Nova leaves them out of JSON, too. */
+/** Characters that XML does not allow; Nova removes them from JSON as well. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
 const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f]/g;
 
-/** Spec 6.10: what the guest wrote to its console. */
+/** Handles os-getConsoleOutput (spec 6.10), which returns what the guest wrote to its console. */
 export const consoleOutput: ServerAction = {
   name: "os-getConsoleOutput",
   schema: SCHEMA,

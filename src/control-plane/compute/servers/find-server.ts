@@ -6,13 +6,13 @@ import { isUuidLike } from "../api/schema-parts.js";
 
 export interface FoundServer {
   readonly instance: Instance;
-  /** The server is only asked for as yet: it has no row in `instances`, and no agent knows of it. */
+  /** Whether the server is only a build request: it has no row in `instances`, and no agent knows it. */
   readonly building: boolean;
 }
 
 const serverNotFound = (id: string): Fault => notFound(`Instance ${id} could not be found.`);
 
-/** The server of the path, if the caller may know of it. @throws {Fault} 404 */
+/** Returns the server that the path names, if the caller may see it. @throws {Fault} 404 */
 export function findServer(
   { store }: Pick<ComputeDeps, "store">,
   call: Call,
@@ -31,7 +31,7 @@ export function findServer(
   return { instance, building: request !== null };
 }
 
-/** As {@link findServer}, for what needs a server that has been handed to the scheduler. @throws {Fault} 404, 409 */
+/** Returns a server as {@link findServer} does, but rejects one that is not scheduled yet. @throws {Fault} 404, 409 */
 export function findInstance(deps: Pick<ComputeDeps, "store">, call: Call): Instance {
   const { instance, building } = findServer(deps, call);
   if (building) {
@@ -40,7 +40,7 @@ export function findInstance(deps: Pick<ComputeDeps, "store">, call: Call): Inst
   return instance;
 }
 
-/** Refuses a locked server to all but administrators. @throws {Fault} 409 */
+/** Rejects a locked server, unless the caller is an administrator. @throws {Fault} 409 */
 export function assertNotLocked(call: Call, instance: Instance): void {
   if (instance.locked && !call.isAdmin) {
     throw conflict(`Instance ${instance.uuid} is locked`);

@@ -13,8 +13,8 @@ const THREAD_POLICIES = ["prefer", "isolate", "require"];
 const GIB = 1024 ** 3;
 
 /**
- * What a server notes of an image that it is made of, or rescued with.
- * @param flavor the server's, where the image becomes its root disk
+ * Returns the properties that a server stores of the image from which it is created or rescued.
+ * @param flavor the server's, if the image becomes its root disk
  * @throws {Fault} 400
  */
 export function imageToUse(
@@ -37,7 +37,7 @@ export function imageToUse(
   return image.noted;
 }
 
-/** What an image needs, a flavor has to have. @throws {Fault} 400 */
+/** Checks that the flavor meets the image's requirements. @throws {Fault} 400 */
 export function assertFlavorFits(
   { memoryMb, rootGb }: Pick<Flavor, "memoryMb" | "rootGb">,
   image: { readonly minRam: number; readonly minDisk: number; readonly size: number | null },
@@ -45,7 +45,7 @@ export function assertFlavorFits(
   if (memoryMb < image.minRam) {
     throw badRequest("Flavor's memory is too small for requested image.");
   }
-  // A flavor without a root disk takes the image's size.
+  // A flavor without a root disk gets a disk of the image's size.
   const disk = rootGb * GIB;
   if (disk === 0) {
     return;
@@ -60,7 +60,9 @@ export function assertFlavorFits(
   }
 }
 
-/** Extra specs that Nova obeys and nothing here does, by what they are for. Images say the same with `_` for the colon. */
+/**
+ * Extra specs that Nova supports and this cluster does not, by feature. Image properties have `_` instead of the colon.
+ */
 const UNHONOURED: readonly (readonly [what: string, spec: RegExp])[] = [
   ["NUMA topologies", /^hw[:_](?:numa_nodes|numa_cpus\.\d+|numa_mem\.\d+|pci_numa_affinity_policy)$/],
   ["memory pages of a size", /^hw[:_](?:mem_page_size|locked_memory)$/],
@@ -77,14 +79,15 @@ const UNHONOURED: readonly (readonly [what: string, spec: RegExp])[] = [
   ["accelerators", /^accel:device_profile$/],
 ];
 
-/** Specs of a boolean, or of a word for no. */
+/** Specs whose value can be false or can switch the feature off. */
 const OFF = /^hw[:_](?:locked_memory|cpu_realtime|mem_encryption|ephemeral_encryption|virtio_packed_ring)$/;
 
 const DISABLED = /^os[:_]secure_boot$/;
 
 /**
- * Refuses what a server would have to have and would not get: Nova would give it, or find no host. Specs of namespaces that
- * Nova does not know are the operator's own and mean nothing. Rejects image properties with values that Nova does not know, too.
+ * Rejects specs that Nova would honour, or for which it would find no host, and this cluster does not support. Specs in
+ * unknown namespaces are the operator's and are ignored. Image properties with values that Nova does not know are
+ * rejected as well.
  * @throws {Fault} 400, which names the spec
  */
 export function validateRequestedSpecs(flavor: Flavor, imageProperties: Readonly<Record<string, string>>): void {
@@ -94,7 +97,7 @@ export function validateRequestedSpecs(flavor: Flavor, imageProperties: Readonly
   validateCpuPolicies(flavor, imageProperties);
 }
 
-/** With Nova's texts. @throws {Fault} 400 */
+/** Validates image properties; the messages are Nova's. @throws {Fault} 400 */
 function validateImageProperties(imageProperties: Readonly<Record<string, string>>): void {
   const { img_config_drive: configDrive = "optional" } = imageProperties;
   if (configDrive !== "optional" && configDrive !== "mandatory") {
@@ -121,7 +124,7 @@ function isOff(name: string, value: string): boolean {
 }
 
 /**
- * What Nova refuses of CPU policies before it makes a server (`numa_get_constraints` of its `virt/hardware.py`).
+ * Validates CPU policies as Nova does before it creates a server (`numa_get_constraints` of its `virt/hardware.py`).
  * @throws {Fault} 400
  */
 function validateCpuPolicies({ extraSpecs, vcpus }: Flavor, image: ImageProperties): void {

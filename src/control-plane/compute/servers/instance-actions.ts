@@ -16,13 +16,13 @@ const QUERY = schemas(
   [66, { type: "object", properties: { ...v58, "changes-before": TIME }, additionalProperties: false }],
 );
 
-/** What was asked of a server, and how it went. */
+/** Routes of the actions requested for a server, and their results. */
 export const INSTANCE_ACTION_ROUTES: readonly ComputeRoute[] = [
   { method: "GET", path: "/servers/:id/os-instance-actions", handle: listActions },
   { method: "GET", path: "/servers/:id/os-instance-actions/:request", handle: showAction },
 ];
 
-/** Since 2.21 deleted servers show their actions, too. */
+/** Returns the server. Since 2.21, the actions of deleted servers can be read. */
 function serverOf(deps: ComputeDeps, call: Call): Instance {
   return findServer(deps, call, { readDeleted: call.version >= 21 }).instance;
 }

@@ -9,13 +9,13 @@ import { NamePattern } from "../api/name-pattern.js";
 import { boolFromText } from "../api/schema-parts.js";
 import { statesOfStatus } from "./server-status.js";
 
-/** What a list of servers is about: what the state of record can select, and what is judged server by server. */
+/** Filters of a server list: conditions for the database, and predicates for each server. */
 export interface ServerFilters {
   readonly query: InstanceQuery;
-  /** The pattern of the display name. */
+  /** Pattern for the display name. */
   readonly name: NamePattern | undefined;
   readonly predicates: readonly ((instance: Instance) => boolean)[];
-  /** Nothing can match. */
+  /** Whether no server can match. */
   readonly nothing: boolean;
 }
 
@@ -47,7 +47,7 @@ type InstancePredicate = (instance: Instance, value: string, store: Store) => bo
 
 const tagsOf = (value: string): string[] => value.split(",");
 
-/** Filters that the state of record doesn't know. */
+/** Filters that the database does not evaluate. */
 const PREDICATES: Readonly<Record<string, InstancePredicate>> = {
   reservation_id: (instance, value) => instance.reservationId === value,
   ip: ({ uuid }, value, { ports }) => ports.ofDevice(uuid).some(({ address }) => addressText(address).includes(value)),
@@ -71,7 +71,11 @@ const PREDICATES: Readonly<Record<string, InstancePredicate>> = {
   terminated_at: ({ terminatedAt }, value) => terminatedAt === parseIsoTime(value),
 };
 
-/** @param rule the policy for servers of all projects @throws {Fault} 400, 403 */
+/**
+ * Parses the filters of a request.
+ * @param rule the policy for listing servers of all projects
+ * @throws {Fault} 400, 403
+ */
 export function readFilters(call: Call, store: Store, rule: string): ServerFilters {
   const allowed = new Set([...ANYBODY, ...SINCE.flatMap(([from, names]) => (call.version >= from ? names : []))]);
   const get = (name: string): string | undefined =>
@@ -102,7 +106,7 @@ export function readFilters(call: Call, store: Store, rule: string): ServerFilte
 
 type Get = (name: string) => string | undefined;
 
-/** Undefined: a status that is none, before 2.38. */
+/** Returns undefined for an unknown status before 2.38, which no server matches. */
 function readStates(call: Call, get: Get): Pick<InstanceQuery, "vmStates" | "taskStates"> | undefined {
   const statuses = call.query.all("status");
   if (statuses.length > 0) {
@@ -178,7 +182,7 @@ function withDeleted(call: Call, query: InstanceQuery, get: Get): InstanceQuery 
   if (deleted !== undefined) {
     return { ...query, deleted: boolFromText(deleted) };
   }
-  // A caller that asks for changes wants to hear of deletions too.
+  // A list of changes includes deleted servers.
   const changes = query.changesSince !== undefined || query.changesBefore !== undefined;
   return changes ? { ...query, changesSince: query.changesSince ?? 0 } : { ...query, deleted: false };
 }

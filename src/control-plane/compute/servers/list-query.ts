@@ -24,7 +24,10 @@ const FILTERS = [
   "sort_key",
 ];
 
-/** Filters that Nova hands to its database as regular expressions. What is none is refused, also where it is compared here. */
+/**
+ * Filters that Nova passes to its database as regular expressions. An invalid one is rejected, even where this API
+ * compares strings.
+ */
 const PATTERNS = [
   "kernel_id",
   "ramdisk_id",
@@ -88,7 +91,7 @@ export const LIST_QUERY = schemas(
   [75, query({ ...properties(...TAGS), ...BEFORE, ...LOCKED }, false)],
 );
 
-/** Sort keys of the API; those that are not here are ignored or refused as Nova does. */
+/** Sort keys of the API. Other keys are ignored or rejected, as in Nova. */
 const KEYS: Readonly<Record<string, keyof Instance>> = {
   access_ip_v4: "accessIpV4",
   access_ip_v6: "accessIpV6",
@@ -119,7 +122,7 @@ const KEYS: Readonly<Record<string, keyof Instance>> = {
 
 const FOR_ADMINISTRATORS = ["host", "node"];
 
-/** Columns that Nova's database has, and that its API ignores as sort keys before 2.75. `locked` is a key since 2.73. */
+/** Columns of Nova's database that its API ignores as sort keys before 2.75. `locked` is a sort key since 2.73. */
 const IGNORED: ReadonlySet<string> = new Set([
   ...["architecture", "cell_name", "cleaned", "default_ephemeral_device", "default_swap_device", "deleted"],
   ...["deleted_at", "disable_terminate", "ephemeral_gb", "ephemeral_key_uuid", "id", "key_data", "launched_on"],
@@ -150,7 +153,7 @@ export function readSort(call: Call): InstanceQuery["sort"] | undefined {
   if (directions.length > names.length) {
     throw badRequest("Sort direction size exceeds sort key size");
   }
-  // Keys without a direction of their own have the first one.
+  // Keys without a direction use the first direction.
   const directionOf = (index: number) => ((directions[index] ?? directions[0]) === "asc" ? "asc" : "desc");
   const sort = names.flatMap((name, index) => {
     const key = Object.hasOwn(KEYS, name) ? KEYS[name] : undefined;

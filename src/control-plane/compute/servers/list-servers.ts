@@ -9,7 +9,7 @@ import { readFilters, type ServerFilters } from "./list-filters.js";
 import { LIST_QUERY, readSort } from "./list-query.js";
 import { type RenderedServer, ServerView } from "./server-view.js";
 
-/** GET /servers and GET /servers/detail. */
+/** Handles GET /servers and GET /servers/detail. */
 export async function listServers(deps: ComputeDeps, detail: boolean, call: Call): Promise<ComputeResponse> {
   const rule = `os_compute_api:servers:${detail ? "detail" : "index"}`;
   call.checkQuery(LIST_QUERY);
@@ -31,7 +31,7 @@ export async function listServers(deps: ComputeDeps, detail: boolean, call: Call
   };
 }
 
-/** A thousand servers are a tenth of a second, which others need not wait for. */
+/** Renders the servers. A thousand take about 0.1 s, so other requests get event-loop ticks in between. */
 async function inDetail(
   view: ServerView,
   found: readonly FoundServer[],
@@ -61,7 +61,7 @@ interface Choice {
   readonly ticks: EventLoopTicks;
 }
 
-/** What the list without details needs: whole rows are read where something is judged by them. */
+/** Selects servers for the list without details. Complete rows are read only if a filter needs them. */
 async function selectNamed(choice: Choice): Promise<readonly Named[]> {
   const { store, filters, sort, page, ticks } = choice;
   const { query, name, predicates, nothing } = filters;
@@ -75,7 +75,7 @@ async function selectNamed(choice: Choice): Promise<readonly Named[]> {
   return [...building, ...store.instances.names({ ...sorted, ...(after ? { after } : {}), limit })];
 }
 
-/** Servers that are only asked for come first, as the newest ones. */
+/** Selects servers. Build requests come first, as the newest servers. */
 async function selectServers({ store, filters, sort, page, ticks }: Choice): Promise<readonly FoundServer[]> {
   if (filters.nothing) {
     return [];
@@ -89,7 +89,7 @@ async function selectServers({ store, filters, sort, page, ticks }: Choice): Pro
   ];
 }
 
-/** The part of a page that is of servers which are only asked for, and what is left of it for the others. */
+/** Selects the build requests of a page, and returns the rest of the page for the other servers. */
 async function selectPending(
   store: ComputeDeps["store"],
   { query, name, predicates }: ServerFilters,
@@ -109,7 +109,7 @@ async function selectPending(
   return { building, rest: { limit: limit - building.length, marker: inPending ? undefined : marker } };
 }
 
-/** Where the list goes on; undefined: it begins. @throws {Fault} 400 */
+/** Returns the position of the marker, after which the page begins; undefined without a marker. @throws {Fault} 400 */
 function placeBehind(store: ComputeDeps["store"], query: InstanceQuery, marker: string | undefined) {
   const place = marker === undefined ? undefined : store.instances.place(marker, query);
   if (place === null) {
@@ -118,7 +118,7 @@ function placeBehind(store: ComputeDeps["store"], query: InstanceQuery, marker: 
   return place;
 }
 
-/** Names that are read and judged in one go, and rows, which cost more. */
+/** Names per query, and complete rows per query, which cost more. */
 const NAMES = 2000;
 const ROWS = 100;
 
@@ -151,7 +151,7 @@ async function selectPlaced(
       if (ticks.due) {
         await ticks.give();
       }
-      // The query once more: what has changed meanwhile is judged as it is now.
+      // The query is repeated because servers may have changed since their names were read.
       const rows = store.instances.list({ ...query, uuids: named.slice(from, from + ROWS).map(({ uuid }) => uuid) });
       found.push(...rows.filter((instance) => predicates.every((predicate) => predicate(instance))));
     }
@@ -164,7 +164,7 @@ async function selectPlaced(
   return found.slice(0, limit);
 }
 
-/** What {@link InstanceQuery} means, for a server that has no row yet. */
+/** Returns whether a build request, which has no row yet, matches the {@link InstanceQuery}. */
 function matches(instance: Instance, query: InstanceQuery): boolean {
   const changed = instance.updatedAt ?? instance.createdAt;
   const same = (expected: unknown, found: unknown): boolean => expected === undefined || expected === found;

@@ -26,7 +26,7 @@ const ONE = schemas<{ readonly meta: Metadata }>([
 
 const policy = (what: string): string => `os_compute_api:server-metadata:${what}`;
 
-/** The states in which metadata can be changed; an operation may be under way. */
+/** States in which metadata can be changed, even during an operation. */
 const STATES: AllowedStates = { vm: ["active", "paused", "suspended", "stopped"], task: null };
 
 function replace(deps: ComputeDeps, call: Call, rule: string, change: (instance: Instance) => Metadata): Metadata {

@@ -29,7 +29,10 @@ const SCHEMA = schemas<ChangePasswordBody>([
   },
 ]);
 
-/** Spec 6.6: the client waits until the guest has it, as with Nova. Nothing keeps the password. */
+/**
+ * Changes the guest's password (spec 6.6). As in Nova, the client waits until the guest has it. The password is not
+ * stored.
+ */
 export const changePassword: ServerAction = {
   name: "changePassword",
   schema: SCHEMA,
@@ -53,7 +56,7 @@ export const changePassword: ServerAction = {
         ? new Fault(501, "Unable to set password on instance")
         : error;
     } finally {
-      // No agent may have heard of it, or have ended it.
+      // The agent may not have received the message, or not have ended the task.
       endTask(deps, uuid, requestId);
     }
     return { status: 202 };
@@ -71,7 +74,10 @@ function endTask({ store }: Pick<ComputeDeps, "store">, uuid: string, requestId:
   }
 }
 
-/** What a control plane that ended has left: nobody waits for these any more, and no message of them is kept. */
+/**
+ * Ends the password tasks of a previous run of the control plane: their messages are not saved, and no client waits for
+ * them.
+ */
 export function endPasswordTasks({ store }: Pick<ComputeDeps, "store">): void {
   for (const { uuid } of store.instances.list({ taskStates: ["updating_password"] })) {
     store.instances.save(uuid, { taskState: null }, { expectedTaskState: ["updating_password"] });
@@ -82,7 +88,7 @@ const PATH = "/servers/:id/os-server-password";
 
 const policy = (what: string): string => `os_compute_api:os-server-password:${what}`;
 
-/** In which a guest leaves its password, encrypted with the server's key pair and cut in pieces. */
+/** System metadata in which a guest stores its password, encrypted with the server's key pair and split into pieces. */
 const PIECES = ["password_0", "password_1", "password_2", "password_3"];
 
 export const PASSWORD_ROUTES: readonly ComputeRoute[] = [
@@ -105,7 +111,7 @@ export const PASSWORD_ROUTES: readonly ComputeRoute[] = [
   },
 ];
 
-/** The guest's own password stays what it is. */
+/** Removes the stored password. The password in the guest does not change. */
 function clear({ store }: ComputeDeps, call: Call): void {
   store.transaction(() => {
     const { instance, building } = findServer({ store }, call);

@@ -45,7 +45,7 @@ export const REMOTE_CONSOLE_ROUTES: readonly ComputeRoute[] = [
   },
 ];
 
-/** What 2.6 has taken into one path. */
+/** The actions that 2.6 replaces by one path. */
 export const consoleActions: readonly ServerAction[] = [
   consoleAction("os-getVNCConsole", "get_vnc_console", "novnc", "xvpvnc"),
   consoleAction("os-getSPICEConsole", "get_spice_console", "spice-html5"),
@@ -66,7 +66,10 @@ function consoleAction(name: string, verb: string, ...types: readonly string[]):
   };
 }
 
-/** As a Nova whose consoles are off: a guest has none that could be reached by a network. @throws {Fault} 400, 404, 409 */
+/**
+ * Rejects the request as a Nova without consoles does: guests have none that a network could reach. @throws {Fault}
+ * 400, 404, 409
+ */
 function rejectConsole(deps: ComputeDeps, call: Call, verb: string, type: string): ComputeResponse {
   const { instance } = findServer(deps, call);
   requireMember(call, POLICY);

@@ -16,7 +16,10 @@ import {
 } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 
-/** What users say of a server in several requests, and what nobody judges: addresses, and whether partitions grow. */
+/**
+ * Attributes that users set in several requests and that are only stored: access addresses, and whether partitions
+ * grow.
+ */
 export interface UserAttributes {
   readonly accessIPv4?: string;
   readonly accessIPv6?: string;
@@ -31,7 +34,7 @@ export const USER_ATTRIBUTES: Readonly<Record<keyof UserAttributes, Schema>> = {
   "OS-DCF:diskConfig": DISK_CONFIG,
 };
 
-/** A valid body of POST /servers. Counts may be texts, flags too. */
+/** A valid body of POST /servers. Counts and flags may be strings. */
 export interface CreateBody {
   readonly server: UserAttributes & {
     readonly name: string;
@@ -93,10 +96,10 @@ function networks(tagged: boolean): Schema {
   };
 }
 
-/** What a block device is made of is not judged: there is no Block Storage service, so that each is refused anyway. */
+/** The properties of a block device are not validated: without a Block Storage service each device is rejected. */
 const BLOCK_DEVICES = { type: "array", items: { type: "object" } };
 
-/** As Nova: others are taken, too, for filters that a cloud may have of its own. */
+/** Unknown hints are accepted, as in Nova, for custom filters of a cloud. */
 const HINTS = {
   type: "object",
   properties: {
@@ -140,7 +143,7 @@ const BASE: Readonly<Record<string, Schema>> = {
   user_data: { type: "string", format: "base64", maxLength: 65_535 },
 };
 
-/** Files that a guest is to begin with. Nova's own schema requires neither member, and its API then fails for want of it. */
+/** Injected files. Nova's schema requires neither property, and its API then fails if one is missing. */
 export const PERSONALITY = {
   personality: {
     type: "array",
@@ -206,7 +209,7 @@ export const CREATE = schemas<CreateBody>(
   [94, body({ ...v74, hostname: HOSTNAME }, SINCE_37)],
 );
 
-/** What a request that says this writes. */
+/** Returns the changes of an instance that the attributes require. */
 export function wishedChanges(attributes: UserAttributes): Pick<InstanceChanges, keyof Wished> {
   const { accessIPv4, accessIPv6, "OS-DCF:diskConfig": disk } = attributes;
   return {
@@ -224,7 +227,7 @@ export function toUserAttributes({ accessIpV4, accessIpV6, autoDiskConfig }: Wis
   };
 }
 
-/** A server that is made of an image does what the request says, else what the image does. @throws {Fault} 400 */
+/** Returns the request's disk configuration, else the image's. @throws {Fault} 400 */
 export function diskConfigWith(
   image: Readonly<Record<string, string>>,
   { "OS-DCF:diskConfig": disk }: UserAttributes,
@@ -237,7 +240,7 @@ export function diskConfigWith(
   return { autoDiskConfig: disk === undefined ? boolFromText(ofImage) : disk === "AUTO" };
 }
 
-/** As `inet_ntop` writes the address: shortest, in lower case, an embedded IPv4 address in dots. */
+/** Formats an address as `inet_ntop` does: shortest form, lower case, an embedded IPv4 address in dotted notation. */
 function usualIpV6(address: string): string {
   const short = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const embedded = /^::(ffff:)?([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(short);

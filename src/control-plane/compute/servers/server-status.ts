@@ -10,7 +10,7 @@ const RESIZE = {
   resize_finish: "RESIZE",
 };
 
-/** Nova's table: what the API calls a server in that state while that task is under way. */
+/** Nova's table of the status by vm_state and task_state. */
 const STATUS: Readonly<Record<VmState, Statuses>> = {
   active: {
     default: "ACTIVE",
@@ -38,7 +38,7 @@ const STATUS: Readonly<Record<VmState, Statuses>> = {
   shelved_offloaded: { default: "SHELVED_OFFLOADED" },
 };
 
-/** Every status that the API reports of a server. */
+/** Every server status of the API. */
 export const SERVER_STATUSES: readonly string[] = [...new Set(Object.values(STATUS).flatMap(Object.values))].toSorted();
 
 export function serverStatus({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): string {
@@ -48,11 +48,11 @@ export function serverStatus({ vmState, taskState }: Pick<Instance, "vmState" | 
 
 export interface StatesOfStatus {
   readonly vmStates: readonly VmState[];
-  /** Absent: the status says nothing of tasks. */
+  /** Absent if the status does not depend on the task state. */
   readonly taskStates?: readonly TaskState[];
 }
 
-/** The states that the `status` filter's values stand for; undefined when none of them is a status. */
+/** Returns the states for the values of a `status` filter; undefined if none of them is a status. */
 export function statesOfStatus(values: readonly string[]): StatesOfStatus | undefined {
   const requestedStatuses = new Set(values.map((value) => value.toUpperCase()));
   const vmStates = new Set<VmState>();

@@ -18,14 +18,14 @@ const WITH_FAULT = ["ERROR", "DELETED"];
 
 export type RenderedServer = { readonly [key: string]: Json };
 
-/** Servers as the API shows them; one object serves one answer. */
+/** Renders the servers of one response. */
 export class ServerView {
   readonly #deps: ComputeDeps;
   readonly #call: Call;
   readonly #services = new Map<string, Service | null>();
   readonly #ports = new Map<string, Port[]>();
   readonly #pinnedZones = new Map<string, string | null>();
-  /** Names of security groups by their uuids. */
+  /** Names of security groups by uuid. */
   readonly #groupNames = new Map<string, string>();
 
   constructor(deps: ComputeDeps, call: Call) {
@@ -33,7 +33,7 @@ export class ServerView {
     this.#call = call;
   }
 
-  /** Reads in one go what the details of many servers will show of other records. */
+  /** Reads the related records of many servers with a few queries, before their details are rendered. */
   lookUp(servers: readonly FoundServer[]): void {
     const { ports, services, requests } = this.#deps.store;
     const uuids = servers.map(({ instance }) => instance.uuid);
@@ -56,7 +56,7 @@ export class ServerView {
     return { id: uuid, name: displayName, links: this.#call.links.pair(`servers/${uuid}`) };
   }
 
-  /** @param groups with `server_groups`, which lists leave out */
+  /** @param groups includes `server_groups`, which lists omit */
   detail({ instance, building }: FoundServer, { groups = true }: { readonly groups?: boolean } = {}): RenderedServer {
     const { version, links } = this.#call;
     const status = serverStatus(instance);
@@ -213,16 +213,16 @@ function timeOrNull(milliseconds: number | null): string | null {
 
 type ServerObject = { readonly [key: string]: Json };
 
-/** What the extensions of the time added to GET only. */
+/** Properties that extensions added to the responses of GET only. */
 const OF_EXTENSIONS =
   /^(OS-EXT-|OS-SRV-USG:|os-extended-volumes:|config_drive$|key_name$|host_status$|security_groups$)/;
 
-/** What PUT and a rebuild answer of a server before 2.75; since then they show what GET does. */
+/** Converts a server to the response of PUT and rebuild before 2.75. Since then it equals that of GET. */
 export function toViewBefore75(server: ServerObject): ServerObject {
   return withoutExtensions(server);
 }
 
-/** Addresses, too, had something of extensions. */
+/** Removes extension properties, also from addresses. */
 function withoutExtensions(value: ServerObject): ServerObject {
   const left = Object.entries(value).filter(([key]) => !OF_EXTENSIONS.test(key));
   return Object.fromEntries(left.map(([key, one]) => [key, key === "addresses" ? plainAddresses(one) : one]));

@@ -18,7 +18,7 @@ import { USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "./server-sc
 import { ServerView, toViewBefore75 } from "./server-view.js";
 import { TAG_ROUTES } from "./tags.js";
 
-/** Servers here have no volumes; clients ask all the same. */
+/** Servers have no volumes here, but clients request the list. */
 const ATTACHMENT_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
@@ -72,7 +72,7 @@ export const SERVER_ROUTES: readonly ComputeRoute[] = [
     handle: (deps, call) => {
       findServer(deps, call);
       requireReader(call, "compute:server:topology:index");
-      // No host here has a NUMA topology, and so has no server. Administrators would see the host's part of it.
+      // No host has a NUMA topology here, so a server has none. Administrators would see the host's part of it.
       return { body: { nodes: [], pagesize_kb: null } };
     },
   },
@@ -99,7 +99,10 @@ function body(properties: Readonly<Record<string, Schema>>): Schema {
   };
 }
 
-/** PUT /servers/{id}: a name, a description, addresses, and since 2.90 the guest's host name; of one that is only asked for, too. */
+/**
+ * Handles PUT /servers/{id}: name, description, access addresses and, since 2.90, host name. Works for build requests
+ * as well.
+ */
 function updateServer(deps: ComputeDeps, call: Call): ComputeResponse {
   const { name, description, hostname, ...userAttributes } = call.body(UPDATE).server;
   requireMember(call, "os_compute_api:servers:update");

@@ -7,7 +7,7 @@ import { TAG } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { findServer } from "./find-server.js";
 
-/** Tags of one server; Nova's limit. */
+/** Max tags of a server, as in Nova. */
 const MAX_TAGS = 50;
 const MAX_TAG_LENGTH = 60;
 
@@ -23,7 +23,7 @@ const ALL = schemas<{ readonly tags: readonly string[] }>([
 
 const policy = (what: string): string => `os_compute_api:os-server-tags:${what}`;
 
-/** The policy rules of changes, and what the message for a wrong state names. */
+/** Policy rules of changes, with the operation's name in the message for a wrong state. */
 const CHANGES = {
   update_all: "update tags",
   delete_all: "delete tags",
@@ -33,7 +33,11 @@ const CHANGES = {
 
 const STATES: readonly VmState[] = ["active", "paused", "suspended", "stopped"];
 
-/** @param change the tags that the server is to have @throws {Fault} 409 */
+/**
+ * Saves a server's tags.
+ * @param change returns the new tags
+ * @throws {Fault} 409
+ */
 function save(
   deps: ComputeDeps,
   call: Call,

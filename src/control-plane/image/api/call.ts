@@ -8,7 +8,7 @@ import type { Image, ImageStatus } from "../image.js";
 import type { ImageStore } from "../image-store.js";
 import { badRequest, tooLarge } from "./fault.js";
 
-/** What Identity says that a project may have; undefined: nobody has registered a limit, or it has none. */
+/** Returns a project's limit from Identity; undefined if no limit is registered, or if it is unlimited. */
 export type ImageLimits = (resource: string, projectId: string) => number | undefined;
 
 export type ImageCallOptions = Pick<
@@ -46,7 +46,7 @@ export class ImageCall {
     return this.params[name] ?? "";
   }
 
-  /** The body as JSON, whatever it says. @throws {ImageFault} 400, 413 */
+  /** Parses the body as JSON, without validation. @throws {ImageFault} 400, 413 */
   json(): unknown {
     const { body } = this.request;
     const excess = excessOf(body, MESSAGE_LIMITS.nova);
@@ -95,7 +95,7 @@ export const NO_CONTENT: ServiceResponse = { status: 204, headers: {}, body: "" 
 
 const MIB = 1024 ** 2;
 
-/** Glance's unified limits, and what counts of a project's images. Sizes: whole MiB. */
+/** Usage of Glance's unified limits by a project's images. Sizes are in MiB, rounded down. */
 const USAGES = {
   image_size_total: (images) => mebibytes(images.filter((image) => isOneOf(image, ["active", "deactivated"]))),
   image_stage_total: (images) => mebibytes(images.filter((image) => isOneOf(image, ["uploading", "importing"]))),
@@ -107,9 +107,10 @@ const USAGES = {
 type LimitedResource = keyof typeof USAGES;
 
 /**
- * To be asked right before that is done which it counts, without a wait in between. As with Glance an upload is refused when the
- * project has more than it may already: nobody knows before how large it will be.
- * @param delta what is about to be added @throws {ImageFault} 413
+ * Checks a limit. Call it synchronously before the operation that it counts. As in Glance, an upload is rejected if the
+ * project already exceeds its limit, because the size of an upload is not known in advance.
+ * @param delta the number to be added
+ * @throws {ImageFault} 413
  */
 export function assertWithinQuota(
   { store, limits }: Pick<ImageCall, "store" | "limits">,
@@ -129,7 +130,7 @@ export function assertWithinQuota(
   }
 }
 
-/** What a project has of what is limited. */
+/** Returns the project's usage and limit of each limited resource. */
 export function imageUsage({
   store,
   limits,

@@ -14,7 +14,7 @@ const TITLES: Readonly<Record<number, string>> = {
   415: "Unsupported Media Type",
 };
 
-/** An answer that is not what was asked for, worded as Glance words it. */
+/** An error response with Glance's message. */
 export class ImageFault extends Error {
   override readonly name = "ImageFault";
   readonly status: number;
@@ -41,7 +41,7 @@ export const conflict = (message: string): ImageFault => new ImageFault(409, mes
 
 export const tooLarge = (message: string): ImageFault => new ImageFault(413, message);
 
-/** An error as Glance's web framework writes it: as a page, as JSON or as plain text, by what the client accepts. */
+/** Renders an error as Glance's web framework does: as HTML, JSON or plain text, depending on the Accept header. */
 function errorPage(status: number, detail: string, accept: string | undefined): ServiceResponse {
   const title = TITLES[status] ?? "Error";
   const head = `${status} ${title}`;
@@ -80,7 +80,7 @@ function escapeHtml(text: string): string {
     .replaceAll("'", "&#x27;");
 }
 
-/** A schema as the API shows it; what it says is what bodies are judged by. */
+/** A schema that the API publishes and that validates bodies. */
 export interface NamedSchema {
   readonly name: string;
   readonly properties: Readonly<Record<string, unknown>>;
@@ -98,7 +98,7 @@ const ajv = new Ajv({
   code: { optimize: false },
 });
 
-/** A schema is a constant of the program, and so is what is compiled of it, when it is first needed. */
+/** Compiled schemas. A schema is a constant of the program and is compiled when first used. */
 const COMPILED = new WeakMap<NamedSchema, ValidateFunction>();
 
 function compiled(schema: NamedSchema): ValidateFunction {
@@ -107,7 +107,7 @@ function compiled(schema: NamedSchema): ValidateFunction {
   return validate;
 }
 
-/** @throws {ImageFault} 400 worded as Glance's validation */
+/** Validates a body. @throws {ImageFault} 400 with the message of Glance's validation */
 export function checkObject(value: unknown, schema: NamedSchema): void {
   const validate = compiled(schema);
   if (validate(value)) {

@@ -3,10 +3,10 @@ import type { Image } from "../image.js";
 import type { ImageCall } from "./call.js";
 import { forbidden, notFound } from "./fault.js";
 
-/** How a caller's project stands to a thing: it owns it, it is a member of it, or all see it. */
+/** The relation of the caller's project to an image: owner, member, or by the image's visibility. */
 type Relation = "owner" | "member" | "public" | "community" | "shared";
 
-/** For administrators, and for those who have the role in a project of which one of the relations holds. */
+/** Allows administrators, and users with the role in a project with one of the relations. */
 interface Rule {
   readonly role?: "reader" | "member";
   readonly where?: readonly Relation[];
@@ -45,11 +45,11 @@ const RULES = {
 
 export type RuleName = keyof typeof RULES;
 
-/** What a rule is asked of. */
+/** The resource to which a rule applies. */
 export interface Target {
   readonly owner: string | null;
   readonly visibility: string;
-  /** The caller's project is a member of it. */
+  /** Whether it is shared with the caller's project. */
   readonly isMember?: boolean;
 }
 
@@ -71,7 +71,7 @@ export function requirePolicy(caller: Credentials, name: RuleName, target?: Targ
   }
 }
 
-/** A caller who may write may read. */
+/** Returns whether the caller has the role; `member` implies `reader`. */
 function has({ roles }: Credentials, role: "reader" | "member"): boolean {
   return roles.includes(role) || (role === "reader" && roles.includes("member"));
 }
@@ -87,7 +87,9 @@ function holds({ projectId }: Credentials, relation: Relation, target: Target): 
   }
 }
 
-/** Whether a caller may know of an image. @param isMember the image is shared with the caller's project */
+/**
+ * Returns whether the caller may see the image. @param isMember whether the image is shared with the caller's project
+ */
 export function sees(caller: Credentials, image: Image, isMember: boolean): boolean {
   if (caller.roles.includes("admin")) {
     return true;
@@ -104,7 +106,7 @@ export interface FoundImage {
   readonly target: Target;
 }
 
-/** The image of the path. @param missing default: as GET words it @throws {ImageFault} 404 */
+/** Returns the image that the path names. @param missing default: the message of GET @throws {ImageFault} 404 */
 export function findImage(call: ImageCall, missing?: (id: string) => string): FoundImage {
   const { store, caller } = call;
   const id = call.param("id");
@@ -117,7 +119,11 @@ export function findImage(call: ImageCall, missing?: (id: string) => string): Fo
   return { image, target: { owner: image.owner, visibility: image.visibility, isMember } };
 }
 
-/** The image of the path, for a change of it. @param refusal default: as Glance's policy words it @throws {ImageFault} 403, 404 */
+/**
+ * Returns the image that the path names, for a change.
+ * @param words `rejection` defaults to the message of Glance's policy
+ * @throws {ImageFault} 403, 404
+ */
 export function findOwnImage(
   call: ImageCall,
   rule: RuleName,

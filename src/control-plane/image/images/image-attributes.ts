@@ -39,7 +39,7 @@ const PROPERTY = { type: "string", is_base: false } as const;
 
 const IMAGE_ID = { type: ["null", "string"], pattern: UUID_PATTERN, is_base: false } as const;
 
-/** Properties that each Glance's `schema-image.json` knows. */
+/** Properties in the `schema-image.json` of every Glance. */
 const COMMON_PROPERTIES = {
   architecture: PROPERTY,
   cinder_encryption_key_deletion_policy: { ...PROPERTY, enum: ["on_image_deletion", "do_not_delete"] },
@@ -52,7 +52,7 @@ const COMMON_PROPERTIES = {
   ramdisk_id: IMAGE_ID,
 } as const;
 
-/** What an image has, and what a body may say of one; further members are properties. */
+/** The schema of images and of bodies. Additional properties are strings. */
 export const IMAGE_SCHEMA = {
   name: "image",
   properties: {
@@ -106,12 +106,12 @@ const MAX_PROPERTIES = 128;
 
 const MAX_TAGS = 128;
 
-/** Characters of a property's name, and bytes of its value: a column of type TEXT. */
+/** Max characters of a property's name, and bytes of its value (a column of type TEXT). */
 const LONGEST_NAME = 255;
 
 const LONGEST_VALUE = 65_535;
 
-/** The attributes that a client sets, by their names in the API. */
+/** Attributes that clients set, by their names in the API. */
 const ATTRIBUTES = {
   name: "name",
   visibility: "visibility",
@@ -132,7 +132,7 @@ const READ_ONLY: ReadonlySet<string> = new Set([
 
 const RESERVED: ReadonlySet<string> = new Set(["location", "deleted", "deleted_at"]);
 
-/** Names of properties that the Image service keeps for itself. */
+/** Prefix of properties that only the Image service sets. */
 const RESERVED_NAMESPACE = "os_glance_";
 
 export function isAttribute(name: string): boolean {
@@ -149,7 +149,11 @@ export function assertNotReserved(name: string): void {
   }
 }
 
-/** An image's facts with one attribute or property set, or without one that is null; the value is valid by the schema. @throws {ImageFault} 400, 413 */
+/**
+ * Returns the attributes with one attribute or property set. The schema has validated the value; null removes a
+ * property.
+ * @throws {ImageFault} 400, 413
+ */
 export function withValue(attributes: ImageAttributes, name: string, value: unknown): ImageAttributes {
   if (!isAttribute(name) && value === null) {
     const { [name]: _none, ...properties } = attributes.properties;

@@ -5,12 +5,12 @@ import type { Image } from "../image.js";
 
 type Matches = (image: Image) => boolean;
 
-/** Parameters that say something else than what an image is to be like. */
+/** Query parameters that are not filters. */
 const OTHERS: ReadonlySet<string> = new Set([
   ...["limit", "marker", "member_status", "sort", "sort_key", "sort_dir", "visibility", "tag", "os_hidden", "deleted"],
 ]);
 
-/** Attributes of which one value is asked for, or one of several: `name=in:a,b`. */
+/** Attributes filtered by one value or several: `name=in:a,b`. */
 const STRING_ATTRIBUTES: Readonly<Record<string, (image: Image) => string | null>> = {
   name: ({ name }) => name,
   id: ({ id }) => id,
@@ -19,7 +19,7 @@ const STRING_ATTRIBUTES: Readonly<Record<string, (image: Image) => string | null
   disk_format: ({ diskFormat }) => diskFormat,
 };
 
-/** Attributes of which one value is asked for. */
+/** Attributes filtered by one value. */
 const VALUES: Readonly<Record<string, (image: Image) => string | number | null>> = {
   owner: ({ owner }) => owner,
   checksum: ({ checksum }) => checksum,
@@ -49,7 +49,7 @@ const COMPARISONS: Readonly<Record<string, (a: number, b: number) => boolean>> =
   eq: (a, b) => a === b,
 };
 
-/** What a query says of the images that it asks for. @throws {ImageFault} 400 */
+/** Returns a predicate for the query's filters. @throws {ImageFault} 400 */
 export function readFilters(query: Query): Matches {
   if (query.get("changes-since")) {
     throw badRequest('The "changes-since" filter is no longer available on v2.');
@@ -130,13 +130,13 @@ function parseTextFilter(value: string): ReadonlySet<string> {
   throw badRequest(`Unable to filter by unknown operator '${operator}'.`);
 }
 
-/** `in:a,b` → in and `a,b`; without an operator: eq. */
+/** Splits `in:a,b` into `in` and `a,b`. Without an operator it is `eq`. */
 function operatorIn(value: string): readonly [operator: string, text: string] {
   const at = value.indexOf(":");
   return at < 0 ? ["eq", value] : [value.slice(0, at), value.slice(at + 1)];
 }
 
-/** `a,"b,c"` → `a` and `b,c`. @throws {ImageFault} 400 */
+/** Splits `a,"b,c"` into `a` and `b,c`. @throws {ImageFault} 400 */
 function quotedParts(text: string): readonly string[] {
   const PART = /\s*(?:"((?:[^"\\]|\\.)*)"|([^",]*))\s*(?:,|$)/y;
   const parts: string[] = [];

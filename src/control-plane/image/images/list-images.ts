@@ -34,7 +34,7 @@ const PAGE = 25;
 
 const LONGEST_PAGE = 1000;
 
-/** GET /v2/images. @throws {ImageFault} 400, 403 */
+/** Handles GET /v2/images. @throws {ImageFault} 400, 403 */
 export function listImages(call: ImageCall): ServiceResponse {
   const query = call.boundQuery();
   const limit = readLimit(query);
@@ -77,7 +77,7 @@ function readLimit(query: Query): number {
   return Math.min(limit, LONGEST_PAGE);
 }
 
-/** It need not be in the list. */
+/** Returns the marker's image, which need not match the filters. */
 function findMarker({ store, caller }: ImageCall, id: string | undefined): Image | undefined {
   if (id === undefined) {
     return undefined;
@@ -91,8 +91,9 @@ function findMarker({ store, caller }: ImageCall, id: string | undefined): Image
 }
 
 /**
- * What a list may have: images that the caller sees, of those that are shared with its project the ones that it says so of
- * (`member_status`), and of other projects' community images none that it does not ask for. @throws {ImageFault} 400
+ * Returns the images that the caller may list. Images shared with the caller's project need the requested
+ * `member_status`. Community images of other projects are included only on request.
+ * @throws {ImageFault} 400
  */
 function listedImages({ store, caller, query, isAdmin }: ImageCall): Image[] {
   const visibility = query.get("visibility");
@@ -119,7 +120,7 @@ function matchesVisibility(image: Image, visibility: string | undefined, project
   return visibility === "all" || image.visibility === visibility;
 }
 
-/** Compares images in the order that is asked for: by default the newest first. @throws {ImageFault} 400 */
+/** Returns a comparison for the requested order. The default is newest first. @throws {ImageFault} 400 */
 function readOrder(query: Query): (a: Image, b: Image) => number {
   const order = query.get("sort") === undefined ? classic(query) : combined(query);
   return (a, b) => {
@@ -133,7 +134,7 @@ function readOrder(query: Query): (a: Image, b: Image) => number {
   };
 }
 
-/** `sort=name:asc,size` */
+/** Parses `sort=name:asc,size`. */
 function combined(query: Query): Order {
   if (query.get("sort_key") !== undefined || query.get("sort_dir") !== undefined) {
     throw badRequest("Old and new sorting syntax cannot be combined");
@@ -148,7 +149,7 @@ function combined(query: Query): Order {
   return complete(order, order.length === 1 ? (order[0]?.[1] ?? "desc") : "desc");
 }
 
-/** `sort_key=name&sort_dir=asc&sort_key=size&sort_dir=desc` */
+/** Parses `sort_key=name&sort_dir=asc&sort_key=size&sort_dir=desc`. */
 function classic(query: Query): Order {
   const requestedKeys = query.all("sort_key").map(keyOf);
   const directions = query.all("sort_dir").map(directionOf);
@@ -163,7 +164,7 @@ function classic(query: Query): Order {
   );
 }
 
-/** No two images are equal in an order. */
+/** Appends keys that make the order total. */
 function complete(order: Order, direction: Direction): Order {
   const missing = (["created_at", "id"] as const).filter((key) => !order.some(([orderedKey]) => orderedKey === key));
   return [...order, ...missing.map((key) => [key, direction] as const)];
@@ -186,7 +187,7 @@ function directionOf(text: string): Direction {
   return direction;
 }
 
-/** What is not known comes before all else. */
+/** Compares two values; null comes first. */
 function compareValues(a: string | number | null, b: string | number | null): number {
   if (a === b) {
     return 0;

@@ -10,7 +10,7 @@ import { createImage, updateImage } from "./write-image.js";
 
 const missing = (id: string): string => `Failed to find image ${id} to delete`;
 
-/** What is said of images. */
+/** Routes of images' records. */
 export const IMAGE_ROUTES: readonly ImageRoute[] = [
   { method: "GET", path: "/v2/images", handle: listImages },
   { method: "POST", path: "/v2/images", handle: createImage },
@@ -23,12 +23,12 @@ export const IMAGE_ROUTES: readonly ImageRoute[] = [
   { method: "DELETE", path: "/v2/images/:id/tags/:tag", handle: removeTag },
 ];
 
-/** POST /v2/images/{id}/actions/deactivate. @throws {ImageFault} 403, 404 */
+/** Handles POST /v2/images/{id}/actions/deactivate. @throws {ImageFault} 403, 404 */
 function deactivate(call: ImageCall): ServiceResponse {
   return turn(call, "deactivate", "active", "deactivated");
 }
 
-/** POST /v2/images/{id}/actions/reactivate. @throws {ImageFault} 403, 404 */
+/** Handles POST /v2/images/{id}/actions/reactivate. @throws {ImageFault} 403, 404 */
 function reactivate(call: ImageCall): ServiceResponse {
   return turn(call, "reactivate", "deactivated", "active");
 }
@@ -47,7 +47,7 @@ function turn(
   return NO_CONTENT;
 }
 
-/** DELETE /v2/images/{id}. @throws {ImageFault} 403, 404 */
+/** Handles DELETE /v2/images/{id}. @throws {ImageFault} 403, 404 */
 function deleteImage(call: ImageCall): ServiceResponse {
   const image = findOwnImage(call, "delete_image", { missing });
   if (image.protected) {
@@ -57,7 +57,7 @@ function deleteImage(call: ImageCall): ServiceResponse {
   return NO_CONTENT;
 }
 
-/** PUT /v2/images/{id}/tags/{tag}. @throws {ImageFault} 400, 403, 404, 413 */
+/** Handles PUT /v2/images/{id}/tags/{tag}. @throws {ImageFault} 400, 403, 404, 413 */
 function addTag(call: ImageCall): ServiceResponse {
   const tag = call.param("tag");
   checkMembers({ tags: [tag] });
@@ -68,7 +68,7 @@ function addTag(call: ImageCall): ServiceResponse {
   return NO_CONTENT;
 }
 
-/** DELETE /v2/images/{id}/tags/{tag}. @throws {ImageFault} 403, 404 */
+/** Handles DELETE /v2/images/{id}/tags/{tag}. @throws {ImageFault} 403, 404 */
 function removeTag(call: ImageCall): ServiceResponse {
   const tag = call.param("tag");
   const image = find(call, "delete");

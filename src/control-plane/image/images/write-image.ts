@@ -22,24 +22,24 @@ type Operation = (typeof OPERATIONS)[number];
 interface Change {
   readonly op: Operation;
   readonly name: string;
-  /** Absent with `remove`. */
+  /** Absent for `remove`. */
   readonly value?: unknown;
-  /** What may be added must not be there yet: the older draft. */
+  /** Whether `add` fails for an existing property, as in the older draft. */
   readonly onlyNew: boolean;
 }
 
 const OPERATIONS = ["add", "remove", "replace"] as const;
 
-/** Changes that one request may bring. */
+/** Max changes per request. */
 const MAX_CHANGES = 1000;
 
-/** Content types, and whether each is the older draft, which names the operation as a member. */
+/** Content types. True marks the older draft, in which the operation is a property's name. */
 const DRAFTS: ReadonlyMap<string, boolean> = new Map([
   ["application/openstack-images-v2.0-json-patch", true],
   ["application/openstack-images-v2.1-json-patch", false],
 ]);
 
-/** POST /v2/images. @throws {ImageFault} 400, 403, 409, 413 */
+/** Handles POST /v2/images. @throws {ImageFault} 400, 403, 409, 413 */
 export function createImage(call: ImageCall): ServiceResponse {
   const { store, random, caller, request } = call;
   const body = call.object();
@@ -83,7 +83,7 @@ function mayCreate({ caller }: ImageCall, { owner, visibility }: ImageAttributes
   checkVisibility(caller, target);
 }
 
-/** Refuses a visibility that others see to callers who may not give it. @throws {ImageFault} 403 */
+/** Rejects a visibility that the caller may not set. @throws {ImageFault} 403 */
 function checkVisibility(caller: ImageCall["caller"], target: Target): void {
   if (target.visibility === "public") {
     requirePolicy(caller, "publicize_image", target);
@@ -94,7 +94,9 @@ function checkVisibility(caller: ImageCall["caller"], target: Target): void {
 
 const taken = (id: string) => conflict(`Image ID ${id} already exists!`);
 
-/** PATCH /v2/images/{id}: all changes, or none. @throws {ImageFault} 400, 403, 404, 409, 413, 415 */
+/**
+ * Handles PATCH /v2/images/{id}: all changes are applied, or none. @throws {ImageFault} 400, 403, 404, 409, 413, 415
+ */
 export function updateImage(call: ImageCall): ServiceResponse {
   const image = findOwnImage(call, "modify_image");
   const { isOld } = draftOf(call.request.headers["content-type"]);
@@ -177,7 +179,7 @@ function draftOf(contentType: string | undefined): { readonly isOld: boolean } {
   return { isOld };
 }
 
-/** The changes of a patch, each valid by itself. @throws {ImageFault} 400, 403 */
+/** Parses the changes of a patch and validates each on its own. @throws {ImageFault} 400, 403 */
 function readChanges(body: unknown, isOld: boolean): readonly Change[] {
   if (!Array.isArray(body)) {
     throw badRequest("Request body must be a JSON array of operation objects.");
@@ -240,7 +242,7 @@ function pathOf(raw: Readonly<Record<string, unknown>>): unknown {
   return raw.path;
 }
 
-/** The attribute or property that a JSON pointer leads to. Within one there is nothing, but for `locations`. */
+/** Returns the attribute or property at a JSON pointer. Only `locations` allows a second level. */
 function nameIn(pointer: unknown, op: Operation): string {
   if (typeof pointer !== "string") {
     throw badRequest(`Pointer \`${String(pointer)}\` is no text.`);

@@ -10,19 +10,19 @@ import type { Entry, EntryKind, Namespace } from "./metadef-store.js";
 
 type View = Readonly<Record<string, unknown>>;
 
-/** How the API speaks of one kind of definition. */
+/** A kind of definition, with its names and messages in the API. */
 export interface KindOfEntry {
   readonly kind: EntryKind;
-  /** In paths, and as the member of lists. */
+  /** Name in paths and in list responses. */
   readonly collection: string;
-  /** In the names of policies. */
+  /** Name in policies. */
   readonly policy: string;
-  /** In messages that say that one is protected. */
+  /** Name in the message about a protected definition. */
   readonly words: string;
   readonly schema: NamedSchema;
   readonly missing: (name: string) => string;
   readonly duplicate: (name: string, namespace: string) => string;
-  /** @param namespace its name */
+  /** @param namespace the namespace's name */
   readonly view: (entry: Entry, namespace: string) => View;
 }
 
@@ -92,7 +92,7 @@ export function isOpen(call: ImageCall, namespace: Namespace): boolean {
   return may(call.caller, "get_metadef", namespace);
 }
 
-/** The namespace of the path. @throws {ImageFault} 404 */
+/** Returns the namespace that the path names. @throws {ImageFault} 404 */
 export function findNamespace(call: ImageCall): Namespace {
   const name = call.param("namespace");
   const namespace = call.store.metadefs.namespace(name);
@@ -102,33 +102,33 @@ export function findNamespace(call: ImageCall): Namespace {
   return namespace;
 }
 
-/** Definitions are made, changed and deleted by administrators. @throws {ImageFault} 403 */
+/** Allows only administrators to create, change and delete definitions. @throws {ImageFault} 403 */
 export function requireWriter(call: ImageCall, action: string): void {
   if (!may(call.caller, "modify_metadef")) {
     throw forbidden(`You are not authorized to complete ${action} action.`);
   }
 }
 
-/** GET of a namespace's objects: the newest first. */
+/** Handles GET of a namespace's objects, newest first. */
 export function listObjects(call: ImageCall): ServiceResponse {
   const namespace = findNamespace(call);
   const objects = page(call, newestFirst(call, namespace, "object")).map((each) => OBJECT.view(each, namespace.name));
   return json(200, { objects, schema: "v2/schemas/metadefs/objects" });
 }
 
-/** GET of a namespace's properties, by name. */
+/** Handles GET of a namespace's properties, by name. */
 export function listProperties(call: ImageCall): ServiceResponse {
   const namespace = findNamespace(call);
   return json(200, { properties: propertiesOf(call, namespace) });
 }
 
-/** GET of a namespace's tags: the newest first. */
+/** Handles GET of a namespace's tags, newest first. */
 export function listTags(call: ImageCall): ServiceResponse {
   const tags = page(call, newestFirst(call, findNamespace(call), "tag")).map(({ name }) => ({ name }));
   return json(200, { tags });
 }
 
-/** GET of the types that a namespace is for. */
+/** Handles GET of a namespace's resource type associations. */
 export function listAssociations(call: ImageCall): ServiceResponse {
   return json(200, { resource_type_associations: associationsOf(call, findNamespace(call)) });
 }
@@ -169,10 +169,10 @@ function page({ query }: ImageCall, entries: readonly Entry[]): readonly Entry[]
   return limit === undefined ? entries.slice(start) : entries.slice(start, start + Number(limit));
 }
 
-/** Definitions of one kind that a namespace may have. */
+/** Max definitions of one kind in a namespace. */
 const MAX_ENTRIES = 1000;
 
-/** Members that the service sets. */
+/** Properties that the service sets. */
 const READ_ONLY = ["self", "schema", "created_at", "updated_at"];
 
 interface EntryText {
@@ -180,7 +180,7 @@ interface EntryText {
   readonly content: Entry["content"];
 }
 
-/** What a body says of a definition. @throws {ImageFault} 400, 403 */
+/** Parses a definition. @throws {ImageFault} 400, 403 */
 export function readEntry({ schema }: KindOfEntry, body: Readonly<Record<string, unknown>>): EntryText {
   assertNoReadOnlyMembers(body);
   checkObject(body, schema);
@@ -208,7 +208,7 @@ export function addEntry(call: ImageCall, of: KindOfEntry, namespace: Namespace,
   );
 }
 
-/** @throws {ImageFault} 409 what else the work throws */
+/** Runs `work`. @throws {ImageFault} 409 for a duplicate; rethrows other errors */
 export function orConflict<T>(message: string, work: () => T): T {
   try {
     return work();

@@ -3,7 +3,7 @@ import type { NamedSchema } from "../api/fault.js";
 const READ_ONLY = { type: "string", readOnly: true } as const;
 const TIME = { type: "string", readOnly: true, format: "date-time" } as const;
 
-/** Characters of names. */
+/** Returns the schema of a string with at most `maxLength` characters. */
 const text = (maxLength: number) => ({ type: "string", maxLength }) as const;
 
 const TYPE = {
@@ -16,7 +16,7 @@ const AMOUNT_OR_NONE = { $ref: "#/definitions/positiveIntegerDefault0" } as cons
 const STRING_ARRAY = { $ref: "#/definitions/stringArray" } as const;
 const PROPERTIES = { $ref: "#/definitions/property" } as const;
 
-/** What a property's definition says: a JSON schema of the value that it may have. */
+/** Properties of a property's definition, which is a JSON schema of its value. */
 const PROPERTY = {
   name: text(80),
   title: { type: "string" },
@@ -46,7 +46,7 @@ const AMOUNTS = {
 
 const STRINGS = { type: "array", items: { type: "string" }, uniqueItems: true } as const;
 
-/** What namespaces and objects refer to. */
+/** Definitions that the schemas of namespaces and objects refer to. */
 const DEFINITIONS = {
   ...AMOUNTS,
   stringArray: STRINGS,
@@ -58,7 +58,7 @@ const DEFINITIONS = {
 
 const PROPERTY_DEFINITIONS = { ...AMOUNTS, stringArray: { ...STRINGS, minItems: 1 } } as const;
 
-/** A property among others, which is known by its key. */
+/** A property in a list, whose name is the key. */
 export const PROPERTY_IN_LIST_SCHEMA = {
   name: "property",
   properties: PROPERTY,
@@ -96,7 +96,7 @@ export const TAG_SCHEMA = {
   required: ["name"],
 } as const satisfies NamedSchema;
 
-/** Tags that are made together. */
+/** The body that creates several tags. */
 export const TAGS_SCHEMA = {
   name: "tags",
   properties: {

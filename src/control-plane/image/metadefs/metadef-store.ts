@@ -1,7 +1,7 @@
 import type { Clock } from "../../../runtime/time.js";
 import type { Sql, SqlRow } from "../../database/sql.js";
 
-/** What a namespace's maker says of it. */
+/** Attributes of a namespace that its creator sets. */
 export interface NamespaceAttributes {
   readonly displayName: string | null;
   readonly description: string | null;
@@ -10,7 +10,7 @@ export interface NamespaceAttributes {
   readonly owner: string | null;
 }
 
-/** Definitions of metadata that belong together. */
+/** A group of metadata definitions. */
 export interface Namespace extends NamespaceAttributes {
   readonly number: number;
   readonly name: string;
@@ -39,7 +39,7 @@ export interface ResourceType {
 const NAMESPACE = "SELECT number, name, content, created_at, updated_at FROM metadef_namespaces";
 const ENTRY = "SELECT name, content, created_at, updated_at FROM metadef_entries WHERE namespace = ? AND kind = ?";
 
-/** The metadata definitions. What is in a namespace goes with it. */
+/** Metadata definitions. The definitions of a namespace are deleted with it. */
 export class MetadefStore {
   readonly #sql: Sql;
   readonly #clock: Clock;
@@ -53,7 +53,7 @@ export class MetadefStore {
     return this.#sql.transaction(work);
   }
 
-  /** The newest first. */
+  /** Returns all namespaces, newest first. */
   namespaces(): readonly Namespace[] {
     return this.#sql.all(`${NAMESPACE} ORDER BY number DESC`).map(namespaceOf);
   }
@@ -85,7 +85,7 @@ export class MetadefStore {
     this.#sql.run("DELETE FROM metadef_namespaces WHERE number = ?", number);
   }
 
-  /** In the order in which they were made. */
+  /** Returns definitions in the order of their creation. */
   entries(namespace: number, kind: EntryKind): readonly Entry[] {
     return this.#sql.all(`${ENTRY} ORDER BY number`, namespace, kind).map(entryOf);
   }
@@ -114,7 +114,7 @@ export class MetadefStore {
     return { name, content, createdAt: now, updatedAt: now };
   }
 
-  /** @param name as it is until now @throws {DuplicateRecord} */
+  /** Changes a definition. @param name the current name @throws {DuplicateRecord} */
   changeEntry(
     namespace: number,
     kind: EntryKind,
@@ -127,7 +127,7 @@ export class MetadefStore {
     );
   }
 
-  /** @param name default: all of the kind */
+  /** Removes definitions. @param name default: all of the kind */
   removeEntries(namespace: number, kind: EntryKind, name?: string): void {
     const where = "DELETE FROM metadef_entries WHERE namespace = ? AND kind = ?";
     if (name === undefined) {
@@ -137,7 +137,7 @@ export class MetadefStore {
     }
   }
 
-  /** Types that namespaces have been made for. */
+  /** Returns the resource types with which namespaces were associated. */
   resourceTypes(): readonly ResourceType[] {
     const rows = this.#sql.all("SELECT name, created_at FROM metadef_resource_types ORDER BY number");
     return rows.map(([name, createdAt]) => ({ name: String(name), createdAt: Number(createdAt) }));

@@ -28,7 +28,10 @@ import type { Namespace, NamespaceAttributes } from "./metadef-store.js";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** POST: a namespace with all that the body says is in it, or nothing. @throws {ImageFault} 400, 403, 409, 413 */
+/**
+ * Handles POST: creates a namespace with all definitions in the body, or nothing. @throws {ImageFault} 400, 403, 409,
+ * 413
+ */
 export function createNamespace(call: ImageCall): ServiceResponse {
   const body = readBody(call);
   requireWriter(call, "add_metadef_namespace");
@@ -49,7 +52,7 @@ export function createNamespace(call: ImageCall): ServiceResponse {
   });
 }
 
-/** GET of one, with all that is in it. @throws {ImageFault} 404 */
+/** Handles GET of a namespace with all its definitions. @throws {ImageFault} 404 */
 export function showNamespace(call: ImageCall): ServiceResponse {
   const name = call.param("namespace");
   const namespace = call.store.metadefs.namespace(name);
@@ -69,7 +72,7 @@ export function showNamespace(call: ImageCall): ServiceResponse {
   });
 }
 
-/** PUT: what the body does not say is as in a new namespace. @throws {ImageFault} 400, 403, 404, 409 */
+/** Handles PUT. Attributes that the body omits get their defaults. @throws {ImageFault} 400, 403, 404, 409 */
 export function updateNamespace(call: ImageCall): ServiceResponse {
   const body = readBody(call);
   const namespace = findNamespace(call);
@@ -81,7 +84,7 @@ export function updateNamespace(call: ImageCall): ServiceResponse {
   return json(200, namespaceView(metadefs.namespace(name) ?? namespace));
 }
 
-/** DELETE. @throws {ImageFault} 403, 404 */
+/** Handles DELETE. @throws {ImageFault} 403, 404 */
 export function deleteNamespace(call: ImageCall): ServiceResponse {
   const namespace = findNamespace(call);
   requireWriter(call, "delete_metadef_namespace");
@@ -120,7 +123,7 @@ function addNamespace(call: ImageCall, body: Body): Namespace {
   );
 }
 
-/** The body is valid by the schema. */
+/** Returns the attributes in a body that the schema has validated. */
 function attributesOf({ caller }: ImageCall, body: Body): NamespaceAttributes {
   const text = (value: unknown) => (typeof value === "string" ? value : null);
   return {
@@ -132,7 +135,7 @@ function attributesOf({ caller }: ImageCall, body: Body): NamespaceAttributes {
   };
 }
 
-/** What a body says is in a namespace. */
+/** Returns the definitions in a body. */
 function contentsOf(body: Body): readonly (readonly [KindOfEntry, readonly Body[]])[] {
   const list = (value: unknown) => (Array.isArray(value) ? value.filter(isObject) : []);
   const properties = isObject(body.properties) ? Object.entries(body.properties) : [];
@@ -153,7 +156,7 @@ const PAGE = 25;
 
 const LONGEST_PAGE = 1000;
 
-/** GET of the namespaces that the caller sees: the newest first. @throws {ImageFault} 400, 404 */
+/** Handles GET of the namespaces that the caller may see, newest first. @throws {ImageFault} 400, 404 */
 export function listNamespaces(call: ImageCall): ServiceResponse {
   const query = call.boundQuery();
   const limit = query.get("limit") ?? String(PAGE);

@@ -30,7 +30,7 @@ const ALL = "/v2/metadefs/namespaces";
 
 const ONE = `${ALL}/:namespace`;
 
-/** Definitions of the metadata that images, flavors and so on may have. */
+/** Routes of metadata definitions for images, flavors and other resources. */
 export const METADEF_ROUTES: readonly ImageRoute[] = [
   { method: "GET", path: "/v2/metadefs/resource_types", handle: listResourceTypes },
   { method: "GET", path: ALL, handle: listNamespaces },
@@ -53,7 +53,7 @@ export const METADEF_ROUTES: readonly ImageRoute[] = [
   { method: "DELETE", path: `${ONE}/resource_types/:name`, handle: (call) => remove(call, ASSOCIATION) },
 ];
 
-/** What metadata can be of in any cloud. */
+/** Resource types known in every cluster. */
 const KNOWN_TYPES = [
   ...["OS::Cinder::Volume", "OS::Glance::Image", "OS::Nova::Aggregate", "OS::Nova::Flavor", "OS::Nova::Server"],
   "OS::Trove::Instance",
@@ -73,7 +73,7 @@ function listResourceTypes({ store }: ImageCall): ServiceResponse {
   });
 }
 
-/** In place of all tags, or, when the request says so, besides them. */
+/** Creates tags. They replace the existing ones unless the header `x-openstack-append` is true. */
 function createTags(call: ImageCall): ServiceResponse {
   const body = call.object();
   checkObject(body, TAGS_SCHEMA);
@@ -93,7 +93,7 @@ function createTags(call: ImageCall): ServiceResponse {
   return json(201, { tags: tags.map(({ name }) => ({ name })) });
 }
 
-/** The path names it; there is no body. */
+/** Creates the tag that the path names. There is no body. */
 function createTag(call: ImageCall): ServiceResponse {
   const text = readEntry(TAG, { name: call.param("name") });
   const namespace = findNamespace(call);
@@ -101,7 +101,7 @@ function createTag(call: ImageCall): ServiceResponse {
   return json(201, TAG.view(addEntry(call, TAG, namespace, text), namespace.name));
 }
 
-/** What each kind of definition that has a path of its own is asked for. */
+/** Creates the routes of one definition, for a kind that has a path. */
 function entryRoutes(of: KindOfEntry): readonly ImageRoute[] {
   const one = `${NAMESPACE}/${of.collection}/:name`;
   return [
@@ -119,7 +119,7 @@ function entryRoutes(of: KindOfEntry): readonly ImageRoute[] {
   ];
 }
 
-/** POST of one, which a body describes. */
+/** Creates the route that creates a definition from a body. */
 function createRoute(of: KindOfEntry): ImageRoute {
   return {
     method: "POST",
@@ -146,7 +146,7 @@ function update(call: ImageCall, of: KindOfEntry): ServiceResponse {
   return json(200, changed ? of.view(changed, namespace.name) : {});
 }
 
-/** DELETE of one. @throws {ImageFault} 403, 404 */
+/** Handles DELETE of one definition. @throws {ImageFault} 403, 404 */
 function remove(call: ImageCall, of: KindOfEntry): ServiceResponse {
   const namespace = findNamespace(call);
   requireWriter(call, `delete_${of.policy}`);

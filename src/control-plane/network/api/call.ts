@@ -10,7 +10,7 @@ import { json } from "../../http/responses.js";
 import { type Check, parseRule } from "../../policy/rule-parser.js";
 import type { Store } from "../../store/store.js";
 
-/** What Neutron answers instead of a result. */
+/** An error response of Neutron. */
 export class NetworkFault extends Error {
   override readonly name = "NetworkFault";
   readonly status: number;
@@ -30,7 +30,7 @@ export class NetworkFault extends Error {
 
 export const badRequest = (message: string): NetworkFault => new NetworkFault(400, "HTTPBadRequest", message);
 
-/** Statuses of what the state of record refuses, by the names that Neutron has for it. */
+/** Statuses of the store's errors, by the name of Neutron's exception. */
 const REJECTION_STATUSES: Readonly<Record<string, number>> = {
   SecurityGroupDefaultAlreadyExists: 409,
   SecurityGroupInUse: 409,
@@ -50,7 +50,7 @@ export class NetworkCall {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly store: Store;
-  /** Lets others go first in what takes long. */
+  /** Yields to other requests during long work. */
   readonly ticks: EventLoopTicks;
 
   constructor(options: NetworkCallOptions) {
@@ -69,7 +69,7 @@ export class NetworkCall {
     return this.caller.roles.includes("admin");
   }
 
-  /** The project that a list is about; undefined: every project. */
+  /** The project whose resources a list contains; undefined for all projects. */
   get listedProject(): string | undefined {
     return this.isAdmin ? undefined : (this.caller.projectId ?? "");
   }
@@ -111,7 +111,7 @@ export function invalidInput(name: string, reason: string): NetworkFault {
   return badRequest(`Invalid input for ${name}. Reason: ${reason}`);
 }
 
-/** Undefined: not the client's doing. */
+/** Returns undefined if the error is not caused by the client. */
 export function networkFault(error: unknown): NetworkFault | undefined {
   if (error instanceof NetworkFault) {
     return error;
@@ -128,7 +128,10 @@ const READER = `rule:admin or ((role:reader or role:member) and ${OWNER})`;
 
 const MEMBER = `rule:admin or (role:member and ${OWNER})`;
 
-/** Neutron's default policies, as far as this service asks; the addresses of the shared network are everybody's here. */
+/**
+ * Neutron's default policies, as far as this API uses them. The addresses of the shared network are readable by all
+ * users.
+ */
 const DEFAULT_RULES = {
   admin: "role:admin",
   get_network: "@",
@@ -168,7 +171,7 @@ const CHECKS: ReadonlyMap<string, Check> = new Map(
   Object.entries(DEFAULT_RULES).map(([name, rule]) => [name, parseRule(rule)]),
 );
 
-/** @param projectId the project that the thing belongs to */
+/** @param projectId the project that owns the resource */
 export function may({ projectId: own, roles }: Credentials, name: RuleName, projectId?: string): boolean {
   const attributes = {
     credentials: own === null ? {} : { project_id: own },

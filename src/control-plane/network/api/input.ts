@@ -8,7 +8,7 @@ const WORDS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   ...[false, "false", "f", "no", "off", "0", 0].map((word) => [word, false] as const),
 ]);
 
-/** The attributes of one body, read one by one; what nobody reads is one that there is not. */
+/** Attributes of a request body, read one by one. An attribute that was not read is unknown. */
 export class Input {
   readonly #members: Readonly<Record<string, unknown>>;
   readonly #read = new Set<string>();
@@ -21,7 +21,7 @@ export class Input {
     this.#members = members;
   }
 
-  /** Undefined: it is not there. Null stays null. */
+  /** Returns undefined if it is absent. Null is returned as null. */
   any(name: string): unknown {
     this.#read.add(name);
     return Object.hasOwn(this.#members, name) ? this.#members[name] : undefined;
@@ -55,13 +55,13 @@ export class Input {
     return flag;
   }
 
-  /** Null counts as absent. @throws {NetworkFault} 400 */
+  /** Treats null as absent. @throws {NetworkFault} 400 */
   uuid(name: string): string | undefined {
     const value = this.any(name) ?? undefined;
     return value === undefined ? undefined : asUuid(name, value);
   }
 
-  /** Null counts as absent. @throws {NetworkFault} 400 */
+  /** Treats null as absent. @throws {NetworkFault} 400 */
   uuids(name: string): readonly string[] | undefined {
     const value = this.any(name) ?? undefined;
     if (value === undefined) {
@@ -81,7 +81,7 @@ export class Input {
     return value;
   }
 
-  /** The project that the body names, else the caller's. @throws {NetworkFault} 400 */
+  /** Returns the project that the body names, else the caller's. @throws {NetworkFault} 400 */
   project({ caller }: NetworkCall): string {
     const [tenant, project] = [this.text("tenant_id"), this.text("project_id")];
     if (tenant !== undefined && project !== undefined && tenant !== project) {
@@ -90,7 +90,7 @@ export class Input {
     return this.require("project_id", project ?? tenant ?? caller.projectId ?? undefined);
   }
 
-  /** All that the body may say has been read. @throws {NetworkFault} 400 */
+  /** Rejects attributes that were not read. @throws {NetworkFault} 400 */
   end(): void {
     const others = Object.keys(this.#members).filter((name) => !this.#read.has(name));
     if (others.length > 0) {

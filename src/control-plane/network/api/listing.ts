@@ -2,12 +2,12 @@ import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/repr.js";
 import { badRequest, invalidInput, type NetworkCall, NetworkFault } from "./call.js";
 
-/** What is shown of a record, attribute by attribute. */
+/** Renders the attributes of a record. */
 export type Attributes<T> = Readonly<Record<string, (record: T, call: NetworkCall) => Json>>;
 
-/** Parameters that say something else than what a record is to be like. */
+/** Query parameters that are not filters. */
 const OTHERS = ["fields", "limit", "marker", "page_reverse", "sort_key", "sort_dir", "verbose"];
-/** Filters by tags: whether a record passes that has all, or any, of the tags that are named. */
+/** Filters by tags. A record passes depending on whether it has all, or any, of the tags. */
 const TAG_FILTERS: Readonly<Record<string, (all: boolean, any: boolean) => boolean>> = {
   tags: (all) => all,
   "tags-any": (_all, any) => any,
@@ -16,8 +16,8 @@ const TAG_FILTERS: Readonly<Record<string, (all: boolean, any: boolean) => boole
 };
 
 /**
- * Shows the attributes of a record that are asked for.
- * @param fields their names; empty: all
+ * Renders the requested attributes of a record.
+ * @param fields their names; empty for all
  */
 export function view<T>(
   call: NetworkCall,
@@ -33,7 +33,7 @@ function requestedFields({ query }: NetworkCall): ReadonlySet<string> {
   return new Set(query.all("fields").flatMap((field) => field.split(",")));
 }
 
-/** A page of what the query's filters let through, in its order. @throws {NetworkFault} 400, 404 */
+/** Returns a page of the records that match the query's filters. @throws {NetworkFault} 400, 404 */
 export async function listPage<T>(
   call: NetworkCall,
   plural: string,
@@ -102,7 +102,7 @@ function readFilters<T>(call: NetworkCall, attributes: Attributes<T>): readonly 
   });
 }
 
-/** A list matches where one of its members does; of an object one member is named: `ip_address=10.0.0.7`. */
+/** A list matches if one of its members does. An object is matched by one property: `ip_address=10.0.0.7`. */
 function matches(found: Json, expected: string): boolean {
   if (Array.isArray(found)) {
     return found.some((item: Json) => matches(item, expected));
@@ -162,7 +162,7 @@ function compare(a: Json, b: Json): number {
   return first === second ? 0 : String(first) < String(second) ? -1 : 1;
 }
 
-/** Undefined: no pages. */
+/** Returns undefined if there is no paging. */
 function readLimit({ query }: NetworkCall): number | undefined {
   const text = query.get("limit");
   if (text === undefined) {

@@ -2,27 +2,27 @@ import { badRequest, enforce, may, type NetworkCall, type NetworkRoute, notFound
 import { Input } from "./input.js";
 import { type Attributes, listPage, view } from "./listing.js";
 
-/** A kind of records that are listed, shown, made, changed and removed in the same way. */
+/** A resource type with list, show, create, update and delete. */
 export interface Resource<T> {
   /** `security_groups` */
   readonly plural: string;
   readonly singular: "network" | "subnet" | "port" | "security_group" | "security_group_rule";
   /** `/v2.0/security-groups` */
   readonly path: string;
-  /** What this caller may see of a record. */
+  /** Attributes of a record that the caller may see. */
   readonly attributes: (call: NetworkCall) => Attributes<T>;
-  /** The project that owns a record. */
+  /** Returns the project that owns a record. */
   readonly owner: (record: T) => string;
-  /** What the caller may see at all. */
+  /** Returns the records that the caller may see. */
   readonly list: (call: NetworkCall) => readonly T[];
   readonly find: (call: NetworkCall, id: string) => T | undefined;
-  /** Checks and stores. */
+  /** Validates and stores a record. */
   readonly create: (call: NetworkCall, input: Input) => T;
   readonly update?: { readonly rule: RuleName; readonly change: (call: NetworkCall, record: T, input: Input) => T };
   readonly remove: (call: NetworkCall, record: T) => void;
 }
 
-/** The routes of a kind. */
+/** Creates the routes of a resource type. */
 export function routesOf<T>(resource: Resource<T>): readonly NetworkRoute[] {
   const { path, plural, singular, attributes, update } = resource;
   const show = (call: NetworkCall, record: T) => view(call, attributes(call), record);
@@ -62,7 +62,7 @@ export function routesOf<T>(resource: Resource<T>): readonly NetworkRoute[] {
   ];
 }
 
-/** What the caller does not see is not there. @throws {NetworkFault} 403, 404 */
+/** Returns the record. One that the caller may not see counts as missing. @throws {NetworkFault} 403, 404 */
 function found<T>(resource: Resource<T>, call: NetworkCall, rule?: RuleName): T {
   const record = resource.find(call, call.param("id").toLowerCase());
   if (record === undefined || !may(call.caller, `get_${resource.singular}`, resource.owner(record))) {
@@ -74,7 +74,7 @@ function found<T>(resource: Resource<T>, call: NetworkCall, rule?: RuleName): T 
   return record;
 }
 
-/** One, or several of which all are made or none. */
+/** Creates one record, or several of which all or none are created. */
 function create<T>(resource: Resource<T>, call: NetworkCall) {
   const { singular, plural, attributes } = resource;
   const body = call.body();

@@ -6,13 +6,13 @@ import type { Resource } from "./resource-routes.js";
 
 const MAX_LENGTH = 255;
 
-/** What of a kind of records takes tags: its path, and who finds one. */
+/** A resource type with tags. */
 type Tagged<T> = Pick<Resource<T>, "path" | "singular" | "owner" | "find"> & {
-  /** Makes a new revision of a record whose tags have changed. */
+  /** Increments the revision of a record whose tags have changed. */
   readonly touch: (call: NetworkCall, record: T) => void;
 };
 
-/** The routes of the tags of a kind of records; who sees a record may tag it, as in Neutron. */
+/** Creates the tag routes of a resource type. As in Neutron, everyone who may see a record may tag it. */
 export function tagRoutes<T>(kind: Tagged<T>): readonly NetworkRoute[] {
   const path = `${kind.path}/:id/tags`;
   const change = (call: NetworkCall, work: (id: string) => void) => {
@@ -80,7 +80,7 @@ export function tagRoutes<T>(kind: Tagged<T>): readonly NetworkRoute[] {
   ];
 }
 
-/** The tags of a body that makes a record. @throws {NetworkFault} 400 */
+/** Returns the tags in the body of a new record. @throws {NetworkFault} 400 */
 export function readTags(input: Input): readonly string[] {
   const value = input.any("tags");
   const wrong = (reason: string) =>

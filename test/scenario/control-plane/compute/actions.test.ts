@@ -68,7 +68,7 @@ describe("evacuate", () => {
       const changes = { sourceCompute: "devstack1", sourceNode: "devstack1" };
       world.store.migrations.create({ instanceUuid, migrationType: "evacuation", status: "accepted", changes });
     };
-    /** The request that has the task, as its action names it. */
+    /** Starts an action whose request owns the task. */
     const begun = (action: string, { uuid: instanceUuid }: Instance, taskState: TaskState) => {
       const requestId = `req-${action}`;
       world.store.actions.start({ instanceUuid, action, requestId, userId: "u1", projectId: "p1" });

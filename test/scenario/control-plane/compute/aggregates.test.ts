@@ -300,7 +300,7 @@ describe("the zone to which a server is pinned", () => {
     expect(await pinned("bogus:devstack2")).toBeNull();
     const warnings = world.runtime.logs.filter(({ level }) => level === "warn");
     expect(warnings.map(({ message }) => message)).toEqual(
-      Array.from({ length: 3 }, () => "the requested availability zone is not the forced host's: it is ignored"),
+      Array.from({ length: 3 }, () => "ignoring the requested availability zone: the forced host is in another one"),
     );
   });
 

@@ -81,7 +81,7 @@ describe("links", () => {
       `${root}/servers/${uuid}`,
       `${root}/${api}/servers/${uuid}`,
     ]);
-    // The project may stand anywhere in the URL, as Nova looks for it.
+    // Nova searches the project's id anywhere in the URL.
     const query = await world.ask({ url: `/compute/${api}/flavors?limit=1&project_id=${project}` });
     expect(hrefs(query.json("flavors"))).toEqual(
       [`${root}/${project}/flavors/1`, `${root}/${api}/${project}/flavors/1`].toSorted(),
@@ -337,7 +337,7 @@ describe("garbage", () => {
         body: route.method === "GET" ? undefined : (body ?? "null"),
         token: await world.token(admin ? "admin" : "demo"),
       });
-      // 501 is Nova's own answer where no driver could give one.
+      // 501 is Nova's response for an operation that no driver implements.
       if (reply.status !== 501) {
         expect(reply.status, `${route.method} ${path}: ${reply.body}`).toBeLessThan(500);
       }

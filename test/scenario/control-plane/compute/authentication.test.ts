@@ -5,15 +5,15 @@ import { Router } from "../../../../src/control-plane/http/router.js";
 import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
 import { ENDPOINTS, type Endpoint } from "../../../unit/control-plane/compute/route-table.js";
 
-/** What must not be told to who may not see the server. */
+/** A string that no response to an unauthorized caller may contain. */
 const SECRET = "payroll";
 
 let world: ApiWorld;
-/** All rows of the world that is shared. */
+/** All database rows of the shared world. */
 let rows: string;
 let names: Readonly<Record<string, string>>;
 
-/** Refusals change nothing, so that they all share it. */
+/** All tests share one world, since rejected requests change nothing. */
 beforeAll(build);
 
 async function build(): Promise<void> {
@@ -58,7 +58,7 @@ function dump(): string {
   return JSON.stringify(tables);
 }
 
-/** Answered with the status, without a change and without a word of the server. */
+/** Expects one of the statuses, no change of the database, and no data of the server in the response. */
 async function expectRejected(endpoint: Endpoint, token: string, ...statuses: readonly number[]) {
   const reply = await open(endpoint, token);
   expect(statuses, reply.body).toContain(reply.status);

@@ -290,7 +290,7 @@ describe("hints for the scheduler", () => {
 });
 
 describe("a request for more servers than one transaction stores", () => {
-  /** The reply, and how many servers there were at each tick of the event loop in which others could go. */
+  /** Returns the reply, and the number of servers at each event-loop tick that the request yielded. */
   async function createMany(count: Record<string, unknown>, betweenBatches: () => void = () => {}) {
     const { sleep } = world.runtime.timers;
     const observedCounts: number[] = [];

@@ -10,7 +10,7 @@ beforeEach(async () => {
   world.host("devstack1");
 });
 
-/** An image with properties. */
+/** Creates an image with properties and returns its id. */
 function image(properties: Readonly<Record<string, string>>): string {
   return world.image({ properties });
 }

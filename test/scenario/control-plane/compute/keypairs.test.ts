@@ -55,7 +55,7 @@ describe("key pairs", () => {
     const certificate = new X509Certificate(made.public_key ?? "");
     expect(certificate.subject).toBe(`CN=${world.userId("admin")}`);
     expect(certificate.subjectAltName).toContain("@localhost");
-    // Node reads PKCS#12 only if its digest is right, and a key only with the certificate that it belongs to.
+    // Node parses PKCS#12 only if its MAC is valid, and accepts a key only with the matching certificate.
     const pfx = Buffer.from(made.private_key ?? "", "base64");
     expect(pfx.includes(certificate.raw)).toBe(true);
     expect(() => createSecureContext({ pfx, passphrase: "" })).not.toThrow();

@@ -3,7 +3,7 @@ import type { Flavor } from "../../../../src/records/index.js";
 import { fillStore, serverId } from "../../../fixtures/large-cloud.js";
 import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
 
-/** A cloud of that many hosts with two servers each, and how many rows each request reads. */
+/** Creates a cluster with two servers per host, whose requests count the rows that they read. */
 async function cloudOf(hosts: number) {
   const world = await ApiWorld.open();
   fillStore(world.store, { hosts, servers: hosts * 2 });

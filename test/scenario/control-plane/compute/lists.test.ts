@@ -48,7 +48,7 @@ describe("filters of servers", () => {
     ["?status=ACTIVE", 1, ["db1", "web1"]],
     ["?status=shutoff", 1, ["web2"]],
     ["?status=MIGRATING", 1, ["db1"]],
-    // As the real one: a status that says nothing of tasks widens the others to their vm_state.
+    // As in Nova, a status that is independent of the task state widens the others to their vm_state.
     ["?status=SHUTOFF&status=MIGRATING", 1, ["db1", "web2", "web1"]],
     ["?status=tired", 37, []],
     ["?host=devstack2", 1, []],

@@ -21,7 +21,7 @@ function create(server: Record<string, unknown>, version = 42, more: Record<stri
   return ask("POST", "/servers", { server: fullServer, ...more }, version);
 }
 
-/** What the conductor is told to give the new server. */
+/** Creates a server and returns the ports in its build task. */
 async function getRequestedPorts(server: Record<string, unknown>, version = 42) {
   expect((await create(server, version)).status).toBe(202);
   const [task] = world.tasks();
@@ -32,7 +32,7 @@ function group(name: string, as = "admin") {
   return world.store.securityGroups.create({ projectId: world.projectId(as), name, description: "" });
 }
 
-/** A server with one port, on a host. */
+/** Creates a server with one port on a host. */
 function networked(...groups: readonly string[]): Instance {
   const instance = world.server("devstack1");
   world.store.ports.addToServer(instance, [{}], groups);

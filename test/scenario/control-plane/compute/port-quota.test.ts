@@ -19,7 +19,7 @@ function create(server: Record<string, unknown>): Promise<Reply> {
   return ask("POST", "/servers", { server: { name: "vm1", flavorRef: "1", imageRef: CIRROS, ...server } });
 }
 
-/** A server with one port, on a host. */
+/** Creates a server with one port on a host, and returns its uuid. */
 function networkedServer(): string {
   const instance = world.server("devstack1");
   world.store.ports.addToServer(instance, [{}], []);

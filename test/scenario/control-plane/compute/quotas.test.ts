@@ -30,7 +30,7 @@ function put(limits: Readonly<Record<string, unknown>>, query = "", version = 60
   });
 }
 
-/** As the user `demo`. */
+/** Creates a server as the user `demo`. */
 function create(
   server: Readonly<Record<string, unknown>> = {},
   more: Readonly<Record<string, unknown>> = {},

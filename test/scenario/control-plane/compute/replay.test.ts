@@ -3,11 +3,11 @@ import { ROOT } from "../../../unit/control-plane/compute/api-world.js";
 import { type RecordedCall, recordedCalls } from "../../../unit/control-plane/compute/recorded-calls.js";
 import { replayWorld } from "../../../unit/control-plane/compute/replay-world.js";
 
-/** Where the real one was reached, and who asked, while it was recorded. */
+/** URL and project of the recorded Nova. */
 const RECORDED_ROOT = "http://127.0.0.1:18113";
 const RECORDED_PROJECT = "f7714ea72def4a1a9cbc6d78bcbb926e";
 
-/** What two deployments can't have in common: ids, times, passwords. */
+/** Replaces values that differ between deployments: ids, times, passwords. */
 function normalised(body: unknown): unknown {
   const text = JSON.stringify(body ?? null)
     .replaceAll(RECORDED_ROOT, `${ROOT}/compute`)
@@ -23,10 +23,10 @@ function normalised(body: unknown): unknown {
   return JSON.parse(text);
 }
 
-/** Differences that are meant. */
+/** Returns the recorded body with the intended differences. */
 function expected(call: RecordedCall): unknown {
   const body = structuredClone(call.response_body) as Record<string, Record<string, unknown>> | null;
-  // The real one was Zed.
+  // The recorded Nova was Zed.
   if (body?.version) {
     Object.assign(body.version, { version: "2.96" });
   }

@@ -24,7 +24,7 @@ function backup(request: BackupRequest = {}, { version = 45, token }: { version?
   return world.act(server, { createBackup }, version, token);
 }
 
-/** What an agent does. */
+/** Uploads the image's data, as an agent does. */
 async function finish(id: string): Promise<void> {
   const headers = { "content-type": "application/octet-stream" };
   const url = `/image/v2/images/${id}/file`;
@@ -33,7 +33,7 @@ async function finish(id: string): Promise<void> {
   world.store.instances.save(server.uuid, { taskState: null });
 }
 
-/** A backup from its request to its bytes. Its id. */
+/** Creates a backup, uploads its data, and returns its id. */
 async function made(request: BackupRequest = {}): Promise<string> {
   const id = String((await backup(request)).json("image_id"));
   await finish(id);

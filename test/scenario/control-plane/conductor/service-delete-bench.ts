@@ -5,10 +5,10 @@ import {
 import type { MigrationStatus, MigrationType } from "../../../../src/records/index.js";
 import { ConductorBench, NEED } from "../../../unit/control-plane/conductor/tasks/bench.js";
 
-/** devstack1, whose service is deleted, and devstack2. */
+/** A cluster with devstack1, whose service is deleted, and devstack2. */
 export class ServiceDeleteBench {
   readonly conductor: ConductorBench;
-  /** The hosts' providers. */
+  /** Uuids of the hosts' providers: source (devstack1) and destination (devstack2). */
   readonly s: string;
   readonly d: string;
 
@@ -40,7 +40,7 @@ export class ServiceDeleteBench {
     return this.store.services.getByHost("devstack1", "nova-compute") === null;
   }
 
-  /** Names of all there are. */
+  /** Returns the names of all providers. */
   async providers(): Promise<readonly string[]> {
     const { resource_providers } = (await this.placement.ask("GET", "/resource_providers")) as {
       resource_providers: readonly { name: string }[];
@@ -48,13 +48,13 @@ export class ServiceDeleteBench {
     return resource_providers.map(({ name }) => name).sort();
   }
 
-  /** Providers that the consumer holds something on. */
+  /** Returns the providers on which the consumer has allocations. */
   async held(consumer: string): Promise<readonly string[]> {
     const { allocations } = (await this.placement.ask("GET", `/allocations/${consumer}`)) as { allocations: object };
     return Object.keys(allocations).sort();
   }
 
-  /** Adds these providers to what the consumer holds. */
+  /** Adds allocations on these providers to the consumer's. */
   async claim(consumer: string, ...providers: readonly string[]): Promise<void> {
     const { allocations, consumer_generation = null } = (await this.placement.ask(
       "GET",
@@ -69,7 +69,7 @@ export class ServiceDeleteBench {
     });
   }
 
-  /** An instance on devstack2 whose move away from devstack1 has come to this status. */
+  /** Creates an instance on devstack2, with a move from devstack1 in this status. */
   async moved(migrationType: MigrationType, status: MigrationStatus): Promise<{ i: string; m: string }> {
     const { uuid: i } = await this.conductor.server("devstack2");
     const { uuid: m } = this.store.migrations.create({

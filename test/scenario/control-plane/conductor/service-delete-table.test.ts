@@ -17,9 +17,9 @@ type Outcome = "hosting" | "moving" | "in use" | "unsettled" | "deleted" | "orph
 interface Residue {
   readonly row: number;
   readonly name: string;
-  /** @returns who holds something on the provider; none: nothing holds it. */
+  /** Returns the consumers with allocations on the provider. */
   readonly prepare: () => Promise<readonly string[]>;
-  /** By policy; `forced`: strict with `?force=true`, which the other policies pass over. */
+  /** Outcome by policy. `forced` is strict with `?force=true`, which the other policies ignore. */
   readonly strict: Outcome;
   readonly forced: Outcome;
   readonly cascade: Outcome;

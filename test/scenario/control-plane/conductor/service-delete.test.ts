@@ -10,7 +10,7 @@ beforeEach(async () => {
 
 const UNKNOWN_CONSUMER = "f0000000-0000-4000-8000-000000000001";
 
-/** More nodes for devstack1, each with a provider. @returns their uuids */
+/** Adds nodes with providers to devstack1. @returns their uuids */
 async function addNodes(count: number): Promise<readonly string[]> {
   const [first] = bench.store.computeNodes.byHost("devstack1");
   if (!first?.serviceId) {
@@ -29,7 +29,7 @@ async function addNodes(count: number): Promise<readonly string[]> {
   return uuids;
 }
 
-/** Gives the provider something to hold, and the consumer a part of it. */
+/** Creates inventory on the provider, and an allocation of it for the consumer. */
 async function hold(provider: string, consumer: string): Promise<void> {
   const { generation } = (await bench.placement.ask("GET", `/resource_providers/${provider}`)) as {
     generation: number;
@@ -160,7 +160,9 @@ describe("7.2 several nodes", () => {
     expect(String(error)).toContain("}, and 3 more. Remove them".replace("}, and", "} and"));
   });
 
-  /** Requests for a service with so many nodes, a tenth of which instances were evacuated from. */
+  /**
+   * Counts the requests for a service with this number of nodes, every tenth of which instances were evacuated from.
+   */
   async function requestsFor(nodes: number, policy: "strict" | "upstream"): Promise<{ total: number; most: number }> {
     bench = await ServiceDeleteBench.open();
     const uuids = await addNodes(nodes);
@@ -228,7 +230,7 @@ describe("7.2 several nodes", () => {
   });
 });
 
-/** A Placement with empty root providers only, which costs nothing. */
+/** Responds as a minimal Placement that has empty root providers only. */
 function respond(providers: Map<string, string>, method: string, url: string): string {
   const { pathname, searchParams } = new URL(url);
   const [, , uuid = "", allocations] = pathname.split("/");

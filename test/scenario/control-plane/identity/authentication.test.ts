@@ -8,14 +8,14 @@ beforeEach(async () => {
 });
 
 const COLLECTIONS = ["users", "projects", "domains", "roles", "services", "endpoints"];
-/** For administrators. */
+/** Paths for administrators only. */
 const LISTS = [
   ...COLLECTIONS.flatMap((plural) => [plural, `${plural}/unknown`]),
   "role_assignments",
   "groups",
   "policies",
 ];
-/** For whoever has a token. */
+/** Paths for every authenticated user. */
 const OWN = ["auth/catalog", "auth/projects", "auth/domains", "auth/system", "auth/tokens", "regions"];
 const IMAGES = ["images", "images/c0ffee00-0000-4000-8000-000000000001", "schemas/image", "schemas/images"];
 const ALL = [...[...LISTS, ...OWN].map((path) => `/identity/v3/${path}`), ...IMAGES.map((path) => `/image/v2/${path}`)];
@@ -102,7 +102,7 @@ test("a wrong password and an unknown user are told apart by nobody", async () =
   expect(wrong[0]).toBe(401);
 });
 
-/** What changes something. */
+/** Requests that change something. */
 const CHANGES: readonly (readonly [method: string, path: string])[] = [
   ...["users", "projects", "domains", "groups", "roles", "services", "endpoints", "regions", "policies"].flatMap(
     (plural): [string, string][] => [

@@ -17,7 +17,7 @@ beforeEach(async () => {
 const UNKNOWN_CONSUMER = "deadbeef-0000-4000-8000-000000000001";
 const SECOND = "deadbeef-0000-4000-8000-000000000002";
 
-/** A child of the provider, with an inventory of its own. */
+/** Creates a child of the provider with inventory. */
 async function child(parent: string, name: string, inventory: string): Promise<string> {
   const uuid = bench.placement.runtime.random.uuid();
   const { placement } = bench.conductor;
@@ -205,7 +205,7 @@ describe("7.4 OPT: what is being built or moved is no orphan, but with the quirk
   test("one that was made anew after it was judged, at the same generation, is left as it is: code 1", async () => {
     await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 } });
     await bench.put(SECOND, { devstack1: { VCPU: 1 } });
-    // While the first of the two is deleted.
+    // Runs while the first of the two is being deleted.
     const later = [UNKNOWN_CONSUMER, SECOND].sort()[1] ?? SECOND;
     bench.placement.inject({
       on: "PUT /allocations",

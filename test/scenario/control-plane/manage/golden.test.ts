@@ -24,7 +24,7 @@ const USER = '"c2def5993d904a4680d8483057c5be21"';
 
 const UNKNOWN_CONSUMER = "deadbeef-0000-4000-8000-000000000001";
 
-/** VCPUs of nobody on one host, and the residual of an evacuation on the other. */
+/** Creates VCPU allocations of an unknown consumer on one host, and the leftover of an evacuation on the other. */
 async function orphans(): Promise<void> {
   await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 2 } });
   await bench.host("devstack3");

@@ -11,7 +11,7 @@ beforeEach(async () => {
   await bench.host("devstack2");
 });
 
-/** A server that has lost what it held. */
+/** Creates a server without allocations, and returns its uuid. */
 async function lost(host = "devstack2"): Promise<string> {
   const { uuid } = await bench.server(host);
   await bench.unset(uuid);

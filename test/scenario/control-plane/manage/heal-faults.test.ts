@@ -11,7 +11,7 @@ beforeEach(async () => {
   await bench.host("devstack2");
 });
 
-/** A server that has lost what it held. */
+/** Creates a server without allocations, and returns its uuid. */
 async function lost(host = "devstack2"): Promise<string> {
   const { uuid } = await bench.server(host);
   await bench.unset(uuid);
@@ -149,7 +149,7 @@ describe("7.3 beside builds, moves and deletes", () => {
       for (const does of ["hang", "hang-after"] as const) {
         const uuids = [await lost("devstack1"), await lost("devstack2")];
         bench.placement.inject({ on: "*", does, skip: request });
-        // A killed process never comes back from its request.
+        // The request of a killed process never returns.
         void bench.heal();
         await new Promise((resolve) => setImmediate(resolve));
         bench.placement.heal();

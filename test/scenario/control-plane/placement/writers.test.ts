@@ -16,7 +16,7 @@ interface Consumer {
   readonly held: ReadonlyMap<number, number>;
 }
 
-/** What Placement should hold. */
+/** The expected state of Placement. */
 class Model {
   readonly providers = new Map(PROVIDERS.map((n): [number, Provider] => [n, { generation: 1, total: TOTAL }]));
   readonly consumers = new Map<number, Consumer>();
@@ -31,7 +31,7 @@ class Model {
     return sum;
   }
 
-  /** The status of a PUT of allocations, which is done when that is 204. */
+  /** Returns the status of a PUT of allocations, which changes the model if it is 204. */
   allocate(n: number, generation: number | null, requestedAmounts: ReadonlyMap<number, number>): number {
     const known = this.consumers.get(n);
     if ((known?.generation ?? null) !== generation) {
@@ -74,7 +74,7 @@ class Model {
   }
 }
 
-/** A writer reads first, and writes later with what it has read: others may have written in between. */
+/** A step of a writer. It reads first and later writes based on that, so that others may write in between. */
 type Turn =
   | { readonly kind: "read"; readonly writer: number }
   | { readonly kind: "allocate"; readonly writer: number; readonly consumer: number; readonly amounts: number[] }
@@ -138,7 +138,7 @@ function act(
   const requestedAmounts = PROVIDERS.map((n, index): [number, number] => [n, each.amounts[index] ?? 0]);
   const held = new Map(requestedAmounts.filter(([, amount]) => amount > 0));
   const body = Object.fromEntries([...held].map(([n, amount]) => [n, { VCPU: amount }]));
-  // What holds nothing cannot be made to hold nothing: that leaves a consumer behind which nobody sees.
+  // Skipped, since removing allocations of an unknown consumer leaves an invisible consumer.
   if (held.size === 0 && !model.consumers.has(each.consumer)) {
     return [204, 204];
   }

@@ -6,7 +6,7 @@ import type { TaskState } from "../../../../src/records/index.js";
 import { property } from "../../../fixtures/property.js";
 import { addService, memoryStore, newInstance, RESOURCES, uuidOf } from "../../../unit/control-plane/store/support.js";
 
-/** What the store should hold, kept in plain maps, with the rules of spec 1.1 and 1.4 written out once more. */
+/** The expected state of the store in plain maps, by the rules of spec 1.1 and 1.4. */
 interface Model {
   readonly instances: Map<number, { task: TaskState | null; placed: boolean; deleted: boolean }>;
   readonly nodes: Map<number, { host: string; name: string; deleted: boolean }>;
@@ -27,7 +27,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-/** Carries the step out on the model; false: it must be refused. */
+/** Applies the step to the model. Returns false if the store must reject it. */
 function expected(model: Model, action: Step): boolean {
   const instance = model.instances.get(action.key);
   const node = model.nodes.get(action.key);
@@ -74,7 +74,7 @@ function expected(model: Model, action: Step): boolean {
   }
 }
 
-/** Carries the step out on the store; false: it was refused. */
+/** Applies the step to the store. Returns false if the store rejected it. */
 function actual(store: Store, serviceId: number, home: number, action: Step): boolean {
   const uuid = uuidOf(action.key);
   const place = action.kind === "place" && action.host === "host";

@@ -35,11 +35,11 @@ export interface Ask {
   /** With the mount point and the query: `/compute/v2.1/servers?name=x`. */
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** JSON, or raw text. */
+  /** JSON value, or raw text. */
   readonly body?: unknown;
   /** Default: a token of `admin`. */
   readonly token?: string | undefined;
-  /** The minor of the microversion. */
+  /** Minor of the microversion. */
   readonly version?: number | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface CastMessage {
   readonly params: unknown;
 }
 
-/** The three APIs over a state of record in memory, without sockets and agents. */
+/** The Compute, Identity and Image APIs on an in-memory store, without sockets and agents. */
 export class ApiWorld {
   readonly world: VirtualWorld;
   readonly runtime: VirtualRuntime;
@@ -58,22 +58,22 @@ export class ApiWorld {
   readonly casts: CastMessage[] = [];
   readonly calls: CastMessage[] = [];
   readonly deletedServices: number[] = [];
-  /** What was mirrored among Placement's aggregates: `+ <uuid> <provider name>`. */
+  /** Changes mirrored to Placement's aggregates: `+ <uuid> <provider name>`. */
   readonly mirrored: string[] = [];
-  /** What Placement's client throws instead of mirroring. */
+  /** Error of Placement's client when an aggregate is mirrored. */
   mirrorFailure: Error | undefined;
   readonly passwords: Record<LoginUser, string> = { admin: "", demo: "" };
   wakes = 0;
   /** The failure with which each task ends. */
   taskFailure: unknown;
-  /** Whether an agent serves any host. */
+  /** Whether agents reply. */
   agentResponds: boolean;
-  /** What an agent answers to each method, or why it does not. */
+  /** An agent's reply to each method, or the error instead. */
   readonly agentReplies: Record<string, unknown> = { set_host_enabled: "enabled" };
   deleteService: ComputeDeps["deleteService"];
-  /** What a test changes of it holds from then on. */
+  /** Quotas. Changes by a test take effect at once. */
   readonly quota: { enforced: boolean; defaults: Record<Resource, number> };
-  /** Tokens of users that the embedded Identity has none of, for Compute and Image. */
+  /** Tokens for Compute and Image of users that the embedded Identity does not have. */
   readonly externalTokens = new Map<string, Credentials>();
   readonly #tokens = new Map<LoginUser, string>();
 
@@ -135,14 +135,14 @@ export class ApiWorld {
     return this;
   }
 
-  /** For the test that runs now. */
+  /** Creates a world for the current test. */
   static async open(reclaimInstanceInterval = 0): Promise<ApiWorld> {
     const world = new VirtualWorld();
     const runtime = world.spawn({ name: "control-plane" });
     return await new ApiWorld(world, emptyStore({ runtime }), runtime, reclaimInstanceInterval).#ready();
   }
 
-  /** For all tests of a file. */
+  /** Creates a world for all tests of a file. */
   static async shared(): Promise<ApiWorld> {
     const world = new VirtualWorld();
     const runtime = world.spawn({ name: "control-plane" });
@@ -185,18 +185,18 @@ export class ApiWorld {
     return token;
   }
 
-  /** An action of a server. */
+  /** Requests an action of a server. */
   act({ uuid }: Instance, body: unknown, version = 1, token?: string): Promise<Reply> {
     return this.ask({ method: "POST", url: `/compute/v2.1/servers/${uuid}/action`, version, body, token });
   }
 
-  /** What an operator does to a host that is dead. */
+  /** Forces the service of a dead host down, as an operator does. */
   fence(host: string): void {
     const service = this.store.services.getByHost(host, "nova-compute");
     this.store.services.update(service?.id ?? 0, { forcedDown: true });
   }
 
-  /** What the conductor is to do. */
+  /** Returns the conductor's pending tasks. */
   tasks(): readonly Task[] {
     return this.store.tasks.pending().map(({ task }) => task);
   }
@@ -217,7 +217,7 @@ export class ApiWorld {
     return this.store.flavors.create({ ...TINY, ...changes });
   }
 
-  /** An image that servers can be made of; its id. */
+  /** Creates an active image and returns its id. */
   image(attributes: Partial<ImageAttributes> = {}): string {
     const id = crypto.randomUUID();
     const images = new ImageTable(this.store.database, this.runtime.clock);
@@ -226,7 +226,7 @@ export class ApiWorld {
     return id;
   }
 
-  /** A compute host that has just reported, with its node. */
+  /** Creates a compute host that has just reported, with its node. */
   host(name: string): Service {
     const service = this.store.services.create({ host: name, binary: "nova-compute", topic: "compute", version: 73 });
     this.store.computeNodes.create({
@@ -240,7 +240,7 @@ export class ApiWorld {
     return this.store.services.get(service.id) ?? service;
   }
 
-  /** A server that runs on a host, unless told otherwise. */
+  /** Creates a server that runs on a host, unless `changes` differ. */
   server(host: string | null, changes: Partial<NewInstance> = {}): Instance {
     const node = host === null ? null : this.store.computeNodes.byHost(host)[0];
     const flavor = this.store.flavors.getByFlavorid("1") ?? this.flavor();
@@ -287,7 +287,7 @@ export class Reply {
     this.body = body;
   }
 
-  /** The body as JSON, or what it has below the keys. */
+  /** Returns the JSON body, or its value at the keys. */
   json(...keys: readonly (string | number)[]): unknown {
     let value: unknown = this.body === "" ? undefined : JSON.parse(this.body);
     for (const key of keys) {
@@ -296,7 +296,7 @@ export class Reply {
     return value;
   }
 
-  /** The error's text, whatever the shape of the error. */
+  /** The error's message in any of the error formats. */
   get message(): string {
     const body = this.json() as Readonly<Record<string, unknown>>;
     const inner = typeof body.message === "string" ? body : (Object.values(body)[0] as typeof body);

@@ -40,7 +40,7 @@ describe("a pattern of names", () => {
     expect(new NamePattern(pattern).like).toBe(like);
   });
 
-  // With a matcher that backtracks these do not end.
+  // A backtracking matcher does not finish these.
   test.each(["(a|a)".repeat(40), "(a|aa)*", "(.?)".repeat(60), "(a+)+", "(a*)*", "(.*)".repeat(60), "(?:a?){50}a{50}"])(
     "%sb is matched against a long name in time that grows with the name",
     (pattern) => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** A call that a real client made, and what the real Nova or Keystone answered. */
+/** A recorded call of a real client, with the response of the real Nova or Keystone. */
 export interface RecordedCall {
   readonly recording: string;
   readonly service: "compute" | "identity";

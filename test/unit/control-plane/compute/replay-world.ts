@@ -21,7 +21,7 @@ const text = (value: unknown): string => String(value);
 const textOrNull = (value: unknown): string | null => (value === null || value === undefined ? null : String(value));
 const time = (value: unknown): number => parseIsoTime(text(value)) ?? 0;
 
-/** A state of record in which the call finds what the real one found when it was recorded. */
+/** Creates a world with the state in which the call was recorded. */
 export async function replayWorld(call: RecordedCall): Promise<ApiWorld> {
   const world = await ApiWorld.open();
   world.deleteService = createServiceDelete({
@@ -47,7 +47,7 @@ function makeFlavors(world: ApiWorld, call: RecordedCall, body: Body | undefined
   }
 }
 
-/** Services as listed; those of the recorded hypervisors; else three hosts. */
+/** Creates the listed services, else those of the recorded hypervisors, else three hosts. */
 function makeServices(world: ApiWorld, call: RecordedCall, body: Body | undefined): void {
   const zones = list(body, "availabilityZoneInfo");
   const listed = [...list(body, "services"), ...(body?.service ? [body.service as Body] : [])];
@@ -69,7 +69,7 @@ function makeServices(world: ApiWorld, call: RecordedCall, body: Body | undefine
   }
 }
 
-/** Nodes that together have what was summed up: all but one have nothing of what isn't equal on each. */
+/** Creates nodes with the recorded sums: the first has them, the others have nothing where values differ. */
 function makeSum(world: ApiWorld, sum: Body): void {
   const nothing = { memory_mb_used: 0, free_ram_mb: 0, free_disk_gb: 0 };
   for (let index = 0; index < Number(sum.count); index += 1) {
@@ -159,7 +159,7 @@ function makeNode(world: ApiWorld, service: Service, row: Body): void {
 function makeServers(world: ApiWorld, call: RecordedCall, body: Body | undefined): void {
   const serverRows =
     call.method === "GET" ? [...list(body, "servers"), ...(body?.server ? [body.server as Body] : [])] : [];
-  // The newest is first in a list.
+  // Lists are newest first.
   for (const row of serverRows.toReversed()) {
     makeServer(world, row);
   }
@@ -183,7 +183,7 @@ function makeServers(world: ApiWorld, call: RecordedCall, body: Body | undefined
 const ENDS_OF_RESIZES = ["confirmResize", "revertResize"];
 const isObject = (value: unknown): value is Body => typeof value === "object" && value !== null;
 
-/** The server came from devstack2 and waits for the word. */
+/** Creates a move from devstack2 that waits for confirmation. */
 function makeFinishedMove(world: ApiWorld, instanceUuid: string): void {
   world.store.migrations.create({
     instanceUuid,
@@ -259,7 +259,7 @@ function makeUnconfirmed(world: ApiWorld, call: RecordedCall): void {
   store.migrations.create({ instanceUuid: uuid, migrationType: "migration", status: "finished", changes });
 }
 
-/** What is in Placement plays no part in what the recordings show of service deletes. */
+/** Service deletions in the recordings do not depend on Placement's contents. */
 const NO_PROVIDERS: ServiceDeleteParts["placement"] = {
   beginPass: async () => {
     throw new Error("upstream's policy reads no provider");

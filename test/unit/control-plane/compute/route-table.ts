@@ -1,7 +1,9 @@
-/** The door lets pass: everybody, callers who may see the project, who may change it, or administrators of the deployment only. */
+/**
+ * Callers that a route admits: all, those who may read the project, those who may change it, or administrators only.
+ */
 type Level = "nobody" | "reader" | "member" | "admin";
 
-/** One way into the Compute API. `{server}` … are filled in; the default microversion is 2.72. */
+/** A route of the Compute API. Placeholders such as `{server}` are replaced. The default microversion is 2.72. */
 export interface Endpoint {
   readonly level: Level;
   readonly method: string;
@@ -187,7 +189,7 @@ const DEPLOYMENT: readonly Endpoint[] = [
 
 const METADATA = `/images/${CIRROS}/metadata`;
 
-/** Routes of images, whose door is the Image API's: it sees the caller's own token. */
+/** Routes of images, which the Image API authorizes with the caller's token. */
 const IMAGES: readonly Endpoint[] = [
   createEndpoint("reader", "GET", "/images", undefined, 35),
   createEndpoint("reader", "GET", "/images/detail", undefined, 35),
@@ -201,7 +203,7 @@ const IMAGES: readonly Endpoint[] = [
   createEndpoint("nobody", "DELETE", `${METADATA}/a`, undefined, 38),
 ];
 
-/** A route that Nova passes on to another service, by the last microversion that has it. */
+/** Creates an endpoint that Nova proxies to another service, up to its last microversion. */
 function proxy(level: Level, method: string, path: string, body?: unknown): Endpoint {
   return createEndpoint(level, method, path, body, 35);
 }

@@ -28,7 +28,7 @@ async function tasks(id: string) {
 
 const DIRECT = { name: "glance-direct" };
 
-/** An upload that nobody ends. */
+/** An upload that never ends. */
 async function* partialUpload(): AsyncGenerator<Uint8Array> {
   yield Buffer.from("a half");
   await new Promise(() => {});

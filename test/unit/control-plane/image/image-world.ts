@@ -11,7 +11,7 @@ import { Reply } from "../compute/api-world.js";
 
 export const CIRROS = "c0ffee00-0000-4000-8000-000000000001";
 
-/** The callers: two projects with a member each, a reader of the first one, and the administrator. */
+/** The callers: two projects with a member each, a reader of the first project, and the administrator. */
 const CALLERS = {
   admin: { projectId: "admin", roles: ["admin", "member", "reader"] },
   demo: { projectId: "demo", roles: ["member", "reader"] },
@@ -28,13 +28,13 @@ export interface Ask {
   /** Default: demo. */
   readonly as?: Caller;
   readonly headers?: Readonly<Record<string, string>>;
-  /** JSON, or raw text. */
+  /** JSON value, or raw text. */
   readonly body?: unknown;
-  /** Sent as they are. */
+  /** Sent unchanged. */
   readonly bytes?: Bytes;
 }
 
-/** The Image API alone, over tables and files that outlive it. */
+/** The Image API alone, with tables and files that survive a restart. */
 export class ImageWorld {
   readonly #world = new VirtualWorld();
   readonly sql: Sql;
@@ -43,7 +43,7 @@ export class ImageWorld {
   store: ImageStore;
   #api: ServiceHandler;
   readonly #sizeCap: number | undefined;
-  /** What each project may have. */
+  /** Limit of each resource. */
   readonly limits: Record<string, number> = {};
 
   constructor(options: { readonly sizeCap?: number } = {}) {
@@ -52,7 +52,7 @@ export class ImageWorld {
     ({ runtime: this.runtime, store: this.store, api: this.#api } = this.#openApi());
   }
 
-  /** What the next process finds: the machine's disk and tables, and no memory. */
+  /** Restarts the process: the tables and files stay, the memory is lost. */
   restart(): void {
     this.runtime.kill();
     ({ runtime: this.runtime, store: this.store, api: this.#api } = this.#openApi());
@@ -74,7 +74,7 @@ export class ImageWorld {
     return new Reply({ ...response, body: text });
   }
 
-  /** Begins a request that may never be answered. True: it is, within a minute. */
+  /** Sends a request that may never get a response. Returns whether it did within a minute. */
   async respondsInTime(method: string, url: string, ask: Ask): Promise<boolean> {
     let responded = false;
     const note = () => {
@@ -104,7 +104,7 @@ export class ImageWorld {
     });
   }
 
-  /** Makes an image; its id. */
+  /** Creates an image and returns its id. */
   async image(body: Body = {}, as: Caller = "demo"): Promise<string> {
     const plain = { name: "mine", disk_format: "raw", container_format: "bare" };
     const reply = await this.ask("POST", "/v2/images", { as, body: { ...plain, ...body } });
@@ -114,7 +114,7 @@ export class ImageWorld {
     return String(reply.json("id"));
   }
 
-  /** An image with bytes. */
+  /** Creates an image with data and returns its id. */
   async uploadImage(body: Body = {}, as: Caller = "demo", content = "some bytes"): Promise<string> {
     const id = await this.image(body, as);
     await this.ask("PUT", `/v2/images/${id}/file`, { as, bytes: parts(content) });
@@ -130,13 +130,13 @@ export class ImageWorld {
     return this.ask("PATCH", `/v2/images/${id}`, { as, headers, body: changes });
   }
 
-  /** Names of what a list has. */
+  /** Returns the names in a list of images. */
   async names(query = "", as: Caller = "demo"): Promise<readonly unknown[]> {
     const reply = await this.ask("GET", `/v2/images${query}`, { as });
     return (reply.json("images") as readonly Body[]).map(({ name }) => name);
   }
 
-  /** Names of the files below the folder of the bytes. */
+  /** Returns the names of the files in the folder of the data. */
   async files(folder = this.folder): Promise<readonly string[]> {
     return this.#world.runUntil(this.runtime.files.list(folder));
   }

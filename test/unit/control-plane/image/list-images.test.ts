@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { ImageWorld } from "./image-world.js";
 
-/** The second image that every cloud has. */
+/** Name of the second base image. */
 const DISK = "cirros-0.6.3-x86_64-disk";
 
 let world: ImageWorld;

@@ -9,7 +9,7 @@ import { Reply } from "../compute/api-world.js";
 export const NETWORK = "c0ffee00-0000-4000-8000-000000000010";
 export const SUBNET = "c0ffee00-0000-4000-8000-000000000011";
 
-/** The callers: two projects with a member each, a reader of the first one, and the administrator. */
+/** The callers: two projects with a member each, a reader of the first project, and the administrator. */
 const CALLERS = {
   admin: { projectId: "admin", roles: ["admin", "member", "reader"] },
   demo: { projectId: "demo", roles: ["member", "reader"] },
@@ -34,7 +34,7 @@ export class NetworkWorld {
     this.#api = createNetworkApi({ ...runtime, validate, store: this.store });
   }
 
-  /** @param url below `/v2.0`, or from the mount point where it begins with `//` */
+  /** Sends a request. @param url below `/v2.0`, or below the mount point if it begins with `//` */
   async ask(method: string, url: string, body?: unknown, as: Caller | "" = "demo"): Promise<Reply> {
     const [path = "", query = ""] = (url.startsWith("//") ? url.slice(1) : `/v2.0${url}`).split("?");
     const response = await this.#world.runUntil(
@@ -52,7 +52,7 @@ export class NetworkWorld {
     return new Reply(response);
   }
 
-  /** What is made, or found; fails for other than success. */
+  /** Returns the created or found resource. @throws an error unless the request succeeds */
   async get(method: string, url: string, body?: unknown, as: Caller = "demo"): Promise<Body> {
     const reply = await this.ask(method, url, body, as);
     if (reply.status >= 300) {
@@ -65,7 +65,7 @@ export class NetworkWorld {
     return (await this.get("GET", url, undefined, as)) as unknown as readonly Body[];
   }
 
-  /** Status and name of the refusal. */
+  /** Returns status and type of the error response. */
   async getRejection(method: string, url: string, body?: unknown, as: Caller = "demo"): Promise<string> {
     const reply = await this.ask(method, url, body, as);
     return `${reply.status} ${reply.json("NeutronError", "type")}`;

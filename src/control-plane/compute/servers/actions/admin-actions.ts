@@ -6,7 +6,7 @@ import { assertNotLocked, findInstance } from "../find-server.js";
 import { anyBody, endAction, recordAction, requireHost, requireState, type ServerAction } from "./server-action.js";
 
 interface LockBody {
-  /** Only since 2.73, and there only null or an object, it means anything. */
+  /** Ignored before 2.73; an object or null since. */
   readonly lock: unknown;
 }
 
@@ -92,7 +92,7 @@ export const resetState: ServerAction = {
   },
 };
 
-/** It left Nova with XenAPI. */
+/** Rejected with 410: Nova removed it with XenAPI. */
 export const resetNetwork: ServerAction = {
   name: "resetNetwork",
   schema: anyBody("resetNetwork"),
@@ -101,7 +101,7 @@ export const resetNetwork: ServerAction = {
   },
 };
 
-/** Accepted without effect: no driver of Nova injects network information since XenAPI's left. */
+/** Accepted without effect: since XenAPI was removed, no driver of Nova injects network information. */
 export const injectNetworkInfo: ServerAction = {
   name: "injectNetworkInfo",
   schema: anyBody("injectNetworkInfo"),
@@ -125,8 +125,8 @@ const CRASH_DUMP = schemas<unknown>([
 ]);
 
 /**
- * An interrupt that a guest's kernel may answer with a dump of its memory. It changes no state, and what becomes of it is the
- * guest's own: emulated guests ignore it.
+ * Triggers an interrupt, to which a guest's kernel may react by dumping its memory. It changes no state, and emulated
+ * guests ignore it.
  */
 export const triggerCrashDump: ServerAction = {
   name: "trigger_crash_dump",

@@ -37,10 +37,10 @@ const CREATE_IMAGE = schemas<CreateImageBody>([
   },
 ]);
 
-/** In which servers have a disk that can be copied. */
+/** States in which a server has a disk that can be copied. */
 const SNAPSHOT_STATES: AllowedStates = { vm: ["active", "stopped", "paused", "suspended"] };
 
-/** Spec 6.6: the image is there at once, without bytes; the agent sends them. */
+/** Creates an image of a server (spec 6.6). The image exists at once, without data; the agent uploads the data. */
 export const createImage: ServerAction = {
   name: "createImage",
   schema: CREATE_IMAGE,
@@ -63,7 +63,7 @@ export const createImage: ServerAction = {
   },
 };
 
-/** Has the server's host send what is on its disk into an image. */
+/** Has the server's host upload the server's disk to an image. */
 function askForSnapshot(
   deps: ComputeDeps,
   call: Call,
@@ -106,7 +106,10 @@ const CREATE_BACKUP = schemas<CreateBackupBody>([
   },
 ]);
 
-/** Spec 6.6: a snapshot whose image takes the oldest ones of its type with it, once it has its bytes. A lock does not forbid it. */
+/**
+ * Creates a backup (spec 6.6): a snapshot that, once uploaded, removes the oldest ones of its type. A locked server
+ * allows it.
+ */
 export const createBackup: ServerAction = {
   name: "createBackup",
   schema: CREATE_BACKUP,

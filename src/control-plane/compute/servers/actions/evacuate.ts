@@ -17,10 +17,10 @@ import { recordAction, requireState, type ServerAction } from "./server-action.j
 interface EvacuateBody {
   readonly evacuate: {
     readonly host?: string;
-    /** Before 2.14. */
+    /** Only before 2.14. */
     readonly onSharedStorage?: boolean | string;
     readonly adminPass?: string;
-    /** 2.29 to 2.67. */
+    /** Only from 2.29 to 2.67. */
     readonly force?: boolean | string;
   };
 }
@@ -43,7 +43,7 @@ const SCHEMA = schemas<EvacuateBody>(
   [68, schema(SINCE_14)],
 );
 
-/** Spec 6.7 row 1. */
+/** Evacuates a server (spec 6.7 row 1). */
 export const evacuate: ServerAction = {
   name: "evacuate",
   schema: SCHEMA,
@@ -112,8 +112,8 @@ export const evacuate: ServerAction = {
 };
 
 /**
- * Reports whether the evacuation takes the instance from a rebuild, itself or by way of an earlier evacuation. The task_state alone
- * does not tell: it has the same names in an evacuation, which destroys nothing.
+ * Returns whether this evacuation, or an earlier one, interrupts a rebuild. The task_state does not suffice: it has the
+ * same names in an evacuation, which destroys nothing.
  */
 function interruptsRebuild(store: Store, instance: Instance): boolean {
   const { uuid, taskState, taskRequestId } = instance;
@@ -127,7 +127,7 @@ function interruptsRebuild(store: Store, instance: Instance): boolean {
   return action === null ? !isBeingEvacuated(store, uuid) : action.action === "rebuild";
 }
 
-/** For records of earlier releases, in which no request is known. */
+/** Used for records of earlier releases, which have no request id. */
 function isBeingEvacuated({ migrations }: Store, instanceUuid: string): boolean {
   const filters = { instanceUuid, migrationTypes: ["evacuation"], statuses: ["accepted", "pre-migrating"] } as const;
   return migrations.byFilters(filters).length > 0;

@@ -9,7 +9,7 @@ import { assertNotLocked, findInstance } from "../find-server.js";
 import { begin, requireAgent, requireState, type ServerAction } from "./server-action.js";
 
 interface MigrateBody {
-  /** Anything before 2.56, and meaning nothing. */
+  /** Ignored before 2.56. */
   readonly migrate: { readonly host?: string | null } | null;
 }
 
@@ -34,7 +34,7 @@ const MIGRATE = schemas<MigrateBody>(
   ],
 );
 
-/** A cold migration: spec 6.3 row 1. */
+/** Cold-migrates a server (spec 6.3 row 1). */
 export const migrate: ServerAction = {
   name: "migrate",
   schema: MIGRATE,
@@ -72,9 +72,9 @@ interface LiveBody {
   readonly "os-migrateLive": {
     readonly host: string | null;
     readonly block_migration: boolean | string;
-    /** Before 2.25. */
+    /** Only before 2.25. */
     readonly disk_over_commit?: boolean | string;
-    /** 2.30 to 2.67. */
+    /** Only from 2.30 to 2.67. */
     readonly force?: boolean | string;
   };
 }
@@ -108,12 +108,12 @@ const LIVE_MIGRATE = schemas<LiveBody>(
   [68, liveMigrateSchema(SINCE_25, ["block_migration", "host"])],
 );
 
-/** The first version that answers before the pre-checks (2.34). */
+/** First microversion that responds before the pre-checks. */
 const FIRST_ASYNCHRONOUS = 34;
 
 /**
- * Spec 6.5 row 1. Before 2.34 the client waits until the conductor has found a destination, or none. The task is stored before
- * that: it ends in the same way if the client or the control plane goes away.
+ * Live-migrates a server (spec 6.5 row 1). Before 2.34 the client waits until the conductor has chosen a destination or
+ * failed. The task is stored first, so that it also completes if the client disconnects or the control plane is killed.
  */
 export const liveMigrate: ServerAction = {
   name: "os-migrateLive",
@@ -154,7 +154,11 @@ function storeTask(deps: ComputeDeps, call: Call): StoredTask {
   });
 }
 
-/** @param failure undefined: a destination was found @throws {Fault} 400, 409; what is unexpected as it is */
+/**
+ * Converts the task's result to a response.
+ * @param failure undefined if a destination was found
+ * @throws {Fault} 400, 409; rethrows unexpected errors
+ */
 function toResponse({ task }: StoredTask, failure: unknown): ComputeResponse {
   if (failure === undefined) {
     return ACCEPTED;

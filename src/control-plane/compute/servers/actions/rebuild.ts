@@ -84,8 +84,8 @@ const SCHEMA = schemas<RebuildBody>(
 );
 
 /**
- * Spec 6.6: on its host, from that image, which later moves use too; what it holds in Placement stays as it is. The conductor
- * compares a new image that requires something of its host with that host.
+ * Rebuilds a server on its host (spec 6.6). Later moves use the new image, and its allocations in Placement do not
+ * change. If a new image has requirements, the conductor checks the host against them.
  */
 export const rebuild: ServerAction = {
   name: "rebuild",
@@ -110,7 +110,7 @@ export const rebuild: ServerAction = {
       ...diskConfigWith(properties, requested, requested.imageRef),
       ...(requested.key_name === undefined ? {} : chosenKey(deps, instance.userId, requested.key_name)),
     };
-    // Whatever becomes of the rebuild, the user's word is that the server is of this image: an evacuation instead of it, too.
+    // The requested image is saved even if the rebuild fails: an evacuation that replaces the rebuild must use it.
     const { imageRef } = requested;
     const begun = { taskState: "rebuilding", progress: 0, imageRef, systemMetadata, ...requestedChanges } as const;
     begin(deps, call, instance, begun, "rebuild");
@@ -142,7 +142,7 @@ export const rebuild: ServerAction = {
 
 function toRebuildView(deps: ComputeDeps, call: Call, instance: Instance): { readonly [key: string]: Json } {
   const { version } = call;
-  // User data has a member of its own here, for anybody.
+  // User data has a separate property here, which every user may read.
   const { "OS-EXT-SRV-ATTR:user_data": _userData, ...server } = new ServerView(deps, call).detail({
     instance,
     building: false,
@@ -154,7 +154,10 @@ function toRebuildView(deps: ComputeDeps, call: Call, instance: Instance): { rea
   };
 }
 
-/** What the server holds in Placement stays as it is. @throws {Fault} 400 */
+/**
+ * Checks that the image does not change the CPU request, because the allocations in Placement do not change. @throws
+ * {Fault} 400
+ */
 function assertSameCpus(instance: Instance, properties: Readonly<Record<string, string>>): void {
   const { flavor } = instance;
   const cpuRequestKey = (image: Readonly<Record<string, string>>) => JSON.stringify(cpuRequest(flavor, image));

@@ -35,7 +35,7 @@ const SCHEMA = schemas<ResizeBody>([
   },
 ]);
 
-/** Spec 6.3 row 1. */
+/** Resizes a server (spec 6.3 row 1). */
 export const resize: ServerAction = {
   name: "resize",
   schema: SCHEMA,
@@ -47,11 +47,12 @@ export const resize: ServerAction = {
     assertNotLocked(call, instance);
     requireState(instance, "resize", { vm: ["active", "stopped"] });
     requireAgent(deps, instance);
-    // Links are taken too, as everywhere a flavor is named.
+    // Links are accepted as well, as in all requests that name a flavor.
     const flavorid = String(requested.flavorRef).replace(/^.*\//, "");
     const flavor = store.flavors.getByFlavorid(flavorid);
     const same = flavor?.id === instance.flavor.id;
-    // Nova looks the flavor up as an administrator, so that others' private ones can be had; here they cannot.
+    // Nova looks up the flavor as an administrator, so that private flavors of other projects can be used. Here they
+    // cannot.
     const open = flavor !== null && (call.isAdmin || isOpenTo(deps, flavor, call.credentials.projectId));
     if (!open || (flavor.disabled && !same)) {
       throw badRequest(`Flavor ${flavorid} could not be found.`);
@@ -78,7 +79,7 @@ export const resize: ServerAction = {
   },
 };
 
-/** Spec 6.3, confirm. */
+/** Confirms a resize (spec 6.3, confirm). */
 export const confirmResize: ServerAction = {
   name: "confirmResize",
   schema: anyBody("confirmResize"),
@@ -102,7 +103,10 @@ export const confirmResize: ServerAction = {
   },
 };
 
-/** Spec 6.3, revert. The source need not be up: the destination tells it when it is. */
+/**
+ * Reverts a resize (spec 6.3, revert). The source may be down: the destination sends it the message when it is up
+ * again.
+ */
 export const revertResize: ServerAction = {
   name: "revertResize",
   schema: anyBody("revertResize"),
@@ -113,7 +117,7 @@ export const revertResize: ServerAction = {
     assertNotLocked(call, instance);
     requireState(instance, "revertResize", { vm: ["resized"] });
     const migration = finishedMigration(deps, instance);
-    // Nova lets this one through its actions, and answers with what the error says of itself.
+    // Nova's API does not catch this error here, so that its response has the error's own status, 413.
     assertUpsizeQuota(deps, instance, instance.flavor, instance.oldFlavor ?? instance.flavor, 413);
     const spec = store.requests.spec(instance.uuid);
     if (spec !== null) {

@@ -61,7 +61,7 @@ const ACTIONS: readonly ServerAction[] = [
 
 const BY_NAME = new Map(ACTIONS.map((action) => [action.name, action]));
 
-/** POST /servers/{id}/action: checks and writes of an action are one transaction. */
+/** Handles POST /servers/{id}/action. The checks and writes of an action are one transaction. */
 export function runAction(deps: ComputeDeps, call: Call): ComputeResponse | Promise<ComputeResponse> {
   const body = call.json();
   const [name] = isObject(body) ? Object.keys(body) : [];

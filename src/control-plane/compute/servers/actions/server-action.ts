@@ -8,7 +8,7 @@ import { conflict } from "../../api/fault.js";
 import type { SchemaVersions } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 
-/** One member of POST /servers/{id}/action; each has a file of its own. */
+/** An action of POST /servers/{id}/action. */
 export type ServerAction = ActionOfAll & (ChangingAction | AskingAction);
 
 interface ActionOfAll {
@@ -16,28 +16,28 @@ interface ActionOfAll {
   readonly name: string;
   readonly from?: number;
   readonly until?: number;
-  /** The schema of the whole body. */
+  /** The schema of the complete body. */
   readonly schema: SchemaVersions<unknown>;
 }
 
-/** What it checks and writes is one transaction. */
+/** An action whose checks and writes are one transaction. */
 interface ChangingAction {
   readonly run: (deps: ComputeDeps, call: Call) => ComputeResponse;
 }
 
-/** Waits for the response of the server's host, or for the end of a task; makes its own transactions. */
+/** An action that waits for the agent's reply or the end of a task. It runs its own transactions. */
 interface AskingAction {
   readonly ask: (deps: ComputeDeps, call: Call) => ComputeResponse | Promise<ComputeResponse>;
 }
 
-/** A body whose only member may be anything. */
+/** Returns the schema of a body with a single property of any value. */
 export function anyBody(name: string): SchemaVersions<unknown> {
   return {
     versions: [[1, { type: "object", properties: { [name]: {} }, required: [name], additionalProperties: false }]],
   };
 }
 
-/** Records that the action was asked for (spec 1.6). */
+/** Records that the action was requested (spec 1.6). */
 export function recordAction({ store }: ComputeDeps, call: Call, instance: Instance, action: string): void {
   store.actions.start({
     action,
@@ -48,7 +48,9 @@ export function recordAction({ store }: ComputeDeps, call: Call, instance: Insta
   });
 }
 
-/** Records that the action has succeeded, if there is nothing for the server's host to do: with the event of its agent. */
+/**
+ * Records the success of an action that needs nothing from the host, with the event that its agent would have written.
+ */
 export function endAction(
   { store: { actions } }: ComputeDeps,
   { requestId }: Call,
@@ -63,13 +65,14 @@ export function endAction(
 
 export interface AllowedStates {
   readonly vm?: readonly VmState[];
-  /** Default: none under way. Null: any. */
+  /** Default: no task. Null: any. */
   readonly task?: readonly (TaskState | null)[] | null;
 }
 
 /**
- * Requires one of the states, and an instance that has run on a host, as Nova's `check_instance_state`.
- * @param verb the operation, as the message names it @throws {Fault} 409
+ * Checks that the instance is in one of the states and was launched, as Nova's `check_instance_state` does.
+ * @param verb the operation's name in the message
+ * @throws {Fault} 409
  */
 export function requireState(instance: Instance, verb: string, { vm, task = [null] }: AllowedStates): void {
   const reject = (attribute: string, state: string | null): never => {
@@ -87,8 +90,9 @@ export function requireState(instance: Instance, verb: string, { vm, task = [nul
 }
 
 /**
- * The host of the instance. Its agent may be down: it gets the message when it is back, if the request is still wanted
- * then. @throws {Fault} 409
+ * Returns the host of the instance. Its agent may be down: it receives the message when it is up again, unless the
+ * request has been superseded by then.
+ * @throws {Fault} 409
  */
 export function requireHost({ host, uuid }: Instance): string {
   if (host === null) {
@@ -97,7 +101,7 @@ export function requireHost({ host, uuid }: Instance): string {
   return host;
 }
 
-/** The host of an instance that is to move: its agent has to be up. @throws {Fault} 409 */
+/** Returns the host of an instance that will move; its agent has to be up. @throws {Fault} 409 */
 export function requireAgent(deps: ComputeDeps, instance: Instance): string {
   const host = requireHost(instance);
   const service = deps.store.services.getByHost(host, "nova-compute");
@@ -107,27 +111,27 @@ export function requireAgent(deps: ComputeDeps, instance: Instance): string {
   return host;
 }
 
-/** Methods of agents whose only parameter is the instance. */
+/** Agent methods whose only parameter is the instance. */
 type PlainMethod = {
   [M in AgentCast]: InstanceParams extends ParamsOf<AgentMethods, M> ? M : never;
 }[AgentCast];
 
 interface AgentActionOptions {
-  /** In the body: `os-start`, `pause`. */
+  /** Name in the body: `os-start`, `pause`. */
   readonly name: string;
-  /** In `Cannot 'pause' instance …`, and the name of the recorded action. */
+  /** Verb in `Cannot 'pause' instance …`, and the name of the recorded action. */
   readonly verb: string;
   readonly policy: string;
   readonly require?: (call: Call, policy: string) => void;
   readonly states: AllowedStates;
-  /** Under way from now on. */
+  /** Task state to set when the action begins. */
   readonly taskState: TaskState;
   readonly changes?: InstanceChanges;
   readonly method: PlainMethod;
   readonly schema?: SchemaVersions<unknown>;
 }
 
-/** An action that one agent carries out by itself. */
+/** Creates an action that one agent runs alone. */
 export function agentAction(options: AgentActionOptions): ServerAction {
   const { name, verb, policy, require = requireMember, states, method, schema = anyBody(name) } = options;
   return {
@@ -146,7 +150,7 @@ export function agentAction(options: AgentActionOptions): ServerAction {
   };
 }
 
-/** Marks the operation on the instance, unless another one has begun (409), and records it. */
+/** Sets the task state and records the action. @throws a conflict (409) if another operation has begun */
 export function begin(
   deps: ComputeDeps,
   call: Call,

@@ -7,7 +7,7 @@ import { type Schema, schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { agentAction, anyBody, begin, requireHost, requireState, type ServerAction } from "./server-action.js";
 
-/** Spec 6.6. Without a disk of its own there is nothing to keep: it is offloaded at once. */
+/** Shelves a server (spec 6.6). A server without its own disk has nothing to save and is offloaded at once. */
 export const shelve: ServerAction = {
   name: "shelve",
   schema: anyBody("shelve"),
@@ -43,7 +43,7 @@ export const shelveOffload = agentAction({
 });
 
 interface UnshelveBody {
-  /** Anything before 2.77, and meaning nothing. */
+  /** Ignored before 2.77. */
   readonly unshelve: { readonly availability_zone?: string | null; readonly host?: string } | null;
 }
 
@@ -104,7 +104,7 @@ export const unshelve: ServerAction = {
   },
 };
 
-/** The host that was asked for; a zone becomes the server's, for this and later moves. */
+/** Returns the requested host. A requested zone is saved in the server's request spec, for this and later moves. */
 function readUnshelveTarget(
   { store }: ComputeDeps,
   call: Call,
@@ -129,7 +129,7 @@ function readUnshelveTarget(
     if (service === null) {
       throw badRequest(`Compute host ${host} could not be found.`);
     }
-    // Without a zone in the request the server stays pinned to the one that it has.
+    // Without a zone in the request, the server stays pinned to its current zone.
     const pinned = zone === undefined ? (spec?.availabilityZone ?? null) : zone;
     if (pinned !== null && service.availabilityZone !== pinned) {
       throw conflict(`Host "${host}" is not in the availability zone "${pinned}".`);

@@ -10,7 +10,7 @@ import { schemas } from "../../api/validate.js";
 import { requireHost, type ServerAction } from "../actions/server-action.js";
 import { assertNotLocked, findInstance, findServer } from "../find-server.js";
 
-/** By the network's name; `ips` leaves the rest out. */
+/** Groups the addresses of ports by the network's name. `extended` adds type and MAC address. */
 export function addressesOf(ports: readonly Port[], { extended }: { readonly extended: boolean }) {
   const addresses = ports.map(({ address, mac }) => ({
     version: 4,
@@ -46,7 +46,7 @@ export const ADDRESS_ROUTES: readonly ComputeRoute[] = [
   },
 ];
 
-/** The last minor that has these actions. */
+/** Last minor microversion with these actions. */
 const UNTIL = 43;
 
 function body(action: string, member: string, schema: AnySchemaObject): AnySchemaObject {
@@ -76,8 +76,8 @@ const REMOVE = schemas<{ readonly removeFixedIp: { readonly address: string } }>
 ]);
 
 /**
- * Accepts a request as Nova does, whose compute service carries it out later. A port of the flat network has exactly one
- * address, so the network service would reject both: the server gets the fault that Nova records in this case.
+ * Accepts the request as Nova's API does, then records the fault of the compute service. A port of the flat network has
+ * exactly one address, so Neutron would reject both actions.
  */
 function rejectedLater(
   deps: ComputeDeps,

@@ -47,7 +47,7 @@ const ATTACH = schemas<AttachBody>([1, attachment({})], [49, attachment({ tag: T
 
 const policy = (what: string): string => `os_compute_api:os-attach-interfaces:${what}`;
 
-/** Ports of a server. */
+/** Routes of a server's ports. */
 export const INTERFACE_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
@@ -127,7 +127,7 @@ function attach(deps: ComputeDeps, call: Call): ComputeResponse {
   });
 }
 
-/** What a server that is created is told with 400 is 404 here. */
+/** Returns the port's uuid. An unknown port is a 404 here, and a 400 when a server is created. */
 function existingPort({ store }: ComputeDeps, call: Call, id: string): string {
   if (store.ports.get(id.toLowerCase()) === null) {
     throw notFound(`Port id ${id} could not be found.`);
@@ -148,7 +148,7 @@ function detach(deps: ComputeDeps, call: Call): ComputeResponse {
   });
 }
 
-/** The server's host connects what is new, and has what is gone no more. */
+/** Notifies the server's host, which plugs a new port and unplugs a removed one. */
 function noteChange({ store, bus }: ComputeDeps, call: Call, instance: Instance, port: string): void {
   const { uuid, systemMetadata } = instance;
   if (systemMetadata.network_allocated === undefined) {

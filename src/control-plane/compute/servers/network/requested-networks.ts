@@ -11,14 +11,17 @@ import { findGroup } from "./security-groups.js";
 type Server = CreateBody["server"];
 type NetworkRequest = Exclude<Server["networks"], string | undefined>[number];
 
-/** What a server is to have of the network when it is placed. */
+/** The ports that a server gets when it is placed. */
 export interface RequestedNetworks {
   readonly ports: readonly RequestedPort[];
-  /** Uuids; of ports that are made for the server. */
+  /** Uuids of the security groups of ports that are created for the server. */
   readonly securityGroups: readonly string[];
 }
 
-/** The only network, unless the request says `none`; before 2.37 it may say nothing of networks. @throws {Fault} 400, 409 */
+/**
+ * Resolves the requested networks: the flat network, unless the request is `none`. Before 2.37 networks are optional.
+ * @throws {Fault} 400, 409
+ */
 export function resolveNetworks(
   store: Store,
   call: Call,
@@ -43,9 +46,9 @@ export function resolveNetworks(
 }
 
 /**
- * Returns the number of servers with these ports that the port quota allows, at most `max`. Ports that exist already take
- * nothing of it. To be called in the transaction that stores the servers.
- * @throws {Fault} 403 fewer than `min`
+ * Returns how many servers with these ports the port quota allows, at most `max`. Existing ports do not count. Call it
+ * in the transaction that stores the servers.
+ * @throws {Fault} 403 for fewer than `min`
  */
 export function serversInPortQuota(
   store: Store,
@@ -69,10 +72,10 @@ export function serversInPortQuota(
   return allowed;
 }
 
-/** Nova's response to a port that Neutron does not make because of the quota. */
+/** Returns Nova's response for a port that Neutron rejects because of the quota. */
 export const portLimitExceeded = (): Fault => new Fault(403, "Maximum number of ports exceeded");
 
-/** Nova's mark of a server that has ports, in its system metadata. */
+/** Nova's entry in the system metadata of a server with ports. */
 export const NETWORK_MARK = { network_allocated: "True" } as const;
 
 export function networkMark({ ports }: RequestedNetworks): Readonly<Record<string, string>> {
@@ -110,7 +113,7 @@ function resolvePort(store: Store, call: Call, request: NetworkRequest): Request
   return { ...(address === undefined ? {} : { address: freeAddress(store, address) }), ...named };
 }
 
-/** The uuid of a port that the caller sees and no server has. @throws {Fault} 400, 409 */
+/** Returns the uuid of a port that the caller may see and that is not attached to a server. @throws {Fault} 400, 409 */
 export function freePort(store: Store, call: Call, id: string): string {
   const port = store.ports.get(id.toLowerCase());
   if (!port || !(call.isAdmin || port.projectId === call.credentials.projectId)) {

@@ -74,7 +74,7 @@ function nameIn(call: Call, action: string): string {
   return name;
 }
 
-/** The project's group of that id, else of that name. Null: there is none. @throws {Fault} 409 */
+/** Returns the project's group with this id, else with this name, else null. @throws {Fault} 409 */
 export function findGroup({ securityGroups }: Store, projectId: string, nameOrId: string): SecurityGroup | null {
   const own = securityGroups.get(nameOrId.toLowerCase());
   if (own?.projectId === projectId) {

@@ -9,7 +9,7 @@ type BuildTask = Extract<Task, { kind: "build_instances" }>;
 
 const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 
-/** A build that the API has accepted, with its task still to be run. */
+/** Creates a build request whose task has not run yet. */
 async function requested(
   options: { readonly hosts?: readonly string[]; readonly zone?: string; readonly task?: Partial<BuildTask> } = {},
 ): Promise<{ readonly bench: ConductorBench; readonly task: BuildTask }> {

@@ -212,7 +212,7 @@ describe("6.1 build", () => {
     bench.placementBench.inject({
       on: "PUT /allocations",
       does: async () => {
-        // The claim of the run that is killed: it stands on another host than the next run may choose.
+        // The claim of the killed run is on a host that the next run cannot choose.
         const node = bench.store.computeNodes.byHost("devstack3")[0]?.uuid ?? "";
         await bench.placementBench.ask("PUT", `/allocations/${uuid}`, "1.28", {
           allocations: { [node]: { resources: NEED } },

@@ -11,7 +11,7 @@ import {
 import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
 import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
-/** A server on devstack1 that came from devstack2, and whose user deletes it instead of confirming. */
+/** Creates a server that was resized from devstack2 to devstack1, and that its user deletes before confirming. */
 async function resized(status: Migration["status"] = "finished"): Promise<Operated & { readonly move: Migration }> {
   const world = await operated("deleting", { changes: { vmState: "resized" } });
   const move = migrationOf(world, "resize", status, { sourceCompute: "devstack2", sourceNode: "devstack2" });

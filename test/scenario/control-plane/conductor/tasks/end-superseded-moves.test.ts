@@ -14,7 +14,7 @@ import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-pla
 import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
 const SMALL = { ...FLAVOR, id: 2, flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 };
-/** The id of a third flavor. */
+/** Id of a third flavor. */
 const LARGE = 3;
 const CONFLICT = errorResponse(
   409,
@@ -23,8 +23,8 @@ const CONFLICT = errorResponse(
 );
 
 /**
- * A move from devstack1 to devstack2, whose server is evacuated to devstack3. Until it has arrived it is on devstack1, which is
- * the dead host, afterwards on devstack2.
+ * Creates a move from devstack1 to devstack2 whose server is evacuated to devstack3. Before it has arrived the server
+ * is on devstack1, which is the dead host, and afterwards on devstack2.
  */
 async function createSupersededMove(
   type: Migration["migrationType"],
@@ -62,7 +62,7 @@ async function createSupersededMove(
   return { ...world, move, evacuation, steps: () => stepsOf(bench, { ...task, ...options_ }) };
 }
 
-/** What is said to the hosts of the move, not to the destination of the evacuation. */
+/** Returns the messages to the hosts of the move, without the one to the evacuation's destination. */
 const cleanUps = ({ bench }: Operated) => bench.casts.filter(({ method }) => method !== "rebuild_instance");
 
 const ASIDE = { retained: "yes", old_vm_state: "stopped", set_aside_by: "1" };
@@ -99,17 +99,17 @@ describe("6.7: a move that an evacuation overtakes", () => {
   });
 
   it.each<[Migration["migrationType"], Migration["status"], boolean, object, object | null]>([
-    // Until the source has set the guest aside, it is there as ever.
+    // The guest is still defined on the source, which has not set it aside yet.
     ["migration", "pre-migrating", false, PLAIN, null],
-    // The one copy of its disks may be what the source has set aside.
+    // The guest that the source has set aside may be the only copy of its disks.
     ["migration", "migrating", false, ASIDE, null],
     ["resize", "post-migrating", false, ASIDE, null],
     ["resize", "post-migrating", true, { ...ASIDE, resize_disk_info: "raw" }, null],
-    // The destination has finished: an evacuation to the source finds the guest of it there, and removes it.
+    // The destination has finished. A later evacuation to the source finds the guest there and removes it.
     ["migration", "finished", true, ASIDE, null],
     ["resize", "confirming", true, ASIDE, null],
     ["resize", "reverting", true, ASIDE, null],
-    // The destination has prepared itself for a guest that does not come.
+    // The destination has prepared for a guest that does not arrive.
     [
       "live-migration",
       "accepted",
@@ -124,7 +124,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
       PLAIN,
       { host: "devstack2", method: "rollback_live_migration_at_destination" },
     ],
-    // The guest may be at either.
+    // The guest may be on either host.
     ["live-migration", "running", false, { retained: "yes", set_aside_by: "1" }, null],
     ["live-migration", "running (post-copy)", false, { retained: "yes", set_aside_by: "1" }, null],
     ["live-migration", "running", true, PLAIN, null],

@@ -78,7 +78,7 @@ describe("6.5 live migration", () => {
       sourceCompute: "devstack1",
       destCompute: "devstack2",
       destNode: "devstack2",
-      // Written by a move claim only, which a live migration does not make: golden a14, osc-server-migration-list-running.
+      // Only a move claim writes it, and a live migration makes none: golden a14, osc-server-migration-list-running.
       destHost: null,
     });
     expect(await held()).toEqual({ instance: { devstack2: NEED }, migration: { devstack1: NEED } });

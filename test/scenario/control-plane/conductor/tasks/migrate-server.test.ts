@@ -93,7 +93,7 @@ describe("6.3 split", () => {
   it("6.3 row 3 fail: without a host the allocations go back before the task ends", async () => {
     bench.store.services.update(bench.service("devstack2").id, { disabled: true });
     await bench.run(migrate.task({ flavor: SMALL }));
-    // The same host is allowed for a resize, so that it needs a cold migration to fail.
+    // A resize may stay on the same host, so only a cold migration fails here.
     expect(migrate.state().status).toBe("pre-migrating");
     await open();
     bench.store.services.update(bench.service("devstack2").id, { disabled: true });

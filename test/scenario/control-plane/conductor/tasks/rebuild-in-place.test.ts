@@ -10,7 +10,7 @@ const PREVIOUS = { os_type: "linux" };
 let world: Operated;
 let previousImageRef: string;
 
-/** A server whose rebuild from another image has been accepted. */
+/** Creates a server whose rebuild from another image has been accepted. */
 async function rebuilding(image: Readonly<Record<string, string>>, extraSpecs = {}): Promise<Task> {
   world = await operated("rebuilding");
   const { bench, instance } = world;

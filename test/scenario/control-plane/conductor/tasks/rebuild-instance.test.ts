@@ -323,7 +323,7 @@ describe("6.7 evacuate", () => {
     const overwrite = () => {
       bench.store.instances.save(instance.uuid, { taskState: "rebuilding", taskRequestId: "req-evacuate" });
     };
-    /** When a conductor that was killed in between has done the rest. */
+    /** Expects that a restarted conductor completes the deletion. */
     const isDeleted = async () => {
       await bench.restart();
       expect(bench.casts).toEqual([]);

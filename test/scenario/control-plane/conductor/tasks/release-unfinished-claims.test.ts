@@ -7,7 +7,7 @@ import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
 const HOSTS = ["devstack1", "s", "d", "x"];
 
-/** Where the instance holds something afterwards, that held something on each of the hosts. */
+/** Returns the hosts on which the instance, with an allocation on each host before, has one afterwards. */
 async function left(
   move: readonly [MigrationType, MigrationStatus] | null,
   options: { readonly isFailed?: boolean; readonly isAnothers?: boolean; readonly conflict?: boolean } = {},

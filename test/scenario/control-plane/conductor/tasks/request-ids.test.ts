@@ -9,7 +9,7 @@ beforeEach(async () => {
   await bench.host("devstack2");
 });
 
-/** The request ids with which the conductor and the scheduler asked Placement. */
+/** Returns the ids of the requests that the conductor and the scheduler sent to Placement. */
 const sent = () => new Set(bench.placementBench.sent.map(({ headers }) => headers["x-openstack-request-id"]));
 
 it("build: candidates and claims carry the id of the API's request", async () => {

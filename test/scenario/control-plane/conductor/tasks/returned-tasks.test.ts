@@ -17,7 +17,7 @@ async function open(options?: Parameters<typeof MigrateBench.open>[0]): Promise<
 }
 
 describe("6.3 row 4: reschedules", () => {
-  /** Devstack2 has given it back; its event is open. */
+  /** A failure on devstack2, whose event is unfinished. */
   const failure = (more: Partial<DestinationFailure> = {}): DestinationFailure => ({
     host: "devstack2",
     node: "devstack2",
@@ -44,7 +44,7 @@ describe("6.3 row 4: reschedules", () => {
     if (migration === undefined || params.retry === undefined) {
       throw new Error("nothing was cast");
     }
-    // The destination could not prepare it: it has moved the allocation back, and says so.
+    // The destination could not prepare the move: it moves the allocations back and reports the failure.
     await bench.placement.moveAllocations(migration.uuid, instance.uuid);
     return params.alternates;
   };
