@@ -18,21 +18,21 @@ interface MetricsSources {
   readonly modules: Modules;
   /** Milliseconds without a heartbeat after which a service is down. */
   readonly downTime: number;
-  /** What carries out the conductor's tasks. */
+  /** Runs the conductor's tasks. */
   readonly tasks: Pick<TaskRunner, "running" | "listen">;
-  /** Lets the metrics hear of each request from now on. */
+  /** Registers a listener that is called for each request. */
   readonly onRequest: (listener: RequestListener) => void;
 }
 
-/** Every name begins so. */
+/** The prefix of all metric names. */
 const PREFIX = "compute_cluster_";
 
-/** Upper bounds of what durations are counted by; seconds. */
+/** The upper bounds of histogram buckets for durations; seconds. */
 const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60];
 
 /**
- * `GET /metrics` in Prometheus' text format; docs/metrics.md lists what is in it. Requests are counted from the first time on
- * that the metrics are asked for.
+ * `GET /metrics` in Prometheus' text format; docs/metrics.md lists the metrics. Requests are counted from the first
+ * scrape.
  */
 export function metricsService(sources: MetricsSources): ServiceHandler {
   const registryOf = madeOnce(() => createMetricsRegistry(sources));
@@ -52,7 +52,11 @@ function plain(status: number, body: string, headers: Readonly<Record<string, st
   return { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers }, body };
 }
 
-/** The library is loaded only here: a control plane whose metrics nobody reads does without, and counts nothing. @internal */
+/**
+ * Creates the registry. The library is loaded only here: a control plane that is never scraped neither loads it nor
+ * counts anything.
+ * @internal
+ */
 export async function createMetricsRegistry(sources: MetricsSources): Promise<Registry> {
   const { Counter, Gauge, Histogram, Registry } = await sources.modules.load(() => import("prom-client"));
   const registry = new Registry();

@@ -89,7 +89,9 @@ const USER = closed(
   "A user, besides admin and demo. Its password is made up: clouds.yaml has a cloud devstack-NAME for each.",
 );
 
-/** What a cluster has besides hosts. A key that is there says all that there is to be; one that is not leaves things as they are. */
+/**
+ * The contents of a cluster in addition to hosts. A key lists all objects of its kind; an absent key changes nothing.
+ */
 export const SEED_KEYS = {
   flavors: Type.Optional(
     Type.Array(FLAVOR, { minItems: 1, maxItems: 1000, description: "All flavors. Absent: devstack's." }),
