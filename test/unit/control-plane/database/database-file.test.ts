@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DatabaseTooNew, DatabaseUnusable } from "../../../../src/control-plane/database/database-file.js";
 import { DATABASE_OPENERS } from "../../../fixtures/database-openers.js";
 
-/** Where each keeps the versions of its tables. */
+/** The statements that raise the recorded schema version of each component. */
 const LATER = {
   "the state of record": "UPDATE schema_steps SET version = version + 100",
   Placement: "UPDATE placement_schema SET version = version + 100",
@@ -28,7 +28,10 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     return error instanceof Error ? error : new Error("it was opened");
   };
 
-  /** The file as an ended process leaves it: the engine keeps one that it has opened until its statements are collected. */
+  /**
+   * Copies the file as a terminated process would leave it: SQLite retains an open file until its statements are
+   * collected.
+   */
   const leave = async (change = "SELECT 1"): Promise<void> => {
     const database = await open(join(folder, "first.sqlite"));
     database.exec(change);

@@ -1,4 +1,4 @@
-// Loaded before the time of a virtual world can run on without it.
+// Loaded eagerly: virtual time must not advance while a module is loading.
 import "prom-client";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createMetricsRegistry } from "../../../../src/control-plane/metrics.js";
@@ -21,7 +21,7 @@ function ask(path: string, method: "GET" | "HEAD" | "POST" = "GET") {
   return world.runUntil(runtime.http.request({ method, url: controlPlane.url + path }));
 }
 
-/** Name with labels → value. */
+/** Returns the samples: name with labels → value. */
 async function metrics(): Promise<ReadonlyMap<string, number>> {
   const { body } = await ask("/metrics");
   const samples = body.split("\n").filter((line) => line !== "" && !line.startsWith("#"));

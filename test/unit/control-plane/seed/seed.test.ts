@@ -43,7 +43,7 @@ const steps = (seed: Partial<Seed>) => seedSteps(parts, { ...NOTHING, ...seed },
 function describeSteps(seed: Partial<Seed>) {
   return steps(seed).map(({ sign, text, destroys }) => `${sign} ${text}${destroys ? " !" : ""}`);
 }
-/** Applies the seed, and applies it again, which changes nothing. */
+/** Applies the seed, and checks that applying it again changes nothing. */
 async function settle(seed: Partial<Seed>): Promise<readonly string[]> {
   const found = describeSteps(seed);
   await applySeed(parts, steps(seed));
@@ -205,7 +205,7 @@ describe("host aggregates of a cluster file", () => {
       "host a has 1 server, and would change from availability zone east to nova; move them away first",
     );
     expect(() => assertZones(["a"], ["a", "b"])).not.toThrow();
-    // It is left out, and stays where it is.
+    // Host a is not in the file, and remains in its aggregate.
     expect(() => assertZones(["b"], ["b"])).not.toThrow();
   });
 

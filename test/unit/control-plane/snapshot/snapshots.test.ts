@@ -92,7 +92,7 @@ describe("snapshots of a state directory", () => {
     );
     database.close();
     snapshots.save("one", { ...createMetadata(), savedAt: 100_000 });
-    // A control plane that was killed leaves its journal, which must not come to a database that is not its own.
+    // A killed control plane leaves its journal, which must not be applied to another database.
     await put("state.sqlite-wal", "of another database");
     restoreSnapshot(root, snapshots.read("one"), { now: 700_000 });
     expect(await text("state.sqlite-wal").catch(() => "")).toBe("");

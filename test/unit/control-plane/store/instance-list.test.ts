@@ -48,7 +48,7 @@ describe("the Compute API's list of instances", () => {
 
   test("what is like a name is what its pattern matches, and names that the database knows no letter case of", async () => {
     const { store } = await memoryStore();
-    // The last two have letters that ignored case makes a k and an s.
+    // In the last two, case folding converts a letter to k and s.
     const names = ["web-1", "WEB-1", "a web-12", "web_1", "w%b", "back\\slash", "x\ny", "\u212aeb-1", "a\u017f"];
     for (const [index, displayName] of names.entries()) {
       addInstance(store, uuidOf(index), { displayName });

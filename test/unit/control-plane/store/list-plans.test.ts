@@ -10,7 +10,7 @@ let store: Store;
 let queries: { readonly text: string; readonly values: readonly unknown[] }[];
 
 beforeEach(async () => {
-  // None that another test uses after this one: it is wrapped, and libsql leaves a plan that it has read open, which locks its tables.
+  // Not shared with other tests: the store is wrapped, and libsql leaves a query plan open, which locks its tables.
   store = await openStore({ path: ":memory:", runtime: createVirtualRuntime({ seed: 1 }) });
   onTestFinished(() => store.close());
   fillStore(store, { hosts: 4, servers: 8 });
@@ -23,7 +23,7 @@ beforeEach(async () => {
   };
 });
 
-/** How SQLite would find the rows of what was asked for last. */
+/** Returns SQLite's plan for the last query. */
 function plan(): string {
   const { text, values } = queries.at(-1) ?? { text: "", values: [] };
   const steps = store.database.file.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(values as string[]));

@@ -11,7 +11,7 @@ async function withOldRows(count: number) {
     store.migrations.create({ instanceUuid: uuidOf(1), migrationType: "migration", status: "finished" });
   }
   store.database.run("UPDATE migrations SET uuid = NULL");
-  // The control plane that finds them did not make them.
+  // A new store, without cached records, as after a restart.
   return storeOn(store.database, { runtime }, () => undefined);
 }
 function missing(store: Awaited<ReturnType<typeof withOldRows>>) {

@@ -38,7 +38,7 @@ test("a record is what the database has after each kind of write", async () => {
   const context = { ...none, instanceUuid: uuid, migrationId: migration.id, oldResources: [], newResources: [] };
   store.instances.save(uuid, { migrationContext: context, systemMetadata: { a: "b" }, hidden: true });
   expect(store.instances.get(uuid)).toEqual(inDatabase());
-  // Takes the context from the instance.
+  // Removes the context from the instance.
   store.migrations.save(migration.id, { status: "done", hidden: true });
   expect(store.instances.get(uuid)).toMatchObject({ migrationContext: null });
   expect(store.migrations.get(migration.id)).toEqual(store.migrations.byFilters({ instanceUuid: uuid })[0]);
@@ -67,7 +67,7 @@ test("of heavy records only so many characters are kept; light ones beside them 
     heavy,
     "a record",
   ]);
-  // Whatever was forgotten, or became light, counts no more.
+  // Removed records, and records that are no longer heavy, do not count.
   recent.forget("heavy 299");
   recent.set("heavy 298", "light by now");
   fill();

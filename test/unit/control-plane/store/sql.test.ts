@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
 import { Sql } from "../../../../src/control-plane/database/sql.js";
 
-/** A write, or a transaction of such steps, which throws at its end or not; who began it catches that or not. */
+/** A write, or a transaction of steps that may throw at its end; its caller may catch that. */
 type Step = "write" | { readonly steps: readonly Step[]; readonly ends: "well" | "caught" | "thrown" };
 
 const { step } = fc.letrec<{ step: Step }>((tie) => ({
@@ -30,7 +30,7 @@ test.each(["transaction", "batch"] as const)(
           const before = expectedRows;
           try {
             sql[begin](() => {
-              // Of a first time that was undone, nothing is left.
+              // Discards the expected rows of a first run that was rolled back.
               expectedRows = before;
               each.forEach(run);
               if (thrown) {
@@ -60,7 +60,7 @@ test.each(["transaction", "batch"] as const)(
         try {
           inTransaction(steps, false, kind);
         } catch {
-          // All of it was undone.
+          // Everything was rolled back.
         }
         expect(sql.all("SELECT n FROM t ORDER BY n").map(([n]) => n)).toEqual(expectedRows);
         expect(sql.file.inTransaction).toBe(false);
@@ -98,10 +98,10 @@ test("what is done together is done once, without savepoints, unless a part of i
           }
         });
       } catch {
-        // The rest is kept.
+        // The other changes remain.
       }
     }
-    // After the commit nothing is together any more.
+    // After the commit, the batch is over.
     sql.afterCommit(() => sql.transaction(() => sql.transaction(() => sql.run("INSERT INTO t VALUES (3)"))));
     return times;
   };

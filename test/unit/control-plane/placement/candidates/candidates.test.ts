@@ -10,7 +10,7 @@ interface Found {
   readonly provider_summaries: Readonly<Record<string, unknown>>;
 }
 
-/** Candidates in short: `1:VCPU=1 2:DISK_GB=5`. */
+/** Abbreviates candidates: `1:VCPU=1 2:DISK_GB=5`. */
 function short({ allocation_requests: requests }: Found): string[] {
   const numbers = (id: string) => Number(id[7]);
   return requests
@@ -122,7 +122,7 @@ describe("candidates", () => {
       "2:VCPU=1 3:VGPU=1 5:VGPU=2",
       "2:VCPU=1 5:VGPU=3",
     ]);
-    // What the tree itself gives a part of differs from tree to tree.
+    // Requests that include resources of the tree itself differ between trees.
     expect(short(search(world, "resources=VGPU:3,VCPU:2&resources1=VCPU:1"))).toEqual([
       "1:VCPU=3 3:VGPU=3",
       "1:VCPU=3 4:VGPU=3",

@@ -37,7 +37,7 @@ describe("candidates as records", () => {
     return reportClientOf(ENDPOINT, { ...runtime, http });
   }
 
-  /** What the scheduler reads, over JSON and in one process. */
+  /** Returns the candidates that the scheduler reads, as JSON and as records. */
   async function both(groups: readonly CandidatesGroup[], more: Partial<CandidatesQuery> = {}) {
     const query = { groups, rootRequired: [], limit: 1000, ...more };
     const read = async (changes: Partial<ServiceRequest>) => {
@@ -142,7 +142,7 @@ describe("candidates as records", () => {
             if (taken.length > 0) {
               world.allocate(index + 1, null, { [index + 1]: Object.fromEntries(taken) });
             }
-            // What was kept of the world before this is not what is said of it now.
+            // Cached fragments of the previous state must not appear.
             await expectSame([group(resources)], query);
           }
         },

@@ -29,7 +29,7 @@ describe("names that begin as SQL's LIKE has it", () => {
     },
   );
 
-  // The regular expression would not end.
+  // The equivalent regular expression would not terminate.
   test("many wildcards take no longer than others", () => {
     expect(beginsLike("A".repeat(255), `${"%A".repeat(200)}%B`)).toBe(false);
   });

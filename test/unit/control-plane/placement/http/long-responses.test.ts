@@ -26,7 +26,7 @@ describe("answers that may be long", () => {
   beforeAll(() => {
     for (let n = 0; n < PROVIDERS; n += 1) {
       const path = `/resource_providers/${uuidOf(n)}`;
-      // Not all of them plain ASCII, and some with what JSON escapes.
+      // Includes characters that are not ASCII or that JSON escapes.
       send("POST", "/resource_providers", { name: `compüte "${n}" \u2028`, uuid: uuidOf(n) });
       const inventories = { VCPU: { total: 4 + n }, MEMORY_MB: { total: 64 } };
       send("PUT", `${path}/inventories`, { resource_provider_generation: 0, inventories });

@@ -9,7 +9,7 @@ import { FailingDatabase } from "./failing-database.js";
 
 type HandlerResult = ServiceResponse | Promise<ServiceResponse>;
 
-/** Requests of one turn after the other; the test ends a turn. */
+/** Collects the requests of an event-loop tick; the test ends each tick. */
 class ManualTicks {
   readonly #actions: (() => void)[] = [];
   afterArrivals(action: () => void): void {
@@ -65,7 +65,7 @@ describe("writes that arrive together", () => {
       consumer_type: "INSTANCE",
     });
 
-  /** Two writes in a turn: from the next on, those that come together wait for each other. */
+  /** Sends two writes in one tick: from the next tick, concurrent writes wait for each other. */
   async function crowd(): Promise<void> {
     const first = send("PUT", "/traits/CUSTOM_A");
     const second = send("PUT", "/traits/CUSTOM_B");
@@ -86,7 +86,7 @@ describe("writes that arrive together", () => {
   const used = (provider: number) =>
     atOnce<{ usages: { VCPU: number } }>(send("GET", `/resource_providers/${uuid(provider)}/usages`)).usages.VCPU;
 
-  /** What a process finds that starts with what is in the database now. */
+  /** Returns the state that a new process loads from the current database. */
   function afterKill(): Record<string, unknown> {
     const again = new World({ database });
     return Object.fromEntries(
@@ -153,7 +153,7 @@ describe("writes that arrive together", () => {
       put(2, null, 4, 5),
       send("DELETE", `/allocations/${consumer(2)}`),
       send("DELETE", provider),
-      // Its name is free again, which the rows of both must show in this order.
+      // The deleted provider's name is free again, so the rows must be written in this order.
       send("PUT", `/resource_providers/${uuid(2)}`, { name: "p5", parent_provider_uuid: null }),
       send("POST", "/resource_providers", { name: "p2", uuid: uuid(6) }),
     ];
@@ -189,7 +189,7 @@ describe("writes that arrive together", () => {
     database.failing = /COMMIT/;
     const responses = [put(1, null, 2), put(2, null, 3), put(1, 1, 4)];
     ticks.end();
-    // The third names the generation that the first would have made.
+    // The third request names the generation that the first one would have created.
     expect(await statuses(responses)).toEqual([500, 500, 409]);
     expect(used(1)).toBe(0);
     expect(afterKill()).toEqual({ 1: undefined, 2: undefined, 3: undefined, 4: undefined });

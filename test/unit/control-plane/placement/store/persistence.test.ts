@@ -18,7 +18,9 @@ const READS = [
   "/allocation_candidates?resources=VCPU:1",
 ];
 
-/** What clients can read; the order of lists is not defined, request ids differ. */
+/**
+ * Returns all responses to clients. Sorted, since the order of lists is undefined; without request ids, which differ.
+ */
 function everything(world: World): unknown[] {
   return READS.map((path) => {
     const { status, headers, body } = world.send("GET", path);
