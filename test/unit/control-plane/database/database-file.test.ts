@@ -39,7 +39,7 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     database.close();
   };
 
-  it("is refused by name, with what to do, when it is no database", async () => {
+  it("is rejected with a hint if it is not a database", async () => {
     writeFileSync(path, "shopping list: milk, bread, and a thousand other things".repeat(20));
     const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);
@@ -49,7 +49,7 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     );
   });
 
-  it("is refused by name, with what to do, when it is damaged", async () => {
+  it("is rejected with a hint if it is damaged", async () => {
     await leave();
     writeFileSync(path, readFileSync(path).fill(0xff, 100));
     const error = await getOpenError();
@@ -60,7 +60,7 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     );
   });
 
-  it("is refused by name, with what to do, when a newer program wrote it", async () => {
+  it("is rejected with a hint if a newer program wrote it", async () => {
     await leave(LATER[name as keyof typeof LATER]);
     const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseTooNew);
@@ -69,14 +69,14 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     );
   });
 
-  it("is refused by name, with what to do, when its disk is full", async () => {
+  it("is rejected with a hint if its disk is full", async () => {
     path = "/dev/full";
     const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toMatch(/^the database \/dev\/full cannot be used: .*its disk is full; make room, and start/);
   });
 
-  it("is refused by name, with what to do, when it is a folder", async () => {
+  it("is rejected with a hint if it is a folder", async () => {
     path = folder;
     const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);

@@ -12,7 +12,7 @@ async function documented(): Promise<ReadonlySet<string>> {
   return new Set([...rows(agents, "openstack_nova_compute_"), ...rows(controlPlane, "compute_cluster_")]);
 }
 
-it("the dashboard of Grafana asks only for metrics that there are", async () => {
+it("the Grafana dashboard queries only metrics that exist", async () => {
   const names = await documented();
   const text = await readFile(new URL("../../../../config/grafana-dashboard.json", import.meta.url), "utf8");
   const { panels } = JSON.parse(text) as {

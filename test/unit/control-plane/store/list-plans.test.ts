@@ -55,7 +55,7 @@ test.each<[string, (store: Store) => unknown, string]>([
   ],
   ["services, from a place", ({ services }) => services.list({ after: 2, limit: 3 }), "PRIMARY KEY (rowid>?)"],
   ["nodes, from a place", ({ computeNodes }) => computeNodes.served({ after: 2, limit: 3 }), "PRIMARY KEY (rowid>?)"],
-])("a page is entered by an index, and nothing is sorted: %s", (_what, read, index) => {
+])("a page is read from an index without sorting: %s", (_what, read, index) => {
   read(store);
   expect(plan()).toContain(index);
   expect(plan()).not.toMatch(FULL_SCAN);

@@ -18,7 +18,7 @@ const { step } = fc.letrec<{ step: Step }>((tie) => ({
 }));
 
 test.each(["transaction", "batch"] as const)(
-  "in a %s, whatever is nested in what, exactly that is undone which throws",
+  "in a %s, with any nesting, exactly the transactions that throw are rolled back",
   (kind) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
@@ -71,7 +71,7 @@ test.each(["transaction", "batch"] as const)(
   },
 );
 
-test("what is done together is done once, without savepoints, unless a part of it failed that had written", () => {
+test("a batch runs once without savepoints, unless a nested transaction failed after a write", () => {
   const sql = new Sql(new DatabaseFile(":memory:"));
   sql.file.exec("CREATE TABLE t (n INTEGER)");
   const prepared: string[] = [];
@@ -112,7 +112,7 @@ test("what is done together is done once, without savepoints, unless a part of i
   sql.file.close();
 });
 
-test("what could not even begin leaves the next transaction its parts", () => {
+test("after a batch that could not begin, the next transaction has savepoints", () => {
   const sql = new Sql(new DatabaseFile(":memory:"));
   sql.file.exec("CREATE TABLE t (n INTEGER)");
   sql.file.exec("BEGIN");

@@ -54,7 +54,7 @@ function fill(world: World): void {
 }
 
 describe("persistence", () => {
-  it("reads back what was written, and goes on from there", () => {
+  it("loads what was written, and continues from there", () => {
     const database = openDatabase(":memory:");
     const before = new World({ database });
     fill(before);
@@ -74,7 +74,7 @@ describe("persistence", () => {
     ["all different", { VCPU: 7, DISK_GB: 11, MEMORY_MB: 65 }, 0, 1],
     ["one new, one gone", { VCPU: 8, DISK_GB: 10, PCPU: 4 }, 1, 1],
     ["one new, the others different", { VCPU: 7, DISK_GB: 11, MEMORY_MB: 65, PCPU: 4 }, 0, 1],
-  ])("writes of inventories that are given again what has changed: %s", (_what, totals, touches, upserts) => {
+  ])("writes only the changed ones of requested inventories: %s", (_what, totals, touches, upserts) => {
     const database = new FailingDatabase(openDatabase(":memory:"));
     const world = new World({ database });
     world.provider(1, { VCPU: 8, DISK_GB: 10, MEMORY_MB: 64 });
@@ -101,7 +101,7 @@ describe("persistence", () => {
     );
   });
 
-  it("forgets what was deleted", () => {
+  it("does not load deleted records", () => {
     const database = openDatabase(":memory:");
     const world = new World({ database });
     fill(world);
@@ -161,7 +161,7 @@ describe("persistence", () => {
         }).status,
     ],
     ["a deletion", /COMMIT/, (world: World) => world.send("DELETE", `/allocations/${consumer(2)}`).status],
-  ])("takes %s back when the database fails", (_what, failing, change) => {
+  ])("rolls back %s when the database fails", (_what, failing, change) => {
     const database = new FailingDatabase(openDatabase(":memory:"));
     const world = new World({ database });
     fill(world);
@@ -177,7 +177,7 @@ describe("persistence", () => {
     expect(everything(again)).toEqual(everything(world));
   });
 
-  it("takes what a release before has indexed, and nobody asks for, out of its tables", () => {
+  it("drops the unused indexes of an earlier release", () => {
     const database = openDatabase(":memory:");
     new World({ database });
     database.exec("CREATE INDEX placement_provider_traits_trait ON placement_provider_traits (trait_id)");
@@ -188,14 +188,14 @@ describe("persistence", () => {
     expect(database.prepare(text).all("placement_provider_traits_trait", "placement_inventories_class")).toEqual([]);
   });
 
-  it("refuses tables of a newer release", () => {
+  it("rejects tables of a newer release", () => {
     const database = openDatabase(":memory:");
     new World({ database });
     database.exec("UPDATE placement_schema SET version = 99");
     expect(() => new World({ database })).toThrow(/has version 99 of the placement tables, this program knows up to 2/);
   });
 
-  it("has the database enforce references and uniqueness too", () => {
+  it("enforces references and uniqueness also in the database", () => {
     const database = openDatabase(":memory:");
     fill(new World({ database }));
     const expectConstraint = (sql: string) => expect(() => database.exec(sql)).toThrow(/constraint/i);
