@@ -1,7 +1,7 @@
 import Libsql from "libsql";
 
 /** Tells the user how to select another database; part of several error messages. */
-const ELSEWHERE = "name another one with --state-dir (of compute-cluster placement: --database)";
+const ELSEWHERE = "select another one with --state-dir (compute-cluster placement: --database)";
 
 /** The database file cannot be used by this process. Acknowledged writes are not lost. */
 export class DatabaseUnusable extends Error {
@@ -21,7 +21,7 @@ export class DatabaseTooNew extends Error {
   /** @param component the owner of tables that have version `found`; this program supports versions up to `known` */
   constructor(path: string, component: string, found: number, known: number) {
     super(
-      `the database ${path} has version ${found} of the ${component} tables, this program knows up to ${known}: ` +
+      `the database ${path} has version ${found} of the ${component} tables, but this program supports only versions up to ${known}: ` +
         `start the newer program again, or ${ELSEWHERE}`,
     );
   }
@@ -33,21 +33,24 @@ export class DatabaseTooOld extends Error {
 
   constructor(path: string, component: string) {
     super(
-      `the database ${path} has the ${component} tables of an older program, or none yet: a start of the cluster brings them up to ` +
-        "date; do that first",
+      `the database ${path} has no ${component} tables, or those of an older program; start the cluster once to migrate ` +
+        "them",
     );
   }
 }
 
 /** Explanations of SQLite's primary result codes that concern the file and not the statement. */
 const FILE_CODES: ReadonlyMap<number, string> = new Map([
-  [5, `another control plane or Placement uses it; stop that one, or ${ELSEWHERE}`],
-  [8, `it cannot be written; give this user the right to, or ${ELSEWHERE}`],
-  [10, "disk I/O error, its disk is full or broken; make room, or look at the disk, and start again"],
-  [11, `it is damaged; put a copy in its place, move it and its -wal away to start from nothing, or ${ELSEWHERE}`],
-  [13, "its disk is full; make room, and start again"],
-  [14, `its folder is absent or not writable, or it is a folder itself; ${ELSEWHERE}`],
-  [26, `it is not an SQLite database; move it and its -wal away to start from nothing, or ${ELSEWHERE}`],
+  [5, `another control plane or Placement is using it; stop that process, or ${ELSEWHERE}`],
+  [8, `it is not writable; give this user write permission, or ${ELSEWHERE}`],
+  [10, "disk I/O error: its disk is full or broken; free space or check the disk, then start again"],
+  [
+    11,
+    `it is damaged; replace it by a backup, move it and its -wal file away to start with an empty database, or ${ELSEWHERE}`,
+  ],
+  [13, "its disk is full; free space, then start again"],
+  [14, `its folder is missing or not writable, or the path is a folder; ${ELSEWHERE}`],
+  [26, `it is not an SQLite database; move it and its -wal file away to start with an empty database, or ${ELSEWHERE}`],
 ]);
 
 /** An error of opening the file contains its code only at the end of its message. */

@@ -240,10 +240,10 @@ function translate(error: unknown): unknown {
   }
   const [rule = "", detail = ""] = error.message.split(" constraint failed: ");
   if (rule === "UNIQUE") {
-    return new DuplicateRecord(`there is already a record with the same ${detail}`, { index: detail });
+    return new DuplicateRecord(`a record with the same ${detail} exists already`, { index: detail });
   }
   if (error.code.startsWith("SQLITE_CONSTRAINT") || error.rawCode === SQLITE_CONSTRAINT_DATATYPE) {
-    return new InvalidParameters(`the state of record refused the change: ${error.message}`, { rule: error.message });
+    return new InvalidParameters(`the database rejected the change: ${error.message}`, { rule: error.message });
   }
   return error;
 }

@@ -229,7 +229,9 @@ export async function mirrorAggregates(
       return true;
     });
     if (!done) {
-      throw new Error(`the aggregates of provider ${host} kept changing; \`manage placement sync_aggregates\` will`);
+      throw new Error(
+        `the aggregates of provider ${host} changed during each attempt to write them; run \`manage placement sync_aggregates\``,
+      );
     }
   });
   return left.map(({ host }) => host);

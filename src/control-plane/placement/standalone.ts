@@ -45,7 +45,7 @@ export async function startPlacement(options: StandaloneOptions) {
   const strategy = options.authStrategy ?? config.authStrategy ?? "token";
   if (strategy !== "noauth2" && strategy !== "token") {
     throw new UnsupportedConfiguration(
-      `[api] auth_strategy = ${strategy} needs an Identity service, which the stand-alone Placement has not; set noauth2, leave it out to get a token, or use "compute-cluster up"`,
+      `[api] auth_strategy = ${strategy} needs an Identity service, which the standalone Placement does not have; set noauth2, omit it to get a generated token, or use "compute-cluster up"`,
     );
   }
   const token = strategy === "token" ? runtime.random.hex(32) : undefined;

@@ -129,7 +129,7 @@ function bodyOf({ headers, body }: HandledRequest["request"]): Pick<RecordedRequ
     return { bytes: Number(headers["content-length"] ?? 0) };
   }
   const found = /json/.test(type) || body === "" ? jsonOf(body) : undefined;
-  return found === undefined ? { left: "its body is no JSON, too long, or nested too deeply" } : { body: found };
+  return found === undefined ? { left: "its body is not JSON, too long, or nested too deeply" } : { body: found };
 }
 
 /** Returns null for an empty string; undefined if it is not JSON, too long, or nested too deeply. */

@@ -84,7 +84,7 @@ export function imageSteps(
     const isOther = desiredBytes !== undefined && image.status === "active" && image.hash !== desiredBytes.hash;
     const { file: _file, id: _id, ...fields } = text;
     const what = [
-      ...(isOther ? ["other bytes"] : []),
+      ...(isOther ? ["new data"] : []),
       ...fieldChanges(textOf(image, projects), { ...DEFAULTS, ...fields }),
     ];
     const isEmpty = image.status !== "active" || isOther;
@@ -97,7 +97,7 @@ export function imageSteps(
       }
       table.change(image.id, ["queued", "active"], attributes);
     };
-    const summary = what.length === 0 ? "its bytes, which are not all there" : what.join(", ");
+    const summary = what.length === 0 ? "data (the upload was interrupted)" : what.join(", ");
     const after = isEmpty ? { after: () => fill(image.id) } : {};
     return [{ sign: "~", text: `image ${text.name}: ${summary}`, destroys: isOther, apply, ...after }];
   });

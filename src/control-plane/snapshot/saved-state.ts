@@ -152,7 +152,7 @@ export function downHostsText(hosts: SavedHosts = {}, where: string): readonly s
     ...(suspended.length === 0
       ? []
       : [
-          `Killed: ${foldHosts(suspended)}, suspended when the state was saved; no process can be suspended again as it was.`,
+          `Killed: ${foldHosts(suspended)}, which were suspended when the state was saved; a restore cannot suspend processes.`,
         ]),
     ...(down === "" ? [] : [`To start again: compute-cluster host start ${quoted(down)}${where}`]),
   ];
@@ -184,7 +184,7 @@ export async function readDownHosts(directory: Pick<StateDir, "root">, files: Fi
   const hosts = parse(text);
   if (hosts === undefined) {
     throw new SnapshotRejectedError(
-      `${path}, which says which hosts a restore has left down, holds ${text.slice(0, 40)}, expected {"HOST": "killed"}; remove it, and all hosts are started`,
+      `${path}, the list of hosts that a restore has left down, contains ${text.slice(0, 40)}, expected {"HOST": "killed"}; remove it to start all hosts`,
     );
   }
   return new Map(Object.entries(hosts));

@@ -140,9 +140,7 @@ const SEAL = sealOf("0".repeat(64)).length;
 export function readSnapshot(path: string): Snapshot {
   const bytes = sizeOf(path);
   if (bytes === undefined) {
-    throw new SnapshotRejectedError(
-      `there is no snapshot ${path}; compute-cluster snapshot list shows those that there are`,
-    );
+    throw new SnapshotRejectedError(`snapshot ${path} does not exist; list all with compute-cluster snapshot list`);
   }
   const { header, end } = readHeader(path, bytes);
   let at = end;
@@ -152,14 +150,14 @@ export function readSnapshot(path: string): Snapshot {
     return entry;
   });
   if (at + SEAL !== bytes) {
-    const what = at + SEAL > bytes ? "it is truncated" : "something was added to it";
-    throw new SnapshotRejectedError(`${path} has ${bytes} bytes, expected ${at + SEAL}: ${what}; take another copy`);
+    const what = at + SEAL > bytes ? "it is truncated" : "data was appended";
+    throw new SnapshotRejectedError(`${path} has ${bytes} bytes, expected ${at + SEAL}: ${what}; use another copy`);
   }
   const content = bytes <= LARGE ? readEntireFile(path) : undefined;
   const seal = content?.subarray(at).toString() ?? textIn(path, [[at, SEAL]]);
   if (seal !== sealOf(content === undefined ? sha256Of(path, at) : digestOf(content.subarray(0, at)))) {
     throw new SnapshotRejectedError(
-      `${path} was changed since it was saved: its checksum is another one; take another copy`,
+      `${path} was modified after it was saved: its checksum does not match; use another copy`,
     );
   }
   return { path, metadata: header.facts, entries, bytes, content };
@@ -216,18 +214,18 @@ function readHeader(path: string, bytes: number): { readonly header: Header; rea
   const [, version] = new RegExp(`^${MAGIC} (\\d{1,6})\n`).exec(head) ?? [];
   if (version === undefined) {
     throw new SnapshotRejectedError(
-      `${path} is no snapshot: found ${JSON.stringify(head.slice(0, 30))}, expected "${MAGIC}"`,
+      `${path} is not a snapshot: found ${JSON.stringify(head.slice(0, 30))}, expected "${MAGIC}"`,
     );
   }
   if (Number(version) > VERSION) {
     throw new SnapshotRejectedError(
-      `${path} is of version ${version}, this program reads up to ${VERSION}: use the program that saved it, or a newer one`,
+      `${path} has version ${version}, but this program reads only versions up to ${VERSION}; use the program that saved it, or a newer one`,
     );
   }
   const header = parseHeader(head.slice(head.indexOf("\n") + 1));
   if (header === undefined || lines < 2) {
     throw new SnapshotRejectedError(
-      `${path} is truncated or was changed: its list of files cannot be read; take another copy`,
+      `${path} is truncated or modified: its list of files cannot be read; use another copy`,
     );
   }
   return { header, end };

@@ -55,8 +55,8 @@ export class Snapshots {
     const path = this.#pathOf(name);
     if (name === null && sizeOf(path) === undefined) {
       throw new SnapshotRejectedError(
-        "the state after the start was not saved: a host has a driver that keeps its guests elsewhere, or the state was too large; " +
-          "compute-cluster snapshot save saves one by name",
+        "the state after the start was not saved, because a host's driver stores guests outside the state directory, or the state was too large; " +
+          "save a named one with compute-cluster snapshot save",
       );
     }
     return readSnapshot(path);
@@ -99,9 +99,7 @@ export class Snapshots {
   async delete(name: string): Promise<void> {
     const path = this.#pathOf(name);
     if ((await this.#files.stat(path)) === undefined) {
-      throw new SnapshotRejectedError(
-        `there is no snapshot ${name}; compute-cluster snapshot list shows those that there are`,
-      );
+      throw new SnapshotRejectedError(`snapshot ${name} does not exist; list all with compute-cluster snapshot list`);
     }
     await this.#files.remove(path);
   }
@@ -130,7 +128,7 @@ export class Snapshots {
     }
     if (!isClusterName(name)) {
       throw new SnapshotRejectedError(
-        `found ${JSON.stringify(name)} as the name of a snapshot, expected a letter or digit, and letters, digits and . _ - after it, at most 63`,
+        `invalid name of a snapshot: ${JSON.stringify(name)}; expected a letter or digit, followed by at most 62 letters, digits or . _ -`,
       );
     }
     return this.#file(name);
@@ -153,7 +151,7 @@ export function assertSameDrivers({ metadata }: Snapshot, drivers: SnapshotMetad
   if (other.length > 0) {
     const examples = other
       .slice(0, MAX_EXAMPLES)
-      .map(([host, driver]) => `${host} has ${drivers[host]}, in the snapshot ${driver}`);
+      .map(([host, driver]) => `${host} has ${drivers[host]}, but ${driver} in the snapshot`);
     throw new SnapshotRejectedError(
       `the snapshot is of a cluster with other drivers: ${examples.join("; ")}; restore it into a cluster without these hosts`,
     );
@@ -171,7 +169,7 @@ export function assertSupportedDrivers(drivers: SnapshotMetadata["drivers"]): vo
   const [host, driver] = Object.entries(drivers).find(([, name]) => !SUPPORTED_DRIVERS.has(name)) ?? [];
   if (host !== undefined) {
     throw new SnapshotRejectedError(
-      `host ${host} has driver ${driver}, which keeps its guests where a snapshot does not look; expected ${[...SUPPORTED_DRIVERS].join(" or ")}`,
+      `host ${host} has driver ${driver}, whose guests a snapshot does not include; expected ${[...SUPPORTED_DRIVERS].join(" or ")}`,
     );
   }
 }

@@ -49,7 +49,7 @@ export class Actions {
     const { sql, clock, changes } = this.#context;
     return sql.transaction(() => {
       if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", action.instanceUuid)) {
-        throw new InstanceNotFound(`instance ${action.instanceUuid} was not found; an action needs one`, {
+        throw new InstanceNotFound(`instance ${action.instanceUuid} of the new action was not found`, {
           uuid: action.instanceUuid,
         });
       }

@@ -28,7 +28,7 @@ export async function addAggregateHost(
       throw error;
     }
     logger.warn(
-      "a host was added to an aggregate, but not its resource provider to Placement's: `manage placement sync_aggregates` will",
+      "the host was added to the aggregate, but its resource provider not to Placement's; run `manage placement sync_aggregates`",
       { err: error, host, aggregate: uuid, request_id: requestId },
     );
   }

@@ -176,7 +176,7 @@ export class ComputeNodes {
       const found = this.#existing(id, options.undelete ?? false);
       if ("uuid" in values && values.uuid !== found.uuid) {
         throw new InvalidNodeConfiguration(
-          `compute node ${id} has uuid ${found.uuid}, which never changes; found another one: ${values.uuid}`,
+          `compute node ${id}: its uuid ${found.uuid} cannot be changed to ${values.uuid}`,
           { id, uuid: found.uuid },
         );
       }
@@ -223,7 +223,7 @@ export class ComputeNodes {
       return;
     }
     throw new DuplicateRecord(
-      `hypervisor ${hypervisorHostname} is compute node ${other.uuid} of host ${other.host}; host ${host} cannot have it too`,
+      `hypervisor ${hypervisorHostname} is compute node ${other.uuid} of host ${other.host}; it cannot also belong to host ${host}`,
       { host, hypervisorHostname, uuid: other.uuid, takenBy: other.host },
     );
   }

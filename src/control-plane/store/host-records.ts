@@ -132,7 +132,7 @@ export class Mappings {
       instanceUuid,
     );
     if (changes === 0) {
-      throw new InstanceNotFound(`instance ${instanceUuid} is in no cell`, { uuid: instanceUuid });
+      throw new InstanceNotFound(`instance ${instanceUuid} is not mapped to a cell`, { uuid: instanceUuid });
     }
   }
 

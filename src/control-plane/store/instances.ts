@@ -219,7 +219,7 @@ export class Instances {
       const { id, host } = this.#existing(uuid, false);
       if (options.guardHostIsNull && host !== null) {
         throw new ObjectActionError(
-          `destroy of instance ${uuid} refused: host changed: found ${host}, expected none; read it again and delete it as a placed one`,
+          `instance ${uuid} cannot be destroyed: host changed: found ${host}, expected none; read it again and delete it on that host`,
           { uuid, host },
         );
       }
@@ -333,6 +333,6 @@ function assertPlacementComplete(found: Instance, values: InstanceChanges): void
       node: values.node,
       computeId: values.computeId,
     };
-    rejectField("changes", placement, `host, node and computeId together; ${missing.join(" and ")} is missing`);
+    rejectField("changes", placement, `host, node and computeId in the same change; missing: ${missing.join(" and ")}`);
   }
 }

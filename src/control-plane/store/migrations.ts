@@ -135,7 +135,7 @@ export class Migrations {
     }
     return sql.transaction(() => {
       if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", instanceUuid)) {
-        throw new InstanceNotFound(`instance ${instanceUuid} was not found; a migration needs one`, {
+        throw new InstanceNotFound(`instance ${instanceUuid} of the new migration was not found`, {
           uuid: instanceUuid,
         });
       }

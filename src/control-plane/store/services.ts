@@ -214,7 +214,7 @@ export class Services {
     } catch (error) {
       if (error instanceof DuplicateRecord) {
         throw new ServiceBinaryExists(
-          `a service ${values.binary} (topic ${values.topic}) of host ${values.host} exists already; read it and go on with it`,
+          `service ${values.binary} (topic ${values.topic}) of host ${values.host} exists already; read it and continue with it`,
           { host: values.host, binary: values.binary },
         );
       }
@@ -234,7 +234,7 @@ export class Services {
     const minimum = this.minimumVersion(binary);
     if (version < minimum) {
       throw new ServiceTooOld(
-        `this ${binary} service has version ${version}, the oldest in the deployment has ${minimum}: ` +
+        `this ${binary} service has version ${version}, but the oldest in the deployment has ${minimum}: ` +
           "upgrade it, or delete the newer services first",
         { thisService: version, minimum },
       );

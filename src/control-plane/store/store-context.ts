@@ -118,7 +118,7 @@ export class Changes {
           listener(change);
         } catch (err) {
           // The change is committed, so a failing listener must not make its writer fail.
-          this.#logger.error("a listener of the state of record failed", { err, kind: change.kind });
+          this.#logger.error("a listener of database changes failed", { err, kind: change.kind });
         }
       }
     });

@@ -223,7 +223,12 @@ export class Exchange {
       return this.#error(new HttpError(status, error.message), minor, headers);
     }
     const { method, path } = this.#request;
-    this.#surface.logger.error("placement failed", { err: error, method, path, request_id: this.#requestId });
+    this.#surface.logger.error("placement failed to handle a request; responding with 500", {
+      err: error,
+      method,
+      path,
+      request_id: this.#requestId,
+    });
     // Upstream catches these before the middleware that adds the microversion headers.
     return this.#error(new HttpError(500, error instanceof Error ? error.message : String(error)), minor);
   }

@@ -45,7 +45,7 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toBe(
       `the database ${path} cannot be used: it is not an SQLite database; move it and its -wal ` +
-        "away to start from nothing, or name another one with --state-dir (of compute-cluster placement: --database)",
+        "file away to start with an empty database, or select another one with --state-dir (compute-cluster placement: --database)",
     );
   });
 
@@ -55,8 +55,8 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toBe(
-      `the database ${path} cannot be used: it is damaged; put a copy in its place, move ` +
-        "it and its -wal away to start from nothing, or name another one with --state-dir (of compute-cluster placement: --database)",
+      `the database ${path} cannot be used: it is damaged; replace it by a backup, move ` +
+        "it and its -wal file away to start with an empty database, or select another one with --state-dir (compute-cluster placement: --database)",
     );
   });
 
@@ -65,7 +65,7 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseTooNew);
     expect(error.message).toMatch(
-      /^the database \S+\/state\.sqlite has version 1\d\d of the (conductor|placement) tables, this program knows up to \d+: start the newer program again, or name another one with --state-dir/,
+      /^the database \S+\/state\.sqlite has version 1\d\d of the (conductor|placement) tables, but this program supports only versions up to \d+: start the newer program again, or select another one with --state-dir/,
     );
   });
 
@@ -73,7 +73,9 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     path = "/dev/full";
     const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);
-    expect(error.message).toMatch(/^the database \/dev\/full cannot be used: .*its disk is full; make room, and start/);
+    expect(error.message).toMatch(
+      /^the database \/dev\/full cannot be used: .*its disk is full; free space, then start/,
+    );
   });
 
   it("is rejected with a hint if it is a folder", async () => {
@@ -81,7 +83,7 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toMatch(
-      /cannot be used: its folder is absent or not writable, or it is a folder itself; name/,
+      /cannot be used: its folder is missing or not writable, or the path is a folder; select/,
     );
   });
 });

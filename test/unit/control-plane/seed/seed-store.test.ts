@@ -46,7 +46,7 @@ it("rejects tables of an older program, which a start migrates", async () => {
     }
   });
   await expect(withSeedStore(place, "read", async () => undefined)).rejects.toThrow(
-    "has the identity tables of an older program",
+    "has no identity tables, or those of an older program; start the cluster once to migrate them",
   );
   await withSeedStore(place, "write", async () => undefined);
   expect(await withSeedStore(place, "read", async ({ identities }) => identities.read().users)).toEqual([]);

@@ -136,7 +136,7 @@ describe("images of a cluster file", () => {
       { name: "debian", id, properties: { hw_disk_bus: "virtio" }, file: `/state/glance/${id}` },
     ]);
     expect(await settle({ images, imageBytes: new Map([["debian", bytesOf("two")]]) })).toEqual([
-      "~ image debian: other bytes !",
+      "~ image debian: new data !",
     ]);
     expect(await place.runtime.files.read(`/state/glance/${id}`)).toBe("two");
     expect(await settle({ images: [{ name: "debian", min_disk: 2 }] })).toEqual([
@@ -150,7 +150,7 @@ describe("images of a cluster file", () => {
     for (const { apply } of steps({ images })) {
       apply();
     }
-    expect(await settle({ images })).toEqual(["~ image debian: its bytes, which are not all there"]);
+    expect(await settle({ images })).toEqual(["~ image debian: data (the upload was interrupted)"]);
     expect(parts.images.list().map(({ name, status }) => `${name} ${status}`)).toEqual([
       "cirros active",
       "cirros-0.6.3-x86_64-disk active",

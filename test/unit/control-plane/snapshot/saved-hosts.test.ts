@@ -64,7 +64,7 @@ describe("the hosts in a snapshot", () => {
   it("are listed with the command that starts them", () => {
     expect(downHostsText(SAVED, " --name ci")).toEqual([
       "Left down, as when the state was saved: b[1-2] killed, c stopped.",
-      "Killed: d, suspended when the state was saved; no process can be suspended again as it was.",
+      "Killed: d, which were suspended when the state was saved; a restore cannot suspend processes.",
       "To start again: compute-cluster host start 'b[1-2],c,d' --name ci",
     ]);
     expect(downHostsText({ a: { state: "running", forcedDown: true } }, "")).toEqual([]);

@@ -197,8 +197,8 @@ describe("snapshots of a state directory", () => {
     ]);
     expect(unreadable).toEqual(["broken"]);
     await snapshots.delete("one");
-    await expect(snapshots.delete("one")).rejects.toThrow("there is no snapshot one");
-    expect(() => snapshots.read("one")).toThrow("there is no snapshot");
+    await expect(snapshots.delete("one")).rejects.toThrow("snapshot one does not exist");
+    expect(() => snapshots.read("one")).toThrow("does not exist; list all with compute-cluster snapshot list");
   });
 
   it("are rejected if they are truncated, changed, of a newer version, or not snapshots", async () => {
@@ -216,27 +216,27 @@ describe("snapshots of a state directory", () => {
     expect(await found(fullContent)).toBe("taken");
     expect(await found(fullContent.subarray(0, fullContent.length - 100))).toContain("it is truncated");
     expect(await found(fullContent.subarray(0, 60))).toContain("truncated");
-    expect(await found("")).toContain("is no snapshot");
-    expect(await found(Buffer.concat([fullContent, Buffer.from("x")]))).toContain("something was added");
+    expect(await found("")).toContain("is not a snapshot");
+    expect(await found(Buffer.concat([fullContent, Buffer.from("x")]))).toContain("data was appended");
     const changed = Buffer.from(fullContent);
     changed[fullContent.length - 200] = (changed[fullContent.length - 200] ?? 0) ^ 1;
-    expect(await found(changed)).toContain("was changed since it was saved");
+    expect(await found(changed)).toContain("was modified after it was saved");
     expect(
       await found(`compute-cluster snapshot 2\n${fullContent.toString().split("\n").slice(1).join("\n")}`),
-    ).toContain("is of version 2, this program reads up to 1");
+    ).toContain("has version 2, but this program reads only versions up to 1");
     const traversalHeader = JSON.stringify({
       facts: createMetadata(),
       files: [{ path: "../outside", mode: 0o644, bytes: 0 }],
     });
     expect(await found(`compute-cluster snapshot 1\n${traversalHeader}\n`)).toContain("cannot be read");
-    expect(() => snapshots.read("../one")).toThrow('found "../one" as the name');
+    expect(() => snapshots.read("../one")).toThrow('invalid name of a snapshot: "../one"');
   });
 
   it("are not saved for drivers with external guests, nor restored over hosts with another driver", () => {
     snapshots.save("one", createMetadata());
     expect(() => assertSupportedDrivers({ h: "qemu" })).toThrow("host h has driver qemu");
     expect(() => assertSameDrivers(snapshots.read("one"), { devstack1: "ironic" })).toThrow(
-      "devstack1 has ironic, in the snapshot fake-libvirt",
+      "devstack1 has ironic, but fake-libvirt in the snapshot",
     );
     assertSameDrivers(snapshots.read("one"), { other: "ironic" });
   });

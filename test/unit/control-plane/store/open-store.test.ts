@@ -100,7 +100,7 @@ describe("the file", () => {
     store.close();
     await expect(open()).rejects.toThrow(DatabaseTooNew);
     await expect(open()).rejects.toThrow(
-      `version ${newest + 1} of the conductor tables, this program knows up to ${newest}`,
+      `version ${newest + 1} of the conductor tables, but this program supports only versions up to ${newest}`,
     );
   });
 });

@@ -168,7 +168,7 @@ describe("persistence", () => {
     const before = everything(world);
     database.failing = failing;
     expect(change(world)).toBe(500);
-    expect(world.log.errors).toEqual(["placement failed"]);
+    expect(world.log.errors).toEqual(["placement failed to handle a request; responding with 500"]);
     expect(everything(world)).toEqual(before);
     database.failing = undefined;
     expect(change(world)).toBeLessThan(300);
@@ -192,7 +192,9 @@ describe("persistence", () => {
     const database = openDatabase(":memory:");
     new World({ database });
     database.exec("UPDATE placement_schema SET version = 99");
-    expect(() => new World({ database })).toThrow(/has version 99 of the placement tables, this program knows up to 2/);
+    expect(() => new World({ database })).toThrow(
+      /has version 99 of the placement tables, but this program supports only versions up to 2/,
+    );
   });
 
   it("enforces references and uniqueness also in the database", () => {
