@@ -18,21 +18,21 @@ interface MetricsSources {
   readonly modules: Modules;
   /** Milliseconds without a heartbeat after which a service is down. */
   readonly downTime: number;
-  /** What carries out the conductor's tasks. */
+  /** Runs the conductor's tasks. */
   readonly tasks: Pick<TaskRunner, "running" | "listen">;
-  /** Lets the metrics hear of each request from now on. */
+  /** Registers a listener that is called for each request. */
   readonly onRequest: (listener: RequestListener) => void;
 }
 
-/** Every name begins so. */
+/** The prefix of all metric names. */
 const PREFIX = "compute_cluster_";
 
-/** Upper bounds of what durations are counted by; seconds. */
+/** The upper bounds of histogram buckets for durations; seconds. */
 const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60];
 
 /**
- * `GET /metrics` in Prometheus' text format; docs/metrics.md lists what is in it. Requests are counted from the first time on
- * that the metrics are asked for.
+ * `GET /metrics` in Prometheus' text format; docs/metrics.md lists the metrics. Requests are counted from the first
+ * scrape.
  */
 export function metricsService(sources: MetricsSources): ServiceHandler {
   const registryOf = madeOnce(() => createMetricsRegistry(sources));
@@ -52,7 +52,11 @@ function plain(status: number, body: string, headers: Readonly<Record<string, st
   return { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers }, body };
 }
 
-/** The library is loaded only here: a control plane whose metrics nobody reads does without, and counts nothing. @internal */
+/**
+ * Creates the registry. The library is loaded only here: a control plane that is never scraped neither loads it nor
+ * counts anything.
+ * @internal
+ */
 export async function createMetricsRegistry(sources: MetricsSources): Promise<Registry> {
   const { Counter, Gauge, Histogram, Registry } = await sources.modules.load(() => import("prom-client"));
   const registry = new Registry();
@@ -72,13 +76,13 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Re
     requestMetrics(
       new Counter({
         name: `${PREFIX}requests_total`,
-        help: "Requests to the services, those of agents, conductor and scheduler included",
+        help: "Requests to the services, including those of agents, conductor and scheduler",
         labelNames: ["service", "method", "code"],
         registers,
       }),
       new Histogram({
         name: `${PREFIX}request_duration_seconds`,
-        help: "From a request's arrival at its service until the answer was there",
+        help: "Time from a request's arrival at its service to the response",
         labelNames: ["service"],
         buckets: DURATIONS,
         registers,
@@ -87,7 +91,7 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Re
   );
   const durations = new Histogram({
     name: `${PREFIX}task_duration_seconds`,
-    help: "From the time when a task of the conductor was stored until it had ended",
+    help: "Time from the submission of a conductor task to its end",
     labelNames: ["kind"],
     buckets: DURATIONS,
     registers,
@@ -98,7 +102,7 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Re
   sources.tasks.listen((kind, milliseconds) => durations.observe({ kind }, milliseconds / 1000));
   new Gauge({
     name: `${PREFIX}hosts`,
-    help: "Services nova-compute, by state and status as the Compute API has them",
+    help: "nova-compute services, by state and status in the Compute API",
     labelNames: ["state", "status"],
     registers,
     collect() {
@@ -125,16 +129,18 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Re
       }
     },
   });
-  gauge("tasks", "Tasks of the conductor that are stored: those that run, and those that wait", () =>
-    store.tasks.count(),
-  );
-  gauge("tasks_running", "Tasks of the conductor that run", () => sources.tasks.running);
+  gauge("tasks", "Pending conductor tasks, running or waiting", () => store.tasks.count());
+  gauge("tasks_running", "Running conductor tasks", () => sources.tasks.running);
   gauge("messages_waiting", "Stored messages that agents have not acknowledged", () =>
     [...store.messages.countsByHost().values()].reduce((sum, count) => sum + count, 0),
   );
   const pages = (pragma: string): number => Number(store.database.get(`PRAGMA ${pragma}`)?.[0] ?? 0);
   gauge("database_bytes", "Size of the SQLite database", () => pages("page_count") * pages("page_size"));
-  gauge("database_free_bytes", "Of these: pages without content", () => pages("freelist_count") * pages("page_size"));
+  gauge(
+    "database_free_bytes",
+    "Unused pages of the SQLite database",
+    () => pages("freelist_count") * pages("page_size"),
+  );
   gauge("database_wal_bytes", "Size of the database's write-ahead log", async () => {
     const log = await files.stat(`${store.database.file.path}-wal`);
     return log?.bytes ?? 0;

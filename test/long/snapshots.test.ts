@@ -101,7 +101,7 @@ describe("snapshots of a cluster of processes", () => {
     const down = ["devstack1 killed", "devstack2 stopped", "devstack3 killed", "devstack4 serving"];
     expect([restored.code, restored.stderr, await hosts("broken")]).toEqual([0, "", down]);
     expect(restored.stdout).toContain("as when the state was saved: devstack1 killed, devstack2 stopped.");
-    expect(restored.stdout).toContain("Killed: devstack3, suspended when the state was saved");
+    expect(restored.stdout).toContain("Killed: devstack3, which were suspended when the state was saved");
     const pids = JSON.parse((await run("host list", "broken", "--json")).stdout) as readonly Row[];
     expect(pids.filter(({ pid }) => pid !== null)).toHaveLength(1);
     await expect
@@ -125,7 +125,7 @@ describe("snapshots of a cluster of processes", () => {
   it("are rejected with a reason and its exit code", async () => {
     expect(await run("snapshot restore", "one", "nobody")).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining("there is no snapshot"),
+      stderr: expect.stringContaining("does not exist; list all with compute-cluster snapshot list"),
     });
     expect(await run("snapshot delete", "one", "with-fault")).toMatchObject({ code: 0 });
     expect(await run("snapshot delete", "one", "with-fault")).toMatchObject({ code: 3 });

@@ -2,7 +2,7 @@ import type { Accepted } from "./mutant.js";
 
 const operations = (path: string): string => `src/agent/operations/${path}.ts`;
 
-/** Flows that put an empty text where a record names no host or node; what they are for always names one. */
+/** Flows that use an empty string if a record has no host or node. In these flows, records always have them. */
 const NOBODY = [
   "build/rebuild-in-place",
   "cold-move/confirm-resize",
@@ -15,7 +15,7 @@ const NOBODY = [
   "live-migration/control",
 ];
 
-/** Mutants of the agent's folders. */
+/** Accepted mutants of the agent's folders. */
 export const ACCEPTED_IN_AGENT: readonly Accepted[] = [
   ...NOBODY.map((path) => ({
     path: operations(path),

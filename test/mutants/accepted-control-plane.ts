@@ -6,7 +6,7 @@ const UNDEFINED = "what is undefined is read as what is absent";
 
 const TASKS = "src/control-plane/conductor/tasks";
 
-/** Mutants of the control plane and of the audit. */
+/** Accepted mutants of the control plane and of the audit. */
 export const ACCEPTED_IN_CONTROL_PLANE: readonly Accepted[] = [
   ...["rebuild-instance", "source-allocations"].map((name) => ({
     path: `${TASKS}/${name}.ts`,

@@ -2,7 +2,7 @@ import { ACCEPTED_IN_AGENT } from "./accepted-agent.js";
 import { ACCEPTED_IN_CONTROL_PLANE } from "./accepted-control-plane.js";
 import type { Accepted, Mutation } from "./mutant.js";
 
-/** Files in which all that is raised by 1 is the tracker's epoch. */
+/** Files in which only the tracker's epoch is incremented by 1. */
 const EPOCHS = ["claims", "instance-saves", "move-claim"];
 
 export const ACCEPTED: readonly Accepted[] = [

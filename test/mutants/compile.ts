@@ -7,13 +7,13 @@ import type { SourceTree } from "./sources.js";
 
 type Sources = Pick<SourceTree, "root" | "text">;
 
-/** Changes of values. What a changed condition no longer excludes is for tests to notice, whatever the compiler says. */
+/** Operators that change values. Mutants of conditions are always tried, even if they no longer narrow a type. */
 const CHECKED = new Set(["default", "number", "boolean", "string", "element", "property"]);
 
-/** How many copies one run of the compiler gets. */
+/** The number of copies that are compiled at once. */
 const BATCH = 1500;
 
-/** The mutations that compile: one of the others can never be committed, and says nothing about the tests. */
+/** Returns the mutations that compile: another one could never be committed, and shows nothing about the tests. */
 export function compilable<T extends Mutation>(tree: Sources, mutations: readonly T[]): readonly T[] {
   const checked = mutations.filter(({ operator }) => CHECKED.has(operator));
   const rejected = new Set<Mutation>();
@@ -26,8 +26,9 @@ export function compilable<T extends Mutation>(tree: Sources, mutations: readonl
 }
 
 /**
- * Each mutation in a copy of its file under another name, which nothing imports, so that one run of the compiler judges
- * all of them. A copy of a class is another type: errors that the file's unchanged copy has, too, say nothing.
+ * Compiles each mutation in a separate copy of its file that nothing imports, so that one compiler run checks all of
+ * them.
+ * A class in a copy is a different type; therefore errors that also occur in an unchanged copy are ignored.
  */
 function findRejected(tree: Sources, mutations: readonly Mutation[]): readonly Mutation[] {
   const directory = mkdtempSync(join(tmpdir(), "mutants-"));
@@ -71,7 +72,7 @@ function changed(text: string, { start, end, replacement }: Mutation): string {
   return `${text.slice(0, start)}(${replacement})${text.slice(end)}`;
 }
 
-/** By file: its errors, without their places. */
+/** Returns the errors of each file, without their positions. */
 function compile(directory: string): ReadonlyMap<string, ReadonlySet<string>> {
   const tsc = join(directory, "node_modules/.bin/tsc");
   const { stdout, error } = spawnSync(tsc, ["-p", ".", "--pretty", "false"], {

@@ -1,6 +1,8 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 
-/** What a session reports, a line each, written at once: a mutant that never returns leaves its name here. */
+/**
+ * An entry of a session's report. Entries are lines written synchronously, so that a hanging mutant can be identified.
+ */
 export type Entry =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "try"; readonly id: number; readonly test: string }
@@ -10,7 +12,7 @@ export type Entry =
   | { readonly kind: "load"; readonly ids: readonly number[] }
   /** A test that fails without any mutant. */
   | { readonly kind: "red"; readonly test: string }
-  /** A mutant has had its time. */
+  /** A mutant's time is used up. */
   | { readonly kind: "spent"; readonly id: number }
   | { readonly kind: "end" };
 
@@ -26,7 +28,7 @@ export class Journal {
   }
 }
 
-/** Reads what has been added since the last look. */
+/** Reads the entries that were added since the last call. */
 export class JournalReader {
   readonly #path: string;
   #read = 0;

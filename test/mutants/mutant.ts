@@ -1,22 +1,24 @@
-/** How a mutant is woven into its source: an expression or statement replaced, or a function left at its first line. */
+/**
+ * The syntax that a mutant changes: it replaces an expression or a statement, or returns at the entry of a function.
+ */
 export type Shape = "expression" | "statement" | "entry";
 
-/** One change of a source that a test should notice. */
+/** A change of the source that a test should detect. */
 export interface Mutation {
   readonly path: string;
   readonly line: number;
   readonly operator: string;
-  /** What the change is, on one line: the same as long as the code is, wherever it moves in its file. */
+  /** A one-line description of the change. It does not depend on the position in the file. */
   readonly change: string;
   readonly shape: Shape;
-  /** The characters of the source that it replaces. */
+  /** The range of the source that is replaced. */
   readonly start: number;
   readonly end: number;
-  /** Source text; empty where a statement is dropped. */
+  /** Source text; empty if a statement is dropped. */
   readonly replacement: string;
 }
 
-/** A mutation under the number by which it is switched on. */
+/** A mutation with the number that activates it. */
 export interface Mutant extends Mutation {
   readonly id: number;
 }

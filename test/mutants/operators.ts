@@ -18,13 +18,13 @@ const SWAPPED: Readonly<Record<string, string>> = {
 
 const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
 
-/** Texts for people are no behaviour: what is logged, the messages of errors, and members that hold reasons. */
+/** Strings for users are not mutated: log messages, error messages, and members that contain reasons. */
 const LOGGED = /(^|[.#])(logger|log)(\??\.|$)/;
 const MESSAGE_MEMBERS = /^(reason|why|explanation|message|mend|found|row|purpose)$/;
 const SENTENCE = /\w+ \S+ \w+/;
 const LEVELS = /^(trace|debug|info|warn|error|fatal)$/;
 
-/** All mutations of one source. */
+/** Returns all mutations of a source. */
 export function findMutations(path: string, text: string): readonly Mutation[] {
   const finder = new Finder(path, text);
   finder.visit(parse(path, text).program, null, "");
@@ -54,7 +54,7 @@ class Finder {
     }
   }
 
-  /** Types, imports, and texts for people. */
+  /** Skips types, imports, and strings for users. */
   #isSkipped(node: SyntaxNode): boolean {
     if (
       node.type === "TSAsExpression" ||
@@ -129,7 +129,7 @@ class Finder {
       this.#add("default", node, left);
     }
     const swapped = SWAPPED[operator];
-    // The condition's own mutations say as much as its negation.
+    // A negation would be equivalent to the condition's other mutations.
     const isNegation = role === "test" && /^[!=]==$/.test(operator);
     const joinsText = operator === "+" && /["'`]/.test(left + right);
     if (swapped !== undefined && !isNegation && !joinsText) {
@@ -150,7 +150,7 @@ class Finder {
     }
   }
 
-  /** The literal without each of its members in turn. */
+  /** Adds mutations that remove one member of a literal each. */
   #without(
     operator: string,
     node: SyntaxNode,
@@ -163,7 +163,7 @@ class Finder {
     }
   }
 
-  /** Calls and assignments that nothing waits for the value of. */
+  /** Mutates calls and assignments whose value is not used. */
   #statement(node: SyntaxNode): void {
     const expression = child(node, "expression");
     const call = expression?.type === "AwaitExpression" ? child(expression, "argument") : expression;
@@ -173,7 +173,7 @@ class Finder {
     }
   }
 
-  /** A function that does nothing, where it has nothing to return. */
+  /** Mutates a function without a return value, so that it does nothing. */
   #body(node: SyntaxNode): void {
     const body = FUNCTIONS.has(node.type) ? child(node, "body") : undefined;
     const statements = body?.type === "BlockStatement" ? list(body, "body") : [];

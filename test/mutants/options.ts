@@ -1,17 +1,17 @@
 import { parseArgs } from "node:util";
 
 export interface MutantOptions {
-  /** How many mutants are drawn; null: all of them. */
+  /** The number of mutants to draw; null: all. */
   readonly sample: number | null;
-  /** What is drawn depends on it and on the code. */
+  /** Determines, together with the code, which mutants are drawn. */
   readonly seed: string;
-  /** Only mutants of these files or folders; empty: of all. */
+  /** Only mutants of these files or folders; empty: all. */
   readonly files: readonly string[];
   /** Only mutants of files that changed since this commit. */
   readonly since: string | undefined;
-  /** Seconds of the processor that the tests of one mutant may take. */
+  /** The processor time in seconds for the tests of one mutant. */
   readonly timeoutSeconds: number;
-  /** Only the nearest tests. */
+  /** Runs only the nearest tests. */
   readonly near: boolean;
   readonly json: boolean;
 }
@@ -20,7 +20,7 @@ export const USAGE = `npm run test:mutants -- [--sample N | --all] [--seed TEXT]
 Changes the code in small ways, one at a time, and runs the tests that reach each change. By default 200 mutants are
 drawn from all folders under test. Ends with 1 when fewer than 85 % of them are killed.`;
 
-/** @throws {Error} an option that does not exist, or not so */
+/** @throws {Error} for an unknown option or an invalid value */
 export function readOptions(args: readonly string[]): MutantOptions {
   const { values } = parseArgs({
     args: [...args],

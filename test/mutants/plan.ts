@@ -1,19 +1,21 @@
 import { readFileSync } from "node:fs";
 import type { Mutant } from "./mutant.js";
 
-/** What one session of tests has to do: a file in JSON, read by the session and by its worker. */
+/** The work of one session of tests, stored as a JSON file for the session and its worker. */
 export interface Plan {
   readonly root: string;
   readonly mutants: readonly Mutant[];
-  /** Test files in the order in which they run, from the root. */
+  /** Test files in the order of execution, relative to the root. */
   readonly tests: readonly string[];
-  /** By source: the tests nearest to it, which alone, or not, try its mutants. */
+  /** The nearest tests of each source. `tries` decides whether they or the other tests try its mutants. */
   readonly near: Readonly<Record<string, readonly string[]>>;
   readonly tries: "near" | "others";
-  /** Milliseconds of tests that one mutant is given. */
+  /** The processor time in milliseconds for the tests of one mutant. */
   readonly timeoutMs: number;
   readonly journal: string;
-  /** Mutants that act while modules load, each with its own run of some of the tests; absent: a session of the others. */
+  /**
+   * Mutants that are reached while modules load; each needs separate runs of tests. Absent: a session of other mutants.
+   */
   readonly whileLoading?: readonly { readonly id: number; readonly tests: readonly string[] }[];
 }
 
@@ -25,5 +27,5 @@ export function readPlan(path: string): Plan {
 export const PLAN_FILE = "MUTANTS_PLAN";
 export const LOADING_MUTANT = "MUTANTS_LOADING";
 
-/** The error of a file of tests that is left out, since the mutant of this run needs no more of them. */
+/** The error of a skipped test file: the mutant of this run needs no more tests. */
 export const NOT_LOADED = "not loaded";

@@ -2,7 +2,7 @@ import Table from "cli-table3";
 import { acceptedAs } from "./accepted.js";
 import type { MutantResult } from "./trial.js";
 
-/** Per cent of the mutants, those accepted left out, that have to be killed. */
+/** The min percentage of killed mutants, not counting accepted ones. */
 export const THRESHOLD = 85;
 
 interface Score {
@@ -24,7 +24,7 @@ export interface Report {
   readonly files: Readonly<Record<string, Score>>;
   readonly total: Score;
   readonly survivors: readonly Survivor[];
-  /** Tests that fail without any mutant: nothing was tried with them. */
+  /** Tests that fail without any mutant; they were not used. */
   readonly red: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * `npm run test:mutants`: changes the code in small ways, one at a time, and runs the tests that reach each change. What
- * no test notices is a gap in the tests, or code that nobody needs.
+ * `npm run test:mutants`: applies small changes to the code, one at a time, and runs the tests that reach each change.
+ * A change that no test detects shows a gap in the tests, or unnecessary code.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -40,7 +40,10 @@ function filesOf(tree: SourceTree, { files, since }: MutantOptions): readonly st
     .filter((path) => changed?.has(path) ?? true);
 }
 
-/** The same mutants from the same seed and code; a change of one file leaves the lots of the others as they are. */
+/**
+ * Draws mutants; the result depends only on seed and code. A change of one file does not affect which mutants of other
+ * files are drawn.
+ */
 function draw(found: readonly Mutation[], { sample, seed }: MutantOptions): readonly Mutation[] {
   if (sample === null) {
     return found;

@@ -6,11 +6,11 @@ import { installSwitch } from "./switch.js";
 
 type Retried = { readonly retry: number; readonly repeats: number };
 
-/** A test as it is, without any mutant. */
+/** The result of a test without any mutant. */
 interface Baseline {
   readonly failed: boolean;
   readonly hits: ReadonlySet<number>;
-  /** Milliseconds of the processor. */
+  /** Milliseconds of processor time. */
   readonly cost: number;
 }
 
@@ -22,29 +22,33 @@ mutants.active = loading;
 
 const TOO_LONG = "takes too long";
 
-/** The share of a mutant's time that one test may cost: properties with thousands of runs are left out. */
+/** A test that costs more than this share of a mutant's time is skipped, such as properties with thousands of runs. */
 const DEAR = 0.3;
 
-/** The milliseconds of the processor that were spent before this run. */
+/** The process's processor time before this run, in milliseconds. */
 const begun = processorTime();
 
-/** Milliseconds between two looks at a test that may hang: none counts while the machine leaves this process no time. */
+/**
+ * Milliseconds between checks of a test that may hang. Checks count instead of time, since a busy machine delays both
+ * the test and them.
+ */
 const TICK = 100;
 
-/** Mutants that no test has killed so far, with the milliseconds that are left for each. */
+/** The mutants that are not killed yet, with the remaining milliseconds of each. */
 const alive = new Map(plan.mutants.map(({ id }) => [id, plan.timeoutMs]));
 const reached = new Set<number>();
 const sources = new Map(plan.mutants.map(({ id, path }) => [id, path]));
 
 /**
- * Runs each test as it is, which shows what mutants it reaches, and once more with each of those that is still alive.
- * Vitest repeats a test once, and retries this repetition as often as mutants are left: hooks run each time.
+ * Runs each test without a mutant, to record which mutants it reaches, and then once for each of those that is not
+ * killed.
+ * Vitest repeats a test once, and retries this repetition once per mutant, so hooks run each time.
  */
 export default class MutantRunner extends VitestTestRunner {
   #left: readonly number[] = [];
   #started = 0;
   #spent = 0;
-  /** Milliseconds that the test takes as it is. */
+  /** The test's duration without a mutant, in milliseconds. */
   #usual = 0;
 
   override async onBeforeRunTask(test: Test): Promise<void> {
@@ -93,7 +97,7 @@ export default class MutantRunner extends VitestTestRunner {
     mutants.active = id;
   }
 
-  /** A file that comes when a mutant of loading has had its time, or has been killed, is not even loaded. */
+  /** Skips the remaining test files of a mutant of module loading when it is killed or its time is used up. */
   override importFile(...[path, source]: Parameters<VitestTestRunner["importFile"]>): unknown {
     if (loading !== 0 && source === "collect") {
       if (processorTime() - begun > plan.timeoutMs) {
@@ -107,8 +111,9 @@ export default class MutantRunner extends VitestTestRunner {
   }
 
   /**
-   * The test's own time limit is made for a test that works: a mutant hangs after five times its usual time. How long a
-   * test usually takes is not known to a mutant of loading: it is given all of its time.
+   * Runs a test with a time limit. The test's own limit is for working code; with a mutant it is five times the usual
+   * duration.
+   * The usual duration is unknown for mutants of module loading; their limit is the complete time of the mutant.
    */
   async runTask(test: Test): Promise<void> {
     const run = VitestTestRunner.getTestFn(test);
@@ -152,7 +157,7 @@ export default class MutantRunner extends VitestTestRunner {
       return;
     }
     this.#evaluate(id, failed, cost, test);
-    // Vitest goes on to the next retry only after an error.
+    // Vitest starts the next retry only after an error.
     const isLast = tried.retry === this.#left.length - 1;
     test.result.state = isLast ? "pass" : "fail";
     test.result.errors = isLast ? [] : [{ message: "the next mutant" }];
@@ -174,7 +179,7 @@ export default class MutantRunner extends VitestTestRunner {
     test.retry = Math.max(0, this.#left.length - 1);
   }
 
-  /** A test that is at work all the time may just be dear: that kills nothing. */
+  /** Ignores a timeout if the test used the processor all the time: it may just be expensive. */
   #evaluateLoading(test: Test, failed: boolean, cost: number): void {
     const isTooLong = test.result?.errors?.some(({ message }) => message === TOO_LONG);
     if (test.result && isTooLong && cost > plan.timeoutMs * DEAR) {
@@ -213,7 +218,7 @@ function isTriedBy(id: number, testFile: string): boolean {
   return isNear === (plan.tries === "near");
 }
 
-/** Milliseconds: unlike the clock's, the same on a busy machine. */
+/** Returns the processor time in milliseconds. Unlike a clock, it does not depend on the machine's load. */
 function processorTime(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;

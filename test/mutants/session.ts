@@ -1,4 +1,4 @@
-/** One process of tests over woven sources: `node session.js`, with the plan in the environment. */
+/** A process that runs tests with mutated sources: `node session.js`, with the plan in the environment. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BaseSequencer, createVitest, type TestSpecification, type Vitest } from "vitest/node";
@@ -8,7 +8,7 @@ import { LOADING_MUTANT, NOT_LOADED, PLAN_FILE, type Plan, readPlan } from "./pl
 import { TESTS } from "./sources.js";
 import { weave } from "./weave.js";
 
-/** Leaves the tests in the order of the plan. */
+/** Runs the tests in the order of the plan. */
 class PlannedOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return files;

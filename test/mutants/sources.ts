@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { parse } from "./syntax.js";
 
-/** What is mutated: the code that decides who owns an instance and what it holds. */
+/** The mutated folders: the code that decides which host owns an instance, and which allocations it has. */
 export const FOLDERS = [
   "src/agent/startup",
   "src/agent/evacuation",
@@ -14,10 +14,10 @@ export const FOLDERS = [
   "src/audit/checks",
 ] as const;
 
-/** What its tests are: those that run in this process, the fast ones first. */
+/** The test folders that run in the same process, fastest first. */
 export const TESTS = ["test/unit", "test/scenario", "test/matrix"] as const;
 
-/** Sources and tests of a working copy, and which reaches which through imports. */
+/** The sources and tests of a working copy, and their imports. */
 export class SourceTree {
   readonly root: string;
   readonly #imports = new Map<string, readonly string[]>();
@@ -38,7 +38,7 @@ export class SourceTree {
     return TESTS.flatMap((folder) => this.#filesIn(folder, ".test.ts"));
   }
 
-  /** All files that a file needs, itself included. */
+  /** Returns all files that a file imports, directly or indirectly, and itself. */
   closure(path: string): ReadonlySet<string> {
     const found = new Set([path]);
     for (const next of found) {
@@ -70,13 +70,13 @@ export class SourceTree {
   }
 }
 
-/** Words of a path that say nothing about what it is about. */
+/** Words of a path that do not describe its subject. */
 const EMPTY_WORDS = new Set(["src", "test", "unit", "scenario", "matrix", "ts", "instance", "a", "of", "the"]);
 
-/** Tests that run whole worlds, many times: they are the last that a mutant meets. */
+/** Tests that run complete simulations many times; they are tried last. */
 const DEAR = /-(anywhere|faults|races)\.test\.ts$|property\.test\.ts$|^test\/matrix\//;
 
-/** The tests whose names have the most, and the rarest, words in common with the source's. */
+/** Returns the tests whose names have the most, and the rarest, words in common with the source's name. */
 export function nearest(source: string, tests: readonly string[], count: number): readonly string[] {
   const wordsByTest = tests.filter((path) => !DEAR.test(path)).map((path) => ({ path, words: wordsOf(path) }));
   const own = wordsOf(source);
@@ -96,7 +96,9 @@ function wordsOf(path: string): ReadonlySet<string> {
   return new Set(words.filter((word) => !EMPTY_WORDS.has(word)));
 }
 
-/** The tests that reach any of the files: unit tests first, then those that need the least of the code under test. */
+/**
+ * Returns the tests that reach any of the files: unit tests first, then those that import the least code under test.
+ */
 export function testsOf(tree: SourceTree, files: ReadonlySet<string>): readonly string[] {
   const mutated = new Set(tree.mutated());
   return tree

@@ -1,7 +1,7 @@
-/** The symbol of the global object under which woven sources find the switch. */
+/** The key of the symbol under which mutated sources find the switch in the global object. */
 export const SWITCH = "compute-agent.mutants";
 
-/** Says which mutant is on, and remembers which were reached while none was. */
+/** Activates one mutant, and records which mutants are reached while none is active. */
 export class MutantSwitch {
   /** 0: none. */
   active = 0;
@@ -14,7 +14,7 @@ export class MutantSwitch {
     return id === this.active;
   }
 
-  /** What was reached since the last call. */
+  /** Returns the mutants that were reached since the last call. */
   take(): ReadonlySet<number> {
     const { reached } = this;
     this.reached = new Set();
@@ -22,7 +22,7 @@ export class MutantSwitch {
   }
 }
 
-/** The one switch of this thread. */
+/** Returns the switch of this thread; creates it at first use. */
 export function installSwitch(): MutantSwitch {
   const host = globalThis as unknown as Record<symbol, MutantSwitch | undefined>;
   const installed = host[Symbol.for(SWITCH)] ?? new MutantSwitch();

@@ -1,6 +1,6 @@
 import { parseSync } from "rolldown/utils";
 
-/** A node of the syntax tree (ESTree and TypeScript's nodes), as far as mutants need it. */
+/** A node of the syntax tree (ESTree with TypeScript's nodes), with the properties that mutants need. */
 export interface SyntaxNode {
   readonly type: string;
   readonly start: number;
@@ -10,7 +10,7 @@ export interface SyntaxNode {
 
 export interface Syntax {
   readonly program: SyntaxNode;
-  /** Module specifiers of its imports and re-exports, types included. */
+  /** The module specifiers of imports and re-exports, including those of types. */
   readonly imports: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
   });
 }
 
-/** The child under a name; undefined where there is none. */
+/** Returns the child with a name; undefined if there is none. */
 export function child(node: SyntaxNode, name: string): SyntaxNode | undefined {
   const value = node[name];
   return isNode(value) ? value : undefined;

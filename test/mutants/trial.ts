@@ -9,23 +9,29 @@ import type { Mutant } from "./mutant.js";
 import { PLAN_FILE, type Plan } from "./plan.js";
 import { nearest, type SourceTree, testsOf } from "./sources.js";
 
-/** Milliseconds without a word from a session: its mutant never returns; without one, the session is broken. */
+/**
+ * Milliseconds without a journal entry after which a session is stopped: its mutant hangs, or, without a mutant, the
+ * session is broken.
+ */
 const SILENCE = { ofMutant: 180_000, ofSession: 600_000 };
 
-/** Milliseconds between two looks at the journal. While this process is stopped, no silence is counted. */
+/**
+ * Milliseconds between reads of the journal. Reads count instead of time, so that a suspension of this process is not
+ * counted as silence.
+ */
 const LOOK = 300;
 
-/** How many files of tests a mutant meets first; those that act while modules load meet no others. */
+/** The number of nearest test files. Mutants that are reached while modules load are tried only with these. */
 const NEAR = 8;
 
 export interface MutantResult {
   readonly mutant: Mutant;
-  /** The test that failed; null: none did. */
+  /** The test that failed; null: none. */
   readonly killedBy: string | null;
   readonly reached: boolean;
 }
 
-/** Tries mutants against the tests, in a process that is begun again whenever a mutant hangs or ends it. */
+/** Tries mutants with the tests, in a process that is restarted when a mutant hangs or terminates it. */
 export class Trial {
   readonly red = new Set<string>();
   readonly #tree: SourceTree;
@@ -94,7 +100,7 @@ export class Trial {
     return this.#mutants.filter(({ id }) => !this.#killedBy.has(id));
   }
 
-  /** False: a mutant has ended it before its time. */
+  /** Returns false if a mutant terminated the session early. */
   async #session(what: Pick<Plan, "mutants" | "tests" | "tries" | "whileLoading">): Promise<boolean> {
     const directory = mkdtempSync(join(tmpdir(), "mutants-"));
     const journal = join(directory, "journal");

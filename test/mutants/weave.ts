@@ -4,13 +4,13 @@ import { SWITCH } from "./switch.js";
 interface Insertion {
   readonly at: number;
   readonly text: string;
-  /** 0: closes a range, before anything opens at the same place. */
+  /** 0 closes a range; it precedes insertions that open one at the same position. */
   readonly opens: 0 | 1;
-  /** The range's length, so that an outer one opens before and closes after an inner one. */
+  /** The range's length: an outer range opens before an inner one and closes after it. */
   readonly length: number;
 }
 
-/** The source with all of its mutants in it, each of which acts while it is switched on. */
+/** Inserts all mutants into the source; each is effective while it is active. */
 export function weave(text: string, mutants: readonly Mutant[]): string {
   const insertions = mutants.flatMap(insertionsOf).sort(byPlace);
   let [woven, at] = ["", 0];

@@ -88,7 +88,7 @@ describe("compute-cluster up", () => {
     await ready(up("--port", "0"));
     const second = run("compute-cluster", "control-plane", "--port", "0");
     expect((await second.exited).code).toBe(2);
-    expect(second.stderr).toMatch(/another control plane or Placement uses it/);
+    expect(second.stderr).toMatch(/another control plane or Placement is using it/);
   });
 
   it("exits at once with the reason and exit code of its control plane when the latter cannot start", async () => {

@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const IN_USE =
-  /^the database \S+\.sqlite cannot be used: another control plane or Placement uses it; stop that one, or name/;
+  /^the database \S+\.sqlite cannot be used: another control plane or Placement is using it; stop that process, or select/;
 
 test.each(Object.entries(DATABASE_OPENERS))(
   "a database file of %s is refused by name, with what to do, when another process has it",

@@ -5,15 +5,15 @@ import type { Witness } from "./histories/witness.js";
 import type { Journal } from "./journal.js";
 import type { SimulatedCluster, SimulatedHost } from "./simulated-cluster.js";
 
-/** What a step has to do with. Its dice are its own. */
+/** The context of a step, with a separate random generator. */
 export interface Stage {
   readonly cluster: SimulatedCluster;
   readonly client: Client;
-  /** What the client asks, and is told. */
+  /** Records the client's requests and responses. */
   readonly witness: Witness;
   readonly journal: Journal;
   readonly dice: Dice;
-  /** A process that nobody kills. */
+  /** A process that is never killed. */
   readonly runtime: VirtualRuntime;
 }
 
@@ -21,7 +21,7 @@ export function pickHost({ cluster, dice }: Stage, suits: (host: SimulatedHost) 
   return dice.pick(cluster.hosts.filter(suits));
 }
 
-/** An acknowledged request is counted; every one is noted. */
+/** Sends a request and records it; counts it if it is acknowledged. */
 export async function act(
   { client, cluster, journal }: Stage,
   operation: string,
@@ -55,7 +55,7 @@ export async function act(
   return status;
 }
 
-/** Its user was told that it is not deleted, and goes on with it. */
+/** Checks whether a delete has failed, so that the user may continue to use the server. */
 function deleteFailed(cluster: SimulatedCluster, server: string): boolean {
   const last = cluster.controlPlaneRuns
     ? cluster.store.actions.list(server).find(({ action }) => /^(delete|softDelete|forceDelete)$/.test(action))
@@ -63,7 +63,7 @@ function deleteFailed(cluster: SimulatedCluster, server: string): boolean {
   return last?.message === "Error";
 }
 
-/** The API failed where it should have refused. */
+/** The API returned a server error instead of rejecting the request. */
 class ServerError extends Error {
   override readonly name = "ServerError";
 }

@@ -3,7 +3,7 @@ import type { HttpMethod } from "../../src/runtime/http.js";
 import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
 import type { Witness } from "./histories/witness.js";
 
-/** A parsed body that may be walked into. */
+/** A parsed body that can be traversed. */
 export interface Json {
   readonly [key: string]: Json;
 }
@@ -14,10 +14,10 @@ export interface ApiResponse {
   readonly requestId: string | null;
 }
 
-/** Longer than any request takes that will still be answered, in milliseconds. */
+/** Milliseconds; longer than any request that still gets a response. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** One person's HTTP client. The control plane may be dead at any moment: then there is no answer. */
+/** A user's HTTP client. There is no response if the control plane is dead. */
 export class Client {
   readonly #runtime: VirtualRuntime;
   readonly #cloudsFile: string;
@@ -35,7 +35,7 @@ export class Client {
     this.#witness = witness;
   }
 
-  /** A request to the Compute API. Null: there was no answer. */
+  /** Sends a request to the Compute API. Returns null if there was no response. */
   async compute(method: HttpMethod, path: string, body?: unknown, version = "2.94"): Promise<ApiResponse | null> {
     const onResponse = this.#witness.onRequest({ method, path, body });
     const headers = { "openstack-api-version": `compute ${version}` };
@@ -44,7 +44,7 @@ export class Client {
     return response;
   }
 
-  /** A request to Ironic. Null: there was no answer. */
+  /** Sends a request to Ironic. Returns null if there was no response. */
   baremetal(method: HttpMethod, path: string, body?: unknown): Promise<ApiResponse | null> {
     return this.#ask(method, `/baremetal/v1${path}`, body, { "x-openstack-ironic-api-version": "1.82" });
   }
@@ -64,7 +64,7 @@ export class Client {
       if (response.status !== 401) {
         return response;
       }
-      // A token is good for an hour.
+      // A token expires after an hour.
       await this.#authenticate();
       return await send();
     } catch {

@@ -2,10 +2,10 @@ import type { QuirkName } from "../../src/config/quirks.js";
 import { Dice } from "../chaos/dice.js";
 import { BARE_METAL, type Deployment, type Plan, STEP_KINDS, type Step, type StepKind } from "./plan.js";
 
-/** What is drawn besides, so that all else of a seed does not depend on it. */
+/** Drawn separately, so that the other steps of a seed do not depend on it. */
 const BESIDES = "label";
 
-/** How often each kind is drawn, where its feature is on. */
+/** The relative frequency of each kind of step that a seed does not leave out. */
 const WEIGHTS: Readonly<Record<Exclude<StepKind, typeof BESIDES>, number>> = {
   create: 14,
   act: 40,
@@ -45,7 +45,7 @@ const WEIGHTS: Readonly<Record<Exclude<StepKind, typeof BESIDES>, number>> = {
   "ironic-listing": 3,
 };
 
-/** What a cloud may have of upstream's defects and still come to rest as it should. */
+/** Upstream defects with which a cloud must still reach a consistent state. */
 const QUIRKS: readonly QuirkName[] = [
   "late-node-collision-check",
   "forget-failed-strip",
@@ -53,13 +53,13 @@ const QUIRKS: readonly QuirkName[] = [
   "audit-races-builds",
 ];
 
-/** Without these nothing happens at all. */
+/** Never left out, since other steps need servers. */
 const ALWAYS: readonly StepKind[] = ["create", "act"];
 
-/** Drawn only where a profile favours them. */
+/** Drawn only if a profile favours them. */
 const OPT_IN_STEPS: readonly StepKind[] = ["ironic-network", "ironic-listing"];
 
-/** After these no allocation may be left that nobody needs, although no agent looks for such. */
+/** Steps that must not leak allocations even if no agent repairs them. */
 const GENTLE: readonly StepKind[] = [
   ...ALWAYS,
   "delete",
@@ -74,24 +74,26 @@ const GENTLE: readonly StepKind[] = [
   "restore",
 ];
 
-/** Names of what may be left out or asked for: `compute-cluster`'s users meet rare combinations where common things are absent. */
+/**
+ * Determines which steps a seed leaves out or favours: rare combinations are more likely when common steps are absent.
+ */
 export interface Profile {
   readonly hosts?: number;
-  /** Milliseconds between two steps, on average. */
+  /** The average time between two steps, in milliseconds. */
   readonly pace: number;
-  /** Share of the kinds that each seed leaves out. */
+  /** The share of kinds that each seed leaves out. */
   readonly leftOut: number;
-  /** Share of the seeds that have an Ironic. */
+  /** The share of seeds with an Ironic. */
   readonly metal?: number;
-  /** Hosts that share Ironic's nodes; default: one or two. */
+  /** The number of hosts that share Ironic's nodes; default: one or two. */
   readonly ironicHosts?: number;
-  /** The slowest of a host's delays, in seconds. */
+  /** The longest delay of a host, in seconds. */
   readonly slow?: number;
-  /** Share of the seeds whose agents remove allocations that nobody needs; default 0.75. */
+  /** The share of seeds whose agents remove leaked allocations; default 0.75. */
   readonly repairs?: number;
-  /** Share of the seeds that have server groups; default 0.3. */
+  /** The share of seeds with server groups; default 0.3. */
   readonly groups?: number;
-  /** Kinds that are never left out, and drawn so many times as often. */
+  /** Kinds that are never left out, with a factor for their frequency. */
   readonly favours?: Partial<Readonly<Record<StepKind, number>>>;
 }
 
@@ -153,7 +155,7 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   gentle: { pace: 2_000, leftOut: 0.2, repairs: 0, favours: { trouble: 3 } },
 };
 
-/** What a seed stands for. `duration` in milliseconds. */
+/** Draws the plan of a seed. `duration` in milliseconds. */
 export function drawPlan(seed: string, duration: number, profile: Profile): Plan {
   const dice = new Dice(`plan/${seed}`);
   const deployment = drawDeployment(dice.of("deployment"), profile);
@@ -215,7 +217,7 @@ function drawSteps(
   return steps;
 }
 
-/** @param first number of a step that is free */
+/** @param first the first free step number */
 function drawLabels(dice: Dice, first: number, duration: number, { pace }: Profile): readonly Step[] {
   const between = 5 * pace;
   const steps: Step[] = [];

@@ -10,10 +10,10 @@ import { IMAGE_SCHEMA } from "../../src/control-plane/image/image-tables.js";
 import { migrate } from "../../src/control-plane/placement/store/load.js";
 import { STORE_SCHEMA } from "../../src/control-plane/store/schema/store-schema.js";
 
-/** By the component that makes them. */
+/** Schemas by component. */
 const TABLES = { conductor: STORE_SCHEMA, identity: IDENTITY_SCHEMA, image: IMAGE_SCHEMA, ironic: IRONIC_SCHEMA };
 
-/** A state of record as a file, with all tables and no rows. To take the steps of its schema for each simulation costs a 25th of it. */
+/** A database file with all tables and no rows. Creating the tables for each simulation would cost 4% of its time. */
 export const EMPTY_STATE = (() => {
   const folder = mkdtempSync(join(tmpdir(), "compute-agent-empty-"));
   try {

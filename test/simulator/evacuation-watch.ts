@@ -2,18 +2,18 @@ import type { Store } from "../../src/control-plane/store/store.js";
 import type { StoreChange } from "../../src/control-plane/store/store-context.js";
 import type { Migration } from "../../src/records/index.js";
 
-/** Milliseconds that a choice of hosts may be old when it is carried out. */
+/** The max age, in milliseconds, of the scheduler's decision when an evacuation starts. */
 const STALE = 60_000;
 
 /**
- * The scheduler gives evacuations to no host that an operator has taken out of service, unless he insists; and no destination
- * takes a server that its group wants elsewhere, whoever insists.
+ * Checks that the scheduler selects only enabled hosts for evacuations, unless the operator forces a host.
+ * Also checks that no destination accepts a server against its group's policy, even if it is forced.
  */
 export class EvacuationWatch {
   readonly broken: string[] = [];
   readonly crowded: string[] = [];
   readonly #now: () => number;
-  /** Host → since when it is out of service. */
+  /** Host → the time since when it is out of service. */
   readonly #out = new Map<string, number>();
   readonly #forced = new Set<number>();
   readonly #checked = new Set<number>();
@@ -23,7 +23,7 @@ export class EvacuationWatch {
     this.#now = now;
   }
 
-  /** A control plane has opened the state of record. */
+  /** Starts to watch a control plane's store. */
   follow(store: Store): void {
     store.onChange((change) => this.#changed(store, change));
   }
@@ -67,7 +67,10 @@ export class EvacuationWatch {
     }
   }
 
-  /** Compares with servers that were there all the time: the first of two that come at once stays (spec 6.9 row 5). */
+  /**
+   * Compares only with servers that are not moving: of two servers that arrive concurrently, the first one stays (spec
+   * 6.9 row 5).
+   */
   #checkGroup({ serverGroups }: Store, { id, instanceUuid, destCompute }: Migration): void {
     const group = this.#arrived.has(id) ? null : serverGroups.ofInstance(instanceUuid);
     this.#arrived.add(id);

@@ -4,8 +4,9 @@ import { DRIVER_METHODS, type DriverMethod } from "../../src/virt/driver-methods
 import { type DriverDefinition, defineDriver, type VirtDriver } from "../../src/virt/index.js";
 
 /**
- * A driver that fails and hangs by itself. Who watches it is told of a call when the agent makes it: what others have done to the
- * server by the time that a driver has hung for a minute is no more the agent's doing.
+ * A driver with injected failures and hangs. It wraps the watched driver, so that the watch sees a call when the agent
+ * makes it.
+ * After a hang of a minute, others may have changed the server, for which the agent is not responsible.
  */
 export function faultyDriver(definition: DriverDefinition, faults: ChangingFaults): DriverDefinition {
   const point = driverFaults(faults);
@@ -39,7 +40,7 @@ function signalIn(args: readonly unknown[]): AbortSignal | undefined {
   return signal;
 }
 
-/** All other faults. */
+/** Returns all faults except those of drivers. */
 export function faultsButDriver(faults: ChangingFaults): ChangingFaults {
   const isDriver = (point: string): boolean => point.startsWith("driver.");
   return {

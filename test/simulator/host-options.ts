@@ -2,7 +2,7 @@ import { Dice } from "../chaos/dice.js";
 import type { ConfigChanges } from "../fixtures/world/nova-config.js";
 import type { Plan } from "./plan.js";
 
-/** What a driver takes its time for; the share of the slowest. */
+/** The slow driver methods, each with its share of the longest delay. */
 const WORK: Readonly<Record<string, number>> = {
   delay_spawn: 0.5,
   delay_destroy: 0.2,
@@ -18,7 +18,7 @@ const WORK: Readonly<Record<string, number>> = {
   delay_live_migration: 1,
 };
 
-/** nova.conf of one host: what takes its time takes another time on each. */
+/** Returns nova.conf of a host; the delays differ on each host. */
 export function hostOptions({ seed, deployment }: Plan, index: number): ConfigChanges {
   const dice = new Dice(`host/${seed}/${index}`);
   const { hosts, sharing, slow, leanTracking, resumeGuests, shelvedOffloadTime, sameHostResize, reclaimInterval } =

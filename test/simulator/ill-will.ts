@@ -4,7 +4,7 @@ import type { Dice } from "../chaos/dice.js";
 import { drawFault } from "../chaos/faults.js";
 import { pickHost, type Stage } from "./actors.js";
 
-/** `kill -9`, at some door that it comes through soon, or now. */
+/** Kills an agent, as `kill -9`, now or in one of its next adapter calls. */
 export async function killAgent(stage: Stage): Promise<void> {
   const { cluster, dice, journal, runtime } = stage;
   const host = pickHost(stage, ({ agent, harmed }) => agent !== null && !harmed);
@@ -29,7 +29,7 @@ export async function killAgent(stage: Stage): Promise<void> {
   if (host.agent === null && !host.fenced) {
     await cluster.startAgent(host);
   } else if (host.agent === null && dice.chance(0.6)) {
-    // It comes back while its servers are evacuated.
+    // The agent returns while its servers are being evacuated.
     await cluster.startAgent(host);
   }
 }
@@ -57,7 +57,7 @@ export async function stopAgent(stage: Stage): Promise<void> {
   }
 }
 
-/** Somebody starts a second agent for a host. */
+/** Starts a second agent for a host. */
 export async function twinAgent(stage: Stage): Promise<void> {
   const { cluster, journal } = stage;
   const host = pickHost(stage, ({ agent, harmed }) => agent !== null && !harmed);
@@ -83,13 +83,13 @@ export async function killControlPlane(stage: Stage): Promise<void> {
   await cluster.startControlPlane();
 }
 
-/** A driver that does not come back for longer than others wait. */
+/** Draws a driver fault that hangs for longer than any caller waits. */
 function longHang(dice: Dice): FaultRule {
   const method = dice.pick(["spawn", "destroy", "powerOff", "snapshot", "migrateDiskAndPowerOff", "finishMigration"]);
   return parseFaultRule(`driver.${method}=hang:${dice.pick(["90s", "400s"])}:once`, AGENT_FAULTS);
 }
 
-/** A fault at a door, in a driver or before a step, as `compute-cluster fault set` has it. */
+/** Sets a fault on a host: at an adapter call, in a driver or before a step, as `compute-cluster fault set` does. */
 export async function setFault(stage: Stage): Promise<void> {
   const host = pickHost(stage, ({ agent }) => agent !== null);
   const faultRule = stage.dice.chance(0.1) ? longHang(stage.dice) : drawFault("all", stage.dice);

@@ -2,10 +2,10 @@ import { RELEASES } from "../../src/records/index.js";
 import { pickHost, type Stage } from "./actors.js";
 import type { SimulatedCluster, SimulatedHost } from "./simulated-cluster.js";
 
-/** From this service version on a host has its identity in a file (spec 2.3). */
+/** From this service version, a host has its identity in a file (spec 2.3). */
 const STABLE_IDENTITY = 65;
 
-/** An agent is started where it must not act: the specification's G2, G4, G7 and G8. */
+/** Starts an agent that must not serve: the specification's G2, G4, G7 and G8. */
 export async function impostor(stage: Stage): Promise<void> {
   const { cluster, dice, journal } = stage;
   const host = pickHost(stage, ({ serves, harmed }) => serves && !harmed);
@@ -20,7 +20,7 @@ export async function impostor(stage: Stage): Promise<void> {
       await cluster.startImpostor(host, { name: `${host.name}-renamed`, statePath: host.statePath });
       break;
     case "stand-by":
-      // The passive half of a fail-over pair: a host of its own, and the other half's hypervisor.
+      // The passive node of a failover pair: a different host name with the same hypervisor.
       await cluster.startImpostor(host, { name: "stand-by", statePath: "/state/stand-by" });
       break;
     default:
@@ -29,7 +29,7 @@ export async function impostor(stage: Stage): Promise<void> {
   host.harmed = false;
 }
 
-/** The host's own agent comes back without its `compute_id`, or with another's; after that it has its own again. */
+/** Restarts the host's agent without its `compute_id`, or with that of another host; then restores the file. */
 async function withAnotherIdentity(stage: Stage, host: SimulatedHost, lost: boolean): Promise<void> {
   const { cluster, dice } = stage;
   const { disk } = host.machine;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { VirtualWorld } from "../../src/simulation/virtual-world.js";
 
-/** Everything that was done, in order and with its virtual time; what two runs of one plan have in common. */
+/** All events with their virtual times, in order. Two runs of one plan have the same journal. */
 export class Journal {
   readonly #world: VirtualWorld;
   readonly #start: number;
@@ -9,9 +9,9 @@ export class Journal {
   readonly #histories = new Map<string, string[]>();
   /** Servers whose DELETE was acknowledged. */
   readonly deleted = new Set<string>();
-  /** Nodes that an operator has deleted from Ironic, if only for a while. */
+  /** Nodes that an operator has deleted from Ironic, even temporarily. */
   readonly nodesLeft = new Set<string>();
-  /** Operation → how often it was acknowledged. */
+  /** Operation → the number of acknowledged requests. */
   readonly acknowledged = new Map<string, number>();
 
   constructor(world: VirtualWorld) {
@@ -19,7 +19,7 @@ export class Journal {
     this.#start = world.now;
   }
 
-  /** @param server whose history it belongs to */
+  /** @param server the server to whose history the event belongs */
   note(who: string, what: string, server?: string): void {
     const seconds = ((this.#world.now - this.#start) / 1000).toFixed(3).padStart(9);
     const line = `${seconds} ${who.padEnd(10)} ${what}`;
@@ -41,7 +41,7 @@ export class Journal {
     return this.#histories.get(server) ?? [];
   }
 
-  /** The hash of all that was noted and logged. */
+  /** Returns the hash of all events and log messages. */
   hash(): string {
     const hash = createHash("sha256").update(this.#lines.join("\n"));
     for (const { time, process, level, message } of this.#world.logs) {

@@ -6,12 +6,12 @@ import { allServers } from "./tenant.js";
 interface Label {
   readonly name: string;
   readonly method: "POST" | "PUT" | "DELETE";
-  /** Below the server. */
+  /** A path below the server's. */
   readonly path: string;
   readonly body?: unknown;
 }
 
-/** What a user writes on a server, which no agent has to do with. */
+/** Changes of a server's attributes that do not involve an agent. */
 const LABELS: readonly ((dice: Dice) => Label)[] = [
   (dice) => ({ name: "rename", method: "PUT", path: "", body: { server: { name: `renamed-${dice.between(1, 99)}` } } }),
   (dice) => ({ name: "tag", method: "PUT", path: "/tags", body: { tags: [`tag-${dice.between(1, 9)}`, "all"] } }),
@@ -26,7 +26,7 @@ const LABELS: readonly ((dice: Dice) => Label)[] = [
   () => ({ name: "unlock", method: "POST", path: "/action", body: { unlock: null } }),
 ];
 
-/** Somebody names a server, or writes something else on it, in the middle of whatever is done to it. */
+/** Changes such an attribute, independently of the operations in progress. */
 export async function labelServer(stage: Stage): Promise<void> {
   const { dice } = stage;
   const server = dice.pick(await allServers(stage));

@@ -1,7 +1,7 @@
 import { pickHost, type Stage } from "./actors.js";
 import type { SimulatedHost } from "./simulated-cluster.js";
 
-/** A host's power goes: its agent and all that ran on it are gone, and what was not synced is torn. */
+/** Cuts the power of a host: its agent and guests end, and files that were not synced are damaged. */
 export async function losePower(stage: Stage): Promise<void> {
   const { cluster, dice, journal, runtime } = stage;
   const host = pickHost(stage, ({ harmed }) => !harmed);
@@ -20,7 +20,7 @@ export async function losePower(stage: Stage): Promise<void> {
   }
 }
 
-/** What ran, or stood still in memory, is shut off. */
+/** Sets running and paused guests to shut off. */
 function stopGuests({ hypervisor, machine: { disk } }: SimulatedHost): void {
   const folder = `${hypervisor}/state`;
   for (const uuid of disk.list(folder)) {
@@ -31,7 +31,7 @@ function stopGuests({ hypervisor, machine: { disk } }: SimulatedHost): void {
   }
 }
 
-/** For a while nothing new fits on the disk of a host, or everything takes long there. */
+/** Makes a host's disk full or slow for a while. */
 export async function troubleDisk(stage: Stage): Promise<void> {
   const { dice, journal, runtime } = stage;
   const host = pickHost(stage, ({ diskFull }) => !diskFull);
@@ -54,7 +54,7 @@ export async function troubleDisk(stage: Stage): Promise<void> {
   host.diskFull = false;
 }
 
-/** All clocks jump, or one machine's does, or goes too fast or too slow from now on. */
+/** Makes all clocks or that of one machine jump, or changes the speed of one permanently. */
 export async function disturbClocks(stage: Stage): Promise<void> {
   const { cluster, dice, journal } = stage;
   const milliseconds = dice.pick([-30_000, -2_000, 2_000, 30_000, 120_000]) ?? 0;

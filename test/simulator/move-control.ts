@@ -2,7 +2,7 @@ import { act, type Stage } from "./actors.js";
 import type { Json } from "./client.js";
 import { allServers, choose, isOfBareMetal } from "./tenant.js";
 
-/** Somebody stops a live migration, or has it done at once: one that is under way, or one that he has begun himself. */
+/** Aborts or force-completes a live migration; starts one if none is in progress. */
 export async function controlMove(stage: Stage): Promise<void> {
   const { client, dice } = stage;
   const server = (await withStatus(stage, "MIGRATING")) ?? (await begin(stage));

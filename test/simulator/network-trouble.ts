@@ -2,17 +2,17 @@ import type { NetworkFault } from "../../src/simulation/virtual-network.js";
 import { pickHost, type Stage } from "./actors.js";
 import type { RunningAgent } from "./running-agent.js";
 
-/** The process that answers everybody. */
+/** The name of the control plane's process. */
 export const CONTROL_PLANE = "control-plane";
 
-/** Whose agent is cut off. */
+/** A host whose agent can be disconnected. */
 interface Victim {
   readonly name: string;
   readonly agent: RunningAgent | null;
   harmed: boolean;
 }
 
-/** Nothing passes for a while between an agent and the control plane: both ways, or only from one of them. */
+/** Blocks the network between an agent and the control plane for a while, in both directions or in one. */
 export async function partition(stage: Stage): Promise<void> {
   const host = pickHost(stage, ({ agent, harmed }) => agent !== null && !harmed);
   if (host !== undefined) {
@@ -45,13 +45,13 @@ export async function cutOff({ cluster, dice, journal, runtime }: Stage, host: V
   host.harmed = false;
 }
 
-/** A few requests of an agent, or of the people, are lost, late or doubled, or their answers are. */
+/** Loses, delays or duplicates a few requests or responses of an agent or a user. */
 export async function disturbMessages(stage: Stage): Promise<void> {
   const host = stage.dice.chance(0.8) ? pickHost(stage, ({ agent }) => agent !== null) : undefined;
   await disturbRequests(stage, host?.agent?.runtime.name ?? stage.client.process);
 }
 
-/** @param from name of a process */
+/** @param from the name of a process */
 export async function disturbRequests({ cluster, dice, journal, runtime }: Stage, from: string): Promise<void> {
   const fault: NetworkFault = dice.pick([
     { kind: "lose-answer" },
@@ -73,7 +73,7 @@ export async function disturbRequests({ cluster, dice, journal, runtime }: Stage
   end();
 }
 
-/** What a proxy may send once more when a connection breaks. */
+/** Checks whether a proxy may repeat the request after a broken connection. */
 function isRepeatable({ method }: { readonly method: string }): boolean {
   return method !== "POST" && method !== "PATCH";
 }

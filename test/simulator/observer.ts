@@ -4,8 +4,10 @@ import type { VirtualDisk } from "../../src/simulation/virtual-disk.js";
 import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
 
 /**
- * The doors of somebody who looks on before a driver is called: he knows at once what files have, however slow the disk is. Else
- * the call would wait for him, and be judged by records that have changed since it was made, or be none, as its caller has died.
+ * The dependencies of an observer that inspects files before a driver call. Its reads are immediate, however slow the
+ * disk is.
+ * Otherwise the call would wait for the observer: records could change meanwhile, or the caller could be killed before
+ * the call.
  */
 export function createObserverDeps({ clock, logger, files }: VirtualRuntime, disk: VirtualDisk): DomainStoreDeps {
   const atOnce: Pick<Files, "list" | "stat" | "readIfPresent"> = {

@@ -1,7 +1,7 @@
 import { act, pickHost, type Stage } from "./actors.js";
 import type { SimulatedHost } from "./simulated-cluster.js";
 
-/** A host that does not answer is made sure to be dead, most of the time, before its servers go elsewhere. */
+/** Fences a host that does not respond: in most cases it is killed before its servers are evacuated. */
 export async function fence(stage: Stage): Promise<void> {
   const { cluster, dice, runtime } = stage;
   const down = pickHost(stage, ({ serves, fenced }) => !serves && !fenced);
@@ -30,7 +30,7 @@ export async function fence(stage: Stage): Promise<void> {
   }
 }
 
-/** What is there still is evacuated in the middle of whatever else is done to it. */
+/** Evacuates one of the remaining servers, independently of the operations in progress on it. */
 export async function evacuateOne(stage: Stage): Promise<void> {
   const host = pickHost(stage, ({ fenced }) => fenced);
   const id = host && stage.dice.pick(await serversOn(stage, host));
@@ -42,7 +42,7 @@ export async function evacuateOne(stage: Stage): Promise<void> {
 async function evacuateServer(stage: Stage, id: string): Promise<void> {
   const { cluster, dice } = stage;
   const host = dice.chance(0.5) ? {} : { host: dice.pick(cluster.hosts)?.name };
-  // Only who insists comes to a host that the scheduler would not choose for the server's group.
+  // Only with force can a server get to a host that its group's policy forbids.
   const forced = "host" in host && dice.chance(cluster.plan.deployment.groups ? 0.6 : 0.2);
   const body = { evacuate: forced ? { ...host, force: true } : host };
   const version = forced ? "2.67" : dice.chance(0.3) ? "2.95" : "2.94";
@@ -50,8 +50,9 @@ async function evacuateServer(stage: Stage, id: string): Promise<void> {
 }
 
 /**
- * A host that was fenced comes back: without that no host is left to evacuate to. Who forces it up while an evacuation from it is
- * under way, which Nova allows, has the guest there until the agent starts again.
+ * Returns a fenced host to service; otherwise no host would be left for evacuations.
+ * If it is forced up during an evacuation from it, which Nova permits, the guest remains there until the agent
+ * restarts.
  */
 export async function forceUp(stage: Stage): Promise<void> {
   const host = pickHost(
@@ -66,7 +67,7 @@ export async function forceUp(stage: Stage): Promise<void> {
   }
 }
 
-/** An evacuation from the host is under way. */
+/** Checks whether an evacuation from the host is in progress. */
 export function isEvacuated({ cluster }: Stage, { name }: SimulatedHost): boolean {
   const statuses = ["accepted", "pre-migrating"] as const;
   const filters = { sourceCompute: name, migrationTypes: ["evacuation"], statuses } as const;
@@ -90,7 +91,10 @@ export async function setStatus(stage: Stage, host: SimulatedHost | undefined, s
   }
 }
 
-/** Deletes the service of a host that is down, and has no guest but what moves left: its agent makes it anew when it comes back. */
+/**
+ * Deletes the service of a host that is down and has no guests except leftovers of moves. Its agent creates it again
+ * when it returns.
+ */
 export async function deleteService(stage: Stage): Promise<void> {
   const host = pickHost(stage, ({ serves, harmed }) => !serves && !harmed);
   const id = host && (await serviceId(stage, host));
@@ -100,7 +104,7 @@ export async function deleteService(stage: Stage): Promise<void> {
   }
 }
 
-/** Host aggregates come and go, and hosts in them. */
+/** Creates, changes and deletes host aggregates. */
 export async function changeAggregate(stage: Stage): Promise<void> {
   const { client, cluster, dice } = stage;
   const response = await client.compute("GET", "/os-aggregates");

@@ -22,21 +22,21 @@ Subcommands, each with --help:
   choose-corpus    chooses the seeds of --corpus anew
   planted          plants known defects, and counts those that the simulator finds`;
 
-/** How each seed is simulated. */
+/** The options for simulating each seed. */
 export interface SeedOptions {
   /** Virtual milliseconds. */
   readonly duration: number;
   readonly profile: string;
   readonly shrink: boolean;
   readonly out: string;
-  /** Bugs of upstream that everybody in the cloud has. */
+  /** Upstream defects of all agents and the control plane. */
   readonly quirks?: readonly QuirkName[];
 }
 
 export interface SimulateOptions extends SeedOptions {
   readonly seed: number;
   readonly seeds: number;
-  /** Real milliseconds; null: as many as there are seeds. */
+  /** Real milliseconds; null: no limit. */
   readonly limit: number | null;
   readonly jobs: number;
   readonly corpus: boolean;
@@ -44,7 +44,11 @@ export interface SimulateOptions extends SeedOptions {
   readonly json: boolean;
 }
 
-/** @param drawn the seed when none is asked for @param cores of the machine @throws {Error} naming what was found and expected */
+/**
+ * @param drawn the default seed
+ * @param cores the machine's number of processors
+ * @throws {Error} with the actual and the expected value
+ */
 export function readOptions(
   args: readonly string[],
   { drawn, cores }: { readonly drawn: number; readonly cores: number },

@@ -15,16 +15,16 @@ import { serverValues, type Witness } from "./histories/witness.js";
 import { cloudOf } from "./repairs.js";
 import type { SimulatedCluster } from "./simulated-cluster.js";
 
-/** Milliseconds: what has changed within the last minute is not judged by the audit, and here everything is at rest. */
+/** Milliseconds. The audit ignores changes of the last minute, but here no operation is in progress. */
 const AHEAD = 90_000;
 
-/** What a rule says of a world, and what breaks it. */
+/** A violation of a rule. */
 export interface Breach extends Violation {
-  /** An invariant of spec 9.1, or what must hold at rest. */
+  /** An invariant of spec 9.1, or a rule for the final state. */
   readonly rule: string;
 }
 
-/** What must hold when everything is at rest; the audit is asked when all else is right. */
+/** Checks the final state. The audit runs only if all other rules are fulfilled. */
 export async function checkAtRest(
   cluster: SimulatedCluster,
   { runtime, witness, journal }: Pick<Stage, "runtime" | "witness" | "journal">,
@@ -64,12 +64,12 @@ export async function checkAtRest(
 }
 
 /**
- * Judged at rest only: at a step, V20 takes answers to come at once, and V21 takes everything that an agent writes during its
- * tracker's pass for the pass's doing.
+ * Checked only in the final state. During a run, V20 assumes immediate responses, and V21 attributes all writes of an
+ * agent during its tracker's pass to that pass.
  */
 const AT_REST = /^V2[01] /;
 
-/** What was seen while things happened. */
+/** Returns the violations that were observed during the run. */
 export function checkSteps(cluster: SimulatedCluster): Breach[] {
   const broken = [...cluster.watch.evidence.breaches].filter((breach) => !AT_REST.test(breach));
   const invariants = broken.map((breach) => ({
@@ -85,12 +85,12 @@ export function checkSteps(cluster: SimulatedCluster): Breach[] {
   return [...invariants, ...unexplained, ...misplaced];
 }
 
-/** The first that it names: what was done to it is told. */
+/** Returns the first server in the text, whose history the report includes. */
 function serverIn(breach: string): string {
   return /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(breach)?.[0] ?? breach;
 }
 
-/** What nobody can have been told, in whatever order things came about. */
+/** Returns the responses that no order of operations explains. */
 export function checkHistories(cluster: SimulatedCluster, witness: Witness): Breach[] {
   if (cluster.controlPlaneRuns) {
     const { instances, services } = cluster.store;

@@ -6,10 +6,10 @@ import { QUIRK_NAMES } from "../../src/config/quirks.js";
 import { RELEASE_NAMES } from "../../src/records/index.js";
 import { type Plan, STEP_KINDS } from "./plan.js";
 
-/** A plan, and what came of it when the file was written. */
+/** A plan and the result of its run. */
 export interface PlanFile {
   readonly plan: Plan;
-  /** The rule that it broke, or null. */
+  /** The violated rule, or null. */
   readonly rule: string | null;
   /** The hash of the run's trace. */
   readonly hash: string;
@@ -51,7 +51,7 @@ const FILE = Type.Object({
   }),
 });
 
-/** @throws when it is not one, naming what was found. */
+/** @throws if the file is invalid; the message contains the actual value */
 export function readPlanFile(path: string): PlanFile {
   const content: unknown = JSON.parse(readFileSync(path, "utf8"));
   if (!Value.Check(FILE, content)) {

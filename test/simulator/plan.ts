@@ -1,7 +1,7 @@
 import type { QuirkName } from "../../src/config/quirks.js";
 import type { Release } from "../../src/records/index.js";
 
-/** The actor of a step: somebody with servers, who runs the cloud, or the world's ill will. */
+/** The kinds of steps: actions of users and operators, and disturbances. */
 export const STEP_KINDS = [
   "create",
   "act",
@@ -43,7 +43,7 @@ export const STEP_KINDS = [
 ] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
 
-/** What needs an Ironic. */
+/** The steps that need an Ironic. */
 export const BARE_METAL: readonly StepKind[] = [
   "create-bare-metal",
   "act-bare-metal",
@@ -54,28 +54,28 @@ export const BARE_METAL: readonly StepKind[] = [
   "ironic-listing",
 ];
 
-/** One thing that somebody does. What it draws while it is done depends on its number alone, whatever the others did. */
+/** A step. Its random choices depend only on its number, not on other steps. */
 export interface Step {
   readonly number: number;
-  /** Milliseconds from the beginning. */
+  /** Milliseconds since the start. */
   readonly at: number;
   readonly kind: StepKind;
 }
 
-/** A cloud as one seed draws it. */
+/** The properties of a cloud, drawn from a seed. */
 export interface Deployment {
   readonly hosts: number;
-  /** Milliseconds of every message. */
+  /** The latency of each message in milliseconds. */
   readonly latency: number;
-  /** Milliseconds that a door may take besides; 0: nothing is chosen. */
+  /** The max additional delay of an adapter call in milliseconds; 0: none. */
   readonly interleave: number;
-  /** Hosts, from the last, that share their disks. */
+  /** The number of hosts, counted from the last, that share their disks. */
   readonly sharing: number;
-  /** An old nova-compute is known, so that moves double their allocations (spec 6.0). */
+  /** Whether an old nova-compute is registered, so that moves double their allocations (spec 6.0). */
   readonly doubled: boolean;
-  /** What the first host's agent says it is. */
+  /** The release of the first host's agent. */
   readonly oldest: Release;
-  /** Defects of upstream's that this cloud has. */
+  /** Upstream defects of this cloud. */
   readonly quirks: readonly QuirkName[];
   readonly sameHostResize: boolean;
   readonly shelvedOffloadTime: number;
@@ -84,25 +84,25 @@ export interface Deployment {
   /** Seconds after which a resize is confirmed; absent or 0: never. */
   readonly confirmWindow?: number;
   readonly leanTracking: boolean;
-  /** Guests that ran are started when their machine comes back. */
+  /** Whether guests that were running are started when their machine returns. */
   readonly resumeGuests: boolean;
-  /** Agents remove allocations that nobody needs. Without that there is nobody who dies or loses an answer. */
+  /** Whether agents remove leaked allocations. If not, no process is killed and no response is lost. */
   readonly repairs: boolean;
-  /** The slowest of a host's delays, in seconds. */
+  /** The longest delay of a host, in seconds. */
   readonly slow: number;
-  /** Nodes of the embedded Ironic; 0: there is none. */
+  /** The number of nodes of the embedded Ironic; 0: there is none. */
   readonly nodes: number;
-  /** Hosts that share the nodes. */
+  /** The number of hosts that share the nodes. */
   readonly ironicHosts: number;
-  /** Users put servers into server groups; absent: nobody does. */
+  /** Whether users put servers into server groups; absent: no. */
   readonly groups?: boolean;
 }
 
-/** Everything that a run depends on. */
+/** The complete input of a run. */
 export interface Plan {
   readonly version: 1;
   readonly seed: string;
-  /** Milliseconds in which things are done. */
+  /** Milliseconds during which steps are started. */
   readonly duration: number;
   readonly deployment: Deployment;
   readonly steps: readonly Step[];

@@ -1,4 +1,4 @@
-/** A simulated process has reached for the real world. */
+/** A simulated process has used real I/O. */
 export class RealIoError extends Error {
   override readonly name = "RealDoor";
 
@@ -8,8 +8,8 @@ export class RealIoError extends Error {
 }
 
 /**
- * Makes real time, chance and network an error with a stack until what it returns is called. For a program that does nothing but
- * simulate: nobody else may need them meanwhile.
+ * Makes real time, random numbers and network throw an error with a stack trace, until the returned function is called.
+ * For programs that only simulate, because other code cannot use them meanwhile.
  */
 export function blockRealIo(onUse: (error: RealIoError) => void = () => undefined): () => void {
   const { Date: RealDate, setTimeout, setInterval, fetch } = globalThis;
@@ -21,7 +21,7 @@ export function blockRealIo(onUse: (error: RealIoError) => void = () => undefine
     onUse(error);
     throw error;
   };
-  /** p-queue and p-retry read the time for limits that nobody here sets. */
+  /** p-queue and p-retry read the time for limits that are not set here. */
   const isForNothing = (): boolean => /\/node_modules\/(p-queue|p-retry)\//.test(new Error().stack ?? "");
   Math.random = closed("Math.random");
   performance.now = () => (isForNothing() ? elapsed.call(performance) : closed("performance.now")());

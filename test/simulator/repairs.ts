@@ -9,7 +9,7 @@ import { createConductorAccess } from "../../src/placement-client/access/configu
 import { PlacementHttp } from "../../src/placement-client/placement-http.js";
 import type { Stage } from "./actors.js";
 
-/** `compute-cluster audit`, and sometimes `apply` of what it proposes, which may be taken back, and done again. */
+/** Runs `compute-cluster audit`, and sometimes applies its plan, undoes it, and applies it again. */
 export async function auditAndApply(stage: Stage): Promise<void> {
   const { runtime, dice, journal } = stage;
   const auditOptions = { clock: runtime.clock, maxShare: 1, thorough: dice.chance(0.5), onProgress: () => undefined };
@@ -44,12 +44,14 @@ export async function cloudOf({ runtime, cluster }: Pick<Stage, "runtime" | "clu
   return openCloud(runtime.http, chosen);
 }
 
-/** `compute-cluster manage placement heal_allocations`, as a process of its own; for one server with `--force`, too. */
+/**
+ * Runs `compute-cluster manage placement heal_allocations` as a separate process; for one server also with `--force`.
+ */
 export async function heal(stage: Stage): Promise<void> {
   const { client, cluster, dice, journal } = stage;
   const response = await client.compute("GET", "/servers?all_tenants=1");
   const instance = dice.chance(0.4) ? dice.pick(Object.values(response?.body.servers ?? {})) : undefined;
-  // By force a server that holds both halves of a move would lose one.
+  // With --force, a server with source and destination allocations would lose one of them.
   const force = instance !== undefined && !cluster.plan.deployment.doubled && dice.chance(0.5);
   const runtime = cluster.spawn("manage");
   const connection = await cluster.connect(runtime);
@@ -69,7 +71,7 @@ export async function heal(stage: Stage): Promise<void> {
   const command = runCommand(parts.print, () =>
     healAllocations(parts, instance === undefined ? flags : { ...flags, instance: String(instance.id) }),
   );
-  // An operator presses Ctrl-C where the control plane does not answer.
+  // The operator presses Ctrl-C if the control plane does not respond.
   const code = await Promise.race([command, stage.runtime.timers.sleep(300_000)]);
   journal.note("operator", `heal_allocations ${JSON.stringify(flags)} -> ${code ?? "Ctrl-C"}: ${lines.at(-1) ?? ""}`);
   runtime.kill();

@@ -2,15 +2,15 @@ import type { SeedResult } from "./seed-result.js";
 
 const HOUR = 3_600_000;
 
-/** What all seeds came to. */
+/** The totals of all seeds. */
 export class Tally {
   seeds = 0;
   failed = 0;
   virtualTime = 0;
-  /** Milliseconds of all processes together. */
+  /** Milliseconds of all processes. */
   busy = 0;
   acknowledged = 0;
-  /** Rule → seeds that broke it first. */
+  /** Rule → seeds that violated it first. */
   readonly rules = new Map<string, number[]>();
 
   add({ seed, virtualTime, realTime, acknowledged, breaches }: SeedResult): void {
@@ -44,7 +44,7 @@ export class Tally {
   }
 }
 
-/** A failure as a person reads it: what broke, what was done before, and how to see it again. */
+/** Formats a failure for users: the violations, the events before, and how to reproduce it. */
 export function describeFailure({ seed, breaches, history, file, steps, hash }: SeedResult): string {
   const breachLines = breaches.slice(0, 5).map(({ rule, what }) => `  ${rule}: ${what.slice(0, 600)}`);
   return [

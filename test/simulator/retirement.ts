@@ -1,7 +1,7 @@
 import { act, pickHost, type Stage } from "./actors.js";
 import { serversOn, serviceId, setStatus } from "./operator.js";
 
-/** A host is emptied and its service deleted; more often than not somebody is not done yet. Later its agent comes back. */
+/** Empties a host and deletes its service, often while operations are in progress. Later its agent returns. */
 export async function retireHost(stage: Stage): Promise<void> {
   const { cluster, dice, runtime } = stage;
   const host = pickHost(stage, ({ serves, harmed, fenced }) => serves && !harmed && !fenced);
@@ -23,7 +23,7 @@ export async function retireHost(stage: Stage): Promise<void> {
   host.agent?.runtime.kill();
   host.agent = null;
   const id = await serviceId(stage, host);
-  // Guests that nobody has removed would keep its agent from coming back.
+  // Remaining guests would prevent its agent from returning.
   const guests = await cluster.guestsOf(host, runtime);
   if (id !== null && guests.every(({ leftBehind }) => leftBehind)) {
     await act(stage, `delete service ${host.name}`, { method: "DELETE", path: `/os-services/${id}` });

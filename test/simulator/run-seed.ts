@@ -7,7 +7,7 @@ import type { SeedResult } from "./seed-result.js";
 import { shrink } from "./shrink.js";
 import { type Outcome, simulate } from "./simulate.js";
 
-/** Lines of a history that are told. */
+/** The max number of history lines in a report. */
 const MAX_HISTORY_LINES = 25;
 
 /** @param now milliseconds of real time */

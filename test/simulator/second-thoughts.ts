@@ -2,7 +2,7 @@ import { act, type Stage } from "./actors.js";
 import type { Json } from "./client.js";
 import { allServers, choose } from "./tenant.js";
 
-/** Somebody keeps what a server has on its disk, once, or as the last one of its backups. */
+/** Saves a server's disk as an image or as one of its rotated backups. */
 export async function saveImage(stage: Stage): Promise<void> {
   const { dice } = stage;
   const isSavable = ({ status }: Json) => SAVED.includes(String(status)) || dice.chance(0.1);
@@ -17,7 +17,7 @@ export async function saveImage(stage: Stage): Promise<void> {
 
 const SAVED = ["ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED"];
 
-/** Somebody wants to have a server back that he has deleted; where deletes take a while (`reclaim_instance_interval`), he may. */
+/** Restores a deleted server, which is possible while it is soft-deleted (`reclaim_instance_interval`). */
 export async function restoreServer(stage: Stage): Promise<void> {
   const { dice, journal } = stage;
   const server = dice.pick([...journal.deleted].slice(-4));
@@ -27,8 +27,8 @@ export async function restoreServer(stage: Stage): Promise<void> {
 }
 
 /**
- * An operator says that a server in error is well again, or that one is in error, so that its user may rebuild it. Only of one on a
- * host that nothing is done to: what becomes of anything else is nobody's promise.
+ * Resets the state of a server in error to active, or sets it to error, so that its user can rebuild it.
+ * Only for servers that are on a host and have no operation in progress; for others, the outcome is not defined.
  */
 export async function resetState(stage: Stage): Promise<void> {
   const idle = (await allServers(stage)).filter(

@@ -2,16 +2,18 @@ import type { SeedOptions } from "./options.js";
 import type { SeedResult } from "./seed-result.js";
 import { SeedWorker } from "./seed-worker.js";
 
-/** A seed, and how it is simulated. */
+/** A seed and its options. */
 export interface SeedTask {
   readonly seed: number;
   readonly options: SeedOptions;
 }
 
-/** Seeds that a process simulates before another takes its place: what one leaves in memory stays small. */
+/** The number of seeds after which a process is replaced, to limit its memory. */
 const SEEDS_A_PROCESS = 100;
 
-/** Gives seeds to processes, the next one to each that is free, until there are no more or `ended` says so. */
+/**
+ * Distributes seeds to processes, the next one to each idle process, until there are no more or `ended` returns true.
+ */
 export async function runSeeds(
   tasks: Iterable<SeedTask>,
   jobs: number,

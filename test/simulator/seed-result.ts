@@ -1,6 +1,6 @@
 import type { Breach } from "./oracle.js";
 
-/** What one seed came to, as it goes from process to process and to scripts. */
+/** The result of one seed, for other processes and scripts. */
 export interface SeedResult {
   readonly seed: number;
   readonly hash: string;
@@ -8,13 +8,13 @@ export interface SeedResult {
   readonly virtualTime: number;
   /** Milliseconds of real time. */
   readonly realTime: number;
-  /** Milliseconds of the processor. */
+  /** Milliseconds of processor time. */
   readonly processorTime: number;
   readonly steps: number;
   readonly acknowledged: number;
   readonly breaches: readonly Breach[];
-  /** The last that was done to the first breach's subject. */
+  /** The last events of the first violation's subject. */
   readonly history: readonly string[];
-  /** Where the plan was written, when it broke something. */
+  /** The path of the plan if a rule was violated. */
   readonly file: string | null;
 }

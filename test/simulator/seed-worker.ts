@@ -4,17 +4,17 @@ import type { SeedOptions } from "./options.js";
 import type { SeedResult } from "./seed-result.js";
 
 /**
- * A simulation makes much that does not live long, and comes back to all of its code in each seed: V8 shall neither collect often
- * nor forget what it has compiled.
+ * A simulation creates many short-lived objects and runs all its code in each seed. V8 must neither collect garbage
+ * often nor discard compiled code.
  */
 const V8_OPTIONS = ["--min-semi-space-size=64", "--max-semi-space-size=64", "--no-flush-bytecode"];
 
-/** A process that simulates one seed after the other. */
+/** A process that simulates one seed after another. */
 export class SeedWorker {
   readonly #child: ChildProcess;
   readonly #end = (): void => this.end();
 
-  /** @param program the worker of another build than this one */
+  /** @param program the worker of another build */
   constructor(program: URL = new URL("./worker.js", import.meta.url)) {
     this.#child = fork(fileURLToPath(program), {
       execArgv: V8_OPTIONS,
@@ -23,7 +23,7 @@ export class SeedWorker {
     process.once("exit", this.#end);
   }
 
-  /** @throws {Error} when the process ends meanwhile */
+  /** @throws {Error} if the process ends before the result */
   simulate(seed: number, options: SeedOptions): Promise<SeedResult> {
     const child = this.#child;
     return new Promise((resolve, reject) => {

@@ -4,15 +4,18 @@ import { isEvacuated, setForcedDown, setStatus } from "./operator.js";
 import { type Breach, checkAtRest } from "./oracle.js";
 import { forceDelete } from "./tenant.js";
 
-/** Milliseconds that a cloud without faults has to come to rest (spec 9.3). */
+/** Milliseconds within which a cloud without faults must become consistent (spec 9.3). */
 const SETTLE_TIMEOUT_MS = 3_600_000;
-/** Milliseconds between two looks, and in which nothing may change any more before what is wrong stays so. */
+/** Milliseconds between checks; the next constant is the time without a change after which the violations are final. */
 const LOOK_EVERY = 20_000;
 const NO_HOPE = 15 * 60_000;
-/** How often a delete is asked for again that a fault has stopped. */
+/** The max number of retries of a delete that a fault has stopped. */
 const RETRIES = 5;
 
-/** Faults end, hosts come back, and what was begun ends; then everything must be right. What is not, within a virtual hour. */
+/**
+ * Ends all faults and restarts all hosts. Then all rules must be fulfilled within a virtual hour; returns the
+ * violations that remain.
+ */
 export async function settle(stage: Stage): Promise<readonly Breach[]> {
   const { cluster, journal, runtime } = stage;
   const { clock, timers } = runtime;
@@ -66,7 +69,7 @@ async function bringBack(stage: Stage): Promise<void> {
     await runtime.timers.sleep(10_000);
   }
   for (const host of cluster.hosts) {
-    // A host that was fenced starts anew, which cleans up what was evacuated from it, before it is forced up.
+    // A fenced host is restarted, which removes evacuated guests, before it is forced up.
     for (let tries = 0; host.fenced && tries < 10; tries += 1) {
       await host.agent?.agent.stop();
       host.agent?.runtime.kill();

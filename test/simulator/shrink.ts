@@ -5,11 +5,11 @@ import { type Outcome, simulate } from "./simulate.js";
 export interface Shrunk {
   readonly plan: Plan;
   readonly outcome: Outcome;
-  /** Runs that it took. */
+  /** The number of runs. */
   readonly runs: number;
 }
 
-/** What a simpler deployment looks like, one thing at a time. */
+/** Simplifications of a deployment, each of one property. */
 const SIMPLER: readonly ((deployment: Deployment) => Partial<Deployment>)[] = [
   () => ({ interleave: 0 }),
   () => ({ latency: 0 }),
@@ -26,7 +26,7 @@ const SIMPLER: readonly ((deployment: Deployment) => Partial<Deployment>)[] = [
   ({ hosts }) => ({ hosts: Math.max(2, hosts - 1) }),
 ];
 
-/** Takes steps, faults and choices from a plan until nothing can go without the same rule holding. */
+/** Removes steps, faults and choices from a plan as long as the same rule is violated. */
 export async function shrink(
   plan: Plan,
   outcome: Outcome,
@@ -61,7 +61,7 @@ export async function shrink(
   return { ...best, runs };
 }
 
-/** Halves first, single steps last. */
+/** Drops half of the steps first, single steps last. */
 async function dropSteps(best: () => Plan, tries: (plan: Plan) => Promise<boolean>): Promise<void> {
   for (let size = Math.ceil(best().steps.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let from = 0; from < best().steps.length; ) {

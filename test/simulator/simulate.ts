@@ -28,22 +28,22 @@ import { SimulatedCluster } from "./simulated-cluster.js";
 import { actOnServer, createServer, deleteAny } from "./tenant.js";
 import { meetTrouble } from "./trouble.js";
 
-/** How a plan came out. */
+/** The result of a plan. */
 export interface Outcome {
   readonly breaches: readonly Breach[];
-  /** The hash of everything that was done and logged: the same on every run of the plan. */
+  /** The hash of all events and log messages; it is the same in every run of the plan. */
   readonly hash: string;
   readonly lines: readonly string[];
   readonly logs: readonly LogRecord[];
   /** Milliseconds. */
   readonly virtualTime: number;
-  /** Operation → how often it was acknowledged. */
+  /** Operation → the number of acknowledged requests. */
   readonly acknowledged: ReadonlyMap<string, number>;
-  /** The last that is known of a server, by its uuid. */
+  /** Returns the last events of a server, by uuid. */
   readonly historyOf: (server: string) => readonly string[];
 }
 
-/** A folder that no disk slows down, where there is one: nothing of a simulation has to outlive its process. */
+/** A folder in memory, if available: the files of a simulation need not be durable. */
 const MEMORY = "/dev/shm";
 
 /** Milliseconds. */
@@ -89,7 +89,10 @@ const ACTIONS: Readonly<Record<StepKind, (stage: Stage) => Promise<void>>> = {
   "ironic-listing": delayListings,
 };
 
-/** Runs a plan in virtual time: a deployment, what is done to it, and the peace after that, in which everything must come right. */
+/**
+ * Runs a plan in virtual time: the deployment, the steps, and then a period without faults in which all rules must
+ * become fulfilled.
+ */
 export async function simulate(plan: Plan): Promise<Outcome> {
   const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "compute-agent-simulate-"));
   const cluster = new SimulatedCluster(plan, folder);

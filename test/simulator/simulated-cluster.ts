@@ -34,20 +34,20 @@ import type { Plan } from "./plan.js";
 import { killed, type RunningAgent } from "./running-agent.js";
 import { makeQuick, StateFiles } from "./state-files.js";
 
-/** One host: whoever acts for it comes and goes, what it has stays. */
+/** A host. Its agents come and go; its state and guests remain. */
 export class SimulatedHost {
   readonly name: string;
   readonly machine: VirtualMachine;
   agent: RunningAgent | null = null;
-  /** Somebody starts its agent: two at once would be two agents of one host. */
+  /** Whether its agent is being started; prevents a concurrent second start. */
   starting = false;
-  /** Somebody does something to it that ends by itself. */
+  /** Whether a temporary disturbance of the host is in progress. */
   harmed = false;
-  /** What its agent says it is. */
+  /** The release of its agent. */
   release: Release;
   /** Forced down by the operator. */
   fenced = false;
-  /** Nothing new fits on its disk: its agent may not get to serve for that. */
+  /** Whether its disk is full; its agent may then fail to start. */
   diskFull = false;
 
   constructor(name: string, machine: VirtualMachine, release: Release) {
@@ -57,9 +57,10 @@ export class SimulatedHost {
   }
 
   /**
-   * Its agent may end so by itself; where the operator is told what to do, he does it. Its service was deleted, and the others are
-   * newer: it is upgraded. It was deleted although guests were left there (spec 2.4 G10): they are removed. One that serves goes on
-   * without room on its disk.
+   * Checks whether the agent may end with this error. If the error requires an action of the operator, it is done here:
+   * if its service was deleted and the others are newer, it is upgraded; if guests of a deleted service remain (spec
+   * 2.4 G10), they are removed.
+   * A full disk excuses only a failure of the start.
    */
   excuses(failure: Error, before: AgentState): boolean {
     const code = toStartupRejection(failure)?.code;
@@ -88,7 +89,7 @@ export class SimulatedHost {
   }
 }
 
-/** However the driver has put it. */
+/** The driver may have wrapped the error. */
 function isForWantOfRoom(failure: unknown): boolean {
   if (!(failure instanceof Error)) {
     return false;
@@ -98,29 +99,29 @@ function isForWantOfRoom(failure: unknown): boolean {
 
 interface AgentPlace {
   readonly process: string;
-  /** Another agent of the host may live. */
+  /** Another agent of the host may be running. */
   readonly isTwin?: boolean;
   /** Default: the host's. */
   readonly name?: string;
   readonly statePath?: string;
 }
 
-/** Why an agent may end by itself: another acts for its host, or the conductor was away for longer than it waits for an answer. */
+/** Errors with which an agent may end: another one serves its host, or the conductor did not respond in time. */
 const EXPECTED_EXIT_ERRORS = /HostLeaseLost|HostLeaseHeld|AgentStopped|MessagingTimeout/;
 
-/** A control plane and agents as processes of one virtual world, over a state of record that outlives them. */
+/** A control plane and agents as processes of one virtual world, on a database that outlives them. */
 export class SimulatedCluster {
   readonly world: VirtualWorld;
   readonly hosts: readonly SimulatedHost[];
   readonly ironic: IronicHosts;
-  /** Uuids of the nodes that Ironic has when nobody has taken any away. */
+  /** The uuids of Ironic's nodes if none is removed. */
   nodes: readonly string[] = [];
   readonly watch = new CloudWatch({ probes: false });
   readonly evacuations: EvacuationWatch;
   readonly ticks = new Ticks();
   readonly writes = new RecordWrites(this.ticks);
   readonly apiWatch = new ApiWatch(() => this.#controlPlane?.started.store ?? null);
-  /** What happened that nobody asked for. */
+  /** Unexpected events. */
   readonly unexplained: string[] = [];
   readonly plan: Plan;
   readonly #directory = stateDir("/cluster", "/");
@@ -130,7 +131,7 @@ export class SimulatedCluster {
   #port = 0;
   #journal: Journal | null = null;
 
-  /** @param folder one of the real world, for {@link StateFiles} */
+  /** @param folder a real folder, for {@link StateFiles} */
   constructor(plan: Plan, folder: string) {
     const { seed, deployment } = plan;
     this.plan = plan;
@@ -141,7 +142,7 @@ export class SimulatedCluster {
     });
     this.evacuations = new EvacuationWatch(() => this.world.now);
     this.world.network.latency = deployment.latency;
-    // All machines mount one storage; each has processes and a clock of its own.
+    // All machines mount the same storage, but have separate processes and clocks.
     const { disk } = this.world.machine;
     this.hosts = Array.from({ length: deployment.hosts }, (_, index) => {
       const name = `devstack${index + 1}`;
@@ -157,7 +158,7 @@ export class SimulatedCluster {
     });
   }
 
-  /** Where the faults of the embedded Ironic are set. */
+  /** The folder with the faults of the embedded Ironic. */
   get ironicFolder(): string {
     return this.#directory.ironic;
   }
@@ -181,7 +182,7 @@ export class SimulatedCluster {
     return this.#controlPlane?.runtime.alive === true;
   }
 
-  /** A process that nobody kills. */
+  /** Starts a process that is never killed. */
   spawn(name: string): VirtualRuntime {
     return this.world.spawn({ name });
   }
@@ -224,7 +225,7 @@ export class SimulatedCluster {
       allowResizeToSameHost: sameHostResize,
       reclaimInstanceInterval: reclaimInterval,
       upstreamQuirks: new Set(quirks),
-      // Nodes that somebody has taken away are not made again because the control plane starts again.
+      // Nodes that were deleted are not created again when the control plane restarts.
       ironicNodes: this.#journal !== null && this.nodes.length > 0 ? 0 : nodes,
     });
     makeQuick(started.store);
@@ -235,7 +236,7 @@ export class SimulatedCluster {
     return started.store;
   }
 
-  /** As `kill -9`, when it comes through its next door but `doors`. What was not committed is gone. */
+  /** Kills the control plane, as `kill -9`, now or after a number of adapter calls. Uncommitted changes are lost. */
   killControlPlane(adapterCalls = 0): void {
     const { runtime } = this.#controlPlane ?? {};
     if (adapterCalls > 0) {
@@ -245,7 +246,7 @@ export class SimulatedCluster {
     }
   }
 
-  /** The database's handle is the one thing of a dead process that the world cannot take from it. */
+  /** Ends the control plane, and closes its database: the virtual world cannot release this handle. */
   #buryControlPlane(): void {
     this.#controlPlane?.runtime.kill();
     this.#controlPlane?.started.store.close();
@@ -253,7 +254,7 @@ export class SimulatedCluster {
     this.writes.loses();
   }
 
-  /** What its hypervisor has. */
+  /** Returns the guests of its hypervisor. */
   guestsOf({ name }: SimulatedHost, runtime: VirtualRuntime): Promise<readonly Guest[]> {
     return guestsIn(new HypervisorFolder(folderOfConnection(`fake-libvirt:///hypervisors/${name}`)), name, runtime);
   }
@@ -273,7 +274,7 @@ export class SimulatedCluster {
     }
   }
 
-  /** Another agent for the same host, while the first one may live. */
+  /** Starts another agent for the same host, while the first one may be running. */
   async startTwin(host: SimulatedHost): Promise<void> {
     const running = await this.#makeAgent(host, { process: `twin-${host.name}`, isTwin: true });
     if (running === null) {
@@ -287,8 +288,8 @@ export class SimulatedCluster {
   }
 
   /**
-   * Somebody starts an agent on a host's machine, for its hypervisor, that must not serve: it has another name than the host, or
-   * state that is not the host's. It is killed when it has refused, or has had a minute for it.
+   * Starts an agent on a host's machine and hypervisor that must not serve: its name or its state is not the host's.
+   * It is killed when it has rejected the start, or after a minute.
    */
   async startImpostor(host: SimulatedHost, as: { readonly name: string; readonly statePath: string }): Promise<void> {
     const running = await this.#makeAgent(host, { process: `impostor-${host.name}`, ...as });
@@ -310,7 +311,7 @@ export class SimulatedCluster {
     let before = agent.state;
     agent.onState((state) => {
       const { failure } = agent;
-      // What its driver fails at in the clean-up after evacuations ends a start (spec 3.1).
+      // A driver failure in the clean-up after evacuations ends a start (spec 3.1).
       const isFault = before === "cleaning" && failure?.name === "FaultInjected";
       const last = before;
       before = state;
@@ -325,7 +326,7 @@ export class SimulatedCluster {
     await Promise.race([agent.start().catch(() => undefined), killed(runtime)]);
   }
 
-  /** Null: it was killed before it had connected. */
+  /** Returns null if the process was killed before it had connected. */
   async #makeAgent(host: SimulatedHost, as: AgentPlace): Promise<RunningAgent | null> {
     const { process, name = host.name, statePath = host.statePath, isTwin = false } = as;
     const bare = this.world.spawn({ name: process, machine: host.machine });
@@ -335,7 +336,7 @@ export class SimulatedCluster {
     if (connection === null) {
       return null;
     }
-    // Nobody watches who must not serve: what it does is found where it is done.
+    // An agent with another name is not watched: its effects are detected on the servers.
     const watch = name === host.name ? this.watch : null;
     const bareSession = this.writes.session(connection.host(name));
     const session = watch?.session(bareSession) ?? bareSession;
@@ -359,7 +360,7 @@ export class SimulatedCluster {
     return { agent, runtime: bare, faults };
   }
 
-  /** A process's connection to the conductor. */
+  /** Connects a process to the conductor. */
   async connect(runtime: Runtime): Promise<ConductorConnection> {
     const joinToken = ((await runtime.files.readIfPresent(this.#directory.joinTokenFile)) ?? "").trim();
     return connectToConductor({ url: `ws://127.0.0.1:${this.#port}/conductor`, joinToken, runtime });
@@ -373,7 +374,10 @@ export class SimulatedCluster {
   }
 }
 
-/** A twin that is refused has not begun to act for its host: what is done for it is the other's doing. */
+/**
+ * Runs `action` when the agent begins to act for its host. A rejected twin never does; until then, changes are caused
+ * by the other agent.
+ */
 function whenItActs(agent: Agent, isTwin: boolean, action: () => void): void {
   if (!isTwin) {
     action();
@@ -387,7 +391,7 @@ function whenItActs(agent: Agent, isTwin: boolean, action: () => void): void {
   });
 }
 
-/** Says in each request who asks, for those who watch. */
+/** Adds the requesting host to each request, for the watches. */
 function withCallerHeader({ http }: Runtime, host: string): Runtime["http"] {
   return {
     close: () => http.close(),

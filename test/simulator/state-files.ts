@@ -4,19 +4,19 @@ import type { Store } from "../../src/control-plane/store/store.js";
 import { EMPTY_STATE } from "./empty-state.js";
 
 /**
- * The state of record of a simulated cloud: a file for each start of its control plane, which begins with what the one before has
- * committed. A control plane that is killed while it starts leaves a handle that nobody can close; it holds a file that nobody wants.
+ * The database of a simulated cloud: one file for each start of its control plane, a copy of the last one.
+ * If a control plane is killed while it starts, its handle cannot be closed; it then refers only to an abandoned file.
  */
 export class StateFiles {
   readonly #folder: string;
   #starts = 0;
 
-  /** @param folder one of the real world: SQLite keeps its files there for the simulated one */
+  /** @param folder a real folder, where SQLite stores its files */
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** For the next start. */
+  /** Returns the file for the next start. */
   next(): string {
     if (this.#starts === 0) {
       writeFileSync(this.#path(), EMPTY_STATE);
@@ -37,7 +37,10 @@ export class StateFiles {
   }
 }
 
-/** Nothing of a simulation has to outlive its process: nothing waits for a disk, and no transaction takes a lock and gives it back. */
+/**
+ * Speeds up the database: a simulation need not be durable, so nothing waits for the disk or locks the file for each
+ * transaction.
+ */
 export function makeQuick({ database }: Store): void {
   for (const pragma of ["locking_mode = EXCLUSIVE", "synchronous = OFF", "journal_mode = MEMORY"]) {
     database.file.exec(`PRAGMA ${pragma}`);

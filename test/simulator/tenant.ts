@@ -4,7 +4,7 @@ import type { Json } from "./client.js";
 
 export const IMAGE = "c0ffee00-0000-4000-8000-000000000001";
 
-/** Servers that a cloud of so many hosts has at most. */
+/** The max number of servers per host. */
 const PER_HOST = 4;
 
 export async function createServer(stage: Stage): Promise<void> {
@@ -30,7 +30,7 @@ export async function createServer(stage: Stage): Promise<void> {
   }
 }
 
-/** One of the first two that somebody has made, or one that he makes. */
+/** Returns one of the first two server groups; creates it if necessary. */
 async function groupOf({ client, dice }: Stage): Promise<string | undefined> {
   const known = await client.compute("GET", "/os-server-groups");
   const groups = Object.values(known?.body.server_groups ?? {});
@@ -43,13 +43,13 @@ async function groupOf({ client, dice }: Stage): Promise<string | undefined> {
   return id === undefined ? undefined : String(id);
 }
 
-/** What somebody is about to ask for. */
+/** An operation to request. */
 export interface Errand {
   readonly operation: Operation;
   readonly server: string;
 }
 
-/** Something that mostly fits the state of a server, and sometimes does not. */
+/** Draws an operation that usually suits the server's state, and sometimes does not. */
 export async function drawErrand(stage: Stage): Promise<Errand | undefined> {
   const { dice } = stage;
   const server = choose(stage, await servers(stage));
@@ -68,7 +68,7 @@ export async function actOnServer(stage: Stage): Promise<void> {
   }
 }
 
-/** A server of one of Ironic's nodes. */
+/** Checks whether the server is on one of Ironic's nodes. */
 export function isOfBareMetal({ flavor }: Json): boolean {
   return String(flavor?.original_name) === "baremetal";
 }
@@ -97,12 +97,12 @@ async function deleteServer(stage: Stage, id: string): Promise<void> {
   }
 }
 
-/** Asks again, and not only for what `reclaim_instance_interval` makes of a delete. */
+/** Repeats a delete as a force delete, which also deletes a soft-deleted server. */
 export async function forceDelete(stage: Stage, id: string): Promise<void> {
   await act(stage, "force delete", { method: "POST", path: `/servers/${id}/action`, body: { forceDelete: null } }, id);
 }
 
-/** The newest first: what was asked for last is what something happens to. */
+/** Picks a server, usually one without an operation in progress. */
 export function choose({ dice }: Stage, all: readonly Json[]): Json | undefined {
   const idle = all.filter((server) => (server["OS-EXT-STS:task_state"] as unknown) === null);
   return dice.pick(idle.length > 0 && dice.chance(0.75) ? idle : all);

@@ -3,7 +3,7 @@ import { formatFaultRule, parseFaultRule } from "../../src/faults/faults.js";
 import type { Stage } from "./actors.js";
 import { drawErrand, run } from "./tenant.js";
 
-/** What agents run for an operation of the API, and what it asks of the driver. */
+/** The agent operations and driver methods of each API operation. */
 const BEHIND: Readonly<Record<string, readonly (readonly [operation: string, ...methods: string[]])[]>> = {
   delete: [["terminate_instance", "destroy"]],
   stop: [["stop_instance", "powerOff"]],
@@ -31,10 +31,13 @@ const BEHIND: Readonly<Record<string, readonly (readonly [operation: string, ...
   ],
 };
 
-/** What may fail without leaving allocations that only their repair finds (spec 9.3), whoever meets a fault that was set for it. */
+/**
+ * Operations whose failure does not leak allocations that only a repair would find (spec 9.3), whichever operation
+ * meets the fault.
+ */
 const LEAKS_NOTHING = /^(confirm|reboot|rescue)$/;
 
-/** Somebody asks for something, and one of its steps fails or takes its time, wherever it is carried out. */
+/** Requests an operation, and makes one of its steps fail or hang on all hosts. */
 export async function meetTrouble(stage: Stage): Promise<void> {
   const { cluster, dice, journal } = stage;
   const errand = await drawErrand(stage);
@@ -47,7 +50,7 @@ export async function meetTrouble(stage: Stage): Promise<void> {
   const steps = [...AGENT_FAULTS.keys()].filter((point) => point.startsWith(`agent.${operation}.`));
   const late = dice.chance(0.3) || methods.length === 0 || !mayFail;
   const point = late ? dice.pick(steps) : `driver.${dice.pick(methods)}`;
-  // A step that fails is no driver's fault, and leaves what only the repair of allocations finds.
+  // A failing step is not a driver failure, and leaks allocations that only a repair finds.
   const setting = late ? dice.pick(["slow:1s", "hang:9s"]) : dice.pick(["fail", "fail", "lose-answer", "hang:20s"]);
   if (point !== undefined && AGENT_FAULTS.has(point)) {
     const faultRule = parseFaultRule(`${point}=${setting}:once`, AGENT_FAULTS);

@@ -5,7 +5,7 @@ import { runSeed } from "./run-seed.js";
 const { now } = performance;
 const real = now.bind(performance);
 
-// A process that does nothing but simulate: nobody in it needs the real world.
+// This process only simulates, so nothing in it needs real I/O.
 blockRealIo();
 process.on("message", ({ seed, options }: { readonly seed: number; readonly options: SeedOptions }) => {
   void runSeed(seed, options, real).then(

@@ -1,74 +1,79 @@
 import Libsql from "libsql";
 
-/** What a person can do with a file that this program cannot use. */
-const ELSEWHERE = "name another one with --state-dir (of compute-cluster placement: --database)";
+/** Tells the user how to select another database; part of several error messages. */
+const ELSEWHERE = "select another one with --state-dir (compute-cluster placement: --database)";
 
-/** The file of a database cannot be used by this process. Nothing that was acknowledged is lost by this. */
+/** The database file cannot be used by this process. Acknowledged writes are not lost. */
 export class DatabaseUnusable extends Error {
   override readonly name = "DatabaseUnusable";
   readonly path: string;
 
-  /** @param reason what is wrong, and what to do about it. */
+  /** @param reason the problem and its solution */
   constructor(path: string, reason: string, options?: ErrorOptions) {
     super(`the database ${path} cannot be used: ${reason}`, options);
     this.path = path;
   }
 }
 
-/** The file was written by a newer version of this program. */
 export class DatabaseTooNew extends Error {
   override readonly name = "DatabaseTooNew";
 
-  /** @param component whose tables have version `found`, where this program knows up to `known`. */
+  /** @param component the owner of tables that have version `found`; this program supports versions up to `known` */
   constructor(path: string, component: string, found: number, known: number) {
     super(
-      `the database ${path} has version ${found} of the ${component} tables, this program knows up to ${known}: ` +
+      `the database ${path} has version ${found} of the ${component} tables, but this program supports only versions up to ${known}: ` +
         `start the newer program again, or ${ELSEWHERE}`,
     );
   }
 }
 
-/** The file was written by an older version of this program, and is only read now. */
+/** The tables were created by an older version of this program, and the file is opened only for reading. */
 export class DatabaseTooOld extends Error {
   override readonly name = "DatabaseTooOld";
 
   constructor(path: string, component: string) {
     super(
-      `the database ${path} has the ${component} tables of an older program, or none yet: a start of the cluster brings them up to ` +
-        "date; do that first",
+      `the database ${path} has no ${component} tables, or those of an older program; start the cluster once to migrate ` +
+        "them",
     );
   }
 }
 
-/** Primary result codes of SQLite that are about the file and not about what was asked, with what each means. */
+/** Explanations of SQLite's primary result codes that concern the file and not the statement. */
 const FILE_CODES: ReadonlyMap<number, string> = new Map([
-  [5, `another control plane or Placement uses it; stop that one, or ${ELSEWHERE}`],
-  [8, `it cannot be written; give this user the right to, or ${ELSEWHERE}`],
-  [10, "disk I/O error, its disk is full or broken; make room, or look at the disk, and start again"],
-  [11, `it is damaged; put a copy in its place, move it and its -wal away to start from nothing, or ${ELSEWHERE}`],
-  [13, "its disk is full; make room, and start again"],
-  [14, `its folder is absent or not writable, or it is a folder itself; ${ELSEWHERE}`],
-  [26, `it is not an SQLite database; move it and its -wal away to start from nothing, or ${ELSEWHERE}`],
+  [5, `another control plane or Placement is using it; stop that process, or ${ELSEWHERE}`],
+  [8, `it is not writable; give this user write permission, or ${ELSEWHERE}`],
+  [10, "disk I/O error: its disk is full or broken; free space or check the disk, then start again"],
+  [
+    11,
+    `it is damaged; replace it by a backup, move it and its -wal file away to start with an empty database, or ${ELSEWHERE}`,
+  ],
+  [13, "its disk is full; free space, then start again"],
+  [14, `its folder is missing or not writable, or the path is a folder; ${ELSEWHERE}`],
+  [26, `it is not an SQLite database; move it and its -wal file away to start with an empty database, or ${ELSEWHERE}`],
 ]);
 
-/** Failures to open have their code at the end of the text only. */
+/** An error of opening the file contains its code only at the end of its message. */
 const OPEN_FAILURE = /^ConnectionFailed\(.*: (\d+)"\)$/s;
 
-/** A value as SQLite keeps it. libsql aborts the process when it is handed anything else, so nothing else may pass. */
+/** A value as SQLite stores it. Other types must not be passed, because libsql aborts the process for them. */
 export type SqlValue = string | number | null;
 
-/** Milliseconds to wait for a process that is just ending. */
+/** Milliseconds to wait for another process that is exiting. */
 const BUSY_TIMEOUT = 500;
 
 /**
- * An SQLite file, or `:memory:`, opened. What its engine says of the file itself (full disk, damage, another owner) is
- * thrown as {@link DatabaseUnusable}, wherever it comes up; everything else as it is.
+ * An open SQLite file, or `:memory:`. Errors that concern the file itself (full disk, damage, another owner) are thrown
+ * as {@link DatabaseUnusable} by all methods; other errors unchanged.
  */
 export class DatabaseFile {
   readonly path: string;
   readonly #handle: Libsql.Database;
 
-  /** @param pragmas statements that configure the connection. @throws {DatabaseUnusable} */
+  /**
+   * @param pragmas statements that configure the connection
+   * @throws {DatabaseUnusable}
+   */
   constructor(path: string, pragmas: readonly string[] = []) {
     this.path = path;
     this.#handle = guarded(path, () => new Libsql(path, { timeout: BUSY_TIMEOUT }));
@@ -102,7 +107,7 @@ export class DatabaseFile {
 export class FileStatement {
   readonly #path: string;
   readonly #statement: Libsql.Statement<unknown[]>;
-  /** It has run, or failed, in a way that leaves it where it ended: of what can begin it anew, with other values, only `run` does so. */
+  /** The last execution left the statement without a reset. Only `run` resets it before it binds new values. */
   #isLeft = false;
 
   constructor(path: string, statement: Libsql.Statement<unknown[]>) {
@@ -110,7 +115,7 @@ export class FileStatement {
     this.#statement = statement;
   }
 
-  /** From now on rows come as lists of columns. */
+  /** Makes the statement return rows as arrays of columns. */
   raw(): this {
     this.#statement.raw();
     return this;
@@ -121,7 +126,10 @@ export class FileStatement {
     return guarded(this.#path, () => this.#statement.run(values));
   }
 
-  /** Runs a statement without rows. Not to ask what it has changed saves a third of a small one. */
+  /**
+   * Runs a statement without rows. Saves a third of a small statement's time, because it does not read the number of
+   * changes.
+   */
   execute(...values: SqlValue[]): void {
     if (this.#isLeft) {
       this.run(...values);
@@ -149,14 +157,14 @@ function guarded<T>(path: string, work: () => T): T {
   }
 }
 
-/** The error of a statement as it came, or, when it is about the file, as a {@link DatabaseUnusable}. */
+/** Converts an error that concerns the file to {@link DatabaseUnusable}; returns other errors unchanged. */
 export function fileFailure(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseUnusable) {
     return error;
   }
   const { rawCode } = error as { readonly rawCode?: unknown };
   const code = Number(rawCode ?? OPEN_FAILURE.exec(error.message)?.[1]);
-  // Extended result codes have the primary one in their low byte.
+  // An extended result code contains the primary one in its low byte.
   const meaning = FILE_CODES.get(code & 0xff);
   return meaning === undefined ? error : new DatabaseUnusable(path, meaning, { cause: error });
 }

@@ -1,7 +1,7 @@
 import { DatabaseTooNew, DatabaseTooOld } from "./database-file.js";
 import type { Sql } from "./sql.js";
 
-/** One step of a schema. Once released it never changes; what must change is a further step. */
+/** A migration of a schema. A released one never changes; further changes need a new one. */
 export interface SchemaStep {
   /** 1, 2, 3 … without gaps. */
   readonly version: number;
@@ -10,10 +10,10 @@ export interface SchemaStep {
 }
 
 /**
- * Brings the tables of one component up to date: each missing step in a transaction of its own. The embedded Placement
- * keeps its tables in the same file as a component of its own.
- * @param now milliseconds since the epoch, for the record of applied steps.
- * @throws {DatabaseTooNew} the file was written by a newer program; nothing was changed.
+ * Migrates the tables of one component; each missing version in a separate transaction. One file can contain several
+ * components, such as the embedded Placement.
+ * @param now milliseconds since the epoch, recorded with each applied version
+ * @throws {DatabaseTooNew} if a newer program wrote the file; nothing was changed
  */
 export function applySchema(sql: Sql, component: string, steps: readonly SchemaStep[], now: number): void {
   sql.run(
@@ -32,8 +32,9 @@ export function applySchema(sql: Sql, component: string, steps: readonly SchemaS
 }
 
 /**
- * For those who only read: the tables are as this program knows them.
- * @throws {DatabaseTooNew} @throws {DatabaseTooOld}
+ * Checks that the tables have the version that this program expects, for read-only connections.
+ * @throws {DatabaseTooNew}
+ * @throws {DatabaseTooOld}
  */
 export function requireSchema(sql: Sql, component: string, steps: readonly SchemaStep[]): void {
   const table = sql.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_steps'");

@@ -4,25 +4,31 @@ import type { DatabaseFile, FileStatement, SqlValue } from "./database-file.js";
 
 export type SqlRow = readonly SqlValue[];
 
-/** Statements that stay prepared; updates of arbitrary sets of columns would otherwise grow without end. */
+/**
+ * The max number of cached prepared statements. Without it, updates of arbitrary sets of columns would grow the cache
+ * without limit.
+ */
 const PREPARED_STATEMENTS = 400;
 
-/** Runs SQL on one connection: prepared statements, nested transactions, and work to do after the commit. */
+/** Runs SQL on one connection: prepared statements, nested transactions, and actions after the commit. */
 export class Sql {
-  /** The database, for services that keep tables of their own in the same file. */
+  /** The database, for services that have separate tables in the same file. */
   readonly file: DatabaseFile;
-  /** Nobody else writes to the database. */
+  /** No other process writes to the database. */
   readonly isOwn: boolean;
   readonly #readers = new Map<string, FileStatement>();
   readonly #writers = new Map<string, FileStatement>();
   #depth = 0;
-  /** How many of the nested transactions that are open have a savepoint; the others have written nothing. */
+  /** The number of open nested transactions that are covered by a savepoint; inner ones have not written yet. */
   #saved = 0;
-  /** The levels that made a savepoint. A level that wrote nothing before the first write of a level inside it shares that one's. */
+  /**
+   * The levels that created a savepoint. If a level has not written before an inner level writes, both share that
+   * savepoint.
+   */
   readonly #savepoints: number[] = [];
-  /** In `together`: savepoints are not made. */
+  /** In `batch`: no savepoints are created. */
   #isBatch = false;
-  /** A part of what is done together has failed after it had written something. */
+  /** In a batch, a nested transaction has failed after it had written something. */
   #isTorn = false;
   #writes = 0;
   #afterCommit: (() => void)[] = [];
@@ -33,7 +39,7 @@ export class Sql {
     this.isOwn = isOwn;
   }
 
-  /** The first row as a list of columns. */
+  /** Returns the first row as an array of columns. */
   get(text: string, ...values: SqlValue[]): SqlRow | undefined {
     return this.#reader(text).get(...values) as SqlRow | undefined;
   }
@@ -43,9 +49,9 @@ export class Sql {
   }
 
   /**
-   * A statement without rows; how many it changed, and the id of the row that it inserted.
-   * @throws {DuplicateRecord} a unique index refused; `data.index` names its columns.
-   * @throws {InvalidParameters} another rule of the database refused.
+   * Runs a statement without rows; returns the number of changed rows and the id of the inserted row.
+   * @throws {DuplicateRecord} for a violated unique index; `data.index` names its columns
+   * @throws {InvalidParameters} for another violated constraint
    */
   run(text: string, ...values: SqlValue[]): { readonly changes: number; readonly id: number } {
     this.#save();
@@ -58,7 +64,7 @@ export class Sql {
     }
   }
 
-  /** As {@link run}, where nobody asks what it changed: to say that takes a third of a small statement. */
+  /** Like {@link run}, but without the number of changes, which saves a third of a small statement's time. */
   execute(text: string, ...values: SqlValue[]): void {
     this.#save();
     try {
@@ -69,7 +75,7 @@ export class Sql {
     }
   }
 
-  /** One transaction; inside another one a part of it that is undone alone when `work` throws. */
+  /** Runs `work` as a transaction. A nested one is rolled back alone if `work` throws. */
   transaction<T>(work: () => T): T {
     const level = this.#depth;
     const queued = this.#afterCommit.length;
@@ -101,9 +107,10 @@ export class Sql {
   }
 
   /**
-   * One transaction whose parts are seldom undone: a savepoint for each would be a quarter of its statements. When a part throws that
-   * has written something, all is undone, and `work` is run again, with savepoints. It changes nothing but the database, and what
-   * is queued for after the commit.
+   * Runs `work` as a transaction whose nested transactions rarely fail: their savepoints would be a quarter of all
+   * statements.
+   * If a nested transaction throws after a write, everything is rolled back, and `work` runs again with savepoints. It
+   * must change nothing but the database and the actions after the commit.
    */
   batch<T>(work: () => T): T {
     if (this.#depth > 0) {
@@ -115,7 +122,7 @@ export class Sql {
     } catch (error) {
       const isTorn = this.#isTorn;
       this.#isTorn = false;
-      // A transaction that could not even begin has left it set.
+      // Still set if the transaction could not begin.
       this.#isBatch = false;
       if (!isTorn) {
         throw error;
@@ -124,7 +131,9 @@ export class Sql {
     return this.transaction(work);
   }
 
-  /** Runs `action` when the open transaction has been committed; not at all when it is undone; at once without one. */
+  /**
+   * Runs `action` after the current transaction is committed, or immediately if there is none. A rollback discards it.
+   */
   afterCommit(action: () => void): void {
     if (this.#depth === 0) {
       action();
@@ -133,12 +142,15 @@ export class Sql {
     }
   }
 
-  /** Runs `action` each time that a transaction, or a part of one, is undone. */
+  /** Runs `action` after each rollback of a transaction or a nested one. */
   onUndo(action: () => void): void {
     this.#onUndo.push(action);
   }
 
-  /** Before a write. A savepoint costs as much as a small write, and most that is nested writes nothing, or writes alone. */
+  /**
+   * Creates a missing savepoint before a write. Savepoints are lazy: one costs as much as a small write, and most
+   * nested transactions write nothing, or are not inside another write.
+   */
   #save(): void {
     const level = this.#depth - 1;
     if (level > this.#saved && !this.#isBatch) {
@@ -166,7 +178,7 @@ export class Sql {
     for (const action of this.#onUndo) {
       action();
     }
-    // On a full disk and the like SQLite has ended the whole transaction by itself.
+    // After some errors, such as a full disk, SQLite has already rolled back the transaction.
     if (this.file.inTransaction && level === 0) {
       this.#control("ROLLBACK");
     } else if (this.file.inTransaction && level <= this.#saved) {
@@ -184,7 +196,6 @@ export class Sql {
     this.#saved = Math.min(this.#saved, Math.max(0, level - 1));
   }
 
-  /** Begins and ends transactions, and parts of them. */
   #control(text: string): void {
     this.#writer(text).execute();
   }
@@ -206,7 +217,7 @@ export class Sql {
   }
 }
 
-/** Ends a transaction that is run again. */
+/** Aborts a batch that runs again. */
 const TORN = new Error("a part of the transaction failed after it had written something");
 
 function prepared(cache: Map<string, FileStatement>, text: string, prepare: () => FileStatement): FileStatement {
@@ -229,10 +240,10 @@ function translate(error: unknown): unknown {
   }
   const [rule = "", detail = ""] = error.message.split(" constraint failed: ");
   if (rule === "UNIQUE") {
-    return new DuplicateRecord(`there is already a record with the same ${detail}`, { index: detail });
+    return new DuplicateRecord(`a record with the same ${detail} exists already`, { index: detail });
   }
   if (error.code.startsWith("SQLITE_CONSTRAINT") || error.rawCode === SQLITE_CONSTRAINT_DATATYPE) {
-    return new InvalidParameters(`the state of record refused the change: ${error.message}`, { rule: error.message });
+    return new InvalidParameters(`the database rejected the change: ${error.message}`, { rule: error.message });
   }
   return error;
 }

@@ -11,13 +11,13 @@ import type {
 import { pythonRepr } from "../python/repr.js";
 import { INVALID_INPUT, ManageFailure, type ManageParts, putAllocations } from "./nova-manage.js";
 
-/** A consumer that holds something on a provider although neither an instance nor a migration of its node explains it. */
+/** A consumer with allocations on a provider that neither an instance nor a migration of its node explains. */
 interface Orphan {
   readonly consumer: string;
   readonly provider: string;
   /** On that provider, by class name. */
   readonly resources: ResourceAmounts;
-  /** All that it was seen to hold; absent: it was not looked at (`audit-races-builds`). */
+  /** The complete allocations of the consumer; absent: not read (quirk `audit-races-builds`). */
   readonly held?: ConsumerAllocations;
 }
 
@@ -26,7 +26,7 @@ interface Node {
   readonly hypervisorHostname: string;
 }
 
-/** Consumers without any of these are not Nova's. */
+/** The resource classes of Nova. Consumers without any of them belong to other services. */
 const NOVA_CLASSES: ReadonlySet<string> = new Set([
   "VCPU",
   "MEMORY_MB",
@@ -39,9 +39,10 @@ const NOVA_CLASSES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Looks for orphans, provider by provider (spec 7.4). A claim is in Placement before the record that explains it, so
- * allocations are read first, records after them, and what is being built or moved is left alone; upstream, and the quirk
- * `audit-races-builds`, reads the records first and takes such claims for orphans.
+ * Finds orphaned allocations, provider by provider (spec 7.4). A claim is in Placement before the record that explains
+ * it.
+ * So this reads allocations before records, and ignores consumers whose build or move is in progress. Upstream, and the
+ * quirk `audit-races-builds`, reads the records first and reports such claims as orphans.
  */
 class OrphanFinder {
   readonly #parts: ManageParts;
@@ -69,7 +70,7 @@ class OrphanFinder {
     return this.#races ? suspects : this.#confirmed(suspects);
   }
 
-  /** The consumers that still hold what they held at the first look, and whose records are not about to explain it. */
+  /** Returns the suspects that still have allocations, and whose build or move is not in progress. */
   async #confirmed(suspects: readonly Orphan[]): Promise<readonly Orphan[]> {
     if (suspects.length === 0) {
       return [];
@@ -106,7 +107,7 @@ class OrphanFinder {
     return node;
   }
 
-  /** Instances of the node, and migrations that are in progress there. */
+  /** Returns the instances of the node, and its migrations that are in progress. */
   async #consumersOf(node: Node | null): Promise<ReadonlySet<string>> {
     if (!node) {
       return new Set();
@@ -139,7 +140,11 @@ export interface AuditOptions {
 
 const AUDIT_CODES = { clean: 0, failed: 1, found: 3, deleted: 4 } as const;
 
-/** `nova-manage placement audit` (spec 7.4). @returns the exit code. @throws {ManageFailure}, and Placement's and the conductor's errors */
+/**
+ * `nova-manage placement audit` (spec 7.4).
+ * @returns the exit code
+ * @throws {ManageFailure} and the errors of Placement and the conductor
+ */
 export async function audit(parts: ManageParts, options: AuditOptions): Promise<number> {
   const say = options.verbose ? parts.print : () => undefined;
   const finder = new OrphanFinder(parts, say);
@@ -169,7 +174,7 @@ export async function audit(parts: ManageParts, options: AuditOptions): Promise<
   return options.delete ? AUDIT_CODES.deleted : AUDIT_CODES.found;
 }
 
-/** False: what is to be deleted was not. */
+/** Returns false if the allocations should be deleted but were not. */
 async function report(
   parts: ManageParts,
   say: (line: string) => void,
@@ -177,7 +182,7 @@ async function report(
   deletes: boolean,
 ): Promise<boolean> {
   const { consumer, provider, resources } = orphan;
-  // The blank before the line's end is nova-manage's.
+  // nova-manage's line ends with a blank.
   say(
     `Allocations were set against consumer UUID ${consumer} but no existing instances or active migrations are related. `,
   );
@@ -205,7 +210,7 @@ async function providersOf(parts: ManageParts, uuid: string | undefined): Promis
       return found;
     }
   } catch (error) {
-    // What is no uuid at all is refused by Placement.
+    // Placement rejects a string that is not a uuid.
     if (!(error instanceof ResourceProviderRetrievalFailed) || error.status !== 400) {
       throw error;
     }
@@ -214,9 +219,10 @@ async function providersOf(parts: ManageParts, uuid: string | undefined): Promis
 }
 
 /**
- * Takes away what the orphan holds on that provider, and nothing else. A consumer that is not as it was judged is left as it is, also
- * one that was made anew since, at the same generation. Only what upstream does not look at is deleted without (7.4).
- * @returns false: it is still there
+ * Deletes the orphan's allocations on that provider only. If the consumer has changed since it was read, nothing is
+ * deleted; this includes one that was recreated with the same generation.
+ * With the quirk, it is deleted without this comparison, as upstream does (7.4).
+ * @returns false if the allocations remain
  */
 async function removeOrphan(parts: ManageParts, { consumer, provider, held }: Orphan): Promise<boolean> {
   const { placement, context } = parts;

@@ -5,19 +5,25 @@ import { type Instance, instanceResources } from "../../records/index.js";
 import { pythonJson } from "../python/repr.js";
 import { INVALID_INPUT, ManageFailure, type ManageParts, putAllocations, updateFailed } from "./nova-manage.js";
 
-/** What has no host is there; nothing of it is in Placement. Nova's own constant. @internal */
+/**
+ * Nova's constant: the cell of instances without a host, which have no allocations.
+ * @internal
+ */
 export const CELL0_UUID = "00000000-0000-0000-0000-000000000000";
 
-/** The one cell with hosts that a cluster has. Nova gives each deployment's a uuid of its own, here all have the same. @internal */
+/**
+ * The only cell with hosts. In Nova each deployment generates its uuid; here it is a constant.
+ * @internal
+ */
 export const CELL1 = { uuid: "ce110001-0000-4000-8000-000000000001", name: "cell1" } as const;
 
 interface HealContext {
   readonly parts: ManageParts;
-  /** A line under --verbose. */
+  /** Prints a line if --verbose is set. */
   readonly say: (line: string) => void;
   readonly dryRun: boolean;
   readonly force: boolean;
-  /** Uuids of the compute nodes that were looked up, by host and node. */
+  /** The uuids of compute nodes, cached by host and node. */
   readonly nodes: Map<string, string>;
 }
 
@@ -26,11 +32,11 @@ interface Healing {
   readonly write: AllocationRewrite;
 }
 
-/** Codes of `heal_allocations` that one instance decides. */
+/** Exit codes of `heal_allocations` for a single instance. */
 const HEAL_CODES = { nodeNotFound: 2, notWritten: 3, notSupported: 8 } as const;
 
 export interface HealOptions {
-  /** As it was typed. */
+  /** As typed by the user. */
   readonly maxCount?: string;
   readonly instance?: string;
   readonly cell?: string;
@@ -39,16 +45,20 @@ export interface HealOptions {
   readonly verbose: boolean;
 }
 
-/** Codes of the command as a whole; those that an instance decides are in heal-instance.ts. */
+/** Exit codes of the command as a whole; see {@link HEAL_CODES} for those of a single instance. */
 const CODES = { healed: 0, maxCountReached: 1, nothingHealed: 4 } as const;
 
-/** Candidates that are looked for at a time without --max-count. */
+/** The number of instances per batch without --max-count. */
 const BATCH = 50;
 
-/** Instances that one answer of the conductor brings. */
+/** The max number of instances in one response of the conductor. */
 const PAGE = 50;
 
-/** `nova-manage placement heal_allocations` (spec 7.3). @returns the exit code. @throws {ManageFailure} */
+/**
+ * `nova-manage placement heal_allocations` (spec 7.3).
+ * @returns the exit code
+ * @throws {ManageFailure}
+ */
 export async function healAllocations(parts: ManageParts, options: HealOptions): Promise<number> {
   const { instance, cell, force, dryRun, verbose } = options;
   const say = verbose ? parts.print : () => undefined;
@@ -75,7 +85,7 @@ export async function healAllocations(parts: ManageParts, options: HealOptions):
 
 const invalid = (message: string): ManageFailure => new ManageFailure(INVALID_INPUT, message);
 
-/** Undefined: all. */
+/** Returns the max number of instances; undefined: all. */
 function mostOf(maxCount: string | undefined): number | undefined {
   if (maxCount === undefined) {
     return undefined;
@@ -110,7 +120,7 @@ async function cellOfInstance({ conductor }: ManageParts, uuid: string): Promise
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** @returns how many were healed, never more than `most` */
+/** @returns the number of healed instances, at most `most` */
 async function healCell(heal: HealContext, only: readonly string[] | undefined, most?: number): Promise<number> {
   const { parts, say } = heal;
   say(`Looking for instances in cell: ${CELL1.uuid}(${CELL1.name})`);
@@ -133,7 +143,7 @@ async function healCell(heal: HealContext, only: readonly string[] | undefined, 
   return processed;
 }
 
-/** The instances that are still there, in the order given. */
+/** Loads the instances that still exist, in the order of `uuids`. */
 async function load({ conductor }: ManageParts, uuids: readonly string[]): Promise<readonly Instance[]> {
   const loaded = new Map<string, Instance>();
   for (const page of chunks(uuids, PAGE)) {
@@ -153,7 +163,10 @@ function chunks<T>(items: readonly T[], size: number): T[][] {
   );
 }
 
-/** Spec 7.3 steps 1 to 6. True: allocations were written. @throws {ManageFailure} */
+/**
+ * Heals one instance (spec 7.3 steps 1 to 6). Returns true if allocations were written.
+ * @throws {ManageFailure}
+ */
 async function healInstance(heal: HealContext, instance: Instance): Promise<boolean> {
   const { say, parts } = heal;
   const { uuid } = instance;
@@ -189,7 +202,7 @@ async function healInstance(heal: HealContext, instance: Instance): Promise<bool
   return true;
 }
 
-/** Why the instance is passed over. */
+/** Returns the reason to skip the instance; undefined: none. */
 function obstacleOf({ uuid, taskState, node }: Instance): string | undefined {
   if (taskState !== null) {
     return `Instance ${uuid} is undergoing a task state transition: ${taskState}`;
@@ -197,7 +210,7 @@ function obstacleOf({ uuid, taskState, node }: Instance): string | undefined {
   return node === null ? `Instance ${uuid} is not on a host.` : undefined;
 }
 
-/** The node of an instance does not show what a child provider gives it. */
+/** Rejects instances with resources of child providers: the instance's node does not identify those. */
 function assertHealable(instance: Instance): void {
   const { uuid, flavor } = instance;
   const { extraSpecs } = flavor;
@@ -249,7 +262,7 @@ async function healingOf(
   return { kind: "update", write: { read: held, allocations: held.allocations, projectId, userId } };
 }
 
-/** What the instance's flavor takes on its node. */
+/** Computes the allocations of the instance's flavor on its node. */
 async function freshOf(heal: HealContext, instance: Instance, read: ConsumerAllocations): Promise<AllocationRewrite> {
   const { projectId, userId } = instance;
   const resources = instanceResources(instance);
@@ -278,7 +291,9 @@ async function nodeUuid({ nodes, parts }: HealContext, { host, node }: Instance)
   return found.uuid;
 }
 
-/** What has become of the instance since it was listed, if that forbids to write; upstream does not look again. */
+/**
+ * Returns a change since the instance was listed that forbids writing; undefined: none. Upstream does not check again.
+ */
 async function changeOf({ conductor }: ManageParts, listed: Instance): Promise<string | undefined> {
   const { uuid, host, node } = listed;
   const now = await conductor.call("instance_get", { uuid });
@@ -289,7 +304,9 @@ async function changeOf({ conductor }: ManageParts, listed: Instance): Promise<s
   return obstacleOf(now) ?? moved;
 }
 
-/** A delete that ran beside the write has taken away the instance's allocations already. */
+/**
+ * Deletes the allocations that were written while the instance was being deleted: the delete had already removed them.
+ */
 async function takeBackOfDeleted({ conductor, placement, context }: ManageParts, uuid: string): Promise<void> {
   const now = await conductor.call("instance_get", { uuid });
   if (!now || now.taskState === "deleting") {

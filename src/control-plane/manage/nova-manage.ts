@@ -7,7 +7,7 @@ import type { AllocationRewrite, RequestContext } from "../../placement-client/t
 import type { Random } from "../../runtime/cryptography.js";
 import type { Timers } from "../../runtime/time.js";
 
-/** What the commands of nova-manage work with: the state of record, Placement, and a place for their output. */
+/** The dependencies of nova-manage's commands: conductor, Placement, and output. */
 export interface ManageParts {
   readonly conductor: Pick<Conductor, "call">;
   readonly placement: PlacementHttp;
@@ -15,13 +15,13 @@ export interface ManageParts {
   readonly random: Random;
   /** `[workarounds] upstream_quirks` */
   readonly quirks: ReadonlySet<string>;
-  /** The id of all requests of this run. */
+  /** The request id of this run. */
   readonly context: RequestContext;
-  /** A line of standard output. */
+  /** Prints a line to standard output. */
   readonly print: (line: string) => void;
 }
 
-/** Ends a command; its message is printed, and the program exits with `code`. */
+/** Ends a command: prints the message and exits with `code`. */
 export class ManageFailure extends Error {
   override readonly name = "ManageFailure";
   readonly code: number;
@@ -32,12 +32,12 @@ export class ManageFailure extends Error {
   }
 }
 
-/** The codes of every command of nova-manage for wrong input and for an unforeseen failure. */
+/** The exit codes of all nova-manage commands for invalid input and for an unexpected failure. */
 export const INVALID_INPUT = 127;
 
 const UNEXPECTED = 255;
 
-/** Carries out a command and answers the exit code that nova-manage would end with, its text printed; never throws. */
+/** Runs a command, prints its error, and returns nova-manage's exit code. Never throws. */
 export async function runCommand(print: (line: string) => void, command: () => Promise<number>): Promise<number> {
   try {
     return await command();
@@ -56,7 +56,10 @@ interface NodeMoveOptions {
   readonly destinationHost?: string;
 }
 
-/** `nova-manage db ironic_compute_node_move` (spec 7.6). @throws {ManageFailure}, and the conductor's errors: nothing was changed */
+/**
+ * `nova-manage db ironic_compute_node_move` (spec 7.6).
+ * @throws {ManageFailure} and the conductor's errors; then nothing was changed
+ */
 export async function ironicNodeMove({ conductor }: ManageParts, options: NodeMoveOptions): Promise<number> {
   const { ironicNodeUuid: node, destinationHost: host } = options;
   if (node === undefined || host === undefined) {
@@ -71,8 +74,9 @@ export async function ironicNodeMove({ conductor }: ManageParts, options: NodeMo
 }
 
 /**
- * Undefined when they were written, else why not, in the words of Nova's errors. Conflicts of providers are tried again, while the
- * consumer is as it was read.
+ * Writes the allocations of a consumer. Returns undefined on success, otherwise the reason in the format of Nova's
+ * errors.
+ * Retries generation conflicts of providers while the consumer is unchanged.
  */
 export async function putAllocations(
   { placement, timers, random, context }: ManageParts,
@@ -108,10 +112,10 @@ export async function putAllocations(
 
 const CHANGED = "another process changed the consumer after its allocations were read";
 
-/** Nova's PlacementAPIConnectFailure. */
+/** The message of Nova's PlacementAPIConnectFailure. */
 export const NO_PLACEMENT = "Unable to communicate with the Placement API.";
 
-/** Nova's AllocationUpdateFailed. */
+/** The message of Nova's AllocationUpdateFailed. */
 export function updateFailed(consumer: string, error: string): string {
   return `Failed to update allocations for consumer ${consumer}. Error: ${error}`;
 }

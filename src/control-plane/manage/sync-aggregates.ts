@@ -22,7 +22,7 @@ const SYNC_CODES = {
   noProviders: 6,
 } as const;
 
-/** What is printed when all hosts were dealt with. */
+/** The hosts with missing records, printed after all hosts are processed. */
 interface Missing {
   readonly mappings: Set<string>;
   readonly nodes: Set<string>;
@@ -30,7 +30,11 @@ interface Missing {
   readonly providers: Map<string, string>;
 }
 
-/** `nova-manage placement sync_aggregates` (spec 7.5): adds, never removes. @returns the exit code. @throws {ManageFailure} */
+/**
+ * `nova-manage placement sync_aggregates` (spec 7.5): adds memberships, never removes any.
+ * @returns the exit code
+ * @throws {ManageFailure}
+ */
 export async function syncAggregates(parts: ManageParts, { verbose }: SyncOptions): Promise<number> {
   const say = verbose ? parts.print : () => undefined;
   const missing: Missing = { mappings: new Set(), nodes: new Set(), providers: new Map() };
@@ -55,7 +59,10 @@ export async function syncAggregates(parts: ManageParts, { verbose }: SyncOption
   return reportMissing(parts, missing);
 }
 
-/** Undefined: it has none, which was noted. @throws {ManageFailure} it has several */
+/**
+ * Returns the host's provider. Returns undefined, and records the reason, if it has none.
+ * @throws {ManageFailure} if it has several
+ */
 async function providerOf({ conductor }: ManageParts, host: string, missing: Missing): Promise<string | undefined> {
   if (!(await conductor.call("host_mapping", { host }))) {
     missing.mappings.add(host);
@@ -80,7 +87,10 @@ interface Membership {
   readonly aggregate: string;
 }
 
-/** False: there is no such provider. @throws {ManageFailure} */
+/**
+ * Returns false if the provider does not exist.
+ * @throws {ManageFailure}
+ */
 async function addToAggregate(parts: ManageParts, membership: Membership): Promise<boolean> {
   const { provider } = membership;
   try {
@@ -103,7 +113,7 @@ async function addToAggregate(parts: ManageParts, membership: Membership): Promi
   }
 }
 
-/** Undefined: the provider is in the aggregate; else why it could not be put there. */
+/** Adds the provider to the aggregate. Returns undefined on success, otherwise the reason of the failure. */
 async function write(
   { placement, timers, random, context }: ManageParts,
   { provider, aggregate }: Membership,
@@ -137,7 +147,7 @@ function notWritten({ host, provider, aggregate }: Membership, error: string): M
   );
 }
 
-/** @returns the exit code of the last of these that was found */
+/** @returns the exit code of the last problem that was found */
 function reportMissing({ print }: ManageParts, { mappings, nodes, providers }: Missing): number {
   let code: number = SYNC_CODES.synced;
   if (mappings.size > 0) {
@@ -165,7 +175,7 @@ function reportMissing({ print }: ManageParts, { mappings, nodes, providers }: M
   return code;
 }
 
-/** Providers that are changed at a time. */
+/** The number of providers that are changed concurrently. */
 const AT_A_TIME = 8;
 
 interface Moves {
@@ -174,9 +184,9 @@ interface Moves {
 }
 
 /**
- * Makes Placement's aggregates those of the host aggregates, for these hosts (spec 5.9): one list for each aggregate, and two requests
- * for each provider that is not where it belongs. Passes over hosts that have no provider of their name: they have never been up, or
- * manage nodes.
+ * Synchronizes Placement's aggregates with the host aggregates for these hosts (spec 5.9). Costs one request for each
+ * aggregate, and two for each provider that differs.
+ * Skips hosts without a provider of their name: they have never been up, or manage Ironic nodes.
  * @returns hosts whose providers were changed
  */
 export async function mirrorAggregates(
@@ -219,7 +229,9 @@ export async function mirrorAggregates(
       return true;
     });
     if (!done) {
-      throw new Error(`the aggregates of provider ${host} kept changing; \`manage placement sync_aggregates\` will`);
+      throw new Error(
+        `the aggregates of provider ${host} changed during each attempt to write them; run \`manage placement sync_aggregates\``,
+      );
     }
   });
   return left.map(({ host }) => host);

@@ -2,12 +2,12 @@ import { equalInConstantTime } from "../credentials.js";
 import { type Check, type PolicyAttributes, parseRule } from "../policy/rule-parser.js";
 import type { AuthOptions, PlacementCredentials, PolicyOptions } from "./options.js";
 
-/** A rule that Placement has without a policy file. */
+/** A policy rule that applies when no policy file is configured. */
 interface DefaultRule {
   readonly check: string;
-  /** Holds as well, unless the new defaults are enforced or a policy file has its own rule. */
+  /** Also grants access, unless the new defaults are enforced or a policy file overrides the rule. */
   readonly deprecated?: string;
-  /** The scopes of tokens that it is meant for; absent: any. */
+  /** The token scopes that the rule accepts; absent: any. */
   readonly scopes?: readonly ("project" | "system" | "domain")[];
 }
 
@@ -27,7 +27,6 @@ const base: Readonly<Record<string, DefaultRule>> = {
   },
 };
 
-/** Actions that `admin` and `service` may do. */
 const ADMIN_OR_SERVICE = [
   "placement:resource_providers:list",
   "placement:resource_providers:create",
@@ -62,7 +61,7 @@ const ADMIN_OR_SERVICE = [
   "placement:allocation_candidates:list",
 ] as const;
 
-/** Master's rules by name: there `service` alone reshapes once the new defaults are enforced. */
+/** The default rules of Placement's master branch, by name. With the new defaults, only `service` may reshape. */
 const DEFAULT_RULES: ReadonlyMap<string, DefaultRule> = new Map([
   ...Object.entries(base),
   ...ADMIN_OR_SERVICE.map((name): [string, DefaultRule] => [
@@ -73,7 +72,7 @@ const DEFAULT_RULES: ReadonlyMap<string, DefaultRule> = new Map([
   ["placement:reshaper:reshape", { check: "rule:service_api", scopes: ["project"] }],
 ]);
 
-/** Decides by oslo.policy's rules what a caller may do. */
+/** Checks whether a caller may perform an action, by oslo.policy's rules. */
 export class Enforcer {
   readonly #enforceScope: boolean;
   readonly #checks = new Map<string, Check>();
@@ -95,7 +94,7 @@ export class Enforcer {
     }
   }
 
-  /** Why it is refused, as Placement tells it; undefined when it is allowed. */
+  /** Returns Placement's message for a rejected action; undefined if the action is allowed. */
   rejectionReason(
     credentials: PlacementCredentials,
     action: Action,
@@ -130,9 +129,10 @@ function scopeOf(credentials: PlacementCredentials): "project" | "system" | "dom
 }
 
 /**
- * `[api] auth_strategy = noauth2`: takes a token `user[:project]` for granted. The user `admin` has the role `admin`,
- * others have none. Headers override that: X-Roles the roles, X-Project-Id the project; OpenStack-System-Scope makes the
- * token system-scoped, X-Domain-Id domain-scoped.
+ * `[api] auth_strategy = noauth2`: trusts a token of the form `user[:project]`. The user `admin` has the role `admin`,
+ * other users have no roles.
+ * Headers override that: X-Roles the roles, X-Project-Id the project. OpenStack-System-Scope makes the token
+ * system-scoped, X-Domain-Id domain-scoped.
  */
 export const noauth2: AuthOptions = {
   strategy: "noauth2",
@@ -166,8 +166,7 @@ function rolesOf(userId: string, header: string | undefined): readonly string[] 
 }
 
 /**
- * One random token stands for the user `admin`. The headers of {@link noauth2} override what the token says of its
- * owner.
+ * Accepts one random token, for the user `admin`. The headers of {@link noauth2} override the attributes of that user.
  */
 export function ownToken(own: string): AuthOptions {
   return {

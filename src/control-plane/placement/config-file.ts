@@ -5,11 +5,11 @@ import { isObject } from "../../runtime/collections.js";
 import type { PolicyRule } from "../policy/rule-parser.js";
 import type { CorsOptions, PlacementTuning, PolicyOptions } from "./options.js";
 
-/** The options of placement.conf that the stand-alone server knows. */
+/** The options of placement.conf that the standalone server supports. */
 export interface PlacementConfig {
-  /** Undefined when none is named. */
+  /** Undefined if the file does not set it. */
   readonly authStrategy: string | undefined;
-  /** A path, from `[placement_database] connection = sqlite:///…`; undefined when none is named. */
+  /** The path in `[placement_database] connection = sqlite:///…`; undefined if the file does not set it. */
   readonly databasePath: string | undefined;
   /** `[oslo_policy] policy_file`, relative to the folder of the configuration file. */
   readonly policyFile: string | undefined;
@@ -18,7 +18,7 @@ export interface PlacementConfig {
   readonly placement: PlacementTuning;
 }
 
-/** An option of a configuration file has a value that it cannot have. */
+/** An option in a configuration file has an invalid value. */
 class ConfigFileValueError extends Error {
   override readonly name = "ConfigFileValueError";
 
@@ -27,7 +27,7 @@ class ConfigFileValueError extends Error {
   }
 }
 
-/** A configuration file is not of oslo.config's format. */
+/** A configuration file does not have oslo.config's format. */
 class ConfigFileParseError extends Error {
   override readonly name = "ConfigFileParseError";
 
@@ -36,7 +36,7 @@ class ConfigFileParseError extends Error {
   }
 }
 
-/** Values by section and option, as a file of oslo.config's format gives them; of repeated ones the last. */
+/** Values by section and option. If an option is repeated, the last value applies. */
 export type ConfigValues = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /** @throws {ConfigFileValueError} */
@@ -58,7 +58,7 @@ export function placementConfig(values: ConfigValues): PlacementConfig {
   };
 }
 
-/** What the file says of each option of the table, else its default. */
+/** Returns the configured value of each option, or its default. */
 function compile(values: ConfigValues): Compiled<typeof PLACEMENT_SERVICE_OPTIONS> {
   const sections = Object.entries<OptionTable>(PLACEMENT_SERVICE_OPTIONS).map(([section, options]) => {
     const compiled = Object.entries(options).map(([name, definition]) => {
@@ -79,7 +79,7 @@ function parse(section: string, name: string, { type }: Option<unknown>, text: s
 }
 
 /**
- * Reads a file of oslo.config's format.
+ * Parses a file of oslo.config's format.
  * @throws {ConfigFileParseError}
  */
 export function parseConfig(text: string, path: string): ConfigValues {
@@ -96,7 +96,7 @@ export function parseConfig(text: string, path: string): ConfigValues {
   return sections;
 }
 
-/** The rules of a policy file that holds an object; anything else has none. */
+/** Returns the rules of a policy file; none unless the file contains an object. */
 export function policyRules(parsed: unknown): Readonly<Record<string, PolicyRule>> {
   return isObject(parsed) ? (parsed as Record<string, PolicyRule>) : {};
 }

@@ -1,6 +1,6 @@
 import type { ProviderSummary, RootOffer } from "../../placement-client/types.js";
 
-/** What Placement holds, linked for reading. Times are milliseconds since the epoch; ids are the database's. */
+/** Placement's records, linked for reading. Times are milliseconds since the epoch; ids are the database's. */
 
 export interface ResourceClass {
   readonly id: number;
@@ -45,29 +45,29 @@ export interface Provider {
   name: string;
   generation: number;
   parent: Provider | null;
-  /** Itself when it has no parent. */
+  /** The provider itself if it has no parent. */
   root: Provider;
   readonly children: Set<Provider>;
   readonly inventories: Map<ResourceClass, Inventory>;
   readonly traits: Set<Trait>;
   readonly aggregates: Set<Aggregate>;
-  /** The consumers with allocations of this provider. */
+  /** The consumers with allocations on this provider. */
   readonly consumers: Set<Consumer>;
   readonly createdAt: number;
   updatedAt: number | null;
-  /** Parts of answers made from this provider; emptied whenever it changes. */
+  /** Cached parts of responses; cleared whenever the provider changes. */
   fragments: Fragments | null;
 }
 
 export interface Fragments {
   /** Pieces of JSON. */
   readonly pieces: Map<string, string>;
-  /** For who takes records; of the ways to take all from this provider, the last one. */
+  /** For clients that accept records. Only the last offer is cached. */
   summary: ProviderSummary | null;
   offer: { readonly amounts: string; readonly made: RootOffer } | null;
 }
 
-/** The amounts of an inventory, as the API names them. */
+/** The amounts of an inventory, named as in the API. */
 export interface InventoryAmounts {
   readonly total: number;
   readonly reserved: number;
@@ -81,7 +81,7 @@ export interface Inventory {
   readonly provider: Provider;
   readonly resourceClass: ResourceClass;
   amounts: InventoryAmounts;
-  /** What all allocations take of it. */
+  /** The sum of all allocations. */
   used: number;
   readonly createdAt: number;
   updatedAt: number | null;
@@ -93,7 +93,7 @@ export interface Consumer {
   generation: number;
   project: Project;
   user: User;
-  /** Null for consumers made before microversion 1.38: `unknown`. */
+  /** Null for consumers created before microversion 1.38; the API reports `unknown`. */
   type: ConsumerType | null;
   allocations: readonly Allocation[];
   readonly createdAt: number;
@@ -106,12 +106,12 @@ export interface Allocation {
   readonly createdAt: number;
 }
 
-/** The amount that an inventory may give, before it is rounded down. */
+/** Returns the capacity of an inventory, not yet rounded down. */
 export function capacityOf(amounts: InventoryAmounts): number {
   return (amounts.total - amounts.reserved) * amounts.allocation_ratio;
 }
 
-/** Why a change or a search is impossible, worded as Placement's own exceptions. */
+/** Rejects a change or a search; has the message of Placement's own exception. */
 export class PlacementError extends Error {
   override readonly name: string = "PlacementError";
 }
@@ -173,7 +173,7 @@ export class InvalidAllocationConstraintsViolated extends InvalidInventory {
 export class InvalidInventoryCapacity extends InvalidInventory {
   override readonly name = "InvalidInventoryCapacity";
 
-  /** `reservedCanBeTotal`: from microversion 1.26 on. */
+  /** @param reservedCanBeTotal from microversion 1.26 on */
   constructor(resourceClass: string, provider: string, reservedCanBeTotal: boolean) {
     const what = `Invalid inventory for '${resourceClass}' on resource provider '${provider}'.`;
     const relation = reservedCanBeTotal ? "greater than" : "greater than or equal to";
@@ -198,7 +198,7 @@ export class ObjectActionError extends PlacementError {
   }
 }
 
-/** Whether an inventory can give an amount now: there is enough left, and its units and steps allow it. */
+/** Checks whether an inventory can allocate an amount now: capacity, min and max unit, step size. */
 export function hasRoom(inventory: Inventory | undefined, amount: number): boolean {
   if (inventory === undefined) {
     return false;

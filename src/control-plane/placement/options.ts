@@ -6,14 +6,14 @@ import type { Credentials } from "../credentials.js";
 import type { PolicyRule } from "../policy/rule-parser.js";
 import type { Database } from "./store/database.js";
 
-/** What Placement needs to know of the caller; a subset of the embedded Identity's {@link Credentials}. */
+/** The attributes of the caller that Placement needs; a subset of the embedded Identity's {@link Credentials}. */
 export interface PlacementCredentials extends Pick<Credentials, "userId" | "projectId" | "systemScope"> {
   readonly roles: readonly string[];
   /** Set for domain-scoped tokens only. */
   readonly domainScope?: string | null;
 }
 
-/** The sender of a request. Undefined: the token is missing, unknown or expired. */
+/** Returns the sender of a request; undefined if the token is missing, unknown or expired. */
 type Authenticate = (
   token: string | undefined,
   headers: Readonly<Record<string, string>>,
@@ -32,17 +32,17 @@ export interface CorsOptions {
 
 /** `[oslo_policy]` of placement.conf. */
 export interface PolicyOptions {
-  /** Refuse tokens of a scope that a rule is not meant for. */
+  /** Rejects tokens whose scope a rule does not accept. */
   readonly enforceScope: boolean;
-  /** Leave out the deprecated defaults, by which `admin` may do everything. */
+  /** Disables the deprecated defaults, which permit everything to `admin`. */
   readonly enforceNewDefaults: boolean;
   /** The content of the policy file. */
   readonly rules: Readonly<Record<string, PolicyRule>>;
 }
 
-/** How the middleware refuses requests without valid credentials. */
+/** The authentication middleware. */
 export interface AuthOptions {
-  /** `noauth2` words its 401 as Placement's test middleware, `keystone` as keystonemiddleware. */
+  /** Selects the format of a 401: `noauth2` as Placement's test middleware, `keystone` as keystonemiddleware. */
   readonly strategy: "noauth2" | "keystone";
   readonly authenticate: Authenticate;
   /** `[keystone_authtoken] www_authenticate_uri`, for the WWW-Authenticate header. */
@@ -53,13 +53,16 @@ export interface PlacementOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Where the state is kept; absent: in memory only. */
+  /** The persistent state; absent: in memory only. */
   readonly database?: Database;
-  /** What hands requests out: those that arrive together are committed together. Absent: each by itself. */
+  /**
+   * Schedules requests: those that arrive in the same event-loop tick are committed as one group. Absent: each is
+   * committed separately.
+   */
   readonly servers?: Pick<Servers, "afterArrivals">;
   /** Default: {@link noauth2}. */
   readonly auth?: AuthOptions;
-  /** Default: enforce the scope, keep the deprecated defaults, no policy file. */
+  /** Default: enforce the scope, enable the deprecated defaults, no policy file. */
   readonly policy?: Partial<PolicyOptions>;
   /** Absent: no CORS. */
   readonly cors?: CorsOptions;

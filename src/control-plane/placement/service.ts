@@ -24,15 +24,15 @@ const SIMPLE_HEADERS = [
  */
 export type PlacementService = ReturnType<typeof createPlacement>;
 
-/** What Placement holds, for those that live in the same process: to be read, never to be changed. */
+/** Placement's records, for read-only access by code of the same process. */
 export interface PlacementRecords {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly consumers: ReadonlyMap<string, Consumer>;
-  /** Calls the listener, which must not throw, after each change that is stored; returns what ends that. */
+  /** Calls the listener after each stored change; returns an unsubscribe function. The listener must not throw. */
   readonly onChange: (listener: (touched: TouchedRecords) => void) => () => void;
 }
 
-/** Opens Placement over a database, or in memory when none is given. */
+/** Creates Placement on a database, or in memory if there is none. */
 export function createPlacement(options: PlacementOptions) {
   const { clock, random, logger, database, servers, cors } = options;
   const state = new State();
@@ -70,7 +70,10 @@ export function createPlacement(options: PlacementOptions) {
   };
   return {
     records,
-    /** What it acknowledges is in the database, and so is what it shows. Answers at once, but for writes that come with others. */
+    /**
+     * Handles a request. Acknowledged changes, and changes that a response shows, are in the database. Synchronous,
+     * except for batched writes.
+     */
     handle: (request: ServiceRequest): ServiceResponse | Promise<ServiceResponse> => {
       const requestId = `req-${random.uuid()}`;
       if (group === undefined) {
@@ -85,7 +88,7 @@ export function createPlacement(options: PlacementOptions) {
   };
 }
 
-/** Adds what oslo.middleware's CORS filter adds to an answer. */
+/** Adds the headers of oslo.middleware's CORS filter to a response. */
 function applyCors(cors: CorsOptions, request: ServiceRequest, response: ServiceResponse): ServiceResponse {
   return request.method === "OPTIONS" ? preflight(cors, request, response) : decorate(cors, request, response);
 }

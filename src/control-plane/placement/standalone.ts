@@ -11,30 +11,32 @@ import { openDatabase } from "./store/database.js";
 export interface StandaloneOptions {
   /** Default `127.0.0.1`. */
   readonly host?: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** A SQLite file, made when it is not there; default: what the configuration file names, else in memory. */
+  /** A SQLite file, created if it does not exist. Default: the one in the configuration file, otherwise in memory. */
   readonly database?: string;
   /** placement.conf. */
   readonly configFile?: string;
-  /** Default: `[api] auth_strategy` of the configuration file, else a token of this start. */
+  /** Default: `[api] auth_strategy` of the configuration file, otherwise a token generated at each start. */
   readonly authStrategy?: "noauth2" | "token";
-  /** Names under which clients reach it; addresses and `localhost` are known. */
+  /** Host names by which clients reach the server. IP addresses and `localhost` are always accepted. */
   readonly serverNames?: readonly string[];
-  /** Writes a line for each request to the log. */
+  /** Logs a line for each request. */
   readonly logRequests?: boolean;
   readonly runtime: Pick<Runtime, "clock" | "random" | "logger" | "files" | "modules" | "servers">;
 }
 
 /**
- * The configuration asks for something that only a cluster has.
+ * The configuration requires a feature that only a cluster has.
  * @internal for tests
  */
 export class UnsupportedConfiguration extends Error {
   override readonly name = "UnsupportedConfiguration";
 }
 
-/** Serves Placement alone, without Identity: by a token of its own, or, asked for by name, as with `auth_strategy = noauth2`. */
+/**
+ * Serves Placement alone, without Identity: with a generated token, or, if requested, with `auth_strategy = noauth2`.
+ */
 export async function startPlacement(options: StandaloneOptions) {
   const { runtime, configFile } = options;
   const values: ConfigValues =
@@ -43,7 +45,7 @@ export async function startPlacement(options: StandaloneOptions) {
   const strategy = options.authStrategy ?? config.authStrategy ?? "token";
   if (strategy !== "noauth2" && strategy !== "token") {
     throw new UnsupportedConfiguration(
-      `[api] auth_strategy = ${strategy} needs an Identity service, which the stand-alone Placement has not; set noauth2, leave it out to get a token, or use "compute-cluster up"`,
+      `[api] auth_strategy = ${strategy} needs an Identity service, which the standalone Placement does not have; set noauth2, omit it to get a generated token, or use "compute-cluster up"`,
     );
   }
   const token = strategy === "token" ? runtime.random.hex(32) : undefined;
@@ -77,9 +79,9 @@ export async function startPlacement(options: StandaloneOptions) {
     });
     return {
       url: listener.url,
-      /** What the administrator shows as X-Auth-Token; undefined with `noauth2`, where any user's name will do. */
+      /** The administrator's X-Auth-Token; undefined with `noauth2`, which accepts any user name. */
       token,
-      /** Lets running requests end, and closes the database. */
+      /** Waits for running requests, and closes the database. */
       close: () => close(listener, database),
     };
   } catch (error) {
@@ -106,7 +108,7 @@ async function readPolicy(
   if (text.trim() === "") {
     return {};
   }
-  // A parser for YAML is not worth its loading time where there is nothing to parse.
+  // The YAML parser is loaded only when there is something to parse, because loading it is slow.
   const { parse } = await modules.load(() => import("yaml"));
   return policyRules(parse(text));
 }

@@ -1,10 +1,11 @@
 /**
- * JSON as Python's `json` module sees it. Error texts of the Placement API quote values in Python's notation, where `1`
- * and `1.0` differ and integers have no limit; plain JavaScript values cannot tell them apart.
+ * JSON as Python's `json` module represents it. Error messages of the Placement API contain values in Python's
+ * notation.
+ * There `1` and `1.0` differ, and integers have no limit; plain JavaScript values cannot represent either.
  */
 export type PythonValue = null | boolean | number | bigint | string | PythonFloat | PythonValue[] | PythonDict;
 
-/** A `dict`: keeps the order of insertion even for keys that look like integers. */
+/** A `dict`. A Map preserves the order of insertion even for keys that look like integers. */
 type PythonDict = Map<string, PythonValue>;
 
 export class PythonFloat {
@@ -15,7 +16,7 @@ export class PythonFloat {
   }
 }
 
-/** Words its message as Python's `json.JSONDecodeError` does. */
+/** Has the message of Python's `json.JSONDecodeError`. */
 export class JsonDecodeError extends Error {
   override readonly name = "JsonDecodeError";
 
@@ -52,7 +53,8 @@ const CONSTANTS: readonly (readonly [string, PythonValue])[] = [
 ];
 
 /**
- * Parses as CPython's `json.loads` does: the same dialect (`NaN`, `Infinity`), the same errors at the same places.
+ * Parses as CPython's `json.loads` does: with the same extensions (`NaN`, `Infinity`) and the same error messages and
+ * positions.
  * @throws {JsonDecodeError}
  */
 export function parsePythonJson(text: string): PythonValue {
@@ -67,7 +69,7 @@ export function parsePythonJson(text: string): PythonValue {
 
 class Parser {
   readonly #text: string;
-  /** Where the value read last ended. */
+  /** The end of the last value. */
   end = 0;
 
   constructor(text: string) {
@@ -209,7 +211,7 @@ class Parser {
   }
 }
 
-/** The plain JavaScript value with the same content. Integers beyond 2^53 lose precision. */
+/** Converts to a plain JavaScript value. Integers beyond 2^53 lose precision. */
 export function toPlain(value: PythonValue): unknown {
   if (value instanceof PythonFloat) {
     return value.value;
@@ -226,7 +228,7 @@ export function toPlain(value: PythonValue): unknown {
   return value;
 }
 
-/** The Python value of a query string's parameters: a `dict` of strings. */
+/** Converts the parameters of a query string to a `dict` of strings. */
 export function dictOf(entries: Iterable<readonly [string, string]>): PythonDict {
   return new Map(entries);
 }

@@ -5,7 +5,7 @@ export function repr(value: PythonValue): string {
   return render(value, false);
 }
 
-/** `pprint.pformat(value, width=width)`: dictionaries sorted by key, broken over lines where they do not fit. */
+/** `pprint.pformat(value, width=width)`: dictionaries sorted by key, and broken into lines if they do not fit. */
 export function pformat(value: PythonValue, width = 72): string {
   const out: string[] = [];
   new PrettyPrinter(width, out).format(value, 0, 0, 0);
@@ -32,7 +32,7 @@ export function reprFloat(value: number): string {
   return Number.isInteger(value) ? `${value}.0` : String(value);
 }
 
-/** Printable ASCII without quotes and backslashes: most of what there is. */
+/** Printable ASCII without quotes and backslashes: the most common case. */
 const PLAIN = /^[ !#-&(-[\]-~]*$/;
 
 /** `repr` of a `str`. */
@@ -100,12 +100,12 @@ function sortedEntries(dict: ReadonlyMap<string, PythonValue>): [string, PythonV
   return [...dict].sort(([a], [b]) => compareText(a, b));
 }
 
-/** Orders as Python orders `str`: by code point. */
+/** Compares as Python compares `str`: by code point. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Follows CPython's pprint: what fits stays on one line, long strings are cut at white space. */
+/** Formats as CPython's pprint: a value that fits stays on one line, and long strings are split at white space. */
 class PrettyPrinter {
   readonly #width: number;
   readonly #out: string[];
@@ -200,7 +200,10 @@ class PrettyPrinter {
   }
 }
 
-/** Counts no further than it has to: a character has one unit or two. */
+/**
+ * Compares the number of code points with `room`. Counts them only if necessary: a code point has one or two UTF-16
+ * units.
+ */
 function longerThan(text: string, room: number): boolean {
   return text.length > 2 * Math.max(room, 0) || codePoints(text) > room;
 }
@@ -213,7 +216,7 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** A value as Python's `repr()` writes it; OpenStack's error texts quote what they found so. */
+/** Formats a value as Python's `repr()`, as OpenStack's error messages do. */
 export function pythonRepr(value: unknown): string {
   if (value === null || value === undefined) {
     return "None";
@@ -237,10 +240,10 @@ export function pythonRepr(value: unknown): string {
   return String(value);
 }
 
-/** As `str()`: text stays as it is. */
+/** Formats a value as Python's `str()`: a string is unchanged. */
 export const pythonStr = (value: unknown): string => (typeof value === "string" ? value : pythonRepr(value));
 
-/** JSON as Python's `json.dumps` spaces it. */
+/** Serializes JSON with the spacing of Python's `json.dumps`. */
 export function pythonJson(value: unknown): string {
   if (Array.isArray(value)) {
     return `[${value.map(pythonJson).join(", ")}]`;

@@ -1,9 +1,9 @@
-/** oslo.utils' `is_uuid_like`: 32 hexadecimal digits, however they are hyphenated, braced or prefixed. */
+/** oslo.utils' `is_uuid_like`: 32 hexadecimal digits with any hyphens, braces or prefix. */
 export function isUuidLike(text: string): boolean {
   return UUID.test(text) || HEX.test(bare(text));
 }
 
-/** `str(uuid.UUID(text))` for a text that {@link isUuidLike}. */
+/** `str(uuid.UUID(text))` for a string that {@link isUuidLike}. */
 export function normalizeUuid(text: string): string {
   if (UUID.test(text)) {
     return text;
@@ -12,7 +12,7 @@ export function normalizeUuid(text: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** jsonschema's own `uuid` format, which query parameters are checked with: hyphens must stand where they belong. */
+/** jsonschema's `uuid` format, which query parameters must have: hyphens only in the standard positions. */
 export function isHyphenatedUuid(text: string): boolean {
   return isUuidLike(text) && [8, 13, 18, 23].every((position) => text[position] === "-");
 }

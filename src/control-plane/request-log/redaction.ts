@@ -1,17 +1,17 @@
-/** Names of query parameters whose values are nobody's business. */
+/** Names of query parameters whose values are secret. */
 const SECRET = /token|pass|secret|signature|credential|api[-_]?key|auth/i;
 
-/** Segments of a path that a token comes after, as in Identity's first versions. */
+/** The path segment that precedes a token, as in Identity's first versions. */
 const BEFORE_TOKEN = "tokens";
 
-/** Characters of a path and its query that are shown. */
+/** The max number of logged characters of a path and its query. */
 const LONGEST = 2_000;
 
 const HIDDEN = "****";
 
 /**
- * A path and its query for a log.
- * @param secrets that the request or its answer carries: they are hidden wherever they stand
+ * Formats a path and its query for a log, without secrets.
+ * @param secrets the secrets of the request or its response; each occurrence is redacted
  */
 export function withoutSecrets(path: string, query: string, secrets: readonly (string | undefined)[]): string {
   const segments = path.split("/");
@@ -31,7 +31,7 @@ export function withoutSecrets(path: string, query: string, secrets: readonly (s
   return target.length > LONGEST ? `${target.slice(0, LONGEST)}...` : target;
 }
 
-/** Characters: what is shorter is no secret, and would be found anywhere. */
+/** The min length of a secret; shorter strings would match anywhere. */
 const SHORTEST = 8;
 
 function decoded(text: string): string {
@@ -42,12 +42,14 @@ function decoded(text: string): string {
   }
 }
 
-/** Names of fields whose texts are nobody's business, or may hold what is. */
+/** Names of fields whose strings are secret or may contain secrets. */
 const SECRET_FIELD = /token|pass|secret|signature|private_key|user_data|personality|blob/i;
 
 const HIDDEN_FIELD = "****";
 
-/** The same JSON, with every text hidden that its name, or that of what it is in, calls a secret. */
+/**
+ * Returns a copy of the JSON in which each string is redacted if its name, or that of an enclosing field, is secret.
+ */
 export function withoutSecretFields(value: unknown, isSecret = false): unknown {
   if (Array.isArray(value)) {
     return value.map((each) => withoutSecretFields(each, isSecret));
@@ -61,8 +63,9 @@ export function withoutSecretFields(value: unknown, isSecret = false): unknown {
 }
 
 /**
- * The same JSON with other texts in the place of those that {@link withoutSecretFields} has hidden: a service may ask for them.
- * @param makeUp is given the name of the field
+ * Returns a copy of the JSON with generated strings in place of those that {@link withoutSecretFields} redacted, since
+ * a service may require them.
+ * @param makeUp generates a string; its argument is the name of the field
  */
 export function withMadeUpSecrets(value: unknown, makeUp: (name: string) => string, name = ""): unknown {
   if (Array.isArray(value)) {

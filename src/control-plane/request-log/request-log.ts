@@ -7,7 +7,7 @@ import { withoutSecrets } from "./redaction.js";
 
 type ServiceName = (typeof SERVICE_NAMES)[keyof typeof SERVICE_NAMES];
 
-/** What each service is called in logs and metrics, by its mount point. */
+/** The names of services in logs and metrics, by mount point. */
 const SERVICE_NAMES = {
   "/identity": "identity",
   "/compute": "compute-api",
@@ -17,27 +17,27 @@ const SERVICE_NAMES = {
   "/baremetal": "ironic",
 } as const;
 
-/** A request that was answered. */
+/** A request and its response. */
 export interface HandledRequest {
-  /** Where its service is mounted: `/compute`; "": no service took it. */
+  /** The mount point of the service, such as `/compute`; "": no service handled it. */
   readonly mount: string;
   readonly request: Pick<ServiceRequest, "method" | "path" | "query" | "headers" | "body">;
   readonly response: ServiceResponse;
-  /** The user who asked, or was given a token; undefined: nobody who is known. */
+  /** The owner of the request's token, or of a token that the response issues; undefined: none or unknown. */
   readonly caller: LiveToken | undefined;
-  /** From its arrival at the service until the answer was there; null: it came to no service, or the service failed. */
+  /** From the request's arrival at the service to the response; null: no service handled it, or the service failed. */
   readonly milliseconds: number | null;
 }
 
 export type RequestListener = (handled: HandledRequest) => void;
 
-/** Tells listeners of each request to services; while there are none, it costs nothing. */
+/** Notifies listeners of each request to a service. Without listeners there is no overhead. */
 export class RequestWatch {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #whose: (token: string) => LiveToken | undefined;
   readonly #listeners: Set<RequestListener>;
 
-  /** @param whose says who has a token */
+  /** @param whose returns the owner of a token */
   constructor(
     clock: Pick<Clock, "monotonic">,
     whose: (token: string) => LiveToken | undefined,
@@ -48,20 +48,20 @@ export class RequestWatch {
     this.#listeners = new Set(listeners);
   }
 
-  /** From now on this one hears of each request, too, until what is returned is called. */
+  /** Adds a listener; returns an unsubscribe function. */
   readonly add = (listener: RequestListener): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   };
 
-  /** The same service. What it throws is told of by {@link rejections}, which answer in its place. */
+  /** Wraps a service so that its requests are reported. If it throws, {@link rejections} reports the request. */
   readonly service = (mount: string, handler: ServiceHandler): ServiceHandler => {
     return (request) => {
       if (this.#listeners.size === 0) {
         return handler(request);
       }
       const began = this.#clock.monotonic();
-      // Before it is answered: the request may end the token.
+      // Read before the request is handled, since it may revoke the token.
       const asking = this.#callerOf(request.headers["x-auth-token"]);
       const report = (response: ServiceResponse): ServiceResponse => {
         const caller = asking ?? this.#callerOf(response.headers["x-subject-token"]);
@@ -69,19 +69,19 @@ export class RequestWatch {
         return response;
       };
       const response = handler(request);
-      // A service that answers at once must not take a turn of the event loop for it.
+      // A synchronous response must not be delayed by an event-loop tick.
       return response instanceof Promise ? response.then(report) : report(response);
     };
   };
 
-  /** The same services, by their mount points. */
+  /** Wraps all services, by mount point. */
   all(services: Readonly<Record<string, ServiceHandler>>): Readonly<Record<string, ServiceHandler>> {
     return Object.fromEntries(
       Object.entries(services).map(([mount, handler]) => [mount, this.service(mount, handler)]),
     );
   }
 
-  /** The same answers to what no service takes or a service fails at. */
+  /** Wraps the responses to requests that no service handles, or for which a service fails. */
   rejections(reject: RejectRequest): RejectRequest {
     return (rejection) => {
       const response = reject(rejection);
@@ -110,12 +110,12 @@ export class RequestWatch {
   }
 }
 
-/** The id that a caller gives what it is doing, which goes on to the services that are asked for it. */
+/** A client's request id, which services pass on to the services that they call. */
 const CALLERS_ID = /^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Writes one line for each request: method, path, status, milliseconds, the request's own id, that of the caller, and who asked.
- * Neither bodies nor tokens are written, nor what a query says of secrets.
+ * Logs one line for each request: method, path, status, milliseconds, request id, the client's request id, and caller.
+ * Bodies, tokens and secret query parameters are not logged.
  */
 export function requestLog(logger: Logger): RequestListener {
   return ({ mount, request, response, caller, milliseconds }) => {
@@ -139,7 +139,7 @@ export function requestLog(logger: Logger): RequestListener {
 
 const LONGEST_METHOD = 20;
 
-/** Undefined: no service is mounted there. */
+/** Returns undefined if no service is mounted there. */
 export function serviceNameOf(mount: string): ServiceName | undefined {
   return (SERVICE_NAMES as Readonly<Record<string, ServiceName>>)[mount];
 }
@@ -148,10 +148,10 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 const CODES = ["2xx", "3xx", "4xx", "5xx"];
 
-/** What no service takes, and methods that nobody has heard of: the number of series is bounded. */
+/** Requests without a service, and unknown methods; this limits the number of series. */
 const OTHER = "other";
 
-/** Counts requests by service, method and class of status; every series is there from the start, with 0. */
+/** Counts requests by service, method and class of status. All series exist from the start, with 0. */
 export function requestMetrics(
   requests: Counter<"service" | "method" | "code">,
   durations: Histogram<"service">,

@@ -12,21 +12,24 @@ import type { LiveToken } from "../identity/tokens/live-tokens.js";
 import { withoutSecretFields, withoutSecrets } from "./redaction.js";
 import type { HandledRequest, RequestListener } from "./request-log.js";
 
-/** Milliseconds after which nobody records any more who does not ask. */
+/** Milliseconds without a call of `take` after which recording stops. */
 const FORGOTTEN = 10_000;
-/** Characters of events that wait to be asked for, and of one answer. */
+/** The max number of characters of all pending events; the next constant is the max of one response. */
 const MAX_PENDING_CHARACTERS = 32 * 1024 * 1024;
 const MAX_RESPONSE_CHARACTERS = 1024 * 1024;
-/** A larger body or answer is not kept. */
+/** A larger request or response body is not recorded. */
 const LIMITS: MessageLimits = { bytes: 256 * 1024, depth: RECORDED_DEPTH, members: Number.POSITIVE_INFINITY };
 
-/** Requests for tokens, and to end them, are about secrets alone: what a token was good for is said of what was asked with it. */
+/**
+ * Requests that issue or revoke tokens are not recorded, since they consist of secrets. Each recorded request contains
+ * its caller.
+ */
 const TOKENS = "/v3/auth/tokens";
 
-/** Services ask on behalf of users: that happens by itself when the users ask again. */
+/** The project of services, whose requests are not recorded: they repeat when the users' requests are replayed. */
 const SERVICE_PROJECT = "service";
 
-/** Keeps what clients ask of the services, and what operators have done to hosts, while somebody asks for it. */
+/** Records the requests of clients, and the operators' actions on hosts, while a client polls it. */
 export class RequestRecorder {
   readonly #clock: Clock;
   readonly #describe: (caller: LiveToken) => RecordedCaller;
@@ -38,8 +41,8 @@ export class RequestRecorder {
   #lost = 0;
 
   /**
-   * @param describe says who has a token without any secret
-   * @param listen lets the recorder hear of each request from then on; until somebody records, nothing is paid for it
+   * @param describe describes the owner of a token without secrets
+   * @param listen registers a request listener; called at the first `take`, so that there is no overhead before
    */
   constructor(
     clock: Clock,
@@ -51,7 +54,7 @@ export class RequestRecorder {
     this.#listen = listen;
   }
 
-  /** What has happened since the last time; from the first time on it is kept. */
+  /** Returns the events since the last call; the first call starts the recording. */
   take(): Recorded {
     this.#lastRequestedAt = this.#clock.monotonic();
     if (!this.#isListening) {
@@ -73,7 +76,7 @@ export class RequestRecorder {
     return { events, lost, more: this.#waiting.length > 0 };
   }
 
-  /** A command of `compute-cluster` that did this, without its program. */
+  /** Records a command of `compute-cluster`, as arguments without the program. */
   note(run: readonly string[]): void {
     if (this.#isRecording()) {
       this.#keep({ at: this.#clock.now(), run });
@@ -126,10 +129,10 @@ function bodyOf({ headers, body }: HandledRequest["request"]): Pick<RecordedRequ
     return { bytes: Number(headers["content-length"] ?? 0) };
   }
   const found = /json/.test(type) || body === "" ? jsonOf(body) : undefined;
-  return found === undefined ? { left: "its body is no JSON, too long, or nested too deeply" } : { body: found };
+  return found === undefined ? { left: "its body is not JSON, too long, or nested too deeply" } : { body: found };
 }
 
-/** Null: there is none; undefined: it is none, too long, or nested too deeply. */
+/** Returns null for an empty string; undefined if it is not JSON, too long, or nested too deeply. */
 function jsonOf(text: string): unknown {
   if (text === "") {
     return null;

@@ -1,26 +1,26 @@
 import { isObject } from "../../runtime/collections.js";
 
-/** One thing that is done to a cluster so that it is as its file says. */
+/** A change that makes a cluster match its file. */
 export interface Change {
-  /** `+`: something new; `~`: something else than before; `-`: it goes. */
+  /** `+`: added; `~`: changed; `-`: removed. */
   readonly sign: "+" | "~" | "-";
   /** `host rack[01-20]`, `flavor m1.tiny: ram 512 -> 1024` */
   readonly text: string;
-  /** Something is lost that the file alone does not bring back: a person is asked. */
+  /** Loses data that the file alone cannot restore, so the user must confirm. */
   readonly destroys: boolean;
 }
 
-/** A change of the state of record. */
+/** A change of the database. */
 export interface SeedStep extends Change {
-  /** Within the transaction of all of them. */
+  /** Runs in the transaction of all changes. */
   readonly apply: () => void;
-  /** What takes its time, once all is stored; done again at the next start if it was not done to its end. */
+  /** Slow work after the commit; repeated at the next start if it was interrupted. */
   readonly after?: () => Promise<void>;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields by name that are different, as `ram 512 -> 1024`. */
+/** Returns the fields that differ, in the form `ram 512 -> 1024`. */
 export function fieldChanges(before: Fields, after: Fields): readonly string[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names
@@ -28,7 +28,7 @@ export function fieldChanges(before: Fields, after: Fields): readonly string[] {
     .map((name) => `${name} ${plain(before[name])} -> ${plain(after[name])}`);
 }
 
-/** Without the fields that have these values. */
+/** Omits the fields that have their default values. */
 export function withoutDefaults<T extends object>(value: T, defaults: Fields): Partial<T> {
   const entries = Object.entries(value).filter(
     ([name, one]) => one !== undefined && textOf(one) !== textOf(defaults[name]),
@@ -36,7 +36,7 @@ export function withoutDefaults<T extends object>(value: T, defaults: Fields): P
   return Object.fromEntries(entries) as Partial<T>;
 }
 
-/** Equal for equal values, whatever the order of their members. */
+/** Serializes a value so that equal values are equal strings; the order of members does not matter. */
 function textOf(value: unknown): string {
   return JSON.stringify(value, (_key, one: unknown) => (isObject(one) ? Object.fromEntries(sorted(one)) : one)) ?? "";
 }
@@ -48,7 +48,7 @@ function plain(value: unknown): string {
   return text.length > 40 ? `${text.slice(0, 37)}...` : text;
 }
 
-/** The cluster has what its file contradicts. */
+/** The cluster contains something that contradicts its file. */
 export class SeedRejectedError extends Error {
   override readonly name = "SeedRefused";
 }

@@ -6,12 +6,12 @@ import type { AggregateText } from "./seed-schema.js";
 
 const ZONE = "availability_zone";
 
-/** Which aggregates there are to be, and who is in them. */
+/** The desired aggregates and their hosts. */
 export interface DesiredAggregates {
   readonly aggregates: readonly AggregateText[];
-  /** Others go. */
+  /** Deletes all other aggregates. */
   readonly complete: boolean;
-  /** Hosts by aggregate; hosts that are not `known` stay where they are. */
+  /** Hosts by aggregate. Hosts that are not in `known` are not changed. */
   readonly members: ReadonlyMap<string, ReadonlySet<string>>;
   readonly known: ReadonlySet<string>;
 }
@@ -27,7 +27,7 @@ export function exportAggregates({ aggregates }: Pick<Store, "aggregates">): Agg
   });
 }
 
-/** What makes the host aggregates these. Each list of hosts is read and written once. */
+/** Returns the changes that produce the desired host aggregates. Each list of hosts is read and written once. */
 export function aggregateSteps(
   { aggregates }: Pick<Store, "aggregates">,
   desired: DesiredAggregates,
@@ -65,7 +65,10 @@ export function aggregateSteps(
   return [...removed, ...others];
 }
 
-/** The zone of a host with servers does not change, and a host is in one zone. @throws {SeedRejectedError} */
+/**
+ * Checks that no host with servers changes its zone, and that each host is in at most one zone.
+ * @throws {SeedRejectedError}
+ */
 export function assertValidZones(
   { aggregates, instances }: Pick<Store, "aggregates" | "instances">,
   desired: DesiredAggregates,

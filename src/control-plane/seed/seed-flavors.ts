@@ -16,10 +16,13 @@ const DEFAULTS = {
   extra_specs: {},
 } as const satisfies Partial<FlavorText>;
 
-/** Sizes of a flavor never change: it is deleted, and another made. Its servers keep what they have. */
+/**
+ * The fields of a flavor that cannot be changed: the flavor is deleted and recreated. Existing servers are not
+ * affected.
+ */
 const SIZES = ["id", "vcpus", "ram", "disk", "ephemeral", "swap", "rxtx_factor", "is_public"];
 
-/** The flavor of the embedded Ironic's nodes, which comes with them. */
+/** The flavor of the embedded Ironic's nodes, which is created with them. */
 const BAREMETAL = "baremetal";
 
 type Full = Required<FlavorText>;
@@ -36,7 +39,10 @@ export function exportFlavors({ store, projects }: FlavorParts): FlavorText[] {
   }));
 }
 
-/** What makes the flavors these, and no others. @param ironic there are bare-metal nodes, and a flavor of them */
+/**
+ * Returns the changes after which exactly the desired flavors exist.
+ * @param ironic whether there are bare-metal nodes, and hence their flavor
+ */
 export function flavorSteps(parts: FlavorParts, desired: readonly FlavorText[], ironic: boolean): readonly SeedStep[] {
   const { store, projects, random } = parts;
   const before = new Map(store.flavors.list().map((flavor) => [flavor.name, flavor]));
@@ -57,7 +63,7 @@ export function flavorSteps(parts: FlavorParts, desired: readonly FlavorText[], 
   };
   const names = new Set(desired.map(({ name }) => name));
   const gone = [...before.values()].filter(({ name }) => !names.has(name) && !(ironic && name === BAREMETAL));
-  // Flavors that go free their ids, which new ones may take.
+  // Removed first, because new flavors may use their ids.
   const removed = gone.map(({ name, flavorid }): SeedStep => {
     return { sign: "-", text: `flavor ${name}`, destroys: true, apply: () => store.flavors.destroy(flavorid) };
   });
@@ -92,7 +98,7 @@ export function flavorSteps(parts: FlavorParts, desired: readonly FlavorText[], 
     };
     return [{ sign: "~", text: `flavor ${text.name}: ${what.join(", ")}`, destroys: isOther, apply }];
   });
-  // An id that a flavor with another name has now.
+  // An id that belongs to another flavor.
   const clash = desired.find(({ id, name }) => {
     const owner = id === undefined ? undefined : byId.get(id);
     return owner !== undefined && owner.name !== name && names.has(owner.name);

@@ -19,7 +19,7 @@ const DEFAULTS = {
   properties: {},
 } as const;
 
-/** Bytes of a file that an image is to have. */
+/** The data of an image, read from a file. */
 export interface ImageBytes {
   /** SHA-512, hex. */
   readonly hash: string;
@@ -28,18 +28,18 @@ export interface ImageBytes {
 
 export interface ImageParts {
   readonly table: ImageTable;
-  /** Takes and removes bytes. */
+  /** Opens the store for writing and deleting data. */
   readonly store: () => ImageStore;
   readonly random: Pick<Random, "uuid">;
   readonly projects: ProjectNames;
 }
 
-/** What an image of a file is known by: names need not be unique. */
+/** Returns the identifier of an image in a file; names need not be unique. */
 export function keyOfImage({ id, name }: Pick<ImageText, "id" | "name">): string {
   return id ?? name;
 }
 
-/** @param fileOf the file that has the bytes of an image */
+/** @param fileOf returns the file with the data of an image */
 export function exportImages({ table, projects }: ImageParts, fileOf: (image: Image) => string): ImageText[] {
   return own(table).map((image) => ({
     ...(withoutDefaults(textOf(image, projects), DEFAULTS) as ImageText),
@@ -48,7 +48,10 @@ export function exportImages({ table, projects }: ImageParts, fileOf: (image: Im
   }));
 }
 
-/** What makes the images these, besides the one that each cluster has. @param bytes of those that have a file, by {@link keyOfImage} */
+/**
+ * Returns the changes after which exactly the desired images exist, in addition to the one of every cluster.
+ * @param bytes data of the images that have a file, by {@link keyOfImage}
+ */
 export function imageSteps(
   parts: ImageParts,
   desired: readonly ImageText[],
@@ -81,7 +84,7 @@ export function imageSteps(
     const isOther = desiredBytes !== undefined && image.status === "active" && image.hash !== desiredBytes.hash;
     const { file: _file, id: _id, ...fields } = text;
     const what = [
-      ...(isOther ? ["other bytes"] : []),
+      ...(isOther ? ["new data"] : []),
       ...fieldChanges(textOf(image, projects), { ...DEFAULTS, ...fields }),
     ];
     const isEmpty = image.status !== "active" || isOther;
@@ -94,7 +97,7 @@ export function imageSteps(
       }
       table.change(image.id, ["queued", "active"], attributes);
     };
-    const summary = what.length === 0 ? "its bytes, which are not all there" : what.join(", ");
+    const summary = what.length === 0 ? "data (the upload was interrupted)" : what.join(", ");
     const after = isEmpty ? { after: () => fill(image.id) } : {};
     return [{ sign: "~", text: `image ${text.name}: ${summary}`, destroys: isOther, apply, ...after }];
   });

@@ -17,7 +17,7 @@ function words(description: string) {
 const FLAVOR = closed(
   {
     name: Type.String(NAME),
-    id: Type.Optional(Type.String({ ...NAME, description: "Default: the one it has, else a UUID." })),
+    id: Type.Optional(Type.String({ ...NAME, description: "Default: the current one, otherwise a generated UUID." })),
     vcpus: Type.Integer({ minimum: 1, maximum: MAX_INT32 }),
     ram: Type.Integer({ minimum: 1, maximum: MAX_INT32, description: "MiB." }),
     disk: amount("GiB. Default 0."),
@@ -26,7 +26,7 @@ const FLAVOR = closed(
     rxtx_factor: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: "Default 1." })),
     is_public: Type.Optional(Type.Boolean({ description: "Default true." })),
     access: Type.Optional(
-      Type.Array(Type.String(), { description: "Projects, by name, that see a flavor which is not public." }),
+      Type.Array(Type.String(), { description: "Projects, by name, with access to a flavor that is not public." }),
     ),
     description: Type.Optional(Type.String({ maxLength: 65_535 })),
     extra_specs: words("As openstack flavor set --property."),
@@ -40,13 +40,13 @@ const IMAGE = closed(
     id: Type.Optional(
       Type.String({
         pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
-        description: "Default: the one it has, else a new one.",
+        description: "Default: the current one, otherwise a generated one.",
       }),
     ),
     file: Type.Optional(
       Type.String({
         minLength: 1,
-        description: "Its bytes; relative to this file. Absent: any that it has, else none.",
+        description: "File with its data, relative to this file. Absent: the current data, otherwise none.",
       }),
     ),
     disk_format: Type.Optional(Type.Enum([...DISKS], { description: "Default qcow2." })),
@@ -70,12 +70,12 @@ const AGGREGATE = closed(
     availability_zone: Type.Optional(Type.String(NAME)),
     metadata: words("As openstack aggregate set --property."),
   },
-  "A host aggregate; groups of hosts say that they are in it.",
+  "A host aggregate; groups of hosts list the aggregates that they belong to.",
 );
 
 const PROJECT = closed(
   { name: Type.String({ ...NAME, maxLength: 64 }), description: Type.Optional(Type.String({ maxLength: 255 })) },
-  "A project, besides admin, demo and service.",
+  "A project, in addition to admin, demo and service.",
 );
 
 const USER = closed(
@@ -86,16 +86,18 @@ const USER = closed(
       minProperties: 1,
     }),
   },
-  "A user, besides admin and demo. Its password is made up: clouds.yaml has a cloud devstack-NAME for each.",
+  "A user, in addition to admin and demo. Its password is generated; clouds.yaml has a cloud devstack-NAME for each user.",
 );
 
-/** What a cluster has besides hosts. A key that is there says all that there is to be; one that is not leaves things as they are. */
+/**
+ * The contents of a cluster in addition to hosts. A key lists all objects of its kind; an absent key changes nothing.
+ */
 export const SEED_KEYS = {
   flavors: Type.Optional(
     Type.Array(FLAVOR, { minItems: 1, maxItems: 1000, description: "All flavors. Absent: devstack's." }),
   ),
   images: Type.Optional(
-    Type.Array(IMAGE, { maxItems: 1000, description: "All images, besides those that every cluster has." }),
+    Type.Array(IMAGE, { maxItems: 1000, description: "All images, in addition to those of every cluster." }),
   ),
   aggregates: Type.Optional(Type.Array(AGGREGATE, { maxItems: 1000, description: "All host aggregates." })),
   projects: Type.Optional(Type.Array(PROJECT, { maxItems: 1000 })),

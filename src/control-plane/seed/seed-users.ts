@@ -19,7 +19,10 @@ export function exportUsers({ identities }: IdentitySeedParts): UserText[] {
   return identities.read().users.map(({ name, roles }) => ({ name, roles: roles as UserText["roles"] }));
 }
 
-/** What a project leaves behind stays with its id, and is its own again if the project comes back. */
+/**
+ * Returns the changes of projects. The resources of a removed project remain under its id, and belong to it again if it
+ * is recreated.
+ */
 export function projectSteps({ identities }: IdentitySeedParts, desired: readonly ProjectText[]): readonly SeedStep[] {
   const { unmatched, found } = matchNames(identities.read().projects, desired);
   return [
@@ -60,14 +63,14 @@ export function userSteps({ identities }: IdentitySeedParts, desired: readonly U
   ];
 }
 
-/** Matches the names of a file with those of records, which Identity compares without their case. */
+/** Matches names in a file with records. Identity compares names case-insensitively. */
 function matchNames<T extends { readonly name: string }>(
   records: readonly T[],
   desired: readonly { readonly name: string }[],
 ): { readonly unmatched: readonly T[]; readonly found: ReadonlyMap<string, T> } {
   const found = new Map<string, T>();
   for (const { name } of desired) {
-    // An old state directory may have names that differ by their case alone.
+    // An old state directory may contain names that differ only by case.
     const record = records.find((one) => one.name === name) ?? records.find((one) => isSameName(one.name, name));
     if (record) {
       found.set(name, record);
@@ -77,13 +80,16 @@ function matchNames<T extends { readonly name: string }>(
   return { unmatched: records.filter((record) => !matched.has(record)), found };
 }
 
-/** Projects are known by name in a file, and by id in records. */
+/** Converts between the names of projects, used in files, and their ids, used in records. */
 export class ProjectNames {
   readonly #digests: Pick<Digests, "sha256">;
   readonly #ids: ReadonlyMap<string, string>;
   readonly #names: ReadonlyMap<string, string>;
 
-  /** @param ids of the projects that there are, by name. @param names of those that are to be */
+  /**
+   * @param ids ids of existing projects, by name
+   * @param names names of desired projects
+   */
   constructor(digests: Pick<Digests, "sha256">, ids: ReadonlyMap<string, string>, names: Iterable<string> = []) {
     this.#digests = digests;
     this.#ids = ids;
@@ -94,7 +100,7 @@ export class ProjectNames {
     return this.#ids.get(name) ?? stableId(this.#digests, `project/${name}`);
   }
 
-  /** The name of a project; the id of one that there is no more. */
+  /** Returns the name of a project, or the id if it does not exist. */
   nameOf(id: string): string {
     return this.#names.get(id) ?? id;
   }

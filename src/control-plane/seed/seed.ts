@@ -18,12 +18,12 @@ import { exportImages, type ImageBytes, imageSteps } from "./seed-images.js";
 import type { AggregateText, FlavorText, ImageText, ProjectText, UserText } from "./seed-schema.js";
 import { exportProjects, exportUsers, ProjectNames, projectSteps, userSteps } from "./seed-users.js";
 
-/** The state of record of a cluster, without a control plane over it. */
+/** The database of a cluster, opened without its control plane. */
 export interface SeedStore {
   readonly store: Store;
   readonly identities: SeededIdentityStore;
   readonly images: ImageTable;
-  /** Takes bytes. Only of a store that is opened to write. */
+  /** Stores image data. Only for a database that is opened for writing. */
   readonly imageStore: () => ImageStore;
 }
 
@@ -33,7 +33,7 @@ export interface SeedPlace {
   readonly directory: StateDir;
 }
 
-/** What a cluster is to have besides hosts; what is absent is left as it is. */
+/** The desired contents of a cluster in addition to hosts; absent keys change nothing. */
 export interface Seed {
   readonly flavors?: readonly FlavorText[] | undefined;
   readonly images?: readonly ImageText[] | undefined;
@@ -42,11 +42,14 @@ export interface Seed {
   readonly aggregates?: DesiredAggregates | undefined;
   readonly projects?: readonly ProjectText[] | undefined;
   readonly users?: readonly UserText[] | undefined;
-  /** Bare-metal nodes that there are at least; the control plane makes those that are missing when it starts. */
+  /** The min number of bare-metal nodes; the control plane creates missing ones at its start. */
   readonly ironicNodes: number;
 }
 
-/** What is to be done so that the cluster has this. @throws {SeedRefused} */
+/**
+ * Returns the changes that produce the desired contents.
+ * @throws {SeedRejectedError}
+ */
 export function seedSteps(parts: SeedStore, seed: Seed, { runtime, digests }: SeedPlace): readonly SeedStep[] {
   const { store, identities } = parts;
   const { random } = runtime;
@@ -74,13 +77,13 @@ export function seedSteps(parts: SeedStore, seed: Seed, { runtime, digests }: Se
   ];
 }
 
-/** Nodes that the embedded Ironic has. */
+/** Returns the number of nodes of the embedded Ironic. */
 export function ironicNodes({ database }: Pick<Store, "database">): number {
   const table = database.get("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'ironic_nodes'");
   return table === undefined ? 0 : Number(database.get("SELECT count(*) FROM ironic_nodes")?.[0] ?? 0);
 }
 
-/** All of it or nothing; bytes of images come after. */
+/** Applies all changes in one transaction; then stores the image data. */
 export async function applySeed({ store }: SeedStore, steps: readonly SeedStep[]): Promise<void> {
   store.transaction(() => {
     for (const { apply } of steps) {
@@ -92,7 +95,7 @@ export async function applySeed({ store }: SeedStore, steps: readonly SeedStep[]
   }
 }
 
-/** The same that a file would say. */
+/** Returns the contents of the cluster in the form of a file. */
 export function exportSeed(parts: SeedStore, { runtime, digests, directory }: SeedPlace) {
   const { store, identities } = parts;
   const projects = new ProjectNames(digests, identities.projectIds());
@@ -108,8 +111,10 @@ export function exportSeed(parts: SeedStore, { runtime, digests, directory }: Se
 }
 
 /**
- * @param mode `read`: also while the cluster runs; `write`: no control plane may have it
- * @throws {DatabaseUnusable} one has it. @throws {DatabaseTooNew} @throws {DatabaseTooOld} of one that is read
+ * @param mode `read`: works while the cluster runs; `write`: fails if a control plane uses the database
+ * @throws {DatabaseUnusable} if a control plane uses it
+ * @throws {DatabaseTooNew}
+ * @throws {DatabaseTooOld} if it is opened for reading
  */
 export async function withSeedStore<T>(
   { runtime, digests, directory }: SeedPlace,

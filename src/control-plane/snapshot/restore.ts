@@ -31,36 +31,42 @@ import {
 } from "./saved-state.js";
 import { extentsIn, type SavedEntry, type Snapshot, type SnapshotMetadata, storedParts } from "./snapshot-file.js";
 
-/** What is to be done to the state directory, in this order. Each part of it may be done again. */
+/** The changes of the state directory, in this order. Each can be repeated. */
 interface Plan {
   readonly remove: readonly { readonly path: string; readonly kind: "file" | "folder" }[];
   readonly folders: readonly { readonly path: string; readonly mode: number }[];
-  /** Files, by their paths from the folder of the restore, and where they go. */
+  /** Staged files: paths relative to the folder of the restore, and destinations. */
   readonly put: readonly { readonly name: string; readonly path: string }[];
   readonly modes: readonly { readonly path: string; readonly mode: number }[];
 }
 
-/** The end of the preparations: from here on the state is the new one, whoever dies. */
+/** Written when the preparations are complete. If the restore is killed after this, the next start finishes it. */
 const PLAN = "plan.json";
 
-/** Files of hosts and hypervisors that may name the state directory; others have their paths written at each start. */
+/**
+ * Files of hosts and hypervisors that may contain the path of the state directory. Other files with paths are rewritten
+ * at each start.
+ */
 const HAS_PATHS = /^(hosts\.json|up\.json|nova\.conf|agents\/.*|hypervisors\/.*\.(xml|json))$/;
-/** Bytes that such a file has at most. */
+/** The max size of such a file in bytes. */
 const MAX_TEXT_BYTES = 1024 * 1024;
 
 export interface RestoreOptions {
   /** The cluster's time of day, milliseconds since the epoch. */
   readonly now: number;
-  /** The restored state outlives a loss of power. Default true. */
+  /** Whether the restored state survives a power failure. Default true. */
   readonly onDisk?: boolean;
-  /** The next start starts all hosts; default: it leaves those down that were when the snapshot was saved. */
+  /**
+   * Whether the next start starts all hosts. Default: it does not start those that were down when the snapshot was
+   * saved.
+   */
   readonly startHosts?: boolean;
 }
 
 /**
- * Makes a state directory that nobody uses what the snapshot has. Killed at any moment, it is what it was before or what the
- * snapshot has, once {@link finishRestore} was called. The heartbeats of its services are as old as they were when it was saved: a
- * service that was up then is up again.
+ * Restores a snapshot into a state directory that is not in use. If this is killed, {@link finishRestore} produces
+ * either the former state or the snapshot's, never a mix.
+ * Heartbeats become as old as they were when the snapshot was saved, so a service that was up then is up again.
  */
 export function restoreSnapshot(root: string, snapshot: Snapshot, options: RestoreOptions): void {
   const { now, onDisk = true, startHosts = false } = options;
@@ -78,7 +84,7 @@ export function restoreSnapshot(root: string, snapshot: Snapshot, options: Resto
 }
 
 /**
- * Ends a restore that somebody has begun: what had not come to its plan is forgotten, the rest is done.
+ * Finishes an interrupted restore: without a complete plan it is discarded, otherwise it is completed.
  * @internal for tests
  */
 export function finishRestore(root: string): void {
@@ -88,7 +94,7 @@ export function finishRestore(root: string): void {
   if (bytes !== undefined) {
     const text = Buffer.concat([...partsIn(planFile, [[0, bytes]])]).toString();
     carryOut(root, folder, JSON.parse(text) as Plan);
-    // First of all: what is removed must not look like preparations without a plan that come to something else.
+    // Removed first: the next start discards a partly removed folder only if it has no plan.
     removeTree(planFile);
   }
   removeTree(folder);
@@ -96,9 +102,9 @@ export function finishRestore(root: string): void {
 
 function carryOut(root: string, folder: string, plan: Plan): void {
   const reusableEntries = new ReusableEntries(join(root, REUSABLE_ENTRIES));
-  // A folder comes before what is in it.
+  // A folder is listed before its contents.
   for (const { path, kind } of plan.remove.toReversed()) {
-    // What was put in its place before is of another kind.
+    // If the kind differs, the entry was already replaced by an earlier run.
     if (kindOf(join(root, path)) === kind) {
       takeAway(root, path, kind, reusableEntries);
     }
@@ -110,7 +116,7 @@ function carryOut(root: string, folder: string, plan: Plan): void {
     makeFolder(join(root, path), mode);
   }
   for (const { name, path } of plan.put) {
-    // Once it was put there, the other one has gone.
+    // If it is not there, an earlier run has already moved it.
     if (kindOf(join(folder, name)) === "file") {
       takeAway(root, path, "file", reusableEntries);
       move(join(folder, name), join(root, path));
@@ -123,14 +129,14 @@ function carryOut(root: string, folder: string, plan: Plan): void {
 
 function takeAway(root: string, path: string, kind: "file" | "folder", reusableEntries: ReusableEntries): void {
   if (path.startsWith(DATABASE)) {
-    // A process that has not ended yet may have mapped it: emptied, it would end that process.
+    // A process that has not exited yet may have mapped the file; truncating it would crash that process.
     removeEntry(join(root, path), kind);
   } else {
     reusableEntries.take(join(root, path), kind);
   }
 }
 
-/** Writes what is other than it was, beside it. */
+/** Stages all files that differ. */
 function prepare(
   root: string,
   folder: string,
@@ -163,7 +169,7 @@ function prepare(
   if (sizeOf(join(folder, DATABASE)) !== undefined) {
     changeDatabase(join(folder, DATABASE), snapshot.metadata, { now, onDisk });
   }
-  // What was in the journal is in the database by now.
+  // The database now contains the journal's changes.
   if (down.size > 0) {
     writeFileAtomically(join(folder, DOWN_HOSTS), 0o600, [Buffer.from(downHostsFile(down))], onDisk);
     put.push({ name: DOWN_HOSTS, path: DOWN_HOSTS });
@@ -177,7 +183,7 @@ function prepare(
   return {
     remove: [
       ...remove.map(({ path, bytes }) => ({ path, kind: bytes === null ? ("folder" as const) : ("file" as const) })),
-      // They belong to the state that goes.
+      // These belong to the replaced state.
       ...[`${DATABASE}-shm`, JOURNAL, DOWN_HOSTS]
         .filter((path) => !isPut.has(path))
         .map((path) => ({ path, kind: "file" as const })),
@@ -195,7 +201,7 @@ function prepare(
   };
 }
 
-/** Whether the file is there as the snapshot has it. */
+/** Checks whether the file already has the content of the snapshot. */
 function isThere(
   root: string,
   before: TreeEntry | undefined,
@@ -213,7 +219,7 @@ function isThere(
   if (entry.extents === undefined) {
     return before.bytes === entry.bytes && isSame(path, entry.bytes, storedParts(snapshot, entry));
   }
-  // What has only holes is the same when it is as long.
+  // Files without data are equal if they have the same length.
   return entry.extents.length === 0 && before.bytes === entry.bytes && isHole(before);
 }
 
@@ -228,7 +234,7 @@ function stage(path: string, snapshot: Snapshot, entry: SavedEntry, replaced: Bu
   }
 }
 
-/** The text of a file with the path of this state directory in place of the snapshot's; undefined: it stays as it is. */
+/** Returns a file's content with the path of this state directory in place of the snapshot's; undefined: unchanged. */
 function rewritten(root: string, snapshot: Snapshot, entry: SavedEntry): Buffer | undefined {
   const { path, bytes } = entry;
   const from = snapshot.metadata.root;
@@ -240,8 +246,9 @@ function rewritten(root: string, snapshot: Snapshot, entry: SavedEntry): Buffer 
 }
 
 /**
- * Makes the heartbeats as old as they were when the snapshot was saved, and takes away what lets those of another cluster in, and their
- * leases. Everything is in the one file afterwards.
+ * Makes heartbeats as old as they were when the snapshot was saved. Deletes tokens and leases of an imported snapshot,
+ * since they belong to another cluster.
+ * Afterwards the database file contains all changes, and the journal is empty.
  */
 function changeDatabase(
   path: string,
@@ -264,7 +271,10 @@ function changeDatabase(
   }
 }
 
-/** Ends what a restore that died has begun, before anybody uses the state directory. @throws {DatabaseUnusable} one is under way */
+/**
+ * Finishes an interrupted restore before the state directory is used.
+ * @throws {DatabaseUnusable} if a restore is still running
+ */
 export async function finishInterruptedRestore(
   { root, database }: Pick<StateDir, "root" | "database">,
   files: Files,

@@ -7,31 +7,34 @@ import { type TreeEntry, treeOf } from "../../runtime/node/file-tree.js";
 import { quoted } from "../identity/openrc.js";
 import type { StateDir } from "../local/state-dir.js";
 
-/** A snapshot cannot be used, or made; the message says why, and what to do. */
+/** A snapshot cannot be used or saved. The message contains the reason and what to do. */
 export class SnapshotRejectedError extends Error {
   override readonly name = "SnapshotRefused";
 }
 
-/** The state of record, in the state directory. */
+/** The database, in the state directory. */
 export const DATABASE = "state.sqlite";
 
 export const JOURNAL = `${DATABASE}-wal`;
 
-/** Where snapshots are, in the state directory. */
+/** The folder of snapshots, in the state directory. */
 export const SNAPSHOTS = "snapshots";
 
-/** Where restores leave what they have taken away for those that come after them: among the snapshots, which no snapshot has. */
+/**
+ * The folder with removed entries that later restores reuse. It is among the snapshots, which a snapshot does not
+ * contain.
+ */
 export const REUSABLE_ENTRIES = `${SNAPSHOTS}/.spare`;
 
-/** Where a restore says which hosts the next start leaves down. Snapshots have that in their own list. */
+/** Lists the hosts that the next start after a restore does not start. A snapshot has this in its metadata. */
 export const DOWN_HOSTS = "down-hosts.json";
 
-/** Where a restore that is under way keeps what it will put in place. */
+/** The folder of staged files while a restore is running. */
 export const RESTORE = "restore-under-way";
 
 /**
- * What belongs to a running cluster, or to this machine, and not to its state: a snapshot neither has it nor takes it away. The join
- * token is what agents elsewhere have been given.
+ * Files that belong to a running cluster or to this machine. Snapshots neither contain nor remove them. The join token
+ * is excluded because agents on other machines have it.
  */
 const EXCLUDED_FILES = new Set([
   DOWN_HOSTS,
@@ -49,23 +52,25 @@ const EXCLUDED_FILES = new Set([
   "tls",
 ]);
 
-/** What a writer that was killed has left. */
+/** Temporary files of killed writers. */
 const UNFINISHED = /(^|\/)\..+\.[0-9a-f]{12}\.tmp$|^\.trial$/;
 
 const SAVED_STATES = ["running", "killed", "stopped", "suspended"] as const;
 
 type SavedHostState = (typeof SAVED_STATES)[number];
 
-/** A host's agent and service when a snapshot was saved. */
+/** The state of a host's agent and service when a snapshot was saved. */
 interface SavedHost {
-  /** `suspended`: its process was stopped, as by SIGSTOP. An agent that was starting, or had failed, was to run. */
+  /**
+   * `suspended`: its process was stopped, as by SIGSTOP. An agent that was starting or had failed counts as running.
+   */
   readonly state: SavedHostState;
   readonly forcedDown: boolean;
 }
 
 export type SavedHosts = Readonly<Record<string, SavedHost>>;
 
-/** The state in which a host is left by a start with a restored state. */
+/** The state of a host that is not started after a restore. */
 export type DownState = "killed" | "stopped";
 
 export type DownHosts = ReadonlyMap<string, DownState>;
@@ -80,14 +85,14 @@ export function isSavedHosts(value: unknown): value is SavedHosts {
   );
 }
 
-/** What a snapshot needs to know of a host. */
+/** The attributes of a host that a snapshot needs. */
 export type HostToSave = Pick<HostProcess, "host" | "state" | "pid" | "process"> & {
   readonly service: { readonly forcedDown: boolean } | null;
 };
 
 /**
- * Returns the states of the hosts that a restore starts or leaves down. Agents that the cluster has not started are not among them.
- * @param processes the processes that there are, by pid
+ * Returns the hosts that a restore starts or leaves down. Excludes agents that the cluster did not start.
+ * @param processes all processes by pid
  */
 export function savedHosts(
   rows: readonly HostToSave[],
@@ -112,12 +117,15 @@ function stateOf(
   if (pid === null) {
     return "running";
   }
-  // A process may have ended since it was said to serve.
+  // The process may have ended since it was reported as serving.
   const found = processes.get(pid);
   return found === undefined ? "killed" : found.suspended === true ? "suspended" : "running";
 }
 
-/** Returns the hosts that a restore leaves down. A process cannot be suspended again as it was: a suspended host is killed. */
+/**
+ * Returns the hosts that a restore leaves down. A suspended process cannot be recreated as such, so its host counts as
+ * killed.
+ */
 export function downHosts(hosts: SavedHosts = {}): DownHosts {
   return new Map(
     Object.entries(hosts).flatMap(([host, { state }]): [string, DownState][] =>
@@ -126,7 +134,10 @@ export function downHosts(hosts: SavedHosts = {}): DownHosts {
   );
 }
 
-/** Says for a user which hosts a restore has left down, a line each; nothing where it has left none. @param where has a command find the cluster */
+/**
+ * Formats, for users, the hosts that a restore has left down, as lines; none if all are up.
+ * @param where the arguments by which a command finds the cluster
+ */
 export function downHostsText(hosts: SavedHosts = {}, where: string): readonly string[] {
   const named = (state: SavedHostState) =>
     Object.entries(hosts).flatMap(([host, saved]) => (saved.state === state ? [host] : []));
@@ -141,13 +152,13 @@ export function downHostsText(hosts: SavedHosts = {}, where: string): readonly s
     ...(suspended.length === 0
       ? []
       : [
-          `Killed: ${foldHosts(suspended)}, suspended when the state was saved; no process can be suspended again as it was.`,
+          `Killed: ${foldHosts(suspended)}, which were suspended when the state was saved; a restore cannot suspend processes.`,
         ]),
     ...(down === "" ? [] : [`To start again: compute-cluster host start ${quoted(down)}${where}`]),
   ];
 }
 
-/** Says in a few words how many hosts were in which state: `2 running, 1 killed, 1 forced down`; `-`: nothing is known of them. */
+/** Formats the number of hosts in each state: `2 running, 1 killed, 1 forced down`; `-`: unknown. */
 export function savedHostsSummary(hosts: SavedHosts | undefined): string {
   const all = Object.values(hosts ?? {});
   const counts = [
@@ -161,8 +172,8 @@ export function savedHostsSummary(hosts: SavedHosts | undefined): string {
 const pathOf = ({ root }: Pick<StateDir, "root">): string => join(root, DOWN_HOSTS);
 
 /**
- * Returns the hosts that the next start leaves down, since a restore has put a state in place in which they are.
- * @throws {SnapshotRejectedError} nobody can say which
+ * Returns the hosts that the next start leaves down after a restore.
+ * @throws {SnapshotRejectedError} if the list is unreadable
  */
 export async function readDownHosts(directory: Pick<StateDir, "root">, files: Files): Promise<DownHosts> {
   const path = pathOf(directory);
@@ -173,7 +184,7 @@ export async function readDownHosts(directory: Pick<StateDir, "root">, files: Fi
   const hosts = parse(text);
   if (hosts === undefined) {
     throw new SnapshotRejectedError(
-      `${path}, which says which hosts a restore has left down, holds ${text.slice(0, 40)}, expected {"HOST": "killed"}; remove it, and all hosts are started`,
+      `${path}, the list of hosts that a restore has left down, contains ${text.slice(0, 40)}, expected {"HOST": "killed"}; remove it to start all hosts`,
     );
   }
   return new Map(Object.entries(hosts));
@@ -189,22 +200,25 @@ function parse(text: string): Readonly<Record<string, DownState>> | undefined {
   }
 }
 
-/** Returns what a snapshot says of hosts when it is saved while nothing runs, and a restore has left these down. */
+/**
+ * Returns the metadata of hosts for a snapshot that is saved while the cluster is stopped, after a restore has left
+ * these hosts down.
+ */
 export function savedDownHosts(hosts: DownHosts): SavedHosts {
   return Object.fromEntries([...hosts].map(([host, state]) => [host, { state, forcedDown: false }]));
 }
 
-/** What {@link readDownHosts} reads. */
+/** Serializes the hosts for {@link readDownHosts}. */
 export function downHostsFile(hosts: DownHosts): string {
   return `${JSON.stringify(Object.fromEntries(hosts), null, 2)}\n`;
 }
 
-/** The start has left them down: a later one starts all hosts. */
+/** Deletes the list after a start, so that later starts start all hosts. */
 export async function forgetDownHosts(directory: Pick<StateDir, "root">, files: Files): Promise<void> {
   await files.remove(pathOf(directory));
 }
 
-/** The files of a state directory that a snapshot has. */
+/** Lists the files and folders of a state directory that a snapshot includes. */
 export function listSavedFiles(root: string): readonly TreeEntry[] {
   return treeOf(root, (path) => EXCLUDED_FILES.has(path) || UNFINISHED.test(path));
 }

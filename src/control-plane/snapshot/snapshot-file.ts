@@ -11,28 +11,31 @@ import {
 } from "../../runtime/node/file-tree.js";
 import { isSavedHosts, listSavedFiles, type SavedHosts, SnapshotRejectedError } from "./saved-state.js";
 
-/** The version of files that this program writes, and the newest that it reads. */
+/** The version of the files that this program writes, and the newest that it reads. */
 const VERSION = 1;
 
-/** First line of every snapshot, of any version. */
+/** The first line of every snapshot, of any version. */
 const MAGIC = "compute-cluster snapshot";
 
-/** Bytes of the list of files: more than any cluster has. */
+/** The max size of the list of files in bytes; more than any cluster needs. */
 const MAX_HEADER_BYTES = 512 * 1024 * 1024;
 
-/** What is known of a snapshot besides its files. */
+/** The metadata of a snapshot. */
 export interface SnapshotMetadata {
   /** Milliseconds since the epoch. */
   readonly savedAt: number;
-  /** Version of the program that saved it. */
+  /** The version of the program that saved it. */
   readonly program: string;
-  /** The state directory, whose path stands in some of the files. */
+  /** The state directory, whose path occurs in some of the files. */
   readonly root: string;
-  /** Driver of each host. */
+  /** The driver of each host. */
   readonly drivers: Readonly<Record<string, string>>;
-  /** The hosts of the cluster's own agents; absent: it was saved by an older program, or of a cluster that did not run. */
+  /**
+   * The hosts whose agents the cluster started. Absent if an older program saved the snapshot, or the cluster was
+   * stopped.
+   */
   readonly hosts?: SavedHosts;
-  /** It came from another cluster. */
+  /** Whether it was imported from another cluster. */
   readonly isImported?: boolean;
 }
 
@@ -42,29 +45,29 @@ export interface SavedEntry {
   readonly mode: number;
   /** Null: a folder. */
   readonly bytes: number | null;
-  /** Stretches that are in the snapshot, one after the other; absent: all of it. */
+  /** The stored extents, in order; absent: the complete file. */
   readonly extents?: readonly Extent[];
-  /** Where they begin in the snapshot. */
+  /** The offset of the first stored byte in the snapshot. */
   readonly at: number;
 }
 
-/** A snapshot that was found whole. */
+/** A validated snapshot. */
 export interface Snapshot {
   readonly path: string;
   readonly metadata: SnapshotMetadata;
   readonly entries: readonly SavedEntry[];
   readonly bytes: number;
-  /** All of it, where it is not large. */
+  /** The complete content; undefined if it is large. */
   readonly content: Buffer | undefined;
 }
 
-/** Bytes of a snapshot that is read at once: most are small, and have thousands of files. */
+/** The size in bytes up to which a snapshot is read into memory: most are small, with thousands of files. */
 const LARGE = 64 * 1024 * 1024;
 
 export interface SaveOptions {
-  /** It outlives a loss of power, too. Default true. */
+  /** Whether it survives a power failure. Default true. */
   readonly onDisk?: boolean;
-  /** Called before each file, and once all have been read. What it throws is thrown, and nothing is saved. */
+  /** Called before each file, and after all have been read. Its exceptions abort the save. */
   readonly check?: () => void;
 }
 
@@ -75,8 +78,9 @@ interface Header {
 }
 
 /**
- * Writes the files of a state directory that nobody changes meanwhile. What is there under the path stays until all of it is
- * written. The file is for this user alone: it has passwords.
+ * Saves the files of a state directory that does not change meanwhile. An existing snapshot is replaced only when the
+ * new one is complete.
+ * The file is readable for this user only, since it contains passwords.
  */
 export function saveSnapshot(root: string, path: string, metadata: SnapshotMetadata, options: SaveOptions = {}): void {
   const files = listSavedFiles(root).map(({ path: file, mode, bytes, isSparse }) => ({
@@ -88,7 +92,10 @@ export function saveSnapshot(root: string, path: string, metadata: SnapshotMetad
   writeSnapshot(path, { facts: metadata, files }, (file) => partsIn(join(root, file.path), extentsIn(file)), options);
 }
 
-/** Writes a snapshot again, with other facts. @throws {SnapshotRejectedError} it is not whole */
+/**
+ * Copies a snapshot with changed metadata.
+ * @throws {SnapshotRejectedError} if it is damaged
+ */
 export function copySnapshot(from: string, to: string, transform: (found: SnapshotMetadata) => SnapshotMetadata): void {
   const snapshot = readSnapshot(from);
   const files = snapshot.entries.map(({ at: _, ...file }) => file);
@@ -129,13 +136,11 @@ function writeSnapshot(
 const sealOf = (hex: string): string => `\nsha256 ${hex}\n`;
 const SEAL = sealOf("0".repeat(64)).length;
 
-/** @throws {SnapshotRejectedError} it is none, of a newer program, truncated or changed */
+/** @throws {SnapshotRejectedError} if it is not a snapshot, is of a newer program, or is truncated or modified */
 export function readSnapshot(path: string): Snapshot {
   const bytes = sizeOf(path);
   if (bytes === undefined) {
-    throw new SnapshotRejectedError(
-      `there is no snapshot ${path}; compute-cluster snapshot list shows those that there are`,
-    );
+    throw new SnapshotRejectedError(`snapshot ${path} does not exist; list all with compute-cluster snapshot list`);
   }
   const { header, end } = readHeader(path, bytes);
   let at = end;
@@ -145,14 +150,14 @@ export function readSnapshot(path: string): Snapshot {
     return entry;
   });
   if (at + SEAL !== bytes) {
-    const what = at + SEAL > bytes ? "it is truncated" : "something was added to it";
-    throw new SnapshotRejectedError(`${path} has ${bytes} bytes, expected ${at + SEAL}: ${what}; take another copy`);
+    const what = at + SEAL > bytes ? "it is truncated" : "data was appended";
+    throw new SnapshotRejectedError(`${path} has ${bytes} bytes, expected ${at + SEAL}: ${what}; use another copy`);
   }
   const content = bytes <= LARGE ? readEntireFile(path) : undefined;
   const seal = content?.subarray(at).toString() ?? textIn(path, [[at, SEAL]]);
   if (seal !== sealOf(content === undefined ? sha256Of(path, at) : digestOf(content.subarray(0, at)))) {
     throw new SnapshotRejectedError(
-      `${path} was changed since it was saved: its checksum is another one; take another copy`,
+      `${path} was modified after it was saved: its checksum does not match; use another copy`,
     );
   }
   return { path, metadata: header.facts, entries, bytes, content };
@@ -164,7 +169,7 @@ function digestOf(content: Buffer): string {
   return digest.hex();
 }
 
-/** The bytes of a file as they are stored: without its holes. */
+/** Yields the stored bytes of a file, without its holes. */
 export function storedParts(
   { path, content }: Pick<Snapshot, "path" | "content">,
   entry: SavedEntry,
@@ -179,7 +184,7 @@ export function storedParts(
     : stretches.map(([begin, bytes]) => content.subarray(begin, begin + bytes));
 }
 
-/** The stretches of a file that are stored. */
+/** Returns the stored extents of a file. */
 export function extentsIn({ bytes, extents }: Pick<SavedEntry, "bytes" | "extents">): readonly Extent[] {
   return extents ?? (bytes === null || bytes === 0 ? [] : [[0, bytes]]);
 }
@@ -209,18 +214,18 @@ function readHeader(path: string, bytes: number): { readonly header: Header; rea
   const [, version] = new RegExp(`^${MAGIC} (\\d{1,6})\n`).exec(head) ?? [];
   if (version === undefined) {
     throw new SnapshotRejectedError(
-      `${path} is no snapshot: found ${JSON.stringify(head.slice(0, 30))}, expected "${MAGIC}"`,
+      `${path} is not a snapshot: found ${JSON.stringify(head.slice(0, 30))}, expected "${MAGIC}"`,
     );
   }
   if (Number(version) > VERSION) {
     throw new SnapshotRejectedError(
-      `${path} is of version ${version}, this program reads up to ${VERSION}: use the program that saved it, or a newer one`,
+      `${path} has version ${version}, but this program reads only versions up to ${VERSION}; use the program that saved it, or a newer one`,
     );
   }
   const header = parseHeader(head.slice(head.indexOf("\n") + 1));
   if (header === undefined || lines < 2) {
     throw new SnapshotRejectedError(
-      `${path} is truncated or was changed: its list of files cannot be read; take another copy`,
+      `${path} is truncated or modified: its list of files cannot be read; use another copy`,
     );
   }
   return { header, end };
@@ -251,7 +256,7 @@ function isSnapshotMetadata(metadata: unknown): metadata is SnapshotMetadata {
   );
 }
 
-/** A snapshot that was written by hand must not write outside of the state directory. */
+/** Checks that an entry is valid, so that a manipulated snapshot cannot write outside the state directory. */
 function isEntry(entry: unknown): boolean {
   const { path, mode, bytes, extents = [] } = (entry ?? {}) as Partial<SavedEntry>;
   const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

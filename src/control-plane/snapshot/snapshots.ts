@@ -15,16 +15,16 @@ import {
 
 const ENDING = ".snapshot";
 
-/** The state after a start, to which `reset` goes back. Nobody can name it. */
+/** The snapshot of the state after a start, for `reset`. It is not a valid name for users. */
 const START = ".start";
 
-/** A snapshot, for a list of them. */
+/** A snapshot in a list. */
 export interface ListedSnapshot {
   readonly name: string;
   readonly savedAt: number;
   readonly bytes: number;
   readonly hosts: number;
-  /** Undefined: it does not say. */
+  /** Undefined: not recorded. */
   readonly states: SavedHosts | undefined;
 }
 
@@ -39,32 +39,35 @@ export class Snapshots {
   }
 
   /**
-   * Nobody may change the state directory meanwhile.
-   * @param name null: the state after a start, to which `reset` goes back
-   * @throws {SnapshotRejectedError}, and what the options throw: what was there stays
+   * Saves a snapshot. The state directory must not change meanwhile.
+   * @param name null: the state after a start, for `reset`
+   * @throws {SnapshotRejectedError} and the exceptions of `options.check`; the former snapshot remains
    */
   save(name: string | null, metadata: SnapshotMetadata, options: SaveOptions = {}): void {
     saveSnapshot(this.#root, this.#pathOf(name), metadata, options);
   }
 
-  /** @param name null: the state after a start @throws {SnapshotRejectedError} there is none, or none that can be used */
+  /**
+   * @param name null: the state after a start
+   * @throws {SnapshotRejectedError} if it does not exist or cannot be used
+   */
   read(name: string | null): Snapshot {
     const path = this.#pathOf(name);
     if (name === null && sizeOf(path) === undefined) {
       throw new SnapshotRejectedError(
-        "the state after the start was not saved: a host has a driver that keeps its guests elsewhere, or the state was too large; " +
-          "compute-cluster snapshot save saves one by name",
+        "the state after the start was not saved, because a host's driver stores guests outside the state directory, or the state was too large; " +
+          "save a named one with compute-cluster snapshot save",
       );
     }
     return readSnapshot(path);
   }
 
-  /** From now on there is nothing to which `reset` could go back. */
+  /** Deletes the snapshot for `reset`. */
   async forgetStart(): Promise<void> {
     await this.#files.remove(this.#file(START));
   }
 
-  /** The newest last. One that cannot be read is left out: its name is told to `unreadable`. */
+  /** Lists all snapshots, the newest last. Those that cannot be read are passed to `unreadable`. */
   async list(unreadable: (name: string, reason: string) => void = () => undefined): Promise<readonly ListedSnapshot[]> {
     const names = (await this.#files.list(join(this.#root, SNAPSHOTS)))
       .filter((file) => file.endsWith(ENDING))
@@ -84,28 +87,37 @@ export class Snapshots {
       .toSorted((one, other) => one.savedAt - other.savedAt);
   }
 
-  /** The time when a snapshot was written, in ms; undefined: there is none of this name. @throws {SnapshotRejectedError} the name is none */
+  /**
+   * Returns the time when a snapshot was written, in ms; undefined if it does not exist.
+   * @throws {SnapshotRejectedError} if the name is invalid
+   */
   async savedAt(name: string): Promise<number | undefined> {
     return (await this.#files.stat(this.#pathOf(name)))?.modified;
   }
 
-  /** @throws {SnapshotRejectedError} there is none */
+  /** @throws {SnapshotRejectedError} if it does not exist */
   async delete(name: string): Promise<void> {
     const path = this.#pathOf(name);
     if ((await this.#files.stat(path)) === undefined) {
-      throw new SnapshotRejectedError(
-        `there is no snapshot ${name}; compute-cluster snapshot list shows those that there are`,
-      );
+      throw new SnapshotRejectedError(`snapshot ${name} does not exist; list all with compute-cluster snapshot list`);
     }
     await this.#files.remove(path);
   }
 
-  /** Writes a snapshot to a file, for another cluster. @param file absolute @throws {SnapshotRejectedError} */
+  /**
+   * Exports a snapshot to a file, for another cluster.
+   * @param file absolute path
+   * @throws {SnapshotRejectedError}
+   */
   export(name: string, file: string): void {
     copySnapshot(this.#pathOf(name), file, (metadata) => metadata);
   }
 
-  /** Takes a snapshot of another cluster from a file. @param file absolute @throws {SnapshotRejectedError} */
+  /**
+   * Imports a snapshot of another cluster from a file.
+   * @param file absolute path
+   * @throws {SnapshotRejectedError}
+   */
   import(file: string, name: string): void {
     copySnapshot(file, this.#pathOf(name), (metadata) => ({ ...metadata, isImported: true }));
   }
@@ -116,7 +128,7 @@ export class Snapshots {
     }
     if (!isClusterName(name)) {
       throw new SnapshotRejectedError(
-        `found ${JSON.stringify(name)} as the name of a snapshot, expected a letter or digit, and letters, digits and . _ - after it, at most 63`,
+        `invalid name of a snapshot: ${JSON.stringify(name)}; expected a letter or digit, followed by at most 62 letters, digits or . _ -`,
       );
     }
     return this.#file(name);
@@ -128,8 +140,9 @@ export class Snapshots {
 }
 
 /**
- * Hosts keep the driver that they have, with their guests.
- * @param drivers of the hosts that there are now @throws {SnapshotRejectedError} the snapshot has one with another driver
+ * Checks that no host would change its driver: hosts retain their drivers and guests.
+ * @param drivers the drivers of the current hosts
+ * @throws {SnapshotRejectedError} if the snapshot has a host with another driver
  */
 export function assertSameDrivers({ metadata }: Snapshot, drivers: SnapshotMetadata["drivers"]): void {
   const other = Object.entries(metadata.drivers).filter(
@@ -138,25 +151,25 @@ export function assertSameDrivers({ metadata }: Snapshot, drivers: SnapshotMetad
   if (other.length > 0) {
     const examples = other
       .slice(0, MAX_EXAMPLES)
-      .map(([host, driver]) => `${host} has ${drivers[host]}, in the snapshot ${driver}`);
+      .map(([host, driver]) => `${host} has ${drivers[host]}, but ${driver} in the snapshot`);
     throw new SnapshotRejectedError(
       `the snapshot is of a cluster with other drivers: ${examples.join("; ")}; restore it into a cluster without these hosts`,
     );
   }
 }
 
-/** Hosts that are named. */
+/** The max number of hosts in a message. */
 const MAX_EXAMPLES = 3;
 
-/** Drivers all of whose state is in the state directory, as files that nothing else has open. */
+/** Drivers whose complete state is in the state directory, in files that no other process has open. */
 const SUPPORTED_DRIVERS = new Set(["fake-libvirt", "ironic"]);
 
-/** @throws {SnapshotRejectedError} a host's driver keeps state where no snapshot finds it */
+/** @throws {SnapshotRejectedError} if a host's driver has state that a snapshot does not include */
 export function assertSupportedDrivers(drivers: SnapshotMetadata["drivers"]): void {
   const [host, driver] = Object.entries(drivers).find(([, name]) => !SUPPORTED_DRIVERS.has(name)) ?? [];
   if (host !== undefined) {
     throw new SnapshotRejectedError(
-      `host ${host} has driver ${driver}, which keeps its guests where a snapshot does not look; expected ${[...SUPPORTED_DRIVERS].join(" or ")}`,
+      `host ${host} has driver ${driver}, whose guests a snapshot does not include; expected ${[...SUPPORTED_DRIVERS].join(" or ")}`,
     );
   }
 }

@@ -49,7 +49,7 @@ export class Actions {
     const { sql, clock, changes } = this.#context;
     return sql.transaction(() => {
       if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", action.instanceUuid)) {
-        throw new InstanceNotFound(`instance ${action.instanceUuid} was not found; an action needs one`, {
+        throw new InstanceNotFound(`instance ${action.instanceUuid} of the new action was not found`, {
           uuid: action.instanceUuid,
         });
       }
@@ -60,7 +60,7 @@ export class Actions {
     });
   }
 
-  /** Joins the action of that request id, else the newest; null when the instance has none. */
+  /** Starts an event of the action with this request id, or of the newest action; null if the instance has none. */
   startEvent(event: EventStart): number | null {
     return this.#context.sql.transaction(() => {
       const actionId = this.#idFor(event);
@@ -94,14 +94,14 @@ export class Actions {
       const actionId = Number(found ?? rejectField("eventId", eventId, "the id of a started event"));
       const now = this.#context.clock.now();
       this.#events.update(eventId, { ...outcome, finishTime: now });
-      // An action that failed once stays failed, whatever its later events report.
+      // A failed action stays failed, whatever its later events report.
       const failed = outcome.result === "Error" ? { message: "Error" } : {};
       this.#actions.update(actionId, { ...failed, finishTime: now, updatedAt: now });
       this.#context.changes.changed("action", actionId);
     });
   }
 
-  /** Newest first. */
+  /** Returns the actions of an instance, newest first. */
   list(instanceUuid: string): InstanceAction[] {
     return this.#actions.many("instance_uuid = ? ORDER BY id DESC", instanceUuid);
   }
@@ -114,7 +114,7 @@ export class Actions {
     return this.#actions.one("instance_uuid = ? AND request_id = ? ORDER BY id DESC LIMIT 1", instanceUuid, requestId);
   }
 
-  /** In the order they started. */
+  /** Returns the events of an action in the order of their start. */
   events(actionId: number): InstanceActionEvent[] {
     return this.#events.many("action_id = ? ORDER BY id", actionId);
   }

@@ -10,7 +10,10 @@ export interface AggregateHostParts {
   readonly logger: Logger;
 }
 
-/** Mirrored in Placement afterwards; a mirror that fails is only logged: `sync_aggregates` makes up for it (spec 5.9). */
+/**
+ * Adds the host to the aggregate, then to its mirror in Placement. A failure of the mirror is only logged;
+ * `sync_aggregates` repairs it (spec 5.9).
+ */
 export async function addAggregateHost(
   { store, placement, logger }: AggregateHostParts,
   { id, uuid }: Aggregate,
@@ -25,14 +28,18 @@ export async function addAggregateHost(
       throw error;
     }
     logger.warn(
-      "a host was added to an aggregate, but not its resource provider to Placement's: `manage placement sync_aggregates` will",
+      "the host was added to the aggregate, but its resource provider not to Placement's; run `manage placement sync_aggregates`",
       { err: error, host, aggregate: uuid, request_id: requestId },
     );
   }
   return changed;
 }
 
-/** Placement first: what fails there leaves the host in the aggregate, so that it can be tried again. @throws {PlacementError} */
+/**
+ * Removes the host from the aggregate, in Placement first: if that fails, the host remains, and the call can be
+ * retried.
+ * @throws {PlacementError}
+ */
 export async function removeAggregateHost(
   { store, placement }: AggregateHostParts,
   { id, uuid }: Aggregate,
@@ -43,14 +50,17 @@ export async function removeAggregateHost(
   return store.aggregates.removeHost(id, host);
 }
 
-/** Takes the host out of every aggregate (spec 7.1 step 5). @throws {PlacementError} */
+/**
+ * Removes the host from all aggregates (spec 7.1 step 5).
+ * @throws {PlacementError}
+ */
 export async function leaveAggregates(parts: AggregateHostParts, host: string, requestId: string): Promise<void> {
   for (const aggregate of parts.store.aggregates.byHost(host)) {
     await removeAggregateHost(parts, aggregate, host, requestId);
   }
 }
 
-/** The provider is found by the name of the host's first node. */
+/** Returns the provider's name, which is the name of the host's first node. */
 function providerName({ computeNodes }: AggregateHostParts["store"], host: string): string {
   return computeNodes.byHost(host)[0]?.hypervisorHostname ?? host;
 }

@@ -6,10 +6,10 @@ import type { StoreContext } from "./store-context.js";
 import { AggregateHostExists, AggregateHostNotFound, AggregateNameExists, AggregateNotFound } from "./store-errors.js";
 import { Table, tableOf } from "./table.js";
 
-/** A group of hosts, which its metadata says something about. */
+/** A group of hosts with metadata. */
 export interface Aggregate {
   readonly id: number;
-  /** The uuid of its mirror among Placement's aggregates, too. */
+  /** Also the uuid of its mirror in Placement. */
   readonly uuid: string;
   readonly name: string;
   /** In the order in which they were added. */
@@ -33,8 +33,9 @@ const anyText = checkOf(text());
 const metadataShape = checkOf(mapOf(nullable(text())));
 
 /**
- * Tables `aggregates`, `aggregate_hosts` and `aggregate_metadata`. Deleted for good. The availability zone of each
- * nova-compute service (`Service.availabilityZone`) follows from them, in the same transaction.
+ * Tables `aggregates`, `aggregate_hosts` and `aggregate_metadata`; rows are deleted permanently.
+ * Each change also updates the availability zones of the hosts' nova-compute services (`Service.availabilityZone`), in
+ * the same transaction.
  */
 export class Aggregates {
   readonly #context: StoreContext;
@@ -50,12 +51,12 @@ export class Aggregates {
     return row && this.#complete(row);
   }
 
-  /** By id. */
+  /** Returns all aggregates by id. */
   list(): Aggregate[] {
     return this.#table.many("1 ORDER BY id").map((row) => this.#complete(row));
   }
 
-  /** The aggregates that the host is in, by id. */
+  /** Returns the aggregates of a host by id. */
   byHost(host: string): Aggregate[] {
     const rows = this.#table.many("id IN (SELECT aggregate_id FROM aggregate_hosts WHERE host = ?) ORDER BY id", host);
     return rows.map((row) => this.#complete(row));
@@ -72,8 +73,8 @@ export class Aggregates {
   }
 
   /**
-   * Adds or changes the keys of `metadata`, and removes those with null. Of these and the hosts no change counts as one of the
-   * aggregate: they have tables of their own.
+   * Sets the keys of `metadata`; a value of null removes its key. Changes of metadata and hosts do not set
+   * `updated_at`, as they have their own tables.
    * @throws AggregateNotFound, AggregateNameExists
    */
   update(id: number, { name, metadata = {} }: AggregateChanges): Aggregate {
@@ -114,7 +115,10 @@ export class Aggregates {
     });
   }
 
-  /** Many at once, each list once: hosts need not be there yet. @throws AggregateNotFound */
+  /**
+   * Adds and removes many hosts; each list contains a host once. The hosts need not exist yet.
+   * @throws AggregateNotFound
+   */
   changeHosts(id: number, { joined, left }: { readonly joined: readonly string[]; readonly left: readonly string[] }) {
     const { sql } = this.#context;
     sql.transaction(() => {

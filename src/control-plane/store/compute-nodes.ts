@@ -4,7 +4,7 @@ import type { SqlValue } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
-/** Written where a row has none (spec 1.3): the configured `*_allocation_ratio`, else the `initial_*` one. */
+/** The ratios for rows without one (spec 1.3): the configured `*_allocation_ratio`, or else the `initial_*` one. */
 export type DefaultRatios = Readonly<
   Pick<ComputeNodeResources, "cpuAllocationRatio" | "ramAllocationRatio" | "diskAllocationRatio">
 >;
@@ -19,7 +19,7 @@ interface NewComputeNode {
 
 type ComputeNodeChanges = Partial<ComputeNodeResources & { readonly host: string; readonly serviceId: number }>;
 
-/** What os-hypervisors adds up. */
+/** The columns that os-hypervisors sums up. */
 const AMOUNTS = [
   "vcpus",
   "memoryMb",
@@ -69,13 +69,13 @@ export class ComputeNodes {
     return this.#read("host = ? AND deleted = 0 ORDER BY id", host);
   }
 
-  /** The uuids of the first so many nodes of a host, by id. */
+  /** Returns the uuids of at most `limit` nodes of a host, by id. */
   uuidsOf(host: string, limit: number): string[] {
     const query = "SELECT uuid FROM compute_nodes WHERE host = ? AND deleted = 0 ORDER BY id LIMIT ?";
     return this.#context.sql.all(query, host, limit).map(([uuid]) => String(uuid));
   }
 
-  /** The host of a node, without the rest of it, which is long. */
+  /** Returns the host of a node without reading the complete row, which is long. */
   hostOf(uuid: string): string | null {
     const [host = null] =
       this.#context.sql.get("SELECT host FROM compute_nodes WHERE uuid = ? AND deleted = 0", uuid) ?? [];
@@ -90,7 +90,7 @@ export class ComputeNodes {
     return this.#read("hypervisor_hostname = ? AND deleted = 0 ORDER BY id", name);
   }
 
-  /** Hosts with an alive node of this hypervisor type, each once. */
+  /** Returns the hosts that have a node of this hypervisor type. */
   hostsOfType(hypervisorType: string): string[] {
     const { sql } = this.#context;
     return sql
@@ -98,7 +98,10 @@ export class ComputeNodes {
       .map(([host]) => String(host));
   }
 
-  /** The hypervisor type of each host's nodes, by host. @param only of this host alone */
+  /**
+   * Returns the hypervisor type of each host's nodes.
+   * @param only restricts the result to this host
+   */
   typesByHost(only: string | null = null): ReadonlyMap<string, string> {
     const rows = this.#context.sql.all(
       `SELECT host, max(hypervisor_type) FROM compute_nodes WHERE deleted = 0${only === null ? "" : " AND host = ?"} GROUP BY host`,
@@ -107,12 +110,15 @@ export class ComputeNodes {
     return new Map(rows.map(([host, type]) => [String(host), String(type)]));
   }
 
-  /** Alive, by id. */
+  /** Returns the nodes that are not deleted, by id. */
   list(): ComputeNode[] {
     return this.#read("deleted = 0 ORDER BY id");
   }
 
-  /** Lists, by id, those whose host has a nova-compute service; others are left-overs. @param after only those with a greater id */
+  /**
+   * Returns a page of nodes whose host has a nova-compute service, by id; nodes of other hosts are leftovers.
+   * @param after only nodes with a greater id
+   */
   served({ after = 0, limit }: { readonly after?: number; readonly limit: number }): ComputeNode[] {
     return this.#read(`${SERVED} AND id > ? ORDER BY id LIMIT ?`, after, limit);
   }
@@ -121,14 +127,14 @@ export class ComputeNodes {
     return this.#read(`${SERVED} AND id IN (SELECT value FROM json_each(?)) ORDER BY id`, JSON.stringify(ids));
   }
 
-  /** Ids and names of the same nodes. */
+  /** Returns ids and names of all nodes whose host has a nova-compute service. */
   servedNames(): { readonly id: number; readonly hypervisorHostname: string }[] {
     return this.#context.sql
       .all(`SELECT id, hypervisor_hostname FROM compute_nodes WHERE ${SERVED} ORDER BY id`)
       .map(([id, name]) => ({ id: Number(id), hypervisorHostname: String(name) }));
   }
 
-  /** How many they are, and the sums of what they have and use. */
+  /** Returns the number of these nodes, and the sums of their amounts. */
   servedSums(): { readonly count: number; readonly sums: Readonly<Record<ComputeNodeAmount, number>> } {
     const columns = AMOUNTS.map((field) => `coalesce(sum(${this.#table.column(field)}), 0)`);
     const [count, ...sums] =
@@ -170,7 +176,7 @@ export class ComputeNodes {
       const found = this.#existing(id, options.undelete ?? false);
       if ("uuid" in values && values.uuid !== found.uuid) {
         throw new InvalidNodeConfiguration(
-          `compute node ${id} has uuid ${found.uuid}, which never changes; found another one: ${values.uuid}`,
+          `compute node ${id}: its uuid ${found.uuid} cannot be changed to ${values.uuid}`,
           { id, uuid: found.uuid },
         );
       }
@@ -217,7 +223,7 @@ export class ComputeNodes {
       return;
     }
     throw new DuplicateRecord(
-      `hypervisor ${hypervisorHostname} is compute node ${other.uuid} of host ${other.host}; host ${host} cannot have it too`,
+      `hypervisor ${hypervisorHostname} is compute node ${other.uuid} of host ${other.host}; it cannot also belong to host ${host}`,
       { host, hypervisorHostname, uuid: other.uuid, takenBy: other.host },
     );
   }
@@ -247,7 +253,7 @@ export class ComputeNodes {
     return this.#table.many(condition, ...values).map((node) => this.#withRatios(node));
   }
 
-  /** No reader may get a ratio of 0 or NULL: Placement refuses it for ever (bug 1789654). */
+  /** Replaces a ratio of 0 or NULL before anyone reads it: Placement rejects it permanently (bug 1789654). */
   #withRatios(node: ComputeNode): ComputeNode {
     const missing = Object.entries(this.#ratios).filter(([ratio]) => !node[ratio as keyof DefaultRatios]);
     if (missing.length === 0) {

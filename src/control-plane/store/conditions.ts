@@ -1,16 +1,16 @@
 import type { SqlValue } from "./record-fields.js";
 
-/** One column of an order. The columns of one together name each row once. */
+/** A column of a sort order. The columns of an order identify a row uniquely. */
 export interface SortColumn {
   readonly column: string;
   readonly direction: "ASC" | "DESC";
   readonly nullable: boolean;
 }
 
-/** A row's place in an order: its values of the order's columns. */
+/** A row's position in a sort order: its values of the order's columns. */
 export type Place = readonly SqlValue[];
 
-/** Conditions that are joined with AND; an absent value adds none. */
+/** Conditions that are joined with AND. An absent value adds none. */
 export class Conditions {
   readonly #parts: string[] = [];
   readonly values: SqlValue[] = [];
@@ -36,7 +36,7 @@ export class Conditions {
     return value === undefined ? this : this.add(`${expression} <= ?`, value);
   }
 
-  /** What comes behind a place in that order; absent: all. */
+  /** Selects the rows after a position in the order; absent: all rows. */
   behind(order: readonly SortColumn[], place: Place | undefined): this {
     if (place === undefined) {
       return this;
@@ -45,7 +45,7 @@ export class Conditions {
     return this.add(sql, ...values);
   }
 
-  /** NULL may be a member of the list. */
+  /** The list may contain NULL. */
   oneOf(column: string, allowed: readonly (string | null)[] | undefined): this {
     if (allowed === undefined) {
       return this;
@@ -69,8 +69,9 @@ export function orderBy(order: readonly SortColumn[]): string {
 }
 
 /**
- * The condition that holds for the rows behind a place, so that a page is read from where it begins. NULL is less than
- * everything, as SQLite sorts it. Where one comparison says it, an index in that order is entered at the place.
+ * Returns the condition for the rows after a position, so that a page is read from its start. NULL sorts first, as in
+ * SQLite.
+ * If all columns have the same direction, a single row comparison lets SQLite seek in an index.
  */
 function behind(
   order: readonly SortColumn[],
@@ -93,7 +94,7 @@ function behind(
   return { sql: parts.map((part) => `(${part})`).join(" OR "), values };
 }
 
-/** @param values takes those of the condition */
+/** @param values the values of the condition are appended to it */
 function strictlyBehind({ column, direction, nullable }: SortColumn, value: SqlValue, values: SqlValue[]): string {
   if (value === null) {
     return direction === "ASC" ? `${column} IS NOT NULL` : "0";

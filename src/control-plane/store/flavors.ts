@@ -15,7 +15,7 @@ import { Table, tableOf } from "./table.js";
 const FLAVORS = tableOf("flavors", FLAVOR);
 const projectText = checkOf(text());
 
-/** Table `flavors` (spec 1.6). Deleted for good: instances carry copies. */
+/** Table `flavors` (spec 1.6). Rows are deleted permanently, since instances contain copies. */
 export class Flavors {
   readonly #context: StoreContext;
   readonly #table: Table<Flavor>;
@@ -62,7 +62,7 @@ export class Flavors {
     });
   }
 
-  /** Ids of the projects that see the flavor although it is not public. */
+  /** Returns the ids of the projects with access to a flavor that is not public. */
   projects(flavorid: string): string[] {
     const rows = this.#context.sql.all(
       "SELECT project_id FROM flavor_projects JOIN flavors ON id = flavor_id WHERE flavorid = ? ORDER BY project_id",

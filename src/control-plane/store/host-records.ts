@@ -6,13 +6,13 @@ import { Table, tableOf } from "./table.js";
 
 export interface HostLease {
   readonly host: string;
-  /** One life of one agent process. */
+  /** Identifies one run of an agent process. */
   readonly bootId: string;
   readonly pid: number;
   /** See `Processes.machine`. */
   readonly machine: string;
   readonly acquiredAt: number;
-  /** When the control plane last heard of the holder, ms; exact when the connection has ended. */
+  /** When the control plane last received a message from the lease's owner, ms; exact if the connection has ended. */
   readonly renewedAt: number;
 }
 
@@ -25,7 +25,10 @@ const LEASES = tableOf("host_leases", {
   renewedAt: time,
 });
 
-/** Tables `host_leases` and `host_epochs` (spec 2.4 G6). Kept so that a restart of the control plane gives no host away early. */
+/**
+ * Tables `host_leases` and `host_epochs` (spec 2.4 G6). Persistent, so that a restarted control plane does not release
+ * a host too early.
+ */
 export class Leases {
   readonly #context: StoreContext;
   readonly #table: Table<HostLease>;
@@ -43,7 +46,7 @@ export class Leases {
     return this.#table.many("1 ORDER BY host");
   }
 
-  /** Gives the host to this holder, whoever had it. */
+  /** Assigns the host to a new owner; replaces any former lease. */
   put(lease: HostLease): void {
     const { sql } = this.#context;
     sql.transaction(() => {
@@ -52,17 +55,19 @@ export class Leases {
     });
   }
 
-  /** The epoch of the present holder, or the last one; 0 before the first. */
+  /** Returns the epoch of the current or last owner; 0 before the first. */
   epoch(host: string): number {
     const [epoch] = this.#context.sql.get("SELECT epoch FROM host_epochs WHERE host = ?", host) ?? [];
     return Number(epoch ?? 0);
   }
 
-  /** For the next holder: greater than any before, also than those that a lost or older state of record gave. */
+  /**
+   * Returns the epoch of the next owner. It is greater than all epochs of this database, and of a lost or older one.
+   */
   nextEpoch(host: string): number {
     const { sql, clock } = this.#context;
     return sql.transaction(() => {
-      // Hypervisors outlive the state of record: one that is made anew must not count from 1 again.
+      // Hypervisors outlive the database: a new database must not start at 1 again.
       const epoch = Math.max(this.epoch(host) + 1, Math.floor(clock.now()));
       sql.execute(
         "INSERT INTO host_epochs (host, epoch) VALUES (?, ?) ON CONFLICT (host) DO UPDATE SET epoch = ?",
@@ -74,7 +79,7 @@ export class Leases {
     });
   }
 
-  /** False when that boot did not hold it. */
+  /** Returns false if that boot does not own the host. */
   remove(host: string, bootId: string): boolean {
     const { sql } = this.#context;
     return sql.run("DELETE FROM host_leases WHERE host = ? AND boot_id = ?", host, bootId).changes > 0;
@@ -90,7 +95,7 @@ const anyText = checkOf(text());
 const anyCell = checkOf(nullable(oneOf(["cell0", "cell1"])));
 
 /**
- * Tables `instance_mappings` and `host_mappings`: which cell an instance or host is in; `cell` null until mapped. A host is
+ * Tables `instance_mappings` and `host_mappings`: the cell of an instance or host; null until it is mapped. A host is
  * mapped when it gets a compute node.
  */
 export class Mappings {
@@ -127,7 +132,7 @@ export class Mappings {
       instanceUuid,
     );
     if (changes === 0) {
-      throw new InstanceNotFound(`instance ${instanceUuid} is in no cell`, { uuid: instanceUuid });
+      throw new InstanceNotFound(`instance ${instanceUuid} is not mapped to a cell`, { uuid: instanceUuid });
     }
   }
 

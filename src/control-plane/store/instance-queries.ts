@@ -17,8 +17,8 @@ export interface InstanceQuery {
   readonly flavorId?: string;
   readonly imageRef?: string;
   /**
-   * Finds names that are like this, whatever their letter case, with `\` before what means itself; and every name with other characters
-   * than ASCII's, as SQLite does not know their letter case.
+   * A LIKE pattern for names, case-insensitive, with `\` as escape character.
+   * Also matches all names with non-ASCII characters, because SQLite cannot fold their case; the caller filters those.
    */
   readonly nameLike?: string;
   readonly uuids?: readonly string[];
@@ -27,7 +27,7 @@ export interface InstanceQuery {
   readonly deleted?: boolean;
   readonly sort?: readonly { readonly key: keyof Instance; readonly direction: "asc" | "desc" }[];
   readonly limit?: number;
-  /** Only what comes behind this place of the order. */
+  /** Only instances after this position of the order. */
   readonly after?: Place;
 }
 
@@ -37,7 +37,7 @@ export interface ActiveWindow {
   /** Absent: all projects. */
   readonly projectId?: string;
   readonly limit: number;
-  /** The uuid of the last one of the page before. */
+  /** The uuid of the last instance on the previous page. */
   readonly marker: string | undefined;
 }
 
@@ -48,14 +48,14 @@ export interface InstanceName {
   readonly place: Place;
 }
 
-/** Fields with one value, and whether it may be null: lists and objects have no order. */
+/** The scalar fields and whether they may be null. Lists and objects cannot be sorted. */
 const SORT_KEYS: ReadonlyMap<string, boolean> = new Map(
   Object.entries(INSTANCE).flatMap(([field, schema]) =>
     hasOneValue(schema) ? [[field, [schema.type].flat().includes("null")] as const] : [],
   ),
 );
 
-/** List-by-filters of the agent's side: deleted rows too unless `deleted: false` is given (spec 1.1). */
+/** Returns instances by the filters of agents. Includes deleted rows unless `deleted` is false (spec 1.1). */
 export function filterInstances(table: Table<Instance>, filters: InstanceFilters): Instance[] {
   const { uuids, host, node, launchedOn, deleted, softDeleted = true, cleaned, vmStates, taskStates } = filters;
   const conditions = new Conditions()
@@ -76,13 +76,19 @@ export function filterInstances(table: Table<Instance>, filters: InstanceFilters
   return table.many(`${conditions.sql} ORDER BY id`, ...conditions.values);
 }
 
-/** The Compute API's list. @throws {InvalidParameters} an unknown sort key. */
+/**
+ * Returns the Compute API's list.
+ * @throws {InvalidParameters} for an unknown sort key
+ */
 export function queryInstances(table: Table<Instance>, query: InstanceQuery): Instance[] {
   const { text, values } = selectionOf(table, query);
   return table.many(text, ...values);
 }
 
-/** The members of that list, in its order. @throws {InvalidParameters} an unknown sort key. */
+/**
+ * Returns the uuids, names and positions of the same list.
+ * @throws {InvalidParameters} for an unknown sort key
+ */
 export function queryNames(table: Table<Instance>, sql: Sql, query: InstanceQuery): InstanceName[] {
   const { text, values } = selectionOf(table, query);
   const columns = orderOf(table, query.sort).map(({ column }) => column);
@@ -91,7 +97,10 @@ export function queryNames(table: Table<Instance>, sql: Sql, query: InstanceQuer
     .map(([uuid, name, ...place]) => ({ uuid: String(uuid), displayName: String(name), place }));
 }
 
-/** Where an instance is in the list's order, whatever else the list is about; null: there is none of the project. */
+/**
+ * Returns an instance's position in the list's order, whether or not it matches the filters; null if the project has no
+ * such instance.
+ */
 export function placeOf(
   table: Table<Instance>,
   sql: Sql,
@@ -107,7 +116,10 @@ export function placeOf(
   return row ?? null;
 }
 
-/** A page of the instances that were launched before `end` and not at their end by `begin`, by project and uuid. */
+/**
+ * Returns a page, by project and uuid, of the instances that were launched before `end` and not terminated before
+ * `begin`.
+ */
 export function queryActive(
   table: Table<Instance>,
   { begin, end, projectId, limit }: ActiveWindow,
@@ -153,7 +165,7 @@ function conditionsOf(query: InstanceQuery): Conditions {
   if (deleted) {
     return conditions.add("deleted <> 0");
   }
-  // Nova's rule: a list of changes has the deletions, too.
+  // As in Nova, a list with changes-since includes deleted instances.
   if (deleted === undefined && changesSince !== undefined) {
     return conditions;
   }

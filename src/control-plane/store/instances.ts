@@ -38,7 +38,7 @@ const INSTANCES = tableOf("instances", INSTANCE);
 const FAULTS = tableOf("instance_faults", INSTANCE_FAULT);
 
 interface SaveOptions {
-  /** Null: none. */
+  /** Null: the instance must have no host. */
   readonly expectedHost?: string | null;
   readonly expectedTaskState?: readonly (TaskState | null)[];
   readonly expectedVmState?: readonly VmState[];
@@ -46,7 +46,7 @@ interface SaveOptions {
 }
 
 const PLACEMENT_FIELDS = ["host", "node", "computeId"] as const;
-/** What may still be written when the row is deleted: the removal of files that were left behind (spec 3.7). */
+/** The fields that may be written to a deleted row, for the later removal of its files (spec 3.7). */
 const AFTER_DELETE: readonly string[] = ["cleaned", "systemMetadata"];
 
 /** Table `instances` (spec 1.4). */
@@ -77,7 +77,10 @@ export class Instances {
     return this.#table.many("host = ? AND deleted = 0 ORDER BY id", host);
   }
 
-  /** Alive, by id. @param after only those with a greater id */
+  /**
+   * Returns a page of instances that are not deleted, by id.
+   * @param after only instances with a greater id
+   */
   page({ after, limit }: { readonly after: number; readonly limit: number }): Instance[] {
     return this.#table.many("id > ? AND deleted = 0 ORDER BY id LIMIT ?", after, limit);
   }
@@ -90,22 +93,25 @@ export class Instances {
     return filterInstances(this.#table, filters);
   }
 
-  /** For the Compute API; newest first; soft-deleted rows only when asked for. */
+  /** Returns the Compute API's list, newest first. Soft-deleted instances are included only on request. */
   list(query: InstanceQuery): Instance[] {
     return queryInstances(this.#table, query);
   }
 
-  /** The same list, of each instance what costs little: for filters that SQL cannot judge. */
+  /** Returns uuids and names of the same list, without the costly columns: for filters that SQL cannot evaluate. */
   names(query: InstanceQuery): InstanceName[] {
     return queryNames(this.#table, this.#context.sql, query);
   }
 
-  /** Where an instance is in the list's order, whatever the filters say of it; null: there is none of the list's project. */
+  /**
+   * Returns an instance's position in the list's order, whether or not it matches the filters; null if the project has
+   * no such instance.
+   */
   place(uuid: string, query: Pick<InstanceQuery, "projectId" | "deleted" | "sort">): Place | null {
     return placeOf(this.#table, this.#context.sql, uuid, query);
   }
 
-  /** Names and uuids of what is on each of these hosts, in the order of their ids. */
+  /** Returns names and uuids of the instances on each host, by id. */
   namesByHosts(
     hosts: readonly string[],
   ): ReadonlyMap<string, readonly { readonly name: string; readonly uuid: string }[]> {
@@ -122,15 +128,18 @@ export class Instances {
     return found;
   }
 
-  /** What ran in a time window, deleted instances too, by project and uuid; null: there is no such marker. */
+  /**
+   * Returns the instances, including deleted ones, that ran in a time window, by project and uuid; null if the marker
+   * does not exist.
+   */
   activeWithin(window: ActiveWindow): Instance[] | null {
     const marker = window.marker === undefined ? undefined : this.get(window.marker, { readDeleted: true });
     return marker === null ? null : queryActive(this.#table, window, marker);
   }
 
   /**
-   * How many instances a project has, or one of its users, and what they are given together; soft-deleted ones do not count until
-   * they are restored.
+   * Returns the number of instances of a project or of one of its users, and the sums of their resources. Soft-deleted
+   * instances count only after they are restored.
    */
   usage(
     projectId: string,
@@ -152,20 +161,20 @@ export class Instances {
     return Number(count);
   }
 
-  /** How many there are in each state, where there are any. */
+  /** Returns the number of instances by state; states without instances are absent. */
   countsByVmState(): ReadonlyMap<string, number> {
     const rows = this.#context.sql.all("SELECT vm_state, count(*) FROM instances WHERE deleted = 0 GROUP BY vm_state");
     return new Map(rows.map(([state, count]) => [String(state), Number(count)]));
   }
 
-  /** By host: how many it has, where it has any. */
+  /** Returns the number of instances by host; hosts without instances are absent. */
   countsByHost(): ReadonlyMap<string, number> {
     const { sql } = this.#context;
     const rows = sql.all("SELECT host, count(*) FROM instances WHERE host IS NOT NULL AND deleted = 0 GROUP BY host");
     return new Map(rows.map(([host, count]) => [String(host), Number(count)]));
   }
 
-  /** The first so many that something is being done to, in the order in which they were made. */
+  /** Returns at most `limit` instances with a task state, oldest first. */
   busy(limit: number): { readonly uuid: string; readonly displayName: string; readonly taskState: string }[] {
     return this.#table
       .many("task_state IS NOT NULL AND deleted = 0 ORDER BY id LIMIT ?", limit)
@@ -196,7 +205,7 @@ export class Instances {
     });
   }
 
-  /** The availability zone changes in the write that changes the host, so that no move can leave the two apart. */
+  /** Sets the availability zone in the same write as the host, so that they cannot become inconsistent. */
   #zoneOfNewHost(found: Instance, { host }: InstanceChanges): Pick<InstanceChanges, "availabilityZone"> {
     if (host === undefined || host === found.host) {
       return {};
@@ -210,7 +219,7 @@ export class Instances {
       const { id, host } = this.#existing(uuid, false);
       if (options.guardHostIsNull && host !== null) {
         throw new ObjectActionError(
-          `destroy of instance ${uuid} refused: host changed: found ${host}, expected none; read it again and delete it as a placed one`,
+          `instance ${uuid} cannot be destroyed: host changed: found ${host}, expected none; read it again and delete it on that host`,
           { uuid, host },
         );
       }
@@ -242,7 +251,7 @@ export class Instances {
     });
   }
 
-  /** The newest one. */
+  /** Returns the newest fault. */
   fault(uuid: string): InstanceFault | null {
     return this.#faults.one("instance_uuid = ? ORDER BY id DESC LIMIT 1", uuid);
   }
@@ -291,8 +300,9 @@ function assertExpectedState(found: Instance, options: SaveOptions): void {
 }
 
 /**
- * Says which request the task_state belongs to: the one given with it, else the one before, which goes on. A delete is
- * remembered until it ends itself: an evacuation may take its task_state, but does not undo what the user asked for.
+ * Returns the request that owns the task_state: the one in the changes, otherwise the current one. The request of a
+ * delete remains until it finishes.
+ * An evacuation may replace its task_state, but the user's delete still applies.
  */
 function requestsOf(
   found: Instance,
@@ -310,7 +320,10 @@ function requestsOf(
 
 const isDelete = (taskState: TaskState | null): boolean => taskState === "deleting" || taskState === "soft-deleting";
 
-/** host, node and compute_id move together (spec 1.4): a stale one of the three would name another host's node. */
+/**
+ * Checks that host, node and compute_id change in the same write (spec 1.4): a stale one would refer to another host's
+ * node.
+ */
 function assertPlacementComplete(found: Instance, values: InstanceChanges): void {
   const moves = PLACEMENT_FIELDS.some((field) => values[field] !== undefined && values[field] !== found[field]);
   const missing = PLACEMENT_FIELDS.filter((field) => values[field] === undefined);
@@ -320,6 +333,6 @@ function assertPlacementComplete(found: Instance, values: InstanceChanges): void
       node: values.node,
       computeId: values.computeId,
     };
-    rejectField("changes", placement, `host, node and computeId together; ${missing.join(" and ")} is missing`);
+    rejectField("changes", placement, `host, node and computeId in the same change; missing: ${missing.join(" and ")}`);
   }
 }

@@ -3,7 +3,7 @@ import type { StoreContext } from "./store-context.js";
 import { KeyPairExists } from "./store-errors.js";
 import { Table, tableOf } from "./table.js";
 
-/** A public key that a user gives to servers. */
+/** A public key that a user installs on servers. */
 const KEY_PAIR = {
   id,
   userId: text(),
@@ -20,7 +20,7 @@ export type KeyPair = RecordOf<typeof KEY_PAIR>;
 
 const KEY_PAIRS = tableOf("key_pairs", KEY_PAIR);
 
-/** Table `key_pairs`. Deleted for good; servers keep what they were given. */
+/** Table `key_pairs`. Rows are deleted permanently; servers have copies of their keys. */
 export class KeyPairs {
   readonly #context: StoreContext;
   readonly #table: Table<KeyPair>;
@@ -34,7 +34,7 @@ export class KeyPairs {
     return this.#table.one("user_id = ? AND name = ?", userId, name);
   }
 
-  /** By name. */
+  /** Returns the key pairs of a user by name. */
   list(userId: string): readonly KeyPair[] {
     return this.#table.many("user_id = ? ORDER BY name", userId);
   }
@@ -56,7 +56,7 @@ export class KeyPairs {
     });
   }
 
-  /** False: there was none. */
+  /** Returns false if it did not exist. */
   destroy(userId: string, name: string): boolean {
     return this.#context.sql.run("DELETE FROM key_pairs WHERE user_id = ? AND name = ?", userId, name).changes > 0;
   }

@@ -27,13 +27,13 @@ const anyText = checkOf(text());
 const anyId = checkOf(id);
 
 /**
- * Tables `messages` and `answers`: casts that agents have not taken yet, and the answers of calls. They make both
+ * Tables `messages` and `answers`: casts that agents have not yet accepted, and replies of calls. They make both
  * exactly-once.
  */
 export class Messages {
   readonly #context: StoreContext;
   readonly #table: Table<MessageRow>;
-  /** Calls by boot whose answers are kept, or were; read when it is first needed. */
+  /** The calls, by boot, that have or had a stored reply; loaded at first use. */
   #recordedCalls: Map<string, Set<number>> | null = null;
 
   constructor(context: StoreContext) {
@@ -51,13 +51,13 @@ export class Messages {
     });
   }
 
-  /** How many each host has not taken yet. */
+  /** Returns the number of messages that each host has not yet accepted. */
   countsByHost(): ReadonlyMap<string, number> {
     const rows = this.#context.sql.all("SELECT host, count(*) FROM messages GROUP BY host");
     return new Map(rows.map(([host, count]) => [String(host), Number(count)]));
   }
 
-  /** Oldest first. */
+  /** Returns the pending messages of a host, oldest first. */
   pending(host: string, options: { readonly after?: number; readonly limit?: number } = {}): QueuedMessage[] {
     const { after = 0, limit = Number.MAX_SAFE_INTEGER } = options;
     return this.#table
@@ -65,7 +65,10 @@ export class Messages {
       .map(({ id, method, params, requestId }) => ({ id, method, params, requestId }));
   }
 
-  /** Whether one about the instance waits for the host. @param requestId only one of that request */
+  /**
+   * Checks whether a message about the instance is pending for the host.
+   * @param requestId only a message of this request
+   */
   isPending(host: string, instanceUuid: string, requestId?: string): boolean {
     const query = "host = ? AND json_extract(params, '$.instanceUuid') = ?";
     const waiting = this.#table.many(query, host, instanceUuid);
@@ -76,7 +79,7 @@ export class Messages {
     this.#context.sql.execute("DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
   }
 
-  /** The stored answer (JSON text) of a call of that agent boot, if it was carried out. */
+  /** Returns the stored reply (JSON text) to a call of that agent boot; null if the call was not executed. */
   findReply(bootId: string, callId: number): string | null {
     this.#recordedCalls ??= this.#readRecordedCalls();
     if (this.#recordedCalls.get(bootId)?.has(callId) !== true) {
@@ -101,7 +104,7 @@ export class Messages {
     }
   }
 
-  /** The agent has seen every answer up to `callId`. Nothing is written when none of them is kept. */
+  /** Deletes the replies up to `callId`, which the agent has acknowledged. Writes nothing if none is stored. */
   forgetReplies(bootId: string, callId: number): void {
     this.#recordedCalls ??= this.#readRecordedCalls();
     const calls = this.#recordedCalls.get(bootId) ?? new Set();
@@ -115,7 +118,7 @@ export class Messages {
     this.#context.sql.execute("DELETE FROM answers WHERE boot_id = ? AND call_id <= ?", bootId, callId);
   }
 
-  /** Drops what was recorded before that time (ms): the agents of those boots have long given up. */
+  /** Deletes replies that were stored before this time (ms). The agents of those boots no longer wait for them. */
   forgetRepliesBefore(time: number): void {
     this.#context.sql.execute("DELETE FROM answers WHERE created_at < ?", time);
     this.#recordedCalls = null;

@@ -14,7 +14,7 @@ import { rejectField, type SqlValue } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
-/** Only rows that another program wrote can lack the uuid. */
+/** Only rows written by another program can lack the uuid. */
 type Row = Omit<Migration, "uuid"> & { readonly uuid: string | null };
 
 interface NewMigration {
@@ -68,23 +68,29 @@ export class Migrations {
     return this.#withUuid(this.#table.one("uuid = ?", uuid));
   }
 
-  /** What a move that has ended was of, and where it went; null: it goes on, is an evacuation, or had no destination yet. */
+  /**
+   * Returns instance and destination of a finished move; null if it is in progress, is an evacuation, or has no
+   * destination yet.
+   */
   endedMove(id: number): { readonly instanceUuid: string; readonly destCompute: string } | null {
     const migration = this.get(id);
     if (migration === null || migration.destCompute === null || migration.migrationType === "evacuation") {
-      // An evacuation has no second host that could still be at work.
+      // An evacuation has no second host that could still be working.
       return null;
     }
     const { instanceUuid, destCompute, deleted, status } = migration;
     return deleted !== 0 || FINAL_MIGRATION_STATUSES.includes(status) ? { instanceUuid, destCompute } : null;
   }
 
-  /** By id. */
+  /** Returns the matching migrations by id. */
   byFilters(filters: MigrationFilters): Migration[] {
     return this.#many(conditionsOf(filters));
   }
 
-  /** For the Compute API: newest first, hidden ones left out. @param after a place in that order, as {@link place} says it */
+  /**
+   * Returns a page for the Compute API, newest first, without hidden migrations.
+   * @param after a position in that order, from {@link place}
+   */
   newest(query: MigrationQuery, { after, limit }: { readonly after?: Place; readonly limit: number }): Migration[] {
     const { userId, projectId, changedSince, changedBefore } = query;
     const conditions = conditionsOf(query)
@@ -97,7 +103,7 @@ export class Migrations {
     return this.#read(`${conditions.sql} ORDER BY ${orderBy(NEWEST)} LIMIT ?`, ...conditions.values, limit);
   }
 
-  /** Where a migration is among the newest; null: there is none. */
+  /** Returns a migration's position in the order of {@link newest}; null if it does not exist. */
   place(uuid: string): Place | null {
     return this.#context.sql.get("SELECT created_at, id FROM migrations WHERE uuid = ? AND deleted = 0", uuid) ?? null;
   }
@@ -111,7 +117,7 @@ export class Migrations {
     return this.#many(conditions);
   }
 
-  /** The first so many that have neither ended nor wait for their confirmation. */
+  /** Returns at most `limit` migrations that are neither finished nor waiting for confirmation. */
   underWay(limit: number): { readonly type: string; readonly status: string; readonly instanceUuid: string }[] {
     const rest = JSON.stringify([...FINAL_MIGRATION_STATUSES, "finished"]);
     return this.#read(
@@ -129,7 +135,7 @@ export class Migrations {
     }
     return sql.transaction(() => {
       if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", instanceUuid)) {
-        throw new InstanceNotFound(`instance ${instanceUuid} was not found; a migration needs one`, {
+        throw new InstanceNotFound(`instance ${instanceUuid} of the new migration was not found`, {
           uuid: instanceUuid,
         });
       }
@@ -172,7 +178,7 @@ export class Migrations {
     });
   }
 
-  /** Gives rows without one a uuid, deleted rows too, oldest first (spec 1.5). */
+  /** Generates uuids for rows without one, including deleted rows, oldest first (spec 1.5). */
   fillUuids(limit: number): { readonly needed: number; readonly completed: number } {
     const { sql } = this.#context;
     return sql.transaction(() => {
@@ -186,10 +192,11 @@ export class Migrations {
   }
 
   /**
-   * Takes a move's context from an instance that is alive: a move that has ended, however it ended, leaves none behind,
-   * and a new one begins without another move's. A tracker would set the new one to error for it (spec 4.5). What a
-   * deleted instance has is still needed to find what its move left on the hosts (spec 3.7).
-   * @param migrationId only this move's context; absent: that of any move.
+   * Removes a move's context from an instance that is not deleted: a finished move leaves none, and a new move starts
+   * without one.
+   * Otherwise a tracker would set the new move to error (spec 4.5). A deleted instance retains its context, to find the
+   * move's files on the hosts (spec 3.7).
+   * @param migrationId only this move's context; absent: the context of any move
    */
   #dropContext(instanceUuid: string, migrationId?: number): void {
     const { sql, clock, changes, recentInstances } = this.#context;

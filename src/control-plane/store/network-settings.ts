@@ -1,6 +1,6 @@
 import type { StoreContext } from "./store-context.js";
 
-/** Table `network_tags`: words that users give to networks, subnets, ports and security groups. */
+/** Table `network_tags`: the tags of networks, subnets, ports and security groups. */
 export class NetworkTags {
   readonly #sql: StoreContext["sql"];
 
@@ -8,7 +8,7 @@ export class NetworkTags {
     this.#sql = context.sql;
   }
 
-  /** In the order in which they were given. */
+  /** Returns the tags of a resource in the order in which they were added. */
   of(uuid: string): readonly string[] {
     const rows = this.#sql.all("SELECT tag FROM network_tags WHERE resource_uuid = ? ORDER BY rowid", uuid);
     return rows.map(([tag]) => String(tag));
@@ -32,7 +32,7 @@ export class NetworkTags {
   }
 }
 
-/** Table `network_quotas`: limits of projects that somebody has set; -1 is no limit. */
+/** Table `network_quotas`: explicitly set limits of projects; -1: no limit. */
 export class NetworkQuotas {
   readonly #sql: StoreContext["sql"];
 
@@ -45,7 +45,7 @@ export class NetworkQuotas {
     return Object.fromEntries(rows.map(([resource, limit]) => [String(resource), Number(limit)]));
   }
 
-  /** Projects of which a limit was set. */
+  /** Returns the projects with an explicit limit. */
   projects(): readonly string[] {
     const rows = this.#sql.all("SELECT DISTINCT project_id FROM network_quotas ORDER BY project_id");
     return rows.map(([project]) => String(project));
@@ -66,7 +66,7 @@ export class NetworkQuotas {
   }
 }
 
-/** The only subnet: addresses are numbers here, and texts outside. It has room for a million ports. */
+/** The only subnet; its size allows a million ports. Addresses are stored as numbers and formatted only for output. */
 export const FLAT_SUBNET = {
   cidr: "10.0.0.0/12",
   first: "10.0.0.2",
@@ -74,14 +74,14 @@ export const FLAT_SUBNET = {
   gateway: "10.0.0.1",
 } as const;
 
-/** What servers are given of it. */
+/** The allocation pool: the addresses that servers can get. */
 export const POOL = { first: numberOf(FLAT_SUBNET.first), last: numberOf(FLAT_SUBNET.last) } as const;
 
 export function isInPool(address: number): boolean {
   return address >= POOL.first && address <= POOL.last;
 }
 
-/** Undefined: the text is no IPv4 address. */
+/** Returns undefined if the string is not an IPv4 address. */
 export function addressOf(text: string): number | undefined {
   const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)?.slice(1).map(Number);
   return parts?.every((part) => part < 256) ? parts.reduce((sum, part) => sum * 256 + part, 0) : undefined;
@@ -91,7 +91,9 @@ export function addressText(address: number): string {
   return [24, 16, 8, 0].map((shift) => (address >>> shift) & 255).join(".");
 }
 
-/** No two addresses of a subnet have the same: the factor is odd, so that it only shuffles the 24 bits. */
+/**
+ * Derives a MAC address. It is unique in the subnet, because multiplying 24 bits by an odd factor only permutes them.
+ */
 export function macOf(address: number): string {
   const shuffled = Math.imul(address, 0x9e3779) & 0xff_ff_ff;
   return `fa:16:3e:${[16, 8, 0].map((shift) => ((shuffled >>> shift) & 255).toString(16).padStart(2, "0")).join(":")}`;

@@ -26,21 +26,21 @@ const PRAGMAS = [
   "PRAGMA journal_mode = WAL",
   "PRAGMA synchronous = NORMAL",
   "PRAGMA foreign_keys = ON",
-  // Checkpoints wait for the disk, in the middle of a commit; with 16 MiB between them they are seldom.
+  // Checkpoints wait for the disk during a commit; at 16 MiB they are rare.
   "PRAGMA wal_autocheckpoint = 4000",
-  // The rows of ten thousand hosts: a page that is not at hand is read from the file again, by a call of the system.
+  // Fits the rows of ten thousand hosts; each page that is not cached costs a read from the file.
   "PRAGMA cache_size = -32768",
 ];
 
-/** A connection that only looks has these: nothing that it does can change the file. */
+/** The settings of a read-only connection. */
 const READER_PRAGMAS = ["PRAGMA query_only = ON"];
 
 const MEMORY = ":memory:";
 
 /**
- * Opens the state of record, or makes a new one, and brings its schema up to date.
- * @throws {DatabaseUnusable} not a database, not accessible, or in use by another control plane.
- * @throws {DatabaseTooNew} written by a newer program.
+ * Opens the database, or creates it, and migrates its schema.
+ * @throws {DatabaseUnusable} if it is not a database, not accessible, or in use by another control plane
+ * @throws {DatabaseTooNew} if a newer program wrote it
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { path, runtime } = options;
@@ -66,8 +66,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 /**
- * Opens the state of record to read it, also while a control plane has it. A file that is not there is an empty state of record,
- * which is not kept. @throws {DatabaseUnusable} @throws {DatabaseTooNew} @throws {DatabaseTooOld}
+ * Opens the database read-only, even while a control plane uses it. If the file does not exist, returns an empty
+ * in-memory store.
+ * @throws {DatabaseUnusable}
+ * @throws {DatabaseTooNew}
+ * @throws {DatabaseTooOld}
  */
 export async function openStoreToRead(options: StoreOptions): Promise<Store> {
   if ((await options.runtime.files.stat(options.path)) === undefined) {
@@ -84,7 +87,10 @@ export async function openStoreToRead(options: StoreOptions): Promise<Store> {
   }
 }
 
-/** The engine would create the file readable for everyone; its companions (-wal, -shm) take over the mode. */
+/**
+ * Creates the file with mode 0600: SQLite would make it readable for everyone. Its -wal and -shm files inherit the
+ * mode.
+ */
 async function makePrivate(path: string, files: Files): Promise<void> {
   try {
     await files.create(path, "", { mode: 0o600 });
@@ -96,10 +102,11 @@ async function makePrivate(path: string, files: Files): Promise<void> {
 }
 
 /**
- * Makes this process the only owner of the file: two control planes on one would each hand out leases and messages. The lock
- * is the kernel's, on a file beside it, and ends with the process; the database's own could not be given back, because the
- * engine keeps a connection until its last statement has been collected.
- * @returns what gives it back. @throws {DatabaseUnusable} another process has it.
+ * Locks the database for this process: two control planes on one database would both distribute leases and messages.
+ * This is a kernel lock on a separate file, which ends with the process. A lock on the database could not be released,
+ * because SQLite retains a connection until its last statement is collected.
+ * @returns a release function
+ * @throws {DatabaseUnusable} if another process has the lock
  */
 export async function ownStore(path: string, files: Files): Promise<() => void> {
   await makePrivate(`${path}.lock`, files);

@@ -19,24 +19,24 @@ const PORT = {
   /** The IPv4 address as a number. */
   address: integer(POOL.first, POOL.last),
   mac: text(),
-  /** Uuid of the server; empty: nothing has it. */
+  /** The uuid of the server; empty: not attached. */
   deviceId: text(),
   deviceOwner: text(),
   adminStateUp: flag,
   /** Uuids. */
   securityGroups: listOf(uuid),
-  /** Hosts on which it is connected to the network: while a server moves, there may be two. */
+  /** The hosts on which the port is plugged; there may be two while a server moves. */
   pluggedOn: listOf(text()),
-  /** It goes with its server; others, which a user made, stay. */
+  /** Whether the port is deleted with its server; ports created by users remain. */
   madeForDevice: flag,
-  /** What the user calls the device in the guest. */
+  /** The user's name for the device in the guest. */
   tag: nullable(text()),
   revision: integer(0, Number.MAX_SAFE_INTEGER),
   createdAt: time,
   updatedAt: time,
 };
 
-/** As a port is read: with the host of its server. */
+/** A port with the host of its server. */
 const BOUND_PORT = { ...PORT, host: nullable(text()) };
 
 export type Port = RecordOf<typeof BOUND_PORT>;
@@ -44,9 +44,9 @@ export type Port = RecordOf<typeof BOUND_PORT>;
 type PortAttributes = Pick<Port, "projectId" | "name" | "description" | "adminStateUp" | "securityGroups"> &
   Pick<Port, "deviceId" | "deviceOwner" | "madeForDevice" | "tag">;
 
-/** A port that is asked for with a server: one that is there, or a new one. */
+/** A port requested for a server: an existing or a new one. */
 export interface RequestedPort {
-  /** Uuid of a port that a user has made. */
+  /** The uuid of a port that a user created. */
   readonly port?: string;
   /** `10.0.0.7`; absent: any. */
   readonly address?: string;
@@ -57,8 +57,9 @@ const PORTS = tableOf("ports", PORT);
 const BOUND_PORTS = tableOf("bound_ports", BOUND_PORT);
 
 /**
- * Table `ports`: each has one address of the flat subnet. Where a port is bound is where its server is: no write moves it. It
- * goes, or is free again, in the write that deletes the server's row.
+ * Table `ports`. Each port has one address of the flat subnet. Its host is that of its server, so no separate write
+ * changes it.
+ * The write that deletes the server's row also deletes or detaches the port.
  */
 export class Ports {
   readonly #context: StoreContext;
@@ -75,17 +76,17 @@ export class Ports {
     return this.#ports.one("uuid = ?", uuid);
   }
 
-  /** A server's, the first one first. */
+  /** Returns the ports of a server in the order of their creation. */
   ofDevice(deviceId: string): readonly Port[] {
     return this.#ports.many("device_id = ? ORDER BY id", deviceId);
   }
 
-  /** Lists the ports of many servers, each server's first one first. */
+  /** Returns the ports of several servers in the order of their creation. */
   ofDevices(deviceIds: readonly string[]): readonly Port[] {
     return this.#ports.many("device_id IN (SELECT value FROM json_each(?)) ORDER BY id", JSON.stringify(deviceIds));
   }
 
-  /** @param projectId absent: of all projects */
+  /** @param projectId absent: all projects */
   list(projectId?: string): readonly Port[] {
     return projectId === undefined
       ? this.#ports.many("1 ORDER BY id")
@@ -97,7 +98,7 @@ export class Ports {
     return Number(count);
   }
 
-  /** Counts the ports that will be made for servers of the project that are requested and not yet placed. */
+  /** Counts the ports that will be created for requested, unscheduled servers of the project. */
   countReserved(projectId: string): number {
     const [count] =
       this.#context.sql.get(
@@ -116,15 +117,15 @@ export class Ports {
     return Number(count);
   }
 
-  /** Undefined: no port has the address. */
+  /** Returns undefined if no port has the address. */
   withAddress(address: number): Port | undefined {
     return this.#ports.one("address = ?", address) ?? undefined;
   }
 
   /**
-   * Gives a server the ports that it was asked to have, in the transaction of the write that makes its row.
+   * Attaches or creates the requested ports of a server, in the transaction that creates its row.
    * @throws {PortNotFound} {@link PortInUse} {@link InvalidIpForNetwork} {@link IpAddressInUse}
-   *   {@link IpAddressGenerationFailure}
+   * {@link IpAddressGenerationFailure}
    */
   addToServer(
     server: { readonly uuid: string; readonly projectId: string },
@@ -143,13 +144,13 @@ export class Ports {
     );
   }
 
-  /** Undefined: no port has the MAC address. */
+  /** Returns undefined if no port has the MAC address. */
   withMac(mac: string): Port | undefined {
     return this.#ports.one("mac = ?", mac) ?? undefined;
   }
 
   /**
-   * @param mac absent: one that no port has
+   * @param mac absent: a generated one
    * @throws {InvalidIpForNetwork} {@link IpAddressInUse} {@link IpAddressGenerationFailure}
    */
   create(attributes: PortAttributes, requestedAddress?: string, mac?: string): Port {
@@ -183,7 +184,7 @@ export class Ports {
     });
   }
 
-  /** Takes the port from its server: one that was made for it goes. */
+  /** Detaches the port from its server; deletes it if it was created for the server. */
   detach({ uuid, madeForDevice }: Port): void {
     if (madeForDevice) {
       this.destroy(uuid);
@@ -212,7 +213,7 @@ export class Ports {
     return port;
   }
 
-  /** The MAC of the address, unless somebody gave it to another port. */
+  /** Returns the MAC derived from the address, or a random one if another port uses it. */
   #freeMac(address: number): string {
     let mac = macOf(address);
     while (this.withMac(mac)) {
@@ -233,7 +234,10 @@ export class Ports {
     return address;
   }
 
-  /** The next one after the one that was given last, so that an address rests before it comes again; in one look, mostly. */
+  /**
+   * Returns the next free address after the last one that was allocated, so that a released address is not reused soon.
+   * Usually one query.
+   */
   #nextAddress(): number {
     const { sql } = this.#context;
     const [next] = sql.get("SELECT address FROM next_address") ?? [];
@@ -266,5 +270,5 @@ export class Ports {
   }
 }
 
-/** What Nova writes in ports of servers, with the availability zone in which they were made. */
+/** The device owner that Nova sets for ports of servers, including the default availability zone. */
 const SERVER_OWNER = "compute:nova";

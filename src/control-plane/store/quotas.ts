@@ -3,14 +3,14 @@ import type { SqlRow } from "../database/sql.js";
 import { checkOf } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
 
-/** By resource; -1 is no limit. */
+/** By resource; -1: no limit. */
 export type Limits = Readonly<Record<string, number>>;
 
 const anyName = checkOf(name);
 const anyUser = checkOf(text());
 const anyLimit = checkOf(integer(-1, MAX_INTEGER));
 
-/** Tables `quotas` and `quota_classes`: what somebody has set. What nobody has set is not here. */
+/** Tables `quotas` and `quota_classes`: explicit limits only; defaults are not stored. */
 export class Quotas {
   readonly #sql: StoreContext["sql"];
 
@@ -18,7 +18,7 @@ export class Quotas {
     this.#sql = context.sql;
   }
 
-  /** @param userId null: the project's own */
+  /** @param userId null: the project's own limits */
   limits(projectId: string, userId: string | null): Limits {
     return limitsOf(
       this.#sql.all(
@@ -29,7 +29,7 @@ export class Quotas {
     );
   }
 
-  /** What the users of a project have been given together. */
+  /** Returns the sums of the limits of a project's users. */
   assignedToUsers(projectId: string): Limits {
     return limitsOf(
       this.#sql.all(
@@ -53,7 +53,7 @@ export class Quotas {
     );
   }
 
-  /** A user's, or all of the project, its users' too. */
+  /** Deletes the limits of a user; if `userId` is null, those of the project and all its users. */
   destroy(projectId: string, userId: string | null): void {
     if (userId === null) {
       this.#sql.run("DELETE FROM quotas WHERE project_id = ?", projectId);

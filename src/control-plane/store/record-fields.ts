@@ -3,17 +3,22 @@ import { hasOneValue, type JsonSchema, LONGEST, text } from "../../records/field
 import { isObject } from "../../runtime/collections.js";
 import type { SqlValue } from "../database/database-file.js";
 
-/** Looks at a value that claims to be of a type. @throws {InvalidParameters} naming the field, what was found and what was expected. */
+/**
+ * Checks that a value has the type.
+ * @throws {InvalidParameters} with the field, the actual and the expected value
+ */
 type Check = (value: unknown, field: string) => void;
 
-/** SQLite cuts text at NUL, and lone surrogates cannot be stored as UTF-8: neither would be read back as it was written. */
+/**
+ * SQLite truncates text at NUL, and a lone surrogate has no UTF-8 encoding, so neither would be read back unchanged.
+ */
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
 
 export type { SqlValue };
 
-/** How one field of a record is kept in a column. */
+/** Converts a field of a record to a column and back. */
 export interface Codec<T> {
-  /** @throws {InvalidParameters} when the value is not what the column holds. */
+  /** @throws {InvalidParameters} if the value does not match the column's type */
   encode(value: unknown, field: string): SqlValue;
   decode(raw: SqlValue): T;
 }
@@ -21,8 +26,8 @@ export interface Codec<T> {
 const jsonText = checkOf(text(LONGEST));
 
 /**
- * Derives the column of a field from its description: lists and objects are kept as JSON, true and false as 1 and 0,
- * everything else as it is.
+ * Derives the column of a field from its schema: JSON for lists and objects, 1 and 0 for booleans, otherwise the value
+ * itself.
  */
 export function codecOf(schema: JsonSchema): Codec<unknown> {
   const verify = checkOf(schema);
@@ -58,7 +63,7 @@ export function codecOf(schema: JsonSchema): Codec<unknown> {
   };
 }
 
-/** A value as it is shown in a message: its JSON, cut at 60 characters. */
+/** Formats a value for a message: as JSON, truncated to 60 characters. */
 export function describe(value: unknown): string {
   if (value === undefined) {
     return "nothing";
@@ -79,7 +84,7 @@ export function rejectField(field: string, found: unknown, expected: string): ne
   throw new InvalidParameters(`${field}: found ${describe(found)}, expected ${expected}`, { field, expected });
 }
 
-/** The check of a field, of its description. */
+/** Creates the check of a field from its schema. */
 export function checkOf(schema: JsonSchema): Check {
   const types = [schema.type].flat();
   const check = checkOfType(types.find((type) => type !== "null") ?? "null", schema);
@@ -110,7 +115,7 @@ function checkOfType(type: string, schema: JsonSchema): Check {
   }
 }
 
-/** The bound that the description gives; every column has one, unless `otherwise` says what holds without. */
+/** Returns a bound of the schema. Every column must have it, unless `otherwise` is the default. */
 function bound(schema: JsonSchema, keyword: string, otherwise?: number): number {
   const value = schema[keyword] ?? otherwise;
   if (typeof value !== "number") {
@@ -207,7 +212,7 @@ function mapOf(check: Check): Check {
   };
 }
 
-/** An object with these fields and no others. */
+/** Accepts an object with exactly these fields. */
 function shape(fields: readonly (readonly [string, JsonSchema])[], required: readonly string[]): Check {
   const checks = new Map(fields.map(([name, schema]) => [name, checkOf(schema)]));
   return (value, field) => {
@@ -227,7 +232,7 @@ function shape(fields: readonly (readonly [string, JsonSchema])[], required: rea
   };
 }
 
-/** Any JSON value; its text is bounded by the column. */
+/** Accepts any JSON value; the column limits its length. */
 function anything(value: unknown, field: string): void {
   if (value === undefined) {
     rejectField(field, value, "a JSON value");

@@ -14,8 +14,9 @@ import { Table, tableOf } from "./table.js";
 const MOVES = "deleted = 0 AND status NOT IN (SELECT value FROM json_each(?2))";
 
 /**
- * A claim comes before the record that explains it: a build's before its host, a move's before its destination. What a
- * migration holds is given back after its status says that it has ended. One statement for all: they may be thousands.
+ * A claim precedes the record that explains it: a build's claim precedes its host, a move's its destination.
+ * A migration's allocations are removed after its status has become final. A single statement, since there may be
+ * thousands of consumers.
  */
 const UNDER_WAY = `
 SELECT value FROM json_each(?1) AS consumer
@@ -59,13 +60,13 @@ export class Requests {
     return this.#specs.one("instance_uuid = ?", instanceUuid);
   }
 
-  /** The availability zone to which a server is pinned; null: to none. */
+  /** Returns the availability zone to which a server is pinned; null if none. */
   pinnedZone(instanceUuid: string): string | null {
     const text = "SELECT availability_zone FROM request_specs WHERE instance_uuid = ?";
     return (this.#context.sql.get(text, instanceUuid)?.[0] ?? null) as string | null;
   }
 
-  /** The availability zones to which servers are pinned, of those that are. */
+  /** Returns the availability zones of the servers that are pinned to one. */
   pinnedZones(instanceUuids: readonly string[]): ReadonlyMap<string, string> {
     const text = `SELECT instance_uuid, availability_zone FROM request_specs
       WHERE instance_uuid IN (SELECT value FROM json_each(?)) AND availability_zone IS NOT NULL`;
@@ -89,7 +90,7 @@ export class Requests {
     return this.#builds.one("instance_uuid = ?", instanceUuid);
   }
 
-  /** Changes what a server that is only asked for will be made with. */
+  /** Changes a server that is requested but not yet created. */
   saveBuilding(building: Instance, changes: InstanceChanges): Instance {
     const { sql, clock } = this.#context;
     const instance = { ...building, ...changes, updatedAt: clock.now() };
@@ -103,20 +104,23 @@ export class Requests {
   }
 
   /**
-   * Consumers of allocations that a build or a move still works on.
-   * @param endedAfter a migration that ended later counts; ms
+   * Returns the consumers whose build or move is still in progress.
+   * @param endedAfter also includes migrations that ended after this time, ms
    */
   consumersUnderWay(consumers: readonly string[], endedAfter: number): string[] {
     return consumersUnderWay(this.#context.sql, consumers, endedAfter);
   }
 
-  /** False when it was not there: the build was cancelled (or is under way). */
+  /** Returns false if it does not exist: the build was cancelled, or is in progress. */
   destroyBuildRequest(instanceUuid: string): boolean {
     return this.#context.sql.run("DELETE FROM build_requests WHERE instance_uuid = ?", instanceUuid).changes > 0;
   }
 }
 
-/** The consumers whose records are about to change. @param endedAfter a migration that ended later still counts; ms */
+/**
+ * Returns the consumers whose records are about to change.
+ * @param endedAfter also includes migrations that ended after this time, ms
+ */
 function consumersUnderWay(sql: Sql, consumers: readonly string[], endedAfter: number): string[] {
   return sql
     .all(UNDER_WAY, JSON.stringify(consumers), JSON.stringify(FINAL_MIGRATION_STATUSES), endedAfter)

@@ -23,9 +23,9 @@ const RULE = {
   projectId: text(),
   direction: oneOf(["ingress", "egress"]),
   ethertype: oneOf(["IPv4", "IPv6"]),
-  /** A name or a number as text; null: any. */
+  /** A name, or a number as a string; null: any. */
   protocol: nullable(text()),
-  /** The type, where the protocol is ICMP. */
+  /** For ICMP, the type. */
   portMin: nullable(integer(0, 65_535)),
   portMax: nullable(integer(0, 65_535)),
   remotePrefix: nullable(text()),
@@ -41,7 +41,7 @@ export type NewRule = Omit<SecurityGroupRule, "id" | "uuid" | "createdAt">;
 const GROUPS = tableOf("security_groups", SECURITY_GROUP);
 const RULES = tableOf("security_group_rules", RULE);
 
-/** The group that each project has from its first use of the network on. */
+/** The name of the group that each project has from its first use of the network. */
 export const DEFAULT_GROUP = "default";
 
 const ANY: Omit<NewRule, "groupUuid" | "projectId" | "direction" | "ethertype"> = {
@@ -53,7 +53,9 @@ const ANY: Omit<NewRule, "groupUuid" | "projectId" | "direction" | "ethertype"> 
   description: "",
 };
 
-/** Tables `security_groups` and `security_group_rules`. A rule goes with its group, and with the group that it names. */
+/**
+ * Tables `security_groups` and `security_group_rules`. A rule is deleted with its own group, and with its remote group.
+ */
 export class SecurityGroups {
   readonly #context: StoreContext;
   readonly #groups: Table<SecurityGroup>;
@@ -69,14 +71,14 @@ export class SecurityGroups {
     return this.#groups.one("uuid = ?", uuid);
   }
 
-  /** @param projectId absent: of all projects */
+  /** @param projectId absent: all projects */
   list(projectId?: string): readonly SecurityGroup[] {
     return projectId === undefined
       ? this.#groups.many("1 ORDER BY id")
       : this.#groups.many("project_id = ? ORDER BY id", projectId);
   }
 
-  /** The groups of a name, which several may have. */
+  /** Returns the groups with a name; it need not be unique. */
   named(projectId: string, name: string): readonly SecurityGroup[] {
     return this.#groups.many("project_id = ? AND name = ? ORDER BY id", projectId, name);
   }
@@ -85,13 +87,16 @@ export class SecurityGroups {
     return this.#count("security_groups", projectId);
   }
 
-  /** The project's default group, which is made when it is first asked for. */
+  /** Returns the project's default group; creates it at first use. */
   ensureDefault(projectId: string): SecurityGroup {
     const found = this.#groups.one("project_id = ? AND name = 'default'", projectId);
     return found ?? this.create({ projectId, name: DEFAULT_GROUP, description: "Default security group" });
   }
 
-  /** With the rules that a new group has. @throws {SecurityGroupDefaultExists} */
+  /**
+   * Creates a group with the default rules.
+   * @throws {SecurityGroupDefaultExists}
+   */
   create(attributes: Pick<SecurityGroup, "projectId" | "name" | "description"> & { readonly stateful?: boolean }) {
     const { sql, clock, random } = this.#context;
     return sql.transaction((): SecurityGroup => {
@@ -118,7 +123,7 @@ export class SecurityGroups {
     });
   }
 
-  /** What changes of the group, or of its rules, is a new revision of it. */
+  /** Updates a group. Each change of the group or its rules increments its revision. */
   update(group: SecurityGroup, changes: Partial<Pick<SecurityGroup, "name" | "description" | "stateful">>): void {
     const updated = { ...changes, revision: group.revision + 1, updatedAt: this.#context.clock.now() };
     this.#groups.update(group.id, updated);
@@ -144,7 +149,7 @@ export class SecurityGroups {
     return this.#rules.many("group_uuid = ? ORDER BY id", groupUuid);
   }
 
-  /** @param projectId absent: of all projects */
+  /** @param projectId absent: all projects */
   rules(projectId?: string): readonly SecurityGroupRule[] {
     return projectId === undefined
       ? this.#rules.many("1 ORDER BY id")

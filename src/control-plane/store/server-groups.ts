@@ -4,18 +4,18 @@ import { Table, tableOf } from "./table.js";
 
 const GROUPS = tableOf("server_groups", SERVER_GROUP);
 
-/** A member of a group, and the hosts that it is on or between which it moves. */
+/** A member of a group, with its host and the hosts of its moves. */
 export interface MemberPlaces {
   readonly instanceUuid: string;
-  /** Null: none yet, or none any more. */
+  /** Null: not yet, or no longer, on a host. */
   readonly host: string | null;
-  /** An operation has it, so that it may be on its way to a host that its row does not name yet. */
+  /** An operation is in progress, so the member may be moving to a host that its row does not contain yet. */
   readonly underWay: boolean;
-  /** Source and destination of its unfinished moves; a resize that is not confirmed is one. */
+  /** Source and destination of its unfinished moves, including unconfirmed resizes. */
   readonly moves: readonly string[];
 }
 
-/** Alive for the user: what the scheduler counts is {@link ServerGroups.places}. */
+/** The members that users see; the scheduler counts {@link ServerGroups.places}. */
 const ALIVE = `(
   EXISTS (SELECT 1 FROM instances WHERE uuid = instance_uuid AND deleted = 0 AND vm_state <> 'soft-delete')
   OR EXISTS (SELECT 1 FROM build_requests WHERE build_requests.instance_uuid = server_group_members.instance_uuid)
@@ -35,7 +35,10 @@ SELECT member.instance_uuid, source_compute, dest_compute
 FROM server_group_members AS member JOIN migrations ON migrations.instance_uuid = member.instance_uuid
 WHERE group_id = ? AND deleted = 0 AND status NOT IN (SELECT value FROM json_each(?))`;
 
-/** Tables `server_groups` and `server_group_members` (spec 6.9). Deleted for good; a member goes with its instance. */
+/**
+ * Tables `server_groups` and `server_group_members` (spec 6.9). Rows are deleted permanently; a member is deleted with
+ * its instance.
+ */
 export class ServerGroups {
   readonly #context: StoreContext;
   readonly #table: Table<ServerGroup>;
@@ -53,7 +56,10 @@ export class ServerGroups {
     return this.#table.one("id = (SELECT group_id FROM server_group_members WHERE instance_uuid = ?)", instanceUuid);
   }
 
-  /** By age. @param projectId undefined: of all */
+  /**
+   * Returns a page of groups by age.
+   * @param projectId undefined: all projects
+   */
   list(projectId: string | undefined, page: { readonly offset: number; readonly limit: number }): ServerGroup[] {
     const { offset, limit } = page;
     const order = "ORDER BY id LIMIT ? OFFSET ?";
@@ -70,7 +76,7 @@ export class ServerGroups {
     });
   }
 
-  /** False: there was none. Its members stay where they are, and nothing holds them to the policy any more. */
+  /** Returns false if it did not exist. Its members remain where they are, without the policy. */
   destroy(uuid: string): boolean {
     return this.#context.sql.run("DELETE FROM server_groups WHERE uuid = ?", uuid).changes > 0;
   }
@@ -88,7 +94,7 @@ export class ServerGroups {
     this.#context.sql.execute("DELETE FROM server_group_members WHERE instance_uuid = ?", instanceUuid);
   }
 
-  /** @param userId null: of the whole project */
+  /** @param userId null: all users of the project */
   count(projectId: string, userId: string | null): number {
     const [count] =
       this.#context.sql.get(
@@ -109,7 +115,7 @@ export class ServerGroups {
     return Number(count);
   }
 
-  /** By the groups' ids, those that the user knows of, in the order in which they came. */
+  /** Returns the members that users see, by group id, in the order in which they were added. */
   members(groupIds: readonly number[]): ReadonlyMap<number, readonly string[]> {
     const found = new Map<number, string[]>(groupIds.map((id) => [id, []]));
     for (const [groupId, instanceUuid] of this.#context.sql.all(
@@ -122,7 +128,7 @@ export class ServerGroups {
     return found;
   }
 
-  /** Where each member is: the scheduler and the late check of the policy go by this. */
+  /** Returns the hosts of each member, for the scheduler and for the late check of the policy. */
   places(groupId: number): readonly MemberPlaces[] {
     const { sql } = this.#context;
     const moves = new Map<string, string[]>();

@@ -49,7 +49,7 @@ export class Services {
     return this.#table.one("host = ? AND binary = ? AND deleted = 0", host, binary);
   }
 
-  /** By id. */
+  /** Returns the matching services by id. */
   list({ host, binary, after, limit = Number.MAX_SAFE_INTEGER }: ServiceQuery = {}): Service[] {
     const conditions = new Conditions().add("deleted = 0").equal("host", host).equal("binary", binary);
     if (after !== undefined) {
@@ -63,7 +63,10 @@ export class Services {
     return this.#table.many(`${named} AND binary = ? AND deleted = 0 ORDER BY id`, JSON.stringify(hosts), binary);
   }
 
-  /** The availability zones of all services, in the order of their first ones; available: one of its services is enabled. */
+  /**
+   * Returns the availability zones of all services, ordered by their first service. A zone is available if one of its
+   * services is enabled.
+   */
   zones(): { readonly zone: string; readonly available: boolean }[] {
     return this.#context.sql
       .all(
@@ -73,7 +76,7 @@ export class Services {
       .map(([zone, disabled]) => ({ zone: String(zone), available: disabled === 0 }));
   }
 
-  /** Whether a compute host is in that availability zone. */
+  /** Checks whether any compute host is in this availability zone. */
   isComputeZone(zone: string): boolean {
     const query = "SELECT 1 FROM services WHERE binary = ? AND deleted = 0 AND availability_zone = ? LIMIT 1";
     return this.#context.sql.get(query, COMPUTE_BINARY, zone) !== undefined;
@@ -126,7 +129,10 @@ export class Services {
     }
   }
 
-  /** A heartbeat of each. @returns those that are not there */
+  /**
+   * Records a heartbeat of each service.
+   * @returns the ids that do not exist
+   */
   reportStates(ids: readonly number[]): ReadonlySet<number> {
     const { sql, clock, changes } = this.#context;
     return sql.transaction(() => {
@@ -152,7 +158,9 @@ export class Services {
     });
   }
 
-  /** What says of each service of a binary whether it is up, and whether servers are scheduled to it. */
+  /**
+   * Returns the columns that determine whether each service of a binary is up, and whether the scheduler may use it.
+   */
   states(binary: string): Pick<Service, "host" | "disabled" | "forcedDown" | "lastSeenUp" | "createdAt">[] {
     return this.#context.sql
       .all(
@@ -174,7 +182,10 @@ export class Services {
     return Number(version ?? 0);
   }
 
-  /** Soft-deletes; for nova-compute also its compute nodes (by service id or host), with mapped = 0 (spec 7.1 step 8). */
+  /**
+   * Soft-deletes the service; for nova-compute also its compute nodes (by service id or host), with mapped = 0 (spec
+   * 7.1 step 8).
+   */
   destroy(id: number): void {
     const { sql, clock, changes } = this.#context;
     sql.transaction(() => {
@@ -203,7 +214,7 @@ export class Services {
     } catch (error) {
       if (error instanceof DuplicateRecord) {
         throw new ServiceBinaryExists(
-          `a service ${values.binary} (topic ${values.topic}) of host ${values.host} exists already; read it and go on with it`,
+          `service ${values.binary} (topic ${values.topic}) of host ${values.host} exists already; read it and continue with it`,
           { host: values.host, binary: values.binary },
         );
       }
@@ -223,7 +234,7 @@ export class Services {
     const minimum = this.minimumVersion(binary);
     if (version < minimum) {
       throw new ServiceTooOld(
-        `this ${binary} service has version ${version}, the oldest in the deployment has ${minimum}: ` +
+        `this ${binary} service has version ${version}, but the oldest in the deployment has ${minimum}: ` +
           "upgrade it, or delete the newer services first",
         { thisService: version, minimum },
       );
@@ -235,13 +246,16 @@ export function serviceNotFound(id: number): ServiceNotFound {
   return new ServiceNotFound(`service ${id} was not found: it never existed or was deleted`, { id });
 }
 
-/** The availability zone of a compute host: that of an aggregate it is in, or the default one. */
+/** Returns the availability zone of a compute host: that of one of its aggregates, or the default one. */
 export function availabilityZoneOf(sql: Sql, host: string): string {
   const [zone] = sql.get(`SELECT ${zoneOf("?")}`, host) ?? [];
   return String(zone);
 }
 
-/** Writes the zones of these hosts into their services. @returns the ids of the services whose zone is another now */
+/**
+ * Updates the availability zones of the services of these hosts.
+ * @returns the ids of the services whose zone changed
+ */
 export function refreshZones(sql: Sql, hosts: readonly string[]): number[] {
   const changed = sql.all(
     // In the order of the hosts.

@@ -4,29 +4,30 @@ import type { Logger } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
 
-/** Records of one kind that are kept; the one that was read from the database, or written, longest ago goes first. */
+/** The max number of cached records of a kind. The least recently read or written one is evicted first. */
 const MAX_RECORDS = 1_000;
 
-/** A record whose texts are longer, in characters, is heavy. */
+/** A record with more characters than this is heavy. */
 const LIGHT = 8_192;
 
-/** Characters of the heavy ones that are kept; of these, too, the one of longest ago goes first. */
+/** The max number of characters of all heavy records; the least recently used one is evicted first. */
 const MAX_HEAVY_CHARACTERS = 8 * 1024 * 1024;
 
 /**
- * Records as they are in the database, of those that were read or written last: a move reads its instance a dozen times, and a row
- * with forty columns costs more to read than all else that is done with it. Whoever writes a row says so here; what a transaction
- * that is undone has written is forgotten with all else. Nothing is kept of a database that others write, too.
+ * Caches the most recently read or written records: a move reads its instance a dozen times, and reading a row of forty
+ * columns costs more than the other work on it.
+ * Every write of a row must be reported here. A rollback clears the cache. Nothing is cached for a database that other
+ * processes write.
  */
 export class RecentRecords<K, T> {
   readonly #records = new Map<K, T>();
-  /** Characters of those that are heavy. */
+  /** Characters of each heavy record. */
   readonly #heavy = new Map<K, number>();
   #heaviness = 0;
   readonly #most: number;
   readonly #weigh: (record: T) => number;
 
-  /** @param weigh characters of the record's texts; default: none of the kind is heavy */
+  /** @param weigh counts the characters of a record's long strings; default: no record is heavy */
   constructor(sql: Pick<Sql, "onUndo" | "isOwn">, weigh: (record: T) => number = () => 0) {
     this.#most = sql.isOwn ? MAX_RECORDS : 0;
     this.#weigh = weigh;
@@ -41,7 +42,7 @@ export class RecentRecords<K, T> {
     return this.#records.get(key);
   }
 
-  /** It was just read, or written. */
+  /** Adds a record that was just read or written. */
   set(key: K, record: T): void {
     this.forget(key);
     this.#records.set(key, record);
@@ -58,7 +59,7 @@ export class RecentRecords<K, T> {
     }
   }
 
-  /** It was written, and is to be read again. */
+  /** Removes a record that was written, and must be read again. */
   forget(key: K): void {
     this.#records.delete(key);
     const weight = this.#heavy.get(key);
@@ -69,7 +70,7 @@ export class RecentRecords<K, T> {
   }
 }
 
-/** What changed; the id is the row's, for instances the uuid, for messages the host. */
+/** A changed record. The id is the row's; for instances it is the uuid, for messages the host. */
 export interface StoreChange {
   readonly kind:
     | "service"
@@ -82,11 +83,11 @@ export interface StoreChange {
     | "task"
     | "action";
   readonly id: number | string;
-  /** When the conductor heard of the service (ms), if nothing else of it changed. */
+  /** Time of the service's heartbeat (ms), if it is the only change. */
   readonly heartbeatAt?: number;
 }
 
-/** Tells listeners of changes, once they are committed. */
+/** Notifies listeners of committed changes. */
 export class Changes {
   readonly #sql: Sql;
   readonly #logger: Logger;
@@ -116,15 +117,15 @@ export class Changes {
         try {
           listener(change);
         } catch (err) {
-          // The change is committed: a listener that throws must not make its writer fail.
-          this.#logger.error("a listener of the state of record failed", { err, kind: change.kind });
+          // The change is committed, so a failing listener must not make its writer fail.
+          this.#logger.error("a listener of database changes failed", { err, kind: change.kind });
         }
       }
     });
   }
 }
 
-/** What each part of the store works with. */
+/** The dependencies of each part of the store. */
 export interface StoreContext {
   readonly sql: Sql;
   readonly clock: Clock;

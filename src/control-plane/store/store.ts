@@ -24,9 +24,9 @@ import { TaskLogs } from "./task-logs.js";
 import { Tasks } from "./tasks.js";
 
 /**
- * The state of record: one SQLite file, one owner. Synchronous; every method is one transaction, and inside
- * `transaction` all of them are one. Uniqueness (spec 1.1) and references are the database's own rules.
- * The same errors as `ConductorMethods` says.
+ * The database of the control plane: one SQLite file, one owner process. Methods are synchronous; each is one
+ * transaction, and `transaction` combines several.
+ * Uniqueness (spec 1.1) and references are constraints of the database. The errors are those of `ConductorMethods`.
  */
 export type Store = Readonly<ReturnType<typeof storeOn>>;
 
@@ -38,7 +38,7 @@ export interface StoreRuntime {
 
 const INITIAL_RATIOS: DefaultRatios = { cpuAllocationRatio: 4, ramAllocationRatio: 1, diskAllocationRatio: 1 };
 
-/** The store on a connection whose schema is up to date. */
+/** Creates the store on a connection whose schema is up to date. */
 export function storeOn(
   sql: Sql,
   { runtime, ratios }: { readonly runtime: StoreRuntime; readonly ratios?: Partial<DefaultRatios> },
@@ -74,22 +74,28 @@ export function storeOn(
     tasks: new Tasks(context),
     messages: new Messages(context),
     leases: new Leases(context),
-    /** The same connection, for embedded services that keep tables of their own (prefix `placement_` …) in the same file. */
+    /** The same connection, for embedded services that have tables with a prefix (`placement_` …) in the same file. */
     database: sql,
-    /** Runs `work` as one transaction; a throw undoes all of it. May be nested. */
+    /** Runs `work` as one transaction; an exception rolls it back. May be nested. */
     transaction: <T>(work: () => T): T => sql.transaction(work),
-    /** The same, cheaper where its parts seldom fail: `work` is run again when one did, and changes nothing but the store. */
+    /**
+     * Like `transaction`, but cheaper when nested parts rarely fail. If one fails, `work` runs again, so it must change
+     * nothing but the store.
+     */
     batch: <T>(work: () => T): T => sql.batch(work),
     /**
-     * Called after commit, for every change of these records, by whoever writes one. For in-process waiters, and for what is
-     * kept of records that are read often. An error of a listener is logged and goes no further.
+     * Calls the listener after each commit, once for every change, for in-process waiters and caches. An error of a
+     * listener is only logged.
      */
     onChange: (listener: (change: StoreChange) => void): (() => void) => changes.listen(listener),
     close,
   };
 }
 
-/** Characters of what users may make long: all else of an instance is short. @internal */
+/**
+ * Counts the characters of the fields that users can make long; all others are short.
+ * @internal
+ */
 export function instanceWeight({ userData, injectedFiles, metadata, systemMetadata }: Instance): number {
   let weight = (userData?.length ?? 0) + lengthOf(metadata) + lengthOf(systemMetadata);
   for (const { contents } of injectedFiles) {

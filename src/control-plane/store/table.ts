@@ -2,7 +2,7 @@ import type { FieldMap, JsonSchema, RecordOf } from "../../records/field.js";
 import type { Sql, SqlRow } from "../database/sql.js";
 import { type Codec, codecOf, rejectField, type SqlValue } from "./record-fields.js";
 
-/** Where and how a field of a record is kept. */
+/** The column of a field. */
 interface Column {
   readonly name: string;
   readonly codec: Codec<unknown>;
@@ -13,7 +13,7 @@ interface Field {
   readonly codec: Codec<unknown>;
 }
 
-/** A table's name, and how each field of its records is kept. Made once, for all stores of the process. */
+/** A table's name and columns. Created once, for all stores of the process. */
 export interface TableShape<T> {
   readonly name: string;
   readonly columns: ReadonlyMap<string, Column>;
@@ -22,7 +22,7 @@ export interface TableShape<T> {
   readonly record?: T;
 }
 
-/** The table of the records that have these fields; a column's name is its field's in snake case. */
+/** Describes the table of records with these fields. A column has the name of its field in snake case. */
 export function tableOf<F extends FieldMap>(name: string, fields: F): TableShape<RecordOf<F>> {
   const columns = new Map(
     Object.entries(fields).map(([field, schema]) => [
@@ -34,12 +34,12 @@ export function tableOf<F extends FieldMap>(name: string, fields: F): TableShape
   return { name, columns, select: `SELECT ${names} FROM ${name}` };
 }
 
-/** Conditions of one table whose texts are kept. */
+/** The max number of conditions per table whose SQL is cached. */
 const MAX_CACHED_QUERIES = 200;
 
 type FieldOf<T> = Extract<keyof T, string>;
 
-/** The rows of one table as typed records. Conditions are SQL text of the caller, never data. */
+/** The rows of one table as typed records. Conditions are SQL written by the caller, never data. */
 export class Table<T extends object> {
   readonly name: string;
   readonly #sql: Sql;
@@ -47,7 +47,7 @@ export class Table<T extends object> {
   /** In the order of the columns. */
   readonly #fields: readonly Field[];
   readonly #select: string;
-  /** By condition: the whole text, which is long, and by which its statement is found. */
+  /** The complete SQL by condition. It is long, and the key of its prepared statement. */
   readonly #queries = new Map<string, string>();
 
   constructor(sql: Sql, { name, columns, select }: TableShape<T>) {
@@ -78,7 +78,7 @@ export class Table<T extends object> {
     return this.#sql.run(`INSERT INTO ${this.name} (${columns.join(", ")}) VALUES (${marks})`, ...encoded).id;
   }
 
-  /** Changes the row with this id, if there is one. */
+  /** Updates the row with this id, if it exists. */
   update(id: number, values: Partial<T>, extra: Readonly<Record<string, SqlValue>> = {}): void {
     const [columns, encoded] = this.#encode(values, extra);
     const assignments = columns.map((column) => `${column} = ?`).join(", ");
@@ -86,14 +86,14 @@ export class Table<T extends object> {
   }
 
   /**
-   * Changes the row that the record was just read from, and returns what it is now, without reading it again: a row of these
-   * tables is long, and no trigger changes one.
+   * Updates the row of a record that was just read, and returns the updated record without reading it again: rows are
+   * long, and no trigger changes them.
    */
   change<R extends T & { readonly id: number }>(record: R, values: Partial<T>): R {
     const [columns, encoded] = this.#encode(values, {});
     const assignments = columns.map((column) => `${column} = ?`).join(", ");
     this.#sql.execute(`UPDATE ${this.name} SET ${assignments} WHERE id = ?`, ...encoded, record.id);
-    // As they would be read.
+    // Encoded and decoded, so that the values are the same as after a read.
     const decoded = Object.keys(values).map((field, index) => [
       field,
       this.#columns.get(field)?.codec.decode(encoded[index] ?? null),

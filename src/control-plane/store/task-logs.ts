@@ -15,14 +15,14 @@ export class TaskLogs {
     this.#table = new Table(context.sql, LOGS);
   }
 
-  /** By host. */
+  /** Returns the logs of a period by host. */
   list({ begin, end }: AuditPeriod): TaskLog[] {
     return this.#table.many(`${OF_PERIOD} ORDER BY host`, USAGE_AUDIT, begin, end);
   }
 
   /**
-   * Notes that a host begins, and says how many instances it has to look at: what was on it in the period. One that did not come to
-   * its end begins anew. Null: it has been done.
+   * Starts the audit of a host, and returns the number of instances that were on it in the period. An unfinished audit
+   * starts again. Null if it is already done.
    */
   begin(host: string, { begin, end }: AuditPeriod): number | null {
     return this.#context.sql.transaction(() => {
@@ -45,7 +45,7 @@ export class TaskLogs {
     });
   }
 
-  /** What was not begun is not ended. */
+  /** Finishes an audit; ignored if it was not started. */
   end(host: string, { begin, end }: AuditPeriod, outcome: Pick<TaskLog, "message" | "errors">): void {
     this.#context.sql.transaction(() => {
       const log = this.#table.one(`${OF_PERIOD} AND host = ?`, USAGE_AUDIT, begin, end, host);

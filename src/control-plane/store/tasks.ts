@@ -6,22 +6,23 @@ import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
 /**
- * Work that the API, or an agent, has handed to the conductor. Stored in the transaction that acknowledges the request and
- * removed in the transaction that ends the work, so that `kill -9` loses none; each kind can be run again from the start.
+ * A task that the API, or an agent, has submitted to the conductor. It is stored in the transaction that acknowledges
+ * the request, and deleted in the one that finishes it.
+ * `kill -9` therefore loses no task; each kind can run again from the start.
  */
 export type Task =
-  /** Spec 6.1 rows 2-4; `alternates` absent: the scheduler is asked. */
+  /** Spec 6.1 rows 2-4; `alternates` absent: the scheduler selects hosts. */
   | {
       readonly kind: "build_instances";
       readonly instanceUuid: string;
       readonly requestId: string;
-      /** `zone:host:node`: taken without asking the scheduler's filters, and never another one. */
+      /** `zone:host:node`: used without the scheduler's filters, with no alternative. */
       readonly forcedHost?: string;
       readonly forcedNode?: string;
-      /** API 2.74: only this one, if it passes the filters. */
+      /** API 2.74: only this host, if it passes the filters. */
       readonly requestedHost?: string;
       readonly requestedNode?: string;
-      /** What it is given of the network when it is placed, and the groups (uuids) of ports that are made; absent: none. */
+      /** The requested ports, and the security groups (uuids) of new ports; absent: none. */
       readonly ports?: readonly RequestedPort[];
       readonly securityGroups?: readonly string[];
       readonly alternates?: readonly Selection[];
@@ -45,20 +46,20 @@ export type Task =
       readonly kind: "rebuild_in_place";
       readonly instanceUuid: string;
       readonly requestId: string;
-      /** The image before, and its properties: a rebuild that is rejected leaves them. */
+      /** The previous image and its properties, to which a rejected rebuild returns. */
       readonly previousImageRef: string;
       readonly previousProperties: Readonly<Record<string, string>>;
     }
-  /** Spec 6.3 rows 2, 3; `alternates` absent: the scheduler is asked. */
+  /** Spec 6.3 rows 2, 3; `alternates` absent: the scheduler selects hosts. */
   | {
       readonly kind: "migrate_server";
       readonly instanceUuid: string;
       readonly requestId: string;
-      /** The new one: its id tells a resize from a cold migration. */
+      /** The new flavor: its id distinguishes a resize from a cold migration. */
       readonly flavor: Flavor;
-      /** The operator's word (2.56); then there is no reschedule. */
+      /** Requested by the operator (2.56); then there is no reschedule. */
       readonly host: string | null;
-      /** Given by a reschedule. */
+      /** Set by a reschedule. */
       readonly migrationId?: number;
       readonly alternates?: readonly Selection[];
       readonly retry?: RetryInfo;
@@ -70,7 +71,7 @@ export type Task =
       readonly instanceUuid: string;
       readonly requestId: string;
       readonly host: string | null;
-      /** API up to 2.67: by `force` (2.30), or by any host before that. */
+      /** API up to 2.67: set by `force` (2.30); before 2.30, by any requested host. */
       readonly forced: boolean;
       /** Null: `auto` (2.25). */
       readonly blockMigration: boolean | null;
@@ -111,14 +112,14 @@ export const TASK_KINDS: readonly Task["kind"][] = [
   "delete_local",
 ];
 
-/** What every task has; the rest of each is its kind's. */
+/** The fields that all tasks have. */
 const HEAD = { kind: oneOf(TASK_KINDS), instanceUuid: uuid, requestId: text() };
 
 const head = Object.entries(HEAD).map(([field, schema]) => [field, checkOf(schema)] as const);
 
 const TASKS = tableOf("tasks", { id, task: anyObject as unknown as Field<Task>, createdAt: time });
 
-/** Table `tasks`: what the conductor still has to do, oldest first. */
+/** Table `tasks`: the pending tasks of the conductor, oldest first. */
 export class Tasks {
   readonly #context: StoreContext;
   readonly #table: Table<StoredTask>;
@@ -141,12 +142,12 @@ export class Tasks {
     });
   }
 
-  /** @param after only those that were stored after the task of this id */
+  /** @param after only tasks with a greater id */
   pending(after = 0): StoredTask[] {
     return this.#table.many("id > ? ORDER BY id", after);
   }
 
-  /** What is left to do about the instance. */
+  /** Returns the pending tasks of an instance. */
   ofInstance(instanceUuid: string): StoredTask[] {
     return this.#table.many("json_extract(task, '$.instanceUuid') = ? ORDER BY id", instanceUuid);
   }

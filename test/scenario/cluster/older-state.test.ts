@@ -61,5 +61,5 @@ it("a cluster refuses the state directory of a later release, and says what to d
   await leftBy({ conductor: [...STORE_SCHEMA, { version, name: "later", sql: "CREATE TABLE later (a INTEGER)" }] });
   const started = startCluster({ hosts: 1, stateDir });
   await expect(started).rejects.toThrow(`has version ${version} of the conductor tables`);
-  await expect(started).rejects.toThrow("start the newer program again, or name another one with --state-dir");
+  await expect(started).rejects.toThrow("start the newer program again, or select another one with --state-dir");
 });

@@ -124,8 +124,10 @@ describe("a cluster whose state is put back", () => {
   it("refuses a snapshot that there is not, and a name that is none", async () => {
     const cloud = await startCluster({ hosts: 0 });
     try {
-      await expect(cloud.restore("nothing")).rejects.toThrow("there is no snapshot");
-      await expect(cloud.snapshot("../x")).rejects.toThrow('found "../x" as the name of a snapshot');
+      await expect(cloud.restore("nothing")).rejects.toThrow(
+        "does not exist; list all with compute-cluster snapshot list",
+      );
+      await expect(cloud.snapshot("../x")).rejects.toThrow('invalid name of a snapshot: "../x"');
       await cloud.reset();
     } finally {
       await cloud.stop();

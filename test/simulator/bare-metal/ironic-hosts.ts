@@ -14,7 +14,7 @@ import { testAgent } from "../../fixtures/world/agent.js";
 import type { Plan } from "../plan.js";
 import { killed, type RunningAgent } from "../running-agent.js";
 
-/** What agents of Ironic's nodes need of the cluster. */
+/** The parts of the cluster that the agents of Ironic's nodes need. */
 export interface IronicHostParts {
   readonly plan: Plan;
   readonly world: VirtualWorld;
@@ -22,7 +22,7 @@ export interface IronicHostParts {
   readonly configFile: string;
   connect(runtime: Runtime): Promise<ConductorConnection>;
   note(process: string, what: string): void;
-  /** An agent that ended by itself, and should not have. */
+  /** Reports an agent that ended unexpectedly. */
   unexplained(what: string): void;
 }
 
@@ -30,7 +30,7 @@ export class IronicHost {
   readonly name: string;
   readonly machine: VirtualMachine;
   agent: RunningAgent | null = null;
-  /** Somebody does something to it that ends by itself. */
+  /** Whether a temporary disturbance of the host is in progress. */
   harmed = false;
 
   constructor(name: string, machine: VirtualMachine) {
@@ -44,8 +44,9 @@ export class IronicHost {
 }
 
 /**
- * Whether its agent may end by itself: the conductor, or another agent of the host, was in its way; or Ironic failed at something
- * that a start needs, as it ends a nova-compute in `init_host`, and its service manager starts it again.
+ * Checks whether the agent may end unexpectedly: because of the conductor, or another agent of the host, or a failure
+ * of Ironic during its start.
+ * A real nova-compute also ends when Ironic fails in `init_host`; its service manager restarts it.
  * @internal for tests
  */
 export function mayEnd({ name }: Error, before: AgentState): boolean {
@@ -57,7 +58,7 @@ const EXPECTED_EXIT_ERRORS = /HostLeaseLost|HostLeaseHeld|AgentStopped|Messaging
 /** The hosts that share Ironic's nodes, by tooz's hash ring. */
 export class IronicHosts {
   readonly all: readonly IronicHost[];
-  /** Nodes, by uuid, to which an operator does something that ends by itself. */
+  /** The uuids of nodes that an operator is temporarily disturbing. */
   readonly disturbed = new Set<string>();
   readonly #parts: IronicHostParts;
 
@@ -98,7 +99,7 @@ export class IronicHosts {
     host.agent = null;
   }
 
-  /** Null: it was killed before it had connected, and read its configuration. */
+  /** Returns null if the process was killed before it had connected and read its configuration. */
   async #make({ name, machine }: IronicHost): Promise<RunningAgent | null> {
     const { world, plan, configFile, connect } = this.#parts;
     const bare = world.spawn({ name: `agent-${name}`, machine });
@@ -119,7 +120,7 @@ export class IronicHosts {
   }
 }
 
-/** nova.conf of one of the hosts: each looks at its nodes at other times. */
+/** Returns nova.conf of a host; periodic tasks run at different times on each. */
 function optionsOf(name: string, { seed, deployment }: Plan): string {
   const dice = new Dice(`host/${seed}/${name}`);
   return [

@@ -1,7 +1,7 @@
 import type { Stage } from "../actors.js";
 import { CONTROL_PLANE, cutOff, disturbRequests } from "../network-trouble.js";
 
-/** What happens to the network of other hosts, or all that one of Ironic's agents sends and hears comes late for a while. */
+/** Disturbs the network of one of Ironic's agents, like that of other hosts, or delays all its messages for a while. */
 export async function disturbIronicNetwork(stage: Stage): Promise<void> {
   const { cluster, dice, journal, runtime } = stage;
   const host = dice.pick(cluster.ironic.all.filter(({ agent, harmed }) => agent !== null && !harmed));
@@ -24,10 +24,10 @@ export async function disturbIronicNetwork(stage: Stage): Promise<void> {
   end();
 }
 
-/** A list of nodes, not what one instance has. */
+/** Matches lists of all nodes, but not the query for an instance's node. */
 const LISTING = /^http:.*\/v1\/nodes(\/detail)?\?(?!.*instance_uuid=)/;
 
-/** Ironic takes its time for its list of nodes, as one with thousands does. */
+/** Makes Ironic's node list slow, as with thousands of nodes. */
 export async function delayListings({ cluster, dice, journal, runtime }: Stage): Promise<void> {
   const late = dice.pick([1_000, 5_000, 20_000]) ?? 0;
   const milliseconds = dice.pick([60_000, 200_000]) ?? 0;

@@ -4,12 +4,15 @@ import { formatFaultRule, parseFaultRule } from "../../../src/faults/faults.js";
 import type { Stage } from "../actors.js";
 import type { ApiResponse, Json } from "../client.js";
 
-/** Milliseconds between two looks at a node that is on its way. */
+/** Milliseconds between polls of a node in a transitional state. */
 const LOOK_EVERY = 5_000;
-/** How often somebody looks before he gives up, until the next time. */
+/** The number of polls before the operator gives up for now. */
 const MAX_POLLS = 24;
 
-/** `kill -9` of one of the agents that share the nodes: the others have them when it has been away for long enough. */
+/**
+ * Kills one of the agents that share the nodes, as `kill -9`. The others take over its nodes when it is down for long
+ * enough.
+ */
 export async function killIronicAgent({ cluster, dice, journal, runtime }: Stage): Promise<void> {
   const host = dice.pick(cluster.ironic.all.filter(({ agent, harmed }) => agent !== null && !harmed));
   if (host?.agent == null) {
@@ -28,7 +31,7 @@ export async function killIronicAgent({ cluster, dice, journal, runtime }: Stage
   }
 }
 
-/** One operator at a time has to do with a node. */
+/** Disturbs a node, unless another operator is already doing so. */
 export async function disturbNode(stage: Stage): Promise<void> {
   const { cluster, dice } = stage;
   const uuid = dice.pick((await nodesOf(stage)).map((node) => String(node.uuid)));
@@ -41,12 +44,12 @@ export async function disturbNode(stage: Stage): Promise<void> {
   disturbed.delete(uuid);
 }
 
-/** A node without an instance leaves Ironic and comes back, or any is taken out of service for a while. */
+/** Deletes a node without an instance from Ironic and enrols it again, or sets maintenance for a while. */
 async function takeAway(stage: Stage, uuid: string): Promise<void> {
   const { client, cluster, dice, journal, runtime } = stage;
   if (dice.chance(0.5)) {
     const node = (await client.baremetal("GET", `/nodes/${uuid}`))?.body;
-    // Ironic deletes a node with its instance, where it is in maintenance.
+    // Ironic deletes a node together with its instance if it is in maintenance.
     if (node === undefined || (node.instance_uuid as unknown) !== null || String(node.maintenance) === "true") {
       return;
     }
@@ -64,11 +67,11 @@ async function takeAway(stage: Stage, uuid: string): Promise<void> {
   journal.note("operator", `end of maintenance of node ${uuid} -> ${statusOf(back)}`);
 }
 
-/** What the API does to a request, and what hardware does when it is asked for something. */
+/** Faults of the API, and faults of the hardware. */
 const API_TROUBLE = ["503", "503:3", "500:2", "409:2", "slow:2s", "slow:9s", "hang:20s:once", "lose-answer:once"];
 const HARDWARE_TROUBLE = ["fail:once", "slow:5s", "slow:30s:2"];
 
-/** Ironic's API fails, or takes its time, for a while; or its hardware does. */
+/** Makes Ironic's API or its hardware slow or faulty for a while. */
 export async function disturbIronic({ cluster, dice, journal, runtime }: Stage): Promise<void> {
   const hardware = dice.chance(0.4);
   const point = dice.pick([...IRONIC_FAULTS.keys()].filter((name) => name.startsWith("hardware.") === hardware)) ?? "";
@@ -80,7 +83,7 @@ export async function disturbIronic({ cluster, dice, journal, runtime }: Stage):
   await clearFaults(cluster.ironicFolder, [point], runtime);
 }
 
-/** All nodes are there, in service, and of use again, unless somebody has them. */
+/** Returns all nodes to service, unless they have instances. */
 export async function restoreNodes(stage: Stage): Promise<void> {
   const { client, cluster, runtime } = stage;
   await clearFaults(cluster.ironicFolder, [], runtime);
@@ -114,7 +117,7 @@ async function enrolAgain(stage: Stage, index: number): Promise<void> {
   }
 }
 
-/** By what a node that stays in a state is brought nearer to `available`. */
+/** The provision action that brings a node in each state closer to `available`. */
 const NEXT: Readonly<Record<string, string>> = {
   enroll: "manage",
   manageable: "provide",

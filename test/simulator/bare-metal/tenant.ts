@@ -2,7 +2,7 @@ import { OPERATIONS } from "../../chaos/operations.js";
 import type { Stage } from "../actors.js";
 import { allServers, choose, IMAGE, isOfBareMetal, run } from "../tenant.js";
 
-/** What Ironic can do to a server. */
+/** The operations that Ironic supports. */
 const SERVED = ["delete", "stop", "start", "reboot", "rebuild", "rescue", "unrescue"];
 
 export async function createOnMetal(stage: Stage): Promise<void> {

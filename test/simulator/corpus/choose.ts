@@ -1,6 +1,6 @@
 import type { Coverage, Spans } from "./coverage.js";
 
-/** What may be chosen, what it costs and what it runs. */
+/** An item to choose from, with its cost and coverage. */
 export interface Candidate<T> {
   readonly of: T;
   readonly cost: number;
@@ -9,13 +9,13 @@ export interface Candidate<T> {
 
 export interface Choice<T> {
   readonly chosen: readonly T[];
-  /** Blocks of the product that the chosen ones run. */
+  /** The number of blocks that the chosen items cover. */
   readonly blocks: number;
-  /** Blocks that any of all runs. */
+  /** The number of blocks that all items cover. */
   readonly all: number;
 }
 
-/** The next one is always that which runs most for its cost of what none before it has run, as long as there is budget for it. */
+/** Chooses items within the budget: always the one that covers the most new blocks for its cost. */
 export function choose<T>(candidates: readonly Candidate<T>[], budget: number): Choice<T> {
   const left = new Map(candidates.map((candidate) => [candidate, new Set<number>()]));
   const all = numberBlocks(left);
@@ -40,7 +40,10 @@ export function choose<T>(candidates: readonly Candidate<T>[], budget: number): 
   }
 }
 
-/** A block is what lies between two places where anybody's coverage begins or ends. @returns how many were run by anybody */
+/**
+ * Numbers the blocks of code; a block is a range between two positions where the coverage of any item begins or ends.
+ * @returns the number of blocks that at least one item covers
+ */
 function numberBlocks<T>(into: ReadonlyMap<Candidate<T>, Set<number>>): number {
   const files = new Set([...into.keys()].flatMap(({ coverage }) => [...coverage.keys()]));
   const covered = new Set<number>();

@@ -2,15 +2,15 @@ import { readFileSync } from "node:fs";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
 
-/** A seed, and the profile by which it is drawn. */
+/** A seed and its profile. */
 export interface CorpusSeed {
   readonly seed: number;
   readonly profile: string;
 }
 
-/** Seeds that together run most of what the simulator can run, chosen by `npm run simulate choose-corpus`. */
+/** The seeds that cover most of what the simulator can run, chosen by `npm run simulate choose-corpus`. */
 export interface Corpus {
-  /** Virtual milliseconds in which things are done. */
+  /** Virtual milliseconds during which steps are started. */
   readonly duration: number;
   readonly seeds: readonly CorpusSeed[];
 }
@@ -20,10 +20,10 @@ const CORPUS = Type.Object({
   seeds: Type.Array(Type.Object({ seed: Type.Integer({ minimum: 0 }), profile: Type.String() })),
 });
 
-/** Beside the sources: the build has no JSON. */
+/** In the source folder, since the build has no JSON files. */
 export const CORPUS_FILE = new URL("../../../../test/simulator/corpus/corpus.json", import.meta.url);
 
-/** @throws when it is none */
+/** @throws if the file is not a valid corpus */
 export function readCorpus(file: URL): Corpus {
   const content: unknown = JSON.parse(readFileSync(file, "utf8"));
   if (!Value.Check(CORPUS, content)) {

@@ -1,17 +1,17 @@
 import { Session } from "node:inspector/promises";
 
-/** Where a file's code was run: from one character to another, in order, and none touches the next. */
+/** The executed ranges of a file in characters: sorted, and not adjacent. */
 export type Spans = readonly (readonly [from: number, to: number])[];
 
-/** By file, below the build's folder. */
+/** By file, relative to the build's folder. */
 export type Coverage = ReadonlyMap<string, Spans>;
 
-/** Which code of the product this process runs, block by block, as V8 counts it. */
+/** Measures which code of the product this process executes, block by block, by V8's coverage. */
 export class CoverageMeter {
   readonly #session = new Session();
   readonly #root: string;
 
-  /** @param root of the build, a file URL: what lies in `src` and `drivers` there is the product */
+  /** @param root the build's folder as a file URL; the product is in `src` and `drivers` */
   constructor(root: URL) {
     this.#root = root.href;
     this.#session.connect();
@@ -22,7 +22,7 @@ export class CoverageMeter {
     await this.#session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
   }
 
-  /** What was run since the start, or since the last time. */
+  /** Returns the coverage since the start, or since the last call. */
   async take(): Promise<Coverage> {
     const { result } = await this.#session.post("Profiler.takePreciseCoverage");
     const own = result.filter(({ url }) => url.startsWith(this.#root) && /^(src|drivers)\//.test(this.#pathOf(url)));
@@ -42,7 +42,10 @@ interface Range {
   readonly count: number;
 }
 
-/** Inner ranges say more than those around them, and come after them; so do inner functions. @internal for tests */
+/**
+ * Merges ranges. Inner ranges and functions override outer ones.
+ * @internal for tests
+ */
 export function spansOf(functions: readonly (readonly Range[])[]): Spans {
   const ranges = functions.flat();
   const edges = [...new Set(ranges.flatMap(({ startOffset, endOffset }) => [startOffset, endOffset]))].sort(

@@ -16,7 +16,7 @@ Simulates seeds of each profile in turn, and writes those to test/simulator/corp
   --seeds COUNT   how many; default 200
   --seconds S     what the chosen ones may take of one core; default 60`;
 
-/** `large` costs more than it shows. */
+/** Without `large`, which costs more than it covers. */
 const FROM = ["swarm", "metal", "swarm", "storm"];
 
 /** Virtual milliseconds. */
@@ -60,7 +60,7 @@ async function measure(first: number, count: number): Promise<readonly Candidate
     const coverage = await meter.take();
     const [broken] = breaches;
     out(`seed ${seed}, ${profile}: ${(processorTime / 1000).toFixed(1)} s${broken ? `, breaks "${broken.rule}"` : ""}`);
-    // What is not mended yet would fail for everybody.
+    // A seed with a known failure would fail for all developers.
     if (broken === undefined) {
       candidates.push({ of: { seed, profile }, cost: processorTime, coverage });
     }

@@ -3,23 +3,23 @@ import type { ServiceHandler, ServiceRequest } from "../../../src/runtime/http-s
 import type { Runtime } from "../../../src/runtime/runtime.js";
 import type { Violation } from "../../chaos/violation.js";
 
-/** What a service's handler is put into. */
+/** Wraps a service's handler. */
 type Wrapping = (handler: ServiceHandler) => ServiceHandler;
 
 /**
- * Stands before the control plane's Compute API and Placement, and compares the records before a request with those after it.
- * Both carry out a request before they give the control back, so that what differs is its doing.
+ * Wraps the Compute API and Placement, and compares the records before and after each request.
+ * Both change records synchronously, so all differences are caused by the request.
  */
 export class ApiWatch {
   readonly violations: Violation[] = [];
   readonly #store: () => Store | null;
 
-  /** @param store null while a control plane starts: what it is asked then is not watched */
+  /** @param store returns null while a control plane starts; its requests are then not watched */
   constructor(store: () => Store | null) {
     this.#store = store;
   }
 
-  /** The runtime for a control plane that is to be watched. */
+  /** Returns the runtime for a watched control plane. */
   runtime(runtime: Runtime): Runtime {
     const wrap: Readonly<Record<string, Wrapping>> = { "/compute": this.#compute, "/placement": this.#placement };
     return {
@@ -37,7 +37,7 @@ export class ApiWatch {
     };
   }
 
-  /** What the Compute API refuses changes nothing of its server. */
+  /** Checks that a rejected request to the Compute API does not change records of its server. */
   readonly #compute: Wrapping = (handler) => async (request) => {
     const [, server] = /\/servers\/([0-9a-f-]{36})\b/.exec(request.path) ?? [];
     const store = this.#store();
@@ -55,7 +55,7 @@ export class ApiWatch {
     return response;
   };
 
-  /** A write of Placement finds the generation that it names, and uses it up. */
+  /** Checks that a write to Placement succeeds only if its generation is current, and then changes the generation. */
   readonly #placement: Wrapping = (handler) => (request) => {
     const store = this.#store();
     const named = store === null ? [] : generationsIn(request);
@@ -66,7 +66,7 @@ export class ApiWatch {
     return Promise.resolve(pending).then((response) => {
       for (const [index, { table, uuid, generation }] of named.entries()) {
         const [found, left] = [before[index], after[index]];
-        // What a provider has already is not written again.
+        // A provider's generation does not change if the request changes nothing.
         const isUnchanged = left === found && found !== null && table === "placement_consumers";
         if (response.status < 300 && (found !== generation || isUnchanged)) {
           const what = `${request.method} ${request.path} with generation ${generation} was answered ${response.status}; it found ${found}, and left ${left}`;
@@ -78,7 +78,7 @@ export class ApiWatch {
   };
 }
 
-/** Where a server's records are: table, and the server that a row is of. */
+/** The records of a server: tables, and the expression of a row's server uuid. */
 const RECORDS = [
   ["instances", "uuid"],
   ["migrations", "instance_uuid"],
@@ -88,7 +88,7 @@ const RECORDS = [
   ["messages", "json_extract(params, '$.instanceUuid')"],
 ] as const;
 
-/** One query for all of them, since there are two for each request. */
+/** The queries for all records by store; a single query, because it runs twice for each request. */
 const QUERIES = new WeakMap<Store, string>();
 
 function recordsOf(store: Store, server: string): string {
@@ -105,17 +105,17 @@ function queryOf({ database }: Store): string {
   return `SELECT json_array(${rows.join(", ")})`;
 }
 
-/** Null: there is no such record. */
+/** Returns null if the record does not exist. */
 function generationOf({ database }: Store, { table, uuid }: Named): number | null {
   const row = database.get(`SELECT generation FROM ${table} WHERE uuid = ?`, uuid);
   return row === undefined ? null : Number(row[0]);
 }
 
-/** A generation that a request says it has read. */
+/** A record whose generation a request contains. */
 interface Named {
   readonly table: "placement_consumers" | "placement_resource_providers";
   readonly uuid: string;
-  /** Null: there is no such consumer. */
+  /** Null: the consumer must not exist. */
   readonly generation: number | null;
 }
 

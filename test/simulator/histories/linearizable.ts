@@ -1,28 +1,29 @@
-/** Something that was done to one record, at one moment between two ticks. */
+/** An operation on a record, which takes effect at one moment between two ticks. */
 export interface Act<S> {
   readonly invoked: number;
-  /** Infinity: no answer came, and it may have been done, now or later, or not at all. */
+  /** Infinity: there was no response, so it may take effect at any time, or never. */
   readonly completed: number;
-  /** What it leaves behind. Undefined: in this state it cannot have had the answer that it had. */
+  /** Returns the state after the operation; undefined if its response is impossible in this state. */
   readonly apply: (state: S) => S | undefined;
-  /** For people. */
+  /** A description for users. */
   readonly what: string;
 }
 
-/** One way in which everything may have come about so far. */
+/** A possible intermediate result of the operations so far. */
 interface World<S> {
   readonly state: S;
-  /** Acts that have been done, and whose answers are still to come. */
+  /** Operations that have taken effect, but are not completed yet. */
   readonly done: ReadonlySet<Act<S>>;
 }
 
-/** Ways that are looked at together; where there are more, nothing is said of the record. */
+/** The max number of intermediate results; beyond that, the record is not checked. */
 const MAX_WORLDS = 20_000;
 
 /**
- * Looks for an order of all acts, each at one moment between its beginning and its answer, that gives every one the answer that
- * it had (linearizability, as Wing and Gong). States are compared as JSON.
- * @returns the first act whose answer no order explains; null: all is well
+ * Searches an order of all operations, each at a moment between its invocation and its completion, that explains all
+ * responses.
+ * This is linearizability, as defined by Wing and Gong. States are compared as JSON.
+ * @returns the first operation whose response no order explains; null: none
  */
 export function firstUnexplained<S>(initial: S, acts: readonly Act<S>[]): Act<S> | null {
   const open = new Set<Act<S>>();
@@ -34,7 +35,7 @@ export function firstUnexplained<S>(initial: S, acts: readonly Act<S>[]): Act<S>
     }
     const [only] = worlds;
     if (only?.done.size === 0 && worlds.length === 1 && open.size === 1) {
-      // Nothing else is under way: there is one way, and it is not told from others.
+      // Fast path: no other operation is in progress, so there is a single result.
       const state = act.apply(only.state);
       if (state === undefined) {
         return act;
@@ -65,7 +66,7 @@ function eventsOf<S>(acts: readonly Act<S>[]): readonly { readonly act: Act<S>; 
     .sort((left, right) => left.at - right.at || Number(left.ends) - Number(right.ends));
 }
 
-/** These worlds, and those in which acts that are under way have been done, in any order. */
+/** Returns these intermediate results, and those in which operations in progress have taken effect, in any order. */
 function reachable<S>(worlds: readonly World<S>[], open: ReadonlySet<Act<S>>): readonly World<S>[] {
   const numbers = new Map([...open].map((act, index) => [act, index]));
   const keyOf = ({ state, done }: World<S>) =>

@@ -7,18 +7,18 @@ import { changedRecord } from "../../fixtures/invariants/changed-record.js";
 import { type Act, firstUnexplained } from "./linearizable.js";
 import type { Ticks } from "./ticks.js";
 
-/** What agents compare and swap. */
+/** The fields that agents compare and swap. */
 const WATCHED = ["host", "node", "taskState", "vmState", "status", "destCompute"] as const;
 const RECORDED_FIELDS = [...WATCHED, "taskRequestId"] as const;
 type Watched = Partial<Readonly<Record<(typeof RECORDED_FIELDS)[number], unknown>>>;
 
-/** A record as it was from one commit to the next. */
+/** The state of a record after a commit. */
 interface Version {
   readonly tick: number;
   readonly record: Watched;
 }
 
-/** A write of an agent's: what it expects to find, and what it leaves. */
+/** A write of an agent: its expected state and its changes. */
 interface Write {
   readonly key: string;
   readonly expects: (found: Watched) => boolean;
@@ -33,28 +33,28 @@ interface CompletedWrite {
   readonly what: string;
 }
 
-/** How far a record has come: the commit, and whether a write of an agent's is known to have been it. */
+/** The progress of a record: the last commit, and whether an agent's write is known to have caused it. */
 interface Progress {
   readonly commit: number;
   readonly claimed: boolean;
 }
 
-/** Errors by which the state of record says that it found something else than was expected. */
+/** Errors of the store that report an unexpected state. */
 const REJECTION_ERRORS = /^(UnexpectedTaskState|UnexpectedDeletingTaskState|UnexpectedVmState|InvalidMigrationState)$/;
 
-/** Compare-and-swap writes of agents, and every commit of the records that they are about. */
+/** Records the compare-and-swap writes of agents, and all commits of the affected records. */
 export class RecordWrites {
   readonly #ticks: Ticks;
   readonly #versions = new Map<string, Version[]>();
   readonly #writes = new Map<string, CompletedWrite[]>();
-  /** From when to when nobody listened: a control plane was killed, and the next one began. */
+  /** The intervals without a listener: between the kill of a control plane and the start of the next one. */
   readonly #gaps: { readonly from: number; to: number }[] = [{ from: 0, to: Number.POSITIVE_INFINITY }];
 
   constructor(ticks: Ticks) {
     this.#ticks = ticks;
   }
 
-  /** A control plane has opened the state of record. */
+  /** Starts to watch a control plane's store. */
   follow(store: Store): void {
     const gap = this.#gaps.at(-1);
     if (gap?.to === Number.POSITIVE_INFINITY) {
@@ -69,14 +69,14 @@ export class RecordWrites {
     store.onChange((change) => this.#changed(store, change));
   }
 
-  /** The control plane is gone; what is committed from now on is not seen before {@link follow}. */
+  /** The control plane is dead; commits are not observed until {@link follow}. */
   loses(): void {
     if (this.#gaps.at(-1)?.to !== Number.POSITIVE_INFINITY) {
       this.#gaps.push({ from: this.#ticks.next(), to: Number.POSITIVE_INFINITY });
     }
   }
 
-  /** The session, every write of which is kept with its answer. */
+  /** Wraps a session so that its writes and their results are recorded. */
   session(session: HostSession): HostSession {
     const call: HostSession["call"] = async (method, params, options) => {
       const writes = writesOf(method, params);
@@ -117,7 +117,7 @@ export class RecordWrites {
     };
   }
 
-  /** Answers that no order of the commits explains. */
+  /** Returns the results that no order of the commits explains. */
   violations(): readonly Violation[] {
     return [...this.#writes].flatMap(([key, writes]) => {
       const versions = this.#versions.get(key) ?? [];
@@ -173,7 +173,7 @@ interface MigrationWrite {
   readonly expectedStatus?: readonly unknown[];
 }
 
-/** What a call writes of what is watched. */
+/** Returns the watched writes of a call. */
 function writesOf(method: string, params: unknown): readonly Write[] {
   switch (method) {
     case "instance_save":
@@ -214,7 +214,7 @@ function writeOf(key: string, changes: object, expects: Write["expects"]): reado
   return Object.keys(leaves).length === 0 ? [] : [{ key, expects, leaves }];
 }
 
-/** Commits are moments whose order is known; each is one write's at most. */
+/** The order of commits is known; each belongs to at most one write. */
 function actsOf(versions: readonly Version[], writes: readonly CompletedWrite[]): readonly Act<Progress>[] {
   const commits = versions.map(({ tick, record }, commit) => ({
     invoked: tick,
@@ -254,7 +254,7 @@ function isLeft(record: Watched, leaves: Watched): boolean {
   return WATCHED.every((name) => leaves[name] === undefined || leaves[name] === record[name]);
 }
 
-/** The record at the beginning, and after each commit until the answer. */
+/** Formats the record at the invocation, and after each commit until the completion. */
 function showSpan(versions: readonly Version[], invoked: number, completed: number): string {
   const first = versions.findLastIndex(({ tick }) => tick < invoked);
   const observed = versions.filter(({ tick }, index) => index >= first && tick < completed);

@@ -2,17 +2,17 @@ import type { Outcome } from "../../chaos/oracle/requests.js";
 import type { Violation } from "../../chaos/violation.js";
 import { type Act, firstUnexplained } from "./linearizable.js";
 
-/** What a register holds, as JSON; null: nobody has looked yet. */
+/** The value of a register as JSON; null: not read yet. */
 type Content = string | null;
 
-/** Things that have one value at a time, and who wrote and read them when: a server's name, whether a service is disabled. */
+/** Single values, such as a server's name or a service's `disabled`, with all their writes and reads. */
 export class Registers {
   readonly #acts = new Map<
     string,
     { readonly subject: string; readonly name: string; readonly acts: Act<Content>[] }
   >();
 
-  /** What was refused was not done. */
+  /** Records a write, unless it was rejected. */
   wrote(subject: string, name: string, value: unknown, { invoked, completed, outcome }: Moments): void {
     if (outcome !== "refused") {
       const content = JSON.stringify(value);
@@ -35,7 +35,7 @@ export class Registers {
     });
   }
 
-  /** Values that were read, and that no order of the writes explains. */
+  /** Returns the reads that no order of the writes explains. */
   violations(): readonly Violation[] {
     return [...this.#acts.values()].flatMap(({ subject, name, acts }) => {
       const wrong = firstUnexplained<Content>(null, acts);
@@ -67,5 +67,5 @@ export interface Moments {
   readonly outcome: Outcome;
 }
 
-/** Acts that a violation tells, the last ones. */
+/** The max number of operations in a violation; the last ones are reported. */
 const MAX_REPORTED_ACTS = 8;

@@ -1,4 +1,4 @@
-/** Numbers moments, in the order in which they come about: many things happen in one millisecond of virtual time. */
+/** Numbers moments in their order: many events have the same millisecond of virtual time. */
 export class Ticks {
   #last = 0;
 

@@ -9,7 +9,7 @@ import type { Violation } from "../../chaos/violation.js";
 import { type Moments, Registers } from "./registers.js";
 import type { Ticks } from "./ticks.js";
 
-/** Sees every request of the people and its answer: what they were promised, and what they wrote and read when. */
+/** Observes all requests of users: which were acknowledged, and which values they wrote and read. */
 export class Witness {
   readonly requests: ServerRequest[] = [];
   readonly #ticks: Ticks;
@@ -19,7 +19,7 @@ export class Witness {
     this.#ticks = ticks;
   }
 
-  /** @returns what is told the answer */
+  /** @returns a function to call with the response */
   onRequest(sent: Sent): (response: ObservedResponse | null) => void {
     const invoked = this.#ticks.next();
     return (response) => {
@@ -33,7 +33,7 @@ export class Witness {
     };
   }
 
-  /** How things are in the end, when nobody writes any more. */
+  /** Reads the final values, when there are no more writes. */
   found(subject: string, values: Values): void {
     const invoked = this.#ticks.next();
     this.#reads(subject, values, { invoked, completed: this.#ticks.next() });
@@ -78,12 +78,12 @@ export class Witness {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A server or a service as the API shows it. */
+/** A server or a service as returned by the API. */
 interface ResourceView extends Values {
   readonly id: string;
 }
 
-/** The keys of metadata that users write. */
+/** The metadata keys that users write. */
 export const METADATA_KEYS = ["owner", "purpose"] as const;
 
 /** @internal for tests */
@@ -98,7 +98,7 @@ function createdWith(body: unknown): Values {
   return serverValues({ name: server.name, tags: [], locked: false, metadata: {} });
 }
 
-/** What a request sets, by the name of what it is read as. */
+/** Returns the values that a request writes, by the name under which they are read. */
 function writtenBy(path: string, body: unknown): Values {
   const { server, metadata, tags, status, forced_down } = Object(body);
   const [, key] = /\/metadata\/(.+)$/.exec(path) ?? [];

@@ -7,12 +7,12 @@ import { findStepOrders } from "./step-orders.js";
 
 type MutantKind = "claim" | "compare-and-swap" | "lease" | "retry" | "order";
 
-/** A mutation of a line on which it hangs who has what. */
+/** A mutation of a line that affects ownership. */
 export interface DrawnMutation extends Mutation {
   readonly kind: MutantKind;
 }
 
-/** What a mutated line has to do with, by what it and its file say. */
+/** The kinds of mutations: a pattern for the file, and one for its lines. */
 const KINDS: readonly (readonly [MutantKind, RegExp, RegExp])[] = [
   ["lease", /./, /leaseHeld|requireHostLease|isLeaseLost|HostLeaseLost/],
   ["compare-and-swap", /./, /expected(TaskState|VmState|Host|Status)|ofRequest|[gG]eneration\b/],
@@ -20,7 +20,7 @@ const KINDS: readonly (readonly [MutantKind, RegExp, RegExp])[] = [
   ["claim", /claim/i, /./],
 ];
 
-/** As many as are asked for, so many of each kind as of any other where there are enough. */
+/** Draws `count` mutations, with the same number of each kind as far as there are enough. */
 export function drawMutants(root: URL, count: number, seed: string): readonly DrawnMutation[] {
   const tree = new SourceTree(fileURLToPath(root));
   const found = tree.mutated().flatMap((path) => mutationsOf(path, tree.text(path)));
@@ -36,7 +36,7 @@ export function drawMutants(root: URL, count: number, seed: string): readonly Dr
   return drawn.slice(0, count);
 }
 
-/** What is only said to others: nothing hangs on it. */
+/** Matches fields that are only reported and have no effect. */
 const REPORTING_ONLY = /^without (requestId|request_id)\b/;
 
 function mutationsOf(path: string, text: string): DrawnMutation[] {

@@ -2,7 +2,7 @@ import { transformSync } from "rolldown/utils";
 import type { Mutation } from "../../mutants/mutant.js";
 import type { Edit } from "./planted-bug.js";
 
-/** @throws {Error} when the text to be replaced is not there, or more than once: the product has changed */
+/** @throws {Error} if the text to replace does not occur exactly once, because the product has changed */
 export function edited(source: string, { file, find, replace }: Edit): string {
   const times = source.split(find).length - 1;
   if (times !== 1) {
@@ -11,7 +11,7 @@ export function edited(source: string, { file, find, replace }: Edit): string {
   return source.replace(find, () => replace);
 }
 
-/** The source with one of its mutations, for good. */
+/** Applies one mutation permanently to the source. */
 export function mutated(source: string, { shape, start, end, replacement }: Mutation): string {
   switch (shape) {
     case "expression":
@@ -23,7 +23,10 @@ export function mutated(source: string, { shape, start, end, replacement }: Muta
   }
 }
 
-/** As the build has it. @throws {Error} when it is no TypeScript */
+/**
+ * Compiles a file as the build does.
+ * @throws {Error} if it is not valid TypeScript
+ */
 export function compiled(file: string, source: string): string {
   const { code, errors } = transformSync(file, source, { typescript: {} });
   if (errors.length > 0) {

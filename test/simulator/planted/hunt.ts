@@ -8,37 +8,37 @@ export interface HuntOptions {
   /** The first seed. */
   readonly seed: number;
   readonly jobs: number;
-  /** Milliseconds of the processor, of all processes together: what a busy machine takes longer for counts no more. */
+  /** Milliseconds of processor time of all processes; a busy machine does not affect it. */
   readonly limit: number;
 }
 
-/** What is wrong with a build. */
+/** The defect of a build. */
 export interface Wrong {
   /** The program that simulates its seeds; absent: this build's. */
   readonly worker?: URL;
   readonly quirks: readonly QuirkName[];
 }
 
-/** Where a bug showed itself. */
+/** The seed that found a bug, and the violation. */
 export interface Sighting {
   readonly seed: number;
   readonly rule: string;
   readonly what: string;
 }
 
-/** Real milliseconds after which a simulation is taken for one that never ends. */
+/** Real milliseconds after which a simulation counts as endless. */
 const HANGS = 300_000;
 
-/** Simulates one seed after the other with a bug, until one breaks a rule that it does not break without it. */
+/** Simulates seeds with a bug until one violates a rule that it does not violate without the bug. */
 export class Hunt {
-  /** That were simulated, the one that found it included. */
+  /** The number of simulated seeds, including the one that found it. */
   seeds = 0;
   /** Milliseconds. */
   virtualTime = 0;
   /** Milliseconds. */
   processorTime = 0;
   found: Sighting | null = null;
-  /** Seeds that break a rule without the bug, too: here the product has a bug of its own. */
+  /** Violations that also occur without the bug: the product itself has a bug. */
   readonly own: Sighting[] = [];
   readonly #wrong: Wrong;
   readonly #options: HuntOptions;
@@ -65,7 +65,7 @@ export class Hunt {
       const seed = this.#next;
       this.#next += 1;
       const sighting = await this.#look(worker, seed, this.#wrong);
-      // What the seed that uses up the limit shows counts as much.
+      // A violation counts even if its seed exceeds the limit.
       if (this.found !== null) {
         return;
       }
@@ -94,7 +94,7 @@ export class Hunt {
     }
   }
 
-  /** Null: nothing broke, or nobody wants to know any more. */
+  /** Returns null if no rule was violated, or the hunt has ended. */
   async #look(worker: SeedWorker, seed: number, { quirks }: Wrong): Promise<Sighting | null> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((resolve) => {
@@ -128,7 +128,7 @@ export class Hunt {
     worker.end();
   }
 
-  /** Tells callers that wait for an answer that the process has ended. */
+  /** Ends all processes, and therefore their pending simulations. */
   #stop(): void {
     for (const worker of this.#workers) {
       this.#dismiss(worker);

@@ -24,7 +24,7 @@ Plants one known bug at a time in a copy of the build, and simulates seeds until
 The exit code is 1 when a known bug was not found, or a seed fails without any.`;
 
 export interface PlantedOptions {
-  /** Beginnings of names; empty: all. */
+  /** Prefixes of names; empty: all. */
   readonly only: readonly string[];
   readonly mutants: number;
   readonly draw: string;
@@ -33,7 +33,10 @@ export interface PlantedOptions {
   readonly json: boolean;
 }
 
-/** @param cores of the machine @throws {Error} naming what was found and expected */
+/**
+ * @param cores the machine's number of processors
+ * @throws {Error} with the actual and the expected value
+ */
 export function readPlantedOptions(args: readonly string[], cores: number): PlantedOptions {
   const { values } = parseArgs({
     args: [...args],

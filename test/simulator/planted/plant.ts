@@ -6,20 +6,23 @@ import { edited, mutated } from "./edited-source.js";
 import type { PlantedBug } from "./planted-bug.js";
 import { PLANTED_BUGS } from "./planted-bugs.js";
 
-/** One thing that is wrong with a copy of the product. */
+/** A defect of a copy of the product. */
 export interface Plant {
   readonly name: string;
   readonly what: string;
-  /** It has to be found. */
+  /** Whether the simulator must find it. */
   readonly known: boolean;
   readonly quirks: readonly QuirkName[];
-  /** The profile whose seeds look for it; null: the command's. */
+  /** The profile for its seeds; null: the command's. */
   readonly profile: string | null;
-  /** By file: the source that the copy has. */
+  /** The changed sources of the copy, by file. */
   readonly sources: ReadonlyMap<string, string>;
 }
 
-/** @param root of the project @throws {Error} when a text to be replaced is not there */
+/**
+ * @param root the project's folder
+ * @throws {Error} if a text to replace does not exist
+ */
 export function plantedBugs(root: URL): readonly Plant[] {
   return PLANTED_BUGS.map((bug) => plantOf(bug, root));
 }
@@ -39,7 +42,7 @@ function plantOf({ bug, what, quirks = [], edits = [], profile }: PlantedBug, ro
   };
 }
 
-/** The same from the same seed and code. */
+/** Draws mutants; the result depends only on seed and code. */
 export function plantedMutants(root: URL, count: number, seed: string): readonly Plant[] {
   return drawMutants(root, count, seed).map((mutation, index) => {
     const { path, line, operator, change, kind } = mutation;

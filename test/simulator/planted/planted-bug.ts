@@ -1,23 +1,23 @@
 import type { QuirkName } from "../../../src/config/quirks.js";
 
-/** A text of a source of the product, which is there once, and what a planted bug has in its place. */
+/** A text that occurs once in a source of the product, and its replacement. */
 export interface Edit {
-  /** From the project's folder. */
+  /** Relative to the project's folder. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
 }
 
-/** A bug that real operators met, or could, in the product's own code: the simulator has to find it. */
+/** A bug in the product that real operators met, or could meet. The simulator must find it. */
 export interface PlantedBug {
   /** The number of the bug at Launchpad, or a name of our own. */
   readonly bug: number | string;
-  /** What goes wrong, in a few words. */
+  /** A short description of the failure. */
   readonly what: string;
-  /** The profile whose seeds look for it; default: that of the command. */
+  /** The profile for its seeds; default: the command's. */
   readonly profile?: string;
-  /** Where the product can be told to have the bug: that is all it takes. */
+  /** The quirks that enable the bug, if the product supports it. */
   readonly quirks?: readonly QuirkName[];
-  /** Made in a copy of the build. */
+  /** Changes of a copy of the build. */
   readonly edits?: readonly Edit[];
 }

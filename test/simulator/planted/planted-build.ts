@@ -3,13 +3,13 @@ import { fileURLToPath } from "node:url";
 import { compiled } from "./edited-source.js";
 import type { Plant } from "./plant.js";
 
-/** A copy of the build in `dist`, with something wrong in it. */
+/** A copy of the build in `dist` with a defect. */
 export class PlantedBuild {
   /** The program that simulates its seeds. */
   readonly worker: URL;
   readonly #folder: URL;
 
-  /** @param root of the project */
+  /** @param root the project's folder */
   constructor(root: URL, { name, sources }: Plant) {
     const folder = new URL(`dist/planted/${name}/`, root);
     this.#folder = folder;

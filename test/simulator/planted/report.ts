@@ -1,13 +1,13 @@
 import type { Sighting } from "./hunt.js";
 
-/** What came of one bug. */
+/** The result of a hunt. */
 export interface PlantedResult {
   readonly name: string;
   readonly what: string;
   readonly known: boolean;
   readonly seeds: number;
   readonly virtualHours: number;
-  /** Processor time of all processes together. */
+  /** Processor time of all processes. */
   readonly seconds: number;
   readonly found: Sighting | null;
   readonly own: readonly Sighting[];
@@ -16,7 +16,7 @@ export interface PlantedResult {
 const WIDTH = 80;
 const COLUMNS = [10, 7, 6, 6, 7] as const;
 
-/** One line a bug, no wider than a terminal. */
+/** Formats a result as a line that fits a terminal. */
 export function row({ name, seeds, virtualHours, seconds, found }: PlantedResult): string {
   const cells = [name, found === null ? "-" : found.seed, seeds, virtualHours.toFixed(1), seconds.toFixed(1)];
   return line(cells.map(String), found === null ? "not found" : `${found.rule}: ${found.what}`);
@@ -50,7 +50,7 @@ export function summary(results: readonly PlantedResult[]): string {
   return lines.join("\n");
 }
 
-/** Nothing that real operators met escapes, and what is found is found for its bug. */
+/** Checks that all known bugs were found, and that no violation occurs without its bug. */
 export function passed(results: readonly PlantedResult[]): boolean {
   return results.every(({ known, found, own }) => (!known || found !== null) && own.length === 0);
 }

@@ -5,7 +5,7 @@ import { type Plant, plantedBugs, plantedMutants } from "./plant.js";
 import { PlantedBuild } from "./planted-build.js";
 import { HEADER, type PlantedResult, passed, row, summary } from "./report.js";
 
-/** This file is in `dist/test/simulator/planted`. */
+/** The project's folder; this file is in `dist/test/simulator/planted`. */
 const ROOT = new URL("../../../../", import.meta.url);
 const HOUR = 3_600_000;
 

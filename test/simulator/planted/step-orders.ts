@@ -1,7 +1,7 @@
 import type { Mutation } from "../../mutants/mutant.js";
 import { child, childrenOf, list, parse, type SyntaxNode } from "../../mutants/syntax.js";
 
-/** Two steps of an operation, one after the other, in the wrong order: a mutation of each list of steps and each such pair. */
+/** Returns mutations that swap two consecutive steps of an operation: one for each such pair of each list of steps. */
 export function findStepOrders(path: string, text: string): readonly Mutation[] {
   const found: Mutation[] = [];
   visit(parse(path, text).program);

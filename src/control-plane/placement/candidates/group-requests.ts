@@ -1,34 +1,34 @@
 import { capacityOf, hasRoom, type Provider, type ResourceClass } from "../model.js";
 import { type Anchors, type Group, isForbidden, isMember, singleProviders } from "./group.js";
 
-/** What is taken of a provider. */
+/** The resources that a request takes from one provider. */
 export interface Part {
   readonly provider: Provider;
   readonly resources: Resources;
 }
 
-/** Amounts by class, each class once. */
+/** Pairs of class and amount; each class occurs once. */
 export type Resources = readonly (readonly [ResourceClass, number])[];
 
-/** One way to serve a group. */
+/** A set of providers that satisfies one request group. */
 export interface GroupRequest {
   readonly suffix: string;
-  /** The root of the tree that is served; providers that share with it may help. */
+  /** The root of the tree that the request uses. Sharing providers of other trees may supply resources to it. */
   readonly anchor: Provider;
-  /** One of each provider. */
+  /** One part per provider. */
   readonly parts: readonly Part[];
-  /** A group without resources has no parts, but a provider. */
+  /** Also set for a group without resources, which has no parts. */
   readonly providers: readonly Provider[];
 }
 
-/** What the search looks at beside the group. */
+/** The part of the search's context that does not depend on the group. */
 export interface Surroundings {
   /** The roots that candidates may have; null: any. */
   readonly anchors: Anchors | null;
   readonly sharing: ReadonlySet<Provider>;
 }
 
-/** The roots of the trees with which a provider shares its inventory, since they have an aggregate in common. */
+/** Returns the roots of the trees that may use a provider's shared inventory: those with an aggregate in common. */
 function anchorsOf(provider: Provider): ReadonlySet<Provider> {
   const anchors = new Set<Provider>();
   for (const aggregate of provider.aggregates) {
@@ -39,7 +39,7 @@ function anchorsOf(provider: Provider): ReadonlySet<Provider> {
   return anchors;
 }
 
-/** The ways to serve a group from one provider each. */
+/** Yields the requests that satisfy a group from a single provider each. */
 export function* singleProviderRequests(group: Group, { anchors, sharing }: Surroundings): Generator<GroupRequest> {
   const { suffix, resources } = group;
   for (const provider of singleProviders(group, null)) {
@@ -61,7 +61,7 @@ export function* singleProviderRequests(group: Group, { anchors, sharing }: Surr
   }
 }
 
-/** The ways to serve a group from the providers of one tree and the providers that share with it. */
+/** Yields the requests that satisfy a group from the providers of one tree, and from sharing providers. */
 export function* treeRequests(group: Group, around: Surroundings): Generator<GroupRequest> {
   if (group.resources.length === 0) {
     return;
@@ -93,7 +93,7 @@ export function* treeRequests(group: Group, around: Surroundings): Generator<Gro
   }
 }
 
-/** The providers that can give an amount of a class, by the root of the tree that gets it. */
+/** Returns the providers that can supply an amount of a class, by the root of the tree that uses it. */
 function suppliers(
   group: Group,
   resourceClass: ResourceClass,
@@ -105,7 +105,7 @@ function suppliers(
     if (anchors !== null && !anchors.has(anchor)) {
       return;
     }
-    // A root's aggregates hold for its whole tree.
+    // A root's aggregates apply to its complete tree.
     if (group.memberOf.length > 0 && !member && !isMember(anchor, group.memberOf)) {
       return;
     }
@@ -137,7 +137,10 @@ function suppliers(
   return byAnchor;
 }
 
-/** The providers must have the required traits together; none may have a forbidden one. */
+/**
+ * Checks traits across all providers of a request: the required ones may be spread over them, forbidden ones must not
+ * occur.
+ */
 function traitsFit(providers: readonly Provider[], { required, forbidden }: Group): boolean {
   return (
     !forbidden.some((trait) => providers.some((provider) => provider.traits.has(trait))) &&
@@ -145,15 +148,15 @@ function traitsFit(providers: readonly Provider[], { required, forbidden }: Grou
   );
 }
 
-/** One way to serve all groups. */
+/** A set of providers that satisfies all request groups. */
 export interface Candidate {
-  /** One of each provider. */
+  /** One part per provider. */
   readonly parts: readonly Part[];
-  /** The providers that serve each group. */
+  /** The request that was chosen for each group. */
   readonly served: readonly GroupRequest[];
 }
 
-/** Adds up what the groups take; undefined when that is more than an inventory gives. */
+/** Adds up the resources of all groups; undefined if the sum exceeds the capacity of an inventory. */
 export function combine(requests: readonly GroupRequest[]): Candidate | undefined {
   const sums = new Map<Provider, Map<ResourceClass, number>>();
   for (const { parts } of requests) {
@@ -181,7 +184,7 @@ function fits(provider: Provider, resourceClass: ResourceClass, amount: number):
   return inventory.used + amount <= capacityOf(inventory.amounts) && amount <= inventory.amounts.max_unit;
 }
 
-/** Equal for candidates that a client cannot tell apart. */
+/** Returns a key that is equal for candidates that a client cannot distinguish. */
 export function candidateKey({ parts, served }: Candidate): string {
   const taken = parts.flatMap(({ provider, resources }) =>
     resources.map(([resourceClass, amount]) => `${provider.id}/${resourceClass.id}/${amount}`),
@@ -197,7 +200,7 @@ function ids(providers: readonly Provider[]): string {
     .join("+");
 }
 
-/** All ways to take one item of each list, the last list varying fastest. */
+/** Yields all combinations of one item of each list; the last list varies fastest. */
 export function* product<T>(lists: readonly (readonly T[])[]): Generator<T[]> {
   if (lists.some((list) => list.length === 0)) {
     return;
@@ -220,7 +223,7 @@ export function* product<T>(lists: readonly (readonly T[])[]): Generator<T[]> {
   }
 }
 
-/** One item of each generator in turn, until all have ended. */
+/** Yields one item of each generator in rotation, until all of them have ended. */
 export function* roundRobin<T>(generators: readonly Generator<T>[]): Generator<T> {
   let open = [...generators];
   while (open.length > 0) {

@@ -2,7 +2,7 @@ import { type Aggregate, hasRoom, type Inventory, type Provider, type ResourceCl
 import type { State } from "../store/state.js";
 import type { RequestGroup } from "./request.js";
 
-/** A request group with everything that it names looked up. */
+/** A request group whose classes, traits and aggregates are resolved to records. */
 export interface Group {
   readonly suffix: string;
   readonly resources: readonly (readonly [ResourceClass, number])[];
@@ -10,12 +10,12 @@ export interface Group {
   readonly forbidden: readonly Trait[];
   readonly memberOf: readonly (readonly Aggregate[])[];
   readonly forbiddenAggregates: readonly Aggregate[];
-  /** The root of the tree that must serve the group. */
+  /** The root of the tree that must satisfy the group. */
   readonly tree: Provider | null;
 }
 
 /**
- * Undefined when it is clear that nothing can serve the group.
+ * Resolves the names in a group; undefined if no provider can satisfy it.
  * @throws {ResourceClassNotFound | TraitNotFound}
  */
 export function resolveGroup(state: State, group: RequestGroup): Group | undefined {
@@ -64,7 +64,7 @@ function someRoom(resourceClass: ResourceClass, amount: number, tree: Provider |
   return false;
 }
 
-/** Whether the provider is in one aggregate of each set. */
+/** Checks that the provider is in at least one aggregate of each set. */
 export function isMember({ aggregates }: Provider, memberOf: readonly (readonly Aggregate[])[]): boolean {
   return hasOneOfEach(aggregates, memberOf);
 }
@@ -73,7 +73,7 @@ export function isForbidden({ aggregates }: Provider, group: Group): boolean {
   return hasAny(aggregates, group.forbiddenAggregates);
 }
 
-// Plain loops: these run for every provider of a search.
+// Plain loops, for speed: a search calls these for every provider.
 function hasOneOfEach<T>(set: ReadonlySet<T>, required: readonly (readonly T[])[]): boolean {
   for (const any of required) {
     if (!hasAny(set, any)) {
@@ -92,16 +92,16 @@ export function hasAny<T>(set: ReadonlySet<T>, items: readonly T[]): boolean {
   return false;
 }
 
-/** The roots that candidates may have. */
 export interface Anchors {
   has(root: Provider): boolean;
 }
 
-/** The providers, below these roots or any, that serve all of a group by themselves, up to a number. */
+/** Returns at most `limit` providers, below the roots or any, of which each satisfies a group alone. */
 export function singleProviders(group: Group, anchors: Anchors | null, limit = Number.POSITIVE_INFINITY): Provider[] {
   const { resources, tree, memberOf, required, forbidden } = group;
   const found: Provider[] = [];
-  // A group without resources is served by what it names, and by nothing when it only names what is forbidden.
+  // A group without resources matches by its required traits and aggregates; one with only forbidden ones matches
+  // nothing.
   if (resources.length === 0 && required.length === 0 && memberOf.length === 0) {
     return found;
   }
@@ -136,7 +136,7 @@ function haveRoom(provider: Provider, resources: Group["resources"]): boolean {
   return true;
 }
 
-/** The smallest indexed set that all providers sought are in; or their inventories of a class. */
+/** Returns the smallest indexed set that contains all matching providers, or their inventories of one class. */
 function startingPoint(group: Group): Iterable<Provider | Inventory> {
   let smallest: Iterable<Provider | Inventory> = [];
   let size = Number.POSITIVE_INFINITY;
@@ -159,7 +159,7 @@ function startingPoint(group: Group): Iterable<Provider | Inventory> {
   return smallest;
 }
 
-/** The providers of any of these, each once; as they are asked for, since the first few are often enough. */
+/** Yields each provider of the sets once. Lazy, since the caller often needs only the first few. */
 function* unionOf(sets: readonly (Trait | Aggregate)[]): Generator<Provider> {
   for (const [index, { providers }] of sets.entries()) {
     for (const provider of providers) {

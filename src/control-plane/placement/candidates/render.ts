@@ -5,7 +5,7 @@ import { capacityOf, type Provider } from "../model.js";
 import { subtree } from "../store/state.js";
 import type { Candidate, GroupRequest, Part, Resources } from "./group-requests.js";
 
-/** Candidates as JSON, in the form of a microversion, and in pieces. */
+/** Renders candidates as JSON in the form of a microversion, as a list of pieces. */
 export function candidatesJson(
   candidates: readonly Candidate[],
   minor: number,
@@ -14,7 +14,7 @@ export function candidatesJson(
 ): readonly string[] {
   const renderer = new RequestRenderer(minor);
   const providers = summarizedProviders(candidates, minor >= 29 || !nested);
-  // They bring their comma along: of long lists, half as many pieces.
+  // Each piece includes its leading comma, which halves the number of pieces of a long list.
   const pieces = ['{"allocation_requests":['];
   for (const candidate of candidates) {
     const piece = renderer.render(candidate);
@@ -32,16 +32,16 @@ export function candidatesJson(
 
 class RequestRenderer {
   readonly #minor: number;
-  /** Amounts are shared by the candidates of a group that take everything of one provider. */
+  /** The candidates of a group that are satisfied by one provider share their amounts. */
   readonly #resources = new Map<Resources, string>();
-  /** Names such a candidate's form in its provider's fragments. */
+  /** The keys under which a provider's fragments cache such a candidate. */
   readonly #keys = new Map<Resources, string>();
 
   constructor(minor: number) {
     this.#minor = minor;
   }
 
-  /** With a comma before it. */
+  /** Returns the JSON of a candidate, with a leading comma. */
   render({ parts, served }: Candidate): string {
     const [part, anotherPart] = parts;
     const [group, anotherGroup] = served;
@@ -86,7 +86,10 @@ class RequestRenderer {
   }
 }
 
-/** All providers of the trees that candidates take from; before 1.29, in a world with trees, just those taken from. */
+/**
+ * Returns all providers of the trees that are used; before 1.29, if there are nested providers, only the providers
+ * used.
+ */
 function summarizedProviders(candidates: readonly Candidate[], includeFullTrees: boolean): readonly Provider[] {
   const taken = new Set<Provider>();
   for (const { parts } of candidates) {
@@ -108,7 +111,7 @@ function summarizedProviders(candidates: readonly Candidate[], includeFullTrees:
   return found;
 }
 
-/** A provider's member of `provider_summaries`, with a comma before it. */
+/** Returns a provider's member of `provider_summaries`, with a leading comma. */
 function summary(provider: Provider, minor: number, requested: ReadonlySet<string>): string {
   const make = (isIncluded: (className: string) => boolean) =>
     `,"${provider.uuid}":${summaryJson(provider, minor, isIncluded)}`;
@@ -137,9 +140,9 @@ function summaryJson(provider: Provider, minor: number, isIncluded: (className: 
   return `${json}}`;
 }
 
-/** Candidates for who takes records: what their JSON says, without the mappings and traits that no scheduler reads. */
+/** Returns candidates as records: the data of their JSON, without the mappings and traits, which no scheduler reads. */
 export function candidateRecords(candidates: readonly Candidate[], version: string): CandidateRecords {
-  // Amounts are shared by the candidates of a group that take everything of one provider.
+  // The candidates of a group that are satisfied by one provider share their amounts.
   const shared = new Map<Resources, Amounts>();
   const amountsIn = (resources: Resources): Amounts => {
     const amounts = shared.get(resources) ?? amountsOf(resources);
@@ -164,7 +167,7 @@ export function candidateRecords(candidates: readonly Candidate[], version: stri
   return new CandidateRecords({ allocationRequests, providerSummaries, version });
 }
 
-/** The same of roots that each serve all by themselves. */
+/** Returns the records of roots of which each satisfies the request alone. */
 export function rootRecords(roots: readonly Provider[], resources: Resources, version: string): RootRecords {
   const amounts = amountsOf(resources);
   return new RootRecords(
@@ -183,7 +186,7 @@ function amountsOf(resources: Resources): Amounts {
   return { record, key: JSON.stringify(record) };
 }
 
-/** Kept with the provider until that changes, or is asked for other amounts. */
+/** Returns the provider's cached offer; rebuilds it if the provider has changed or the amounts differ. */
 function offerOf(provider: Provider, { record, key }: Amounts): RootOffer {
   const fragments = fragmentsOf(provider);
   if (fragments.offer?.amounts !== key) {
@@ -193,7 +196,7 @@ function offerOf(provider: Provider, { record, key }: Amounts): RootOffer {
   return fragments.offer.made;
 }
 
-/** Kept with the provider until it changes. */
+/** Returns the provider's summary, cached until the provider changes. */
 function summaryOf(provider: Provider): ProviderSummary {
   const fragments = fragmentsOf(provider);
   fragments.summary ??= {

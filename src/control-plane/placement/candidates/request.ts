@@ -13,18 +13,21 @@ import { GROUP_PATTERN, GROUP_PATTERN_1_33 } from "../handlers/shared-schemas.js
 import type { Call } from "../http/call.js";
 import { badRequest, ErrorCode } from "../http/errors.js";
 
-/** What one group of parameters, those with the same suffix, asks for. */
+/** The request group of the parameters that have the same suffix. */
 export interface RequestGroup {
-  /** Empty: any providers of one tree, and sharing ones, may serve it together; else a single provider serves it. */
+  /**
+   * If empty, several providers of one tree and sharing providers may satisfy the group; otherwise a single provider
+   * must.
+   */
   readonly suffix: string;
   readonly resources: ReadonlyMap<string, number>;
   readonly traits: TraitFilter;
   readonly aggregates: AggregateFilter;
-  /** A UUID of a provider in the tree that must serve it. */
+  /** The UUID of a provider of the tree that must satisfy the group. */
   readonly inTree: string | null;
 }
 
-/** What GET /allocation_candidates asks for. */
+/** The parsed query of GET /allocation_candidates. */
 export interface CandidatesRequest {
   /** In the order of the query string. */
   readonly groups: readonly RequestGroup[];
@@ -32,7 +35,10 @@ export interface CandidatesRequest {
   readonly isolate: boolean;
   /** Traits of the root provider. */
   readonly root: TraitFilter;
-  /** Suffixes of groups whose providers must be below one of them. */
+  /**
+   * For each `same_subtree` parameter: the suffixes of groups of which one provider must be an ancestor of all the
+   * others.
+   */
   readonly sameSubtrees: readonly ReadonlySet<string>[];
 }
 
@@ -158,7 +164,7 @@ function checkSubtrees(groups: readonly RequestGroup[], sameSubtrees: readonly R
   }
 }
 
-/** Before microversion 1.36 each group must ask for resources. */
+/** Checks that each group requests resources, as microversions before 1.36 require. */
 function checkOrphans(groups: readonly RequestGroup[]): void {
   const without = groups.filter((group) => group.resources.size === 0);
   const keys = (kind: string, filter: (group: RequestGroup) => boolean) =>

@@ -17,15 +17,15 @@ import {
 import type { CandidatesRequest } from "./request.js";
 
 export interface SearchOptions extends Pick<PlacementTuning, "maxAllocationCandidates" | "generationStrategy"> {
-  /** Microversion 1.29 on; before that, a candidate has one provider of a tree at most. */
+  /** Set from microversion 1.29 on. Before that, a candidate uses at most one provider of a tree. */
   readonly nestedAware: boolean;
-  /** How many are wanted at most; null: all. */
+  /** The max number of candidates; null: all. */
   readonly limit: number | null;
 }
 
 /**
- * The candidates for a request; where it is worth it they are found as they are asked for.
- * @throws {ResourceClassNotFound | TraitNotFound} at once, or when the first one is asked for.
+ * Returns the candidates for a request. Some are computed lazily, while the caller iterates.
+ * @throws {ResourceClassNotFound | TraitNotFound} immediately, or when the iteration starts.
  */
 export function searchCandidates(
   state: State,
@@ -44,7 +44,7 @@ export function searchCandidates(
   return anchors === "none" ? [] : search(state, request, options, { anchors, sharing: state.sharing() });
 }
 
-/** Roots that each serve all of a request by themselves. */
+/** Root providers of which each satisfies a complete request alone. */
 export interface FoundRoots {
   readonly roots: readonly Provider[];
   readonly resources: Resources;
@@ -52,8 +52,8 @@ export interface FoundRoots {
 }
 
 /**
- * The candidates for one group in a world without trees and sharing providers, which is how most clouds look. Null: the
- * request or the world is not as simple.
+ * Fast path for the most common case: one group, no nested providers, no sharing providers. Null: the case does not
+ * apply.
  * @throws {ResourceClassNotFound | TraitNotFound}
  */
 export function searchRoots(state: State, request: CandidatesRequest, options: SearchOptions): FoundRoots | null {
@@ -90,7 +90,7 @@ function* search(
       found.push(requests);
       break;
     }
-    // Later groups are not even looked at when one cannot be served.
+    // If one group cannot be satisfied, the later groups are not searched.
     const all = group.suffix === "" && around.sharing.size > 0 ? oncePerContent(requests) : [...requests];
     if (all.length === 0) {
       return;
@@ -122,9 +122,11 @@ function* search(
 }
 
 /**
- * Upstream compares two requests of the unsuffixed group by what they take, not by the tree that they are for: what only
- * sharing providers serve is kept for one tree, and is combined with the other groups' requests in that tree alone.
- * Upstream leaves the tree to the order of a hash table; here it is the one whose root is the oldest.
+ * Removes requests of the unsuffixed group with equal content, as upstream does: it compares their resources, but not
+ * the tree that they are for.
+ * A request that only sharing providers satisfy therefore remains for one tree, and is combined only with the other
+ * groups' requests of that tree.
+ * Upstream's choice of the tree depends on the order of a hash table; here it is the tree with the oldest root.
  */
 function oncePerContent(requests: Iterable<GroupRequest>): GroupRequest[] {
   const byContent = new Map<string, GroupRequest>();
@@ -138,7 +140,7 @@ function oncePerContent(requests: Iterable<GroupRequest>): GroupRequest[] {
   return [...byContent.values()];
 }
 
-/** Null when the request asks nothing of the root; `none`: nothing that it asks for is there. */
+/** Returns null if the request has no condition for the root, and `none` if no root satisfies it. */
 function rootsWithTraits(state: State, { root }: CandidatesRequest): Anchors | "none" | null {
   if (root.required.length === 0 && root.forbidden.size === 0) {
     return null;
@@ -148,7 +150,7 @@ function rootsWithTraits(state: State, { root }: CandidatesRequest): Anchors | "
   const fits = ({ traits }: Provider) => hasAll(traits, required) && !hasAny(traits, forbidden);
   const [first] = required;
   const start: Iterable<Provider> = first === undefined ? state.providers.values() : first.providers;
-  // Each root is looked at when it is met: a search with a limit meets few of them.
+  // Roots are tested lazily: a search with a limit reaches few of them.
   for (const provider of start) {
     if (provider.parent === null && fits(provider)) {
       return { has: fits };
@@ -172,7 +174,7 @@ function* alone(requests: Iterable<GroupRequest>): Generator<Candidate> {
   }
 }
 
-/** The combinations of one request of each group that have the same anchor. */
+/** Yields the combinations of one request of each group that have the same anchor. */
 function* combineGroups(
   found: readonly Iterable<GroupRequest>[],
   request: CandidatesRequest,
@@ -205,7 +207,7 @@ function* chain<T>(generators: readonly Generator<T>[]): Generator<T> {
   }
 }
 
-/** With group_policy=isolate each group with a suffix has a provider of its own. */
+/** Checks `group_policy=isolate`: each group with a suffix must have a different provider. */
 function isolated(combination: readonly GroupRequest[], { isolate }: CandidatesRequest): boolean {
   if (!isolate) {
     return true;
@@ -214,7 +216,7 @@ function isolated(combination: readonly GroupRequest[], { isolate }: CandidatesR
   return new Set(granular.map(({ providers }) => providers[0])).size === granular.length;
 }
 
-/** Whether the providers of the groups named together are all below one of them. */
+/** Checks `same_subtree`: of the providers of the listed groups, one must be an ancestor of all the others. */
 function inSameSubtrees(combination: readonly GroupRequest[], { sameSubtrees }: CandidatesRequest): boolean {
   return sameSubtrees.every((suffixes) => {
     const providers = new Set(

@@ -4,7 +4,7 @@ import type { Provider } from "../model.js";
 import { setAggregates } from "../store/trait-and-class-changes.js";
 import { PUT_AGGREGATES_1_1, PUT_AGGREGATES_1_19 } from "./shared-schemas.js";
 
-/** From here on changes are guarded by the provider's generation. */
+/** The first microversion in which changes require the provider's generation. */
 const GENERATION_SINCE = 19;
 
 function aggregatesResponse(call: Call, owner: Provider, uuids: readonly string[]): HandlerResponse {

@@ -69,7 +69,7 @@ const LIST_1_8: Schema = {
 
 const DICT_1_12 = consumerSchema(1, {}, []);
 
-/** The body of POST, where a consumer's allocations may be empty. */
+/** The body of POST for one consumer; its allocations may be empty. */
 const DICT_1_13 = consumerSchema(0, {}, []);
 
 const DICT_1_28 = consumerSchema(0, { consumer_generation: GENERATION }, ["consumer_generation"]);
@@ -103,7 +103,7 @@ const POST = POST_SINCE.map(([since, sub]): readonly [number, Schema] => [
   { type: "object", minProperties: 1, additionalProperties: false, patternProperties: { [UUID_PATTERN]: sub } },
 ]);
 
-/** The reshaper's: there may be none. */
+/** The schemas of the reshaper, whose allocations may be empty. */
 const RESHAPED = POST_SINCE.filter(([since]) => since >= 28).map(([since, sub]): readonly [number, Schema] => [
   since,
   { type: "object", minProperties: 0, additionalProperties: false, patternProperties: { [UUID_PATTERN]: sub } },
@@ -189,7 +189,7 @@ export function postAllocations(call: Call): HandlerResponse {
   return NO_CONTENT;
 }
 
-/** The consumers of a body that names several. */
+/** Ensures that all consumers in a request body exist. */
 export function ensureAll(
   call: Call,
   data: Readonly<Record<string, ConsumerBody>>,
@@ -212,8 +212,10 @@ function write(call: Call, consumers: readonly (readonly [EnsuredConsumer, Consu
 }
 
 /**
- * Does what comes between making consumers and writing allocations. When a provider turns out not to exist, the real
- * Placement leaves the new consumers behind, at generation 0; clients can tell by the conflict on their next try.
+ * Runs the part of a request after its consumers are created and before allocations are written; commits the consumers
+ * if it fails.
+ * Placement does the same: if a provider does not exist, the new consumers remain, at generation 0. Clients notice a
+ * generation conflict when they retry.
  */
 export function keepingConsumers<T>(call: Call, work: () => T): T {
   try {
@@ -231,7 +233,10 @@ interface ListBody extends Omit<ConsumerBody, "allocations"> {
   }[];
 }
 
-/** Before microversion 1.12 allocations are a list; of two for one provider the last counts. */
+/**
+ * Converts the list form of allocations, used before microversion 1.12. Of two entries for one provider, the last
+ * applies.
+ */
 function fromList(body: ListBody): ConsumerBody {
   const entries = body.allocations.map(({ resource_provider, resources }) => [resource_provider.uuid, { resources }]);
   return { ...body, allocations: Object.fromEntries(entries) };

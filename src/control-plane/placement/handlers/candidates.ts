@@ -9,7 +9,7 @@ import { GROUP_PATTERN, GROUP_PATTERN_1_33, schemaFor } from "./shared-schemas.j
 
 const TEXT: Schema = { type: "string" };
 
-/** Written as a list upstream, which its error texts show. */
+/** A list, as in upstream's schema, because its error messages contain it. */
 const TEXT_LIST: Schema = { type: ["string"] };
 
 const LIMIT: Schema = { type: ["integer", "string"], pattern: "^[1-9][0-9]*$", minimum: 1, minLength: 1 };
@@ -32,7 +32,10 @@ const SCHEMAS = [
   [36, granular({ root_required: TEXT_LIST, same_subtree: TEXT_LIST }, GROUP_PATTERN_1_33, KINDS_1_31)],
 ] as const;
 
-/** Records have no older forms: from here on, summaries are of whole trees, with everything that a scheduler reads. */
+/**
+ * The first microversion that supports records: its summaries include complete trees, with all data that a scheduler
+ * reads.
+ */
 const RECORDS_SINCE = 29;
 
 export function listCandidates(call: Call): HandlerResponse {
@@ -42,7 +45,7 @@ export function listCandidates(call: Call): HandlerResponse {
   const requested = new Set(request.groups.flatMap(({ resources }) => [...resources.keys()]));
   try {
     const { tuning } = call;
-    // A mixture needs all of its members.
+    // A random choice needs the complete list.
     const limit = tuning.randomizeAllocationCandidates ? null : request.limit;
     const options = { ...tuning, nestedAware: call.minor >= 29, limit };
     const modified = call.unit.now;
@@ -68,7 +71,7 @@ export function listCandidates(call: Call): HandlerResponse {
   }
 }
 
-/** As many as wanted: the first ones, or with `randomize_allocation_candidates` any. */
+/** Returns at most `limit` candidates: the first ones, or a random choice with `randomize_allocation_candidates`. */
 function take<T>(call: Call, candidates: Iterable<T>, limit: number | null): readonly T[] {
   if (call.tuning.randomizeAllocationCandidates) {
     const all = [...candidates];

@@ -49,7 +49,7 @@ export function putClass(call: Call): HandlerResponse {
   return call.minor < 7 ? rename(call) : ensure(call);
 }
 
-/** Until microversion 1.6: gives the class another name. */
+/** Renames the class: PUT before microversion 1.7. */
 function rename(call: Call): HandlerResponse {
   call.can("placement:resource_classes:update");
   const { name } = readJson(call, RESOURCE_CLASS) as { readonly name: string };
@@ -69,7 +69,7 @@ function rename(call: Call): HandlerResponse {
   return { body: classJson(call, found) };
 }
 
-/** From microversion 1.7 on: makes sure that the class is there. */
+/** Creates the class unless it exists: PUT from microversion 1.7 on. */
 function ensure(call: Call): HandlerResponse {
   call.can("placement:resource_classes:update");
   const [name = ""] = call.params;

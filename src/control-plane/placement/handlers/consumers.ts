@@ -10,7 +10,7 @@ import {
   type RequestedAllocation,
 } from "../store/allocation-changes.js";
 
-/** A consumer's allocations as a request describes them. */
+/** The allocations of a consumer in a request body. */
 export interface ConsumerBody {
   readonly allocations: Readonly<Record<string, { readonly resources: Readonly<Record<string, number>> }>>;
   readonly project_id?: string;
@@ -21,13 +21,13 @@ export interface ConsumerBody {
 
 export interface EnsuredConsumer {
   readonly consumer: Consumer;
-  /** The owner that it shall have; given to an existing consumer only when its allocations are replaced. */
+  /** The requested owner. For an existing consumer, it applies when the allocations are replaced. */
   readonly owner: Ownership;
 }
 
 /**
- * The consumer, made when it is not known.
- * @throws {HttpError} 409 when the generation, asked for from microversion 1.28 on, is not the consumer's.
+ * Returns the consumer; creates it if it does not exist.
+ * @throws {HttpError} 409 if the requested generation, required from microversion 1.28 on, is not the consumer's.
  */
 export function ensureConsumer(call: Call, uuid: string, body: ConsumerBody): EnsuredConsumer {
   const { tuning, state, minor } = call;
@@ -57,8 +57,8 @@ function checkGeneration(known: Consumer | undefined, generation: number | null)
 }
 
 /**
- * What a body wants for a consumer. An empty one takes everything away.
- * @throws {HttpError} 400 when a provider does not exist.
+ * Returns the requested allocations of a consumer. An empty body removes all current ones.
+ * @throws {HttpError} 400 if a provider does not exist.
  */
 export function requestedAllocations(call: Call, consumer: Consumer, body: ConsumerBody): RequestedAllocation[] {
   const requested: RequestedAllocation[] = [];
@@ -84,7 +84,7 @@ export function requestedAllocations(call: Call, consumer: Consumer, body: Consu
   return requested;
 }
 
-/** The answer to allocations that cannot be made; `subject` is worded differently for one consumer and for several. */
+/** Converts an error of an allocation change to a response. `subject` differs for one and for several consumers. */
 export function allocationProblem(error: unknown, subject: string): HttpError | unknown {
   if (error instanceof NotFound) {
     return badRequest(`Unable to allocate inventory ${subject}${error.message}`);

@@ -3,20 +3,20 @@ import type { Call } from "../http/call.js";
 import { badRequest, type HttpError } from "../http/errors.js";
 import { pythonInt } from "../http/headers.js";
 
-/** Traits asked for: of each set one, and none of the forbidden ones. */
+/** Matches providers that have at least one trait of each required set and no forbidden trait. */
 export interface TraitFilter {
   readonly required: readonly ReadonlySet<string>[];
   readonly forbidden: ReadonlySet<string>;
 }
 
-/** UUIDs of aggregates: of each set one, and none of the forbidden ones. */
+/** Matches providers that are in at least one aggregate (UUID) of each required set and in no forbidden one. */
 export interface AggregateFilter {
   readonly required: readonly ReadonlySet<string>[];
   readonly forbidden: ReadonlySet<string>;
 }
 
 /**
- * `VCPU:2,MEMORY_MB:1024` as amounts by class.
+ * Parses `VCPU:2,MEMORY_MB:1024` to amounts by class.
  * @throws {HttpError} 400
  */
 export function resources(text: string): Map<string, number> {
@@ -44,12 +44,12 @@ export function resources(text: string): Map<string, number> {
   return result;
 }
 
-/** What the parameter `required`, with a group's suffix, asks for. */
+/** Parses the parameter `required` of a group. */
 export function traits(call: Call, suffix: string): TraitFilter {
   const all = call.query.all(`required${suffix}`);
   const required: ReadonlySet<string>[] = [];
   const forbidden = new Set<string>();
-  // Before 1.39 the last of several is the only one.
+  // Before 1.39, only the last of several values applies.
   for (const text of call.minor >= 39 ? all : all.slice(-1)) {
     const parsed = parseTraits(text, call.minor >= 22, call.minor >= 39);
     required.push(...parsed.required);
@@ -95,7 +95,7 @@ function split(text: string): string[] {
   return text.split(",").map((part) => part.trim());
 }
 
-/** What the parameter `member_of`, with a group's suffix, asks for. */
+/** Parses the parameter `member_of` of a group. */
 export function memberOf(call: Call, suffix: string): AggregateFilter {
   const values = call.query.all(`member_of${suffix}`);
   if (call.minor < 24 && values.length > 1) {
@@ -140,7 +140,7 @@ function parseMemberOf(value: string): { negative: boolean; uuids: ReadonlySet<s
 }
 
 /**
- * The UUID in an `in_tree` parameter.
+ * Returns the UUID in an `in_tree` parameter.
  * @throws {HttpError} 400
  */
 export function inTree(value: string): string {

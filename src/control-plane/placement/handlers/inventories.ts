@@ -22,7 +22,7 @@ import {
 import { fragment } from "./provider-json.js";
 import { MAX_INT, RC_PATTERN } from "./shared-schemas.js";
 
-/** What a single-precision number can hold at most. */
+/** The max value of a single-precision number. */
 const MAX_FLOAT = 3.40282e38;
 
 const amount = (minimum: number): Schema => ({ type: "integer", maximum: MAX_INT, minimum });
@@ -37,7 +37,6 @@ const PROPERTIES: Readonly<Record<string, Schema>> = {
   allocation_ratio: { type: "number", maximum: MAX_FLOAT },
 };
 
-/** PUT of one inventory. */
 const PUT_INVENTORY: Schema = {
   type: "object",
   properties: PROPERTIES,
@@ -45,7 +44,6 @@ const PUT_INVENTORY: Schema = {
   additionalProperties: false,
 };
 
-/** POST of one inventory. */
 const POST_INVENTORY: Schema = {
   type: "object",
   properties: { ...PROPERTIES, resource_class: { type: "string", pattern: RC_PATTERN } },
@@ -53,7 +51,7 @@ const POST_INVENTORY: Schema = {
   additionalProperties: false,
 };
 
-/** One of several inventories. */
+/** One entry of a body with several inventories. */
 const PUT_INVENTORY_RECORD: Schema = {
   type: "object",
   properties: PROPERTIES,
@@ -61,7 +59,7 @@ const PUT_INVENTORY_RECORD: Schema = {
   additionalProperties: false,
 };
 
-/** PUT of all inventories of a provider. */
+/** The body of PUT for all inventories of a provider. */
 export const PUT_INVENTORIES: Schema = {
   type: "object",
   properties: {
@@ -77,7 +75,6 @@ export const PUT_INVENTORIES: Schema = {
   additionalProperties: false,
 };
 
-/** An inventory as a request describes it. */
 type InventoryBody = Pick<InventoryAmounts, "total"> & Partial<InventoryAmounts>;
 
 interface OneInventoryBody extends InventoryBody {
@@ -91,8 +88,9 @@ interface InventoriesBody {
 }
 
 /**
- * The amounts of several inventories by class. The schema looks only at what stands under a name that a class can have.
- * @throws {ResourceClassNotFound} for something else under another name.
+ * Returns the amounts of several inventories by class. The schema checks only entries whose names are valid class
+ * names.
+ * @throws {ResourceClassNotFound} if an entry has another name.
  */
 export function amountsByClass(
   { state: { classes } }: Pick<Call, "state">,
@@ -135,7 +133,7 @@ function amountsJson(amounts: InventoryAmounts): string {
   );
 }
 
-/** A single inventory; a generation of 0 is left out, as the real Placement does. */
+/** Renders a single inventory. Omits a generation of 0, as Placement does. */
 function inventoryJson(amounts: InventoryAmounts, generation: number): string {
   const tail = generation === 0 ? "" : `,"resource_provider_generation":${generation}`;
   return `{${amountsJson(amounts)}${tail}}`;

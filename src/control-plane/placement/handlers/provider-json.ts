@@ -1,6 +1,6 @@
 import type { Fragments, Provider } from "../model.js";
 
-/** A provider as JSON. Links and the tree appear with the microversions that brought them. */
+/** Renders a provider. The links and the tree depend on the microversion. */
 export function providerJson(provider: Provider, prefix: string, minor: number): string {
   const url = JSON.stringify(`${prefix}/resource_providers/${provider.uuid}`).slice(0, -1);
   const relations = ["inventories", "usages"];
@@ -28,10 +28,10 @@ export function providerJson(provider: Provider, prefix: string, minor: number):
   );
 }
 
-/** Candidates come in many forms: a provider forgets its pieces when it has so many. */
+/** The max number of cached fragments per provider; its cache is cleared when it is full. */
 const MAX_FRAGMENTS = 16;
 
-/** A piece of JSON kept with the provider until it changes. */
+/** Returns a fragment of JSON, cached until the provider changes. */
 export function fragment(provider: Provider, key: string, make: () => string): string {
   const { pieces } = fragmentsOf(provider);
   const known = pieces.get(key);
@@ -46,13 +46,13 @@ export function fragment(provider: Provider, key: string, make: () => string): s
   return made;
 }
 
-/** To be filled, until the provider changes. */
+/** Returns the provider's cache of fragments, which is cleared when the provider changes. */
 export function fragmentsOf(provider: Provider): Fragments {
   provider.fragments ??= { pieces: new Map(), summary: null, offer: null };
   return provider.fragments;
 }
 
-/** The same text in one piece: V8 keeps concatenated texts as trees until code reads a character. */
+/** Flattens a string: V8 stores concatenated strings as trees until code reads a character. */
 function flat(text: string): string {
   text.charCodeAt(0);
   return text;

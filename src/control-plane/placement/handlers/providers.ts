@@ -157,8 +157,8 @@ export function removeProvider(call: Call): HandlerResponse {
 }
 
 /**
- * The providers that the query string of GET /resource_providers asks for.
- * @throws {HttpError} 400 when it is malformed, or names classes or traits that do not exist.
+ * Returns the providers that match the query string of GET /resource_providers.
+ * @throws {HttpError} 400 if the query is malformed, or names unknown classes or traits.
  */
 function findProviders(call: Call): Provider[] {
   const { query, state } = call;
@@ -178,7 +178,7 @@ function findProviders(call: Call): Provider[] {
     if (root === undefined) {
       return [];
     }
-    // Each agent asks for its own tree in each of its passes, and most trees are one provider among thousands.
+    // Fast path: each agent reads its own tree periodically, and most trees have a single provider.
     const alone = root !== null && root.children.size === 0 && !query.get("name") && !query.get("uuid");
     let found = alone ? [root] : preselect(call);
     if (root !== null) {
@@ -216,7 +216,7 @@ function findProviders(call: Call): Provider[] {
   }
 }
 
-/** By name and UUID, of which an empty value means none. */
+/** Filters by name and UUID; an empty value means no filter. */
 function preselect({ query, state }: Call): Provider[] {
   const name = query.get("name");
   const uuid = query.get("uuid");
@@ -231,7 +231,7 @@ function known(state: State, uuids: Iterable<string>): Aggregate[] {
   return [...uuids].flatMap((uuid) => state.aggregates.get(uuid) ?? []);
 }
 
-/** Whether a provider of any kind is in one aggregate of each set; where none is, later filters are not looked at. */
+/** Checks that any provider is in one aggregate of each set. If not, later filters are skipped. */
 function membersExist(sets: readonly (readonly Aggregate[])[]): boolean {
   return (sets[0] ?? []).some((first) =>
     [...first.providers].some((each) => sets.every((any) => any.some((aggregate) => each.aggregates.has(aggregate)))),

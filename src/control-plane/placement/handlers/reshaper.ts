@@ -42,7 +42,7 @@ interface ReshaperBody {
 
 type NewInventories = ReadonlyMap<Provider, ReadonlyMap<string, InventoryAmounts>>;
 
-/** Moves inventories and the allocations on them between providers, all or nothing. */
+/** Moves inventories and their allocations between providers in one transaction. */
 export function reshape(call: Call): HandlerResponse {
   call.can("placement:reshaper:reshape");
   const body = readJson(call, reshaperSchema(call.minor)) as ReshaperBody;
@@ -55,7 +55,7 @@ export function reshape(call: Call): HandlerResponse {
     for (const [{ consumer, owner }] of consumers) {
       updateConsumer(call, consumer, owner);
     }
-    // Inventories with allocations cannot go, and allocations cannot come without inventory: both old and new
+    // An inventory with allocations cannot be removed, and an allocation needs an inventory. So both old and new
     // inventories exist while the allocations move.
     for (const [provider, amounts] of inventories) {
       if (amounts.size > 0) {

@@ -1,6 +1,6 @@
 import type { Schema } from "../http/json-schema.js";
 
-/** The largest value of a signed 32-bit integer. */
+/** The max value of a signed 32-bit integer. */
 export const MAX_INT = 0x7fffffff;
 
 export const UUID_PATTERN = "^[0-9a-fA-F-]{36}$";
@@ -9,7 +9,7 @@ export const RC_PATTERN = "^[A-Z0-9_]+$";
 
 const CUSTOM_PATTERN = "^CUSTOM_[A-Z0-9_]+$";
 
-/** Suffixes of request groups before microversion 1.33, and since. */
+/** Matches the suffix of a request group before microversion 1.33. */
 export const GROUP_PATTERN = "[1-9][0-9]*";
 
 export const GROUP_PATTERN_1_33 = "[a-zA-Z0-9_-]{1,64}";
@@ -18,7 +18,7 @@ export const UUID: Schema = { type: "string", format: "uuid" };
 
 export const EXTERNAL_ID: Schema = { type: "string", minLength: 1, maxLength: 255 };
 
-/** The newest of several schemas by the microversion that they came with. */
+/** Returns the newest schema that the microversion supports. */
 export function schemaFor(schemas: readonly (readonly [minor: number, schema: Schema])[], minor: number): Schema {
   let found: Schema = {};
   for (const [since, schema] of schemas) {

@@ -136,9 +136,10 @@ export function removeProviderTraits(call: Call): HandlerResponse {
 }
 
 /**
- * Whether a text begins as SQL's `LIKE '<prefix>%'` has it: `_` is any character, `%` any number of them, letter case does
- * not matter. Each further `%` makes the ones before it final, so that no prefix takes longer than its length times the
- * text's.
+ * Checks for a prefix as SQL's `LIKE '<prefix>%'` does: `_` matches any character, `%` any number of them, and case
+ * does not matter.
+ * Each further `%` makes the previous matches final, so the time is limited to the length of the prefix times the
+ * length of the text.
  * @internal
  */
 export function beginsLike(text: string, prefix: string): boolean {

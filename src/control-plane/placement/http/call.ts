@@ -11,11 +11,11 @@ import { badRequest, HttpError } from "./errors.js";
 import { type Schema, validatorFor } from "./json-schema.js";
 import { explain } from "./json-schema-errors.js";
 
-/** The parameters of a query string, in order, repeated ones kept. */
+/** The parameters of a query string, in order, including repeated ones. */
 export class Query {
   readonly entries: readonly (readonly [string, string])[];
 
-  /** @throws {HttpError} 400 when a part is not UTF-8. */
+  /** @throws {HttpError} 400 if a part is not UTF-8. */
   constructor(query: string) {
     this.entries = query === "" ? [] : parse(query);
   }
@@ -24,7 +24,7 @@ export class Query {
     return this.entries.some(([key]) => key === name);
   }
 
-  /** The last value of a parameter. */
+  /** Returns the last value of a parameter. */
   get(name: string): string | undefined {
     for (let i = this.entries.length - 1; i >= 0; i -= 1) {
       const entry = this.entries[i];
@@ -40,15 +40,15 @@ export class Query {
   }
 }
 
-/** A request on its way through a handler. */
+/** The context of a handler: the request and its unit of work. */
 export interface Call extends Changing {
   readonly request: ServiceRequest;
   /** The second number of the microversion. */
   readonly minor: number;
-  /** The variable parts of the path. */
+  /** The values of the variable path segments. */
   readonly params: readonly string[];
   readonly query: Query;
-  /** What absolute paths in answers begin with: the path of the mount point. */
+  /** The path of the mount point, with which absolute paths in responses begin. */
   readonly prefix: string;
   readonly tuning: PlacementTuning;
   readonly random: Random;
@@ -56,22 +56,24 @@ export interface Call extends Changing {
   can(action: Action, target?: Readonly<Record<string, string | null | undefined>>): void;
 }
 
-/** The token does not allow the action. */
+/** The token does not permit the action. */
 export class PolicyNotAuthorized extends Error {
   override readonly name = "PolicyNotAuthorized";
 }
 
-/** What a handler answers; the service adds the headers that all answers have. */
+/** The response of a handler. The service adds the headers that all responses have. */
 export interface HandlerResponse {
   /** Default 200. */
   readonly status?: number;
-  /** JSON; absent: no body. What may be long comes in pieces, which are what was so when it was answered. */
+  /**
+   * JSON; absent: no body. Long bodies consist of pieces, which are snapshots of the state at the time of the response.
+   */
   readonly body?: string | readonly string[];
-  /** Instead of the body; only for {@link ServiceRequest.takesRecords}. */
+  /** Replaces the body; only for {@link ServiceRequest.takesRecords}. */
   readonly records?: unknown;
   /**
-   * Milliseconds since the epoch, for Last-Modified from microversion 1.15 on, together with Cache-Control. Null: the
-   * latter only; absent: neither.
+   * Sets Last-Modified (milliseconds since the epoch) and Cache-Control, from microversion 1.15 on. Null: only
+   * Cache-Control; absent: neither.
    */
   readonly modified?: number | null;
   /** A path below the mount point. */
@@ -80,12 +82,14 @@ export interface HandlerResponse {
 
 export const NO_CONTENT: HandlerResponse = { status: 204 };
 
-/** Characters of a body from which on it is no longer said what is wrong with it: that would repeat all of it twice. */
+/**
+ * The length in characters from which errors of a body are no longer explained: an explanation contains the body twice.
+ */
 const EXPLAINED = 65_536;
 
 /**
  * Parses and validates the body.
- * @throws {HttpError} 400, worded as Python's json and jsonschema do; 413 beyond the limits of this door.
+ * @throws {HttpError} 400 with the messages of Python's json and jsonschema; 413 if the body exceeds the limits.
  */
 export function readJson(call: Call, schema: Schema): unknown {
   const text = call.request.body;
@@ -126,7 +130,7 @@ function parseQuickly(text: string): unknown {
   }
 }
 
-/** @throws {HttpError} 400 when the query string's parameters do not fit. */
+/** @throws {HttpError} 400 if the parameters of the query string are invalid. */
 export function checkQuery(call: Call, schema: Schema): void {
   const { entries } = call.query;
   const problem = quickQuery(schema, entries) ? undefined : explain(schema, dictOf(entries), isHyphenatedUuid);
@@ -144,7 +148,10 @@ const NO_UUID = "00000000-0000-0000-0000-000000000000";
 
 const HYPHENATED = new WeakMap<Schema, readonly string[]>();
 
-/** The compiled validator takes any spelling of a UUID; in query parameters the hyphens must be in place. */
+/**
+ * Returns the UUID parameters of a schema. The compiled validator accepts any spelling of a UUID, but query parameters
+ * need hyphens.
+ */
 function hyphenated(schema: Schema): readonly string[] {
   let names = HYPHENATED.get(schema);
   if (names === undefined) {
@@ -163,7 +170,7 @@ export function provider(call: Call, uuid: string): Provider {
   return found;
 }
 
-/** `max(updated_at or created_at)` of what an answer shows; `now` when it shows nothing. */
+/** Returns the latest `updated_at or created_at` of the records in a response; `now` if there are none. */
 export function latest(
   records: Iterable<{ readonly createdAt: number; readonly updatedAt?: number | null }>,
   now: number,
@@ -175,7 +182,6 @@ export function latest(
   return found === 0 ? now : found;
 }
 
-/** A JSON array or object from ready-made pieces. */
 export function jsonObject(members: Iterable<readonly [string, string]>): string {
   const parts: string[] = [];
   for (const [key, value] of members) {
@@ -199,7 +205,7 @@ function decode(text: string): string {
   if (!spaced.includes("%")) {
     return spaced;
   }
-  // A percent sign that starts no escape stands for itself.
+  // A percent sign that does not start an escape is literal.
   const escaped = spaced.replace(/%(?![0-9a-fA-F]{2})/g, "%25");
   try {
     return decodeURIComponent(escaped);
@@ -208,7 +214,7 @@ function decode(text: string): string {
   }
 }
 
-/** What Python's UTF-8 decoder says about the first byte that it cannot take. */
+/** Returns the message of Python's UTF-8 decoder for the first invalid byte. */
 function decodeProblem(text: string): string {
   const bytes = [...text.matchAll(/%([0-9a-fA-F]{2})|[\s\S]/gu)].flatMap((match) =>
     match[1] === undefined ? [...new TextEncoder().encode(match[0])] : [Number.parseInt(match[1], 16)],

@@ -1,4 +1,3 @@
-/** A media range of an Accept header. */
 interface Range {
   readonly type: string;
   readonly parameters: string;
@@ -13,7 +12,7 @@ const QUALITY = /[ \t]*;[ \t]*q=([^;]*)/i;
 
 const QUALITY_VALUE = /^(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)$/;
 
-/** `code` of an error answer, from microversion 1.23 on. */
+/** `code` of an error response, from microversion 1.23 on. */
 export const ErrorCode = {
   undefinedCode: "placement.undefined_code",
   inventoryInUse: "placement.inventory.inuse",
@@ -27,7 +26,7 @@ export const ErrorCode = {
   missingQueryValue: "placement.query.missing_value",
 } as const;
 
-/** An answer of 400 and above. `detail` is what the real Placement writes after its general explanation. */
+/** A response with status 400 or above. `detail` is the text that Placement adds after its general explanation. */
 export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly status: number;
@@ -56,15 +55,15 @@ export function conflict(detail: string, code?: string): HttpError {
   return new HttpError(409, detail, code);
 }
 
-/** What an error is rendered from. */
+/** The inputs of an error response. */
 interface ErrorParts {
   readonly status: number;
   readonly detail: string;
   readonly method: string;
   readonly accept: string;
-  /** The request's. */
+  /** The content type of the request. */
   readonly contentType: string;
-  /** Members of the JSON form beside status, title and detail; undefined: the form of webob itself. */
+  /** The JSON members in addition to status, title and detail; undefined: webob's own form. */
   readonly json: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -92,7 +91,7 @@ const STATUSES: Readonly<Record<number, readonly [title: string, explanation: st
   415: ["Unsupported Media Type", MALFORMED],
 };
 
-/** Statuses that are explained by what was asked. */
+/** Explanations that quote the request, by status. */
 const SPECIAL: Readonly<Record<number, (parts: ErrorParts, quote: (text: string) => string) => string>> = {
   405: ({ method }, quote) => `The method ${quote(method)} is not allowed for this resource. `,
   406: ({ accept }, quote) =>
@@ -106,7 +105,7 @@ const FAILURE: readonly [string, string] = [
   "The server has either erred or is incapable of performing the requested operation.",
 ];
 
-/** Renders as webob's exceptions do: HTML, JSON or plain text, whichever the client prefers. */
+/** Renders an error as webob does: as HTML, JSON or plain text, by the client's preference. */
 export function renderError(parts: ErrorParts): RenderedError {
   const offer = acceptable(parts.accept, ["text/html", "application/json"])[0];
   const [title, explanation] = STATUSES[parts.status] ?? FAILURE;
@@ -166,8 +165,8 @@ function escapeHtml(text: string): string {
 }
 
 /**
- * The offers that an Accept header takes, best first. A header that is absent or cannot be parsed takes all of them
- * in their own order.
+ * Returns the offers that an Accept header accepts, best first. If the header is absent or invalid, returns all offers
+ * in their order.
  */
 export function acceptable(accept: string, offers: readonly string[]): string[] {
   const ranges = parseAccept(accept);
@@ -181,7 +180,7 @@ export function acceptable(accept: string, offers: readonly string[]): string[] 
     .map(({ offer }) => offer);
 }
 
-/** Undefined when it is not a valid Accept header. */
+/** Returns undefined if the Accept header is invalid. */
 function parseAccept(accept: string): Range[] | undefined {
   const ranges: Range[] = [];
   for (const part of accept.split(",")) {

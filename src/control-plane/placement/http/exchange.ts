@@ -12,7 +12,7 @@ import { acceptable, HttpError, renderError } from "./errors.js";
 import { httpDate, MAX_MINOR, negotiate } from "./headers.js";
 import { type Endpoint, type Match, matchRoute } from "./routes.js";
 
-/** What all requests share. */
+/** The context that all requests share. */
 export interface Surface {
   readonly clock: Clock;
   readonly random: Random;
@@ -23,7 +23,7 @@ export interface Surface {
   readonly tuning: PlacementTuning;
 }
 
-/** The first microversion whose errors have a code, and whose answers have Last-Modified. */
+/** The first microversion whose errors have a code. */
 const ERROR_CODE_SINCE = 23;
 const MODIFIED_SINCE = 15;
 const VERSION_HEADER = "openstack-api-version";
@@ -31,7 +31,7 @@ const NOBODY: PlacementCredentials = { userId: "", projectId: null, systemScope:
 
 type Headers = Record<string, string>;
 
-/** One request and its answer: authentication, microversion, routing, content negotiation, errors. */
+/** Handles one request: authentication, microversion, routing, content negotiation, errors. */
 export class Exchange {
   readonly #surface: Surface;
   readonly #request: ServiceRequest;
@@ -40,7 +40,7 @@ export class Exchange {
   readonly #accept: string;
   readonly #path: string;
 
-  /** @param sink what is to keep the changes; absent: memory alone does */
+  /** @param sink stores the changes; absent: they are in memory only */
   constructor(surface: Surface, request: ServiceRequest, requestId: string, sink: Sink | undefined) {
     this.#surface = surface;
     this.#request = request;
@@ -80,7 +80,7 @@ export class Exchange {
     if (found !== undefined) {
       return found;
     }
-    // The version document is for everybody; the test middleware knows it by one of its two paths only.
+    // The version document is public. Placement's test middleware recognizes only one of its two paths.
     const open = this.#path === "/" || (this.#path === "" && auth.strategy === "keystone");
     return open ? NOBODY : undefined;
   }
@@ -126,7 +126,7 @@ export class Exchange {
     return this.#respond(this.#run(endpoint, match, credentials, minor), minor, headers);
   }
 
-  /** A body needs a content type, whatever is done with it. */
+  /** Checks the headers of a body: it needs a content type even if the handler ignores it. */
   #checkContent(): void {
     const { headers, body } = this.#request;
     const length = headers["content-length"];
@@ -217,18 +217,23 @@ export class Exchange {
       return this.#error(error, minor, headers);
     }
     if (error instanceof NotFound || error instanceof PolicyNotAuthorized) {
-      // These pass through upstream's handlers, which is where answers get their Vary.
+      // Upstream adds Vary in its handlers, which these errors bypass.
       delete headers.vary;
       const status = error instanceof NotFound ? 404 : 403;
       return this.#error(new HttpError(status, error.message), minor, headers);
     }
     const { method, path } = this.#request;
-    this.#surface.logger.error("placement failed", { err: error, method, path, request_id: this.#requestId });
-    // Upstream catches these outside of what adds the microversion's headers.
+    this.#surface.logger.error("placement failed to handle a request; responding with 500", {
+      err: error,
+      method,
+      path,
+      request_id: this.#requestId,
+    });
+    // Upstream catches these before the middleware that adds the microversion headers.
     return this.#error(new HttpError(500, error instanceof Error ? error.message : String(error)), minor);
   }
 
-  /** `guidelines`: in the form of the API guidelines, as opposed to webob's own. */
+  /** @param guidelines true: the error format of the API guidelines; false: webob's own format */
   #error(error: HttpError, minor?: number, headers: Headers = {}, guidelines = true): ServiceResponse {
     const { status, detail } = error;
     const json: Record<string, unknown> = { request_id: this.#requestId };
@@ -258,10 +263,12 @@ export class Exchange {
 
 const VERSIONS = Array.from({ length: MAX_MINOR + 1 }, (_, minor) => `placement 1.${minor}`);
 
-/** Characters from which on the pieces of an answer are sent one after the other. */
+/** The number of characters from which a response is sent in pieces. */
 const LONG = 65_536;
 
-/** Null: they are long. Adding up takes less than to look at their lengths and to join them then. */
+/**
+ * Joins the pieces; null if the result is long. Concatenating is faster than adding up the lengths and then joining.
+ */
 function joined(pieces: readonly string[]): string | null {
   let text = "";
   for (const piece of pieces) {
@@ -284,7 +291,7 @@ function decodePath(path: string): string {
   }
 }
 
-/** The path of a base URL: what the service is mounted at. */
+/** Returns the path of a base URL, which is the service's mount point. */
 function pathOf(baseUrl: string): string {
   const slash = baseUrl.indexOf("/", baseUrl.indexOf("//") + 2);
   return slash < 0 ? "" : baseUrl.slice(slash);

@@ -1,13 +1,13 @@
 import { HttpError } from "./errors.js";
 
-/** Microversions are 1.0 to 1.39; they are handled by their second number. */
+/** Microversions are 1.0 to 1.39; the code identifies them by the minor number. */
 export const MAX_MINOR = 39;
 
 const SERVICE = "placement";
 
 /**
- * The minor number asked for by an OpenStack-API-Version header; 0 when none is for this service.
- * @throws {HttpError} 400 when it cannot be parsed, 406 when there is no such version.
+ * Returns the minor version that an OpenStack-API-Version header requests; 0 if it has no version for this service.
+ * @throws {HttpError} 400 if it cannot be parsed, 406 if the version does not exist.
  */
 export function negotiate(header: string | undefined): number {
   if (header === undefined) {
@@ -66,7 +66,7 @@ function invalid(text: string, reason: string): HttpError {
   return new HttpError(400, `Invalid microversion: invalid version string: ${text}; ${reason}`);
 }
 
-/** `int(text)` of Python; undefined where that raises. */
+/** Python's `int(text)`; undefined where Python raises an error. */
 export function pythonInt(text: string): number | undefined {
   const trimmed = text.trim();
   return /^[-+]?[0-9]+(?:_[0-9]+)*$/.test(trimmed) ? Number(trimmed.replaceAll("_", "")) : undefined;
@@ -80,7 +80,10 @@ let lastSecond = -1;
 
 let lastText = "";
 
-/** Milliseconds since the epoch as `Sat, 21 Nov 2026 14:03:40 GMT`. Remembers the last one: most are of this second. */
+/**
+ * Formats milliseconds since the epoch as `Sat, 21 Nov 2026 14:03:40 GMT`. Caches the last result, since most calls are
+ * for the current second.
+ */
 export function httpDate(milliseconds: number): string {
   const second = Math.floor(milliseconds / 1000);
   if (second !== lastSecond) {
@@ -102,7 +105,10 @@ function two(number: number): string {
   return String(number).padStart(2, "0");
 }
 
-/** Year, month from 0 and day of the month of a day since the epoch. Eras are 400 years that begin on 1 March. */
+/**
+ * Returns year, month (from 0) and day of the month for a day since the epoch. Eras are 400 years that begin on 1
+ * March.
+ */
 function civil(days: number): readonly [number, number, number] {
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);

@@ -2,14 +2,14 @@ import { PythonFloat, type PythonValue } from "../../python/json.js";
 import { compareText, pformat, repr } from "../../python/repr.js";
 import { characters, pythonPattern, type Schema, type SchemaType } from "./json-schema.js";
 
-/** Tells whether a text has the format `uuid`; bodies and query strings are judged differently. */
+/** Checks whether a string has the format `uuid`. Bodies and query strings have different rules. */
 export type UuidFormat = (text: string) => boolean;
 
 interface Failure {
   readonly message: string;
   readonly keyword: string;
   readonly path: readonly (string | number)[];
-  /** Where in the schema, the keyword included. */
+  /** The path in the schema, including the keyword. */
   readonly schemaPath: readonly (string | number)[];
   readonly schema: Schema;
   readonly instance: PythonValue;
@@ -17,8 +17,9 @@ interface Failure {
 }
 
 /**
- * Why a value is not valid, worded as `str()` of the error that Python's jsonschema 4.10 raises: of all errors the best
- * match, with the schema and the instance pretty-printed. Undefined when the value is valid.
+ * Explains why a value is invalid, as `str()` of the error that Python's jsonschema 4.10 raises; undefined if it is
+ * valid.
+ * Uses jsonschema's best match of all errors, with the schema and the instance pretty-printed.
  */
 export function explain(schema: Schema, value: PythonValue, uuid: UuidFormat): string | undefined {
   const best = bestMatch(failures(schema, value, uuid));
@@ -48,7 +49,7 @@ function indent(text: string): string {
     .join("\n");
 }
 
-/** A schema as the Python object that upstream prints. */
+/** Converts a schema to the Python object that upstream prints. */
 function pythonSchema(schema: unknown): PythonValue {
   if (Array.isArray(schema)) {
     return schema.map(pythonSchema);

@@ -2,8 +2,8 @@ import { isObject } from "../../../runtime/collections.js";
 import { isUuidLike } from "../../python/uuid.js";
 
 /**
- * The part of JSON Schema that Placement's API uses. The order of the keywords matters: of several errors the one whose
- * keyword stands first is reported.
+ * The part of JSON Schema that Placement's API uses. The order of keywords matters: of several errors, the one of the
+ * first keyword is reported.
  */
 export interface Schema {
   readonly type?: SchemaType | readonly SchemaType[];
@@ -27,7 +27,7 @@ export interface Schema {
 
 export type SchemaType = "object" | "array" | "string" | "integer" | "number" | "null";
 
-/** Python's `re.search` for the patterns in use: there `$` also matches before a newline that ends the text. */
+/** Python's `re.search` for the patterns in use: `$` also matches before a final newline. */
 export function pythonPattern(pattern: string): RegExp {
   const known = PATTERNS.get(pattern);
   if (known !== undefined) {
@@ -40,7 +40,7 @@ export function pythonPattern(pattern: string): RegExp {
 
 const PATTERNS = new Map<string, RegExp>();
 
-/** The number of characters as Python counts them. */
+/** Counts characters as Python does: by code points. */
 export function characters(text: string): number {
   let count = text.length;
   for (let i = 0; i < text.length; i += 1) {
@@ -56,12 +56,12 @@ export function characters(text: string): number {
   return count;
 }
 
-/** Whether a parsed body is valid; says nothing about why not, and is therefore fast. */
+/** Checks whether a parsed body is valid. It gives no reasons, and is therefore fast. */
 type Validator = (value: unknown) => boolean;
 
 const COMPILED = new WeakMap<Schema, Validator>();
 
-/** Compiles a schema at its first use. */
+/** Returns the validator of a schema, compiled at first use. */
 export function validatorFor(schema: Schema): Validator {
   const known = COMPILED.get(schema);
   if (known !== undefined) {
@@ -178,7 +178,7 @@ function arrayChecks(schema: Schema): Validator[] {
     const check = compile(items);
     checks.push((value) => !Array.isArray(value) || value.every(check));
   }
-  // The schemas in use ask it of lists of strings only; other items have failed before.
+  // The schemas use it for lists of strings only; other items already fail an earlier check.
   if (uniqueItems === true) {
     checks.push((value) => !Array.isArray(value) || new Set(value).size === value.length);
   }
@@ -194,7 +194,7 @@ function scalarChecks(schema: Schema): Validator[] {
   const number = (check: (value: number) => boolean) => {
     checks.push((value) => typeof value !== "number" || check(value));
   };
-  // A character takes one or two of the units that a text's length counts; mostly that is enough to know.
+  // A character is one or two UTF-16 units, so comparing the length is usually enough.
   if (minLength !== undefined) {
     text((value) => value.length >= 2 * minLength || characters(value) >= minLength);
   }

@@ -46,14 +46,17 @@ const DOCUMENT = JSON.stringify({
 
 export interface Endpoint {
   readonly handler: (call: Call) => HandlerResponse;
-  /** The first microversion that has it. */
+  /** The first microversion that supports the endpoint. */
   readonly since: number;
-  /** What earlier ones answer. */
+  /** The status for earlier microversions. */
   readonly earlier: 404 | 405;
-  /** Answers JSON, or takes it: clients that cannot do that get 406 or 415. Up to (not including) a microversion. */
+  /**
+   * Whether the endpoint responds with JSON or accepts it. Clients that do not support JSON get 406 or 415, before
+   * `jsonUntil`.
+   */
   readonly json: "none" | "answers" | "takes";
   readonly jsonUntil: number;
-  /** Looks at the content type before the microversion. */
+  /** Checks the content type before the microversion. */
   readonly contentFirst: boolean;
 }
 
@@ -146,14 +149,14 @@ export interface Match {
 
 const COLLECTIONS = new Set(["resource_classes", "resource_providers", "allocations", "traits"]);
 
-/** The route of a decoded path; its second and fourth segments are variable. */
+/** Returns the route of a decoded path. Its second and fourth segments are variable. */
 export function matchRoute(path: string): Match | undefined {
   const exact = ROUTES.get(path);
   if (exact !== undefined) {
     return { route: exact, params: [] };
   }
   const segments = path.split("/");
-  // Not taken apart by a pattern: that would run an iterator for each request.
+  // Indexing instead of destructuring, which would create an iterator for each request.
   const collection = segments[1] ?? "";
   const id = segments[2] ?? "";
   const sub = segments[3];
@@ -166,7 +169,6 @@ export function matchRoute(path: string): Match | undefined {
   return route === undefined ? undefined : { route, params: name === undefined ? [id] : [id, name] };
 }
 
-/** The version document. */
 function home(call: Call): HandlerResponse {
   return { body: DOCUMENT, modified: call.unit.now };
 }

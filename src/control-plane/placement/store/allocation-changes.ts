@@ -14,15 +14,15 @@ import {
 import { incrementGeneration } from "./provider-changes.js";
 import type { Changing } from "./state.js";
 
-/** The owner of a consumer, and its type. */
+/** The owner and the type of a consumer. */
 export interface Ownership {
   readonly project: Project;
   readonly user: User;
-  /** Null before microversion 1.38: a type that is there stays. */
+  /** Null before microversion 1.38: an existing type remains. */
   readonly type: ConsumerType | null;
 }
 
-/** An amount that a consumer shall have of a provider; 0 takes it away. */
+/** The requested amount of a consumer on a provider; 0 removes the allocation. */
 export interface RequestedAllocation {
   readonly consumer: Consumer;
   readonly provider: Provider;
@@ -31,10 +31,11 @@ export interface RequestedAllocation {
 }
 
 /**
- * Replaces everything that the consumers named hold by what is wanted. Raises the generation of each provider and
- * consumer named; a consumer that is left without allocations ends.
- * @throws {ResourceClassNotFound | InvalidInventory} a class is unknown, a provider has no such inventory, an amount does
- * not fit into it.
+ * Replaces all allocations of the listed consumers by the requested ones. Increments the generation of each listed
+ * provider and consumer.
+ * Deletes consumers without remaining allocations.
+ * @throws {ResourceClassNotFound | InvalidInventory} if a class is unknown, a provider has no such inventory, or its
+ * capacity is exceeded.
  */
 export function replaceAllocations(changing: Changing, requested: readonly RequestedAllocation[]): void {
   const { state, unit } = changing;
@@ -82,7 +83,7 @@ export function replaceAllocations(changing: Changing, requested: readonly Reque
   }
 }
 
-/** Takes everything from a consumer, which ends; no generation rises. */
+/** Deletes a consumer and all its allocations. No generation changes. */
 export function deleteAllocations(changing: Changing, consumer: Consumer): void {
   setAllocations(changing, consumer, []);
   deleteConsumer(changing, consumer);
@@ -99,7 +100,7 @@ function usageBefore({ state }: Changing, requested: readonly RequestedAllocatio
   return before;
 }
 
-/** The inventory of each wanted allocation; undefined for an allocation that is only removed. */
+/** Returns the inventory of each requested allocation; undefined for one that is only removed. */
 function checkCapacity(
   { state }: Changing,
   requested: readonly RequestedAllocation[],
@@ -121,7 +122,7 @@ function checkCapacity(
     }
     const sum = (sums.get(inventory) ?? 0) + amount;
     sums.set(inventory, sum);
-    // What is over capacity already may stay so, if it does not become more.
+    // Usage that already exceeds the capacity is accepted unless it grows.
     const formerly = before.get(inventory) ?? 0;
     if (capacityOf(amounts) < used + sum && (formerly === 0 || used + sum > formerly)) {
       throw new InvalidAllocationCapacityExceeded(className, provider.uuid);
@@ -130,7 +131,7 @@ function checkCapacity(
   });
 }
 
-/** Each provider must have an inventory of one of the classes at least. */
+/** Checks that each provider has an inventory of at least one of the classes. */
 function checkProviders({ state }: Pick<Changing, "state">, requested: readonly RequestedAllocation[]): void {
   const classes = new Set(requested.map(({ className }) => state.resourceClass(className)));
   const without = new Set<Provider>();
@@ -208,7 +209,7 @@ function deleteConsumer({ state, unit }: Changing, consumer: Consumer): void {
   unit.consumer(consumer, "deleted");
 }
 
-/** Gives the consumer to another project, user or type; its generation stays. */
+/** Changes the consumer's project, user or type. Its generation does not change. */
 export function updateConsumer({ unit }: Changing, consumer: Consumer, owner: Ownership): void {
   const { project, user, type } = consumer;
   const newType = owner.type ?? type;

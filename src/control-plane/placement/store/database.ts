@@ -8,10 +8,13 @@ export interface Statement {
   all(...values: SqlValue[]): unknown[];
 }
 
-/** The part of a SQLite connection that Placement uses. Its tables are prefixed, so that the file may hold others. */
+/**
+ * The part of a SQLite connection that Placement uses. Its tables have a prefix, so that the file can contain other
+ * tables.
+ */
 export interface Database {
   readonly path: string;
-  /** False also after a failure with which the engine has ended the transaction by itself, as on a full disk. */
+  /** Also false after a failure in which SQLite itself rolled back the transaction, as on a full disk. */
   readonly inTransaction: boolean;
   prepare(sql: string): Statement;
   exec(sql: string): unknown;
@@ -19,31 +22,31 @@ export interface Database {
 }
 
 const PRAGMAS = [
-  // Rows are small, and what is written is whole pages.
+  // SQLite writes complete pages, and rows are small.
   "PRAGMA page_size = 1024",
-  // One process owns the file; one that takes and gives back no locks in each transaction writes sooner.
+  // One process owns the file. Without locking in each transaction, writes are faster.
   "PRAGMA locking_mode = EXCLUSIVE",
   "PRAGMA journal_mode = WAL",
   "PRAGMA synchronous = NORMAL",
-  // Checkpoints wait for the disk; with 16 MiB between them they are seldom.
+  // Checkpoints wait for the disk; at 16 MiB they are rare.
   "PRAGMA wal_autocheckpoint = 16000",
 ];
 
 /**
- * Opens a database file, or a private one in memory for `:memory:`; set up so that an acknowledged write lasts.
+ * Opens a database file, or a private in-memory database for `:memory:`. Acknowledged writes are durable.
  * @throws {DatabaseUnusable}
  */
 export function openDatabase(path: string): Database {
   return new DatabaseFile(path, PRAGMAS);
 }
 
-/** A statement with its values. */
+/** An SQL statement and its parameters. */
 export interface Change {
   readonly sql: string;
   readonly values: readonly SqlValue[];
 }
 
-/** What of a row has changed. Columns that are indexed or refer to others cost more, and change rarely. */
+/** The changed columns of a row. Indexed and referencing columns cost more to write, and change rarely. */
 export type ProviderChange = "generation" | "all";
 
 export type ConsumerChange = "created" | "generation" | "owner" | "deleted";
@@ -81,7 +84,10 @@ export function consumerChange(consumer: Consumer, what: ConsumerChange): Change
   }
 }
 
-/** Brings the rows from what a consumer had to what it has. Rows that stay are updated, which touches no index. */
+/**
+ * Returns the changes of rows from a consumer's former to its current allocations. Existing rows are updated, which
+ * touches no index.
+ */
 export function allocationChanges(consumer: Consumer, before: readonly Allocation[]): Change[] {
   const { id, allocations } = consumer;
   const changes: Change[] = [];
@@ -105,7 +111,7 @@ export function allocationChanges(consumer: Consumer, before: readonly Allocatio
   return changes;
 }
 
-/** Rows of inventories, made or brought to what they are now. */
+/** Returns an upsert of inventories. */
 export function inventoriesChange(inventories: readonly Inventory[]): Change {
   const values: SqlValue[] = [];
   for (const { provider, resourceClass, amounts, createdAt, updatedAt } of inventories) {
@@ -116,7 +122,7 @@ export function inventoriesChange(inventories: readonly Inventory[]): Change {
   return { sql: INVENTORIES.sql(inventories.length), values };
 }
 
-/** One statement for several rows: what a statement costs beside its rows is most of it. */
+/** Builds one statement for several rows: most of the cost is per statement. */
 class Upsert {
   readonly #table: string;
   readonly #columns: readonly string[];

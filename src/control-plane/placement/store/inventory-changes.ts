@@ -11,7 +11,7 @@ import { inventoriesChange } from "./database.js";
 import { incrementGeneration } from "./provider-changes.js";
 import type { Changing } from "./state.js";
 
-/** An inventory of this class is there already. */
+/** The provider already has an inventory of this class. */
 export class DuplicateInventory extends Error {
   override readonly name = "DuplicateInventory";
 
@@ -68,7 +68,7 @@ export function deleteInventory(changing: Changing, provider: Provider, classNam
 }
 
 /**
- * Makes these, by name of the class, the provider's only inventories.
+ * Replaces all inventories of a provider, by class name.
  * @throws {ResourceClassNotFound | InventoryInUse}
  */
 export function setInventories(
@@ -102,7 +102,7 @@ export function setInventories(
     }
   }
   if (written.length < requested.size) {
-    // A row whose amounts stay was given again, too: only its time of update changes.
+    // For requested inventories with unchanged amounts, only the update time changes.
     changing.unit.write(
       "UPDATE placement_inventories SET updated_at = ? WHERE provider_id = ?",
       changing.unit.now,

@@ -13,18 +13,18 @@ import {
   type Statement,
 } from "./database.js";
 
-/** Records of Placement that a transaction has changed, as they are now, and those that it has deleted. */
+/** The records that a transaction has changed, in their current state, and those that it has deleted. */
 export interface TouchedRecords {
   readonly providers: ReadonlySet<Provider>;
   readonly consumers: ReadonlySet<Consumer>;
 }
 
-/** What is to be written: a record whose own row has changed is written once, as it is in the end. */
+/** The rows to write. A changed record is written once, in its final state. */
 export class ChangedRows {
   readonly #changes: Change[] = [];
   readonly #providers = new Map<Provider, ProviderChange>();
   readonly #consumers = new Map<Consumer, ConsumerChange>();
-  /** What consumers had at first. */
+  /** The allocations of each consumer before the first change. */
   readonly #allocations = new Map<Consumer, readonly Allocation[]>();
   readonly #gone = new Set<Provider>();
 
@@ -47,13 +47,13 @@ export class ChangedRows {
     }
   }
 
-  /** Forgets a provider whose row is deleted. */
+  /** Drops the pending changes of a provider whose row is deleted. */
   gone(provider: Provider): void {
     this.#providers.delete(provider);
     this.#gone.add(provider);
   }
 
-  /** What has changed, or is gone. */
+  /** The changed and deleted records. */
   get touched(): TouchedRecords {
     return {
       providers: new Set([...this.#providers.keys(), ...this.#gone]),
@@ -72,14 +72,14 @@ export class ChangedRows {
     }
   }
 
-  /** Notes that a consumer had these allocations; what it has in the end is read then. */
+  /** Records a consumer's former allocations. The final ones are read when the statements are built. */
   allocations(consumer: Consumer, before: readonly Allocation[]): void {
     if (!this.#allocations.has(consumer)) {
       this.#allocations.set(consumer, before);
     }
   }
 
-  /** Adds what came after. */
+  /** Appends the changes of a later request. */
   add(later: ChangedRows): void {
     this.#changes.push(...later.#changes);
     for (const [provider, what] of later.#providers) {
@@ -96,7 +96,10 @@ export class ChangedRows {
     }
   }
 
-  /** To be run in any order of records: the database checks references at the end of the transaction. */
+  /**
+   * Returns the statements. Records may come in any order: the database checks references at the end of the
+   * transaction.
+   */
   statements(): readonly Change[] {
     const changes = [...this.#changes];
     for (const [provider, what] of this.#providers) {
@@ -112,16 +115,16 @@ export class ChangedRows {
   }
 }
 
-/** Where a unit of work leaves what it has changed. */
+/** The destination of a unit of work's changes. */
 export interface Sink {
   /**
-   * @param undo takes the changes back in memory, the last one first
-   * @throws nothing has been taken
+   * @param undo reverts the changes in memory, in reverse order
+   * @throws if no changes were accepted
    */
   take(rows: ChangedRows, undo: readonly (() => void)[]): void;
 }
 
-/** Writes to the database at once; prepares each statement at its first use. */
+/** Writes to the database immediately. Prepares each statement at first use. */
 export class Journal implements Sink {
   readonly #database: Database;
   readonly #statements = new Map<string, Statement>();
@@ -138,13 +141,13 @@ export class Journal implements Sink {
     }
   }
 
-  /** Calls the listener, which must not throw, after each transaction, until what is returned is called. */
+  /** Calls the listener after each transaction; returns an unsubscribe function. The listener must not throw. */
   onWritten(listener: (touched: TouchedRecords) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Runs all changes in one transaction, or none. */
+  /** Runs all changes in one transaction. */
   write(changes: readonly Change[]): void {
     this.#run("BEGIN IMMEDIATE", []);
     try {
@@ -179,13 +182,13 @@ export class Journal implements Sink {
   }
 }
 
-/** Requests that are committed together at most. */
+/** The max number of requests in a group. */
 const MAX_GROUP_SIZE = 128;
 
-/** Milliseconds that a request waits for others at most; what is under way goes on to its end. */
+/** The max time, in milliseconds, that a request waits for others. */
 const LONGEST = 5;
 
-/** A request that changes things: it may be handled again when the first time has been taken back. */
+/** Handles a request that changes records. It runs a second time if the first run was rolled back. */
 type Handle = (sink: Sink) => ServiceResponse;
 
 interface Member {
@@ -195,11 +198,12 @@ interface Member {
 }
 
 /**
- * Commits requests that arrive together in one transaction, before any of them is answered. They are handled one after the
- * other, each on what those before it have left in memory. When the transaction fails, memory is taken back to what it was
- * before the first, and each is handled again with a transaction of its own: what one of them broke is its own failure alone.
- *
- * A single writer does not wait: the first write of a turn of the event loop commits at once, unless the turn before had several.
+ * Commits requests that arrive in the same event-loop tick in one transaction, and responds to them after it.
+ * They are handled in order, each on the in-memory changes of the previous ones. If the transaction fails, all changes
+ * in memory are reverted.
+ * Then each request is handled again in its own transaction, so that a failing request does not affect the others.
+ * A single writer does not wait: the first write of a tick is committed immediately, unless the previous tick had
+ * several.
  */
 export class GroupCommit implements Sink {
   readonly #journal: Journal;
@@ -210,7 +214,7 @@ export class GroupCommit implements Sink {
   #undo: (() => void)[] = [];
   #changed = false;
   #since = 0;
-  /** Requests of this turn, and whether the one before had several. */
+  /** The number of requests in this tick, and whether the previous tick had several. */
   #arrived = 0;
   #crowded = false;
 
@@ -220,7 +224,7 @@ export class GroupCommit implements Sink {
     this.#servers = servers;
   }
 
-  /** Answers when what the request has changed, or has seen changed, is in the database. */
+  /** Responds when the changes that the request has made, or has observed, are in the database. */
   handle(handle: Handle): ServiceResponse | Promise<ServiceResponse> {
     this.#arrived += 1;
     if (this.#arrived === 1) {
@@ -254,7 +258,7 @@ export class GroupCommit implements Sink {
     this.#undo.push(...undo);
   }
 
-  /** Commits what waits, and answers. */
+  /** Commits the pending changes and sends the responses. */
   flush(): void {
     const members = this.#members;
     const rows = this.#rows;
@@ -294,7 +298,7 @@ export class GroupCommit implements Sink {
       this.#journal.take(rows);
       return true;
     } catch {
-      // Handled alone, each shows whether the fault was its own.
+      // The caller then handles each request alone, which shows which one fails.
       return false;
     }
   }

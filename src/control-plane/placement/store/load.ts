@@ -7,7 +7,7 @@ import type { Journal } from "./journal.js";
 import { newProvider } from "./provider-changes.js";
 import type { State } from "./state.js";
 
-/** Rows as the columns of `SELECT *` name them. */
+/** A row of a table, with the columns of `SELECT *`. */
 interface ProviderRow {
   id: number;
   uuid: string;
@@ -44,11 +44,11 @@ interface ConsumerRow {
 
 type AllocationRow = [consumerId: number, providerId: number, classId: number, used: number, createdAt: number];
 
-/** Reads everything that a database holds into an empty state. */
+/** Loads all records of a database into an empty state. */
 export function load(state: State, database: Database): void {
   const rows = <T>(table: string): T[] => database.prepare(`SELECT * FROM placement_${table}`).all() as T[];
-  // SQLite gives the long tables as one text each: parsing it is several times faster than taking over rows. Not for
-  // columns of type REAL, whose last digits JSON would lose.
+  // For long tables, SQLite returns all rows as one JSON string, which is several times faster to parse than rows are
+  // to read. Columns of type REAL are excluded, because JSON would lose their last digits.
   const packed = <T>(table: string, columns: string): T[] => {
     const sql = `SELECT json_group_array(json_array(${columns})) AS packed FROM placement_${table}`;
     const [row] = database.prepare(sql).all() as { packed: string }[];
@@ -186,7 +186,7 @@ function loadProviders(state: State, rows: readonly ProviderRow[]): ReadonlyMap<
   return providers;
 }
 
-/** Adds the standard classes and traits that are not there. */
+/** Adds missing standard classes and traits. */
 export function addStandards(state: State, journal: Journal | undefined, now: number): void {
   const changes: Change[] = [];
   STANDARD_RESOURCE_CLASSES.forEach((name, id) => {
@@ -224,7 +224,7 @@ function get<T>(records: ReadonlyMap<number, T>, id: number): T {
   return found;
 }
 
-/** The schema, a step a version. A released step is never changed: a new one is added. */
+/** The schema as a sequence of migrations. Never change a released one; add a new one. */
 const STEPS: readonly string[] = [
   `
   CREATE TABLE placement_resource_classes (
@@ -280,7 +280,7 @@ const STEPS: readonly string[] = [
   ) WITHOUT ROWID;
   CREATE INDEX placement_allocations_inventory ON placement_allocations (provider_id, class_id);
   `,
-  // Asked of nowhere but by the check of a trait's or class's own delete; of what a new host's traits cost, half was the index.
+  // Only deleting a trait or class used these indexes, and they were 50% of the cost of a new host's traits.
   `
   DROP INDEX placement_provider_traits_trait;
   DROP INDEX placement_inventories_class;
@@ -288,8 +288,8 @@ const STEPS: readonly string[] = [
 ];
 
 /**
- * Brings the tables to the newest version, in one transaction.
- * @throws {DatabaseTooNew} when the file was written by a newer release.
+ * Migrates the tables to the newest version in one transaction.
+ * @throws {DatabaseTooNew} if a newer release wrote the file.
  */
 export function migrate(database: Database): void {
   database.exec("CREATE TABLE IF NOT EXISTS placement_schema (version INTEGER NOT NULL)");

@@ -7,7 +7,7 @@ export interface NewProvider {
   readonly parentUuid: string | null;
 }
 
-/** The name or UUID of another provider was given; `columns` tells which. */
+/** A provider with the same name or UUID exists; `columns` lists which. */
 export class DuplicateProvider extends Error {
   override readonly name = "DuplicateProvider";
   readonly columns: readonly ("uuid" | "name")[];
@@ -18,7 +18,7 @@ export class DuplicateProvider extends Error {
   }
 }
 
-/** The provider is the parent of others. */
+/** The provider has children. */
 export class CannotDeleteParent extends Error {
   override readonly name = "CannotDeleteParent";
 }
@@ -43,7 +43,7 @@ export function createProvider({ state, unit }: Changing, { uuid, name, parentUu
   if (parent === undefined) {
     throw new ObjectActionError("create", "parent provider UUID does not exist.");
   }
-  // SQLite names one violated constraint only, and the UUID's is the first.
+  // SQLite reports only one violated constraint, and the UUID's comes first.
   if (state.providers.has(uuid)) {
     throw new DuplicateProvider(["uuid"]);
   }
@@ -84,7 +84,7 @@ export function createProvider({ state, unit }: Changing, { uuid, name, parentUu
   return provider;
 }
 
-/** A provider without anything; not yet linked to its parent. */
+/** Returns an empty provider that is not yet linked to its parent. */
 export function newProvider(id: number, uuid: string, name: string, parent: Provider | null, now: number): Provider {
   const children = new Set<Provider>();
   const provider = {
@@ -99,7 +99,7 @@ export function newProvider(id: number, uuid: string, name: string, parent: Prov
     aggregates: new Set<never>(),
     consumers: new Set<never>(),
     createdAt: now,
-    // Making a root takes a second statement upstream, which counts as its first update.
+    // Upstream creates a root with two statements; the second counts as an update.
     updatedAt: parent === null ? now : null,
     fragments: null,
   };
@@ -175,7 +175,7 @@ export function deleteProvider({ state, unit }: Changing, uuid: string): void {
 export interface ProviderUpdate {
   readonly name: string;
   readonly parentUuid: string | null;
-  /** Microversion 1.37 on: a parent may be exchanged and taken away. */
+  /** From microversion 1.37 on, a parent can be replaced or removed. */
   readonly allowReparenting: boolean;
 }
 
@@ -237,7 +237,7 @@ function reparent({ state, unit }: Changing, provider: Provider, parent: Provide
   const root = parent?.root ?? provider;
   for (const member of subtree(provider)) {
     const { root: formerRoot } = member;
-    // Their summaries tell the root's UUID, even where this row itself stays the same.
+    // Their summaries contain the root's UUID, even if this row itself does not change.
     member.fragments = null;
     if (formerRoot === root) {
       continue;
@@ -249,7 +249,6 @@ function reparent({ state, unit }: Changing, provider: Provider, parent: Provide
   }
 }
 
-/** Raises the provider's generation by one. */
 export function incrementGeneration(unit: Changing["unit"], provider: Provider): void {
   provider.generation += 1;
   unit.changed(provider, "generation", () => {

@@ -15,10 +15,10 @@ import {
 import type { ConsumerChange, ProviderChange, SqlValue } from "./database.js";
 import { ChangedRows, type Sink } from "./journal.js";
 
-/** Providers with this trait share their inventory with the trees that have an aggregate in common with them. */
+/** The trait of providers whose inventory is available to trees with a common aggregate. */
 const SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE";
 
-/** Everything that Placement knows, resident in memory and indexed; what is read comes from here alone. */
+/** All Placement records, indexed in memory. Reads use only this state. */
 export class State {
   readonly classes = new Map<string, ResourceClass>();
   readonly traits = new Map<string, Trait>();
@@ -32,19 +32,19 @@ export class State {
   readonly consumerTypes = new Map<string, ConsumerType>();
   /** By UUID. */
   readonly consumers = new Map<string, Consumer>();
-  /** Providers that have a parent. */
+  /** The number of providers with a parent. */
   nested = 0;
 
   readonly #ids = new Map<string, number>();
 
-  /** The next id of a table. */
+  /** Returns the next id of a table. */
   nextId(table: string, floor = 1): number {
     const id = Math.max((this.#ids.get(table) ?? 0) + 1, floor);
     this.#ids.set(table, id);
     return id;
   }
 
-  /** Notes an id in use, so that {@link nextId} goes on above it. */
+  /** Marks an id as used, so that {@link nextId} continues above it. */
   reserveId(table: string, id: number): void {
     if (id > (this.#ids.get(table) ?? 0)) {
       this.#ids.set(table, id);
@@ -69,13 +69,13 @@ export class State {
     return found;
   }
 
-  /** The providers that share their inventories. */
+  /** Returns the providers that share their inventories. */
   sharing(): ReadonlySet<Provider> {
     return this.traits.get(SHARING_TRAIT)?.providers ?? new Set();
   }
 }
 
-/** A provider and everything below it. */
+/** Returns a provider and all its descendants. */
 export function subtree(provider: Provider): Provider[] {
   const found = [provider];
   for (const each of found) {
@@ -85,24 +85,24 @@ export function subtree(provider: Provider): Provider[] {
 }
 
 /**
- * The changes of one request. Each is made in memory at once and noted twice: how to take it back, and what to write.
- * {@link commit} leaves all of it to be written in one transaction; {@link rollback} leaves memory as it was.
+ * The changes of one request. Each is applied in memory immediately; its undo function and its row are recorded.
+ * {@link commit} passes them on to be written in one transaction; {@link rollback} restores memory.
  */
 export class UnitOfWork {
-  /** Milliseconds since the epoch; one time for all changes of a request. */
+  /** Milliseconds since the epoch; the same for all changes of a request. */
   readonly now: number;
   readonly #sink: Sink | undefined;
   #undo: (() => void)[] = [];
-  /** Undefined: nothing has changed. */
+  /** Undefined: no changes. */
   #rows: ChangedRows | undefined;
 
-  /** @param sink absent: what has changed is in memory only */
+  /** @param sink absent: changes are in memory only */
   constructor(clock: Clock, sink: Sink | undefined) {
     this.now = clock.now();
     this.#sink = sink;
   }
 
-  /** Makes a change that `undo` takes back. */
+  /** Applies a change that `undo` reverts. */
   apply(change: () => void, undo: () => void): void {
     change();
     this.#undo.push(undo);
@@ -112,7 +112,7 @@ export class UnitOfWork {
     this.#changed.write(sql, values);
   }
 
-  /** Notes that a provider's row has changed, of which `undo` restores what was changed. */
+  /** Records a changed provider row; `undo` reverts the change in memory. */
   changed(provider: Provider, what: ProviderChange, undo: () => void): void {
     const { updatedAt } = provider;
     provider.updatedAt = this.now;
@@ -125,22 +125,22 @@ export class UnitOfWork {
     this.#changed.provider(provider, what);
   }
 
-  /** Notes that a consumer's row was made, has changed or is gone. */
+  /** Records a consumer row that was created, changed or deleted. */
   consumer(consumer: Consumer, what: ConsumerChange): void {
     this.#changed.consumer(consumer, what);
   }
 
-  /** Notes that a consumer, which has these allocations, is about to have others. */
+  /** Records a consumer's allocations before they change. */
   allocated(consumer: Consumer, before: readonly Allocation[]): void {
     this.#changed.allocations(consumer, before);
   }
 
-  /** Forgets a provider whose row is deleted. */
+  /** Drops the pending changes of a provider whose row is deleted. */
   gone(provider: Provider): void {
     this.#changed.gone(provider);
   }
 
-  /** Hands on what has changed; takes everything back when that fails. May be called again after further changes. */
+  /** Passes the changes to the sink; reverts all of them if that fails. May be called again after further changes. */
   commit(): void {
     try {
       if (this.#rows !== undefined) {
@@ -168,7 +168,7 @@ export class UnitOfWork {
   }
 }
 
-/** What a change works on: everything known, and the request's unit of work. */
+/** The inputs of a change: the state and the request's unit of work. */
 export interface Changing {
   readonly state: State;
   readonly unit: UnitOfWork;

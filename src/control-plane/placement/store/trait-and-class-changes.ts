@@ -2,12 +2,12 @@ import { type Aggregate, PlacementError, type Provider, type ResourceClass, type
 import { incrementGeneration } from "./provider-changes.js";
 import type { Changing } from "./state.js";
 
-/** Classes that are made by users have ids from here on. */
+/** The first id of custom classes. */
 const FIRST_CUSTOM_CLASS = 10_000;
 
 const CUSTOM = "CUSTOM_";
 
-/** The name is taken. */
+/** The name is already used. */
 export class ResourceClassExists extends PlacementError {
   override readonly name = "ResourceClassExists";
 }
@@ -17,7 +17,7 @@ export class CannotChangeStandard extends PlacementError {
   override readonly name = "CannotChangeStandard";
 }
 
-/** A class that an inventory is of, or a trait that a provider has. */
+/** A class has inventories, or a trait is on a provider. */
 export class InUse extends PlacementError {
   override readonly name = "InUse";
 }
@@ -109,7 +109,7 @@ export function deleteTrait({ state, unit }: Changing, name: string): void {
   unit.write("DELETE FROM placement_traits WHERE id = ?", trait.id);
 }
 
-/** Makes these the provider's only traits; its generation rises if that changes anything. */
+/** Replaces the provider's traits. Increments its generation if they change. */
 export function setTraits(changing: Changing, provider: Provider, traits: ReadonlySet<Trait>): void {
   const { unit } = changing;
   const toAdd = [...traits].filter((trait) => !provider.traits.has(trait));
@@ -121,7 +121,7 @@ export function setTraits(changing: Changing, provider: Provider, traits: Readon
     () => exchange(provider, toDelete, toAdd),
     () => exchange(provider, toAdd, toDelete),
   );
-  // One statement for all of them: a new host has some dozens.
+  // One statement for all of them: a new host has dozens.
   if (toDelete.length > 0) {
     const sql =
       "DELETE FROM placement_provider_traits WHERE provider_id = ? AND trait_id IN (SELECT value FROM json_each(?))";
@@ -145,7 +145,7 @@ function exchange(provider: Provider, gone: readonly Trait[], come: readonly Tra
 
 const idsOf = (traits: readonly Trait[]): string => JSON.stringify(traits.map(({ id }) => id));
 
-/** Makes these the provider's only aggregates; ones not known before come into being. */
+/** Replaces the provider's aggregates; creates unknown ones. */
 export function setAggregates(
   changing: Changing,
   provider: Provider,

@@ -1,6 +1,7 @@
 /**
- * Version 1 (spec 1.1-1.6). Soft-deleted tables keep `deleted = 0` while alive and `deleted = id` after, so that a unique
- * index over it holds for living rows only. The lists of states are written out: a released step never changes.
+ * Version 1 (spec 1.1-1.6). Rows of soft-deleted tables have `deleted = 0`, and `deleted = id` after deletion, so that
+ * unique indexes on it apply only to rows that are not deleted.
+ * The states are listed literally, because a released migration never changes.
  */
 export const computeTables = `
 CREATE TABLE services (

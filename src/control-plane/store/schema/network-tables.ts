@@ -1,4 +1,6 @@
-/** Ports of servers, their addresses, and security groups. What is bound to an instance follows the instance's row. */
+/**
+ * Ports of servers, their addresses, and security groups. Records of an instance are deleted by triggers on its row.
+ */
 export const networkTables = `
 CREATE TABLE security_groups (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -76,7 +78,7 @@ BEGIN
 END;
 `;
 
-/** Version 17: quotas of the Network service that somebody has set, and tags, which go with what they are of. */
+/** Version 17: explicit quotas of the Network service, and tags, which are deleted with their resource. */
 export const networkSettings = `
 CREATE TABLE network_quotas (
   project_id TEXT NOT NULL,
@@ -105,9 +107,9 @@ const UNDER_WAY =
   "'accepted', 'queued', 'preparing', 'running', 'running (post-copy)', 'pre-migrating', 'post-migrating'";
 
 /**
- * A server that has come to another host is connected there when that host says so; where a live migration or an evacuation
- * brings it, the host may have said so before. One that came to nothing leaves the server connected where it is, so that the next
- * one to the same host is waited for.
+ * Unplugs the ports of a server whose host changes; the new host reports when it has plugged them. For a live migration
+ * or an evacuation, it may have reported already.
+ * A failed move unplugs them from its destination, so that the next move to the same host waits for a new report.
  */
 export const portMoves = `
 CREATE TRIGGER instances_moved_unplug_ports AFTER UPDATE OF host ON instances WHEN NEW.host IS NOT OLD.host

@@ -2,7 +2,7 @@ import type { SchemaStep } from "../../database/schema-steps.js";
 import { computeTables } from "./compute-tables.js";
 import { networkSettings, networkTables, portMoves } from "./network-tables.js";
 
-/** Version 2: what the conductor still has to do or to hand over, what it has answered, and the holder of each host. */
+/** Version 2: tasks and messages of the conductor, its replies to calls, and the lease of each host. */
 const conductorTables = `
 CREATE TABLE tasks (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -39,7 +39,7 @@ CREATE TABLE host_leases (
 ) STRICT;
 `;
 
-/** Version 3: groups of hosts, and the projects that see a flavor which is not public. */
+/** Version 3: aggregates, and access to flavors that are not public. */
 const aggregateTables = `
 CREATE TABLE aggregates (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -72,8 +72,8 @@ CREATE TABLE flavor_projects (
 `;
 
 /**
- * Version 4: a host is mapped to the cell as soon as it has a compute node, as if hosts were discovered all the time; deleting
- * its service is what unmaps it (spec 7.1 step 7).
+ * Version 4: a host is mapped to the cell when it gets a compute node, as if hosts were discovered continuously.
+ * Deleting its service removes the mapping (spec 7.1 step 7).
  */
 const hostMappingRules = `
 INSERT OR IGNORE INTO host_mappings (host) SELECT host FROM compute_nodes WHERE deleted = 0;
@@ -86,13 +86,16 @@ WHEN NEW.deleted = 0 AND (OLD.deleted <> 0 OR NEW.host <> OLD.host)
 BEGIN INSERT OR IGNORE INTO host_mappings (host) VALUES (NEW.host); END;
 `;
 
-/** Version 5: the request that set the task_state, and the one that deletes; unknown for what is under way. */
+/** Version 5: the request that set the task_state, and the one that deletes; null for operations in progress. */
 const taskRequests = `
 ALTER TABLE instances ADD COLUMN task_request_id TEXT;
 ALTER TABLE instances ADD COLUMN delete_request_id TEXT;
 `;
 
-/** How often each host has changed hands; outlives its leases, so that a later holder always has a greater number. */
+/**
+ * Version 6: the number of ownership changes of each host. It outlives the leases, so that a later owner always has a
+ * greater number.
+ */
 const hostEpochs = `
 CREATE TABLE host_epochs (
   host TEXT PRIMARY KEY,
@@ -100,19 +103,19 @@ CREATE TABLE host_epochs (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** Version 7: the oldest service of a kind is asked for by each schedule and by each agent that starts. */
+/** Version 7: each scheduling request, and each agent at its start, queries the oldest service of a binary. */
 const hotLookups = `
 CREATE INDEX services_by_version ON services (binary, version) WHERE deleted = 0;
 `;
 
-/** Version 8: what lists of a large deployment are read by, in their order. */
+/** Version 8: indexes for lists in a large deployment, in their sort order. */
 const listIndexes = `
 CREATE INDEX instances_alive_by_age ON instances (created_at) WHERE deleted = 0;
 CREATE INDEX instances_alive_by_state ON instances (vm_state, created_at) WHERE deleted = 0;
 CREATE INDEX migrations_alive_by_age ON migrations (created_at) WHERE deleted = 0;
 `;
 
-/** Version 9: what users bring along for their servers: key pairs, addresses, disks that grow. */
+/** Version 9: key pairs, access IPs, automatic disk configuration. */
 const userResources = `
 CREATE TABLE key_pairs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -131,7 +134,7 @@ ALTER TABLE instances ADD COLUMN access_ip_v6 TEXT;
 ALTER TABLE instances ADD COLUMN auto_disk_config INTEGER NOT NULL DEFAULT 0;
 `;
 
-/** Version 11: server groups and who is in them. A member goes with its instance. */
+/** Version 11: server groups and their members. A member is deleted with its instance. */
 const serverGroups = `
 CREATE TABLE server_groups (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -154,7 +157,7 @@ CREATE TABLE server_group_members (
 CREATE INDEX server_group_members_by_group ON server_group_members (group_id);
 `;
 
-/** Version 12: limits of projects and of their users (`user_id` is empty for the project's own), and classes of limits. */
+/** Version 12: limits of projects and their users (`user_id` is empty for the project's own), and quota classes. */
 const quotas = `
 CREATE TABLE quotas (
   project_id TEXT NOT NULL,
@@ -172,17 +175,17 @@ CREATE TABLE quota_classes (
 ) STRICT;
 `;
 
-/** Version 14: the files that servers begin with. */
+/** Version 14: injected files of servers. */
 const injectedFiles = `
 ALTER TABLE instances ADD COLUMN injected_files TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(injected_files));
 `;
 
-/** Version 15: what users tell the scheduler of where their servers are to be. */
+/** Version 15: scheduler hints. */
 const schedulerHints = `
 ALTER TABLE request_specs ADD COLUMN scheduler_hints TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(scheduler_hints));
 `;
 
-/** Version 16: what hosts note of their audits. */
+/** Version 16: records of the hosts' usage audits. */
 const taskLog = `
 CREATE TABLE task_log (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -198,7 +201,7 @@ CREATE TABLE task_log (
 ) STRICT;
 `;
 
-/** The tables of the state of record (spec 1). */
+/** The migrations of the store (spec 1). */
 export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 1, name: "services, compute nodes, instances, migrations, flavors", sql: computeTables },
   { version: 2, name: "tasks, messages, answers, host leases", sql: conductorTables },

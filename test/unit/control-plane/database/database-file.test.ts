@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DatabaseTooNew, DatabaseUnusable } from "../../../../src/control-plane/database/database-file.js";
 import { DATABASE_OPENERS } from "../../../fixtures/database-openers.js";
 
-/** Where each keeps the versions of its tables. */
+/** The statements that raise the recorded schema version of each component. */
 const LATER = {
   "the state of record": "UPDATE schema_steps SET version = version + 100",
   Placement: "UPDATE placement_schema SET version = version + 100",
@@ -28,7 +28,10 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     return error instanceof Error ? error : new Error("it was opened");
   };
 
-  /** The file as an ended process leaves it: the engine keeps one that it has opened until its statements are collected. */
+  /**
+   * Copies the file as a terminated process would leave it: SQLite retains an open file until its statements are
+   * collected.
+   */
   const leave = async (change = "SELECT 1"): Promise<void> => {
     const database = await open(join(folder, "first.sqlite"));
     database.exec(change);
@@ -36,49 +39,51 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     database.close();
   };
 
-  it("is refused by name, with what to do, when it is no database", async () => {
+  it("is rejected with a hint if it is not a database", async () => {
     writeFileSync(path, "shopping list: milk, bread, and a thousand other things".repeat(20));
     const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toBe(
       `the database ${path} cannot be used: it is not an SQLite database; move it and its -wal ` +
-        "away to start from nothing, or name another one with --state-dir (of compute-cluster placement: --database)",
+        "file away to start with an empty database, or select another one with --state-dir (compute-cluster placement: --database)",
     );
   });
 
-  it("is refused by name, with what to do, when it is damaged", async () => {
+  it("is rejected with a hint if it is damaged", async () => {
     await leave();
     writeFileSync(path, readFileSync(path).fill(0xff, 100));
     const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toBe(
-      `the database ${path} cannot be used: it is damaged; put a copy in its place, move ` +
-        "it and its -wal away to start from nothing, or name another one with --state-dir (of compute-cluster placement: --database)",
+      `the database ${path} cannot be used: it is damaged; replace it by a backup, move ` +
+        "it and its -wal file away to start with an empty database, or select another one with --state-dir (compute-cluster placement: --database)",
     );
   });
 
-  it("is refused by name, with what to do, when a newer program wrote it", async () => {
+  it("is rejected with a hint if a newer program wrote it", async () => {
     await leave(LATER[name as keyof typeof LATER]);
     const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseTooNew);
     expect(error.message).toMatch(
-      /^the database \S+\/state\.sqlite has version 1\d\d of the (conductor|placement) tables, this program knows up to \d+: start the newer program again, or name another one with --state-dir/,
+      /^the database \S+\/state\.sqlite has version 1\d\d of the (conductor|placement) tables, but this program supports only versions up to \d+: start the newer program again, or select another one with --state-dir/,
     );
   });
 
-  it("is refused by name, with what to do, when its disk is full", async () => {
+  it("is rejected with a hint if its disk is full", async () => {
     path = "/dev/full";
     const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);
-    expect(error.message).toMatch(/^the database \/dev\/full cannot be used: .*its disk is full; make room, and start/);
+    expect(error.message).toMatch(
+      /^the database \/dev\/full cannot be used: .*its disk is full; free space, then start/,
+    );
   });
 
-  it("is refused by name, with what to do, when it is a folder", async () => {
+  it("is rejected with a hint if it is a folder", async () => {
     path = folder;
     const error = await getOpenError();
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toMatch(
-      /cannot be used: its folder is absent or not writable, or it is a folder itself; name/,
+      /cannot be used: its folder is missing or not writable, or the path is a folder; select/,
     );
   });
 });

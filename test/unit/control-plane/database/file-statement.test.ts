@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
 
-describe("a statement that gives nothing", () => {
+describe("a statement without rows", () => {
   let file: DatabaseFile;
   beforeEach(() => {
     file = new DatabaseFile(":memory:", ["PRAGMA foreign_keys = ON"]);
@@ -11,7 +11,7 @@ describe("a statement that gives nothing", () => {
 
   const parts = () => file.prepare("SELECT id, name, amount FROM parts ORDER BY id").raw().all();
 
-  it("takes new values each time, and is over when it returns", () => {
+  it("accepts new values at each execution, and is finished when it returns", () => {
     const insert = file.prepare("INSERT INTO parts VALUES (?, ?, ?), (?, ?, ?)");
     insert.execute(1, "a", 1, 2, "b", 2);
     insert.execute(3, "c", 3, 4, "d", 4);
@@ -27,7 +27,7 @@ describe("a statement that gives nothing", () => {
   it.each([
     ["a unique index", [2, "a", 1], "UNIQUE constraint failed: parts.name"],
     ["a check", [2, "b", -1], "CHECK constraint failed: amount >= 0"],
-  ] as const)("takes new values after %s has refused others", (_what, values, text) => {
+  ] as const)("accepts new values after %s has rejected others", (_what, values, text) => {
     const insert = file.prepare("INSERT INTO parts VALUES (?, ?, ?)");
     insert.execute(1, "a", 1);
     expect(() => insert.execute(...values)).toThrow(text);
@@ -40,7 +40,7 @@ describe("a statement that gives nothing", () => {
     ]);
   });
 
-  it("takes new values when it has said before what it changed", () => {
+  it("accepts new values after an execution that returned the number of changes", () => {
     const insert = file.prepare("INSERT INTO parts VALUES (?, ?, ?)");
     expect(insert.run(1, "a", 1)).toMatchObject({ changes: 1, lastInsertRowid: 1 });
     insert.execute(2, "b", 2);
@@ -48,7 +48,7 @@ describe("a statement that gives nothing", () => {
     expect(parts()).toHaveLength(3);
   });
 
-  it("commits after a commit that was refused", () => {
+  it("commits after a commit that was rejected", () => {
     const [begin, commit] = [file.prepare("BEGIN IMMEDIATE"), file.prepare("COMMIT")];
     const use = file.prepare("INSERT INTO uses VALUES (?)");
     begin.execute();

@@ -13,13 +13,13 @@ import { ConductorBench, NEED } from "../conductor/tasks/bench.js";
 
 type Options<Command extends (parts: ManageParts, options: never) => unknown> = Partial<Parameters<Command>[1]>;
 
-/** A control plane's state of record and Placement, hosts without agents, and nova-manage's commands on them. */
+/** A control plane's store and Placement, hosts without agents, and nova-manage's commands on them. */
 export class ManageBench {
   readonly conductor: ConductorBench;
   readonly quirks = new Set<string>();
-  /** Run before the next call of that method of the conductor is answered. */
+  /** Hooks that run before the next call of a conductor method is handled. */
   readonly before = new Map<string, () => Promise<void> | void>();
-  /** Methods of the conductor that were called. */
+  /** The conductor methods that were called. */
   readonly calls: string[] = [];
 
   private constructor(conductor: ConductorBench) {
@@ -57,7 +57,7 @@ export class ManageBench {
     return this.#run((parts) => syncAggregates(parts, { verbose: true, ...options }));
   }
 
-  /** Puts the providers of these hosts into the aggregates of theirs. */
+  /** Mirrors the host aggregates of these hosts to Placement. */
   async mirror(hosts: readonly string[]): Promise<readonly string[]> {
     let changed: readonly string[] = [];
     await this.#run(async (parts) => {
@@ -71,7 +71,7 @@ export class ManageBench {
     return this.#run((parts) => ironicNodeMove(parts, options));
   }
 
-  /** @returns its provider's uuid */
+  /** @returns the uuid of its provider */
   host(name: string): Promise<string> {
     return this.conductor.host(name);
   }
@@ -80,7 +80,7 @@ export class ManageBench {
     return this.conductor.server(host);
   }
 
-  /** A server as an evacuation from `source` to `dest` leaves it: it holds both. */
+  /** Creates a server in the state after an evacuation from `source` to `dest`: it has allocations on both. */
   async evacuated(source: string, dest: string): Promise<Instance> {
     const server = await this.server(dest);
     const held = await this.held(server.uuid);
@@ -105,12 +105,12 @@ export class ManageBench {
     });
   }
 
-  /** Amounts by host; of a consumer that holds nothing: none. */
+  /** Returns a consumer's allocations as amounts by host. */
   held(consumer: string): Promise<Record<string, unknown>> {
     return this.conductor.held(consumer);
   }
 
-  /** Gives the consumer these amounts by host, whatever it had. */
+  /** Replaces the consumer's allocations by these amounts by host. */
   async put(consumer: string, amounts: Readonly<Record<string, unknown>>): Promise<void> {
     const { consumer_generation = null } = (await this.placement.ask("GET", `/allocations/${consumer}`, "1.28")) as {
       consumer_generation?: number;

@@ -1,4 +1,4 @@
-// Loaded before the time of a virtual world can run on without it.
+// Loaded eagerly: virtual time must not advance while a module is loading.
 import "prom-client";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createMetricsRegistry } from "../../../../src/control-plane/metrics.js";
@@ -21,7 +21,7 @@ function ask(path: string, method: "GET" | "HEAD" | "POST" = "GET") {
   return world.runUntil(runtime.http.request({ method, url: controlPlane.url + path }));
 }
 
-/** Name with labels → value. */
+/** Returns the samples: name with labels → value. */
 async function metrics(): Promise<ReadonlyMap<string, number>> {
   const { body } = await ask("/metrics");
   const samples = body.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
@@ -32,7 +32,7 @@ async function metrics(): Promise<ReadonlyMap<string, number>> {
 
 const REQUESTS = 'compute_cluster_requests_total{service="identity",method="GET",code="2xx"}';
 
-it("every series is there from the start, with 0, and requests are counted from then on", async () => {
+it("all series exist from the start with 0, and requests are counted from then on", async () => {
   await ask("/identity/v3");
   const first = await metrics();
   expect(first.get(REQUESTS)).toBe(0);
@@ -71,7 +71,7 @@ it("hosts are counted as the Compute API sees them", async () => {
   ]).toEqual([1, 1, 2, 0]);
 });
 
-it("the size of the database is that of its pages", async () => {
+it("the size of the database is the size of its pages", async () => {
   const found = await metrics();
   expect(found.get("compute_cluster_database_bytes")).toBeGreaterThan(100_000);
   expect(found.get("compute_cluster_database_free_bytes")).toBeLessThan(
@@ -79,14 +79,14 @@ it("the size of the database is that of its pages", async () => {
   );
 });
 
-it("GET and HEAD are answered as Prometheus wants it, anything else refused", async () => {
+it("GET and HEAD are handled as Prometheus requires, other methods are rejected", async () => {
   expect((await ask("/metrics")).headers["content-type"]).toContain("text/plain; version=0.0.4");
   expect((await ask("/metrics", "HEAD")).status).toBe(200);
   expect((await ask("/metrics", "POST")).status).toBe(405);
   expect((await ask("/metrics/more")).status).toBe(404);
 });
 
-it("what no service takes, and methods that nobody knows, make no series of their own", async () => {
+it("requests without a service and unknown methods do not create series", async () => {
   const { store } = controlPlane;
   const { files, clock, modules } = runtime;
   let hear: RequestListener = () => undefined;

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 
-/** The metrics of the table rows of docs/metrics.md, below the prefix that the text before the table says. */
+/** Returns the metrics in the tables of docs/metrics.md, with the prefix that precedes each table. */
 async function documented(): Promise<ReadonlySet<string>> {
   const text = await readFile(new URL("../../../../docs/metrics.md", import.meta.url), "utf8");
   const [agents = "", controlPlane = ""] = text.split("## The control plane's");
@@ -12,7 +12,7 @@ async function documented(): Promise<ReadonlySet<string>> {
   return new Set([...rows(agents, "openstack_nova_compute_"), ...rows(controlPlane, "compute_cluster_")]);
 }
 
-it("the dashboard of Grafana asks only for metrics that there are", async () => {
+it("the Grafana dashboard queries only metrics that exist", async () => {
   const names = await documented();
   const text = await readFile(new URL("../../../../config/grafana-dashboard.json", import.meta.url), "utf8");
   const { panels } = JSON.parse(text) as {

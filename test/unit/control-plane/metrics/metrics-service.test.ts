@@ -4,7 +4,7 @@ import type { ServiceRequest } from "../../../../src/runtime/http-server.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { memoryStore } from "../store/support.js";
 
-it("metrics that could not be made are made for the next one who asks", async () => {
+it("after a failure to create the metrics, the next request creates them", async () => {
   const { files, clock, modules } = createVirtualRuntime();
   const { store } = await memoryStore();
   let requestCount = 0;

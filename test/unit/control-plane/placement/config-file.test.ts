@@ -15,7 +15,7 @@ describe("placement.conf", () => {
     });
   });
 
-  it("reads the sections that the real one has", () => {
+  it("reads the sections of the real placement.conf", () => {
     const text = `
 [api]
 auth_strategy = noauth2
@@ -52,11 +52,11 @@ allocation_candidates_generation_strategy = breadth-first
     ["[placement]\nallocation_candidates_generation_strategy = x", "expected depth-first or breadth-first"],
     ["[placement_database]\nconnection = mysql://x", "expected sqlite:///PATH"],
     ["nonsense", "placement.conf, line 1"],
-  ])("refuses %j", (text, message) => {
+  ])("rejects %j", (text, message) => {
     expect(() => config(text)).toThrow(message);
   });
 
-  it("takes rules from a policy file that holds an object only", () => {
+  it("reads rules only from a policy file that contains an object", () => {
     expect(policyRules({ a: "@" })).toEqual({ a: "@" });
     expect(policyRules(null)).toEqual({});
     expect(policyRules(["a"])).toEqual({});

@@ -4,20 +4,20 @@ import { consumer, uuid, World } from "./world.js";
 const detail = (body: string) => JSON.parse(body).errors[0].detail;
 
 describe("the service", () => {
-  it("is mounted below a path: links are relative to the host, location is absolute", () => {
+  it("is mounted below a path: links have no host, location is absolute", () => {
     const world = new World();
     const response = world.send("POST", "/resource_providers", { name: "n", uuid: uuid(1) });
     expect(response.headers.location).toBe(`http://cluster:8774/placement/resource_providers/${uuid(1)}`);
     expect(JSON.parse(response.body).links[0].href).toBe(`/placement/resource_providers/${uuid(1)}`);
   });
 
-  it("gives each answer a request id, and errors the same one", () => {
+  it("gives each response a request id, which errors contain", () => {
     const response = new World().send("GET", "/nothing");
     expect(response.headers["x-openstack-request-id"]).toMatch(/^req-/);
     expect(JSON.parse(response.body).errors[0].request_id).toBe(response.headers["x-openstack-request-id"]);
   });
 
-  it("takes bodies within the limits of its door", () => {
+  it("accepts bodies within the limits of Placement", () => {
     const world = new World();
     world.provider(1, { VCPU: 1 });
     const put = (body: unknown) => world.send("PUT", `/resource_providers/${uuid(1)}/inventories`, body);
@@ -29,7 +29,7 @@ describe("the service", () => {
     expect([wrong.status, detail(wrong.body)]).toEqual([400, expect.stringContaining("too large to say where")]);
   });
 
-  it("refuses a list that names something twice, as the real one says it", () => {
+  it("rejects a list with duplicates with the message of the real Placement", () => {
     const world = new World();
     world.provider(1, { VCPU: 1 });
     const aggregates = [uuid(7), uuid(8), uuid(7)];
@@ -38,7 +38,7 @@ describe("the service", () => {
     expect([response.status, detail(response.body)]).toEqual([400, expect.stringContaining("has non-unique elements")]);
   });
 
-  it("looks up 32 request groups and no more", () => {
+  it("accepts at most 32 request groups", () => {
     const world = new World();
     world.provider(1, { VCPU: 1 });
     const ask = (count: number) => {
@@ -48,7 +48,7 @@ describe("the service", () => {
     expect([ask(32), ask(33)]).toEqual([200, 400]);
   });
 
-  it("dates answers from microversion 1.15 on", () => {
+  it("sets Last-Modified from microversion 1.15 on", () => {
     const world = new World();
     world.provider(1, { VCPU: 1 });
     const at = (minor: number) =>
@@ -62,13 +62,13 @@ describe("the service", () => {
     });
   });
 
-  it("serves HEAD without a body, as 405", () => {
+  it("responds to HEAD with 405, without a body", () => {
     const response = new World().send("HEAD", "/traits");
     expect(response).toMatchObject({ status: 405, body: "" });
     expect(response.headers).toMatchObject({ "content-type": "text/html; charset=UTF-8", allow: "GET" });
   });
 
-  it("refuses without a token in webob's words with noauth2, in keystonemiddleware's with keystone", () => {
+  it("rejects a missing token with webob's message for noauth2, and keystonemiddleware's for keystone", () => {
     const request = { method: "GET", path: "/traits", query: "", headers: {}, body: "", baseUrl: "http://x" };
     expect(JSON.parse(new World().placement.handle(request).body)).toMatchObject({ code: "401 Unauthorized" });
     const auth = { strategy: "keystone" as const, identityUri: "http://id", authenticate: () => undefined };
@@ -85,7 +85,7 @@ describe("the service", () => {
     expect(new World({ auth }).placement.handle({ ...request, path: "" }).status).toBe(200);
   });
 
-  it("lets allocations stay over capacity, but not grow", () => {
+  it("accepts allocations above the capacity unless they grow", () => {
     const world = new World();
     world.provider(1, { VCPU: 4 });
     world.allocate(1, null, { 1: { VCPU: 4 } });
@@ -97,7 +97,7 @@ describe("the service", () => {
     expect(world.allocate(2, null, { 1: { VCPU: 1 } })).toBe(409);
   });
 
-  it("moves inventory and allocations at once, or not at all", () => {
+  it("moves inventory and allocations in one transaction", () => {
     const world = new World();
     world.provider(1, { VCPU: 4 });
     world.provider(2, {}, { parent: 1 });
@@ -127,7 +127,7 @@ describe("the service", () => {
     expect(world.json("GET", `/resource_providers/${uuid(2)}/usages`)).toMatchObject({ usages: { VCPU: 2 } });
   });
 
-  it("answers CORS preflights", () => {
+  it("responds to CORS preflight requests", () => {
     const cors = {
       allowedOrigin: ["http://a"],
       allowCredentials: true,

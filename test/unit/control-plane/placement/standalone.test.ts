@@ -23,8 +23,8 @@ async function start(options: Omit<Partial<StandaloneOptions>, "runtime"> & { re
   return { token: service.token, ask };
 }
 
-describe("who is let in", () => {
-  test("the owner of the token of this start, and nobody who says admin", async () => {
+describe("authentication", () => {
+  test("accepts the generated token, but not the user name admin", async () => {
     const { token = "", ask } = await start();
     expect(token).toMatch(/^[0-9a-f]{64}$/);
     expect((await ask({ "x-auth-token": token })).status).toBe(200);
@@ -35,7 +35,7 @@ describe("who is let in", () => {
   });
 
   test.each([{ authStrategy: "noauth2" as const }, { conf: "[api]\nauth_strategy = noauth2\n" }])(
-    "any user with %j",
+    "accepts any user with %j",
     async (options) => {
       const { token, ask } = await start(options);
       expect(token).toBeUndefined();
@@ -43,12 +43,12 @@ describe("who is let in", () => {
     },
   );
 
-  test("keystone is not there", async () => {
+  test("rejects keystone", async () => {
     await expect(start({ conf: "[api]\nauth_strategy = keystone\n" })).rejects.toThrow(UnsupportedConfiguration);
   });
 });
 
-describe("to whom a request was sent", () => {
+describe("the Host header", () => {
   test.each([
     ["127.0.0.1:8778", 200],
     ["LOCALHOST:8778", 200],
@@ -65,7 +65,7 @@ describe("to whom a request was sent", () => {
     expect((await ask({ "x-auth-token": "admin", host })).status).toBe(status);
   });
 
-  test("a refusal says what was found, what was expected and what to do", async () => {
+  test("a rejection contains the actual value, the expected value, and what to do", async () => {
     const { ask } = await start({ authStrategy: "noauth2" });
     expect((await ask({ "x-auth-token": "admin", host: "evil:1" })).body).toContain(
       String.raw`found \"evil:1\", expected an address, localhost or a name given with --server-name`,

@@ -8,7 +8,7 @@ export const uuid = (n: number): string => `0000000${n}-0000-4000-8000-000000000
 export const consumer = (n: number): string => `c000000${n}-0000-4000-8000-000000000000`;
 export const aggregate = (n: number): string => `a000000${n}-0000-4000-8000-000000000000`;
 
-/** Collects what is logged as an error. */
+/** Collects messages of level error. */
 class ErrorLog implements Logger {
   readonly errors: string[] = [];
   trace(): void {}
@@ -24,7 +24,7 @@ class ErrorLog implements Logger {
   }
 }
 
-/** A Placement with a clock that tests set, and short ways to use it. */
+/** A Placement service with a settable clock, and shortcuts for requests. */
 export class World {
   readonly placement: TestPlacement;
   readonly log = new ErrorLog();
@@ -46,7 +46,7 @@ export class World {
     return this.placement.handle({ ...request, headers: { ...request.headers, ...headers }, baseUrl });
   }
 
-  /** The body of an answer that must be a success. */
+  /** Returns the body of a response; throws if it is not a success. */
   json<T = Record<string, unknown>>(method: string, target: string, body?: unknown): T {
     const response = this.send(method, target, body);
     if (response.status >= 300) {

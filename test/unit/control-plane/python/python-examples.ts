@@ -1,8 +1,8 @@
 import type { Schema } from "../../../../src/control-plane/placement/http/json-schema.js";
 
-/** What CPython 3.11 says; recorded. */
+/** Recorded output of CPython 3.11. */
 
-/** A text and the message of `json.loads`, null where it parses. */
+/** A JSON text and the message of `json.loads`; null if it is valid. */
 export const JSON_ERRORS: readonly (readonly [text: string, message: string | null])[] = [
   ["", "Expecting value: line 1 column 1 (char 0)"],
   ["{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"],
@@ -98,7 +98,7 @@ export const REPRESENTATIONS: readonly (readonly [text: string, repr: string, pf
   ],
 ];
 
-/** A schema, a JSON text, and `str` of the error that jsonschema 4.10 raises; null where it raises none. */
+/** A schema, a JSON text, and `str` of the error of jsonschema 4.10; null if it is valid. */
 export const VALIDATIONS: readonly (readonly [schema: Schema, text: string, message: string | null])[] = [
   [
     {

@@ -56,18 +56,18 @@ describe("UUIDs", () => {
   const plain = "4fb6b1cc-0d4c-4fb6-b1cc-0d4c4fb6b1cc";
 
   it.each([plain, plain.toUpperCase(), plain.replaceAll("-", ""), `{${plain}}`, `urn:uuid:${plain}`])(
-    "%s is one",
+    "%s is a UUID",
     (text) => {
       expect(isUuidLike(text)).toBe(true);
       expect(normalizeUuid(text)).toBe(plain);
     },
   );
 
-  it.each(["", "x", `${plain}0`, plain.replace("4", "g"), `${plain.slice(1)}_`])("%s is none", (text) => {
+  it.each(["", "x", `${plain}0`, plain.replace("4", "g"), `${plain.slice(1)}_`])("%s is not a UUID", (text) => {
     expect(isUuidLike(text)).toBe(false);
   });
 
-  it("needs its hyphens in query strings", () => {
+  it("requires hyphens in query strings", () => {
     expect(isHyphenatedUuid(plain)).toBe(true);
     expect(isHyphenatedUuid(plain.replaceAll("-", ""))).toBe(false);
   });

@@ -18,7 +18,7 @@ function loggedBy(request: Partial<ServiceRequest>, responseHeaders: Readonly<Re
   return world.logs.map(({ fields }) => fields);
 }
 
-it("a line says what was asked, how it was answered, and by whom", () => {
+it("a line contains the request, the response and the caller", () => {
   const caller = "req-00000000-0000-4000-8000-000000000001";
   const headers = { "x-auth-token": TOKEN, "x-openstack-request-id": caller };
   expect(
@@ -38,7 +38,7 @@ it("a line says what was asked, how it was answered, and by whom", () => {
   ]);
 });
 
-it("who asks for a token is known by what is given, and a caller's id is taken only if it is one", () => {
+it("a request for a token is logged with the owner of the issued token, and only a valid client's request id is logged", () => {
   const headers = { "x-openstack-request-id": "req-1 user=root" };
   const [line] = loggedBy({ headers }, { "x-subject-token": TOKEN });
   expect(line).toMatchObject({ user: "admin" });
@@ -46,7 +46,7 @@ it("who asks for a token is known by what is given, and a caller's id is taken o
   expect(loggedBy({})[0]).toMatchObject({ user: "-", project: "-" });
 });
 
-it("who ends their own token with a request has asked it", () => {
+it("a request that revokes its own token is logged with its caller", () => {
   const tokens = new Set([TOKEN]);
   const callers: (string | undefined)[] = [];
   const watch = new RequestWatch({ monotonic: () => 0 }, (token) => (tokens.has(token) ? aCaller() : undefined), [
@@ -62,7 +62,7 @@ it("who ends their own token with a request has asked it", () => {
   expect(callers).toEqual(["admin", undefined]);
 });
 
-it("secrets are hidden wherever they stand, and long paths are cut", () => {
+it("secrets are redacted everywhere, and long paths are truncated", () => {
   const hidden = (path: string, query = "", secrets: string[] = []) => withoutSecrets(path, query, secrets);
   expect(hidden("/v2.0/tokens/abc/endpoints")).toBe("/v2.0/tokens/****/endpoints");
   expect(hidden("/v3/auth/tokens")).toBe("/v3/auth/tokens");
@@ -74,7 +74,7 @@ it("secrets are hidden wherever they stand, and long paths are cut", () => {
   expect(hidden(`/${"x".repeat(5_000)}`).length).toBeLessThan(2_010);
 });
 
-it("a control plane tells of all that is asked at its doors, what it refuses and what it asks of Placement itself", async () => {
+it("a control plane logs all requests to its services, including rejected ones", async () => {
   const world = new VirtualWorld();
   const runtime = world.spawn({ name: "control-plane" });
   const requests: string[] = [];
@@ -94,7 +94,7 @@ it("a control plane tells of all that is asked at its doors, what it refuses and
   await world.runUntil(stop());
 });
 
-it("what no service takes is told of with what the client wrote", () => {
+it("a request without a service is logged with its method and path", () => {
   const reported: unknown[] = [];
   const watch = new RequestWatch({ monotonic: () => 0 }, () => undefined, [(handled) => void reported.push(handled)]);
   const response = { status: 404, headers: {}, body: "" };

@@ -36,7 +36,7 @@ function begin() {
   return { world, recorder, hear };
 }
 
-it("keeps what clients ask while somebody asks for it, and forgets it when nobody does any more", async () => {
+it("records the requests of clients while it is polled, and discards them afterwards", async () => {
   const { world, recorder, hear } = begin();
   hear();
   expect(recorder.take().events).toEqual([]);
@@ -62,7 +62,7 @@ it("keeps what clients ask while somebody asks for it, and forgets it when nobod
   expect(recorder.take().events).toEqual([]);
 });
 
-it("leaves out services and requests for tokens, and bodies that are no JSON or nested too deeply", () => {
+it("skips services, requests for tokens, and bodies that are not JSON or nested too deeply", () => {
   const { recorder, hear } = begin();
   recorder.take();
   const typed = (type: string) => ({ "x-auth-token": "admin", "content-type": type, "content-length": "3" });
@@ -79,7 +79,7 @@ it("leaves out services and requests for tokens, and bodies that are no JSON or 
   ]);
 });
 
-it("keeps what is asked of Identity about a token's own, and what nobody asks who is known", () => {
+it("records requests to Identity other than those for tokens, and requests of unknown callers", () => {
   const { recorder, hear } = begin();
   recorder.take();
   hear({ path: "/v3/auth/projects" }, "", "/identity");
@@ -92,7 +92,7 @@ it("keeps what is asked of Identity about a token's own, and what nobody asks wh
   ]);
 });
 
-it("has room for so much, in parts that a frame can carry, and counts what it had none for", () => {
+it("has a limited capacity, returns parts that fit a frame, and counts lost events", () => {
   const { recorder, hear } = begin();
   recorder.take();
   const long = JSON.stringify({ text: "x".repeat(200_000) });
@@ -113,7 +113,7 @@ it("has room for so much, in parts that a frame can carry, and counts what it ha
   expect([taken + lost, lost > 0]).toEqual([200, true]);
 });
 
-it("no text is kept that its name calls a secret, and others stand for it when it is asked again", () => {
+it("redacts strings with secret names, and generates replacements for a replay", () => {
   const hidden = withoutSecretFields({
     server: { adminPass: "a", name: "n", user_data: "b", personality: [{ path: "/p", contents: "c" }] },
     keypair: { private_key: "d", public_key: "e" },

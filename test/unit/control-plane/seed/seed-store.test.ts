@@ -20,12 +20,12 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const TINY = { flavorid: "1", name: "tiny", vcpus: 1, memoryMb: 1, rootGb: 0 };
 
-it("reads a state of record that is not there as an empty one, and makes none", async () => {
+it("reads a missing database as an empty one, and does not create it", async () => {
   expect(await withSeedStore(place, "read", async ({ store }) => store.flavors.list())).toEqual([]);
   expect(await place.runtime.files.list(folder)).toEqual([]);
 });
 
-it("reads while another has it, and cannot change it", async () => {
+it("reads a database that is in use, and cannot change it", async () => {
   await withSeedStore(place, "write", async ({ store }) => {
     store.flavors.create(TINY);
     await withSeedStore(place, "read", async (reader) => {
@@ -37,7 +37,7 @@ it("reads while another has it, and cannot change it", async () => {
   });
 });
 
-it("does not read tables of an older program: a start brings them up to date", async () => {
+it("rejects tables of an older program, which a start migrates", async () => {
   await withSeedStore(place, "write", async ({ store }) => {
     store.database.run("DELETE FROM schema_steps WHERE component = 'identity'");
     const tables = store.database.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'identity_%'");
@@ -46,7 +46,7 @@ it("does not read tables of an older program: a start brings them up to date", a
     }
   });
   await expect(withSeedStore(place, "read", async () => undefined)).rejects.toThrow(
-    "has the identity tables of an older program",
+    "has no identity tables, or those of an older program; start the cluster once to migrate them",
   );
   await withSeedStore(place, "write", async () => undefined);
   expect(await withSeedStore(place, "read", async ({ identities }) => identities.read().users)).toEqual([]);

@@ -43,7 +43,7 @@ const steps = (seed: Partial<Seed>) => seedSteps(parts, { ...NOTHING, ...seed },
 function describeSteps(seed: Partial<Seed>) {
   return steps(seed).map(({ sign, text, destroys }) => `${sign} ${text}${destroys ? " !" : ""}`);
 }
-/** Applies the seed, and applies it again, which changes nothing. */
+/** Applies the seed, and checks that applying it again changes nothing. */
 async function settle(seed: Partial<Seed>): Promise<readonly string[]> {
   const found = describeSteps(seed);
   await applySeed(parts, steps(seed));
@@ -63,7 +63,7 @@ function members(hosts: Readonly<Record<string, readonly string[]>>, known: read
 describe("flavors of a cluster file", () => {
   const tiny = { name: "tiny", vcpus: 1, ram: 512 };
 
-  it("are all that there are", async () => {
+  it("replace all others", async () => {
     ensureDefaultFlavors(parts.store);
     const flavors = [
       { ...tiny, extra_specs: { a: "b" } },
@@ -82,7 +82,7 @@ describe("flavors of a cluster file", () => {
     ]);
   });
 
-  it("keep their id, and are made anew only where Nova changes nothing", async () => {
+  it("retain their id, and are recreated only where Nova cannot change them", async () => {
     await settle({ flavors: [tiny] });
     const [{ id } = { id: "" }] = exportSections().flavors;
     expect(await settle({ flavors: [{ ...tiny, extra_specs: { x: "y" }, description: "new" }] })).toEqual([
@@ -94,7 +94,7 @@ describe("flavors of a cluster file", () => {
     expect(exportSections().flavors).toEqual([{ ...tiny, ram: 1024, id }]);
   });
 
-  it("that are not public are for the projects that are named", async () => {
+  it("that are not public belong to the listed projects", async () => {
     const flavor = { ...tiny, is_public: false, access: ["research", "demo"] };
     const projects = [{ name: "research" }];
     await settle({ flavors: [flavor], projects });
@@ -103,13 +103,13 @@ describe("flavors of a cluster file", () => {
     expect(exportSections().flavors[0]?.access).toEqual(["demo"]);
   });
 
-  it("leave the one of bare-metal nodes alone while there are nodes", async () => {
+  it("do not include the flavor of bare-metal nodes while there are nodes", async () => {
     await settle({ flavors: [{ ...tiny, name: "baremetal" }] });
     expect(describeSteps({ flavors: [tiny], ironicNodes: 2 })).toEqual(["+ ironic nodes: 0 -> 2", "+ flavor tiny"]);
     expect(describeSteps({ flavors: [tiny] })).toEqual(["- flavor baremetal !", "+ flavor tiny"]);
   });
 
-  it("do not take the id of another one", async () => {
+  it("cannot have the id of another flavor", async () => {
     await settle({ flavors: [{ ...tiny, id: "1" }] });
     const flavors = [
       { ...tiny, id: "2" },
@@ -128,7 +128,7 @@ describe("images of a cluster file", () => {
       })(),
   });
 
-  it("have the bytes of their file, and other bytes when these are others", async () => {
+  it("have the data of their file, and new data when the file changes", async () => {
     const images = [{ name: "debian", properties: { hw_disk_bus: "virtio" } }];
     expect(await settle({ images, imageBytes: new Map([["debian", bytesOf("one")]]) })).toEqual(["+ image debian"]);
     const [{ id } = { id: "" }] = exportSections().images;
@@ -136,7 +136,7 @@ describe("images of a cluster file", () => {
       { name: "debian", id, properties: { hw_disk_bus: "virtio" }, file: `/state/glance/${id}` },
     ]);
     expect(await settle({ images, imageBytes: new Map([["debian", bytesOf("two")]]) })).toEqual([
-      "~ image debian: other bytes !",
+      "~ image debian: new data !",
     ]);
     expect(await place.runtime.files.read(`/state/glance/${id}`)).toBe("two");
     expect(await settle({ images: [{ name: "debian", min_disk: 2 }] })).toEqual([
@@ -145,12 +145,12 @@ describe("images of a cluster file", () => {
     expect(await settle({ images: [] })).toEqual(["- image debian !"]);
   });
 
-  it("are filled by the next start where the one before was killed", async () => {
+  it("are uploaded by the next start if the previous one was killed", async () => {
     const images = [{ name: "debian" }];
     for (const { apply } of steps({ images })) {
       apply();
     }
-    expect(await settle({ images })).toEqual(["~ image debian: its bytes, which are not all there"]);
+    expect(await settle({ images })).toEqual(["~ image debian: data (the upload was interrupted)"]);
     expect(parts.images.list().map(({ name, status }) => `${name} ${status}`)).toEqual([
       "cirros active",
       "cirros-0.6.3-x86_64-disk active",
@@ -160,7 +160,7 @@ describe("images of a cluster file", () => {
 });
 
 describe("host aggregates of a cluster file", () => {
-  it("have their hosts before these are there, and leave hosts alone that the file does not know", async () => {
+  it("have hosts before these exist, and retain hosts that the file does not contain", async () => {
     const aggregates = [
       { name: "fast", metadata: { ssd: "true" } },
       { name: "east", availability_zone: "east" },
@@ -184,7 +184,7 @@ describe("host aggregates of a cluster file", () => {
     expect(parts.store.services.getByHost("a", "nova-compute")?.availabilityZone).toBe("nova");
   });
 
-  it("put no host into two zones", async () => {
+  it("cannot put a host into two zones", async () => {
     const aggregates = [
       { name: "x", availability_zone: "x" },
       { name: "y", availability_zone: "y" },
@@ -194,7 +194,7 @@ describe("host aggregates of a cluster file", () => {
     );
   });
 
-  it("change the zone of no host that has servers", async () => {
+  it("cannot change the zone of a host with servers", async () => {
     const { aggregates } = parts.store;
     const east = [{ name: "east", availability_zone: "east" }];
     await settle({ aggregates: { aggregates: east, ...members({ east: ["a", "b"] }, ["a", "b"]) } });
@@ -205,11 +205,11 @@ describe("host aggregates of a cluster file", () => {
       "host a has 1 server, and would change from availability zone east to nova; move them away first",
     );
     expect(() => assertZones(["a"], ["a", "b"])).not.toThrow();
-    // It is left out, and stays where it is.
+    // Host a is not in the file, and remains in its aggregate.
     expect(() => assertZones(["b"], ["b"])).not.toThrow();
   });
 
-  it("of 10,000 hosts are made in a moment", async () => {
+  it("with 10,000 hosts are created quickly", async () => {
     const hosts = Array.from({ length: 10_000 }, (_none, at) => `host${at}`);
     const names = ["a", "b", "c", "d"];
     const aggregates = names.map((name) => ({ name }));
@@ -220,7 +220,7 @@ describe("host aggregates of a cluster file", () => {
 });
 
 describe("projects and users of a cluster file", () => {
-  it("come, change and go", async () => {
+  it("are created, changed and deleted", async () => {
     const projects = [{ name: "research", description: "one" }];
     const users = [{ name: "ada", roles: { research: ["member" as const] } }];
     expect(await settle({ projects, users })).toEqual(["+ project research", "+ user ada"]);
@@ -243,12 +243,12 @@ describe("projects and users of a cluster file", () => {
   });
 });
 
-it("leaves all as it is where the file says nothing", () => {
+it("changes nothing that the file does not mention", () => {
   ensureDefaultFlavors(parts.store);
   expect(describeSteps({})).toEqual([]);
 });
 
-it("changes all or nothing", async () => {
+it("is applied completely or not at all", async () => {
   const failing = {
     sign: "+" as const,
     text: "x",

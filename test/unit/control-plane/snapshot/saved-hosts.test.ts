@@ -20,8 +20,8 @@ const SAVED: SavedHosts = {
   d: { state: "suspended", forcedDown: false },
 };
 
-describe("what a snapshot says of hosts", () => {
-  it("is how their agents are, and whether they are forced down", () => {
+describe("the hosts in a snapshot", () => {
+  it("have the states of their agents, and whether they are forced down", () => {
     const rows = [
       row("serves", "serving", { service: { forcedDown: true } }),
       row("starts", "starting", { service: null }),
@@ -51,7 +51,7 @@ describe("what a snapshot says of hosts", () => {
     });
   });
 
-  it("has a restore leave down what was down, and kill what was suspended", () => {
+  it("that were down stay down after a restore, and suspended ones are killed", () => {
     expect([...downHosts(SAVED)]).toEqual([
       ["b1", "killed"],
       ["b2", "killed"],
@@ -61,10 +61,10 @@ describe("what a snapshot says of hosts", () => {
     expect([...downHosts(undefined)]).toEqual([]);
   });
 
-  it("is told with what starts them", () => {
+  it("are listed with the command that starts them", () => {
     expect(downHostsText(SAVED, " --name ci")).toEqual([
       "Left down, as when the state was saved: b[1-2] killed, c stopped.",
-      "Killed: d, suspended when the state was saved; no process can be suspended again as it was.",
+      "Killed: d, which were suspended when the state was saved; a restore cannot suspend processes.",
       "To start again: compute-cluster host start 'b[1-2],c,d' --name ci",
     ]);
     expect(downHostsText({ a: { state: "running", forcedDown: true } }, "")).toEqual([]);

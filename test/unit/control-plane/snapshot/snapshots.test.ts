@@ -66,7 +66,7 @@ describe("snapshots of a state directory", () => {
     return row.found;
   };
 
-  it("bring back what was changed, added and removed, and leave alone what is this cluster's own", async () => {
+  it("restore what was changed, added and removed, and do not touch this cluster's own files", async () => {
     snapshots.save("one", createMetadata());
     await put("agents/devstack1/compute_id", "other\n");
     await put("agents/devstack2/compute_id", "added\n");
@@ -84,7 +84,7 @@ describe("snapshots of a state directory", () => {
     await expect(stat(join(root, "restore-under-way"))).rejects.toThrow("ENOENT");
   });
 
-  it("have the services come back as long after their heartbeats as they were saved", async () => {
+  it("restore services with heartbeats of the same age", async () => {
     const database = new DatabaseFile(join(root, "state.sqlite"));
     database.exec("CREATE TABLE services (host TEXT, last_seen_up INTEGER, created_at INTEGER, deleted INTEGER)");
     database.exec(
@@ -92,7 +92,7 @@ describe("snapshots of a state directory", () => {
     );
     database.close();
     snapshots.save("one", { ...createMetadata(), savedAt: 100_000 });
-    // A control plane that was killed leaves its journal, which must not come to a database that is not its own.
+    // A killed control plane leaves its journal, which must not be applied to another database.
     await put("state.sqlite-wal", "of another database");
     restoreSnapshot(root, snapshots.read("one"), { now: 700_000 });
     expect(await text("state.sqlite-wal").catch(() => "")).toBe("");
@@ -106,7 +106,7 @@ describe("snapshots of a state directory", () => {
     ]);
   });
 
-  it("say which hosts the next start leaves down, unless all are to be started", async () => {
+  it("list the hosts that the next start leaves down, unless all are to be started", async () => {
     const down = async () => Object.fromEntries(await readDownHosts({ root }, new NodeFiles()));
     const host = (state: "killed" | "running") => ({ state, forcedDown: false });
     snapshots.save("older", createMetadata());
@@ -127,7 +127,7 @@ describe("snapshots of a state directory", () => {
     await expect(down()).rejects.toThrow('expected {"HOST": "killed"}');
   });
 
-  it("keep disks as holes, and are for their owner alone", async () => {
+  it("save disks as sparse files, readable only by their owner", async () => {
     snapshots.save("one", createMetadata());
     const { size, mode } = await stat(snapshotFile());
     expect(size).toBeLessThan(200_000);
@@ -138,7 +138,7 @@ describe("snapshots of a state directory", () => {
     expect([disk.size, disk.blocks]).toEqual([5 * GIB, 0]);
   });
 
-  it("keep what is between the holes of a file, and its mode", async () => {
+  it("save the data between the holes of a file, and its mode", async () => {
     const path = join(root, "hypervisors/devstack1/disk");
     await truncate(path, 3 * 2 ** 20);
     await writeFile(path, "at the end", { flag: "a" });
@@ -152,7 +152,7 @@ describe("snapshots of a state directory", () => {
     expect((await stat(path)).mode & 0o777).toBe(0o640);
   });
 
-  it("put a folder in the place of a file, and the other way", async () => {
+  it("replace a file by a folder, and a folder by a file", async () => {
     snapshots.save("one", createMetadata());
     await rm(join(root, "agents"), { recursive: true });
     await put("agents", "a file");
@@ -163,7 +163,7 @@ describe("snapshots of a state directory", () => {
     expect((await stat(join(root, "hypervisors/devstack1/disk"))).size).toBe(5 * GIB);
   });
 
-  it("go from one cluster to another with new paths, and without what lets others in", async () => {
+  it("can be imported by another cluster with its paths, and without tokens and leases", async () => {
     snapshots.save("one", createMetadata());
     const file = join(root, "exported");
     snapshots.export("one", file);
@@ -184,7 +184,7 @@ describe("snapshots of a state directory", () => {
     }
   });
 
-  it("are listed by age, without those that cannot be read, and deleted", async () => {
+  it("are listed by age, without unreadable ones, and deleted", async () => {
     snapshots.save("newer", { ...createMetadata(), savedAt: 2 });
     snapshots.save("one", createMetadata());
     snapshots.save(null, createMetadata());
@@ -197,11 +197,11 @@ describe("snapshots of a state directory", () => {
     ]);
     expect(unreadable).toEqual(["broken"]);
     await snapshots.delete("one");
-    await expect(snapshots.delete("one")).rejects.toThrow("there is no snapshot one");
-    expect(() => snapshots.read("one")).toThrow("there is no snapshot");
+    await expect(snapshots.delete("one")).rejects.toThrow("snapshot one does not exist");
+    expect(() => snapshots.read("one")).toThrow("does not exist; list all with compute-cluster snapshot list");
   });
 
-  it("are refused when they are truncated, changed, of a newer version, or none", async () => {
+  it("are rejected if they are truncated, changed, of a newer version, or not snapshots", async () => {
     snapshots.save("one", createMetadata());
     const fullContent = await readFile(snapshotFile());
     const found = async (content: Uint8Array | string) => {
@@ -216,32 +216,32 @@ describe("snapshots of a state directory", () => {
     expect(await found(fullContent)).toBe("taken");
     expect(await found(fullContent.subarray(0, fullContent.length - 100))).toContain("it is truncated");
     expect(await found(fullContent.subarray(0, 60))).toContain("truncated");
-    expect(await found("")).toContain("is no snapshot");
-    expect(await found(Buffer.concat([fullContent, Buffer.from("x")]))).toContain("something was added");
+    expect(await found("")).toContain("is not a snapshot");
+    expect(await found(Buffer.concat([fullContent, Buffer.from("x")]))).toContain("data was appended");
     const changed = Buffer.from(fullContent);
     changed[fullContent.length - 200] = (changed[fullContent.length - 200] ?? 0) ^ 1;
-    expect(await found(changed)).toContain("was changed since it was saved");
+    expect(await found(changed)).toContain("was modified after it was saved");
     expect(
       await found(`compute-cluster snapshot 2\n${fullContent.toString().split("\n").slice(1).join("\n")}`),
-    ).toContain("is of version 2, this program reads up to 1");
+    ).toContain("has version 2, but this program reads only versions up to 1");
     const traversalHeader = JSON.stringify({
       facts: createMetadata(),
       files: [{ path: "../outside", mode: 0o644, bytes: 0 }],
     });
     expect(await found(`compute-cluster snapshot 1\n${traversalHeader}\n`)).toContain("cannot be read");
-    expect(() => snapshots.read("../one")).toThrow('found "../one" as the name');
+    expect(() => snapshots.read("../one")).toThrow('invalid name of a snapshot: "../one"');
   });
 
-  it("are not made of drivers that keep their guests elsewhere, nor restored over hosts of another driver", () => {
+  it("are not saved for drivers with external guests, nor restored over hosts with another driver", () => {
     snapshots.save("one", createMetadata());
     expect(() => assertSupportedDrivers({ h: "qemu" })).toThrow("host h has driver qemu");
     expect(() => assertSameDrivers(snapshots.read("one"), { devstack1: "ironic" })).toThrow(
-      "devstack1 has ironic, in the snapshot fake-libvirt",
+      "devstack1 has ironic, but fake-libvirt in the snapshot",
     );
     assertSameDrivers(snapshots.read("one"), { other: "ironic" });
   });
 
-  it("make what comes again of what has gone, so that no file has to be made anew", async () => {
+  it("reuse removed entries, so that restored files need not be created", async () => {
     const compute = "agents/devstack1/compute_id";
     const inode = async (path: string) => (await stat(join(root, path))).ino;
     snapshots.save("one", createMetadata());
@@ -260,7 +260,7 @@ describe("snapshots of a state directory", () => {
     expect(snapshots.read("one").entries.some(({ path }) => path.includes("spare"))).toBe(false);
   });
 
-  it("empty nothing that has another name, and not the database, which may be mapped", async () => {
+  it("truncate no file with another hard link, and not the database, which may be mapped", async () => {
     snapshots.save("one", createMetadata());
     await link(join(root, "join-token"), join(root, "agents/linked"));
     await link(join(root, "state.sqlite"), join(root, "join.conf"));
@@ -273,7 +273,7 @@ describe("snapshots of a state directory", () => {
     expect((await readFile(join(root, "join.conf"))).equals(before)).toBe(true);
   });
 
-  it("leave the old state where somebody died before there was a plan, and end what had one", async () => {
+  it("discard an interrupted restore without a plan, and finish one with a plan", async () => {
     await put("restore-under-way/0", "half of it");
     finishRestore(root);
     expect(await text("agents/devstack1/compute_id")).toBe("id\n");
@@ -286,7 +286,7 @@ describe("snapshots of a state directory", () => {
     await expect(stat(join(root, "restore-under-way"))).rejects.toThrow("ENOENT");
   });
 
-  it("pass over what is neither a file nor a folder", async () => {
+  it("skip everything that is neither a file nor a folder", async () => {
     await symlink("/", join(root, "agents/everything"));
     snapshots.save("one", createMetadata());
     expect(snapshots.read("one").entries.some(({ path }) => path.includes("everything"))).toBe(false);

@@ -9,7 +9,7 @@ import {
 import { addService, errorOf, memoryStore } from "./support.js";
 
 describe("host aggregates", () => {
-  test("hosts keep their order, metadata is merged, null removes a key", async () => {
+  test("hosts retain their order, metadata is merged, null removes a key", async () => {
     const { store, runtime } = await memoryStore();
     const { id, uuid } = store.aggregates.create({ name: "rack1", metadata: { ssd: "true" } });
     await runtime.advance(10);
@@ -23,7 +23,7 @@ describe("host aggregates", () => {
     expect(store.aggregates.list()).toHaveLength(1);
   });
 
-  test("names and members are unique; a deleted aggregate makes room and takes its rows with it", async () => {
+  test("names and members are unique; deleting an aggregate frees its name and deletes its rows", async () => {
     const { store } = await memoryStore();
     const first = store.aggregates.create({ name: "rack1", metadata: { a: "1" } });
     const second = store.aggregates.create({ name: "rack2", metadata: {} });
@@ -38,7 +38,7 @@ describe("host aggregates", () => {
     expect(store.aggregates.create({ name: "rack1", metadata: {} })).toMatchObject({ hosts: [], metadata: {} });
   });
 
-  test("a refused change changes nothing", async () => {
+  test("a rejected change changes nothing", async () => {
     const { store } = await memoryStore();
     const { id } = store.aggregates.create({ name: "rack1", metadata: {} });
     const broken = { name: "rack2", metadata: { key: "x".repeat(256) } };
@@ -51,7 +51,7 @@ describe("host aggregates", () => {
 describe("availability zones", () => {
   const zone = { availability_zone: "az1" };
 
-  test("a compute service is in the zone of its host's aggregate, else in nova", async () => {
+  test("a compute service is in the zone of its host's aggregate, otherwise in nova", async () => {
     const { store } = await memoryStore();
     const changes: unknown[] = [];
     const service = addService(store);
@@ -71,7 +71,7 @@ describe("availability zones", () => {
     expect(zoneNow()).toBe("nova");
   });
 
-  test("a service that is made later finds its zone; other binaries stay internal", async () => {
+  test("a service that is created later gets its zone; other binaries stay internal", async () => {
     const { store } = await memoryStore();
     const { id } = store.aggregates.create({ name: "rack1", metadata: zone });
     store.aggregates.addHost(id, "devstack1");

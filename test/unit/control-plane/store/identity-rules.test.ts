@@ -11,7 +11,7 @@ import {
 import { addNode, addService, errorOf, memoryStore, RESOURCES, UNKNOWN_UUID, uuidOf } from "./support.js";
 
 describe("services", () => {
-  test("1.1 Service: (host, binary) is unique among the living", async () => {
+  test("1.1 Service: (host, binary) is unique among services that are not deleted", async () => {
     const { store } = await memoryStore();
     const first = addService(store);
     expect(errorOf(() => addService(store, "devstack1", { topic: "other" }))).toBeInstanceOf(ServiceBinaryExists);
@@ -19,7 +19,7 @@ describe("services", () => {
     expect(addService(store).id).not.toBe(first.id);
   });
 
-  test("1.1 Service: (host, topic) is unique among the living", async () => {
+  test("1.1 Service: (host, topic) is unique among services that are not deleted", async () => {
     const { store } = await memoryStore();
     addService(store);
     expect(errorOf(() => addService(store, "devstack1", { binary: "other", version: 1 }))).toBeInstanceOf(
@@ -35,7 +35,7 @@ describe("services", () => {
     expect(errorOf(() => store.services.reportState(id))).toBeInstanceOf(ServiceNotFound);
   });
 
-  test("8.10 one that disables itself has a reason; one that an operator disabled keeps that", async () => {
+  test("8.10 a service that disables itself has a reason; an operator's reason is not replaced", async () => {
     const { store } = await memoryStore();
     const { id } = addService(store, "devstack1");
     const reason = "AUTO: driver mine threw";
@@ -47,7 +47,7 @@ describe("services", () => {
     expect(errorOf(() => store.services.disable(id, reason))).toBeInstanceOf(ServiceNotFound);
   });
 
-  test("1.2 a heartbeat moves last_seen_up, an edit does not", async () => {
+  test("1.2 a heartbeat changes last_seen_up, an edit does not", async () => {
     const { store, runtime } = await memoryStore();
     const { id } = addService(store);
     await runtime.advance(5_000);
@@ -61,7 +61,7 @@ describe("services", () => {
     expect(store.services.get(id)).toMatchObject({ lastSeenUp: runtime.clock.now(), reportCount: 1 });
   });
 
-  test("1.2 creating or saving below the lowest version of the binary is refused", async () => {
+  test("1.2 creating or saving with a version below the lowest of the binary is rejected", async () => {
     const { store } = await memoryStore();
     const first = addService(store, "devstack1", { version: 72 });
     addService(store, "devstack2", { version: 73 });
@@ -75,7 +75,7 @@ describe("services", () => {
     expect(store.services.minimumVersion("nova-scheduler")).toBe(0);
   });
 
-  test("7.1 row 8: destroying a compute service takes its nodes along, by service id or host, and unmaps them", async () => {
+  test("7.1 row 8: destroying a compute service also deletes its nodes, by service id or host, and unmaps them", async () => {
     const { store } = await memoryStore();
     const service = addService(store);
     const otherService = addService(store, "devstack2");
@@ -89,7 +89,7 @@ describe("services", () => {
     }
   });
 
-  test("7.1 row 8: destroying another binary leaves the nodes of the host", async () => {
+  test("7.1 row 8: destroying another binary does not delete the nodes of the host", async () => {
     const { store } = await memoryStore();
     const node = addNode(store, addService(store));
     const conductor = addService(store, "devstack1", { binary: "nova-conductor", topic: "conductor" });
@@ -99,7 +99,7 @@ describe("services", () => {
 });
 
 describe("compute nodes", () => {
-  test("1.1 ComputeNode: (host, hypervisor_hostname) is unique among the living; hypervisor_hostname across hosts is not", async () => {
+  test("1.1 ComputeNode: (host, hypervisor_hostname) is unique among nodes that are not deleted; hypervisor_hostname across hosts is not", async () => {
     const { store } = await memoryStore();
     const service = addService(store);
     const node = addNode(store, service, "hv");
@@ -110,7 +110,7 @@ describe("compute nodes", () => {
     addNode(store, service, "hv");
   });
 
-  test("1.3 inserting a uuid that is there, even deleted, updates and un-deletes that row (bug 1839560)", async () => {
+  test("1.3 inserting an existing uuid, even a deleted one, updates and un-deletes that row (bug 1839560)", async () => {
     const { store } = await memoryStore();
     const service = addService(store);
     const node = addNode(store, service, "hv", uuidOf(7));
@@ -133,7 +133,7 @@ describe("compute nodes", () => {
     });
   });
 
-  test("1.3 a row is deleted only where its host still is the one that the caller believes (bug 1853009)", async () => {
+  test("1.3 a row is deleted only if its host is the one that the caller expects (bug 1853009)", async () => {
     const { store } = await memoryStore();
     const node = addNode(store, addService(store));
     expect(store.computeNodes.destroy(node.id, "devstack2")).toBe(false);
@@ -152,7 +152,7 @@ describe("compute nodes", () => {
     expect(store.computeNodes.get(node.id)).toEqual(node);
   });
 
-  test("1.3 reading a ratio of 0 or NULL rewrites it, for good", async () => {
+  test("1.3 reading a ratio of 0 or NULL replaces it permanently", async () => {
     const { store } = await memoryStore({ ratios: { cpuAllocationRatio: 16 } });
     const node = addNode(store, addService(store));
     store.database.run("UPDATE compute_nodes SET cpu_allocation_ratio = 0, ram_allocation_ratio = NULL");
@@ -164,7 +164,7 @@ describe("compute nodes", () => {
     expect(saved.diskAllocationRatio).toBe(1);
   });
 
-  test("a deleted node is saved only when it shall be un-deleted", async () => {
+  test("a deleted node is saved only in order to un-delete it", async () => {
     const { store } = await memoryStore();
     const node = addNode(store, addService(store));
     store.computeNodes.destroy(node.id, "devstack1");
@@ -172,7 +172,7 @@ describe("compute nodes", () => {
     expect(store.computeNodes.save(node.id, { vcpus: 3 }, { undelete: true })).toMatchObject({ vcpus: 3, deleted: 0 });
   });
 
-  test("a save that would give the host a second node of one name is refused", async () => {
+  test("a save that would give the host two nodes of one name is rejected", async () => {
     const { store } = await memoryStore();
     const service = addService(store);
     addNode(store, service, "hv");
@@ -180,7 +180,7 @@ describe("compute nodes", () => {
     expect(errorOf(() => store.computeNodes.save(other.id, { host: "devstack1" }))).toBeInstanceOf(DuplicateRecord);
   });
 
-  test("every field comes back as it was written", async () => {
+  test("every field is read as it was written", async () => {
     const { store } = await memoryStore();
     expect(addNode(store, addService(store))).toMatchObject(RESOURCES);
   });

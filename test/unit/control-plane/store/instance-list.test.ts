@@ -21,14 +21,14 @@ async function fleet() {
 }
 
 describe("the Compute API's list of instances", () => {
-  test("newest first; deleted and soft-deleted ones only when they are asked for", async () => {
+  test("is sorted newest first; deleted and soft-deleted instances are included only on request", async () => {
     const { list } = await fleet();
     expect(list({})).toEqual(["db-1", "web-2", "web-1"]);
     expect(list({ deleted: true })).toEqual(["gone"]);
     expect(list({ vmStates: ["soft-delete"] })).toEqual(["bin"]);
   });
 
-  test("who asks for changes hears of deletions", async () => {
+  test("includes deletions if changes are requested", async () => {
     const { list, runtime } = await fleet();
     expect(list({ changesSince: runtime.clock.now() - 500 })).toEqual(["bin", "gone"]);
     expect(list({ changesSince: runtime.clock.now() - 500, deleted: false, vmStates: ["soft-delete"] })).toEqual([
@@ -37,7 +37,7 @@ describe("the Compute API's list of instances", () => {
     expect(list({ changesBefore: runtime.clock.now() - 4_500 })).toEqual(["web-1"]);
   });
 
-  test("filters", async () => {
+  test("is filtered by all filters", async () => {
     const { list } = await fleet();
     expect(list({ projectId: "other" })).toEqual(["db-1"]);
     expect(list({ flavorId: "big" })).toEqual(["web-1"]);
@@ -46,9 +46,9 @@ describe("the Compute API's list of instances", () => {
     expect(list({ taskStates: [null] })).toEqual([]);
   });
 
-  test("what is like a name is what its pattern matches, and names that the database knows no letter case of", async () => {
+  test("includes names that match the pattern, and all names with non-ASCII characters", async () => {
     const { store } = await memoryStore();
-    // The last two have letters that ignored case makes a k and an s.
+    // In the last two, case folding converts a letter to k and s.
     const names = ["web-1", "WEB-1", "a web-12", "web_1", "w%b", "back\\slash", "x\ny", "\u212aeb-1", "a\u017f"];
     for (const [index, displayName] of names.entries()) {
       addInstance(store, uuidOf(index), { displayName });
@@ -66,7 +66,7 @@ describe("the Compute API's list of instances", () => {
     }
   });
 
-  test("names of the same rows in the same order", async () => {
+  test("returns the names of the same rows in the same order", async () => {
     const { store, list } = await fleet();
     const query = { projectId: "project", sort: [{ key: "displayName", direction: "asc" }] } as const;
     expect(store.instances.names(query)).toMatchObject([
@@ -76,7 +76,7 @@ describe("the Compute API's list of instances", () => {
     expect(list(query)).toEqual(["web-1", "web-2"]);
   });
 
-  test("pages from a place, also when several rows have the same key", async () => {
+  test("returns pages after a position, even if several rows have the same key", async () => {
     const { store, list } = await fleet();
     const sort = [{ key: "vmState", direction: "asc" }] as const;
     const behind = (number: number, limit: number) => {
@@ -89,7 +89,7 @@ describe("the Compute API's list of instances", () => {
     expect(list({ limit: 0 })).toEqual([]);
   });
 
-  test("no page loses an instance or has one twice, whatever the order and however many have no value", async () => {
+  test("has each instance on exactly one page, with every order and with missing values", async () => {
     const { store } = await memoryStore();
     for (let index = 0; index < 12; index += 1) {
       const values = {
@@ -125,7 +125,7 @@ describe("the Compute API's list of instances", () => {
     }
   });
 
-  test("a place is that of an instance of the project, deleted or not as the list is", async () => {
+  test("has positions of the project's instances, deleted or not, as requested", async () => {
     const { store } = await fleet();
     expect(store.instances.place(uuidOf(9), {})).toBeNull();
     expect(store.instances.place(uuidOf(0), { projectId: "other" })).toBeNull();
@@ -133,7 +133,7 @@ describe("the Compute API's list of instances", () => {
     expect(store.instances.place(uuidOf(3), {})).not.toBeNull();
   });
 
-  test("an unknown sort key is refused", async () => {
+  test("rejects an unknown sort key", async () => {
     const { list } = await fleet();
     const sort = [{ key: "metadata" as const, direction: "asc" as const }];
     expect(errorOf(() => list({ sort })).message).toContain("displayName");

@@ -29,7 +29,7 @@ function place(store: Store, host = "devstack1") {
 }
 
 describe("instances", () => {
-  test("1.1 Instance: the uuid is unique, deleted rows included", async () => {
+  test("1.1 Instance: the uuid is unique, including deleted rows", async () => {
     const { store } = await memoryStore();
     addInstance(store);
     expect(errorOf(() => addInstance(store))).toBeInstanceOf(DuplicateRecord);
@@ -37,7 +37,7 @@ describe("instances", () => {
     expect(errorOf(() => addInstance(store))).toBeInstanceOf(DuplicateRecord);
   });
 
-  test("a task_state is the request's that set it, until it is over; the steps of one request need not repeat it", async () => {
+  test("a task_state belongs to the request that set it until it is cleared; later steps of the request need not repeat it", async () => {
     const { store } = await memoryStore();
     addInstance(store);
     const save = (changes: InstanceChanges) => store.instances.save(uuidOf(1), changes).taskRequestId;
@@ -49,7 +49,7 @@ describe("instances", () => {
     expect(save({ taskState: null })).toBeNull();
   });
 
-  test("a delete is remembered until it ends itself, whoever takes the task_state", async () => {
+  test("the request of a delete is retained until the delete ends, even if another request takes over the task_state", async () => {
     const { store } = await memoryStore();
     addInstance(store);
     const save = (changes: InstanceChanges) => store.instances.save(uuidOf(1), changes).deleteRequestId;
@@ -60,7 +60,7 @@ describe("instances", () => {
     expect(save({ vmState: "error", taskState: null })).toBeNull();
   });
 
-  test("a write of a request is refused when the task_state is another's", async () => {
+  test("a write of a request is rejected if the task_state belongs to another request", async () => {
     const { store } = await memoryStore();
     addInstance(store);
     store.instances.save(uuidOf(1), { taskState: "rebuilding", taskRequestId: "req-a" });
@@ -91,7 +91,7 @@ describe("instances", () => {
     expect(found({ cleaned: true })).toEqual([]);
   });
 
-  test("the availability zone follows the host in the write that changes it, and is none without a host", async () => {
+  test("the availability zone changes in the same write as the host, and is null without a host", async () => {
     const { store } = await memoryStore();
     addInstance(store, uuidOf(1), { availabilityZone: "asked" });
     const zone = (changes: InstanceChanges) => store.instances.save(uuidOf(1), changes).availabilityZone;
@@ -105,7 +105,7 @@ describe("instances", () => {
     expect(zone({ host: null, node: null, computeId: null })).toBeNull();
   });
 
-  test("1.4 a new instance holds the flavor, and its amounts", async () => {
+  test("1.4 a new instance contains the flavor and its amounts", async () => {
     const { store, runtime } = await memoryStore();
     expect(addInstance(store)).toMatchObject({
       ...newInstance(uuidOf(1)),
@@ -143,14 +143,14 @@ describe("instances", () => {
     expect(store.instances.save(uuidOf(1), { host: null, node: null, computeId: null }).host).toBeNull();
   });
 
-  test("1.4 a compute_id of no compute node is refused", async () => {
+  test("1.4 a compute_id without a compute node is rejected", async () => {
     const { store } = await memoryStore();
     addInstance(store);
     const nowhere = { host: "a", node: "b", computeId: 99 };
     expect(errorOf(() => store.instances.save(uuidOf(1), nowhere))).toBeInstanceOf(InvalidParameters);
   });
 
-  test("1.4 save compares the stored task_state, null included", async () => {
+  test("1.4 save compares the stored task_state, including null", async () => {
     const { store } = await memoryStore();
     addInstance(store, uuidOf(1), { taskState: null });
     const save = (changes: InstanceChanges, expectedTaskState: (null | "spawning")[]) =>
@@ -174,7 +174,7 @@ describe("instances", () => {
     expect(store.instances.get(uuidOf(1))?.vmState).toBe("building");
   });
 
-  test("1.4 destroy guarded by 'host is null' refuses a placed instance", async () => {
+  test("1.4 destroy with the condition 'host is null' rejects an instance with a host", async () => {
     const { store } = await memoryStore();
     addInstance(store, uuidOf(1), place(store));
     const guarded = () => store.instances.destroy(uuidOf(1), { guardHostIsNull: true });
@@ -184,7 +184,7 @@ describe("instances", () => {
     expect(guarded()).toMatchObject({ deletedAt: expect.any(Number) });
   });
 
-  test("1.4 destroy takes migrations and the request spec along; the row stays for those who read deleted ones", async () => {
+  test("1.4 destroy also deletes migrations and the request spec; the row remains for readers of deleted rows", async () => {
     const { store } = await memoryStore();
     const instance = addInstance(store);
     const { id } = store.migrations.create({
@@ -221,7 +221,7 @@ describe("instances", () => {
     expect(store.instances.save(uuidOf(1), changes)).toMatchObject(changes);
   });
 
-  test("the newest fault is the instance's", async () => {
+  test("the instance's fault is the newest one", async () => {
     const { store } = await memoryStore();
     addInstance(store);
     const fault = { instanceUuid: uuidOf(1), code: 500, details: null, host: "devstack1" };
@@ -247,7 +247,7 @@ describe("migrations", () => {
     return { store, runtime, source, dest, add };
   };
 
-  test("1.5 dest_node without dest_compute_id is refused on creation", async () => {
+  test("1.5 dest_node without dest_compute_id is rejected on creation", async () => {
     const { store, dest, add } = await start();
     expect(errorOf(() => add({ destNode: dest.node })).message).toContain("destComputeId");
     expect(add({ destNode: dest.node, destComputeId: dest.computeId }).destNode).toBe(dest.node);
@@ -260,7 +260,7 @@ describe("migrations", () => {
     expect(errorOf(direct)).toBeInstanceOf(InvalidParameters);
   });
 
-  test("1.5 a row without uuid gets one when it is read, and keeps it", async () => {
+  test("1.5 a row without uuid gets one when it is read, and retains it", async () => {
     const { store: older, runtime, add } = await start();
     const { id } = add();
     older.database.run("UPDATE migrations SET uuid = NULL");
@@ -290,7 +290,7 @@ describe("migrations", () => {
     expect(store.migrations.inProgress(source.host, dest.node)).toEqual([]);
   });
 
-  test("1.4, 1.5 a context goes with the move that it names when that ends, and when another move begins", async () => {
+  test("1.4, 1.5 a context is removed when the move that it names ends, and when another move begins", async () => {
     const { store, add } = await start();
     const none = { oldNumaTopology: null, newNumaTopology: null, oldPciDevices: [], newPciDevices: [] };
     const name = ({ id: migrationId }: Migration) => {
@@ -346,7 +346,7 @@ describe("migrations", () => {
     expect(store.migrations.save(id, { status: "completed" }).status).toBe("completed");
   });
 
-  test("a migration needs its instance", async () => {
+  test("a migration requires its instance", async () => {
     const { store } = await memoryStore();
     const create = () =>
       store.migrations.create({ instanceUuid: UNKNOWN_UUID, migrationType: "resize", status: "accepted" });

@@ -10,7 +10,7 @@ let store: Store;
 let queries: { readonly text: string; readonly values: readonly unknown[] }[];
 
 beforeEach(async () => {
-  // None that another test uses after this one: it is wrapped, and libsql leaves a plan that it has read open, which locks its tables.
+  // Not shared with other tests: the store is wrapped, and libsql leaves a query plan open, which locks its tables.
   store = await openStore({ path: ":memory:", runtime: createVirtualRuntime({ seed: 1 }) });
   onTestFinished(() => store.close());
   fillStore(store, { hosts: 4, servers: 8 });
@@ -23,7 +23,7 @@ beforeEach(async () => {
   };
 });
 
-/** How SQLite would find the rows of what was asked for last. */
+/** Returns SQLite's plan for the last query. */
 function plan(): string {
   const { text, values } = queries.at(-1) ?? { text: "", values: [] };
   const steps = store.database.file.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(values as string[]));
@@ -55,7 +55,7 @@ test.each<[string, (store: Store) => unknown, string]>([
   ],
   ["services, from a place", ({ services }) => services.list({ after: 2, limit: 3 }), "PRIMARY KEY (rowid>?)"],
   ["nodes, from a place", ({ computeNodes }) => computeNodes.served({ after: 2, limit: 3 }), "PRIMARY KEY (rowid>?)"],
-])("a page is entered by an index, and nothing is sorted: %s", (_what, read, index) => {
+])("a page is read from an index without sorting: %s", (_what, read, index) => {
   read(store);
   expect(plan()).toContain(index);
   expect(plan()).not.toMatch(FULL_SCAN);

@@ -11,14 +11,14 @@ async function withOldRows(count: number) {
     store.migrations.create({ instanceUuid: uuidOf(1), migrationType: "migration", status: "finished" });
   }
   store.database.run("UPDATE migrations SET uuid = NULL");
-  // The control plane that finds them did not make them.
+  // A new store, without cached records, as after a restart.
   return storeOn(store.database, { runtime }, () => undefined);
 }
 function missing(store: Awaited<ReturnType<typeof withOldRows>>) {
   return Number(store.database.get("SELECT count(*) FROM migrations WHERE uuid IS NULL")?.[0]);
 }
 
-test("1.5 migrations of older releases get a uuid by the online data migration, some at a time", async () => {
+test("1.5 the online data migration generates uuids for migrations of older releases, in batches", async () => {
   const store = await withOldRows(3);
   expect(store.migrations.fillUuids(2)).toEqual({ needed: 3, completed: 2 });
   expect(missing(store)).toBe(1);
@@ -26,7 +26,7 @@ test("1.5 migrations of older releases get a uuid by the online data migration, 
   expect(store.migrations.fillUuids(2)).toEqual({ needed: 0, completed: 0 });
 });
 
-test("1.5 and lazily, when they are read: the same one from then on", async () => {
+test("1.5 a migration without a uuid gets a permanent one when it is read", async () => {
   const store = await withOldRows(1);
   const [read] = store.migrations.byFilters({ instanceUuid: uuidOf(1) });
   expect(read?.uuid).toMatch(UUID);

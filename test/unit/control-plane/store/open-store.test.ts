@@ -25,7 +25,7 @@ describe("the file", () => {
   const runtime = { ...createVirtualRuntime(), files: new NodeFiles() };
   const open = (name = "state.db") => openStore({ path: join(folder, name), runtime });
 
-  test("is readable for its owner only, its companions too", async () => {
+  test("is readable only by its owner, including its companion files", async () => {
     const store = await open();
     addService(store);
     for (const name of ["state.db", "state.db-wal"]) {
@@ -34,7 +34,7 @@ describe("the file", () => {
     store.close();
   });
 
-  test("keeps what was written", async () => {
+  test("contains what was written", async () => {
     const before = await open();
     const service = addService(before);
     before.close();
@@ -43,7 +43,7 @@ describe("the file", () => {
     after.close();
   });
 
-  test("of an older program is brought up to date: whose a task is, is not known of what was under way", async () => {
+  test("of an older program is migrated; the request of an operation in progress is unknown", async () => {
     const before = await open();
     addInstance(before, uuidOf(1), { taskState: "powering-on", taskRequestId: "req-a" });
     for (const undo of [
@@ -92,7 +92,7 @@ describe("the file", () => {
     after.close();
   });
 
-  test("of a newer program is refused, and left as it is", async () => {
+  test("of a newer program is rejected and not changed", async () => {
     const store = await open();
     const newest = STORE_SCHEMA.at(-1)?.version ?? 0;
     const later = [...STORE_SCHEMA, { version: newest + 1, name: "later", sql: "CREATE TABLE later (a INTEGER)" }];
@@ -100,13 +100,13 @@ describe("the file", () => {
     store.close();
     await expect(open()).rejects.toThrow(DatabaseTooNew);
     await expect(open()).rejects.toThrow(
-      `version ${newest + 1} of the conductor tables, this program knows up to ${newest}`,
+      `version ${newest + 1} of the conductor tables, but this program supports only versions up to ${newest}`,
     );
   });
 });
 
 describe("schema steps", () => {
-  test("run once each, and a failing one leaves nothing behind", async () => {
+  test("run once each, and a failing one changes nothing", async () => {
     const { store } = await memoryStore();
     const step = (version: number, sql: string) => ({ version, name: `step ${version}`, sql });
     const one = step(1, "CREATE TABLE extra (a INTEGER)");
@@ -123,7 +123,7 @@ describe("schema steps", () => {
 });
 
 describe("transactions", () => {
-  test("a throw undoes all of it, also of what was nested", async () => {
+  test("an exception rolls back everything, including nested transactions", async () => {
     const { store } = await memoryStore();
     const error = new Error("stop");
     const work = () =>
@@ -136,7 +136,7 @@ describe("transactions", () => {
     expect([store.services.list(), store.instances.list({})]).toEqual([[], []]);
   });
 
-  test("an inner throw that is caught undoes the inner part only", async () => {
+  test("an inner exception that is caught rolls back only the inner transaction", async () => {
     const { store } = await memoryStore();
     store.transaction(() => {
       addService(store);
@@ -150,7 +150,7 @@ describe("transactions", () => {
     expect([store.services.list().length, store.instances.list({}).length]).toEqual([1, 0]);
   });
 
-  test("changes are told after the commit, in their order, and never of what was undone", async () => {
+  test("listeners are notified of changes after the commit, in order, and never of changes that were rolled back", async () => {
     const { store } = await memoryStore();
     const changes: StoreChange[] = [];
     const stop = store.onChange((change) => changes.push(change));
@@ -174,7 +174,7 @@ describe("transactions", () => {
     expect(changes).toHaveLength(2);
   });
 
-  test("a listener that throws harms nobody", async () => {
+  test("a listener that throws does not affect others", async () => {
     const { store, runtime } = await memoryStore();
     const changes: StoreChange[] = [];
     store.onChange(() => {

@@ -5,7 +5,7 @@ import type { Instance } from "../../../../src/records/index.js";
 import { addInstance, addNode, addService, errorOf, FLAVOR, memoryStore, UNKNOWN_UUID, uuidOf } from "./support.js";
 
 describe("1.6 flavors", () => {
-  test("1.6 id and name are unique; a deleted one makes room", async () => {
+  test("1.6 id and name are unique; deleting a flavor frees them", async () => {
     const { store } = await memoryStore();
     const { id: _, ...tiny } = FLAVOR;
     const made = store.flavors.create(tiny);
@@ -59,7 +59,7 @@ describe("1.6 instance actions", () => {
     expect(event("req-1")).toBe(-1);
   });
 
-  test("1.6 a failed event marks the action for good", async () => {
+  test("1.6 a failed event marks the action permanently", async () => {
     const { store, action, event } = await start();
     action("create", "req-1");
     store.actions.finishEvent(event("req-1"), { result: "Error", details: "no", traceback: "at" });
@@ -67,7 +67,7 @@ describe("1.6 instance actions", () => {
     expect(store.actions.get(uuidOf(1), "req-1")?.message).toBe("Error");
   });
 
-  test("an action needs its instance, the end of an event its beginning", async () => {
+  test("an action requires its instance, and the end of an event its start", async () => {
     const { store } = await start();
     const action = { action: "create", requestId: "req-1", userId: null, projectId: null };
     expect(errorOf(() => store.actions.start({ ...action, instanceUuid: UNKNOWN_UUID }))).toBeInstanceOf(
@@ -78,7 +78,7 @@ describe("1.6 instance actions", () => {
 });
 
 describe("1.6 requests", () => {
-  test("1.1 one request spec and one build request an instance; deleting the latter cancels, once", async () => {
+  test("1.1 an instance has one request spec and one build request; deleting the latter cancels the build, once", async () => {
     const { store } = await memoryStore();
     const instance = addInstance(store);
     const spec = {
@@ -109,7 +109,7 @@ describe("1.6 requests", () => {
 });
 
 describe("mappings, tasks, messages, leases", () => {
-  test("1.1 one mapping an instance", async () => {
+  test("1.1 an instance has one mapping", async () => {
     const { store } = await memoryStore();
     store.mappings.mapInstance(uuidOf(1), "p", null);
     expect(store.mappings.instance(uuidOf(1))).toEqual({ cell: null, queuedForDelete: false });
@@ -119,7 +119,7 @@ describe("mappings, tasks, messages, leases", () => {
     expect(errorOf(() => store.mappings.queueForDelete(uuidOf(2)))).toBeInstanceOf(InstanceNotFound);
   });
 
-  test("1.1 a host is mapped when it gets a compute node, also one that comes back or moves there", async () => {
+  test("1.1 a host is mapped when it gets a compute node, even one that is restored or moved there", async () => {
     const { store } = await memoryStore();
     const service = addService(store);
     expect(store.mappings.host("devstack1")).toBe(false);
@@ -134,7 +134,7 @@ describe("mappings, tasks, messages, leases", () => {
     expect(store.mappings.host("devstack2")).toBe(true);
   });
 
-  test("tasks come oldest first, and go when they are finished", async () => {
+  test("tasks are returned oldest first, and deleted when they are finished", async () => {
     const { store } = await memoryStore();
     const task = (number: number) =>
       ({ kind: "delete_local", instanceUuid: uuidOf(number), requestId: `req-${number}` }) as const;
@@ -146,7 +146,7 @@ describe("mappings, tasks, messages, leases", () => {
     expect(errorOf(() => store.tasks.add({ ...task(3), instanceUuid: "x" }))).toBeInstanceOf(InvalidParameters);
   });
 
-  test("messages of a host come in order; numbers are never used again", async () => {
+  test("messages of a host are returned in order; numbers are never reused", async () => {
     const { store } = await memoryStore();
     const enqueue = (host: string) =>
       store.messages.enqueue({ host, method: "start_instance", params: "{}", requestId: "req" });
@@ -159,7 +159,7 @@ describe("mappings, tasks, messages, leases", () => {
     expect(enqueue("a")).toBeGreaterThan(Math.max(...ids));
   });
 
-  test("answers are kept by boot until they are acknowledged, or old", async () => {
+  test("replies are stored by boot until they are acknowledged or old", async () => {
     const { store, runtime } = await memoryStore();
     for (const call of [1, 2, 3]) {
       store.messages.recordReply("boot", call, `"${call}"`);
@@ -173,7 +173,7 @@ describe("mappings, tasks, messages, leases", () => {
     expect(store.messages.findReply("other", 1)).toBeNull();
   });
 
-  test("what an earlier control plane has answered is forgotten, too", async () => {
+  test("replies of an earlier control plane are deleted in the same way", async () => {
     const { store } = await memoryStore();
     const insertReply = "INSERT INTO answers (boot_id, call_id, answer, created_at) VALUES (?, ?, ?, ?)";
     store.database.run(insertReply, "boot", 7, "{}", 0);
@@ -184,7 +184,7 @@ describe("mappings, tasks, messages, leases", () => {
     expect([7, 8].map((call) => store.messages.findReply("boot", call))).toEqual([null, "{}"]);
   });
 
-  test("2.4 G6 a host has one holder", async () => {
+  test("2.4 G6 a host has one owner", async () => {
     const { store } = await memoryStore();
     const lease = { host: "devstack1", bootId: "a", pid: 1, machine: "m", acquiredAt: 1, renewedAt: 2 };
     store.leases.put(lease);
@@ -194,7 +194,7 @@ describe("mappings, tasks, messages, leases", () => {
     expect(store.leases.get("devstack1")).toBeNull();
   });
 
-  test("2.4 G6 the epochs of a host grow, over its leases and over a state of record that was lost", async () => {
+  test("2.4 G6 the epochs of a host grow across its leases and after the loss of the database", async () => {
     const { store, runtime } = await memoryStore();
     expect(store.leases.epoch("devstack1")).toBe(0);
     const first = store.leases.nextEpoch("devstack1");
@@ -205,8 +205,8 @@ describe("mappings, tasks, messages, leases", () => {
   });
 });
 
-describe("consumers that are under way", () => {
-  test("builds, changes and moves, and migrations that have just ended; others and strangers are not", async () => {
+describe("consumers in progress", () => {
+  test("are those of builds, changes, moves, and migrations that have just ended; not others or unknown ones", async () => {
     const { store, runtime } = await memoryStore();
     const move = (number: number, status: "migrating" | "confirmed") =>
       store.migrations.create({ instanceUuid: uuidOf(number), migrationType: "migration", status });
@@ -236,7 +236,7 @@ describe("consumers that are under way", () => {
 });
 
 describe("tasks", () => {
-  test("are those after one that is known, or those of an instance, oldest first", async () => {
+  test("are returned after a known one, or by instance, oldest first", async () => {
     const { store } = await memoryStore();
     const [first, second, third] = [1, 2, 1].map((instance) =>
       store.tasks.add({ kind: "delete_local", instanceUuid: uuidOf(instance), requestId: "req-1" }),

@@ -18,7 +18,7 @@ function freePort(store: Store, address?: string) {
 const addressesOf = (store: Store): string[] => store.ports.list().map(({ address }) => addressText(address));
 
 describe("addresses", () => {
-  test("no two of the subnet have the same MAC", () => {
+  test("no two addresses of the subnet have the same MAC", () => {
     const macs = new Set<string>();
     for (let address = POOL.first; address <= POOL.last; address += 97) {
       macs.add(macOf(address));
@@ -27,7 +27,7 @@ describe("addresses", () => {
     expect([...macs].every((mac) => /^fa:16:3e(:[0-9a-f]{2}){3}$/.test(mac))).toBe(true);
   });
 
-  test("one that was given back rests until all others had their turn", async () => {
+  test("a released address is not reused until all others were used", async () => {
     const { store } = await memoryStore();
     const first = freePort(store);
     store.ports.destroy(first.uuid);
@@ -35,7 +35,7 @@ describe("addresses", () => {
     expect(addressesOf(store)).toEqual(["10.0.0.3"]);
   });
 
-  test("those that users chose are passed over, at the end of the subnet, too", async () => {
+  test("addresses that users chose are skipped, even at the end of the subnet", async () => {
     const { store } = await memoryStore();
     freePort(store, "10.0.0.2");
     freePort(store, "10.0.0.3");
@@ -46,7 +46,7 @@ describe("addresses", () => {
     expect(addressesOf(store)).toEqual(["10.0.0.2", "10.0.0.3", LAST, "10.0.0.4", "10.0.0.5"]);
   });
 
-  test("what is none of the subnet's, or somebody's, is refused", async () => {
+  test("an address outside the subnet or already in use is rejected", async () => {
     const { store } = await memoryStore();
     freePort(store, "10.0.0.7");
     const rejections = ["10.0.0.7", "10.0.0.1", "10.16.0.0", "nonsense", "10.0.0.256"].map(
@@ -57,7 +57,7 @@ describe("addresses", () => {
 });
 
 describe("a server's ports", () => {
-  test("are bound where the server is, without a write of their own", async () => {
+  test("are bound to the server's host without a separate write", async () => {
     const { store } = await memoryStore();
     const [port] = ported(store);
     const uuid = port?.uuid ?? "";
@@ -69,7 +69,7 @@ describe("a server's ports", () => {
     expect(store.ports.get(uuid)?.host).toBeNull();
   });
 
-  test("go with the row of the server; one that a user made is free again", async () => {
+  test("are deleted with the server's row; one that a user created is detached", async () => {
     const { store } = await memoryStore();
     const own = freePort(store, "10.0.0.9");
     ported(store, {}, { port: own.uuid });
@@ -78,7 +78,7 @@ describe("a server's ports", () => {
     expect(store.ports.list()).toMatchObject([{ uuid: own.uuid, deviceId: "", deviceOwner: "", pluggedOn: [] }]);
   });
 
-  test("go when no host could build the server, and stay while others are tried", async () => {
+  test("are deleted when no host could build the server, and remain while others are tried", async () => {
     const { store } = await memoryStore();
     ported(store);
     store.instances.save(uuidOf(1), { vmState: "building", taskState: "scheduling" });
@@ -87,7 +87,7 @@ describe("a server's ports", () => {
     expect(store.ports.ofDevice(uuidOf(1))).toHaveLength(0);
   });
 
-  test("one that another server has is refused, and nothing is written", async () => {
+  test("a port of another server is rejected, and nothing is written", async () => {
     const { store } = await memoryStore();
     const own = freePort(store);
     ported(store, { port: own.uuid });

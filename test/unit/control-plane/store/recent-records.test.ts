@@ -6,7 +6,7 @@ import { RecentRecords } from "../../../../src/control-plane/store/store-context
 import { anInstance } from "../../../fixtures/records.js";
 import { addInstance, errorOf, memoryStore, uuidOf } from "./support.js";
 
-test("a record that a transaction, or a part of one, has written is as before when that is undone", async () => {
+test("a record that a transaction or a nested one has written is restored by a rollback", async () => {
   const { store } = await memoryStore();
   const { uuid } = addInstance(store);
   const migration = store.migrations.create({ instanceUuid: uuid, migrationType: "migration", status: "accepted" });
@@ -29,7 +29,7 @@ test("a record that a transaction, or a part of one, has written is as before wh
   expect(names()).toEqual(["outside", "accepted"]);
 });
 
-test("a record is what the database has after each kind of write", async () => {
+test("a cached record equals the one in the database after each kind of write", async () => {
   const { store } = await memoryStore();
   const { uuid } = addInstance(store);
   const inDatabase = (deleted = false) => store.instances.byFilters({ uuids: [uuid], deleted })[0];
@@ -38,7 +38,7 @@ test("a record is what the database has after each kind of write", async () => {
   const context = { ...none, instanceUuid: uuid, migrationId: migration.id, oldResources: [], newResources: [] };
   store.instances.save(uuid, { migrationContext: context, systemMetadata: { a: "b" }, hidden: true });
   expect(store.instances.get(uuid)).toEqual(inDatabase());
-  // Takes the context from the instance.
+  // Removes the context from the instance.
   store.migrations.save(migration.id, { status: "done", hidden: true });
   expect(store.instances.get(uuid)).toMatchObject({ migrationContext: null });
   expect(store.migrations.get(migration.id)).toEqual(store.migrations.byFilters({ instanceUuid: uuid })[0]);
@@ -51,7 +51,7 @@ test("a record is what the database has after each kind of write", async () => {
   expect(store.instances.get(uuidOf(7))).toBeNull();
 });
 
-test("of heavy records only so many characters are kept; light ones beside them stay", () => {
+test("heavy records are cached up to a number of characters, without evicting light ones", () => {
   const file = new DatabaseFile(":memory:");
   const sql = new Sql(file);
   const recent = new RecentRecords<string, string>(sql, (text) => text.length);
@@ -67,7 +67,7 @@ test("of heavy records only so many characters are kept; light ones beside them 
     heavy,
     "a record",
   ]);
-  // Whatever was forgotten, or became light, counts no more.
+  // Removed records, and records that are no longer heavy, do not count.
   recent.forget("heavy 299");
   recent.set("heavy 298", "light by now");
   fill();
@@ -79,7 +79,7 @@ test("of heavy records only so many characters are kept; light ones beside them 
   file.close();
 });
 
-test("an instance weighs what its user has made long", () => {
+test("an instance's weight is the length of the fields that users can make long", () => {
   const light = instanceWeight(anInstance({}));
   const text = "x".repeat(65_535);
   const long = [
@@ -93,7 +93,7 @@ test("an instance weighs what its user has made long", () => {
   }
 });
 
-test("only so many are kept, and nothing of a database that others write, too", () => {
+test("the number of cached records is limited, and nothing is cached for a database that others write", () => {
   const file = new DatabaseFile(":memory:");
   const recent = new RecentRecords<number, string>(new Sql(file));
   for (let key = 1; key <= 1_001; key += 1) {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
 import { Sql } from "../../../../src/control-plane/database/sql.js";
 
-/** A write, or a transaction of such steps, which throws at its end or not; who began it catches that or not. */
+/** A write, or a transaction of steps that may throw at its end; its caller may catch that. */
 type Step = "write" | { readonly steps: readonly Step[]; readonly ends: "well" | "caught" | "thrown" };
 
 const { step } = fc.letrec<{ step: Step }>((tie) => ({
@@ -18,7 +18,7 @@ const { step } = fc.letrec<{ step: Step }>((tie) => ({
 }));
 
 test.each(["transaction", "batch"] as const)(
-  "in a %s, whatever is nested in what, exactly that is undone which throws",
+  "in a %s, with any nesting, exactly the transactions that throw are rolled back",
   (kind) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
@@ -30,7 +30,7 @@ test.each(["transaction", "batch"] as const)(
           const before = expectedRows;
           try {
             sql[begin](() => {
-              // Of a first time that was undone, nothing is left.
+              // Discards the expected rows of a first run that was rolled back.
               expectedRows = before;
               each.forEach(run);
               if (thrown) {
@@ -60,7 +60,7 @@ test.each(["transaction", "batch"] as const)(
         try {
           inTransaction(steps, false, kind);
         } catch {
-          // All of it was undone.
+          // Everything was rolled back.
         }
         expect(sql.all("SELECT n FROM t ORDER BY n").map(([n]) => n)).toEqual(expectedRows);
         expect(sql.file.inTransaction).toBe(false);
@@ -71,7 +71,7 @@ test.each(["transaction", "batch"] as const)(
   },
 );
 
-test("what is done together is done once, without savepoints, unless a part of it failed that had written", () => {
+test("a batch runs once without savepoints, unless a nested transaction failed after a write", () => {
   const sql = new Sql(new DatabaseFile(":memory:"));
   sql.file.exec("CREATE TABLE t (n INTEGER)");
   const prepared: string[] = [];
@@ -98,10 +98,10 @@ test("what is done together is done once, without savepoints, unless a part of i
           }
         });
       } catch {
-        // The rest is kept.
+        // The other changes remain.
       }
     }
-    // After the commit nothing is together any more.
+    // After the commit, the batch is over.
     sql.afterCommit(() => sql.transaction(() => sql.transaction(() => sql.run("INSERT INTO t VALUES (3)"))));
     return times;
   };
@@ -112,7 +112,7 @@ test("what is done together is done once, without savepoints, unless a part of i
   sql.file.close();
 });
 
-test("what could not even begin leaves the next transaction its parts", () => {
+test("after a batch that could not begin, the next transaction has savepoints", () => {
   const sql = new Sql(new DatabaseFile(":memory:"));
   sql.file.exec("CREATE TABLE t (n INTEGER)");
   sql.file.exec("BEGIN");

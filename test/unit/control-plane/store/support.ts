@@ -73,7 +73,7 @@ export function addInstance(store: Store, uuid = uuidOf(1), values: Partial<NewI
   return store.instances.create(newInstance(uuid, values));
 }
 
-/** The error that the action throws. */
+/** Returns the error that the action throws. */
 export function errorOf(action: () => unknown): Error {
   try {
     action();

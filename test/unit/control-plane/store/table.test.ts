@@ -12,7 +12,7 @@ beforeEach(async () => {
   addInstance(store, UUID);
 });
 
-describe("what is saved is answered as it is read", () => {
+describe("a saved record is returned as it is read", () => {
   test.each<readonly [string, InstanceChanges]>([
     ["words and numbers", { taskState: "resize_prep", taskRequestId: "req-1", powerState: 1, launchedAt: 1_234 }],
     ["lists and objects", { newFlavor: FLAVOR, systemMetadata: { a: "1" } }],
@@ -24,7 +24,7 @@ describe("what is saved is answered as it is read", () => {
     expect(Object.keys(saved)).toEqual(Object.keys(store.instances.get(UUID) ?? {}));
   });
 
-  test("of a migration, which ends", () => {
+  test("of a migration that ends", () => {
     const { id } = store.migrations.create({ instanceUuid: UUID, migrationType: "migration", status: "accepted" });
     const changes: MigrationChanges = { status: "error", memoryTotal: 7, destCompute: "h" };
     expect(store.migrations.save(id, changes)).toStrictEqual(store.migrations.get(id));

@@ -10,11 +10,11 @@ describe("noauth2", () => {
     ["user", { "x-project-id": "other" }, { projectId: "other" }],
     ["admin", { "openstack-system-scope": "all" }, { projectId: null, systemScope: "all" }],
     ["user", { "x-domain-id": "d" }, { domainScope: "d" }],
-  ])("takes the token %s with %j", (token, headers: Record<string, string>, expected) => {
+  ])("accepts the token %s with %j", (token, headers: Record<string, string>, expected) => {
     expect(noauth2.authenticate(token, headers)).toMatchObject(expected);
   });
 
-  it("wants a token", () => {
+  it("requires a token", () => {
     expect(noauth2.authenticate(undefined, {})).toBeUndefined();
   });
 });

@@ -10,7 +10,7 @@ interface Found {
   readonly provider_summaries: Readonly<Record<string, unknown>>;
 }
 
-/** Candidates in short: `1:VCPU=1 2:DISK_GB=5`. */
+/** Abbreviates candidates: `1:VCPU=1 2:DISK_GB=5`. */
 function short({ allocation_requests: requests }: Found): string[] {
   const numbers = (id: string) => Number(id[7]);
   return requests
@@ -32,7 +32,7 @@ function short({ allocation_requests: requests }: Found): string[] {
 const search = (world: World, query: string) => world.json<Found>("GET", `/allocation_candidates?${query}`);
 
 describe("product and roundRobin", () => {
-  it("take one of each list", () => {
+  it("product takes one item of each list", () => {
     expect([...product([[1, 2], [3], [4, 5]])]).toEqual([
       [1, 3, 4],
       [1, 3, 5],
@@ -43,13 +43,13 @@ describe("product and roundRobin", () => {
     expect([...product([])]).toEqual([[]]);
   });
 
-  it("takes turns", () => {
+  it("roundRobin alternates between generators", () => {
     expect([...roundRobin([product([[1, 2, 3]]), product([[4]])])]).toEqual([[1], [4], [2], [3]]);
   });
 });
 
 describe("candidates", () => {
-  it("come from single providers in a flat world", () => {
+  it("come from single providers in a flat deployment", () => {
     const world = new World();
     world.provider(1, { VCPU: 4, DISK_GB: 10 }, { traits: ["COMPUTE_NODE"], aggregates: [aggregate(1)] });
     world.provider(2, { VCPU: 1, DISK_GB: 10 });
@@ -63,7 +63,7 @@ describe("candidates", () => {
     expect(search(world, "resources=VCPU:1&limit=1").allocation_requests).toHaveLength(1);
   });
 
-  it("follow what is in use", () => {
+  it("depend on current usage", () => {
     const world = new World();
     world.provider(1, { VCPU: 4 });
     world.allocate(1, null, { 1: { VCPU: 3 } });
@@ -73,7 +73,7 @@ describe("candidates", () => {
     expect(short(search(world, "resources=VCPU:2"))).toEqual([]);
   });
 
-  it("combine the providers of a tree, and sharing ones", () => {
+  it("combine the providers of a tree with sharing providers", () => {
     const world = new World();
     world.provider(1, { VCPU: 4 }, { aggregates: [aggregate(1)] });
     world.provider(2, { SRIOV_NET_VF: 4 }, { parent: 1 });
@@ -87,7 +87,7 @@ describe("candidates", () => {
     expect(short(search(world, "resources=VCPU:1,DISK_GB:5"))).toEqual(["1:VCPU=1 4:DISK_GB=5", "5:DISK_GB=5,VCPU=1"]);
   });
 
-  it("of groups that ask for one class are added up rightly, whatever the policy", () => {
+  it("add up the amounts of groups that request the same class, with every group policy", () => {
     const world = new World();
     world.provider(1, {});
     for (const n of [2, 3]) {
@@ -103,7 +103,7 @@ describe("candidates", () => {
     );
   });
 
-  it("have what only sharing providers give the unsuffixed group in one tree, the oldest", () => {
+  it("that only sharing providers supply to the unsuffixed group belong to one tree, the oldest", () => {
     const world = new World();
     const shared = { aggregates: [aggregate(1)] };
     for (const n of [1, 2]) {
@@ -122,7 +122,7 @@ describe("candidates", () => {
       "2:VCPU=1 3:VGPU=1 5:VGPU=2",
       "2:VCPU=1 5:VGPU=3",
     ]);
-    // What the tree itself gives a part of differs from tree to tree.
+    // Requests that include resources of the tree itself differ between trees.
     expect(short(search(world, "resources=VGPU:3,VCPU:2&resources1=VCPU:1"))).toEqual([
       "1:VCPU=3 3:VGPU=3",
       "1:VCPU=3 4:VGPU=3",
@@ -131,13 +131,13 @@ describe("candidates", () => {
     ]);
   });
 
-  it("do not take more together than there is", () => {
+  it("do not exceed the capacity in total", () => {
     const world = new World();
     world.provider(1, { VCPU: 3 });
     expect(short(search(world, "resources1=VCPU:2&resources2=VCPU:2&group_policy=none"))).toEqual([]);
   });
 
-  it("keep groups in one subtree, with groups that only name traits", () => {
+  it("satisfy same_subtree, including groups that only name traits", () => {
     const world = new World();
     world.provider(1, { VCPU: 8 });
     world.provider(2, {}, { parent: 1, traits: ["HW_NUMA_ROOT"] });
@@ -150,7 +150,7 @@ describe("candidates", () => {
     expect(Object.keys(found.provider_summaries).sort()).toEqual([1, 2, 3, 4].map(uuid));
   });
 
-  it("can be limited, shuffled and taken in turns", () => {
+  it("can be limited, shuffled and generated breadth-first", () => {
     const some = (options: ConstructorParameters<typeof World>[0]) => {
       const world = new World(options);
       for (const n of [1, 2, 3]) {

@@ -37,7 +37,7 @@ describe("candidates as records", () => {
     return reportClientOf(ENDPOINT, { ...runtime, http });
   }
 
-  /** What the scheduler reads, over JSON and in one process. */
+  /** Returns the candidates that the scheduler reads, as JSON and as records. */
   async function both(groups: readonly CandidatesGroup[], more: Partial<CandidatesQuery> = {}) {
     const query = { groups, rootRequired: [], limit: 1000, ...more };
     const read = async (changes: Partial<ServiceRequest>) => {
@@ -58,7 +58,7 @@ describe("candidates as records", () => {
 
   const group = (resources: CandidatesGroup["resources"], suffix = ""): CandidatesGroup => ({ suffix, resources });
 
-  it("say what the JSON says, of flat providers, trees and sharing ones", async () => {
+  it("equal the JSON for flat providers, trees and sharing providers", async () => {
     world.provider(1, { VCPU: 4, MEMORY_MB: 512 }, { aggregates: [aggregate(1)] });
     world.provider(2, { SRIOV_NET_VF: 4 }, { parent: 1 });
     world.provider(3, { SRIOV_NET_VF: 4 }, { parent: 1 });
@@ -73,7 +73,7 @@ describe("candidates as records", () => {
     expect(await expectSame([group({ VCPU: 64 })])).toBe('[[],[],"1.36"]');
   });
 
-  it("follow each change of a provider", async () => {
+  it("reflect each change of a provider", async () => {
     world.provider(1, { VCPU: 4 });
     world.provider(2, { SRIOV_NET_VF: 4 });
     const observed = new Set([await expectSame([group({ VCPU: 1 })])]);
@@ -94,7 +94,7 @@ describe("candidates as records", () => {
     await look();
   });
 
-  it("are roots alone where there are neither trees, sharing providers nor groups", async () => {
+  it("are only roots if there are no trees, sharing providers or groups", async () => {
     world.provider(1, { VCPU: 4 });
     world.provider(2, { VCPU: 1 });
     const flat = await both([group({ VCPU: 1 })]);
@@ -105,7 +105,7 @@ describe("candidates as records", () => {
     expect((await both([group({ VCPU: 1 })])).roots).toBeUndefined();
   });
 
-  it("say what the JSON says of any world", async () => {
+  it("equal the JSON for any providers", async () => {
     const amounts = fc.record({ VCPU: fc.nat(3), MEMORY_MB: fc.nat(3) }, { requiredKeys: [] });
     const seldom = fc.mapToConstant({ num: 7, build: () => false }, { num: 1, build: () => true });
     const traits = fc
@@ -142,7 +142,7 @@ describe("candidates as records", () => {
             if (taken.length > 0) {
               world.allocate(index + 1, null, { [index + 1]: Object.fromEntries(taken) });
             }
-            // What was kept of the world before this is not what is said of it now.
+            // Cached fragments of the previous state must not appear.
             await expectSame([group(resources)], query);
           }
         },
@@ -151,7 +151,7 @@ describe("candidates as records", () => {
     );
   });
 
-  it("are answered in place of JSON, from the microversion on whose summaries they are", async () => {
+  it("replace the JSON, from the microversion that has their summaries", async () => {
     world.provider(1, { VCPU: 4 });
     await client({}).getAllocationCandidates({ groups: [group({ VCPU: 1 })], rootRequired: [], limit: 1 });
     const older = { "openstack-api-version": "placement 1.28" };
@@ -162,7 +162,7 @@ describe("candidates as records", () => {
     ]);
   });
 
-  it("are refused as JSON is", async () => {
+  it("are rejected in the same cases as JSON", async () => {
     const query = { groups: [group({ VCPU: 1 })], rootRequired: ["CUSTOM_UNKNOWN"], limit: 1 };
     expect(await client({}).getAllocationCandidates(query)).toBeNull();
     expect(await client({ takesRecords: false }).getAllocationCandidates(query)).toBeNull();

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { beginsLike } from "../../../../../src/control-plane/placement/handlers/traits.js";
 import { property } from "../../../../fixtures/property.js";
 
-describe("names that begin as SQL's LIKE has it", () => {
+describe("prefixes as in SQL's LIKE", () => {
   test.each<[string, string, boolean]>([
     ["HW_CPU_X86_AVX", "HW_CPU", true],
     ["HW_CPU_X86_AVX", "hw_cpu", true],
@@ -29,7 +29,7 @@ describe("names that begin as SQL's LIKE has it", () => {
     },
   );
 
-  // The regular expression would not end.
+  // The equivalent regular expression would not terminate.
   test("many wildcards take no longer than others", () => {
     expect(beginsLike("A".repeat(255), `${"%A".repeat(200)}%B`)).toBe(false);
   });

@@ -25,7 +25,7 @@ describe("negotiate", () => {
     ["placement 1", 400, "missing 1 required positional argument: 'minor'"],
     ["placement LATEST", 400, "invalid literal for int() with base 10: 'LATEST'"],
     ["placement 1.10.1", 400, "invalid literal for int() with base 10: '10.1'"],
-  ])("refuses %s with %i", (header, status, message) => {
+  ])("rejects %s with %i", (header, status, message) => {
     expect(() => negotiate(header)).toThrow(
       expect.objectContaining({ status, detail: expect.stringContaining(message) }),
     );
@@ -66,7 +66,7 @@ describe("acceptable", () => {
 });
 
 describe("Query", () => {
-  it("keeps repeated parameters in order and decodes them", () => {
+  it("retains the order of repeated parameters and decodes them", () => {
     const query = new Query("a=1&b=x%20y+z&a=%E2%82%AC&c&=d&&e=50%");
     expect(query.entries).toEqual([
       ["a", "1"],
@@ -85,7 +85,7 @@ describe("Query", () => {
     ["a=%FF", "byte 0xff in position 0: invalid start byte"],
     ["a=x%E2%82", "byte 0xe2 in position 1: unexpected end of data"],
     ["a=%C3x", "byte 0xc3 in position 0: invalid continuation byte"],
-  ])("refuses %s", (text, message) => {
+  ])("rejects %s", (text, message) => {
     expect(() => new Query(text)).toThrow(
       expect.objectContaining({ status: 400, detail: expect.stringContaining(message) }),
     );
@@ -97,7 +97,7 @@ describe("httpDate", () => {
     expect(httpDate(time)).toBe(new Date(time).toUTCString());
   });
 
-  it("is right on every day of four hundred years", () => {
+  it("is correct on every day of four hundred years", () => {
     for (let day = 0; day < 146_097; day += 1) {
       const time = day * 86_400_000;
       if (httpDate(time) !== new Date(time).toUTCString()) {
@@ -127,11 +127,11 @@ describe("matchRoute", () => {
     "/resource_providers//",
     "/resource_providers/u/traits/x",
     "/usages/x",
-  ])("knows no %s", (path) => {
+  ])("has no route for %s", (path) => {
     expect(matchRoute(path)).toBeUndefined();
   });
 
-  it("tells which methods a path has", () => {
+  it("returns the allowed methods of a path", () => {
     expect(matchRoute("/resource_providers/u")?.route.allow).toBe("GET, DELETE, PUT");
   });
 });

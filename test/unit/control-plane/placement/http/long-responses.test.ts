@@ -8,7 +8,7 @@ const PROVIDERS = 300;
 const uuidOf = (n: number) => `${String(n).padStart(8, "0")}-0000-4000-8000-000000000000`;
 const CANDIDATES = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:5";
 
-describe("answers that may be long", () => {
+describe("long responses", () => {
   const service = createPlacement(createVirtualRuntime());
 
   function send(method: string, target: string, body?: unknown): ServiceResponse {
@@ -26,21 +26,21 @@ describe("answers that may be long", () => {
   beforeAll(() => {
     for (let n = 0; n < PROVIDERS; n += 1) {
       const path = `/resource_providers/${uuidOf(n)}`;
-      // Not all of them plain ASCII, and some with what JSON escapes.
+      // Includes characters that are not ASCII or that JSON escapes.
       send("POST", "/resource_providers", { name: `compüte "${n}" \u2028`, uuid: uuidOf(n) });
       const inventories = { VCPU: { total: 4 + n }, MEMORY_MB: { total: 64 } };
       send("PUT", `${path}/inventories`, { resource_provider_generation: 0, inventories });
     }
   });
 
-  it("come in pieces, and short ones as one text", () => {
+  it("are sent in pieces, short ones as one string", () => {
     expect(send("GET", "/resource_providers").pieces?.length).toBeGreaterThan(PROVIDERS);
     expect(send("GET", CANDIDATES).pieces?.length).toBeGreaterThan(2 * PROVIDERS);
     expect(send("GET", `${CANDIDATES}&limit=2`).pieces).toBeUndefined();
     expect(Math.max(...(send("GET", CANDIDATES).pieces ?? []).map(({ length }) => length))).toBeLessThan(2_000);
   });
 
-  it("are, byte for byte, those of their members one by one", () => {
+  it("equal the concatenation of their members, byte for byte", () => {
     const all = Array.from({ length: PROVIDERS }, (_, n) => n);
     const providerBodies = all.map((n) => text(`/resource_providers/${uuidOf(n)}`));
     expect(text("/resource_providers") === `{"resource_providers":[${providerBodies.join(",")}]}`).toBe(true);
@@ -57,7 +57,7 @@ describe("answers that may be long", () => {
     expect(text(CANDIDATES) === expectedBody).toBe(true);
   });
 
-  it("show what was so when they were asked for, however slowly they are taken", () => {
+  it("contain the state at the time of the request, however slowly they are read", () => {
     const responses = [send("GET", "/resource_providers"), send("GET", CANDIDATES)];
     const before = responses.map((response) => joined(response).body);
     rename("another");
@@ -67,7 +67,7 @@ describe("answers that may be long", () => {
     expect(text(CANDIDATES) === before[1]).toBe(false);
   });
 
-  it("summarize the providers of the candidates that were chosen, and no others", () => {
+  it("contain summaries of the providers of the selected candidates only", () => {
     const candidates = JSON.parse(text(`${CANDIDATES}&limit=200`)) as {
       allocation_requests: { allocations: Record<string, unknown> }[];
       provider_summaries: Record<string, unknown>;

@@ -50,7 +50,7 @@ describe("parseRule", () => {
     expect(parseRule(rule)(attributes)).toBe(allowed);
   });
 
-  it("takes the old lists: an outer or of inner ands", () => {
+  it("accepts the legacy list form: an outer `or` of inner `and`s", () => {
     expect(parseRule([])(attributes)).toBe(true);
     expect(parseRule(["role:admin", ["role:reader", "rule:yes"]])(attributes)).toBe(true);
     expect(parseRule([["role:reader", "rule:no"]])(attributes)).toBe(false);
@@ -72,7 +72,7 @@ describe("Enforcer", () => {
   const reshape = "placement:reshaper:reshape";
   const strict = { enforceNewDefaults: true };
 
-  it("lets admin and service do everything by default, and others nothing", () => {
+  it("permits everything to admin and service by default, and nothing to others", () => {
     for (const role of ["admin", "service"]) {
       expect(allowed({}, who([role]), list)).toBe(true);
       expect(allowed({}, who([role]), reshape)).toBe(true);
@@ -80,19 +80,19 @@ describe("Enforcer", () => {
     expect(allowed({}, who(["member", "reader"]), list)).toBe(false);
   });
 
-  it("lets only service reshape when the new defaults are enforced", () => {
+  it("permits reshaping only to service when the new defaults are enforced", () => {
     expect(allowed(strict, who(["admin"]), list)).toBe(true);
     expect(allowed(strict, who(["admin"]), reshape)).toBe(false);
     expect(allowed(strict, who(["service"]), reshape)).toBe(true);
   });
 
-  it("lets readers see the usages of their own project", () => {
+  it("permits readers to list the usages of their own project", () => {
     expect(allowed(strict, who(["reader"]), "placement:usages")).toBe(true);
     expect(allowed(strict, who(["reader"]), "placement:usages", "other")).toBe(false);
     expect(allowed(strict, who(["admin"]), "placement:usages", "other")).toBe(true);
   });
 
-  it("refuses tokens of another scope by the action's bare name", () => {
+  it("rejects tokens of another scope with the action's bare name", () => {
     const system = who(["admin"], { systemScope: "all", projectId: null });
     expect(new Enforcer({}).rejectionReason(system, list)).toBe(list);
     expect(new Enforcer({}).rejectionReason(who(["admin"], { domainScope: "d" }), list)).toBe(list);
@@ -100,7 +100,7 @@ describe("Enforcer", () => {
     expect(new Enforcer({}).rejectionReason(who([]), list)).toBe(`Policy does not allow ${list} to be performed.`);
   });
 
-  it("puts the rules of a policy file in place of its own, the deprecated ones included", () => {
+  it("replaces its rules, including the deprecated ones, by those of a policy file", () => {
     expect(allowed({ rules: { [list]: "role:reader" } }, who(["admin"]), list)).toBe(false);
     expect(allowed({ rules: { [list]: "rule:mine", mine: "@" } }, who([]), list)).toBe(true);
     expect(allowed({ rules: { admin_or_service_api: "role:chief" } }, who(["admin"]), list)).toBe(false);

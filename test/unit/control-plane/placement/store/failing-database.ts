@@ -1,10 +1,10 @@
 import type { Database, Statement } from "../../../../../src/control-plane/placement/store/database.js";
 
-/** Fails at statements that match, as a full disk would. */
+/** Fails for matching statements, as a full disk would. */
 export class FailingDatabase implements Database {
   readonly #inner: Database;
   failing: RegExp | undefined;
-  /** Statements that have run, without their values. */
+  /** The SQL of executed statements. */
   readonly ran: string[] = [];
 
   constructor(inner: Database) {

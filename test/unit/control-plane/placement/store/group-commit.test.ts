@@ -9,7 +9,7 @@ import { FailingDatabase } from "./failing-database.js";
 
 type HandlerResult = ServiceResponse | Promise<ServiceResponse>;
 
-/** Requests of one turn after the other; the test ends a turn. */
+/** Collects the requests of an event-loop tick; the test ends each tick. */
 class ManualTicks {
   readonly #actions: (() => void)[] = [];
   afterArrivals(action: () => void): void {
@@ -22,7 +22,7 @@ class ManualTicks {
   }
 }
 
-describe("writes that arrive together", () => {
+describe("concurrent writes", () => {
   let database: FailingDatabase;
   let ticks: ManualTicks;
   let service: PlacementService;
@@ -65,7 +65,7 @@ describe("writes that arrive together", () => {
       consumer_type: "INSTANCE",
     });
 
-  /** Two writes in a turn: from the next on, those that come together wait for each other. */
+  /** Sends two writes in one tick: from the next tick, concurrent writes wait for each other. */
   async function crowd(): Promise<void> {
     const first = send("PUT", "/traits/CUSTOM_A");
     const second = send("PUT", "/traits/CUSTOM_B");
@@ -86,7 +86,7 @@ describe("writes that arrive together", () => {
   const used = (provider: number) =>
     atOnce<{ usages: { VCPU: number } }>(send("GET", `/resource_providers/${uuid(provider)}/usages`)).usages.VCPU;
 
-  /** What a process finds that starts with what is in the database now. */
+  /** Returns the state that a new process loads from the current database. */
   function afterKill(): Record<string, unknown> {
     const again = new World({ database });
     return Object.fromEntries(
@@ -97,7 +97,7 @@ describe("writes that arrive together", () => {
     );
   }
 
-  it("are committed in one transaction, before any is answered", async () => {
+  it("are committed in one transaction before any response", async () => {
     await crowd();
     const respondedIndexes: number[] = [];
     const responses = [put(1, null, 1), put(2, null, 1), put(3, null, 1, 2)];
@@ -113,7 +113,7 @@ describe("writes that arrive together", () => {
     expect([used(1), used(2)]).toEqual([2, 1]);
   });
 
-  it("see each other in their order: generations conflict and capacity ends as one by one", async () => {
+  it("are handled in order: generations conflict and capacity is exceeded as in separate requests", async () => {
     await crowd();
     const responses = [
       put(1, null, 5),
@@ -141,7 +141,7 @@ describe("writes that arrive together", () => {
     expect(afterKill()).toEqual({ 1: 2, 2: 1, 3: undefined, 4: undefined });
   });
 
-  it("are written as they are in the end, also when one takes back what another made", async () => {
+  it("are stored in their final state, even if one reverts another", async () => {
     await crowd();
     const provider = `/resource_providers/${uuid(5)}`;
     const responses = [
@@ -153,7 +153,7 @@ describe("writes that arrive together", () => {
       put(2, null, 4, 5),
       send("DELETE", `/allocations/${consumer(2)}`),
       send("DELETE", provider),
-      // Its name is free again, which the rows of both must show in this order.
+      // The deleted provider's name is free again, so the rows must be written in this order.
       send("PUT", `/resource_providers/${uuid(2)}`, { name: "p5", parent_provider_uuid: null }),
       send("POST", "/resource_providers", { name: "p2", uuid: uuid(6) }),
     ];
@@ -170,7 +170,7 @@ describe("writes that arrive together", () => {
     expect(afterKill()).toEqual({ 1: 1, 2: undefined, 3: undefined, 4: undefined });
   });
 
-  it("fail one by one: what the database refuses of one is taken back alone", async () => {
+  it("fail separately: if the database rejects one, only that one is rolled back", async () => {
     await crowd();
     database.failing = /INSERT INTO placement_traits/;
     const responses = [put(1, null, 2), send("PUT", "/traits/CUSTOM_C"), put(2, null, 3), put(1, 1, 4)];
@@ -184,12 +184,12 @@ describe("writes that arrive together", () => {
     expect((await again).status).toBe(201);
   });
 
-  it("all fail where nothing can be written, and leave nothing behind", async () => {
+  it("all fail if nothing can be written, and leave no changes", async () => {
     await crowd();
     database.failing = /COMMIT/;
     const responses = [put(1, null, 2), put(2, null, 3), put(1, 1, 4)];
     ticks.end();
-    // The third names the generation that the first would have made.
+    // The third request names the generation that the first one would have created.
     expect(await statuses(responses)).toEqual([500, 500, 409]);
     expect(used(1)).toBe(0);
     expect(afterKill()).toEqual({ 1: undefined, 2: undefined, 3: undefined, 4: undefined });
@@ -200,7 +200,7 @@ describe("writes that arrive together", () => {
     expect(used(1)).toBe(5);
   });
 
-  it("are there for a read that comes between, which is answered from what is durable", async () => {
+  it("are committed before a read between them, whose response is durable", async () => {
     await crowd();
     const first = put(1, null, 2);
     expect(used(1)).toBe(2);
@@ -211,7 +211,7 @@ describe("writes that arrive together", () => {
     expect(await statuses([first, second])).toEqual([204, 204]);
   });
 
-  it("keep the consumer of an allocation that fails for its provider, as one by one", async () => {
+  it("leave the consumer of an allocation whose provider does not exist, as a separate request does", async () => {
     await crowd();
     const responses = [put(1, null, 1), put(2, null, 1, 7)];
     ticks.end();
@@ -221,7 +221,7 @@ describe("writes that arrive together", () => {
     expect(await statuses(again)).toEqual([409, 204]);
   });
 
-  it("wait for at most so many others, and for so long", async () => {
+  it("wait for a limited number of others, and for a limited time", async () => {
     await crowd();
     const many = Array.from({ length: 130 }, (_, n) => send("PUT", `/traits/CUSTOM_N${n}`));
     expect(commits()).toBe(1);
@@ -235,7 +235,7 @@ describe("writes that arrive together", () => {
     expect(await statuses([early, late])).toEqual([201, 201]);
   });
 
-  it("do not make one wait that comes alone", () => {
+  it("do not delay a single request", () => {
     for (let n = 0; n < 3; n += 1) {
       expect(send("PUT", `/traits/CUSTOM_${n}`)).toMatchObject({ status: 201 });
       ticks.end();

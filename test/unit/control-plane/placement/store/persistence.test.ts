@@ -18,7 +18,9 @@ const READS = [
   "/allocation_candidates?resources=VCPU:1",
 ];
 
-/** What clients can read; the order of lists is not defined, request ids differ. */
+/**
+ * Returns all responses to clients. Sorted, since the order of lists is undefined; without request ids, which differ.
+ */
 function everything(world: World): unknown[] {
   return READS.map((path) => {
     const { status, headers, body } = world.send("GET", path);
@@ -52,7 +54,7 @@ function fill(world: World): void {
 }
 
 describe("persistence", () => {
-  it("reads back what was written, and goes on from there", () => {
+  it("loads what was written, and continues from there", () => {
     const database = openDatabase(":memory:");
     const before = new World({ database });
     fill(before);
@@ -72,7 +74,7 @@ describe("persistence", () => {
     ["all different", { VCPU: 7, DISK_GB: 11, MEMORY_MB: 65 }, 0, 1],
     ["one new, one gone", { VCPU: 8, DISK_GB: 10, PCPU: 4 }, 1, 1],
     ["one new, the others different", { VCPU: 7, DISK_GB: 11, MEMORY_MB: 65, PCPU: 4 }, 0, 1],
-  ])("writes of inventories that are given again what has changed: %s", (_what, totals, touches, upserts) => {
+  ])("writes only the changed ones of requested inventories: %s", (_what, totals, touches, upserts) => {
     const database = new FailingDatabase(openDatabase(":memory:"));
     const world = new World({ database });
     world.provider(1, { VCPU: 8, DISK_GB: 10, MEMORY_MB: 64 });
@@ -99,7 +101,7 @@ describe("persistence", () => {
     );
   });
 
-  it("forgets what was deleted", () => {
+  it("does not load deleted records", () => {
     const database = openDatabase(":memory:");
     const world = new World({ database });
     fill(world);
@@ -159,14 +161,14 @@ describe("persistence", () => {
         }).status,
     ],
     ["a deletion", /COMMIT/, (world: World) => world.send("DELETE", `/allocations/${consumer(2)}`).status],
-  ])("takes %s back when the database fails", (_what, failing, change) => {
+  ])("rolls back %s when the database fails", (_what, failing, change) => {
     const database = new FailingDatabase(openDatabase(":memory:"));
     const world = new World({ database });
     fill(world);
     const before = everything(world);
     database.failing = failing;
     expect(change(world)).toBe(500);
-    expect(world.log.errors).toEqual(["placement failed"]);
+    expect(world.log.errors).toEqual(["placement failed to handle a request; responding with 500"]);
     expect(everything(world)).toEqual(before);
     database.failing = undefined;
     expect(change(world)).toBeLessThan(300);
@@ -175,7 +177,7 @@ describe("persistence", () => {
     expect(everything(again)).toEqual(everything(world));
   });
 
-  it("takes what a release before has indexed, and nobody asks for, out of its tables", () => {
+  it("drops the unused indexes of an earlier release", () => {
     const database = openDatabase(":memory:");
     new World({ database });
     database.exec("CREATE INDEX placement_provider_traits_trait ON placement_provider_traits (trait_id)");
@@ -186,14 +188,16 @@ describe("persistence", () => {
     expect(database.prepare(text).all("placement_provider_traits_trait", "placement_inventories_class")).toEqual([]);
   });
 
-  it("refuses tables of a newer release", () => {
+  it("rejects tables of a newer release", () => {
     const database = openDatabase(":memory:");
     new World({ database });
     database.exec("UPDATE placement_schema SET version = 99");
-    expect(() => new World({ database })).toThrow(/has version 99 of the placement tables, this program knows up to 2/);
+    expect(() => new World({ database })).toThrow(
+      /has version 99 of the placement tables, but this program supports only versions up to 2/,
+    );
   });
 
-  it("has the database enforce references and uniqueness too", () => {
+  it("enforces references and uniqueness also in the database", () => {
     const database = openDatabase(":memory:");
     fill(new World({ database }));
     const expectConstraint = (sql: string) => expect(() => database.exec(sql)).toThrow(/constraint/i);
