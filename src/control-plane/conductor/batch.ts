@@ -7,8 +7,7 @@ type Response = ReturnType<Dispatcher["dispatch"]>;
 
 /**
  * The messages of one frame, in order. Consecutive reads and writes share a transaction, since most of a write's cost is
- * the
- * commit. Their responses are sent after it.
+ * the commit. Their responses are sent after it.
  */
 export class Batch {
   readonly responses: Response[] = [];

@@ -153,8 +153,7 @@ export class Dispatcher {
 
   /**
    * Calls another agent. A call that is repeated meanwhile shares the pending result. One that is repeated later gets the
-   * stored
-   * result, which is deleted when the caller acknowledges it.
+   * stored result, which is deleted when the caller acknowledges it.
    */
   #askOnce(
     handler: AnyHandler,

@@ -33,8 +33,7 @@ const LIVING: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping
 
 /**
  * Returns the process in which the host runs, or else the last one that reported it: a host may be killed in one process
- * and
- * started in another.
+ * and started in another.
  */
 function bestOf(offers: ReadonlyMap<Session, ControlledHost>): readonly [Session, ControlledHost] | undefined {
   const all = [...offers];

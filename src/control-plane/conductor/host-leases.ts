@@ -20,10 +20,8 @@ interface Holding {
 
 /**
  * Decides which agent can act for a host (spec 2.4 G6). A lease belongs to one boot of a host's agent; several boots may
- * share
- * a connection. While the connection is open and the boot was not killed, no other boot gets the lease. Afterwards it
- * remains
- * for `ttl` ms; by then the holder has stopped acting, by its own clock.
+ * share a connection. While the connection is open and the boot was not killed, no other boot gets the lease. Afterwards
+ * it remains for `ttl` ms; by then the holder has stopped acting, by its own clock.
  */
 export class HostLeases {
   readonly #store: Store;
@@ -62,8 +60,8 @@ export class HostLeases {
   }
 
   /**
-   * Acquires the lease. Each new boot gets a higher epoch; a boot that acquires again keeps its epoch.
-   * `loser` is the previous connection of the host's lease, if any; it may be this very connection.
+   * Acquires the lease. Each new boot gets a higher epoch; a boot that acquires again keeps its epoch. `loser` is the
+   * previous connection of the host's lease, if any; it may be this very connection.
    * @throws {HostLeaseHeld} if another boot has the lease, or this one was killed
    */
   acquire(

@@ -14,8 +14,7 @@ interface WrongField {
 /** Compiles validators for external values. */
 export class FieldChecks {
   // The schemas are constants; a test validates them, so they are not validated at each start. Optimizing the code would
-  // take
-  // longer than it saves.
+  // take longer than it saves.
   readonly #ajv = new Ajv({
     strict: true,
     allowUnionTypes: true,

@@ -13,8 +13,8 @@ interface Delivery {
 }
 
 /**
- * Delivers casts to serving agents: in order per host, and again from the first unacknowledged one on a new connection.
- * A message is deleted when the agent has acknowledged it.
+ * Delivers casts to serving agents: in order per host, and again from the first unacknowledged one on a new connection. A
+ * message is deleted when the agent has acknowledged it.
  */
 export class Outbox {
   readonly #store: Store;
@@ -106,8 +106,8 @@ export class Outbox {
 const TIMEOUT = 10_000;
 
 /**
- * Notifies the destination's agent that a move has ended: it may be waiting for the guest before it stops (spec 2.8).
- * An agent that is unreachable reads the records itself when it starts to wait.
+ * Notifies the destination's agent that a move has ended: it may be waiting for the guest before it stops (spec 2.8). An
+ * agent that is unreachable reads the records itself when it starts to wait.
  */
 export class MoveEnds {
   readonly #store: Store;

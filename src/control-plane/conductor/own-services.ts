@@ -14,8 +14,7 @@ const FIRST_HEARTBEAT_DELAY = 5_000;
 
 /**
  * The control plane's own rows in `compute service list`, with the same heartbeats as agents (spec 1.2, 2.5). A deleted
- * row
- * is only created again at the next start.
+ * row is only created again at the next start.
  */
 export class OwnServices {
   readonly #store: Store;

@@ -32,10 +32,8 @@ const contextOf = (requestId: string | undefined): RequestContext => (requestId 
 
 /**
  * Policies for DELETE /os-services when allocations prevent a provider's deletion (spec 7.2). `strict` rejects the
- * request, and
- * removes the allocations with `?force=true`. `cascade` always removes them. `upstream` deletes the service and leaves
- * the
- * provider behind.
+ * request, and removes the allocations with `?force=true`. `cascade` always removes them. `upstream` deletes the service
+ * and leaves the provider behind.
  */
 export const SERVICE_DELETE_POLICIES = ["strict", "upstream", "cascade"] as const;
 
@@ -114,8 +112,7 @@ function assertNotInUse({ parts, service, removes, requestId }: Deletion): void 
 
 /**
  * Returns true for a move whose guest runs on another host and awaits confirmation. Evacuations never count: the
- * destination
- * may still fail.
+ * destination may still fail.
  */
 function hasLeft(host: string, { migrationType, status, destCompute }: Migration): boolean {
   return (

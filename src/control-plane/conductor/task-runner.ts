@@ -100,8 +100,7 @@ export class TaskRunner {
 
   /**
    * Resolves when the task has ended, with the failure that its flow reported or threw, or undefined. Call it in the tick
-   * that
-   * stored the task, before the task can begin. The task does not depend on it.
+   * that stored the task, before the task can begin. The task does not depend on it.
    */
   ended(id: number): Promise<unknown> {
     return new Promise((resolve) => this.#waiters.set(id, resolve));

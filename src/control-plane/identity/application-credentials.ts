@@ -309,8 +309,7 @@ function names(rule: AccessRule, type: string | undefined, method: string, path:
 
 /**
  * Compiles the path of an access rule. `*` or a name in braces matches one segment, `**` any number of segments. Users
- * write
- * these patterns, so RE2 matches them: its time is linear in the length of the path.
+ * write these patterns, so RE2 matches them: its time is linear in the length of the path.
  */
 function pattern(path: string): RE2JS {
   const parts = path.split(/(\*\*|\*|\{[^}/]*\})/).map((part, index) => {

@@ -24,8 +24,7 @@ const QUOTED = { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" } as
 
 /**
  * Writes `clouds.yaml` (mode 0600) at each start of the control plane. Passwords in an existing file stay valid. If the
- * file
- * is missing or unreadable, users get new passwords.
+ * file is missing or unreadable, users get new passwords.
  * @param authUrl `http://host:port/identity/v3`
  * @param cacert path of the CA certificate for HTTPS; null uses the system's authorities
  */

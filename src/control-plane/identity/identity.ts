@@ -118,8 +118,7 @@ export function createIdentity(options: IdentityOptions) {
     },
     /**
      * Returns a user's password: the remembered one if it is right, else a new one, which ends the user's tokens. Only
-     * digests are
-     * stored, so the caller must save the password.
+     * digests are stored, so the caller must save the password.
      */
     ensurePassword: async (user: string, remembered?: string): Promise<string> => {
       const own = stableId(digests, `user/${user}`);
@@ -195,8 +194,7 @@ type IssuedToken = ReturnType<Identity["issueServiceToken"]>;
 
 /**
  * Creates a function that returns a shared token of a service user. When thousands of hosts start at the same time, one
- * token
- * is issued and stored instead of thousands.
+ * token is issued and stored instead of thousands.
  */
 export function sharedServiceToken(identity: Identity, clock: Clock, user: ServiceUser): () => IssuedToken {
   let shared: IssuedToken | undefined;

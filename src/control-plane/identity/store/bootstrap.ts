@@ -99,8 +99,7 @@ function ensureOwn(store: IdentityStore, digests: Pick<Digests, "sha256">): void
 
 /**
  * Returns the id of a built-in account. If a client deleted the account and created another record with the same name,
- * that
- * record takes its place.
+ * that record takes its place.
  */
 export function ownId<T extends StoredRecord & { readonly name: string }>(
   table: NamedTable<T>,

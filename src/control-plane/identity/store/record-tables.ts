@@ -96,8 +96,7 @@ export class NamedTable<T extends StoredRecord & { readonly name: string }> exte
 
   /**
    * Adds keys to records of an earlier release, whose names were case-sensitive. If several records have the same key,
-   * the oldest
-   * one gets it. The others remain without a key and are found by their exact names.
+   * the oldest one gets it. The others remain without a key and are found by their exact names.
    */
   fillNameKeys(): void {
     const rows = this.#sql.all(`SELECT id, body FROM ${this.#table} WHERE name_key IS NULL ORDER BY seq`);
@@ -165,8 +164,7 @@ export class PairTable {
 
 /**
  * Returns the key by which Keystone's database compares a string. MySQL's collation `utf8_general_ci` ignores case,
- * accents
- * of Latin and Greek letters, and trailing spaces. Strings with equal keys are equal for Keystone.
+ * accents of Latin and Greek letters, and trailing spaces. Strings with equal keys are equal for Keystone.
  */
 export function nameKey(text: string): string {
   return Array.from(text.replace(/ +$/, ""), letterWeight).join("");
