@@ -91,8 +91,9 @@ const CONCURRENT_TASKS = 32;
 /**
  * Starts Placement, Compute API, Identity, Image, Network, Ironic, scheduler and conductor over one store, on one port of
  * the loopback interface. If the start fails, everything is closed again.
- * @throws {StateDirUnusable} @throws {DatabaseUnusable} if another control plane uses the state directory @throws
- * {AddressInUse}
+ * @throws {StateDirUnusable}
+ * @throws {DatabaseUnusable} if another control plane uses the state directory
+ * @throws {AddressInUse}
  * @throws {ServiceTooOld}
  */
 export async function startControlPlane(options: ControlPlaneOptions) {

@@ -23,7 +23,9 @@ export interface ExternalListener {
 
 /**
  * Opens a listener with the same services as the loopback listener.
- * @param watched wraps each service to observe its requests @throws {AddressInUse} @throws {AddressUnusable}
+ * @param watched wraps each service to observe its requests
+ * @throws {AddressInUse}
+ * @throws {AddressUnusable}
  */
 export async function openExternalListener(
   { address, port, lastPort, tls, host, names }: ExternalListener,

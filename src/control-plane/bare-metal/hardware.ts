@@ -55,8 +55,8 @@ export class Hardware {
   }
 
   /**
-   * Starts an operation. The caller has the node's lock, which is released at the end. @param state a state that ends by
-   * itself
+   * Starts an operation. The caller has the node's lock, which is released at the end.
+   * @param state a state that ends by itself
    */
   begin(uuid: string, state: string, changes: NodeChanges = {}): void {
     const { work, target } = workOf(state);

@@ -137,8 +137,8 @@ async function deleteOrOrphan(deletion: Deletion): Promise<readonly Holding[]> {
 }
 
 /**
- * Steps 5 and 6 of `strict` and `cascade`: reads all providers before changing anything. @throws
- * {ServiceDeleteRejectedError}
+ * Steps 5 and 6 of `strict` and `cascade`: reads all providers before changing anything.
+ * @throws {ServiceDeleteRejectedError}
  */
 async function deleteOrReject(deletion: Deletion): Promise<readonly Holding[]> {
   const providers = providersOf(deletion);

@@ -150,8 +150,8 @@ async function create(call: IdentityCall) {
 }
 
 /**
- * Rejects tokens of a restricted application credential: only unrestricted ones manage other credentials. @throws
- * {IdentityError} 403
+ * Rejects tokens of a restricted application credential: only unrestricted ones manage other credentials.
+ * @throws {IdentityError} 403
  */
 function assertMayDelegate({ token, store }: IdentityCall): void {
   const { applicationCredentialId: id } = token.record;

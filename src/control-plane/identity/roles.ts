@@ -153,8 +153,8 @@ function knownRule(call: IdentityCall): Rule {
 }
 
 /**
- * Rejects rules that imply `admin`, form a cycle, or lead from a global role to a role of a domain. @throws
- * {IdentityError} 403
+ * Rejects rules that imply `admin`, form a cycle, or lead from a global role to a role of a domain.
+ * @throws {IdentityError} 403
  */
 function assertValidRule({ store }: IdentityCall, { prior, implied }: Rule): void {
   if (implied.name === "admin") {

@@ -9,8 +9,9 @@ type CloudService = "compute" | "placement" | "image" | "baremetal";
 /** An administrator's session with a local cluster through its public APIs, with credentials from `clouds.yaml`. */
 export interface CloudSession {
   /**
-   * @param path below the service's endpoint @param version microversion @throws {CloudRequestFailed} unless the status
-   * is 2xx
+   * @param path below the service's endpoint
+   * @param version microversion
+   * @throws {CloudRequestFailed} unless the status is 2xx
    */
   request(service: CloudService, method: HttpMethod, path: string, version: string, body?: unknown): Promise<unknown>;
 }

@@ -101,8 +101,8 @@ function checkName(name: string, minor: number, text: string): void {
 }
 
 /**
- * Validates driver and conductor group. The conductor serves every group, but only one hardware type. @throws
- * {IronicError} 400
+ * Validates driver and conductor group. The conductor serves every group, but only one hardware type.
+ * @throws {IronicError} 400
  */
 function checkDriver(driver = "", group = ""): void {
   if (driver === "fake-hardware") {

@@ -27,8 +27,8 @@ export interface LiveDestination {
 }
 
 /**
- * Finds a destination (spec 6.5 row 4) by checking hosts in turn until both ends agree. @throws {NoValidHost}
- * {MaxRetriesExceeded}
+ * Finds a destination (spec 6.5 row 4) by checking hosts in turn until both ends agree.
+ * @throws {NoValidHost} {MaxRetriesExceeded}
  */
 export async function findLiveDestination(
   deps: TaskDeps,

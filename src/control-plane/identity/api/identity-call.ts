@@ -81,8 +81,8 @@ export class IdentityCall {
   }
 
   /**
-   * Validates the caller's token again: it may have expired or been revoked while the handler waited. @throws
-   * {IdentityError} 401
+   * Validates the caller's token again: it may have expired or been revoked while the handler waited.
+   * @throws {IdentityError} 401
    */
   requireToken(): LiveToken {
     const live = this.services.live.find(this.request.headers["x-auth-token"] ?? "");

@@ -253,8 +253,8 @@ const ajv = new Ajv({ strict: false, verbose: true, validateSchema: false, meta:
 const COMPILED = new WeakMap<TSchema, ValidateFunction>();
 
 /**
- * Validates a body. The message has only the first lines of Keystone's: the remaining ones print the schema. @throws
- * {IdentityError} 400
+ * Validates a body. The message has only the first lines of Keystone's: the remaining ones print the schema.
+ * @throws {IdentityError} 400
  */
 export function checkBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
   const validate = COMPILED.get(schema) ?? ajv.compile(schema);
