@@ -31,8 +31,8 @@ export class EventLoopTicks {
 }
 
 /**
- * Returns true if a request waits until agents' requests are handled. Agents' own requests to Placement concern one
- * record at a time; they also write to Placement and Ironic. Other requests come from users.
+ * Returns true if a request must wait for messages and requests of agents. Agents read single records of Placement, and
+ * write to Placement and Ironic. All other requests come from users.
  */
 export function isLowPriority({ method, path }: Pick<ServiceRequest, "method" | "path">, mount: string): boolean {
   switch (mount) {

@@ -22,7 +22,7 @@ const CONNECTABLE = ["enroll", "inspecting", "inspect wait", "manageable"];
 
 /**
  * Validates changes of `protected`, `retired` and their reasons.
- * @returns the reasons, cleared with their marks
+ * @returns nulls for the reasons of removed marks
  * @throws {IronicError} 400, 409
  */
 function checkMarks(node: IronicNode, changes: NodeChanges): NodeChanges {

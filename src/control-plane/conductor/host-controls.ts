@@ -106,7 +106,7 @@ export class HostControls {
     }
   }
 
-  /** Handles a connection that ended during the action: an agent with one host ends its process too. */
+  /** Handles a connection that ended during the action: an agent with one host ends with its process. */
   #unanswered(host: string, action: HostAction, session: Session, error: unknown): ControlledHost {
     if (error instanceof MessagingTimeout && session.closed) {
       if (action === "kill") {

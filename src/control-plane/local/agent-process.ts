@@ -277,7 +277,7 @@ export class AgentProcess {
     this.#restarts.add(cancel);
   }
 
-  /** Applies the end of the process to its hosts. */
+  /** Updates the hosts after a change of their process. */
   #processChanged({ state, detail, exitCode }: ComponentStatus): void {
     if (!this.isPool && state === "ready" && !this.#component.isElsewhere) {
       this.#listener.serving(this.name);
