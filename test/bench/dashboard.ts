@@ -1,9 +1,13 @@
 /**
  * `npm run bench dashboard`: cost of a page with 5,000 hosts and 20,000 servers for browser and control plane. The
  * control plane is a separate process with a store of that size and a hypervisor folder per host. Records change 200
- * times a second, as agents change them. It prints when the first hosts are rendered and when all data is loaded, the
- * delay from an API request to its rendered change, the share of a core for scripts and rendering, the blocking of the
- * control plane's event loop, and the memory before and after. `--seconds 600` shows whether memory grows.
+ * times a second, as agents change them.
+ * It prints:
+ * - when the first hosts are rendered, and when all data is loaded
+ * - the delay from an API request to its rendered change
+ * - the share of a core for scripts and rendering
+ * - how long the control plane's event loop is blocked
+ * - the memory before and after; `--seconds 600` reveals growth
  */
 import { setTimeout as pause, setInterval as ticks } from "node:timers/promises";
 import { parseArgs } from "node:util";

@@ -60,7 +60,7 @@ export class HostLeases {
   }
 
   /**
-   * Acquires the lease. Each new boot gets a higher epoch; a boot that acquires again keeps its epoch. `loser` is the
+   * Acquires the lease. Each new boot gets a higher epoch; a boot that acquires again has the same epoch. `loser` is the
    * previous connection of the host's lease, if any; it may be this very connection.
    * @throws {HostLeaseHeld} if another boot has the lease, or this one was killed
    */
@@ -80,8 +80,7 @@ export class HostLeases {
     const lease = { host, bootId, pid, machine, acquiredAt: mine ? current.lease.acquiredAt : now, renewedAt: now };
     const { leases } = this.#store;
     const epoch = this.#store.transaction(() => {
-      // Reads the store instead of memory: an earlier attempt may have been rolled back, and its epoch given to another
-      // boot.
+      // Reads the store instead of memory: an earlier attempt may have been rolled back, and its epoch assigned to another boot.
       const isRecorded = leases.get(host)?.bootId === bootId;
       leases.put(lease);
       // Leases of earlier releases have no epoch.

@@ -11,7 +11,7 @@ import { brokenPromises } from "./promises.js";
 import { missingServices, notAtRest } from "./rest.js";
 import { withSnapshot } from "./snapshot.js";
 
-/** Conditions that must hold when everything is at rest. */
+/** Conditions that must be true when everything is at rest. */
 export const CHECKS = [
   "nothing is stuck",
   "every host serves",

@@ -15,7 +15,7 @@ type DeleteTask = Extract<Task, { kind: "delete_local" }>;
 export function createDeleteLocal(deps: TaskDeps) {
   return {
     run: (task: DeleteTask, context: TaskContext) => deleteLocal(deps, task, context),
-    /** Keeps the instance, so that the user can try again. */
+    /** Leaves the instance in error, so that the user can try again. */
     fail: ({ instanceUuid, requestId }: DeleteTask, error: unknown): void => {
       const instance = deps.store.instances.get(instanceUuid);
       if (instance !== null) {
@@ -107,7 +107,7 @@ type DeleteResizedTask = Extract<Task, { kind: "delete_resized" }>;
 export function createDeleteResized(deps: TaskDeps) {
   return {
     run: (task: DeleteResizedTask, context: TaskContext) => deleteResized(deps, task, context),
-    /** Keeps the instance, so that the user can try again. */
+    /** Leaves the instance in error, so that the user can try again. */
     fail: ({ instanceUuid, requestId }: DeleteResizedTask, error: unknown): void => {
       const instance = deps.store.instances.get(instanceUuid);
       if (instance !== null) {

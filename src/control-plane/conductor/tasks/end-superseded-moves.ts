@@ -197,8 +197,7 @@ function restoreSpec({ store }: TaskDeps, uuid: string, flavor: Flavor): void {
 }
 
 /**
- * Casts the cleanup to the destination of a live migration, which receives it when it returns. Files on shared storage
- * are kept. The guest of a deferred move is removed when the evacuation is done.
+ * Casts the cleanup to the destination of a live migration, which receives it when it returns. Files on shared storage are retained. The guest of a deferred move is removed when the evacuation is done.
  */
 function castCleanUp({ bus }: TaskDeps, migration: Migration, arrived: boolean, requestId: string): void {
   const { id: migrationId, instanceUuid, migrationType, destCompute } = migration;
