@@ -1,9 +1,9 @@
 import type { Store } from "./store/store.js";
 
-/** States of a server that no time changes. Others end by themselves, or may: a resize is confirmed, what was deleted softly goes. */
+/** Server states that never change on their own. Others can: a resize is confirmed, a soft-deleted server is reclaimed. */
 const LASTING = ["active", "stopped", "paused", "suspended", "rescued", "error", "shelved_offloaded"];
 
-/** Whether a cluster that nobody uses would stay as it is, but for heartbeats, however long one waits. */
+/** Returns true if an unused cluster would never change, apart from heartbeats. */
 export function isAtRest({ tasks, instances, migrations, messages, database }: Store): boolean {
   const states = LASTING.map(() => "?").join(", ");
   const [changing] =
@@ -15,14 +15,14 @@ export function isAtRest({ tasks, instances, migrations, messages, database }: S
     migrations.underWay(1).length === 0 &&
     [...messages.countsByHost()].length === 0 &&
     changing === 0 &&
-    // Its power and provision states are looked at all the time.
+    // Bare-metal nodes are polled constantly for power and provision state.
     nodes === 0
   );
 }
 
 /**
- * The heartbeats of a time that was skipped.
- * @param serves whether the agent of a host has been there all the while
+ * Stores the heartbeats of a skipped period.
+ * @param serves returns true if the host's agent was connected for the entire period
  */
 export function reportAll({ services, transaction }: Store, serves: (host: string) => boolean): void {
   transaction(() => {

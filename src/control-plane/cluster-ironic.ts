@@ -10,7 +10,10 @@ import { REGION } from "./identity/store/bootstrap.js";
 import type { StateDir } from "./local/state-dir.js";
 import type { Store } from "./store/store.js";
 
-/** The embedded Ironic, which follows the faults in its folder of the state directory. @param options.nodes that there are at least */
+/**
+ * Opens the embedded Ironic, which reads fault rules from its folder of the state directory.
+ * @param options.nodes min number of nodes
+ */
 export async function openClusterIronic(options: {
   readonly runtime: Runtime;
   readonly store: Store;
@@ -45,7 +48,7 @@ export async function openClusterIronic(options: {
 }
 
 /**
- * The options of nova.conf with which an agent logs in to the embedded Ironic.
+ * Writes the nova.conf of agents that use the embedded Ironic.
  * @param authUrl `http://host:port/identity/v3`
  */
 export async function writeIronicConfig(files: Files, directory: StateDir, authUrl: string): Promise<void> {

@@ -7,15 +7,15 @@ import type { Identity, sharedServiceToken } from "./identity/identity.js";
 import { createPlacement, type PlacementRecords } from "./placement/service.js";
 import type { Store } from "./store/store.js";
 
-/** The Placement of a cluster: the access of conductor and scheduler, and the access that agents get. */
+/** Access to a cluster's Placement, for conductor and scheduler, and for agents. */
 export interface ClusterPlacement {
   readonly http: HttpClient;
   readonly access: PlacementAccess;
-  /** The embedded Placement holds them; undefined: it is elsewhere. */
+  /** Records of the embedded Placement; undefined if Placement is external. */
   readonly records: PlacementRecords | undefined;
-  /** What is to be mounted; nothing when Placement is elsewhere. */
+  /** Handlers to mount; none if Placement is external. */
   readonly services: Readonly<Record<string, ServiceHandler>>;
-  /** @param origin where the agent found the control plane: so does it find the embedded Placement */
+  /** @param origin URL by which the agent reached the control plane, which also serves the embedded Placement */
   readonly agentAccess: (origin: string) => Promise<{
     readonly endpoint: string;
     readonly token: string;
@@ -25,18 +25,18 @@ export interface ClusterPlacement {
 
 const MOUNT = "/placement";
 
-/** Stands for the Placement of this process; nothing is looked up. */
+/** URL of the Placement in this process; never resolved. */
 const IN_PROCESS = "http://placement.in-process";
 
-/** The embedded one, in this process. @param options.rootUrl of the control plane, known once it listens */
+/** Creates the embedded Placement in this process. @param options.rootUrl the control plane's URL, known once it listens */
 export function embeddedPlacement(options: {
   readonly runtime: Runtime;
   readonly store: Store;
   readonly identity: Identity;
-  /** For agents. */
+  /** Token for agents. */
   readonly agentToken: ReturnType<typeof sharedServiceToken>;
   readonly rootUrl: () => string;
-  /** Sees what the conductor and the scheduler ask, which comes through no door. */
+  /** Observes requests of conductor and scheduler, which pass no listener. */
   readonly watched: (mount: string, handler: ServiceHandler) => ServiceHandler;
 }): ClusterPlacement {
   const { runtime, store, identity, agentToken, rootUrl, watched } = options;
@@ -70,10 +70,10 @@ export function embeddedPlacement(options: {
   };
 }
 
-/** Milliseconds after which agents ask again for what an outside Identity gave. */
+/** Milliseconds after which agents renew the token of an external Identity. */
 const ASK_AGAIN = 300_000;
 
-/** One that runs elsewhere: a real Placement, or one shared by several clusters. */
+/** Creates the access to an external Placement, such as a real one or one shared by several clusters. */
 export function createExternalPlacement(
   runtime: Pick<Runtime, "http" | "clock">,
   access: PlacementAccess,
@@ -91,9 +91,9 @@ export function createExternalPlacement(
 }
 
 /**
- * An HTTP client whose only server is a handler in this process: the control plane needs no socket to reach its
- * Placement.
- * @param ticks where there is no socket to wait for, a thousand builds would run on while all other requests wait
+ * Creates an HTTP client whose only server is a handler in this process, so that the control plane needs no socket for
+ * its Placement.
+ * @param ticks yields to other work: without a socket to wait for, a thousand builds would delay all other requests
  * @internal
  */
 export function inProcessHttp(endpoint: string, handler: ServiceHandler, ticks: EventLoopTicks): HttpClient {

@@ -45,7 +45,7 @@ export interface ControlPlaneOptions extends TaskOptions {
   readonly digests: Digests;
   readonly keys: KeyMaker;
   readonly directory: StateDir;
-  /** 0: any free one. */
+  /** 0 for any free port. */
   readonly port: number;
   /** Seconds. */
   readonly serviceDownTime: number;
@@ -60,38 +60,40 @@ export interface ControlPlaneOptions extends TaskOptions {
   /** `[DEFAULT] instance_usage_audit_period`. Default: a month. */
   readonly auditPeriod?: string;
   readonly upstreamQuirks: ReadonlySet<string>;
-  /** Refuses to start while a nova-compute is older (spec 1.2); absent: works with any. */
+  /** Rejects the start while a nova-compute is older (spec 1.2); absent for no minimum. */
   readonly oldestServiceVersion?: number;
-  /** A second door, for other machines. Default: none. */
+  /** A second listener, for other machines. Default: none. */
   readonly externalListener?: ExternalListener;
-  /** Nodes that the embedded Ironic has at least. Default 0. */
+  /** Minimum number of nodes in the embedded Ironic. Default 0. */
   readonly ironicNodes?: number;
-  /** A Placement that runs elsewhere. Default: the embedded one. */
+  /** An external Placement. Default: the embedded one. */
   readonly placement?: PlacementAccess;
-  /** Hears of each agent that takes or leaves a host. */
+  /** Called when an agent acquires or loses a host's lease. */
   readonly onHolder?: HolderListener;
-  /** Hears of every request to the services, of conductor and scheduler to Placement, too. */
+  /** Called for every request to the services, including those of conductor and scheduler to Placement. */
   readonly onRequest?: RequestListener;
-  /** Writes a line for each request to the log. */
+  /** Logs each request. */
   readonly logRequests?: boolean;
-  /** What starts and ends the agents' processes, if this process knows. */
+  /** Starts and stops agent processes, if this process can. */
   readonly supervisor?: HostSupervisor;
-  /** Makes what is served beside the services, on the loopback interface alone. Default: nothing. */
+  /** Creates services that are only available on the loopback interface. Default: none. */
   readonly extend?: (inside: Inside) => Extension;
 }
 
 export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
-/** Seconds between two heartbeats. */
+/** Seconds between heartbeats. */
 const REPORT_INTERVAL = 10;
 
-/** Tasks of the conductor that run at a time. */
+/** Max concurrent tasks of the conductor. */
 const CONCURRENT_TASKS = 32;
 
 /**
- * Placement, Compute API, Identity, Image, Network, Ironic, scheduler and conductor over one store, on one port of the loopback
- * interface. Nothing is left open when it fails.
- * @throws {StateDirUnusable} @throws {DatabaseUnusable} another control plane has the state directory. @throws {AddressInUse}
+ * Starts Placement, Compute API, Identity, Image, Network, Ironic, scheduler and conductor over one store, on one port of
+ * the loopback interface. If the start fails, everything is closed again.
+ * @throws {StateDirUnusable}
+ * @throws {DatabaseUnusable} if another control plane uses the state directory
+ * @throws {AddressInUse}
  * @throws {ServiceTooOld}
  */
 export async function startControlPlane(options: ControlPlaneOptions) {
@@ -104,7 +106,7 @@ export async function startControlPlane(options: ControlPlaneOptions) {
   }
 }
 
-/** @param cleanup takes what is to be closed, also when a later step fails. */
+/** @param cleanup collects what must be closed, also after a failed step */
 async function open(options: ControlPlaneOptions, cleanup: CleanupStack) {
   const { runtime, digests, directory } = options;
   const { clock, random, files, modules } = runtime;
@@ -259,32 +261,32 @@ async function open(options: ControlPlaneOptions, cleanup: CleanupStack) {
   cleanup.add(() => conductor.stop());
   url = listener.url;
   await writeLocation({ url, ...(externalServer && { externalUrl: externalServer.url }) }, identity, options);
-  // Nothing fails from here on.
+  // No step after this can fail.
   tasks.start();
   ironic.start();
   services.start();
   return {
     /** `http://127.0.0.1:8774` */
     url,
-    /** Where other machines find it: `https://192.0.2.2:8775`; undefined: nowhere. */
+    /** URL for other machines, such as `https://192.0.2.2:8775`; undefined without an external listener. */
     externalUrl: externalServer?.url,
-    /** The state of record, for those that live in the same process. */
+    /** The store, for code in the same process. */
     store,
-    /** Hosts that their processes start, stop and kill when they are asked to over their connections. */
+    /** Hosts that their processes start, stop and kill on request over their connections. */
     controls: conductor.controls,
-    /** Names hosts that serve, and to which nothing would be scheduled until their agents have sent a heartbeat. */
+    /** Returns the hosts that serve, but get no servers scheduled until their agents send a heartbeat. */
     hostsToReport: conductor.hostsToReport,
-    /** Once its doors are cut: closes those that listen, and the store, with whatever is under way. */
+    /** Closes the listeners and the store without waiting for requests in progress; call it after the connections are cut. */
     cut: async () => {
       await Promise.all([listener.close(0), externalServer?.close(0)]);
       store.close();
     },
-    /** Takes no more requests, lets those that run end, closes the store. What is left to do is done at the next start. */
+    /** Accepts no more requests, waits for those in progress and closes the store. Remaining tasks run at the next start. */
     stop: () => cleanup.close(),
   };
 }
 
-/** What is served for an extension; the root is nothing to who asks for it otherwise. */
+/** Returns the handlers of an extension. If it has no response for the root, the root is not found. */
 function extended(
   extension: Extension,
   reject: RejectRequest,
@@ -303,7 +305,7 @@ function extended(
   };
 }
 
-/** Writes the files by which clients, agents and commands find the control plane. */
+/** Writes the files from which clients, agents and commands read the control plane's address. */
 async function writeLocation(
   where: Pick<ClusterInfo, "url" | "externalUrl">,
   identity: Identity,

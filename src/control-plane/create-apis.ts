@@ -12,12 +12,12 @@ import { createNetworkApi } from "./network/network-api.js";
 import type { Store } from "./store/store.js";
 
 export interface ApisOptions {
-  /** Default: a new one over the store; the control plane makes it before the others. */
+  /** The control plane creates Identity before the other APIs. Default: a new one over the store. */
   readonly identity?: Identity;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "files" | "logger">;
   readonly digests: Digests;
   readonly keys: KeyMaker;
-  /** Absolute folder of the images' bytes. */
+  /** Absolute path of the image data. */
   readonly imageFolder: string;
   readonly store: Store;
   readonly bus: AgentBus;
@@ -41,11 +41,11 @@ export interface ApisOptions {
 
 export interface Apis {
   readonly identity: Identity;
-  /** By mount point. */
+  /** Handlers by mount point. */
   readonly services: Readonly<Record<"/identity" | "/compute" | "/image" | "/network", ServiceHandler>>;
 }
 
-/** The embedded Identity, Compute, Image and Network APIs over one state of record. */
+/** Creates the embedded Identity, Compute, Image and Network APIs over one store. */
 export function createApis(options: ApisOptions): Apis {
   const { store, digests, runtime } = options;
   const { clock, timers, random, files, logger } = runtime;

@@ -1,4 +1,4 @@
-/** The sender of a request, as the embedded Identity vouches for it. */
+/** The authenticated sender of a request. */
 export interface Credentials {
   readonly userId: string;
   readonly userName: string;
@@ -6,9 +6,9 @@ export interface Credentials {
   readonly projectName: string | null;
   /** The user's domain. */
   readonly domainId: string;
-  /** The id of the domain that the token counts for. */
+  /** Id of the domain of a domain-scoped token. */
   readonly domainScope?: string | null;
-  /** Names in lower case: `admin`, `member`, `reader`, `service`. */
+  /** Role names in lower case: `admin`, `member`, `reader`, `service`. */
   readonly roles: readonly string[];
   /** `all` for system-scoped tokens. */
   readonly systemScope: "all" | null;
@@ -16,10 +16,10 @@ export interface Credentials {
   readonly expiresAt: number;
 }
 
-/** What each embedded service asks the Identity service; undefined: unknown, forged, revoked or expired. */
+/** Validates a token for an embedded service; returns undefined if it is unknown, forged, revoked or expired. */
 export type ValidateToken = (token: string) => Credentials | undefined;
 
-/** Compares in a time that depends on the lengths only, so that a token cannot be guessed letter by letter. */
+/** Compares strings in a time that depends only on their lengths, so that a token cannot be guessed character by character. */
 export function equalInConstantTime(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
   for (let index = 0; index < one.length; index += 1) {

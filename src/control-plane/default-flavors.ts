@@ -1,6 +1,6 @@
 import type { Store } from "./store/store.js";
 
-/** devstack's first flavors: id, name, vCPUs, MiB of memory, GiB of disk. */
+/** devstack's first flavors: id, name, vCPUs, memory in MiB, disk in GiB. */
 const FLAVORS = [
   ["1", "m1.tiny", 1, 512, 1],
   ["2", "m1.small", 1, 2048, 20],
@@ -9,7 +9,7 @@ const FLAVORS = [
   ["5", "m1.xlarge", 8, 16384, 160],
 ] as const;
 
-/** A cloud without any flavor gets these. */
+/** Creates the default flavors in a cloud without any flavor. */
 export function ensureDefaultFlavors(store: Store): void {
   if (store.flavors.list().length > 0) {
     return;
@@ -21,7 +21,7 @@ export function ensureDefaultFlavors(store: Store): void {
   });
 }
 
-/** The flavor of the nodes that the embedded Ironic enrols: one of their resource class, and nothing else. */
+/** Creates the flavor for the embedded Ironic's nodes: one unit of their resource class, and no other resource. */
 export function ensureBaremetalFlavor(store: Store): void {
   const flavors = store.flavors.list();
   if (flavors.some(({ flavorid, name }) => flavorid === "baremetal" || name === "baremetal")) {

@@ -1,10 +1,13 @@
 import type { ServiceRequest } from "../runtime/http-server.js";
 import type { Clock, Timers } from "../runtime/time.js";
 
-/** Milliseconds of work after which others get their turn. */
+/** Milliseconds of work after which other work gets the event loop. */
 const TURN = 20;
 
-/** Keeps long work from holding everybody else up: between its steps it asks whether others are due, and lets them go first. */
+/**
+ * Prevents long work from blocking the event loop: between its steps, the work checks {@link EventLoopTicks.due} and
+ * yields.
+ */
 export class EventLoopTicks {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #timers: Pick<Timers, "sleep">;
@@ -20,7 +23,7 @@ export class EventLoopTicks {
     return this.#clock.monotonic() - this.#since > TURN;
   }
 
-  /** Lets others go first. What was read before may be otherwise afterwards. */
+  /** Yields to other work. Data that was read before may have changed afterwards. */
   async give(): Promise<void> {
     await this.#timers.sleep(0);
     this.#since = this.#clock.monotonic();
@@ -28,8 +31,8 @@ export class EventLoopTicks {
 }
 
 /**
- * Whether a request waits until what agents say is answered. They ask Placement themselves in the middle of their work, for one record
- * at a time, and change what is there and in Ironic; the rest is asked by people.
+ * Returns true if a request must wait for messages and requests of agents. Agents read single records of Placement, and
+ * write to Placement and Ironic. All other requests come from users.
  */
 export function isLowPriority({ method, path }: Pick<ServiceRequest, "method" | "path">, mount: string): boolean {
   switch (mount) {
@@ -42,5 +45,5 @@ export function isLowPriority({ method, path }: Pick<ServiceRequest, "method" | 
   }
 }
 
-/** `/allocations/{consumer}`, `/resource_providers/{provider}/inventories` ..., not a list. */
+/** Matches `/allocations/{consumer}`, `/resource_providers/{provider}/inventories` and so on, but no list. */
 const ONE_RECORD = /^\/[^/]+\/[^/]/;

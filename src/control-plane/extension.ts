@@ -6,19 +6,22 @@ import type { PlacementRecords } from "./placement/service.js";
 import type { RequestListener } from "./request-log/request-log.js";
 import type { Store } from "./store/store.js";
 
-/** What the control plane shows to what is served beside it, in its own process. */
+/** Access to the control plane for an extension in the same process. */
 export interface Inside {
   readonly store: Store;
-  /** The embedded Placement holds them; undefined: it is elsewhere. */
+  /** Records of the embedded Placement; undefined if Placement is external. */
   readonly placement: PlacementRecords | undefined;
   readonly bus: AgentBus;
-  /** The agents whose processes are known here, and how they are. */
+  /** Lists the agents of known processes with their states. */
   readonly agents: () => Promise<readonly HostAgent[]>;
-  /** Lets the listener hear of each host whose agent says that its guests have changed; returns what ends that. */
+  /** Calls the listener with each host whose agent reports changed guests; returns an unsubscribe function. */
   readonly onGuests: (listener: (host: string) => void) => () => void;
-  /** Finds whose token it is; undefined: it is not valid. */
+  /** Validates a token; undefined if it is not valid. */
   readonly whose: ValidateToken;
-  /** Lets the listener hear of every request to the services from now on; returns what ends that. Without a listener it costs nothing. */
+  /**
+   * Calls the listener for every request to the services; returns an unsubscribe function. Without listeners it has no
+   * cost.
+   */
   readonly onRequest: (listener: RequestListener) => () => void;
   /** Milliseconds without a heartbeat after which a service is down. */
   readonly downTime: number;
@@ -26,12 +29,12 @@ export interface Inside {
   readonly url: () => string;
 }
 
-/** What is served beside the control plane's own services, on the loopback interface alone. */
+/** Services of an extension, which are only available on the loopback interface. */
 export interface Extension {
-  /** By mount point. Their requests are nobody's business: they are neither logged nor counted. */
+  /** Handlers by mount point. Their requests are neither logged nor counted. */
   readonly services: Readonly<Record<string, ServiceHandler>>;
-  /** What is at the root of the control plane; undefined: nothing for this request. */
+  /** Handles a request to the root; undefined for the default response. */
   readonly root: (request: ServiceRequest) => Promise<ServiceResponse> | undefined;
-  /** Called before the listener closes: answers that go on for ever end here. */
+  /** Ends endless responses; called before the listener closes. */
   close(): void;
 }

@@ -3,27 +3,29 @@ import type { Runtime } from "../runtime/runtime.js";
 import { newRequestId } from "./http/request.js";
 import { onlyForKnownHosts } from "./http/responses.js";
 
-/** Where the control plane listens for other machines. */
+/** Options of the listener for other machines. */
 export interface ExternalListener {
-  /** `192.0.2.2`, or `0.0.0.0` for all of this machine's. */
+  /** `192.0.2.2`, or `0.0.0.0` for all interfaces. */
   readonly address: string;
-  /** 0: any free one. */
+  /** 0 for any free port. */
   readonly port: number;
-  /** Taken, if it is free, when any port will do. */
+  /** With `port` 0, this port is used if it is free. */
   readonly lastPort?: number;
-  /** Absent: plain HTTP. */
+  /** Absent for plain HTTP. */
   readonly tls?: ServerTls;
-  /** The name or address by which others are told to reach it. */
+  /** The name or address in the listener's published URL. */
   readonly host: string;
-  /** Names by which it is asked; addresses and `localhost` always are. */
+  /** Accepted names in the Host header; addresses and `localhost` are always accepted. */
   readonly names: readonly string[];
-  /** Path of the certificate that clients check it by; null: the system's authorities. */
+  /** Path of the CA certificate for clients; null uses the system's authorities. */
   readonly cacert: string | null;
 }
 
 /**
- * Serves on it what is served on loopback.
- * @param watched sees the requests of each service. @throws {AddressInUse} @throws {AddressUnusable}
+ * Opens a listener with the same services as the loopback listener.
+ * @param watched wraps each service to observe its requests
+ * @throws {AddressInUse}
+ * @throws {AddressUnusable}
  */
 export async function openExternalListener(
   { address, port, lastPort, tls, host, names }: ExternalListener,

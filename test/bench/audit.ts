@@ -1,6 +1,7 @@
 /**
- * `npm run bench audit`: `compute-cluster audit` of a cloud of 1,000 hosts and 10,000 servers, healthy and with orphaned
- * consumers. The control plane and the audit are processes of their own; the seconds are the audit's, its start included.
+ * `npm run bench audit`: `compute-cluster audit` of a cloud with 1,000 hosts and 10,000 servers, healthy and with
+ * orphaned consumers. Control plane and audit are separate processes. The seconds are those of the audit, including its
+ * start.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// How long a test waits for its cluster: to start, to be put back, to be saved and restored, and for an hour to pass. On a machine
-// that does something else, too, the processor's time tells more.
+// Measures how long a test waits for its cluster: to start, reset, save and restore, and to advance by an hour. On a busy
+// machine, processor time is the better figure.
 import { readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,10 +16,10 @@ import { familyOf, usageOf } from "./processes.js";
 
 const HOSTS = 100;
 const SERVERS = 1_000;
-/** Nobody counts servers here. */
+/** Unlimited quotas. */
 const NO_QUOTA = { quota: { instances: -1, cores: -1, ram: -1 } };
 
-/** @param used milliseconds of the processor's time, until now */
+/** @param used returns milliseconds of processor time so far */
 async function timed(
   what: string,
   most: number | null,
@@ -78,9 +78,9 @@ async function saveAndRestore(): Promise<void> {
   }
 }
 
-/** The same of processes that the hosts share; what the command itself takes to start is not in it. */
+/** Measures save and restore with hosts in shared processes, without the start of the command itself. */
 async function saveAndRestoreInPools(): Promise<void> {
-  // As it is published: it starts the programs beside it.
+  // Uses the published package, which starts the programs next to it.
   const published = (await import(new URL("../../bin/cluster.mjs", import.meta.url).href)) as typeof Published;
   const cloud = await published.startCluster({ hosts: HOSTS, config: NO_QUOTA, inProcess: false });
   await putBack(cloud, " in pools", () => usedBy(cloud.stateDir));
@@ -114,7 +114,7 @@ async function build(cloud: Cluster, http: HttpClient): Promise<void> {
   await cloud.settled({ timeout: 300 });
 }
 
-/** Milliseconds that the processes of a cluster took: `up`, and those that it has started. */
+/** Returns milliseconds of processor time of a cluster's processes: `up` and its children. */
 async function usedBy(root: string): Promise<number> {
   const { pid } = JSON.parse(readFileSync(join(root, "cluster.json"), "utf8")) as { readonly pid: number };
   const { cpu } = await usageOf(await familyOf(pid));

@@ -1,13 +1,13 @@
 import type { Runtime } from "../../src/runtime/runtime.js";
 
-/** What went through the doors of a process until now. */
+/** Traffic of a process so far. */
 export interface TrafficCounts {
   /** Frames to and from the conductor. */
   readonly frames: number;
   readonly requests: number;
 }
 
-/** The same doors, which count. */
+/** Wraps a runtime's HTTP client and sockets to count their traffic. */
 export function countTraffic(runtime: Runtime): { readonly runtime: Runtime; readonly counts: () => TrafficCounts } {
   let frames = 0;
   let requests = 0;

@@ -17,7 +17,10 @@ import { usageOf } from "./processes.js";
 
 const LOOP_WATCH = join(PACKAGE_ROOT, "test/bench/loop-watch.cjs");
 
-/** A control plane of many hosts and servers as a process of its own, with the window's real server part; each host has its hypervisor's folder. */
+/**
+ * A control plane of many hosts and servers in a separate process, with the real server part of the dashboard. Each host
+ * has a hypervisor folder.
+ */
 export class DashboardCluster {
   readonly #size: Size;
   readonly #stateDir: string;
@@ -54,14 +57,14 @@ export class DashboardCluster {
     return new DashboardCluster(size, folder, controlPlane, LocalCloud.over(folder, url), connection);
   }
 
-  /** A link that opens the window, once. */
+  /** Returns a link that opens the dashboard once. */
   async link(): Promise<string> {
     const open = new Program("compute-cluster", ["open", "--no-browser", "--state-dir", this.#stateDir]);
     await open.exited;
     return open.stdout.trim();
   }
 
-  /** Milliseconds of the longest hold of the control plane's loop since this was asked last. */
+  /** Returns the longest blocking of the control plane's event loop since the previous call, in milliseconds. */
   async longestHold(): Promise<number> {
     const findLoopReports = () => this.#controlPlane.stderr.match(/the loop was held for [\d.]+ ms/g) ?? [];
     const before = findLoopReports().length;
@@ -72,12 +75,12 @@ export class DashboardCluster {
     return Number(/[\d.]+/.exec(findLoopReports().at(-1) ?? "")?.[0]);
   }
 
-  /** Seconds of processor time that the control plane has taken, and megabytes that it has. */
+  /** Returns the control plane's processor time in seconds and its memory in megabytes. */
   usage(): ReturnType<typeof usageOf> {
     return usageOf([this.#controlPlane.pid]);
   }
 
-  /** The records change as agents change them: every other time a heartbeat, else a server that something is done to. */
+  /** Changes records as agents do, alternating between heartbeats and changes of servers. */
   async change(index: number): Promise<void> {
     const { hosts, servers } = this.#size;
     const host = this.#connection.host("bench", { lease: false });
@@ -89,7 +92,7 @@ export class DashboardCluster {
     await host.call("instance_save", { uuid: serverId((index * 7907) % servers), changes: { taskState } });
   }
 
-  /** Finds the first host's service, and returns what asks the Compute API to disable it for a reason. */
+  /** Finds the first host's service. Returns a function that disables it with a reason through the Compute API. */
   async disablingFirst(): Promise<(reason: string) => Promise<void>> {
     const { body } = await this.#cloud.compute("GET", `/os-services?host=${hostName(0)}`);
     const path = `/os-services/${Object.values(body.services ?? {})[0]?.id}`;
@@ -105,7 +108,7 @@ export class DashboardCluster {
   }
 }
 
-/** What fake-libvirt would have made. */
+/** Creates the files of fake-libvirt hypervisors. */
 function fillHypervisors(folder: string, { hosts, servers }: Size): void {
   const directory = stateDir(folder, "/");
   const folders = Array.from({ length: hosts }, (_, n) => {

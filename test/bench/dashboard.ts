@@ -1,9 +1,13 @@
 /**
- * `npm run bench dashboard`: what a page of 5,000 hosts and 20,000 servers costs the browser, and the control plane that it shows. The
- * control plane is a process of its own over a store of that size, with a hypervisor's folder for each host. Records change 200 times a
- * second, as agents change them. Printed: when the first hosts are drawn and when all is known, how long after the Compute API was
- * asked for a change it is drawn, which share of a core scripts and drawing take, for how long the control plane's loop is held at a
- * time, and the memory before and after. `--seconds 600` to see whether memory grows.
+ * `npm run bench dashboard`: cost of a page with 5,000 hosts and 20,000 servers for browser and control plane. The
+ * control plane is a separate process with a store of that size and a hypervisor folder per host. Records change 200
+ * times a second, as agents change them.
+ * It prints:
+ * - when the first hosts are rendered, and when all data is loaded
+ * - the delay from an API request to its rendered change
+ * - the share of a core for scripts and rendering
+ * - how long the control plane's event loop is blocked
+ * - the memory before and after; `--seconds 600` reveals growth
  */
 import { setTimeout as pause, setInterval as ticks } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -26,11 +30,11 @@ const [hosts, servers, rate, seconds] = [values.hosts, values.servers, values.ra
   number,
   number,
 ];
-/** Milliseconds between two portions of changes. */
+/** Milliseconds between batches of changes. */
 const PORTION = 10;
 const OBSERVED_CHANGES = 40;
 
-/** Notes in the page when hosts are first there to be seen. */
+/** Records in the page when the first hosts are rendered. */
 const WATCH_FIRST = `new MutationObserver((_, self) => {
   if (document.querySelector(".virtual li") !== null) {
     self.disconnect();
@@ -38,7 +42,7 @@ const WATCH_FIRST = `new MutationObserver((_, self) => {
   }
 }).observe(document, { childList: true, subtree: true });`;
 
-/** Notes when each text of this kind is drawn. */
+/** Records when each text of this kind is rendered. */
 const WATCH_CHANGES = `window.seen = {};
 new MutationObserver(() => {
   for (const [text] of document.body.textContent.matchAll(/change-\\d+\\./g)) {
@@ -59,7 +63,7 @@ async function heapMiB(session: CDPSession): Promise<number> {
   return ((await figuresOf(session)).JSHeapUsedSize ?? 0) / 2 ** 20;
 }
 
-/** Milliseconds from asking for a change of a host that is on the screen until it is drawn. */
+/** Returns the milliseconds from requests that change a visible host until each change is rendered. */
 async function delays(page: Page, cloud: DashboardCluster): Promise<readonly number[]> {
   await page.evaluate(WATCH_CHANGES);
   const sent = new Map<string, number>();

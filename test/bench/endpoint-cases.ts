@@ -41,9 +41,9 @@ function call(what: string, method: string, params: unknown): EndpointCase {
 const nova = (minor: number) => ({ "openstack-api-version": `compute 2.${minor}` });
 const placement = { "openstack-api-version": "placement 1.39" };
 const ironic = { "x-openstack-ironic-api-version": "1.82" };
-/** As much of a URL as Node takes. */
+/** Max URL length of Node in bytes, about. */
 const URL_BYTES = 15_000;
-/** Bytes of a body that Nova takes. */
+/** Max body size of Nova in bytes, about. */
 const NOVA_BYTES = 114_000;
 const SERVERS = "/v2.1/servers";
 const NODE = "ba5eba11-0000-4000-8000-000000000001";
@@ -313,5 +313,5 @@ const WIRE: readonly EndpointCase[] = [
   },
 ];
 
-/** For each door what it may find hard: many, deep, unknown, wrong, alike. */
+/** Expensive requests for each endpoint: many, deeply nested, unknown, invalid or similar values. */
 export const endpointCases = (): readonly EndpointCase[] => [...COMPUTE, ...IDENTITY, ...IRONIC, ...PLACEMENT, ...WIRE];

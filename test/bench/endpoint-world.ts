@@ -15,10 +15,10 @@ export type EndpointRequest = Pick<ServiceRequest, "method" | "path" | "query" |
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** A control plane whose doors are called without sockets. */
+/** A control plane whose endpoints are called without sockets. */
 export interface EndpointHarness {
   readonly store: Store;
-  /** @returns status, or what the wire answers in short */
+  /** @returns the status; for a conductor connection, a short form of the response */
   send(endpoint: Endpoint, request: EndpointRequest): Promise<string>;
   stop(): Promise<void>;
 }
@@ -80,7 +80,7 @@ export async function openEndpointHarness(folder: string): Promise<EndpointHarne
   };
 }
 
-/** A connection that has said hello. */
+/** Opens a conductor connection and sends session_hello. */
 async function openWire(
   accept: NonNullable<ListenOptions["sockets"]>[string] | undefined,
   joinToken: string,
@@ -113,7 +113,7 @@ async function openWire(
   return send;
 }
 
-/** Names that patterns find hard: the longest there may be, of two letters at random. */
+/** Sets names that are expensive to match: maximum length, with two random letters. */
 function giveLongNames(store: Store): void {
   let seed = 1;
   const letter = () => {

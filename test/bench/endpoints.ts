@@ -1,7 +1,7 @@
 /**
- * `npm run bench endpoints`: how long one request, the worst that the limits let in, holds everybody else up, door by door. The
- * control plane's own handlers run in this process over a file, with 1,000 nodes of bare metal, 500 hosts and 2,000 servers; sockets
- * are left out. What is measured is the longest time between two turns of the event loop, the best of three runs.
+ * `npm run bench endpoints`: how long a single request, the worst within the limits, blocks all others, by endpoint. The
+ * control plane's handlers run in this process over a file, without sockets, with 1,000 bare-metal nodes, 500 hosts and
+ * 2,000 servers. The figure is the longest time between two event-loop ticks, the best of three runs.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { renderTable } from "../../src/cli/ui/table.js";
 import { type EndpointCase, endpointCases } from "./endpoint-cases.js";
 import { type EndpointHarness, openEndpointHarness } from "./endpoint-world.js";
 
-/** Milliseconds that nobody may have to wait for another's request. */
+/** Max milliseconds for which a request may block others. */
 const AIM = 100;
 const RUNS = 3;
 
@@ -25,7 +25,7 @@ interface Row {
   readonly total: number;
 }
 
-/** The longest that the loop stood still while the work was done. */
+/** Measures the longest blocking of the event loop during the work. */
 async function longestHold(work: () => Promise<string>): Promise<{ held: number; total: number; response: string }> {
   let held = 0;
   let open = true;

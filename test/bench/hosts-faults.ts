@@ -9,17 +9,17 @@ import { PACKAGE_ROOT, Program } from "../process/support/program.js";
 import type { Figure } from "./hosts-figures.js";
 import type { BenchHosts } from "./moves-hosts.js";
 
-/** What one host of a pool does in a spawn, while its neighbours are watched. */
+/** Misbehavior of one host of a pool in a spawn, while its neighbors are measured. */
 const FAULTS = ["hangs", "throws", "lies"] as const;
 const DRIVER = join(PACKAGE_ROOT, "test/fixtures/misbehaving-driver/index.js");
-/** Neighbours that an operation is asked of, one after the other. */
+/** Number of sequential operations on neighbors. */
 const NEIGHBOUR_OPERATIONS = 60;
-/** The default of `report_interval`, and as much again for one that is late. */
+/** Milliseconds; twice the default of `report_interval`, to include a late heartbeat. */
 const HEARTBEATS = 20_000;
-/** Two rounds of the periodic tasks. */
+/** Milliseconds; two rounds of the periodic tasks. */
 const AT_REST = 120_000;
 
-/** What the hosts of a pool notice of one that hangs, throws, lies or blocks the event loop. */
+/** Measures how hosts of a pool are affected by one that hangs, throws, lies or blocks the event loop. */
 export async function measureNeighbours(count: number, report: (text: string) => void): Promise<readonly Figure[]> {
   const cloud = await LocalCloud.start();
   try {
@@ -70,7 +70,7 @@ interface Watched {
   readonly silence: number;
 }
 
-/** The hosts of the pool that do nothing wrong. */
+/** The hosts of the pool that behave correctly. */
 class Neighbours {
   readonly #cloud: LocalCloud;
   readonly #operator: Operator;
@@ -82,7 +82,7 @@ class Neighbours {
     this.#count = count;
   }
 
-  /** Until each host has sent a heartbeat since its start, and what runs for the first time has run. */
+  /** Waits until each host has sent a heartbeat since its start, and first-time code has run. */
   async settle(): Promise<void> {
     await this.#operate(10);
     await pause(HEARTBEATS);
@@ -92,7 +92,7 @@ class Neighbours {
     const watched = performance.now();
     const waits = await this.#operate(NEIGHBOUR_OPERATIONS);
     let silence = 0;
-    // As long as two heartbeats take, whatever the operations took.
+    // Lasts two heartbeat intervals, regardless of the operations' duration.
     do {
       silence = Math.max(silence, await this.#oldestHeartbeat());
       await pause(1_000);
@@ -104,7 +104,7 @@ class Neighbours {
     };
   }
 
-  /** Milliseconds from a boot's request until it is active, sorted. */
+  /** Returns the sorted milliseconds from requests of boots until the servers are active. */
   async #operate(times: number): Promise<readonly number[]> {
     const waits: number[] = [];
     for (let index = 0; index < times; index += 1) {
@@ -127,7 +127,7 @@ class Neighbours {
   }
 }
 
-/** All hosts are killed at once, in the middle of their work, and started again. */
+/** Kills all hosts at the same time during their work, and restarts them. */
 export async function measureKill(
   cloud: LocalCloud,
   hosts: BenchHosts,
@@ -169,7 +169,7 @@ export async function measureKill(
   return figures;
 }
 
-/** Seconds; what a killed build had claimed is found by the passes of the hosts. */
+/** Returns the seconds until the audit is clean; the hosts' periodic tasks remove claims of killed builds. */
 async function auditUntilClean(cloud: LocalCloud, report: (text: string) => void): Promise<number> {
   const began = performance.now();
   for (;;) {
@@ -191,7 +191,7 @@ function unsettled(servers: readonly Json[]): number {
   return servers.filter(({ status }) => !["ACTIVE", "ERROR"].includes(String(status))).length;
 }
 
-/** How often an agent has ended a build of the server well. */
+/** Returns the number of successful builds of the server by agents. */
 async function buildsOf(cloud: LocalCloud, id: string): Promise<number> {
   const { body } = await cloud.compute("GET", `/servers/${id}/os-instance-actions`);
   const [create] = Object.values<Json>(body.instanceActions ?? {}).filter((each) => String(each.action) === "create");

@@ -13,23 +13,23 @@ export interface Figure {
   readonly what: string;
   readonly unit: string;
   readonly value: number;
-  /** What it is to be: at most, or at least. */
+  /** The target: a maximum or a minimum. */
   readonly aim?: { readonly most?: number; readonly least?: number };
 }
 
 export interface Phases {
-  /** Seconds from the last host's start to the measured while: the fuzzy delay of the periodic tasks. */
+  /** Seconds between the last host's start and the measurement: the fuzzy delay of the periodic tasks. */
   readonly settle: number;
-  /** Seconds that idle hosts are watched: a minute has one run of each periodic task of every host. */
+  /** Seconds of measuring idle hosts. A minute contains one run of each periodic task of every host. */
   readonly idle: number;
   readonly servers: number;
   readonly report: (text: string) => void;
 }
 
-/** Boots a second whose schedules are timed: half as many as there are to be. */
+/** Boots per second while schedules are timed, half of the target rate. */
 const PACE = 75;
 
-/** What many hosts cost to start, to have, and to leave alone, and servers over them. */
+/** Measures the cost of many hosts at start and at rest, and of servers on them. */
 export async function measureHosts(cloud: LocalCloud, hosts: BenchHosts, phases: Phases): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   const count = hosts.names.length;
@@ -110,7 +110,7 @@ async function measureBoots(cloud: LocalCloud, { servers, report }: Phases, add:
   const ids = await new PQueue({ concurrency: 16 }).addAll(
     Array.from({ length: servers }, (_, index) => () => boot(`together${index}`)),
   );
-  // A look that costs nothing: what it takes counts, too.
+  // A cheap query, since its own cost is included.
   await cloud.eventually(
     async () => Object.values<Json>((await cloud.compute("GET", "/servers?status=BUILD&limit=1")).body.servers ?? {}),
     (building) => building.length === 0,
@@ -137,7 +137,7 @@ async function measureBoots(cloud: LocalCloud, { servers, report }: Phases, add:
   add(`${PACE} boots a second: scheduled within 25 ms`, "%", share * 100, { least: 99 });
 }
 
-/** How many builds were scheduled, and claimed, since the control plane's metrics were asked for first; of these within 25 ms. */
+/** Returns the number of builds that were scheduled and claimed since the first call, and how many of these within 25 ms. */
 async function scheduled(cloud: LocalCloud): Promise<{ readonly all: number; readonly soon: number }> {
   const text = String((await cloud.request("GET", "/metrics")).body.text);
   const sampleOf = (series: string) => {
@@ -155,7 +155,7 @@ async function scheduled(cloud: LocalCloud): Promise<{ readonly all: number; rea
   };
 }
 
-/** Kilobytes, after everything that is no longer used was dropped. */
+/** Returns kilobytes after a garbage collection. */
 function memory(): { readonly heap: number; readonly resident: number } {
   global.gc?.();
   const { heapUsed, rss } = process.memoryUsage();

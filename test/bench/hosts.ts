@@ -1,12 +1,12 @@
 /**
- * `npm run bench hosts`: what many hosts cost: their start, memory, processor time when nothing happens, boots, their kill and
- * start, moves over 100 of them, and what the hosts of a pool notice of one that misbehaves. The control plane is a process of its
- * own; the pool of all hosts is in this one, on the default fake-libvirt driver without delays.
+ * `npm run bench hosts`: cost of many hosts: start, memory, idle processor time, boots, kill and restart, moves over 100
+ * of them, and the effect of a misbehaving host on its pool. The control plane is a separate process. The pool of all
+ * hosts is in this one, on the default fake-libvirt driver without delays.
  *
  *     npm run bench hosts -- --hosts 10000 --json
  *
- * Hosts and moves make files: on an ext4 from which many were removed in the last minutes each costs twenty times as much, and moves
- * half as much again. `TMPDIR=/dev/shm` shows what the programs alone cost.
+ * Hosts and moves create files. On an ext4 file system from which many files were removed within minutes, creation is
+ * twenty times slower, and moves take 1.5 times as long. `TMPDIR=/dev/shm` shows the cost of the programs alone.
  */
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -24,12 +24,12 @@ const MOVES_AIMED = ["cold migration", "live migration", "evacuation"];
 const { values } = parseArgs({
   options: {
     hosts: { type: "string", default: "1000" },
-    /** Seconds before and while idle hosts are watched; 0: they are not. */
+    /** Seconds before and during the measurement of idle hosts; 0 skips it. */
     settle: { type: "string", default: "60" },
     idle: { type: "string", default: "60" },
-    /** 0: none. */
+    /** 0 for none. */
     servers: { type: "string", default: "300" },
-    /** Servers that are moved; 0: none. Of the first few hundred moves a third is V8's, which does not know the code yet. */
+    /** Number of moved servers, 0 for none. A third of the first few hundred moves is V8's compilation. */
     moves: { type: "string", default: "1000" },
     "no-faults": { type: "boolean", default: false },
     json: { type: "boolean", default: false },
@@ -42,7 +42,7 @@ const servers = Number(values.servers);
 const moves = Number(values.moves);
 const report = (text: string) => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 
-/** Removed at the very end: ext4 looks at all inodes that were deleted in the last minute for each file that it creates. */
+/** Removed at the end, since ext4 checks all recently deleted inodes for each file that it creates. */
 const ended: LocalCloud[] = [];
 
 async function withHosts(count: number, work: (cloud: LocalCloud, pool: BenchHosts) => Promise<readonly Figure[]>) {
@@ -54,7 +54,7 @@ async function withHosts(count: number, work: (cloud: LocalCloud, pool: BenchHos
   } finally {
     report(`${count} hosts are stopped`);
     await pool.dispose();
-    // Its end by itself writes what --cpu-prof has seen.
+    // A regular exit writes the profile of --cpu-prof.
     await cloud.controlPlane.stop();
   }
 }
@@ -75,7 +75,7 @@ async function measureAll(): Promise<readonly Figure[]> {
 
 async function measureMoves(cloud: LocalCloud, pool: BenchHosts): Promise<readonly Figure[]> {
   report(`${moves} servers are moved over ${MOVES_HOSTS} hosts`);
-  // What the hosts before have left would be collected while servers move.
+  // Garbage of the previous hosts would otherwise be collected during the moves.
   global.gc?.();
   await pool.start(cloud);
   const bench = new MovesBench(cloud, pool, moves, (operation) => report(`  ${operation}`));

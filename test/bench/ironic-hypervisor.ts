@@ -3,9 +3,9 @@ import type { HttpClient } from "../../src/runtime/http.js";
 import { type DriverDefinition, defineDriver } from "../../src/virt/index.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 
-/** The ironic driver as it is, over the client given. */
+/** The real ironic driver over a given client. */
 export class BenchHypervisor extends StubHypervisor {
-  /** Requests to Ironic so far. */
+  /** Number of requests to Ironic so far. */
   requests = 0;
   readonly #http: HttpClient;
   readonly #url: string;

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-/** Beside the package, seen from dist/test/bench. */
+/** Path next to the package, relative to dist/test/bench. */
 const peer = fileURLToPath(new URL("../../../../shared/peers/ironic", import.meta.url));
 
 export interface NovaPass {
@@ -13,7 +13,10 @@ export interface NovaPass {
   readonly requests: number;
 }
 
-/** First and unchanged pass of Debian's nova 26.2: driver, tracker and report client, over 1,000 nodes of a real Ironic 21.4. */
+/**
+ * First and unchanged pass of Debian's nova 26.2 (driver, tracker and report client) over 1,000 nodes of a real Ironic
+ * 21.4.
+ */
 export const RECORDED = {
   nodes: 1_000,
   first: { seconds: 199.1, requests: 7_005 },
@@ -28,8 +31,9 @@ export function novaIsHere(): boolean {
 }
 
 /**
- * First and unchanged pass of nova's own code over the first `nodes` of the same Ironic, on an empty database.
- * @param state folder of the Ironic, whose MariaDB also gets nova's database.
+ * Runs the first and an unchanged pass of nova's own code over the first `nodes` of the same Ironic, on an empty
+ * database.
+ * @param state folder of the Ironic, whose MariaDB also contains nova's database
  */
 export async function novaPasses(state: string, ironic: string, placement: string, nodes: number): Promise<NovaPass[]> {
   const database = (await run(join(peer, "rt-db"), [state])).stdout.trim();

@@ -2,15 +2,15 @@ import { randomUUID } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { Connection } from "./placement-http.js";
 
-/** What a node's provider costs at least. */
+/** The smallest inventory of a node's provider. */
 const INVENTORY = { total: 1, reserved: 0, min_unit: 1, max_unit: 1, step_size: 1, allocation_ratio: 1 };
 const TRAITS = ["COMPUTE_NODE", "OWNER_NOVA"];
 const CLASS = "CUSTOM_BENCH";
 
 /**
- * Makes providers with an inventory and traits, three writes each and nothing else, and removes them again.
- * @param width connections at a time.
- * @returns seconds a provider.
+ * Creates and removes providers with an inventory and traits, with only the three necessary writes each.
+ * @param width number of concurrent connections
+ * @returns seconds per provider
  */
 export async function bareWrites(url: string, providers: number, width: number): Promise<number> {
   const connections = Array.from({ length: width }, () => new Connection(url));

@@ -10,7 +10,7 @@ import { NODE_FIELDS } from "../../drivers/ironic/client/ironic-node.js";
 import { freePort } from "./placement-servers.js";
 
 const run = promisify(execFile);
-/** The package's scripts, seen from dist/test/bench. */
+/** The package's scripts, relative to dist/test/bench. */
 const scripts = fileURLToPath(new URL("../../../test/peers/ironic", import.meta.url));
 const NEEDED = ["/usr/bin/ironic-api", "/usr/bin/ironic-conductor", "/usr/sbin/mariadbd"];
 
@@ -21,7 +21,7 @@ export interface BenchIronic {
   readonly url: string;
   /** Folder of its files. */
   readonly state: string;
-  /** Nodes `first` to `first + count - 1` of class `baremetal`, available and powered off. */
+  /** Enrolls nodes `first` to `first + count - 1` of class `baremetal`, available and powered off. */
   enrol(first: number, count: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export async function startIronic(): Promise<BenchIronic> {
   }
 }
 
-/** All nodes, by the driver's own requests; nothing is done with them. */
+/** Lists all nodes with the driver's own requests, without further processing. */
 export async function bareListing(url: string): Promise<number> {
   let listed = 0;
   let next = `/v1/nodes?fields=${NODE_FIELDS}`;

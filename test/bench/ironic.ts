@@ -1,8 +1,8 @@
 /**
- * `npm run bench ironic`: one agent with the ironic driver on the real Ironic and the real Placement: its first pass, and
- * passes in which nothing changed. Ratios are to what was measured in the same run: the bare listing of the nodes, and the
- * three bare writes that a provider costs. Beside it what Debian's nova took. `--nodes 1000,5000` chooses the sizes;
- * `--with-nova` runs nova's own code over the same Ironic where `../shared/peers/ironic` has it, which takes many minutes.
+ * `npm run bench ironic`: first and unchanged passes of one agent with the ironic driver on the real Ironic and the real
+ * Placement. Ratios compare with figures of the same run: the bare listing of nodes, and the three bare writes that a
+ * provider needs. Figures of Debian's nova are next to them. `--nodes 1000,5000` selects the sizes. `--with-nova` runs
+ * nova's own code over the same Ironic if `../shared/peers/ironic` has it, which takes many minutes.
  */
 import { loadavg } from "node:os";
 import { performance } from "node:perf_hooks";
@@ -16,16 +16,19 @@ import { bareListing, ironicIsInstalled, startIronic } from "./ironic-servers.js
 import { realDatabase, startReal } from "./placement-servers.js";
 
 const AIM = { listings: 1.5, requests: 10, kilobytes: 20 };
-/** Measurements of what is quick, turn by turn; the fastest counts, as other work on the machine only adds. */
+/**
+ * Number of alternating repetitions of fast measurements. The fastest counts, since other load on the machine only adds
+ * time.
+ */
 const REPEATS = 9;
-/** Providers of which the bare writes are measured. */
+/** Number of providers in the measurement of bare writes. */
 const SAMPLE = 300;
 const CONNECTIONS = 8;
 
 interface Measured {
   readonly nodes: number;
   readonly seconds: number;
-  /** Processor time that the agent itself took. */
+  /** Processor time of the agent itself. */
   readonly own: number;
   readonly placement: number;
   readonly ironic: number;

@@ -1,6 +1,7 @@
 /**
- * Preloaded into a program by `node --require`: for how long its event loop is held at a time, in milliseconds of the main thread's
- * own processor time, so that other programs of the machine do not count. SIGUSR2 has it print the longest since the last time.
+ * Preloaded by `node --require`. Measures how long the program's event loop is blocked, in milliseconds of the main
+ * thread's processor time, so that other programs have no influence. On SIGUSR2 it prints the maximum since the previous
+ * signal.
  */
 const { readFileSync } = require("node:fs");
 

@@ -10,7 +10,7 @@ import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import type { LocalCloud } from "../process/support/local-cloud.js";
 import { countTraffic, type TrafficCounts } from "./counted-deps.js";
 
-/** Room for all servers of the benchmark on any one host, and no limit on what runs at a time. */
+/** Capacity for all servers of the benchmark on any host, and no limit of concurrent operations. */
 const OPTIONS = [
   ["fake_libvirt", "vcpus", "256"],
   ["fake_libvirt", "memory_mb", "1048576"],
@@ -18,7 +18,7 @@ const OPTIONS = [
   ["DEFAULT", "max_concurrent_live_migrations", "10"],
 ] as const;
 
-/** The pool that `compute-agent --host 'bench[1-1000]'` is, in this process, over doors that count. */
+/** The pool of `compute-agent --host 'bench[1-1000]'` in this process, with counted traffic. */
 export class BenchHosts {
   readonly names: readonly string[];
   readonly #meter = countTraffic(createNodeRuntime({ logger: quietLogger }));
@@ -33,7 +33,7 @@ export class BenchHosts {
     return this.#meter.counts();
   }
 
-  /** @param progress called with each host that serves */
+  /** @param progress called with the number of serving hosts */
   async start(cloud: LocalCloud, progress: (serving: number) => void = () => undefined): Promise<void> {
     const { runtime } = this.#meter;
     const joinToken = await cloud.joinToken();
@@ -65,7 +65,7 @@ export class BenchHosts {
     const hosts = new Hosts({ timers: runtime.timers, live, onState });
     this.#hosts = hosts;
     await hosts.add(this.names);
-    // A host that is started again was counted.
+    // Restarted hosts are already counted.
     onProgress = () => undefined;
     const failed = hosts.standings.filter(({ state }) => state !== "serving");
     if (failed.length > 0) {
@@ -73,7 +73,7 @@ export class BenchHosts {
     }
   }
 
-  /** As `compute-cluster host kill` and the like for each of these. */
+  /** Performs the action on each host, like `compute-cluster host kill` and so on. */
   async control(hosts: readonly string[], action: HostAction): Promise<void> {
     await Promise.all(hosts.map((host) => this.#hosts?.control(host, action)));
   }

@@ -10,12 +10,12 @@ export interface Figure {
   readonly operation: string;
   readonly hosts: number;
   readonly perSecond: number;
-  /** Milliseconds of processor time a server: of the agents, with this process' client, and of the control plane. */
+  /** Milliseconds of processor time per server: of the agents with this process's client, and of the control plane. */
   readonly agents: number;
   readonly controlPlane: number;
 }
 
-/** Boots, migrates, evacuates and deletes servers over hosts, and says how many a second. */
+/** Boots, migrates, evacuates and deletes servers, and measures the rate per second. */
 export class MovesBench {
   readonly #cloud: LocalCloud;
   readonly #hosts: BenchHosts;
@@ -57,8 +57,8 @@ export class MovesBench {
   }
 
   /**
-   * From the first request until no server has the status that it has on the way.
-   * @param status of each at its end; null: they are gone
+   * Measures from the first request until no server has the transitional status.
+   * @param status final status of each server; null if they are deleted
    */
   async #measure(
     operation: string | null,
@@ -70,7 +70,7 @@ export class MovesBench {
     const { pid } = this.#cloud.controlPlane;
     const [before, from] = [performance.now(), await cpuOf(pid)];
     await work();
-    // A look that costs nothing: what it takes counts, too.
+    // A cheap query, since its own cost is included.
     await this.#cloud.eventually(
       () => this.#list(`/servers?status=${underWay}&limit=1`),
       (found) => found.length === 0,
@@ -125,7 +125,7 @@ export class MovesBench {
   }
 }
 
-/** Sixteen requests at a time: one after the other, their way there and back would count. */
+/** Runs up to 16 requests in parallel; sequential requests would measure round trips. */
 async function each(items: readonly string[], ask: (item: string) => Promise<void>): Promise<void> {
   await new PQueue({ concurrency: 16 }).addAll(items.map((item) => () => ask(item)));
 }

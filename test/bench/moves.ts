@@ -1,8 +1,8 @@
 /**
- * `npm run bench moves`: servers booted, migrated (cold and live), evacuated and deleted per second over 3 and over 100 hosts.
- * The control plane is a process of its own; the agents of all hosts are in this one, on the default fake-libvirt driver
- * without delays. Beside it: a real Nova with its fake driver, three nova-compute on a machine of this size (2 cores),
- * recorded as `boot_50` of its bench.json; moves were not measured there.
+ * `npm run bench moves`: servers booted, migrated (cold and live), evacuated and deleted per second over 3 and over 100
+ * hosts. The control plane is a separate process. The agents of all hosts are in this one, on the default fake-libvirt
+ * driver without delays. For comparison: a real Nova with its fake driver and three nova-compute on a machine of this
+ * size (2 cores), from `boot_50` of its bench.json, which has no figures for moves.
  */
 import { loadavg } from "node:os";
 import { renderTable } from "../../src/cli/ui/table.js";

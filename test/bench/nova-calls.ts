@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { RealNova } from "../peers/real-nova/real-nova.js";
 
-/** A message to the conductor. Computes alone ask it for objects; it is the only one whom they ask. */
+/** A message to the conductor. Only computes request objects, and only from the conductor. */
 interface ConductorCall {
   readonly t: number;
   readonly what: string;
-  /** On behalf of a user; else of a start, or of a periodic task. */
+  /** True for a user's request; false for a start or a periodic task. */
   readonly forUser: boolean;
 }
 
-/** What nova-computes have asked of the conductor, and when, as the broker saw it. */
+/** Messages of nova-computes to the conductor with their times, from the broker. */
 export class NovaCalls {
   readonly #nova: RealNova;
   #lines = 0;
@@ -26,12 +26,12 @@ export class NovaCalls {
     return new NovaCalls(nova);
   }
 
-  /** As {@link during}, on behalf of users alone: a pass of a host that falls into the time is nobody's operation. */
+  /** Like {@link during}, but only for users: a host's periodic task may run during the work. */
   async forUsers(work: () => Promise<unknown>): Promise<readonly ConductorCall[]> {
     return (await this.during(work)).filter(({ forUser }) => forUser);
   }
 
-  /** What was asked while `work` was done, and until `after` milliseconds later; heartbeats do not count. */
+  /** Returns the messages during `work` and `after` milliseconds later, without heartbeats. */
   async during(work: () => Promise<unknown>, after = 3_000): Promise<readonly ConductorCall[]> {
     this.#lines = (await this.#read()).length;
     await work();

@@ -5,7 +5,7 @@ import { eventually } from "../process/support/cloud.js";
 import { Program } from "../process/support/program.js";
 import { groupMembers } from "./processes.js";
 
-/** Room for all servers of the benchmark. */
+/** Capacity for all servers of the benchmark. */
 const ROOM = "vcpus = 1000\nmemory_mb = 8192000\ndisk_gb = 600000\n";
 
 /** Hosts of one kind under a real Nova. */
@@ -18,7 +18,7 @@ export abstract class BenchComputes {
     this.nova = nova;
   }
 
-  /** Starts them, and waits until each is up. @returns milliseconds from the first one's start until all have an inventory */
+  /** Starts the hosts and waits until each is up. @returns milliseconds from the first start until all have an inventory */
   async start(hosts: readonly string[]): Promise<number> {
     this.#hosts = hosts;
     await this.prepare(hosts);
@@ -27,12 +27,12 @@ export abstract class BenchComputes {
     return inventories - began;
   }
 
-  /** Starts hosts that were stopped. */
+  /** Restarts stopped hosts. */
   async startAgain(hosts: readonly string[]): Promise<void> {
     await this.launch(hosts);
   }
 
-  /** Stops all, and takes them out of the cloud. */
+  /** Stops all hosts and deletes their services. */
   async dispose(): Promise<void> {
     await this.stop(this.#hosts);
     await this.nova.discover();
@@ -43,11 +43,14 @@ export abstract class BenchComputes {
 
   abstract pids(): Promise<readonly number[]>;
   abstract stop(hosts: readonly string[]): Promise<void>;
-  /** @returns when the first was started; milliseconds as of `Date.now` */
+  /** @returns time of the first start, as `Date.now` milliseconds */
   protected abstract launch(hosts: readonly string[]): Promise<number>;
   protected abstract prepare(hosts: readonly string[]): Promise<void>;
 
-  /** A service has its record before its node has an inventory. @returns when it was seen */
+  /**
+   * Waits for inventories, since a service has a record earlier than its node has an inventory.
+   * @returns time of the observation
+   */
   async #haveInventories(hosts: readonly string[]): Promise<number> {
     await eventually(
       async () => {
@@ -71,12 +74,12 @@ export abstract class BenchComputes {
   }
 }
 
-/** Agents, with a configuration of their own on the disk before they start. */
+/** Agents, each with its own configuration file. */
 abstract class Ours extends BenchComputes {
   protected readonly files = new Map<string, string>();
   readonly #more: string;
 
-  /** @param more is added to each configuration */
+  /** @param more appended to each configuration */
   constructor(nova: RealNova, more = "") {
     super(nova);
     this.#more = more;
@@ -91,7 +94,7 @@ abstract class Ours extends BenchComputes {
   }
 }
 
-/** A process for each host. */
+/** A process per host. */
 export class OurProcesses extends Ours {
   readonly name = "ours";
   readonly #programs = new Map<string, Program>();
@@ -119,7 +122,7 @@ export class OurProcesses extends Ours {
   }
 }
 
-/** All hosts in one process: a pool. */
+/** A pool: one process for all hosts. */
 export class OurComputes extends Ours {
   readonly name = "together";
   #process: Program | null = null;
@@ -150,7 +153,7 @@ export class OurComputes extends Ours {
     return began;
   }
 
-  /** Also waits until each has given a sign of life. */
+  /** Also waits until each host has sent a heartbeat. */
   override async startAgain(hosts: readonly string[]): Promise<void> {
     const before = await this.#beats();
     await super.startAgain(hosts);
@@ -166,7 +169,7 @@ export class OurComputes extends Ours {
   }
 }
 
-/** Real nova-computes, with nova's fake driver. */
+/** Real nova-computes with nova's fake driver. */
 export class RealComputes extends BenchComputes {
   readonly name = "real";
   #hosts: readonly string[] = [];
@@ -182,7 +185,7 @@ export class RealComputes extends BenchComputes {
 
   protected async prepare(): Promise<void> {}
 
-  /** The script that starts one writes its configuration before. */
+  /** The start script writes the configuration first. */
   protected async launch(hosts: readonly string[]): Promise<number> {
     this.#hosts = [...this.#hosts, ...hosts];
     await Promise.all(hosts.map((host) => this.nova.spawnCompute(host)));

@@ -1,6 +1,6 @@
 /**
- * A thread of `npm run bench hosts` that boots servers at a pace, and times how long each waits for its answer: beside the loop of the
- * hosts' agents, whose work would count as the control plane's.
+ * A thread of `npm run bench hosts` that boots servers at a fixed rate and measures response times. It is separate from
+ * the event loop of the hosts' agents, whose work would otherwise be counted as the control plane's.
  */
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { request } from "../process/support/cloud.js";
 
 export interface PacedBoots {
-  /** Of the Compute API. */
+  /** URL of the Compute API. */
   readonly url: string;
   readonly token: string;
   readonly imageRef: string;
@@ -16,7 +16,7 @@ export interface PacedBoots {
   readonly perSecond: number;
 }
 
-/** Milliseconds until each request was answered, the shortest first. */
+/** Returns response times in milliseconds, sorted. */
 export function pacedBoots(boots: PacedBoots): Promise<readonly number[]> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), { workerData: boots });

@@ -12,7 +12,7 @@ import { Connection, type Shot } from "./placement-http.js";
 export interface Case {
   readonly name: string;
   readonly kind: "read" | "write";
-  /** Makes what the requests need; `width` is the number of connections. */
+  /** Creates the data that the requests need. `width` is the number of connections. */
   prepare(url: string, world: World, width: number): Promise<Shot>;
 }
 
@@ -33,7 +33,7 @@ async function number(url: string, path: string, key: string): Promise<number> {
   return Number((JSON.parse(body) as Record<string, unknown>)[key]);
 }
 
-/** New consumers of all measurements, so that none comes twice. */
+/** Number of the next new consumer, shared by all measurements so that none is used twice. */
 let fresh = 1 << 24;
 
 export const CASES: readonly Case[] = [

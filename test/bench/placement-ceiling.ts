@@ -1,6 +1,6 @@
 /**
- * The ceiling: a bare node:http server that reads a request and answers a body of the size that the path names, with the
- * same number of headers as Placement. Prints its URL.
+ * The upper bound: a bare node:http server that reads a request and responds with a body of the size in the path, and as
+ * many headers as Placement. Prints its URL.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,6 +1,6 @@
 import { Connection } from "./placement-http.js";
 
-/** The world that is measured: compute nodes, and instances on them. The real Placement's is made by the same formulas. */
+/** The measured data: compute nodes with instances. The real Placement is filled by the same formulas. */
 export interface World {
   readonly providers: number;
   readonly consumers: number;
@@ -29,10 +29,10 @@ const TRAITS = [
   "HW_NUMA_ROOT",
 ];
 
-/** One in three has not the trait of the same number modulo three. */
+/** Returns the traits of provider n: all except every third one. */
 export const traitsOf = (n: number): string[] => TRAITS.filter((_, index) => (n + index) % 3 !== 1);
 export const aggregatesOf = (n: number): string[] => [aggregateUuid(n % 3), aggregateUuid(3 + (n % 10))];
-/** The provider of a consumer. */
+/** Returns the number of a consumer's provider. */
 const homeOf = (n: number, world: World): number => (n * 7) % world.providers;
 
 export function allocation(n: number, world: World, generation: number | null, vcpus: number) {
@@ -45,7 +45,7 @@ export function allocation(n: number, world: World, generation: number | null, v
   };
 }
 
-/** Fills a server over its API. */
+/** Fills a server through its API. */
 export async function populate(url: string, world: World): Promise<void> {
   const connection = new Connection(url);
   const need = async (method: string, path: string, body: unknown) => {

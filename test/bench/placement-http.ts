@@ -12,7 +12,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** One HTTP/1.1 connection, one request at a time; as little work as possible beside the server's. */
+/** An HTTP/1.1 connection with one request at a time and minimal overhead. */
 export class Connection {
   readonly #port: number;
   #socket: Socket | undefined;
@@ -96,13 +96,13 @@ export class Connection {
 export interface Measured {
   readonly perSecond: number;
   readonly median: number;
-  /** Bytes of a body. */
+  /** Body size in bytes. */
   readonly bytes: number;
-  /** Answers with a status of 400 and above. */
+  /** Number of responses with a status of 400 and above. */
   readonly failed: number;
 }
 
-/** A request of a case: `worker` is the number of the connection, `turn` counts its requests. */
+/** Sends a request of a case. `worker` is the number of the connection, `turn` its request count. */
 export type Shot = (connection: Connection, worker: number, turn: number) => Promise<RawResponse>;
 
 export interface Effort {
@@ -110,7 +110,7 @@ export interface Effort {
   readonly requests: number;
 }
 
-/** Sends as many requests as it can over some connections; the first ones warm up and do not count. */
+/** Sends as many requests as possible over several connections, after an uncounted warm-up. */
 export async function measure(url: string, width: number, shot: Shot, effort: Effort): Promise<Measured> {
   const connections = Array.from({ length: width }, () => new Connection(url));
   const requestCounts = connections.map(() => 0);

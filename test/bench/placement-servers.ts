@@ -10,13 +10,13 @@ import { promisify } from "node:util";
 import type { World } from "./placement-data.js";
 
 const run = promisify(execFile);
-/** The package, seen from dist/test/bench. */
+/** The package, relative to dist/test/bench. */
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 export interface Server {
   readonly url: string;
   readonly pid: number;
-  /** Milliseconds from nothing until it answers. */
+  /** Milliseconds from the start until the first response. */
   readonly started: number;
   stop(): Promise<void>;
 }
@@ -48,7 +48,7 @@ async function end(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** The stand-alone server, over a file as the real one. */
+/** Starts the stand-alone server over a file, like the real one. */
 export async function startEmbedded(folder: string): Promise<Server> {
   const database = join(folder, "placement.sqlite");
   const args = [
@@ -77,7 +77,7 @@ export function realDatabase(): RealDatabase | undefined {
   return existsSync("/usr/sbin/mariadbd") ? "mariadb" : "sqlite";
 }
 
-/** Debian's Placement, two workers, with the world already in its database. */
+/** Starts Debian's Placement with two workers and prefilled data. */
 export async function startReal(database: RealDatabase, world: World): Promise<Server> {
   const scripts = join(root, "test/peers/placement");
   const state = await mkdtemp(join(tmpdir(), "bench-real-placement-"));
@@ -111,7 +111,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Resident set of a process in MiB. */
+/** Returns a process's resident set in MiB. */
 export async function residentMib(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;

@@ -1,7 +1,7 @@
 /**
- * `npm run bench placement [-- --quick] [-- --no-real]`: the embedded Placement beside Debian's real one (two workers, on
- * MariaDB, else SQLite) and beside a bare node:http server that answers bodies of the same size, all in one run, with the
- * same client. Then the figures without sockets: candidates over 10,000 providers, cold start, memory.
+ * `npm run bench placement [-- --quick] [-- --no-real]`: compares the embedded Placement with Debian's real one (two
+ * workers, on MariaDB, else SQLite) and with a bare node:http server that returns bodies of the same size. All use the
+ * same client in the same run. Then it measures without sockets: candidates over 10,000 providers, cold start, memory.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ const WORLDS: readonly World[] = [
   { providers: 1000, consumers: 5000 },
   ...(quick ? [] : [{ providers: 10_000, consumers: 5000 }]),
 ];
-/** Aims: so many times the real one, or this part of the ceiling where that is nearer. */
+/** Targets: a multiple of the real Placement, or a share of the ceiling if that is lower. */
 const TIMES = 100;
 const OF_CEILING = { read: 0.6, write: 0.5 };
 
@@ -126,7 +126,7 @@ function report(rows: readonly Row[]): string {
   );
 }
 
-/** Without sockets: 10,000 providers and 100,000 allocations in memory. */
+/** Measures without sockets: 10,000 providers and 100,000 allocations in memory. */
 function inProcess(): void {
   const world: World = { providers: 10_000, consumers: 100_000 / 3 };
   const before = heapMib();
@@ -140,7 +140,7 @@ function inProcess(): void {
     if (response.status >= 300) {
       throw new Error(`${method} ${path}: ${response.status} ${response.body}`);
     }
-    // V8 joins the pieces of a text when somebody looks at it; that is part of the answer's cost.
+    // V8 joins the pieces of a string when it is read, which is part of the response's cost.
     Buffer.byteLength(response.body);
     return response.body;
   };
@@ -157,7 +157,7 @@ function inProcess(): void {
   print(`memory, 10,000 providers and 100,000 allocations: ${(heapMib() - before).toFixed(0)} MiB of heap`);
   const path = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:1&limit=1000";
   print(`in-process candidates, 10,000 providers, limit=1000: ${times(300, () => send("GET", path))}`);
-  // Between two searches the world changes, as when instances are being placed: what was kept of it is made again.
+  // Data changes between searches, as when instances are placed, so caches must be rebuilt.
   let n = 0;
   const busy = times(300, () => {
     for (let i = 0; i < 50; i += 1) {
@@ -170,8 +170,8 @@ function inProcess(): void {
 }
 
 /**
- * Median and 99th percentile, by the clock and by what the process itself computed: on a busy machine they differ. A
- * function that `work` returns is what counts, not the work before it.
+ * Renders median and 99th percentile in wall-clock and processor time, which differ on a busy machine. If `work` returns
+ * a function, only that function is measured.
  */
 function times(count: number, work: () => unknown): string {
   const wall: number[] = [];

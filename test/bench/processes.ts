@@ -1,23 +1,23 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** Ticks a second of the kernel's clock, in which it counts what processes took. */
+/** Ticks per second in the kernel's process statistics. */
 const TICKS = 100;
 
-/** What some processes took until now, and have. */
+/** Resources of several processes. */
 export interface Usage {
   /** Seconds of processor time. */
   readonly cpu: number;
-  /** Megabytes, what several of them share counted once. */
+  /** Megabytes; shared memory is counted once. */
   readonly memory: number;
 }
 
-/** Seconds of processor time until now: of the agents, which are in this process, and of a control plane. */
+/** Seconds of processor time so far: of the agents, which run in this process, and of a control plane. */
 export interface Cpu {
   readonly agents: number;
   readonly controlPlane: number;
 }
 
-/** The processes of these groups that live; a service that starts others is the leader of its group. */
+/** Returns the living processes of these groups; a service that starts others is its group's leader. */
 export async function groupMembers(leaders: readonly number[]): Promise<readonly number[]> {
   const pids = (await readdir("/proc")).map(Number).filter((pid) => pid > 0);
   const found = await Promise.all(
@@ -29,7 +29,7 @@ export async function groupMembers(leaders: readonly number[]): Promise<readonly
   return found.flat();
 }
 
-/** The parent of a process, and all that it has started. */
+/** Returns a process's parent and all processes that the parent started. */
 export async function familyOf(pid: number): Promise<readonly number[]> {
   const parent = Number((await statOf(pid))[1]);
   const pids = (await readdir("/proc")).map(Number).filter((each) => each > 0);
@@ -63,7 +63,7 @@ export function cpuSince(now: Cpu, before: Cpu): Cpu {
   return { agents: now.agents - before.agents, controlPlane: now.controlPlane - before.controlPlane };
 }
 
-/** The fields of `/proc/pid/stat` after the name, which may have spaces; empty: it has ended. */
+/** Returns the fields of `/proc/pid/stat` after the name, which may contain spaces; empty if the process has ended. */
 async function statOf(pid: number): Promise<readonly string[]> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   return text.slice(text.lastIndexOf(")") + 2).split(" ");

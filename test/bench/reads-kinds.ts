@@ -4,12 +4,12 @@ import { usageOf } from "./processes.js";
 import { KINDS, type Read, readsOf } from "./reads-mix.js";
 
 const ROUNDS = 3;
-/** Requests of one kind, a round. */
+/** Requests per kind and round. */
 const READS = 1_500;
-/** How many of them are open at a time: some arrive together, as they do when many clients read. */
+/** Concurrent requests, since reads of several clients overlap. */
 const CONCURRENT_READS = 5;
 
-/** The milliseconds that a read of each kind takes of the control plane's processor, and one of the mix. */
+/** Measures the control plane's processor time per read in milliseconds, for each kind and for the mix. */
 export async function readsByKind(
   cloud: LocalCloud,
   servers: number,
@@ -22,7 +22,7 @@ export async function readsByKind(
     for (const { kind } of KINDS) {
       const before = await used();
       await readAll(pool, readsOf(kind, token, servers));
-      // The first round is the warm-up.
+      // The first round is a warm-up.
       if (round > 0) {
         takes.set(kind, (takes.get(kind) ?? 0) + (1000 * ((await used()) - before)) / (READS * ROUNDS));
       }

@@ -3,21 +3,21 @@ import { Pool } from "undici";
 import { mixedReads } from "./reads-mix.js";
 
 export interface LoadFigures {
-  /** Answered reads a second. */
+  /** Completed reads per second. */
   readonly rate: number;
-  /** Milliseconds by the time at which a read was due, not at which it could be sent. */
+  /** Milliseconds from the time at which a read was due, even if it was sent later. */
   readonly median: number;
   readonly p99: number;
   readonly worst: number;
-  /** Answers other than 200, by kind. */
+  /** Responses other than 200, by kind. */
   readonly rejections: ReadonlyMap<string, number>;
 }
 
-/** Milliseconds between two sendings. */
+/** Milliseconds between batches of requests. */
 const TICK = 5;
 const CONNECTIONS = 32;
 
-/** Sends reads at a rate, whether those before are answered or not, until `work` is over. */
+/** Sends reads at a fixed rate, regardless of pending ones, until `work` has finished. */
 export async function underReads<T>(
   { url, token, servers, rate }: { url: string; token: string; servers: number; rate: number },
   work: () => Promise<T>,

@@ -1,6 +1,6 @@
 import { serverId } from "../fixtures/large-cloud.js";
 
-/** A read as a client sends it, below the control plane's address. */
+/** A client's read, relative to the control plane's URL. */
 export interface Read {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -11,10 +11,10 @@ const PLACEMENT = { "openstack-api-version": "placement 1.39" };
 const PLAIN = {};
 
 interface Kind {
-  /** How many of a hundred reads are such. */
+  /** Percentage of this kind among all reads. */
   readonly share: number;
   readonly kind: string;
-  /** A path with the n-th server or host of the cloud in it. */
+  /** Returns a path with the n-th server or host of the cloud. */
   readonly path: (n: number) => string;
   readonly headers: Read["headers"];
 }
@@ -42,7 +42,7 @@ export const KINDS: readonly Kind[] = [
   kindOf(4, "resource provider by name", (n) => `/placement/resource_providers?name=host-${n % 100}`, PLACEMENT),
 ];
 
-/** A step that has no divisor with the number of servers visits them all. */
+/** Coprime with the number of servers, so that all are visited. */
 const STEP = 389;
 
 function readOf({ path, headers }: Kind, n: number, token: string, servers: number): Read {
@@ -52,7 +52,7 @@ function readOf({ path, headers }: Kind, n: number, token: string, servers: numb
   };
 }
 
-/** The reads one after the other without end, spread so that neighbours differ. */
+/** Yields the mixed reads endlessly, distributed so that consecutive reads differ. */
 export function* mixedReads(token: string, servers: number): Generator<{ readonly kind: string; readonly read: Read }> {
   const hundred = KINDS.flatMap((kind) => {
     return Array.from({ length: kind.share }, (_, index) => ({ at: (index + 0.5) / kind.share, kind }));
@@ -64,7 +64,7 @@ export function* mixedReads(token: string, servers: number): Generator<{ readonl
   }
 }
 
-/** Reads of one kind without end. */
+/** Yields reads of one kind endlessly. */
 export function* readsOf(kind: string, token: string, servers: number): Generator<Read> {
   const found = KINDS.find((each) => each.kind === kind) as Kind;
   for (let n = 0; ; n += 1) {

@@ -1,11 +1,12 @@
 /**
- * `npm run bench reads`: whether an agent is slower while clients read. A control plane over a file with 1,000 servers on 100 hosts, one
- * agent, which stops and starts a server of its own: without reads, with 1,000 mixed reads a second of another control plane that has
- * the same servers, and with those of its own, in turns. What an operation takes is what its events say: from the moment at which the
- * agent begins to the one at which the outcome is stored. Reads of the other control plane take the same processor from the machine:
- * what is slower with them, too, is so for want of processors, and the rest for what the agent waits for in its control plane.
+ * `npm run bench reads`: whether client reads slow down an agent. The control plane has 1,000 servers on 100 hosts in a
+ * file; one agent stops and starts its own server. Three cases alternate: no reads, 1,000 mixed reads per second of
+ * another control plane with the same servers, and as many of its own. The duration of an operation comes from its
+ * events: from the agent's start to the stored outcome. Reads of the other control plane use the same processor time of
+ * the machine. A slowdown with them is due to the processors; the rest is time that the agent waits for its control
+ * plane.
  *
- * `--kinds` measures instead what one read of each kind takes of the control plane's processor.
+ * `--kinds` measures the control plane's processor time per read of each kind instead.
  */
 import { parseArgs } from "node:util";
 import { renderTable } from "../../src/cli/ui/table.js";
@@ -20,7 +21,7 @@ import { type LoadFigures, underReads } from "./reads-load.js";
 const SERVERS = 1_000;
 const HOSTS = 100;
 const ROUNDS = 8;
-/** How often each of stop and start is asked for, a round. */
+/** Stop and start requests per round. */
 const OPERATIONS = 20;
 
 const { values } = parseArgs({
@@ -33,7 +34,7 @@ interface EventTimes {
   readonly finish_time: string;
 }
 
-/** Milliseconds of each operation. */
+/** Returns the milliseconds of each operation. */
 async function operate(cloud: LocalCloud, operator: Operator, id: string): Promise<readonly number[]> {
   for (let n = 0; n < OPERATIONS; n += 1) {
     await cloud.compute("POST", `/servers/${id}/action`, { "os-stop": null });
@@ -59,14 +60,14 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** The mean of the middle half: clocks of a millisecond make steps of medians, and one pause of the machine moves a mean. */
+/** Returns the interquartile mean: medians of millisecond clocks are coarse, and one pause of the machine distorts a mean. */
 function middle(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
   const quarter = Math.floor(sorted.length / 4);
   return mean(sorted.slice(quarter, sorted.length - quarter));
 }
 
-/** The processor time of a control plane while something happens, in cores. */
+/** Measures the processor time of a control plane during the work, in cores. */
 async function coresDuring<T>(cloud: LocalCloud, work: () => Promise<T>): Promise<{ result: T; cores: number }> {
   const used = async () => (await usageOf([cloud.controlPlane.pid])).cpu;
   const [before, began] = [await used(), performance.now()];
@@ -74,7 +75,7 @@ async function coresDuring<T>(cloud: LocalCloud, work: () => Promise<T>): Promis
   return { result, cores: ((await used()) - before) / ((performance.now() - began) / 1000) };
 }
 
-/** Rows of a table. */
+/** Returns rows of a table. */
 async function operationsUnderReads(cloud: LocalCloud, other: LocalCloud): Promise<readonly (readonly string[])[]> {
   await cloud.startAgent("bench1");
   const operator = new Operator(cloud);

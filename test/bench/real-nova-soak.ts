@@ -1,8 +1,8 @@
 /**
- * `npm run bench real-nova-soak`: a hundred hosts of one process under a real Nova, whose servers are booted, moved, stopped and
- * deleted at random while RabbitMQ is killed and started again twice. At the end nothing may be left of any server: not in the
- * API, not in Placement, not on a hypervisor, and `nova-manage placement audit` and our own audit find nothing; and no service of
- * Nova's has raised what it would not raise above real nova-computes.
+ * `npm run bench real-nova-soak`: a hundred hosts of one process under a real Nova. Servers are booted, moved, stopped
+ * and deleted at random, while RabbitMQ is killed and restarted twice. At the end, no trace of any server may remain in
+ * the API, in Placement or on a hypervisor, and neither `nova-manage placement audit` nor our own audit may report
+ * anything. Nova's services must not have raised exceptions that they do not raise with real nova-computes.
  *
  * `--minutes 10 --hosts 100 --users 4 --outages 2 --seed 4711`
  */
@@ -28,21 +28,21 @@ const { values } = parseArgs({
     seed: { type: "string", default: String(Date.now() % 100_000) },
   },
 });
-/** Servers that a user has at most. */
+/** Max servers of a user. */
 const MAX_SERVERS = 12;
-/** Milliseconds after which a server that is still being worked on is reported. */
+/** Milliseconds after which a server with an unfinished operation is reported. */
 const STUCK_TIMEOUT_MS = 300_000;
-/** How many moves, of all, a user deletes the server amid; and milliseconds after which at most. */
+/** Share of moves during which the user deletes the server; below, the max milliseconds before the delete. */
 const CUT_SHORT = 0.3;
 const MOVES = ["migrate", "os-migrateLive", "confirmResize", "revertResize"];
 const LATEST_CUT = 4_000;
 
-/** Milliseconds: two passes of each host, and what they take. */
+/** Milliseconds; two periodic tasks of each host, with their duration. */
 const PASSES = 135_000;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** One who does something to a server of his, waits until it is done, and goes on. */
+/** A user who performs one operation after another on one of the user's servers. */
 class User {
   readonly done: Record<string, number> = {};
   readonly #nova: RealNova;
@@ -67,7 +67,7 @@ class User {
       try {
         await this.#act();
       } catch (error) {
-        // A request that an outage cut off: the next one goes on from what it has left.
+        // An outage interrupted the request; the next one continues from the resulting state.
         this.#count(`refused: ${String(error).slice(0, 40)}`);
         await pause(1_000);
       }
@@ -103,7 +103,7 @@ class User {
     }
   }
 
-  /** Some moves are cut short by a delete, at any of their steps. */
+  /** Sends an action; some moves are interrupted by a delete at a random step. */
   async #ask(id: string, body: object): Promise<void> {
     const [what = ""] = Object.keys(body);
     await this.#nova.act(id, body);
@@ -123,7 +123,7 @@ class User {
     this.#servers = this.#servers.filter((each) => each !== id);
   }
 
-  /** Waits until nothing is done to it, or for so long as nobody would. */
+  /** Waits until the server has no unfinished operation, or until the timeout. */
   #rests(id: string): Promise<Json> {
     const until = performance.now() + STUCK_TIMEOUT_MS;
     return eventually(
@@ -139,13 +139,16 @@ class User {
   }
 }
 
-/** How often a host has taken away what a deleted server, or its move, held there again: a conductor gives it back without a look. */
+/**
+ * Returns how often a host removed allocations of a deleted server or its move, which a conductor had restored without a
+ * check.
+ */
 async function takenAway(nova: RealNova): Promise<number> {
   const agentOutput = await readFile(join(nova.plane.state, "log", "agents.out"), "utf8");
   return agentOutput.split("is deleted: its allocations are removed").length - 1;
 }
 
-/** What is wrong at the end; empty: nothing. */
+/** Returns the remaining problems at the end. */
 async function leftOf(nova: RealNova, hosts: readonly string[]): Promise<readonly string[]> {
   const complaints: string[] = [];
   const { body } = await nova.compute("GET", "/servers?all_tenants=1");
@@ -206,13 +209,14 @@ try {
     Promise.all(users.flatMap(({ servers }) => servers.map((id) => nova.gone(id)))),
     pause(STUCK_TIMEOUT_MS, undefined, { ref: false }),
   ]);
-  // What an outage has cut off between two messages is mended when its host starts again, as under any nova-compute.
+  // Messages that an outage cut off are handled when their host restarts, as with nova-computes.
   await computes.stop(hosts);
   await computes.startAgain(hosts);
   await pause(70_000);
   const { servers: left } = (await nova.compute("GET", "/servers?all_tenants=1")).body;
   await Promise.all(Object.values(left ?? {}).map(({ id }) => nova.compute("DELETE", `/servers/${id}`)));
-  // What the conductor has given back to a server that was deleted meanwhile is its host's next pass's, as under any nova-compute.
+  // If the conductor restored allocations of a server that was deleted meanwhile, the host's next periodic task removes
+  // them, as with nova-computes.
   await pause(PASSES);
   await computes.stop(hosts);
   print(

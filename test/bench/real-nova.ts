@@ -1,9 +1,8 @@
 /**
- * `npm run bench real-nova`: our agents and real nova-computes (nova's fake driver), one after the other under one real Nova: how
- * long they take to start, their memory, how long fifty servers take over three hosts, and what they ask of the conductor.
- * All of it is measured in the same run; what counts is the ratio. Needs what `test/peers/real-nova` needs. By default 20 hosts and
- * 50 servers, for which the aims beside the figures are; fewer of everything: `--runs 1 --hosts 4 --servers 12
- * --fleet 10`.
+ * `npm run bench real-nova`: our agents and real nova-computes (nova's fake driver), one after the other under the same
+ * real Nova. It measures start time, memory, the time for fifty servers over three hosts, and requests to the conductor.
+ * All figures are from the same run; the ratio counts. Requires what `test/peers/real-nova` requires. The default is 20
+ * hosts and 50 servers, to which the targets apply; a smaller run is `--runs 1 --hosts 4 --servers 12 --fleet 10`.
  */
 import { loadavg } from "node:os";
 import { performance } from "node:perf_hooks";
@@ -28,21 +27,21 @@ const RUNS = Number(values.runs);
 const MANY = Number(values.hosts);
 const SERVERS = Number(values.servers);
 const FLEET = Number(values.fleet);
-/** Milliseconds of the periodic tasks that are watched. */
+/** Milliseconds of measuring periodic tasks. */
 const IDLE = 60_000;
-/** Milliseconds of heartbeats that are counted. */
+/** Milliseconds of counting heartbeats. */
 const BEATING = 30_000;
 
 interface Row {
   readonly what: string;
   readonly ours: string;
   readonly real: string;
-  /** Ours by theirs. */
+  /** Ours divided by theirs. */
   readonly ratio: string;
   readonly aim: string;
 }
 
-/** The most that we are to need, or the most of what real nova-computes need. */
+/** A maximum for ours, as a value or as a share of real nova-computes' value. */
 type Aim = { readonly most: number } | { readonly ratio: number };
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -60,7 +59,7 @@ function compare(what: string, ours: number, real: number, { digits = 2, aim }: 
   print(`${what}: ${ours.toFixed(digits)}, ${real.toFixed(digits)}${aimText === "" ? "" : ` (aim ${aimText})`}`);
 }
 
-/** What no real nova-compute does. */
+/** Adds a row without a counterpart of real nova-compute. */
 function alone(what: string, ours: number): void {
   rows.push({ what, ours: ours.toFixed(1), real: "", ratio: "", aim: "" });
   print(`${what}: ${ours.toFixed(1)}`);
@@ -77,12 +76,12 @@ function describeAim(aim: Aim, ours: number, real: number): string {
   return isMet ? text : `${text}: missed`;
 }
 
-/** An aim that was set for so many. */
+/** Returns the target if the count is the one that it was set for. */
 function of(count: number, expectedCount: number, aim: Aim): Aim | undefined {
   return count === expectedCount ? aim : undefined;
 }
 
-/** By phase of {@link callsOf}. */
+/** Targets by phase of {@link callsOf}. */
 const CALL_AIMS: Readonly<Record<string, Aim>> = {
   "start of a known host": { most: 10 },
   build: { most: 8 },
@@ -107,10 +106,10 @@ interface Start {
   readonly usage: Usage;
 }
 
-/** From nothing until all have an inventory; then they are gone again. */
+/** Measures from the start until all hosts have an inventory, then removes them. */
 async function start(computes: BenchComputes, hosts: readonly string[]): Promise<Start> {
   const taken = (await computes.start(hosts)) / 1000;
-  // The first pass is over by then.
+  // The first periodic task has finished by then.
   await pause(3_000);
   const usage = await usageOf(await computes.pids());
   await computes.dispose();
@@ -187,7 +186,7 @@ async function fifty(nova: RealNova, computes: BenchComputes): Promise<Servers> 
   };
 }
 
-/** A fleet of which each host beats once a second: as many saves as of ten times as many hosts with nova-compute's interval. */
+/** Runs hosts that send a heartbeat each second, as many writes as ten times as many hosts with nova-compute's interval. */
 async function beats(nova: RealNova, hosts: number): Promise<void> {
   const computes = new OurComputes(nova, "[DEFAULT]\nreport_interval = 1\n");
   await computes.start(Array.from({ length: hosts }, (_, index) => `beat${index}`));

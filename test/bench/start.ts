@@ -1,7 +1,7 @@
 /**
- * `npm run bench start`: how long an agent takes to "service up, inventory in Placement", its memory, and how long
- * `compute-cluster up --hosts 3` takes. Real processes; each figure is the median of the runs, with the range beside it.
- * Beside them: what a real nova-compute with its fake driver took on a machine of this size (2 cores).
+ * `npm run bench start`: the time until an agent has its service up and its inventory in Placement, its memory, and the
+ * duration of `compute-cluster up --hosts 3`. It uses real processes. Each figure is the median of the runs with its
+ * range, next to that of a real nova-compute with its fake driver on a machine of this size (2 cores).
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ async function seconds(work: () => Promise<void>): Promise<number> {
   return (performance.now() - start) / 1000;
 }
 
-/** Resident set of a process in MB. */
+/** Returns a process's resident set in MB. */
 async function memoryMb(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   return Number(status.match(/VmRSS:\s+(\d+) kB/)?.[1] ?? 0) / 1024;

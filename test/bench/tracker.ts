@@ -1,9 +1,9 @@
 /**
- * `npm run bench tracker`: one pass of an agent over many nodes: the first, an unchanged one, and one with one node
- * changed. Seconds, requests to Placement, memory. The embedded Placement is called in the same process without sockets,
- * so its own work is in the seconds. Then the same for up to 1,000 nodes with the real Placement: that of `--placement URL`, else
- * Debian's, where it is installed.
- * Beside it: what nova-compute of master takes for an unchanged pass over 1,000 nodes on a machine of this size (2 cores).
+ * `npm run bench tracker`: passes of an agent over many nodes: the first one, an unchanged one, and one with one changed
+ * node. It measures seconds, requests to Placement, and memory. The embedded Placement is called in the same process
+ * without sockets, so its own work is included. Then it measures up to 1,000 nodes with the real Placement: that of
+ * `--placement URL`, else Debian's, if installed. For comparison: an unchanged pass of nova-compute from master over
+ * 1,000 nodes on a machine of this size (2 cores).
  */
 import { performance } from "node:perf_hooks";
 import { openStore } from "../../src/control-plane/store/open-store.js";

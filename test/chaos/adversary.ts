@@ -11,13 +11,13 @@ interface Harm {
   readonly run: (host: Host, until: AbortSignal) => Promise<void>;
 }
 
-/** Hosts that are harmed at a time: the others have work to do. */
+/** Max number of hosts with a disruption at a time; the others have work to do. */
 const AT_ONCE = 3;
-/** Milliseconds after which another agent gets the lease of one that is silent, and some. */
+/** Milliseconds after which another agent can get a silent agent's lease, with some reserve. */
 const LEASE = 11_500;
 const KILL_CONTROL_PLANE = "kill control plane";
 
-/** The world's ill will: kills, freezes, partitions and faults, as the dice say. */
+/** Disrupts the cluster at random with kills, freezes, partitions and faults. */
 export class Adversary {
   readonly #world: World;
   readonly #dice: Dice;
@@ -82,7 +82,7 @@ export class Adversary {
     }
   }
 
-  /** Waits for an operation to come to its middle, for as long as it is worth, and kills its agent there. */
+  /** Waits, within limits, until an operation is at one of its steps, and kills its agent there. */
   async #killInStep(host: Host, until: AbortSignal): Promise<void> {
     const ids = await host.setFaults(...holdAnyStep(this.#dice));
     const tired = performance.now() + 6_000;
@@ -112,7 +112,7 @@ export class Adversary {
     host.thaw();
   }
 
-  /** Another agent takes the host; the first one wakes up later, and must find out. */
+  /** Lets another agent take the host while the first one is frozen; the first must notice when it resumes. */
   async #replaceFrozen(host: Host, until: AbortSignal): Promise<void> {
     const { agent } = host;
     agent?.freeze();

@@ -1,15 +1,15 @@
 import { Program } from "../process/support/program.js";
 import { LogReader } from "./log-reader.js";
 
-/** `compute-agent` as a process, and what may explain its end. */
+/** A `compute-agent` process, with the events that can explain its end. */
 export class AgentProcess {
   readonly #program: Program;
   readonly #log: LogReader;
   #requestedSignal: "SIGTERM" | "SIGKILL" | null = null;
   #frozen = false;
-  /** Agents of its host that were alive when it was started. */
+  /** Agents of its host that were running when it was started. */
   readonly #predecessors: readonly AgentProcess[];
-  /** Agents that were started for its host while it was alive. */
+  /** Agents that were started for its host while it was running. */
   readonly #successors: AgentProcess[] = [];
 
   constructor(args: readonly string[], predecessors: readonly AgentProcess[]) {
@@ -27,7 +27,7 @@ export class AgentProcess {
   get running(): boolean {
     return this.#program.running;
   }
-  /** It takes no signal but SIGKILL and SIGCONT. */
+  /** It reacts to no signal except SIGKILL and SIGCONT. */
   get frozen(): boolean {
     return this.running && this.#frozen;
   }
@@ -37,12 +37,12 @@ export class AgentProcess {
   get #hasServed(): boolean {
     return / is serving\b/.test(this.output);
   }
-  /** The process id of the agent that had the host when this one wanted it. Null: it was not refused. */
+  /** Process id of the agent that had the host when this one tried to acquire it; null if it was not rejected. */
   get conflictingPid(): number | null {
     const [, pid] = /another agent acts for host .*?\bpid (\d+)/.exec(this.output) ?? [];
     return pid === undefined ? null : Number(pid);
   }
-  /** Lines of its log that were not asked for before. */
+  /** Returns log lines since the previous call. */
   newLines(): string {
     return this.#log.newLines();
   }
@@ -50,7 +50,7 @@ export class AgentProcess {
     return this.#program.exited;
   }
 
-  /** Resolves when it serves; false: it has ended before that. */
+  /** Resolves to true when it serves; to false if it ends before that. */
   async serves(): Promise<boolean> {
     return this.#program.printed(/\bserving\b/).then(
       () => true,
@@ -63,7 +63,7 @@ export class AgentProcess {
     return this.#program.kill();
   }
 
-  /** Asks it to end; a frozen one does so when it is thawed. */
+  /** Sends SIGTERM; a frozen process handles it when it is thawed. */
   stop(): void {
     this.#requestedSignal = "SIGTERM";
     this.#program.signal("SIGTERM");
@@ -79,20 +79,20 @@ export class AgentProcess {
     this.#program.signal("SIGCONT");
   }
 
-  /** When it has ended: why that must not be. Null: it is explained. */
+  /** Waits for its end and returns why that is a violation; null if the end is explained. */
   async unexplainedEnd(): Promise<string | null> {
     const { code, signal } = await this.#program.exited;
     if (this.#requestedSignal === "SIGKILL") {
       return null;
     }
-    // A process that has just begun does not listen for signals yet.
+    // A process that has just started does not handle signals yet.
     if (this.#requestedSignal === "SIGTERM" && (code === 0 || signal === "SIGTERM")) {
       return null;
     }
     if (code === LEASE_LOST && this.#successors.some(({ conflictingPid }) => conflictingPid === null)) {
       return null;
     }
-    // One that was frozen before it had the host counts, too; from then on it loses the lease.
+    // Includes a predecessor that was frozen before it had the host; from then on it loses the lease.
     const rivals = [...this.#predecessors, ...this.#successors];
     if (code === REJECTED_EXIT_CODE && !this.#hasServed && rivals.some(({ pid }) => pid === this.conflictingPid)) {
       return null;
@@ -102,7 +102,7 @@ export class AgentProcess {
   }
 }
 
-/** Exit codes of the README. */
+/** Exit codes; see the README. */
 const REJECTED_EXIT_CODE = 3;
 const LEASE_LOST = 5;
 

@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import type { Journal, Outcome } from "./journal.js";
 import { type ServerRequest, toServerRequest } from "./oracle/requests.js";
 
-/** A parsed body that may be walked into. */
+/** A parsed body with nested access. */
 export interface Json {
   readonly [key: string]: Json;
 }
@@ -15,24 +15,24 @@ export interface ApiResponse {
   readonly requestId: string | null;
 }
 
-/** What a person is to the cloud: an entry of `clouds.yaml`. */
+/** A user's entry in `clouds.yaml`. */
 export type CloudName = "devstack" | "devstack-demo";
 
 export interface ClientDeps {
   readonly stateDir: string;
   readonly journal: Journal;
-  /** Operations that are never asked for. */
+  /** Operations that are not used. */
   readonly without: readonly string[];
-  /** Called for each answer of 500 and more. */
+  /** Called for each response with status 500 or above. */
   readonly onFailure: (text: string) => void;
-  /** Called for each request about a server, when it is answered, or will not be. */
+  /** Called for each request about a server after its response or failure. */
   readonly onRequest: (request: ServerRequest) => void;
 }
 
-/** Longer than any request takes that will still be answered, in milliseconds. */
+/** Milliseconds; longer than any request that still gets a response. */
 const REQUEST_TIMEOUT_MS = 20_000;
 
-/** One person's HTTP client. The control plane may be killed at any moment: then there is no answer. */
+/** A user's HTTP client. If the control plane is killed, requests get no response. */
 export class Client {
   readonly who: string;
   readonly #cloud: CloudName;
@@ -46,7 +46,7 @@ export class Client {
     this.#deps = deps;
   }
 
-  /** A request to the Compute API. Null: there was no answer. */
+  /** Sends a request to the Compute API; null if there was no response. */
   async ask(method: string, path: string, body?: unknown, version = "2.94"): Promise<ApiResponse | null> {
     const response = await this.#ask(method, path, body, version);
     const serverRequest = method === "GET" ? null : toServerRequest({ method, path, body }, response);
@@ -76,7 +76,7 @@ export class Client {
     }
   }
 
-  /** As {@link ask}, counted and noted as an operation. */
+  /** Like {@link ask}, but counts and records the request as an operation. */
   async act(
     operation: string,
     request: { readonly method: string; readonly path: string; readonly body?: unknown; readonly version?: string },

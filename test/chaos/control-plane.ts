@@ -5,13 +5,13 @@ import { Program } from "../process/support/program.js";
 import type { Journal } from "./journal.js";
 import { LogReader } from "./log-reader.js";
 
-/** The control plane as a process, which is killed, frozen and started again. */
+/** The control plane's process, which is killed, frozen and restarted. */
 export class ControlPlane {
   readonly #directory: StateDir;
   readonly #journal: Journal;
   readonly #programs: Program[] = [];
   readonly #logs: LogReader[] = [];
-  /** The adversary is busy with it. */
+  /** The adversary is disrupting it. */
   harmed = false;
 
   constructor(directory: StateDir, journal: Journal) {
@@ -25,17 +25,17 @@ export class ControlPlane {
   get running(): boolean {
     return this.#program?.running === true;
   }
-  /** What it has printed, from its first start on. */
+  /** Returns its output since the first start. */
   get output(): string {
     return this.#programs.map(({ stdout, stderr }) => `${stdout}${stderr}`).join("");
   }
 
-  /** Lines of its log that were not asked for before. */
+  /** Returns log lines since the previous call. */
   newLines(): string {
     return this.#logs.map((log) => log.newLines()).join("");
   }
 
-  /** Resolves when it listens: on the port that it had before. */
+  /** Resolves when it listens; restarts use the same port. */
   async start(): Promise<void> {
     const port = this.#programs.length === 0 ? ["--port", "0"] : [];
     const own = ["--service-down-time", String(DOWN_TIME), "--allow-resize-to-same-host"];

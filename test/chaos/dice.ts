@@ -1,7 +1,7 @@
 import { setTimeout as timer } from "node:timers/promises";
 import { VirtualRandom } from "../../src/simulation/virtual-random.js";
 
-/** One actor's draws. Each has a stream of its own, so that what one draws does not depend on when another did. */
+/** An actor's random numbers. Each actor has its own stream, so that draws do not depend on other actors' timing. */
 export class Dice {
   readonly #seed: string;
   readonly #random: VirtualRandom;
@@ -11,7 +11,7 @@ export class Dice {
     this.#random = new VirtualRandom(seed);
   }
 
-  /** The stream of an actor. */
+  /** Creates an actor's stream. */
   of(actor: string): Dice {
     return new Dice(`${this.#seed}/${actor}`);
   }
@@ -20,7 +20,7 @@ export class Dice {
     return this.#random.next() < share;
   }
 
-  /** A whole number, both ends included. */
+  /** Returns an integer between both bounds, inclusive. */
   between(low: number, high: number): number {
     return this.#random.integer(low, high);
   }
@@ -29,7 +29,7 @@ export class Dice {
     return from[this.#random.integer(0, from.length - 1)];
   }
 
-  /** The heavier, the more often. */
+  /** Selects an item with a probability proportional to its weight. */
   weighted<T extends { readonly weight: number }>(from: readonly T[]): T | undefined {
     let left = this.#random.next() * from.reduce((sum, { weight }) => sum + weight, 0);
     return from.find(({ weight }) => {
@@ -38,7 +38,7 @@ export class Dice {
     });
   }
 
-  /** Waits as long as was drawn, in milliseconds; no longer than until the signal. */
+  /** Waits a random number of milliseconds, or until the signal. */
   async pause(low: number, high: number, until: AbortSignal): Promise<void> {
     await timer(this.between(low, high), undefined, { signal: until }).catch(() => undefined);
   }

@@ -3,7 +3,10 @@ import { type FaultRule, parseFaultRule } from "../../src/faults/faults.js";
 import type { Dice } from "./dice.js";
 import type { FaultMood } from "./options.js";
 
-/** Methods of the driver that change a guest; what start-up or a pass asks for may end an agent, and that would be right. */
+/**
+ * Methods of the driver that change a guest. Other methods run at start-up or in periodic tasks, where a fault may
+ * rightly end the agent.
+ */
 const DRIVER_METHODS = [
   "spawn",
   "destroy",
@@ -36,21 +39,21 @@ const PLACEMENT = [
   "placement.post.allocations",
 ];
 
-/** Late, but as it should be. */
+/** Delays without errors. */
 const SLOW: readonly (readonly [readonly string[], readonly string[]])[] = [
   [DRIVER, ["slow:2s:once", "slow:700ms:2", "hang:4s:once"]],
   [STEPS, ["slow:1s:once", "slow:300ms:3", "hang:3s:once"]],
   [PLACEMENT, ["slow:800ms:4", "slow:3s:once", "409:2"]],
 ];
 
-/** Errors, and work that was done though nobody was told. */
+/** Errors, and completed work whose response is lost. */
 const FAILING: readonly (readonly [readonly string[], readonly string[]])[] = [
   [DRIVER, ["fail:once", "lose-answer:once"]],
   [STEPS, ["fail:once"]],
   [PLACEMENT, ["refuse:3", "lose-answer:once", "refuse:once"]],
 ];
 
-/** Undefined: none. */
+/** Returns undefined for no fault. */
 export function drawFault(mood: FaultMood, dice: Dice): FaultRule | undefined {
   if (mood === "none") {
     return undefined;
@@ -60,13 +63,13 @@ export function drawFault(mood: FaultMood, dice: Dice): FaultRule | undefined {
   return parseFaultRule(`${dice.pick(points)}=${dice.pick(settings)}`, AGENT_FAULTS);
 }
 
-/** Something at each of a few steps, so that an operation is held in its middle. */
+/** Creates hangs at several steps, so that an operation stops at one of them. */
 export function holdAnyStep(dice: Dice): readonly FaultRule[] {
   const points = new Set(Array.from({ length: 12 }, () => dice.pick([...STEPS, ...DRIVER])));
   return [...points].map((point) => parseFaultRule(`${point}=hang:9s:once`, AGENT_FAULTS));
 }
 
-/** The agent's connection to the control plane, for so long. */
+/** Creates a partition between agent and control plane for this many milliseconds. */
 export function partition(milliseconds: number): FaultRule {
   return { point: "conductor", action: { kind: "partition", milliseconds }, times: null };
 }

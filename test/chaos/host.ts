@@ -12,21 +12,21 @@ export interface HostParts {
   readonly directory: StateDir;
   readonly runtime: Runtime;
   readonly journal: Journal;
-  /** Called for each end of an agent that nothing explains. */
+  /** Called for each unexplained end of an agent. */
   readonly onUnexplained: (host: string, text: string) => void;
 }
 
-/** One compute host: its agents, one after the other, and now and then two at a time. */
+/** A compute host with its agents: usually one at a time, occasionally two. */
 export class Host {
   readonly name: string;
   readonly #parts: HostParts;
   readonly #options: readonly string[];
   readonly #agents: AgentProcess[] = [];
-  /** The adversary is busy with it. */
+  /** The adversary is disrupting it. */
   harmed = false;
-  /** The operators have fenced it: its agent must be started anew before it is forced up. */
+  /** Operators have fenced it: its agent must be restarted before the host is forced up. */
   fenced = false;
-  /** Cut off until then, as `performance.now()` tells. */
+  /** End of the partition, as `performance.now()`. */
   #partitionedUntil = 0;
 
   /** @param options `section.option=value` of its agents */
@@ -39,20 +39,20 @@ export class Host {
   get #living(): readonly AgentProcess[] {
     return this.#agents.filter(({ running }) => running);
   }
-  /** The agent that was started last, if it lives. */
+  /** The agent that was started last, if it is running. */
   get agent(): AgentProcess | undefined {
     return this.#living.at(-1);
   }
-  /** As an operator sees it who looks at the machine. */
+  /** Returns true if the host appears lost to an operator at the machine. */
   get lost(): boolean {
     return this.agent === undefined || this.agent.frozen || performance.now() < this.#partitionedUntil;
   }
-  /** What all its agents have printed. */
+  /** Output of all its agents. */
   get output(): string {
     return this.#agents.map(({ output }) => output).join("");
   }
 
-  /** Lines of its agents' logs that were not asked for before. */
+  /** Returns log lines of its agents since the previous call. */
   newLines(): string {
     return this.#agents.map((agent) => agent.newLines()).join("");
   }
@@ -80,14 +80,14 @@ export class Host {
     await Promise.all(this.#living.map((agent) => agent.kill()));
   }
 
-  /** Everything that was frozen goes on. */
+  /** Resumes all frozen agents. */
   thaw(): void {
     for (const agent of this.#living.filter(({ frozen }) => frozen)) {
       agent.thaw();
     }
   }
 
-  /** Returns the ids of the faults. */
+  /** Sets faults and returns their ids. */
   async setFaults(...faultRules: readonly FaultRule[]): Promise<readonly string[]> {
     for (const { action } of faultRules) {
       if (action.kind === "partition") {
@@ -98,7 +98,7 @@ export class Host {
     return setFaults(directory.agent(this.name), faultRules, runtime);
   }
 
-  /** One of the faults has acted. */
+  /** Returns true if one of the faults was triggered. */
   async hasActed(ids: readonly string[]): Promise<boolean> {
     const { directory, runtime } = this.#parts;
     const faults = await readFaults(directory.agent(this.name), AGENT_FAULTS, runtime);
@@ -111,7 +111,7 @@ export class Host {
     await clearFaults(directory.agent(this.name), [], runtime);
   }
 
-  /** Writes what its agents printed to the folder of logs. */
+  /** Writes the agents' output to the logs folder. */
   saveLog(): void {
     const { logs } = this.#parts.directory;
     mkdirSync(logs, { recursive: true });

@@ -1,10 +1,10 @@
 import { appendFileSync } from "node:fs";
 
-/** `done`: acknowledged; `refused`: 4xx; `failed`: 5xx; `unanswered`: the connection broke, or no answer came in time. */
+/** `done`: acknowledged; `refused`: 4xx; `failed`: 5xx; `unanswered`: connection error or timeout. */
 export const OUTCOMES = ["done", "refused", "failed", "unanswered"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Everything that was done, in order: in a file while it happens, and by server for the report. */
+/** A log of all actions in order, written to a file immediately, and grouped by server for the report. */
 export class Journal {
   readonly path: string;
   readonly #start = performance.now();
@@ -17,7 +17,7 @@ export class Journal {
     this.path = path;
   }
 
-  /** @param server whose history it belongs to */
+  /** @param server adds the note to this server's history */
   note(who: string, what: string, server?: string): void {
     const seconds = ((performance.now() - this.#start) / 1000).toFixed(3).padStart(8);
     const line = `${seconds} ${new Date().toISOString().slice(11, 23)} ${who.padEnd(10)} ${what}`;
@@ -44,7 +44,7 @@ export class Journal {
     return this.#histories.get(server) ?? [];
   }
 
-  /** By operation, in the order of their names. */
+  /** Counts by operation, sorted by name. */
   get counts(): readonly (readonly [string, ReadonlyMap<Outcome, number>])[] {
     return [...this.#counts].sort(([left], [right]) => left.localeCompare(right));
   }

@@ -1,6 +1,6 @@
 import type { Program } from "../process/support/program.js";
 
-/** Reads a program's log once, while it grows. */
+/** Reads a program's log incrementally. */
 export class LogReader {
   readonly #program: Program;
   #read = 0;
@@ -9,7 +9,7 @@ export class LogReader {
     this.#program = program;
   }
 
-  /** Whole lines that were not returned before. */
+  /** Returns complete lines since the previous call. */
   newLines(): string {
     const { stderr } = this.#program;
     const end = stderr.lastIndexOf("\n") + 1;

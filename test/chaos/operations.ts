@@ -1,16 +1,16 @@
 import type { Dice } from "./dice.js";
 
-/** Something that a user does to a server that is there. */
+/** An operation of a user on an existing server. */
 export interface Operation {
   readonly name: string;
-  /** For administrators only. */
+  /** Administrators only. */
   readonly admin?: true;
-  /** Statuses in which it makes sense; it is tried in others too, though not as often. */
+  /** Statuses in which the operation is valid. It is tried in others as well, but less often. */
   readonly statuses: readonly string[];
   readonly weight: number;
-  /** The microversion of the request; default 2.94. */
+  /** Microversion of the request; default 2.94. */
   readonly version?: string;
-  /** The body of POST /servers/{id}/action. Null: DELETE /servers/{id} */
+  /** Creates the body of POST /servers/{id}/action; null for DELETE /servers/{id}. */
   readonly body: ((dice: Dice, hosts: readonly string[]) => object) | null;
 }
 
@@ -20,7 +20,7 @@ function simple(name: string, action: string, statuses: readonly string[], weigh
   return { name, statuses, weight, body: () => ({ [action]: null }) };
 }
 
-/** Half of them leave the choice to the scheduler. */
+/** Returns a random host, or null in half of the cases, so that the scheduler selects. */
 function target(dice: Dice, hosts: readonly string[]): string | null {
   return dice.chance(0.5) ? null : (dice.pick(hosts) ?? null);
 }

@@ -10,7 +10,7 @@ interface Chore {
   readonly run: () => Promise<void>;
 }
 
-/** The operator of the cloud: fences hosts that are lost, evacuates them, takes hosts out of service, and mends allocations. */
+/** The cloud's operator: fences and evacuates lost hosts, disables hosts, and repairs allocations. */
 export class Operator {
   readonly #world: World;
   readonly #client: Client;
@@ -41,7 +41,7 @@ export class Operator {
     }
   }
 
-  /** As {@link run}'s chore; true: it is up. */
+  /** Forces a host's service down or up; one of {@link run}'s tasks. Returns true if the service is up. */
   async setForcedDown(host: Host, forcedDown: boolean): Promise<boolean> {
     const id = await this.#serviceId(host);
     if (id === null) {
@@ -58,7 +58,7 @@ export class Operator {
     await this.#client.ask("PUT", `/os-services/${id}`, { status: "enabled" });
   }
 
-  /** A host that does not answer is made sure to be dead, most of the time, before its servers go elsewhere. */
+  /** Fences a lost host, usually by killing its agents, before its servers are evacuated. */
   async #fence(): Promise<void> {
     const host = this.#dice.pick(this.#world.hosts.filter(({ lost, fenced }) => lost && !fenced));
     if (host === undefined) {
@@ -78,7 +78,7 @@ export class Operator {
     }
   }
 
-  /** What is there still, or was asked for meanwhile, is evacuated in the middle of whatever else is done to it. */
+  /** Evacuates remaining or new servers of a fenced host, during other operations on them. */
   async #evacuateMore(): Promise<void> {
     const host = this.#dice.pick(this.#world.hosts.filter(({ fenced }) => fenced));
     const id = host && this.#dice.pick(await this.#serversOn(host));

@@ -1,20 +1,20 @@
 import { parseArgs } from "node:util";
 
-/** What faults the adversary sets, besides kills, stops and partitions. */
+/** Kinds of the adversary's faults, besides kills, stops and partitions. */
 const FAULT_MOODS = ["none", "slow", "all"] as const;
 export type FaultMood = (typeof FAULT_MOODS)[number];
 
 export interface ChaosOptions {
-  /** Everything that can be drawn is drawn from it. */
+  /** Seed of all random draws. */
   readonly seed: string;
   readonly minutes: number;
   readonly hosts: number;
   readonly faults: FaultMood;
-  /** Whether agents remove allocations that nobody needs (`reconcile_allocations = repair`). */
+  /** Whether agents remove unneeded allocations (`reconcile_allocations = repair`). */
   readonly reconcile: boolean;
-  /** Operations and harms, by their names in the summary, that are left out. */
+  /** Names of operations and disruptions to leave out, as in the summary. */
   readonly without: readonly string[];
-  /** Keeps the state directory also without a violation. */
+  /** Keeps the state directory even without a violation. */
   readonly keep: boolean;
 }
 
@@ -22,7 +22,7 @@ export const USAGE = `npm run test:chaos -- [--seed TEXT] [--minutes N] [--hosts
                       [--no-reconcile] [--without OPERATION]... [--keep]
 The seed and the minutes may be given as CHAOS_SEED and CHAOS_MINUTES, too.`;
 
-/** @throws {Error} an option that does not exist, or not so */
+/** @throws {Error} for an unknown or invalid option */
 export function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): ChaosOptions {
   const { values } = parseArgs({
     args: [...args],

@@ -5,7 +5,7 @@ import type { Settled } from "./settle.js";
 
 const COLUMNS = 80;
 
-/** Operations by kind, then settle points, then violations with their history; the last line counts checks. */
+/** Renders operations by kind, settle points, and violations with their histories; the last line counts the checks. */
 export function report(journal: Journal, points: readonly Settled[], logs: string): string {
   const violations = points.flatMap(({ failed }, index) => failed.map((one) => ({ ...one, point: index + 1 })));
   const messages = violations.map(({ point, check, violation, evidence }) =>

@@ -1,7 +1,7 @@
 /**
- * `npm run test:chaos`: users, operators and an adversary let loose on a cluster of real processes; now and then everything
- * comes to rest, and must be right. All draws come from the seed that is printed; what the scheduler of the operating system
- * does about them does not, so that a seed shows the same kind of trouble again, not the same moment.
+ * `npm run test:chaos`: users, operators and an adversary act on a cluster of real processes. From time to time
+ * everything settles, and the state is checked. All draws come from the printed seed. The operating system's scheduling
+ * does not, so a seed reproduces the same kind of failure, but not the same moment.
  */
 import { setMaxListeners } from "node:events";
 import { Adversary } from "./adversary.js";
@@ -13,10 +13,10 @@ import { type Settled, Settler } from "./settle.js";
 import { User } from "./user.js";
 import { World } from "./world.js";
 
-/** Milliseconds from one settle point to the next. */
+/** Milliseconds between settle points. */
 const ROUND = { low: 15_000, high: 28_000 };
 
-/** The owners of servers: members of one project, and administrators, who see all. */
+/** Users of servers: members of one project, and administrators with access to all. */
 const USERS = [
   ["alice", "devstack-demo"],
   ["bob", "devstack-demo"],
@@ -82,7 +82,7 @@ async function chaos(world: World, dice: Dice, options: ChaosOptions, end: Abort
     await Promise.all(running);
     await settle();
   }
-  // What leaks is seen best when nothing should be left.
+  // Leaks are easiest to detect when nothing should remain.
   await settler.deleteAll();
   await settle();
   return points;

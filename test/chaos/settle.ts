@@ -7,26 +7,26 @@ import { withSnapshot } from "./oracle/snapshot.js";
 import type { Violation } from "./violation.js";
 import type { World } from "./world.js";
 
-/** What a settle point has shown. */
+/** The result of a settle point. */
 export interface Settled {
   readonly seconds: number;
   readonly failed: readonly { readonly check: Check; readonly violation: Violation; readonly evidence: string }[];
 }
 
-/** Milliseconds that a cluster without faults has to come to rest: all of its own time-outs are shorter. */
+/** Milliseconds for a cluster without faults to settle; longer than any of its own timeouts. */
 const SETTLE_TIMEOUT_MS = 90_000;
-/** Milliseconds without a change after which what is wrong, though nothing is under way any more, stays so. */
+/** Milliseconds without a change, and without an active operation, after which violations are final. */
 const NO_HOPE = 20_000;
 const LOOK_EVERY = 300;
-/** How often a delete is asked for again that a fault has stopped. */
+/** Max attempts of a delete that a fault stopped. */
 const RETRIES = 5;
 
-/** Brings a world to rest: faults end, hosts come back, and what was begun ends. Then everything must be right. */
+/** Settles a world: faults end, hosts return, and operations finish. Then all checks must pass. */
 export class Settler {
   readonly #world: World;
   readonly #operator: Operator;
   readonly #client: Client;
-  /** What a violation was told of: it would be told again at each settle point from then on. */
+  /** Violations that were reported; each would recur at every later settle point. */
   readonly #reported = new Set<string>();
 
   constructor(world: World, operator: Operator, client: Client) {
@@ -57,7 +57,7 @@ export class Settler {
     }
   }
 
-  /** Asks for the end of all servers. */
+  /** Deletes all servers. */
   async deleteAll(): Promise<void> {
     const response = await this.#client.ask("GET", "/servers?all_tenants=1");
     for (const { id } of Object.values(response?.body.servers ?? {})) {
@@ -90,7 +90,7 @@ export class Settler {
     }
   }
 
-  /** A host that was fenced starts anew, which cleans up what was evacuated from it, before it is forced up. */
+  /** Restarts a fenced host, which cleans up evacuated servers, before it is forced up. */
   async #serve(host: Host, deadline: number): Promise<void> {
     while (host.fenced && performance.now() < deadline) {
       host.agent?.stop();

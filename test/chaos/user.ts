@@ -11,10 +11,10 @@ export interface UserParts {
   readonly admin: boolean;
 }
 
-/** Servers that a user wants to have; nobody creates more. */
+/** Max servers of a user; beyond it, none are created. */
 const ENOUGH = 9;
 
-/** Somebody with servers, who does one thing after the other to them. */
+/** A user with servers, who performs one operation after another. */
 export class User {
   readonly #parts: UserParts;
   #created = 0;
@@ -36,7 +36,7 @@ export class User {
       const server = this.#choose(servers);
       if (server === undefined || (servers.length < ENOUGH && dice.chance(0.4))) {
         const id = await this.#create();
-        // The worst moment to delete something is soon after it was asked for.
+        // Deletes some servers soon after creation, which is the most error-prone time.
         if (id !== null && dice.chance(0.1)) {
           regrets.push(this.#regret(id, until));
         }
@@ -50,7 +50,7 @@ export class User {
     await Promise.all(regrets);
   }
 
-  /** Mostly one that nothing is done to. */
+  /** Selects a server, in most cases an idle one. */
   #choose(servers: readonly Json[]): Json | undefined {
     const { dice } = this.#parts;
     const idle = servers.filter((server) => (server["OS-EXT-STS:task_state"] as unknown) === null);

@@ -1,6 +1,6 @@
-/** Something that must not be. */
+/** A violated condition. */
 export interface Violation {
-  /** What it is about: a server, a consumer, a host. After the first violation nothing more is said of it. */
+  /** A server, consumer or host. Only the first violation of a subject is reported. */
   readonly subject: string;
   readonly what: string;
 }

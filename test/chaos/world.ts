@@ -15,7 +15,7 @@ import type { ChaosOptions } from "./options.js";
 import type { ServerRequest } from "./oracle/requests.js";
 import type { Violation } from "./violation.js";
 
-/** A control plane and agents as real processes, over a state directory of its own. */
+/** A control plane and agents as real processes, with their own state directory. */
 export class World {
   readonly directory: StateDir;
   readonly runtime: Runtime = createNodeRuntime({ logger: quietLogger });
@@ -23,9 +23,9 @@ export class World {
   readonly controlPlane: ControlPlane;
   readonly hosts: readonly Host[];
   readonly #without: readonly string[];
-  /** What was seen while it happened: processes that ended by themselves, answers of 500 and more. */
+  /** Violations at run time: processes that ended unexpectedly, responses of 500 and above. */
   readonly violations: Violation[] = [];
-  /** What was asked for servers, in the order of the answers. */
+  /** Requests about servers in order of their responses. */
   readonly requests: ServerRequest[] = [];
 
   constructor(options: ChaosOptions, dice: Dice) {
@@ -42,7 +42,7 @@ export class World {
     };
     this.hosts = Array.from({ length: options.hosts }, (_, index) => {
       const name = `devstack${index + 1}`;
-      // The last two share their disks.
+      // The last two hosts share their disks.
       const shared = index >= options.hosts - 2 ? [`fake_libvirt.instances_path=${this.directory.root}/shared`] : [];
       return new Host(name, [...agentOptions(options, dice.of(name)), ...shared], parts);
     });
@@ -63,7 +63,7 @@ export class World {
     });
   }
 
-  /** Ends all processes, and removes the state directory unless it is to be kept. */
+  /** Ends all processes, and removes the state directory unless `keep` is set. */
   async dispose({ keep }: { readonly keep: boolean }): Promise<void> {
     await Promise.all([this.controlPlane.kill(), ...this.hosts.map((host) => host.kill())]);
     this.saveLogs();
@@ -81,7 +81,7 @@ export class World {
   }
 }
 
-/** Seconds that work takes on a host, at most: different on each, so that what runs at a time is not always the same. */
+/** Max seconds of the driver's work. Hosts have different values, so that operations overlap in different ways. */
 const SLOWEST = {
   delay_spawn: 1.5,
   delay_destroy: 0.5,

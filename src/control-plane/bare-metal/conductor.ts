@@ -13,16 +13,16 @@ export interface ConductorParts {
   readonly timers: Timers;
 }
 
-/** Milliseconds that a change of a node's record takes with its lock held: of two that come at once, one meets the lock. */
+/** Milliseconds for which a change of a node's record locks the node, so that concurrent changes can conflict. */
 const UPDATE_TIME = 20;
 
-/** Attributes that change how a port is connected, and the states of a node that allow it. */
+/** Attributes of a port's connection, and the node states that permit changes of them. */
 const CONNECTIVITY = ["portgroup_id", "pxe_enabled", "local_link_connection", "physical_network"];
 const CONNECTABLE = ["enroll", "inspecting", "inspect wait", "manageable"];
 
 /**
- * Checks changes of `protected`, `retired` and their reasons.
- * @returns the reason that goes with its mark
+ * Validates changes of `protected`, `retired` and their reasons.
+ * @returns nulls for the reasons of removed marks
  * @throws {IronicError} 400, 409
  */
 function checkMarks(node: IronicNode, changes: NodeChanges): NodeChanges {
@@ -48,13 +48,13 @@ function checkMarks(node: IronicNode, changes: NodeChanges): NodeChanges {
 }
 
 function assertReasonHasMark(mark: "protected" | "retired", node: IronicNode, changes: NodeChanges): void {
-  // A mark that is removed removes the reason, too, also one that comes with it.
+  // Removing the mark removes the reason, including one in the same request.
   if (changes[`${mark}_reason`] && changes[mark] === undefined && !node[mark]) {
     throw new IronicError(400, `The ${mark}_reason field can only be set when ${mark} is True`);
   }
 }
 
-/** What changes nodes: each under the node's lock, which it tries to get as often as Ironic does. @throws {IronicError} */
+/** Changes nodes under their locks, which it tries to acquire as often as Ironic does. @throws {IronicError} */
 export class IronicConductor {
   readonly #parts: ConductorParts;
 
@@ -62,7 +62,7 @@ export class IronicConductor {
     this.#parts = parts;
   }
 
-  /** @param changes against the node as the client has read it: what changed since stays, as in Ironic */
+  /** @param changes relative to the node as the client read it; later changes of other fields remain, as in Ironic */
   update(uuid: string, changes: NodeChanges): Promise<IronicNode> {
     return this.#locked(uuid, async () => {
       await this.#parts.timers.sleep(UPDATE_TIME);
@@ -108,12 +108,12 @@ export class IronicConductor {
     });
   }
 
-  /** @param traits as they will be */
+  /** @param change returns the new traits */
   setTraits(uuid: string, change: (before: readonly string[]) => readonly string[]): Promise<IronicNode> {
     return this.#locked(uuid, (node) => this.#parts.nodes.save(uuid, { traits: [...change(node.traits)].sort() }));
   }
 
-  /** Power that changes; the node stays locked until it has. @param target as a client puts it */
+  /** Starts a power change; the node stays locked until it ends. @param target value from the client */
   async setPower(uuid: string, target: string): Promise<void> {
     const on = ["power on", "rebooting", "soft rebooting"].includes(target);
     await this.#begin(uuid, () => {
@@ -122,7 +122,7 @@ export class IronicConductor {
     });
   }
 
-  /** Moves the node by an event of the state machine. @param event see `CLIENT_EVENTS` @param changes of the deploy events */
+  /** Applies an event of the state machine to a node. @param event see `CLIENT_EVENTS` @param changes for deploy events */
   async provision(uuid: string, event: string, changes: NodeChanges = {}): Promise<void> {
     const { nodes, hardware } = this.#parts;
     await this.#begin(uuid, (node) => {
@@ -156,13 +156,13 @@ export class IronicConductor {
     const { nodes, ports } = this.#parts;
     return this.#locked(nodeUuid, (node) => {
       const port = ports.create(attributes, node);
-      // The lock shows in the time of the node's last change.
+      // Updates the node's time of change, as Ironic's lock does.
       nodes.save(nodeUuid, {});
       return port;
     });
   }
 
-  /** @param changes whose `node_uuid` moves the port to that node @throws {IronicError} 404, 409 */
+  /** @param changes a `node_uuid` moves the port to that node @throws {IronicError} 404, 409 */
   updatePort(uuid: string, changes: PortChanges): Promise<IronicPort> {
     const { nodes, ports } = this.#parts;
     return this.#lockedPort(uuid, changes.node_uuid, (node) => {
@@ -234,12 +234,12 @@ export class IronicConductor {
     });
   }
 
-  /** Interrupts the machine: no client of the API sees it. */
+  /** Sends an NMI, which has no effect that API clients could observe. */
   injectNmi(uuid: string): Promise<void> {
     return this.#locked(uuid, () => undefined);
   }
 
-  /** Locks a port's node, or the one that it moves to. Starts anew if the port has moved while the lock was awaited. */
+  /** Locks a port's node, or the node that it moves to. Retries if the port moved while waiting for the lock. */
   async #lockedPort<T>(uuid: string, newNode: string | undefined, work: (node: IronicNode) => T): Promise<T> {
     const { ports } = this.#parts;
     const { node_uuid: nodeUuid } = ports.get(uuid);
@@ -259,7 +259,7 @@ export class IronicConductor {
     }
   }
 
-  /** @param work true: hardware keeps the lock until it is through. */
+  /** @param work returns true if the hardware retains the lock until it has finished */
   async #begin(uuid: string, work: (node: IronicNode) => boolean): Promise<void> {
     const { locks, nodes } = this.#parts;
     await locks.acquire(uuid);

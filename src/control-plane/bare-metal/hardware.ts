@@ -24,8 +24,8 @@ export interface HardwareParts {
 }
 
 /**
- * What machines do takes time, and may fail. A node stays locked meanwhile; when each work ends is stored with the node,
- * so that a new process goes on with it.
+ * Simulates hardware operations, which take time and may fail. The node stays locked meanwhile. The end of each operation
+ * is stored with the node, so that a new process can continue it.
  */
 export class Hardware {
   readonly #parts: HardwareParts;
@@ -36,7 +36,7 @@ export class Hardware {
     this.#parts = parts;
   }
 
-  /** Goes on with what an earlier process had begun. */
+  /** Continues operations of an earlier process. */
   resume(): void {
     const { nodes, locks, clock } = this.#parts;
     for (const node of nodes.all()) {
@@ -54,7 +54,10 @@ export class Hardware {
     this.#timers.clear();
   }
 
-  /** The caller holds the node's lock, which is given back when the work is done. @param state one that ends by itself */
+  /**
+   * Starts an operation. The caller has the node's lock, which is released at the end.
+   * @param state a state that ends by itself
+   */
   begin(uuid: string, state: string, changes: NodeChanges = {}): void {
     const { work, target } = workOf(state);
     const delay = this.#parts.delays[work];
@@ -68,7 +71,7 @@ export class Hardware {
     this.#wait(uuid, delay);
   }
 
-  /** The same for power. @param target `power on` or `power off` */
+  /** Starts a power change in the same way. @param target `power on` or `power off` */
   beginPower(uuid: string, target: string): void {
     const delay = this.#parts.delays.power;
     this.#parts.nodes.save(uuid, {
@@ -113,7 +116,7 @@ export class Hardware {
     locks.release(uuid);
   }
 
-  /** True: more work follows, for which the lock is kept. */
+  /** Returns true if another operation follows, which needs the lock. */
   #finish(node: IronicNode, work: HardwareWork, failure: string | undefined): boolean {
     const { nodes, ports } = this.#parts;
     if (work === "power") {
@@ -165,7 +168,7 @@ function endOfPower(node: IronicNode, failure: string | undefined): NodeChanges 
   };
 }
 
-/** A machine's power is known once it was verified, on while it is deployed, and off when it is not. */
+/** Verification sets an unknown power state; a deployed node is on, and otherwise off. */
 const AFTER_SUCCESS: Partial<Readonly<Record<HardwareWork, (node: IronicNode) => NodeChanges>>> = {
   verify: (node) => ({ power_state: node.power_state ?? "power off" }),
   deploy: () => ({ power_state: "power on" }),
@@ -174,7 +177,7 @@ const AFTER_SUCCESS: Partial<Readonly<Record<HardwareWork, (node: IronicNode) =>
   unrescue: () => ({ power_state: "power on" }),
 };
 
-/** Whether or not it could be torn down, the instance is gone from the node. */
+/** The instance is removed from the node even if the teardown failed. */
 const RELEASED: NodeChanges = { instance_uuid: null, instance_info: {} };
 
 const FAILURES: Readonly<Record<HardwareWork, string>> = {
@@ -189,7 +192,7 @@ const FAILURES: Readonly<Record<HardwareWork, string>> = {
   power: "Failed to change power state",
 };
 
-/** The hardware leaves a node whose cleaning has failed alone until an operator has looked at it. */
+/** Returns the changes after a failure. A node whose cleaning failed stays in maintenance until an operator intervenes. */
 function afterFailure(work: HardwareWork, failure: string): NodeChanges {
   const last_error = `${FAILURES[work]}: ${failure}`;
   return work === "clean"

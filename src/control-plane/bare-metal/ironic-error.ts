@@ -1,4 +1,4 @@
-/** An error as Ironic answers it. */
+/** An error response of Ironic. */
 export class IronicError extends Error {
   override readonly name = "IronicError";
   readonly status: number;
@@ -49,7 +49,7 @@ export function nodeProtected(node: string) {
   return new IronicError(403, `Node ${node} is protected and cannot be undeployed, rebuilt or deleted`);
 }
 
-/** @param from the first minor version that has it; absent: nothing is said about it */
+/** @param from the first minor version that supports it; absent for a general message */
 export function notAcceptable(from?: number) {
   return new IronicError(
     406,

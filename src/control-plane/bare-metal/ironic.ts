@@ -12,7 +12,7 @@ import { NodeLocks, NodeStore } from "./node-store.js";
 import { PortStore } from "./port-store.js";
 import { DEFAULT_DELAYS, type HardwareDelays } from "./provision-states.js";
 
-/** Tables of the embedded Ironic in the state of record's file. `record` is the whole node as JSON. @internal */
+/** Tables of the embedded Ironic. `record` is the complete node as JSON. @internal */
 export const IRONIC_SCHEMA: readonly SchemaStep[] = [
   {
     version: 1,
@@ -42,7 +42,7 @@ CREATE INDEX ironic_ports_node_id ON ironic_ports (node_id);
 const ENROLLED_PROPERTIES = { cpus: 48, memory_mb: 196_608, local_gb: 960, cpu_arch: "x86_64" };
 
 export interface IronicOptions {
-  /** The state of record's file, in which Ironic keeps tables of its own. */
+  /** Database of the control plane, in which Ironic has its own tables. */
   readonly sql: Sql;
   readonly validate: ValidateToken;
   readonly clock: Clock;
@@ -55,7 +55,7 @@ export interface IronicOptions {
 }
 
 /**
- * An emulated Ironic with hardware that is not there.
+ * An emulated Ironic with simulated hardware.
  * @internal for tests
  */
 export type IronicService = ReturnType<typeof createIronic>;
@@ -74,14 +74,14 @@ export function createIronic(options: IronicOptions) {
     handle: createIronicApi({ ...options, nodes, ports, locks, conductor }),
     /** See {@link enrolNodes}. */
     enrol: (count: number): void => sql.transaction(() => enrolNodes(nodes, ports, count)),
-    /** Hardware goes on with what it was at when an earlier process ended. */
+    /** Continues hardware operations of an earlier process. */
     start: (): void => hardware.resume(),
-    /** Nothing changes any more; what hardware is at is taken up at the next start. */
+    /** Stops changes; pending hardware operations continue at the next start. */
     stop: (): void => hardware.stop(),
   };
 }
 
-/** Everything about node number `index` follows from its number. */
+/** Derives all attributes of a node from its number. */
 function enrolledNode(index: number) {
   const digits = String(index).padStart(12, "0");
   return {
@@ -94,7 +94,7 @@ function enrolledNode(index: number) {
   };
 }
 
-/** Makes nodes 0 to `count` - 1, those that are not there yet: available, powered off, of class `baremetal`, with a port each. */
+/** Creates the missing ones of nodes 0 to `count` - 1: available, powered off, of class `baremetal`, with one port. */
 function enrolNodes(nodes: NodeStore, ports: PortStore, count: number): void {
   for (let index = 0; index < count; index += 1) {
     const { name, uuid, port } = enrolledNode(index);

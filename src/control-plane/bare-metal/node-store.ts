@@ -5,9 +5,9 @@ import { IronicError, instanceAssociated, nodeLocked, nodeNotFound } from "./iro
 
 export type JsonObject = { readonly [key: string]: Json };
 
-/** A node as the API names its fields; times are ISO 8601 in whole seconds. Never changed in place. */
+/** A node with the API's field names. Times are ISO 8601 in whole seconds. Immutable. */
 export interface IronicNode {
-  /** Order of enrolment. */
+  /** Position in order of enrollment. */
   readonly id: number;
   readonly uuid: string;
   readonly created_at: string;
@@ -63,22 +63,19 @@ export interface IronicNode {
   readonly target_raid_config: JsonObject;
   readonly traits: readonly string[];
   readonly vendor_interface: string;
-  /** When the hardware is through with what it does; milliseconds since the epoch, null: it does nothing. Not shown. */
+  /** End of the current hardware operation, milliseconds since the epoch; null without one. Not in the API. */
   readonly work_due: number | null;
 }
 
-/** What may be said of a new node; the rest is as Ironic begins. */
+/** Attributes of a new node; the others have Ironic's defaults. */
 type NewNode = Pick<IronicNode, "uuid"> & Partial<Omit<IronicNode, "id" | "created_at" | "updated_at">>;
 
 export type NodeChanges = Partial<Omit<IronicNode, "id" | "uuid" | "created_at" | "updated_at">>;
 
-/** `2026-11-21T12:01:03+00:00` */
+/** Formats a time like `2026-11-21T12:01:03+00:00`. */
 export const isoTime = (milliseconds: number): string => `${new Date(milliseconds).toISOString().slice(0, 19)}+00:00`;
 
-/**
- * All nodes, in memory for the lists and in the state of record's file for the next start: what a method has returned is
- * in the file.
- */
+/** All nodes, in memory for lists and in the database for restarts. Each change is stored before its method returns. */
 export class NodeStore {
   readonly #sql: Sql;
   readonly #clock: Clock;
@@ -94,7 +91,7 @@ export class NodeStore {
     }
   }
 
-  /** In the order of enrolment. */
+  /** Returns the nodes in order of enrollment. */
   all(): IterableIterator<IronicNode> {
     return this.#byUuid.values();
   }
@@ -116,7 +113,7 @@ export class NodeStore {
     return node;
   }
 
-  /** @throws {IronicError} 409: uuid, name or instance are taken */
+  /** @throws {IronicError} 409 if the uuid, name or instance is in use */
   create(attributes: NewNode): IronicNode {
     if (this.#byUuid.has(attributes.uuid)) {
       throw new IronicError(409, `A node with UUID ${attributes.uuid} already exists.`);
@@ -256,10 +253,13 @@ const ATTEMPTS = 3;
 
 const INTERVAL = 1_000;
 
-/** The name that the conductor reserves nodes with. */
+/** The conductor's name in reservations. */
 export const CONDUCTOR_HOST = "localhost";
 
-/** A lock on a node keeps everybody else from changing it. Locks are the process's: what goes on after a restart takes them again. */
+/**
+ * Locks that prevent concurrent changes of a node. They are not stored; operations that continue after a restart
+ * reacquire them.
+ */
 export class NodeLocks {
   readonly #timers: Timers;
   readonly #held = new Set<string>();
@@ -268,12 +268,12 @@ export class NodeLocks {
     this.#timers = timers;
   }
 
-  /** What the node's `reservation` shows. */
+  /** Returns the value of the node's `reservation`. */
   holder(uuid: string): string | null {
     return this.#held.has(uuid) ? CONDUCTOR_HOST : null;
   }
 
-  /** @throws {IronicError} 409 after three tries */
+  /** @throws {IronicError} 409 after three attempts */
   async acquire(uuid: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       if (this.tryAcquire(uuid)) {

@@ -3,7 +3,7 @@ import type { Sql } from "../database/sql.js";
 import { IronicError } from "./ironic-error.js";
 import { isoTime, type JsonObject } from "./node-store.js";
 
-/** A network port of a node; `vif` is what Nova has attached to it. */
+/** A network port of a node; `vif` is Nova's attachment. */
 export interface IronicPort {
   readonly uuid: string;
   readonly address: string;
@@ -18,10 +18,10 @@ export interface IronicPort {
   readonly vif: string | null;
 }
 
-/** The attributes that a client sets. */
+/** Attributes that a client can set. */
 export type PortChanges = Partial<Omit<IronicPort, "uuid" | "created_at" | "updated_at" | "vif">>;
 
-/** Values of a new port. Records of earlier releases lack some of them. */
+/** Defaults of a new port; records of earlier releases lack some of them. */
 const DEFAULTS: Omit<IronicPort, "uuid" | "address" | "node_uuid" | "created_at"> = {
   updated_at: null,
   extra: {},
@@ -34,7 +34,7 @@ const DEFAULTS: Omit<IronicPort, "uuid" | "address" | "node_uuid" | "created_at"
 
 const portNotFound = (port: string) => new IronicError(404, `Port ${port} could not be found.`);
 
-/** All ports, as {@link NodeStore} has the nodes. */
+/** All ports, stored like the nodes of {@link NodeStore}. */
 export class PortStore {
   readonly #sql: Sql;
   readonly #clock: Clock;
@@ -51,12 +51,12 @@ export class PortStore {
     }
   }
 
-  /** In the order in which they were made. */
+  /** Returns the ports in order of creation. */
   all(): IterableIterator<IronicPort> {
     return this.#ports.values();
   }
 
-  /** In the order in which they were made. */
+  /** Returns a node's ports in order of creation. */
   of(nodeUuid: string): IronicPort[] {
     return [...(this.#byNode.get(nodeUuid) ?? [])].flatMap((uuid) => this.#ports.get(uuid) ?? []);
   }
@@ -74,7 +74,7 @@ export class PortStore {
     return this.#ports.get(this.#byAddress.get(address) ?? "");
   }
 
-  /** @throws {IronicError} 409: the address or uuid is taken */
+  /** @throws {IronicError} 409 if the address or uuid is in use */
   create(
     attributes: Pick<IronicPort, "uuid" | "address"> & PortChanges,
     node: { readonly id: number; readonly uuid: string },
@@ -100,7 +100,7 @@ export class PortStore {
     return port;
   }
 
-  /** @param node the port's node after the change @throws {IronicError} 404, 409: the address is taken */
+  /** @param node the port's node after the change @throws {IronicError} 404, or 409 if the address is in use */
   save(uuid: string, changes: PortChanges, node: { readonly id: number; readonly uuid: string }): IronicPort {
     const before = this.get(uuid);
     this.#assertUnique(uuid, changes.address ?? before.address);
@@ -138,7 +138,7 @@ export class PortStore {
     this.#byNode.get(nodeUuid)?.delete(uuid);
   }
 
-  /** The rows go with the node's. */
+  /** Removes a node's ports from memory; the database deletes their rows with the node's. */
   forgetNode(nodeUuid: string): void {
     for (const port of this.of(nodeUuid)) {
       this.#ports.delete(port.uuid);

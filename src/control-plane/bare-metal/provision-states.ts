@@ -1,8 +1,8 @@
 import { type FaultPoint, faultTable } from "../../faults/faults.js";
 
-/** Ironic's state machine (ironic/common/states.py of 21.4), without the states that wait for a ramdisk to call back. */
+/** Ironic's state machine (ironic/common/states.py of 21.4), without the states that wait for a ramdisk's callback. */
 
-/** State → event → next state. */
+/** Next states by state and event. */
 const TRANSITIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   enroll: { manage: "verifying" },
   verifying: { done: "manageable", fail: "enroll" },
@@ -17,7 +17,7 @@ const TRANSITIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = 
   active: { rebuild: "deploying", delete: "deleting", rescue: "rescuing" },
   deleting: { clean: "cleaning", fail: "error" },
   error: { rebuild: "deploying", delete: "deleting" },
-  // A retired node ends manageable: nobody deploys it.
+  // A retired node becomes manageable instead of available, so that it is not deployed.
   cleaning: { done: "available", retire: "manageable", fail: "clean failed" },
   "clean failed": { manage: "manageable" },
   rescuing: { done: "rescue", fail: "rescue failed" },
@@ -27,12 +27,12 @@ const TRANSITIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = 
   "unrescue failed": { rescue: "rescuing", unrescue: "unrescuing", delete: "deleting" },
 };
 
-/** The states that a filter may name, too. */
+/** Further states that a filter can name. */
 const WAITING = ["wait call-back", "clean wait", "inspect wait", "rescue wait"];
 
 export const PROVISION_STATES: ReadonlySet<string> = new Set([...Object.keys(TRANSITIONS), ...WAITING]);
 
-/** What a client puts as `target` → the event; others are named alike. */
+/** Events by the client's `target`, where the names differ. */
 const VERBS: ReadonlyMap<string, string> = new Map([
   ["active", "deploy"],
   ["deploy", "deploy"],
@@ -42,18 +42,18 @@ const VERBS: ReadonlyMap<string, string> = new Map([
 
 export const eventOf = (target: string): string => VERBS.get(target) ?? target;
 
-/** Undefined: the event means nothing in this state. */
+/** Returns undefined if the state does not permit the event. */
 export function nextState(state: string, event: string): string | undefined {
   const events = TRANSITIONS[state] ?? {};
   return Object.hasOwn(events, event) ? events[event] : undefined;
 }
 
-/** Events that a client may cause; the others are the hardware's. */
+/** Events that a client can trigger; the others are triggered by hardware. */
 export const CLIENT_EVENTS: ReadonlySet<string> = new Set(
   "deploy delete rebuild manage provide inspect adopt rescue unrescue".split(" "),
 );
 
-/** What hardware does, and how long a fault can be set for. */
+/** Hardware operations; each is a fault point. */
 export type HardwareWork =
   | "verify"
   | "inspect"
@@ -65,7 +65,7 @@ export type HardwareWork =
   | "unrescue"
   | "power";
 
-/** States that end by themselves. */
+/** States that end by themselves, with their hardware operation. */
 export const WORK_OF_STATE: Readonly<
   Record<string, { readonly work: HardwareWork; readonly target: string; readonly ends: "done" | "clean" }>
 > = {
@@ -79,12 +79,12 @@ export const WORK_OF_STATE: Readonly<
   unrescuing: { work: "unrescue", target: "active", ends: "done" },
 };
 
-/** After a failure the target stays; only these have none. */
+/** Returns true for states without a target. After a failure, the target remains. */
 export function hasNoTarget(state: string): boolean {
   return ["enroll", "manageable", "available", "active", "error", "rescue"].includes(state);
 }
 
-/** States in transition in which a node can be changed all the same. */
+/** Transitional states in which a node can still be changed. */
 export const UPDATE_ALLOWED: ReadonlySet<string> = new Set([
   "deploy failed",
   "inspecting",
@@ -97,12 +97,12 @@ export const UPDATE_ALLOWED: ReadonlySet<string> = new Set([
   "unrescue failed",
 ]);
 
-/** In these resource class and interfaces may change. */
+/** States in which resource class and interfaces can be changed. */
 export const RECLASS_ALLOWED = ["enroll", "inspecting", "inspect wait", "manageable", "available"];
 
 export const DELETE_ALLOWED = ["manageable", "enroll", "adopt failed", "available"];
 
-/** What hardware does takes so long, in milliseconds. */
+/** Milliseconds of each hardware operation. */
 export type HardwareDelays = Readonly<Record<HardwareWork, number>>;
 
 export const DEFAULT_DELAYS: HardwareDelays = {
@@ -121,7 +121,7 @@ export const hardwarePoint = (work: HardwareWork | "validate"): string => `hardw
 
 const API_METHODS = ["get", "post", "put", "patch", "delete"];
 
-/** Where the embedded Ironic can be made to fail: in what hardware does, and in what the API answers. */
+/** Fault points of the embedded Ironic: hardware operations and API responses. */
 export const IRONIC_FAULTS = faultTable([
   ...(Object.keys(DEFAULT_DELAYS) as HardwareWork[]).map(
     (work): FaultPoint => ({ point: hardwarePoint(work), kinds: ["fail", "hang", "slow"] }),

@@ -14,13 +14,13 @@ import type { HostLeases } from "./host-leases.js";
 import { MethodChecks } from "./method-checks.js";
 import type { Outbox } from "./outbox.js";
 
-/** Shared by every conductor of the process, so that each schema is compiled once. */
+/** Shared by all conductors of the process, so that each schema is compiled once. */
 const CHECKS = new MethodChecks(AGENT_METHODS);
 
-/** What the control plane itself says to agents. */
+/** Messages of the control plane to agents. */
 export type AgentBus = Pick<AgentMessages, "cast" | "call" | "serves">;
 
-/** What the control plane, or one agent through it, says to agents. */
+/** Sends messages to agents, for the control plane or for another agent. */
 export class AgentMessages {
   readonly #store: Store;
   readonly #outbox: Outbox;
@@ -33,36 +33,39 @@ export class AgentMessages {
   }
 
   /**
-   * Stores the message in the store, in the transaction that is open if there is one, and hands it to the host's agent
-   * once, when it serves. Kept over restarts of either side.
+   * Stores the message, in the current transaction if there is one. The host's agent receives it once, when it serves.
+   * Messages survive restarts of either side.
    */
   cast<M extends AgentCast>(host: string, method: M, params: ParamsOf<AgentMethods, M>, requestId: string): void {
     this.forwardCast(host, method, params, requestId);
   }
 
-  /** @throws {MessagingTimeout} at once when no agent serves the host, or after `timeout` ms (default {@link RPC_RESPONSE_TIMEOUT}). */
+  /**
+   * @throws {MessagingTimeout} immediately if no agent serves the host, or after `timeout` ms (default {@link
+   * RPC_RESPONSE_TIMEOUT})
+   */
   async call<M extends AgentCall>(
     host: string,
     method: M,
     params: ParamsOf<AgentMethods, M>,
     options: { readonly requestId: string; readonly timeout?: number },
   ): Promise<ResultOf<AgentMethods, M>> {
-    // forwardCall has checked the answer against the method's table.
+    // forwardCall has validated the result.
     return (await this.forwardCall(host, method, params, options)) as ResultOf<AgentMethods, M>;
   }
 
-  /** A live agent holds the host's lease and takes messages. */
+  /** Returns true if a connected agent has the host's lease and receives messages. */
   serves(host: string): boolean {
     return this.#outbox.server(host) !== undefined;
   }
 
-  /** As {@link cast}, with parameters that another agent sent. @throws {InvalidParameters} */
+  /** Like {@link cast}, with parameters of another agent. @throws {InvalidParameters} */
   forwardCast(host: string, method: AgentMethod, params: unknown, requestId: string): void {
     CHECKS.checkParams(method, params);
     this.#store.messages.enqueue({ host, method, params: JSON.stringify(params), requestId });
   }
 
-  /** As {@link call}, with parameters that another agent sent. @throws {InvalidParameters} */
+  /** Like {@link call}, with parameters of another agent. @throws {InvalidParameters} */
   async forwardCall(
     host: string,
     method: AgentMethod,
@@ -87,7 +90,7 @@ export class AgentMessages {
 
 type InstanceEvents = ParamsOf<AgentMethods, "external_instance_event">["events"];
 
-/** The hosts that have a part in an instance: its own, and those of its unfinished move. */
+/** Returns the hosts that are involved with an instance: its own, and those of its unfinished moves. */
 export function hostsOf(store: Store, { uuid, host }: Instance): readonly string[] {
   const moves = store.migrations
     .byFilters({ instanceUuid: uuid })
@@ -96,7 +99,7 @@ export function hostsOf(store: Store, { uuid, host }: Instance): readonly string
   return [...new Set(hosts.filter((one) => one !== null))];
 }
 
-/** Tells each of them, as Nova's `external_instance_event`. */
+/** Sends Nova's `external_instance_event` to these hosts. */
 export function sendInstanceEvents(
   { store, bus }: { readonly store: Store; readonly bus: Pick<AgentBus, "cast"> },
   instance: Instance,

@@ -6,15 +6,15 @@ import type { Message } from "./session.js";
 type Response = ReturnType<Dispatcher["dispatch"]>;
 
 /**
- * The messages of one frame, in their order. Writes, and what is read between them, are one transaction: the disk's part is most of a
- * write, and all are answered when it is over.
+ * The messages of one frame, in order. Consecutive reads and writes share a transaction, since most of a write's cost is
+ * the commit. Their responses are sent after it.
  */
 export class Batch {
   readonly responses: Response[] = [];
   readonly #store: Pick<Store, "batch">;
   readonly #messages: readonly Message[];
   readonly #handle: (message: Message) => Response;
-  /** False after a transaction of several that could not be committed. */
+  /** Set to false when a shared transaction could not be committed. */
   #canCombine = true;
 
   constructor(store: Pick<Store, "batch">, messages: readonly Message[], handle: (message: Message) => Response) {
@@ -27,7 +27,7 @@ export class Batch {
     return this.responses.length === this.#messages.length;
   }
 
-  /** Carries out the next message, and what follows a write, until others are due. */
+  /** Handles the next message. After a write, it continues with the following reads and writes until other event-loop work is due. */
   goOn(ticks: Pick<EventLoopTicks, "due">): void {
     const at = this.responses.length;
     if (!this.#canCombine || this.#useOf(at) !== "writes" || this.#useOf(at + 1) === "none") {
@@ -42,7 +42,7 @@ export class Batch {
         } while (this.#useOf(this.responses.length) !== "none" && !ticks.due);
       });
     } catch {
-      // Nothing of it was stored: each is tried by itself, and fails or not.
+      // Nothing was stored, so each message is now tried in its own transaction.
       this.responses.length = at;
       this.#canCombine = false;
     }
@@ -57,7 +57,7 @@ export class Batch {
     const message = this.#messages[this.responses.length];
     const response = message && this.#handle(message);
     if (response instanceof Promise) {
-      // It is awaited when all are under way, perhaps only after it has failed.
+      // Prevents an unhandled rejection: it is awaited later, possibly after it has failed.
       response.catch(() => undefined);
     }
     this.responses.push(response);

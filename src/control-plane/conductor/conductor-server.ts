@@ -25,25 +25,25 @@ import { type AgentIdentity, type Message, readFrame, Session, type SessionLimit
 export interface ConductorOptions {
   readonly store: Store;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">;
-  /** What agents present as `authorization: Bearer <token>`. */
+  /** The token that agents send as `authorization: Bearer <token>`. */
   readonly joinToken: string;
-  /** A Placement endpoint and a token for agents that have no `[placement]` section of their own. */
+  /** Returns a Placement endpoint and token for agents without a `[placement]` section. */
   readonly placementAccess: WorkContext["placementAccess"];
-  /** Where agents find the Image service; absent: nowhere. */
+  /** Returns the Image service's endpoint and token; absent without an Image service. */
   readonly imageAccess?: NonNullable<WorkContext["imageAccess"]>;
-  /** Called after commit when the store has a new task. */
+  /** Called after the commit of a new task. */
   readonly onTask?: () => void;
-  /** Called for each agent that takes or leaves a host. */
+  /** Called when an agent acquires or loses a host's lease. */
   readonly onHolder?: HolderListener;
-  /** What starts and ends the agents' processes; absent: nothing that this process knows of. */
+  /** Starts and stops agent processes; absent if this process supervises none. */
   readonly supervisor?: HostSupervisor;
-  /** What keeps what is asked, for `compute-cluster record`. */
+  /** Records requests for `compute-cluster record`. */
   readonly recorder?: RequestRecorder;
-  /** What lets a replay ask as those of another cluster. */
+  /** Creates tokens for users of another cluster, for replays. */
   readonly standIns?: StandIns;
   /** `service_down_time` in milliseconds. Default 60,000. */
   readonly serviceDownTime?: number;
-  /** Milliseconds after which a silent or lost holder's lease may be given away. Default 10,000. */
+  /** Milliseconds after which a silent or disconnected holder loses its lease. Default 10,000. */
   readonly leaseTtl?: number;
   readonly limits?: Partial<SessionLimits>;
 }
@@ -51,21 +51,21 @@ export interface ConductorOptions {
 const DEFAULT_LEASE_TTL = 10_000;
 const DEFAULT_DOWN_TIME_MS = 60_000;
 const DEFAULT_LIMITS: SessionLimits = { bufferedBytes: 32 * 1024 * 1024, callsUnderWay: 1_000 };
-/** Milliseconds after which the answers of agents that never came back are dropped. */
+/** Milliseconds after which stored replies to agents that never reconnected are deleted. */
 const REPLY_RETENTION_MS = 24 * 3_600_000;
 
-/** The conductor's server side, without the socket that listens. */
+/** The server side of the conductor, without the listening socket. */
 export class ConductorServer {
   readonly bus: AgentBus;
-  /** Instances by host, as the agents last reported them; for the scheduler. */
+  /** Instances by host as agents last reported them, for the scheduler. */
   readonly instanceInfo = new Map<string, ReadonlySet<string>>();
-  /** The agents whose processes are known here, and how they are. */
+  /** Lists the agents of known processes with their states. */
   readonly agents: () => Promise<readonly HostAgent[]>;
-  /** Names hosts that serve and become ready with a heartbeat. */
+  /** Returns the hosts that serve and become ready with a heartbeat. */
   readonly hostsToReport: () => string[];
-  /** Hosts that can be started, stopped and killed over their processes' connections. */
+  /** Starts, stops and kills hosts through the connections of their processes. */
   readonly controls: HostControls;
-  /** What agents say of their guests. */
+  /** Subscriptions to guest changes that agents report. */
   readonly guests: GuestWatch;
   readonly #options: ConductorOptions;
   readonly #ttl: number;
@@ -151,17 +151,17 @@ export class ConductorServer {
     });
   }
 
-  /** For `Servers.listen`: where agents connect. */
+  /** Socket handlers for `Servers.listen`. */
   get sockets(): Readonly<Record<string, SocketAcceptor>> {
     return { [CONDUCTOR_PATH]: (socket, upgrade) => this.#accept(socket, upgrade) };
   }
 
-  /** Connections that are open. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#sessions.size;
   }
 
-  /** Takes no further connections and closes those that are open; agents come back by themselves. */
+  /** Rejects new connections and closes the open ones; agents reconnect on their own. */
   stop(): void {
     this.#stopped = true;
     this.#unsubscribe();
@@ -207,7 +207,7 @@ export class ConductorServer {
     }
   }
 
-  /** Answers a batch in one frame, as the standard has it. Other connections have their turn between its messages. */
+  /** Responds to a batch in one frame, as JSON-RPC requires. Other connections are served between its messages. */
   async #takeBatch(session: Session, messages: readonly Message[]): Promise<void> {
     const ticks = new EventLoopTicks(this.#options.runtime);
     const batch = new Batch(this.#options.store, messages, (message) => this.#handle(session, message));
@@ -269,7 +269,7 @@ export class ConductorServer {
     try {
       this.#leases.sessionEnded(session);
     } catch (error) {
-      // The leases have ended in memory. Their rows only say when the holder was seen last, for error messages.
+      // The leases have ended in memory. Their rows only record when the holder was last observed, for error messages.
       this.#options.runtime.logger.error("the end of a connection could not be stored", { err: error });
     }
   }
@@ -282,14 +282,14 @@ export class ConductorServer {
     }
   }
 
-  /** Cuts the connection of the agent whose message failed unexpectedly; it connects again, and no other agent is touched. */
+  /** Closes the connection of an agent whose message failed unexpectedly. The agent reconnects; other agents are unaffected. */
   #failed(session: Session, error: unknown): void {
     this.#options.runtime.logger.error("a message of an agent could not be dealt with", { err: error });
     session.terminate();
     this.#ended(session);
   }
 
-  /** Cuts connections that have fallen silent or never said hello, for as long as there are any. */
+  /** Closes connections that are silent or never sent session_hello, while any connection is open. */
   #watch(): void {
     this.#cancelWatch ??= this.#options.runtime.timers.after(this.#ttl / 4, () => {
       this.#cancelWatch = undefined;

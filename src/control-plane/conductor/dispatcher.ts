@@ -16,26 +16,26 @@ import type { HostLeases } from "./host-leases.js";
 import { MethodChecks } from "./method-checks.js";
 import { respond, type Session, type ValidRequest } from "./session.js";
 
-/** The caller of a method, and its request. */
+/** The caller of a method and its request. */
 export interface Caller {
   readonly session: Session;
-  /** The host for which the caller speaks. */
+  /** The host on whose behalf the caller acts. */
   readonly host: string | undefined;
-  /** One life of that host: its own boot, or else the connection's. */
+  /** One run of the host's agent: the host's own boot id, or the connection's. */
   readonly bootId: string;
   readonly requestId: string;
-  /** Does not take part in host leases (quirk `no-host-lease`). */
+  /** Exempt from host leases (quirk `no-host-lease`). */
   readonly unfenced: boolean;
-  /** The name of a call that is repeated until it is answered, the same each time. */
+  /** The name of a call, which stays the same when the call is repeated. */
   readonly call?: string;
-  /** Milliseconds that the caller still waits for the answer, if it said so. */
+  /** Remaining milliseconds of the caller's timeout, if it sent one. */
   readonly timeout?: number;
 }
 
-/** What is still under way when its handler returns. */
+/** Kinds of methods whose handlers return a promise. */
 type Lasting = "waits" | "asks";
 
-/** What carries out the methods of a table. A handler of one that writes is synchronous: it runs in a transaction. */
+/** The handlers of a method table. Handlers of writes are synchronous, since they run in a transaction. */
 export type HandlersOf<T extends RemoteMethods> = {
   readonly [M in keyof T]: (
     params: ParamsOf<MethodsOf<T>, M>,
@@ -45,10 +45,10 @@ export type HandlersOf<T extends RemoteMethods> = {
 
 type MethodResult<K extends MethodKind, R> = K extends Lasting ? Promise<R> : R;
 
-/** What agents may ask on their connections. */
+/** Methods that agents can call. */
 const METHODS = { ...CONDUCTOR_METHODS, ...SESSION_METHODS };
 
-/** Shared by every conductor of the process, so that each schema is compiled once. */
+/** Shared by all conductors of the process, so that each schema is compiled once. */
 const CHECKS = new MethodChecks(METHODS);
 
 type KnownMethod = keyof typeof METHODS;
@@ -63,17 +63,17 @@ export interface DispatcherDeps {
   readonly methods: HandlersOf<typeof METHODS>;
 }
 
-/** Carries out requests: refuses what is not understood, and does what is asked once. */
+/** Handles requests: rejects invalid ones, and executes each valid one exactly once. */
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
-  /** Calls of other agents that wait for their answers, by name. */
+  /** Pending calls to other agents by name. */
   readonly #pendingCalls = new Map<string, Promise<Outcome>>();
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
   }
 
-  /** @returns the response, without a promise where nothing has to be waited for; undefined for a notification. */
+  /** Handles a request. @returns the response, synchronously where possible; undefined for a notification */
   dispatch(session: Session, request: ValidRequest): ResponseFrame | undefined | Promise<ResponseFrame | undefined> {
     const outcome = this.#outcome(session, request);
     const { id } = request;
@@ -122,7 +122,7 @@ export class Dispatcher {
     }
   }
 
-  /** Stores effect and answer of a write together, so that a repeated call is answered and not carried out again. */
+  /** Stores a write's effect and reply in one transaction, so that a repeated call gets the reply and is not executed again. */
   #once(
     handler: AnyHandler,
     params: object,
@@ -130,7 +130,7 @@ export class Dispatcher {
     { id, ack }: { readonly id: RpcId | undefined; readonly ack: number | undefined },
   ): Outcome {
     const { store } = this.#deps;
-    // The connection counts its calls, whichever of its hosts they are for.
+    // Calls are numbered per connection, for all of its hosts.
     const bootId = connectionBootOf(caller.session);
     const repeatable = isRepeatable(id);
     if (id !== undefined && !repeatable) {
@@ -152,8 +152,8 @@ export class Dispatcher {
   }
 
   /**
-   * Asks another agent. A call that is repeated while the first waits for the answer waits with it; one that is repeated later
-   * gets that answer, which is stored until the caller has seen it.
+   * Calls another agent. A call that is repeated meanwhile shares the pending result. One that is repeated later gets the
+   * stored result, which is deleted when the caller acknowledges it.
    */
   #askOnce(
     handler: AnyHandler,
@@ -186,14 +186,14 @@ export class Dispatcher {
     return pendingCall;
   }
 
-  /** @throws {HostLeaseHeld} the caller speaks for a host that another boot holds, or whose boot was killed. */
+  /** @throws {HostLeaseHeld} if another boot has the host's lease, or the caller's boot was killed */
   #assertHolder(caller: Caller): void {
     if (caller.host !== undefined && !caller.unfenced) {
       this.#deps.leases.assertHolder(caller.host, caller.bootId);
     }
   }
 
-  /** An error of the application is an answer like any other; one of the store undoes everything and is recorded nowhere. */
+  /** Runs a write in a transaction. Application errors become the response; other errors roll back and are not stored. */
   #attempt(work: () => unknown): Outcome {
     try {
       return { result: this.#deps.store.transaction(work) ?? null };
@@ -220,7 +220,7 @@ export class Dispatcher {
     }
   }
 
-  /** The agent has seen the answers of its calls up to `ack`. */
+  /** Deletes stored replies up to `ack`, which the agent has received. */
   #forget(session: Session, ack: number | undefined): void {
     const bootId = session.identity?.bootId;
     if (bootId !== undefined && ack !== undefined && ack > session.acknowledged) {
@@ -237,9 +237,9 @@ export class Dispatcher {
   }
 }
 
-/** What it does with records, if that is all that it does: such a method may be carried out within the transaction of others. */
+/** Returns how a method uses records. Methods that only read or write them can share a transaction with others. */
 export function useOfRecords(method: string): "reads" | "writes" | "none" {
-  // A lease is a record; that it is held is known when it is answered.
+  // A lease is a record: it is acquired before the response is sent.
   const kind = method === "host_lease" ? "writes" : isKnown(method) ? METHODS[method].kind : "none";
   return kind === "reads" || kind === "writes" ? kind : "none";
 }
@@ -255,7 +255,7 @@ const NEEDS_A_NUMBER: Outcome = {
   },
 };
 
-/** Only a number that no other call of the same boot has tells a repeated call from a new one. */
+/** Returns true if the id identifies a repeated call: a number that is unique per boot. */
 function isRepeatable(id: RpcId | undefined): id is number {
   return typeof id === "number" && Number.isSafeInteger(id) && id >= 0;
 }
@@ -264,7 +264,7 @@ function connectionBootOf(session: Session): string {
   return session.identity?.bootId ?? "";
 }
 
-/** Errors of the supervisor keep their text on the wire. */
+/** Makes the supervisor's error messages visible to the caller. */
 export async function forwardErrorText<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -10,50 +10,53 @@ import {
 import type { OVER_THE_LINK } from "../local/reports.js";
 import type { Session } from "./session.js";
 
-/** A host that a connected process starts, stops and kills on demand. */
+/** A host that a connected process can start, stop and kill. */
 export interface KnownHost {
   readonly host: string;
-  /** The process that the host's agent runs in. */
+  /** Process id of the host's agent. */
   readonly pid: number;
   readonly machine: string;
   readonly state: HostState;
-  /** Why, for a person; "" where there is nothing to say. */
+  /** Readable reason; empty if there is none. */
   readonly detail: string;
 }
 
-/** Milliseconds that an action may take; a host that drains has `manager_shutdown_timeout`, 160 s, and some reserve. */
+/** Max milliseconds of an action. Draining a host takes up to `manager_shutdown_timeout` (160 s), so `stop` allows more. */
 const LIMITS: Readonly<Record<HostAction, number>> = { start: 120_000, stop: 300_000, kill: 30_000 };
 
-/** No connection controls the host, or what it was asked was not done. */
+/** No connection controls the host, or the requested action failed. */
 class HostNotControlled extends ConductorError {
   override readonly name = "HostNotControlled";
 }
 
 const LIVING: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping"]);
 
-/** A process in which the host lives, or else the one that spoke of it last: it may have been killed in another, and started here. */
+/**
+ * Returns the process in which the host runs, or else the last one that reported it: a host may be killed in one process
+ * and started in another.
+ */
 function bestOf(offers: ReadonlyMap<Session, ControlledHost>): readonly [Session, ControlledHost] | undefined {
   const all = [...offers];
   return all.findLast(([, { state }]) => LIVING.has(state)) ?? all.at(-1);
 }
 
-/** Which connection controls which host, as the processes at their other ends have announced. */
+/** Hosts that connected processes have announced and control. */
 export class HostControls {
-  /** What each connection that offers a host says of it, the last word at the end. */
+  /** The latest state of each host by connection, most recent report last. */
   readonly #hosts = new Map<string, Map<Session, ControlledHost>>();
   readonly #isFree: (host: string) => boolean;
 
-  /** @param isFree whether nobody has the host's lease */
+  /** @param isFree returns true if no boot has the host's lease */
   constructor(isFree: (host: string) => boolean) {
     this.#isFree = isFree;
   }
 
-  /** The hosts of connections that are up, in the order in which they were announced first. */
+  /** Returns the hosts of open connections, in the order of their first announcement. */
   known(): readonly KnownHost[] {
     return [...this.#hosts.keys()].flatMap((host) => this.find(host) ?? []);
   }
 
-  /** Undefined: no connection that is up controls the host. */
+  /** Returns undefined if no open connection controls the host. */
   find(host: string): KnownHost | undefined {
     const [session, known] = bestOf(this.#hosts.get(host) ?? new Map<Session, ControlledHost>()) ?? [];
     const { pid = 0, machine = "" } = session?.identity ?? {};
@@ -61,8 +64,8 @@ export class HostControls {
   }
 
   /**
-   * Starts, stops (as SIGTERM does) or kills (as SIGKILL does) a host, and waits until that is done.
-   * @throws {HostNotControlled} naming the host: no connection controls it, or it could not be done, and why.
+   * Starts, stops (like SIGTERM) or kills (like SIGKILL) a host, and waits until it has that state.
+   * @throws {HostNotControlled} if no connection controls the host, or with the reason why the action failed
    */
   async control(host: string, action: HostAction): Promise<ControlledHost> {
     const [session] = bestOf(this.#hosts.get(host) ?? new Map()) ?? [];
@@ -73,7 +76,7 @@ export class HostControls {
       );
     }
     try {
-      // Not in the name of the host, whose end must not end the question.
+      // Sent without the host's name: a call to a host fails when that host ends.
       const reply = await session.ask(HOST_CONTROL, {
         params: { host, action },
         meta: { timeout: LIMITS[action] },
@@ -85,7 +88,7 @@ export class HostControls {
     }
   }
 
-  /** What a process says of its hosts. */
+  /** Stores the states of hosts that a process reports. */
   announced(session: Session, hosts: readonly ControlledHost[]): void {
     for (const known of hosts) {
       const offers = this.#hosts.get(known.host) ?? new Map<Session, ControlledHost>();
@@ -103,7 +106,7 @@ export class HostControls {
     }
   }
 
-  /** An agent with one host takes its process with it. */
+  /** Handles a connection that ended during the action: an agent with one host ends with its process. */
   #unanswered(host: string, action: HostAction, session: Session, error: unknown): ControlledHost {
     if (error instanceof MessagingTimeout && session.closed) {
       if (action === "kill") {
@@ -118,37 +121,39 @@ export class HostControls {
   }
 }
 
-/** What starts and ends the agents' processes: `compute-cluster up`, the parent of the control plane. */
+/** Interface of `compute-cluster up`, the parent process, which starts and stops agent processes. */
 export interface HostSupervisor {
   list(): Promise<readonly HostProcess[]>;
-  /** null: it does not know the host. */
+  /** Returns null if the host is unknown. */
   find(host: string): Promise<HostProcess | null>;
-  /** Answers when the host is in its new state; null: it does not know the host. @throws {Error} why it cannot be done. */
+  /** Resolves when the host has its new state; null if the host is unknown. @throws {Error} with the reason of a failure */
   control(host: string, action: HostAction): Promise<HostProcess | typeof OVER_THE_LINK | null>;
-  /** Starts the hosts of an addition and answers with them. @throws {Error} why it cannot be done. */
+  /** Starts the hosts of an addition and returns their names. @throws {Error} with the reason of a failure */
   add(addition: string): Promise<readonly string[]>;
-  /** Forgets a host whose agent has ended. @throws {Error} it has not. */
+  /** Removes a host whose agent has ended. @throws {Error} if it still runs */
   forget(host: string): Promise<void>;
-  /** Has everything stop, soon after the answer, which is the pid of the process that ends last. */
+  /** Stops everything shortly after the response. Returns the pid of the process that ends last. */
   stop(): Promise<number>;
   /**
-   * Has everything start again with a saved state, soon after the answer, which is the supervisor's pid. Null: the state after its
-   * start. @param startHosts also hosts that were down in that state @throws {Error} that cannot be restored
+   * Restarts everything with a saved state shortly after the response. Returns the supervisor's pid.
+   * @param snapshot null: the state after the cluster's start
+   * @param startHosts also start hosts that were down in that state
+   * @throws {Error} if the state cannot be restored
    */
   restore(snapshot: string | null, startHosts: boolean): Promise<number>;
 }
 
-/** Knows whether somebody looks at the hosts' guests. While somebody does, agents say whose have changed; else they say nothing. */
+/** Tracks viewers of the hosts' guests. Agents report guest changes only while there is a viewer. */
 export class GuestWatch {
   readonly #sessions: Iterable<Session>;
   readonly #listeners = new Set<(host: string) => void>();
 
-  /** @param sessions those that are open */
+  /** @param sessions open sessions */
   constructor(sessions: Iterable<Session>) {
     this.#sessions = sessions;
   }
 
-  /** Calls the listener with each host whose guests have changed, until what is returned is called. */
+  /** Calls the listener with each host whose guests changed. Returns an unsubscribe function. */
   begin(listener: (host: string) => void): () => void {
     this.#listeners.add(listener);
     this.#notifyAll(this.#listeners.size === 1);
@@ -158,7 +163,7 @@ export class GuestWatch {
     };
   }
 
-  /** A process has connected. */
+  /** Notifies a newly connected process if there are viewers. */
   introduced(session: Session): void {
     if (this.#listeners.size > 0) {
       session.notify(WATCH_GUESTS, { watched: true });

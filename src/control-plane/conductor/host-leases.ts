@@ -5,23 +5,23 @@ import type { HostLease } from "../store/host-records.js";
 import type { Store } from "../store/store.js";
 import type { AgentIdentity, Session } from "./session.js";
 
-/** Called when a host changes hands, with the pid of the agent that holds it now; null: no agent that is connected. */
+/** Called when a host's lease changes, with the pid of its holder; null if no connected agent has it. */
 export type HolderListener = (host: string, pid: number | null) => void;
 
 interface Holding {
   readonly lease: HostLease;
-  /** The holder's connection; undefined: it ended. */
+  /** The holder's connection; undefined if it has ended. */
   readonly session: Session | undefined;
-  /** Monotonic; when the lease ends without a connection. */
+  /** Monotonic time at which a lease without a connection expires. */
   readonly deadline: number;
-  /** The boot was killed while its connection lives on: nothing of it is let in any more. */
+  /** The boot was killed while its connection stays open; its messages are rejected. */
   readonly killed?: boolean;
 }
 
 /**
- * Decides who may act for which host (spec 2.4 G6). A lease belongs to one boot of one host's agent; several may share a
- * connection. While that is alive, and nobody has killed the boot on it, nobody else gets the lease; after that it stays for `ttl`,
- * in which the holder, going by its own clock, has stopped to act.
+ * Decides which agent can act for a host (spec 2.4 G6). A lease belongs to one boot of a host's agent; several boots may
+ * share a connection. While the connection is open and the boot was not killed, no other boot gets the lease. Afterwards
+ * it remains for `ttl` ms; by then the holder has stopped acting, by its own clock.
  */
 export class HostLeases {
   readonly #store: Store;
@@ -30,7 +30,7 @@ export class HostLeases {
   readonly #onHolder: HolderListener;
   readonly #holdings = new Map<string, Holding>();
 
-  /** @param ttl milliseconds. After a restart every known holder has that long to come back. */
+  /** @param ttl milliseconds; after a restart, stored holders have that long to reconnect */
   constructor(store: Store, clock: Clock, ttl: number, onHolder: HolderListener = () => undefined) {
     this.#store = store;
     this.#clock = clock;
@@ -42,27 +42,27 @@ export class HostLeases {
     }
   }
 
-  /** The connection that holds the host now. */
+  /** Returns the connection of the host's current holder. */
   holder(host: string): Session | undefined {
     return this.#holdings.get(host)?.session;
   }
 
-  /** Whether that boot holds the host on that connection now. */
+  /** Returns true if this boot, on this connection, is the host's current holder. */
   isHolder(host: string, session: Session, bootId: string): boolean {
     const holding = this.#holdings.get(host);
     return holding?.session === session && holding.lease.bootId === bootId;
   }
 
-  /** When the boot that holds the host took it first, milliseconds since the epoch; null: no boot that is connected holds it. */
+  /** Returns when the current boot first acquired the host, milliseconds since the epoch; null if no connected boot has it. */
   acquiredAt(host: string): number | null {
     const holding = this.#holdings.get(host);
     return holding?.session === undefined ? null : holding.lease.acquiredAt;
   }
 
   /**
-   * Each holder has a greater epoch than those before it; the same boot keeps its own. `loser`: the connection on which another
-   * boot, or this one before, had the host, if there is one; it may be this very connection.
-   * @throws {HostLeaseHeld} another boot has it, or this one was killed.
+   * Acquires the lease. Each new boot gets a higher epoch; a boot that acquires again has the same epoch. `loser` is the
+   * previous connection of the host's lease, if any; it may be this very connection.
+   * @throws {HostLeaseHeld} if another boot has the lease, or this one was killed
    */
   acquire(
     host: string,
@@ -80,10 +80,10 @@ export class HostLeases {
     const lease = { host, bootId, pid, machine, acquiredAt: mine ? current.lease.acquiredAt : now, renewedAt: now };
     const { leases } = this.#store;
     const epoch = this.#store.transaction(() => {
-      // Not what is known here: the transaction around an earlier try may not have been committed, and the epoch be another boot's.
+      // Reads the store instead of memory: an earlier attempt may have been rolled back, and its epoch assigned to another boot.
       const isRecorded = leases.get(host)?.bootId === bootId;
       leases.put(lease);
-      // A lease of an earlier release has none yet.
+      // Leases of earlier releases have no epoch.
       return (isRecorded && leases.epoch(host)) || leases.nextEpoch(host);
     });
     this.#holdings.set(host, { lease, session, deadline: 0 });
@@ -95,7 +95,7 @@ export class HostLeases {
     return { epoch, loser };
   }
 
-  /** That boot of the host was killed, as if its connection had ended. False: it does not hold the host on this connection. */
+  /** Marks a boot as killed, as if its connection had ended. Returns false if it is not the holder on this connection. */
   killed(host: string, bootId: string, session: Session): boolean {
     const current = this.#holdings.get(host);
     if (current?.session !== session || current.lease.bootId !== bootId) {
@@ -113,7 +113,7 @@ export class HostLeases {
     return true;
   }
 
-  /** False: that boot did not hold it. */
+  /** Returns false if the boot did not have the lease. */
   release(host: string, bootId: string): boolean {
     if (this.#holdings.get(host)?.lease.bootId !== bootId) {
       return false;
@@ -123,7 +123,7 @@ export class HostLeases {
     return this.#store.leases.remove(host, bootId);
   }
 
-  /** @throws {HostLeaseHeld} another boot holds the host, or this one was killed: what it does for the host could collide. */
+  /** @throws {HostLeaseHeld} if another boot has the lease, or this one was killed: its actions could conflict */
   assertHolder(host: string, bootId: string | undefined): void {
     const current = this.#holdings.get(host);
     if (current && (current.lease.bootId !== bootId || current.killed)) {
@@ -131,7 +131,7 @@ export class HostLeases {
     }
   }
 
-  /** The connection ended: its leases run from now, or from its last sign of life when it had fallen silent. */
+  /** Starts the expiry of a closed connection's leases: from now, or from its last frame if it was silent for `ttl`. */
   sessionEnded(session: Session): void {
     const now = this.#clock.monotonic();
     const silence = now - session.lastFrameAt;
@@ -162,16 +162,17 @@ export class HostLeases {
     if (lease.bootId === agent.bootId) {
       return !killed;
     }
-    // A connection is a sign of life, even if the newcomer sees no process of that pid. Only its own process may know better.
+    // An open connection protects the lease, even if the new agent finds no such process. Only the same connection can
+    // replace it.
     if (session !== undefined) {
       return session === newcomer && holderIsDead === lease.bootId;
     }
-    // Only an agent on the same machine can know that the process is gone.
+    // Only an agent on the same machine can know that the process has ended.
     const dead = holderIsDead === lease.bootId && lease.machine === agent.machine;
     return dead || this.#clock.monotonic() >= deadline;
   }
 
-  /** The holder that keeps others from the host; null: there is none. */
+  /** Returns the holder that blocks others from the host; null if the host is free. */
   describe(host: string): LeaseHolder | null {
     const holding = this.#holdings.get(host);
     const free =

@@ -5,16 +5,16 @@ import type { RemoteMethods } from "../../conductor-client/methods/method.js";
 import { object } from "../../records/field.js";
 import { describe } from "../store/record-fields.js";
 
-/** What is wrong with a value: the first field, what was found there, and what was expected. */
+/** A validation error: the first invalid field, and a message with the actual and the expected value. */
 interface WrongField {
   readonly field: string;
   readonly text: string;
 }
 
-/** Compiles checks of values from outside against fields. */
+/** Compiles validators for external values. */
 export class FieldChecks {
-  // The schemas are this program's own: that they are valid is tested, not checked at each start. Optimised code would take
-  // longer to make than it saves.
+  // The schemas are constants; a test validates them, so they are not validated at each start. Optimizing the code would
+  // take longer than it saves.
   readonly #ajv = new Ajv({
     strict: true,
     allowUnionTypes: true,
@@ -29,10 +29,7 @@ export class FieldChecks {
   }
 }
 
-/**
- * Checks what the wire brings against a table of methods. Each schema is compiled when it is first needed, which keeps the
- * start fast.
- */
+/** Validates messages against a table of methods. Each schema is compiled on first use, which keeps the start fast. */
 export class MethodChecks<T extends RemoteMethods> {
   readonly #checks = new FieldChecks();
   readonly #methods: T;
@@ -43,7 +40,7 @@ export class MethodChecks<T extends RemoteMethods> {
     this.#methods = methods;
   }
 
-  /** @throws {InvalidParameters} naming the first field that is wrong, what was found and what was expected. */
+  /** @throws {InvalidParameters} with the first invalid field, its value and the expected one */
   checkParams(method: keyof T & string, params: unknown): void {
     const validate = this.#compiled(this.#params, method, (entry) => object(entry.params));
     if (!validate(params)) {
@@ -52,7 +49,7 @@ export class MethodChecks<T extends RemoteMethods> {
     }
   }
 
-  /** Whether the value is a result of the method at all. */
+  /** Returns true if the value is a valid result of the method. */
   isResult(method: keyof T, value: unknown): boolean {
     return this.#compiled(this.#results, method, (entry) => entry.result)(value);
   }
@@ -68,7 +65,7 @@ export class MethodChecks<T extends RemoteMethods> {
   }
 }
 
-/** What a check has found, by the names of fields within `root`. */
+/** Describes a validator's first error, with field names relative to `root`. */
 export function wrongField(validate: ValidateFunction, root: string): WrongField {
   const [error] = validate.errors ?? [];
   return error === undefined

@@ -2,25 +2,25 @@ import type { Logger } from "../../runtime/runtime.js";
 import type { Store } from "../store/store.js";
 import type { Session } from "./session.js";
 
-/** Casts of one host that may be unacknowledged at a time. */
+/** Max unacknowledged casts per host. */
 const WINDOW = 64;
 
 interface Delivery {
   readonly session: Session;
   readonly underWay: Set<number>;
-  /** The last one that was sent on this connection. */
+  /** Id of the last message sent on this connection. */
   sent: number;
 }
 
 /**
- * Hands casts to the agents that serve: in order per host, again from the first unacknowledged one on a new connection.
- * A message leaves the store when the agent has taken it.
+ * Delivers casts to serving agents: in order per host, and again from the first unacknowledged one on a new connection. A
+ * message is deleted when the agent has acknowledged it.
  */
 export class Outbox {
   readonly #store: Store;
   readonly #logger: Logger;
   readonly #deliveries = new Map<string, Delivery>();
-  /** Acknowledged, and still in the store. */
+  /** Acknowledged messages that are still stored. */
   #taken: number[] = [];
 
   constructor(store: Store, logger: Logger) {
@@ -28,7 +28,7 @@ export class Outbox {
     this.#logger = logger;
   }
 
-  /** The connection to which the host's casts go. */
+  /** Returns the connection that receives the host's casts. */
   server(host: string): Session | undefined {
     return this.#deliveries.get(host)?.session;
   }
@@ -41,7 +41,7 @@ export class Outbox {
     this.deliver(host);
   }
 
-  /** Only what this connection served. */
+  /** Stops delivery if this connection serves the host. */
   unserve(host: string, session: Session): void {
     if (this.server(host) === session) {
       this.#deliveries.delete(host);
@@ -56,7 +56,7 @@ export class Outbox {
     }
   }
 
-  /** Sends what the window allows. */
+  /** Sends stored messages up to the window's size. */
   deliver(host: string): void {
     const delivery = this.#deliveries.get(host);
     const limit = WINDOW - (delivery?.underWay.size ?? WINDOW);
@@ -72,16 +72,16 @@ export class Outbox {
       delivery.session
         .ask(method, { params, meta })
         .then(() => this.#acknowledged(host, delivery, message.id))
-        // Not taken: it stays in the store and is delivered when an agent serves the host anew.
+        // The message stays in the store and is delivered when an agent serves the host again.
         .catch((err: unknown) => this.#logger.debug("a message was not taken", { err, host, message: message.id }));
     }
   }
 
   #acknowledged(host: string, delivery: Delivery, id: number): void {
-    // It counts even when another connection serves by now: that one was given the message, too, and drops it.
+    // It counts even if another connection serves by now: that one received the message as well, and drops the duplicate.
     this.#taken.push(id);
     if (this.#taken.length === 1) {
-      // All that one frame has acknowledged are one write.
+      // Coalesces all acknowledgements of a frame into one write.
       void Promise.resolve().then(() => this.#dropTaken());
     }
     delivery.underWay.delete(id);
@@ -96,18 +96,18 @@ export class Outbox {
     try {
       this.#store.messages.taken(ids);
     } catch (err) {
-      // They are delivered again when an agent serves the host anew, which drops what it had.
+      // They are delivered again when an agent serves the host again; it drops duplicates.
       this.#logger.debug("messages that were taken stay in the store", { err, messages: ids });
     }
   }
 }
 
-/** Milliseconds in which an agent has to answer; it only notes the end. */
+/** Milliseconds for the agent's response; it only records the end of the move. */
 const TIMEOUT = 10_000;
 
 /**
- * Tells the destination that a move has ended, whoever ended it: its agent may be waiting for the guest before it stops (spec
- * 2.8). An agent that cannot be reached now reads the records itself when it begins to wait.
+ * Notifies the destination's agent that a move has ended: it may be waiting for the guest before it stops (spec 2.8). An
+ * agent that is unreachable reads the records itself when it starts to wait.
  */
 export class MoveEnds {
   readonly #store: Store;
@@ -120,7 +120,7 @@ export class MoveEnds {
     this.#logger = logger;
   }
 
-  /** The migration was written, or deleted with its instance. */
+  /** Handles a migration that was written, or deleted with its instance. */
   changed(id: number): void {
     const ended = this.#store.migrations.endedMove(id);
     const session = ended && this.#outbox.server(ended.destCompute);

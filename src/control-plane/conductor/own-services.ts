@@ -3,28 +3,28 @@ import type { Runtime } from "../../runtime/runtime.js";
 import type { CancelTimer } from "../../runtime/time.js";
 import type { Store } from "../store/store.js";
 
-/** The services that a control plane is, beside its APIs, in the order in which the real one registers them. */
+/** Services of a control plane besides its APIs, in the order in which Nova registers them. */
 const OWN = [
   { binary: "nova-scheduler", topic: "scheduler" },
   { binary: "nova-conductor", topic: "conductor" },
 ];
 
-/** Milliseconds from joining the service group to the first heartbeat, as an agent's. */
+/** Milliseconds from joining the service group to the first heartbeat, as for agents. */
 const FIRST_HEARTBEAT_DELAY = 5_000;
 
 /**
- * The control plane's own rows in `compute service list`, with heartbeats as agents have them (spec 1.2, 2.5). A row that
- * somebody deletes is not made again before the next start.
+ * The control plane's own rows in `compute service list`, with the same heartbeats as agents (spec 1.2, 2.5). A deleted
+ * row is only created again at the next start.
  */
 export class OwnServices {
   readonly #store: Store;
   readonly #runtime: Pick<Runtime, "timers" | "logger">;
   readonly #interval: number;
-  /** Ids of the rows, and whether the last heartbeat of each arrived. */
+  /** Row ids, with false if the last heartbeat could not be stored. */
   readonly #arrived: Map<number, boolean>;
   #cancel: CancelTimer = () => undefined;
 
-  /** Registers them. @param options.reportInterval `[DEFAULT] report_interval`, seconds. @throws {ServiceTooOld} */
+  /** Registers the services. @param options.reportInterval `[DEFAULT] report_interval`, seconds. @throws {ServiceTooOld} */
   constructor(options: {
     readonly store: Store;
     readonly host: string;
@@ -52,7 +52,7 @@ export class OwnServices {
         this.#store.services.reportState(id);
         this.#arrived.set(id, true);
       } catch (err) {
-        // Logged once: it may fail again at every further heartbeat.
+        // Logged once, since further heartbeats may fail as well.
         if (arrived) {
           this.#runtime.logger.error("a service of the control plane could not be reported", { id, err });
         }
@@ -63,7 +63,7 @@ export class OwnServices {
   }
 }
 
-/** @returns the id of the row, which is made or brought up to this version. */
+/** Creates the row or updates its version. @returns its id */
 function register(
   { services }: Store,
   own: { readonly host: string; readonly binary: string; readonly topic: string },

@@ -8,11 +8,11 @@ import { type DeleteServiceOptions, ServiceDeleteRejectedError } from "../comput
 import { leaveAggregates } from "../store/aggregate-hosts.js";
 import type { Store } from "../store/store.js";
 
-/** What one provider of a node's tree holds. */
+/** Allocations on one provider of a node's tree. */
 interface Holding {
   readonly node: ComputeNode;
   readonly provider: string;
-  /** By uuid, sorted. Null: Placement did not say. */
+  /** Consumer uuids, sorted; null if Placement did not list them. */
   readonly consumers: readonly string[] | null;
 }
 
@@ -25,15 +25,15 @@ interface ProviderDeletion extends RequestContext {
   readonly nodes: readonly ComputeNode[];
 }
 
-/** Requests to Placement at a time: a bare-metal host has thousands of nodes. */
+/** Max parallel requests to Placement: a bare-metal host has thousands of nodes. */
 const CONCURRENCY = 16;
 
 const contextOf = (requestId: string | undefined): RequestContext => (requestId === undefined ? {} : { requestId });
 
 /**
- * What DELETE /os-services does about allocations that would keep a provider from being deleted (spec 7.2):
- * `strict` refuses, and with `?force=true` removes them; `cascade` always removes them; `upstream` deletes the service and
- * leaves the provider behind.
+ * Policies for DELETE /os-services when allocations prevent a provider's deletion (spec 7.2). `strict` rejects the
+ * request, and removes the allocations with `?force=true`. `cascade` always removes them. `upstream` deletes the service
+ * and leaves the provider behind.
  */
 export const SERVICE_DELETE_POLICIES = ["strict", "upstream", "cascade"] as const;
 
@@ -49,16 +49,17 @@ export interface ServiceDeleteParts {
 interface Deletion extends DeleteServiceOptions {
   readonly parts: ServiceDeleteParts;
   readonly service: Service;
-  /** Residues are removed instead of being a reason to refuse. */
+  /** Remove leftover allocations instead of rejecting the request. */
   readonly removes: boolean;
 }
 
-/** Providers that a refusal names; more are counted. */
+/** Max providers in a rejection's message; the others are counted. */
 const NAMED = 20;
 
 /**
- * Spec 7.1 steps 2 to 8 for a nova-compute, by policy.
- * @returns what the Compute API calls. It throws {@link ServiceDeleteRejectedError}: the state of record is unchanged.
+ * Deletes a nova-compute service by policy (spec 7.1 steps 2 to 8).
+ * @returns the function for the Compute API. It throws {@link ServiceDeleteRejectedError}, and then the records are
+ * unchanged.
  */
 export function createServiceDelete(parts: ServiceDeleteParts) {
   return async (service: Service, options: DeleteServiceOptions): Promise<void> => {
@@ -109,7 +110,10 @@ function assertNotInUse({ parts, service, removes, requestId }: Deletion): void 
   }
 }
 
-/** A move whose guest runs elsewhere and only waits to be confirmed. An evacuation's destination may still fail. */
+/**
+ * Returns true for a move whose guest runs on another host and awaits confirmation. Evacuations never count: the
+ * destination may still fail.
+ */
 function hasLeft(host: string, { migrationType, status, destCompute }: Migration): boolean {
   return (
     (migrationType === "migration" || migrationType === "resize") &&
@@ -118,7 +122,7 @@ function hasLeft(host: string, { migrationType, status, destCompute }: Migration
   );
 }
 
-/** Steps 5 and 6 as upstream has them: what Placement refuses, or does not answer, leaves the provider behind. */
+/** Steps 5 and 6 as upstream: if Placement rejects a request or does not respond, the provider stays behind. */
 async function deleteOrOrphan(deletion: Deletion): Promise<readonly Holding[]> {
   const byNode = new Map<string, string[]>();
   for (const { sourceNode, instanceUuid } of evacuationsFrom(deletion)) {
@@ -132,7 +136,10 @@ async function deleteOrOrphan(deletion: Deletion): Promise<readonly Holding[]> {
   return deleteTrees(providers, byNode);
 }
 
-/** Steps 5 and 6 of `strict` and `cascade`: every provider is looked at before anything is changed. @throws {ServiceDeleteRejectedError} */
+/**
+ * Steps 5 and 6 of `strict` and `cascade`: reads all providers before changing anything.
+ * @throws {ServiceDeleteRejectedError}
+ */
 async function deleteOrReject(deletion: Deletion): Promise<readonly Holding[]> {
   const providers = providersOf(deletion);
   const evacuated = new Set(evacuationsFrom(deletion).map(({ instanceUuid }) => instanceUuid));
@@ -165,7 +172,7 @@ function providersOf({ parts, service, requestId }: Deletion): ProviderDeletion 
   };
 }
 
-/** For good: their instances' share of the host goes in any case (5.8 step 2). */
+/** Evacuations that are done. The instances' allocations on this host are removed in any case (5.8 step 2). */
 function evacuationsFrom({ parts, service }: Deletion): readonly Migration[] {
   return parts.store.migrations.byFilters({
     sourceCompute: service.host,
@@ -220,7 +227,7 @@ function toRejectedError(holdings: readonly Holding[], policy: ServiceDeletePoli
   );
 }
 
-/** Reads every provider of every tree, and changes nothing. @throws {PlacementError} */
+/** Reads every provider of every tree without changes. @throws {PlacementError} */
 async function readHoldings(deletion: ProviderDeletion): Promise<readonly Holding[]> {
   const { placement, nodes, requestId } = deletion;
   const context = contextOf(requestId);
@@ -238,7 +245,7 @@ async function readHoldings(deletion: ProviderDeletion): Promise<readonly Holdin
   }));
 }
 
-/** Takes each consumer off the trees that it was found on; what it holds elsewhere stays. @throws {PlacementError} */
+/** Removes each consumer's allocations on these trees; its allocations elsewhere stay. @throws {PlacementError} */
 async function stripHoldings(deletion: ProviderDeletion, holdings: readonly Holding[]): Promise<void> {
   const { placement, logger, requestId } = deletion;
   const parts = new Map(
@@ -259,9 +266,9 @@ async function stripHoldings(deletion: ProviderDeletion, holdings: readonly Hold
 }
 
 /**
- * Deletes every node's tree, children first; one that fails does not stop the others (spec 7.1 step 6).
- * @param evacuated instances by node name whose share of the node goes before (5.8 step 2)
- * @returns the providers that are left, with who holds them
+ * Deletes every node's tree, children first; a failure does not stop the others (spec 7.1 step 6).
+ * @param evacuated instances by node name whose allocations on the node are removed first (5.8 step 2)
+ * @returns the remaining providers with their consumers
  */
 async function deleteTrees(
   deletion: ProviderDeletion,

@@ -15,13 +15,13 @@ import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../http/listener-limits.js";
 
 export interface SessionLimits {
-  /** Bytes that may wait for a client which does not read; with more, its connection is cut. */
+  /** Max bytes queued for a client that does not read; beyond it, the connection is closed. */
   readonly bufferedBytes: number;
-  /** Calls of one connection that may be under way. */
+  /** Max concurrent calls of a connection. */
   readonly callsUnderWay: number;
 }
 
-/** An agent process, as it introduced itself. */
+/** An agent process as it introduced itself. */
 export interface AgentIdentity {
   readonly bootId: string;
   readonly pid: number;
@@ -30,20 +30,20 @@ export interface AgentIdentity {
 }
 
 interface Question {
-  /** The host that is asked, if it is one. */
+  /** The called host, if the call is for a host. */
   readonly host: string | undefined;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly cancel: CancelTimer;
 }
 
-/** One connection of an agent process: what goes out, what is awaited, and when it was last heard of. */
+/** A connection of an agent process: its sent messages, pending calls, and last activity. */
 export class Session {
   readonly #socket: Socket;
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #limits: SessionLimits;
-  /** Where the client found the control plane: `https://host:port`. */
+  /** URL by which the client reached the control plane: `https://host:port`. */
   readonly origin: string;
   readonly #questions = new Map<RpcId, Question>();
   /** Monotonic. */
@@ -52,9 +52,9 @@ export class Session {
   #lastId = 0;
   #closed = false;
   #identity: AgentIdentity | undefined;
-  /** Answers up to this call of the agent have been forgotten. */
+  /** Replies up to this call of the agent have been deleted. */
   acknowledged = -1;
-  /** Calls that are being carried out. */
+  /** Number of calls in progress. */
   underWay = 0;
 
   constructor(
@@ -96,7 +96,7 @@ export class Session {
     this.#identity = identity;
   }
 
-  /** Sends a message. Cuts the connection of a client that does not read what it is sent. */
+  /** Sends a message. Closes the connection of a client that does not read its messages. */
   send(message: unknown): void {
     if (this.#closed) {
       return;
@@ -112,8 +112,8 @@ export class Session {
   }
 
   /**
-   * Asks the agent, and waits for `meta.timeout` ms; for ever when there is none.
-   * @throws {MessagingTimeout} no answer in time, or the connection ended.
+   * Calls the agent and waits `meta.timeout` ms; without it, indefinitely.
+   * @throws {MessagingTimeout} if no response arrives in time, or the connection ends
    */
   ask(method: string, question: { readonly params: unknown; readonly meta: Meta }): Promise<unknown> {
     const { params, meta } = question;
@@ -136,7 +136,7 @@ export class Session {
     });
   }
 
-  /** Hands the agent's answer to its question, and drops one that no question waits for. */
+  /** Passes the agent's response to its pending call; drops a response without one. */
   handleResponse(response: { readonly id: RpcId } & Outcome): void {
     const question = this.#questions.get(response.id);
     if (!question) {
@@ -159,7 +159,7 @@ export class Session {
     this.#socket.terminate();
   }
 
-  /** Fails what a host of this connection was asked: whoever would have answered is gone. */
+  /** Rejects pending calls to a host of this connection that has ended. */
   hostEnded(host: string): void {
     for (const [id, { host: questionHost, reject, cancel }] of this.#questions) {
       if (questionHost === host) {
@@ -170,7 +170,7 @@ export class Session {
     }
   }
 
-  /** Fails every question that waits for an answer: the connection is gone. */
+  /** Rejects all pending calls of a closed connection. */
   ended(): void {
     this.#closed = true;
     for (const { reject, cancel } of this.#questions.values()) {
@@ -180,7 +180,7 @@ export class Session {
   }
 }
 
-/** The message as JSON; an error when an agent sent a value that is nested too deeply to be written again. */
+/** Returns the message as JSON; an error if a value from an agent is nested too deeply to serialize. */
 function textOf(message: unknown): string {
   try {
     return JSON.stringify(message);
@@ -194,27 +194,27 @@ function connectionEnded(method: string, meta: Meta): ConductorError {
   return new MessagingTimeout(`the agent's connection ended before it answered ${method}`, { ...meta });
 }
 
-/** A response frame. */
+/** Creates a response frame. */
 export function respond(id: RpcId, outcome: Outcome): ResponseFrame {
   return { jsonrpc: "2.0", id, ...outcome };
 }
 
-/** A request in the standard's form, with what may be left out filled in. */
+/** A valid JSON-RPC request with defaults filled in. */
 export interface ValidRequest {
-  /** Undefined: a notification. */
+  /** Undefined for a notification. */
   readonly id: RpcId | undefined;
   readonly method: string;
   readonly params: object;
   readonly meta: Meta;
 }
 
-/** What one message of a frame is. */
+/** A message of a frame. */
 export type Message =
   | { readonly kind: "request"; readonly request: ValidRequest }
   | { readonly kind: "response"; readonly response: { readonly id: RpcId } & Outcome }
   | { readonly kind: "refused"; readonly response: ResponseFrame };
 
-/** Messages of one batch; more are refused. */
+/** Max messages of a batch; larger batches are rejected. */
 const LONGEST_BATCH = 100;
 
 const BATCH_LIMITS = { ...MESSAGE_LIMITS.wire, depth: MESSAGE_LIMITS.wire.depth + 1 };
@@ -232,9 +232,9 @@ const META_CHECKS: Readonly<Record<keyof Meta, (value: unknown) => boolean>> = {
 
 const CHECKS_BY_FIELD = new Map<string, (value: unknown) => boolean>(Object.entries(META_CHECKS));
 
-/** Takes a text frame apart: one message, or the list of a batch. Never throws. */
+/** Parses a text frame into one message or the messages of a batch. Never throws. */
 export function readFrame(text: string): Message | readonly Message[] {
-  // Each message of a batch may be as deep as one that comes alone.
+  // Messages of a batch may be as deeply nested as a single message.
   const limits = text.startsWith("[") ? BATCH_LIMITS : MESSAGE_LIMITS.wire;
   const excess = excessOf(text, limits);
   if (excess) {

@@ -4,68 +4,62 @@ import type { EventLoopTicks } from "../event-loop.js";
 import type { Store } from "../store/store.js";
 import type { StoredTask, Task } from "../store/tasks.js";
 
-/** What a task's flow is told about its run. */
+/** The context of a task's flow. */
 export interface TaskContext {
   readonly requestId: string;
-  /**
-   * The task was there when the conductor started: an earlier run may have done any part of it, and what it claimed in
-   * Placement may still be held.
-   */
+  /** The task existed when the conductor started. An earlier run may have done part of it and left allocations in Placement. */
   readonly restarted: boolean;
-  /** Reports why the operation failed to the request that waits for it, if the flow itself has handled the failure. */
+  /** Reports the failure to the request that waits for the task, if the flow has handled it itself. */
   report(failure: unknown): void;
-  /** Removes the task. Called in the transaction of the last write, so that the work is never done twice nor lost. */
+  /** Removes the task. Call it in the transaction of the last write, so that work is neither repeated nor lost. */
   finish(): void;
 }
 
-/** How one kind of task is done. A flow that ends without `finish` is done too. */
+/** The flow of a kind of task. A flow that returns without `finish` is finished by the runner. */
 export interface TaskFlow<T extends Task> {
   run(task: T, context: TaskContext): Promise<void>;
   /**
-   * The flow threw something that it does not expect; called inside the transaction that removes the task. Nothing may be
-   * left that waits for ever.
+   * Handles an unexpected error of the flow, in the transaction that removes the task. It must not leave anything waiting
+   * forever.
    */
   fail(task: T, error: unknown, context: TaskContext): void;
 }
 
-/** Hears of each task that has ended, and how many milliseconds after it was stored. */
+/** Called for each finished task with the milliseconds since it was stored. */
 export type TaskListener = (kind: Task["kind"], milliseconds: number) => void;
 
-/** The flow of each kind of task. */
+/** Flows by kind of task. */
 export type TaskTable = { readonly [K in Task["kind"]]: TaskFlow<Extract<Task, { kind: K }>> };
 
 export interface TaskRunnerOptions {
   readonly store: Store;
   readonly table: TaskTable;
-  /** Tasks that run at a time. */
+  /** Max concurrent tasks. */
   readonly concurrency: number;
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now">;
-  /** Absent: nothing else of this process has to be given its turn. */
+  /** Absent: the runner need not yield to other work of the process. */
   readonly ticks?: EventLoopTicks;
 }
 
-/**
- * Does the work that is stored as tasks, in the order in which it was stored: several at a time, but never two of one
- * instance (spec V31: none of it is forgotten).
- */
+/** Executes stored tasks in order: several concurrently, but never two of one instance (spec V31: none is lost). */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
-  /** Tasks known, not yet running; in their order. */
+  /** Known tasks that do not run yet, in order. */
   #waiting: StoredTask[] = [];
   readonly #running = new Map<number, Promise<void>>();
-  /** Instances of the tasks that run. */
+  /** Instances of running tasks. */
   readonly #busy = new Set<string>();
   #inherited: ReadonlySet<number> = new Set();
   #state: "new" | "serving" | "stopped" = "new";
-  /** The newest task that is known. */
+  /** Id of the newest known task. */
   #newest = 0;
-  /** There may be tasks in the store that are not known. */
+  /** The store may have tasks that are not known yet. */
   #stale = false;
   #woken = false;
   #yielding = false;
   #idlers: (() => void)[] = [];
-  /** Requests that wait for a task's end, by the task's id. */
+  /** Requests that wait for a task's end, by task id. */
   readonly #waiters = new Map<number, (failure: unknown) => void>();
   readonly #listeners: TaskListener[] = [];
 
@@ -73,7 +67,7 @@ export class TaskRunner {
     this.#options = options;
   }
 
-  /** Tasks that run now. */
+  /** Number of running tasks. */
   get running(): number {
     return this.#running.size;
   }
@@ -82,7 +76,7 @@ export class TaskRunner {
     this.#listeners.push(listener);
   }
 
-  /** Takes up what an earlier conductor left. */
+  /** Starts with the tasks of an earlier conductor. */
   start(): void {
     this.#state = "serving";
     this.#inherited = new Set(this.#options.store.tasks.pending().map(({ id }) => id));
@@ -90,14 +84,14 @@ export class TaskRunner {
     this.#pump();
   }
 
-  /** A task was stored: look. */
+  /** Schedules a check of the store for new tasks. */
   wake(): void {
     this.#stale = true;
     if (this.#woken) {
       return;
     }
     this.#woken = true;
-    // Not at once: the caller may still be inside the transaction that stores the task.
+    // Deferred, since the caller may still be in the transaction that stores the task.
     void Promise.resolve().then(() => {
       this.#woken = false;
       this.#pump();
@@ -105,14 +99,14 @@ export class TaskRunner {
   }
 
   /**
-   * Resolves when the task has ended: to the failure that its flow reported or threw, or to undefined. Has to be called before
-   * the task can begin, in the same tick that stored it. The task does not depend on it.
+   * Resolves when the task has ended, with the failure that its flow reported or threw, or undefined. Call it in the tick
+   * that stored the task, before the task can begin. The task does not depend on it.
    */
   ended(id: number): Promise<unknown> {
     return new Promise((resolve) => this.#waiters.set(id, resolve));
   }
 
-  /** Resolves when nothing is left to do. */
+  /** Resolves when no task is left. */
   async idle(): Promise<void> {
     if (this.#running.size === 0 && this.#waiting.length === 0 && !this.#stale) {
       return;
@@ -120,7 +114,7 @@ export class TaskRunner {
     await new Promise<void>((resolve) => this.#idlers.push(resolve));
   }
 
-  /** Takes no new task and waits for those that run; the others stay stored. */
+  /** Starts no further task and waits for the running ones; the others stay stored. */
   async stop(): Promise<void> {
     this.#state = "stopped";
     await Promise.all(this.#running.values());
@@ -129,7 +123,7 @@ export class TaskRunner {
     }
   }
 
-  /** Never throws: it runs in callbacks, where nobody could catch it. */
+  /** Never throws, since it runs in callbacks without an error handler. */
   #pump(): void {
     if (this.#state !== "serving") {
       return;
@@ -143,18 +137,18 @@ export class TaskRunner {
     }
   }
 
-  /** Begins each task that may run now. */
+  /** Starts each task that can run now. */
   #beginDue(): void {
     const { store, concurrency } = this.#options;
     if (this.#stale && this.#running.size < concurrency) {
-      // Only what came since: a thousand builds would else be read a thousand times.
+      // Reads only new tasks; otherwise a thousand builds would be read a thousand times.
       for (const task of store.tasks.pending(this.#newest)) {
         this.#waiting.push(task);
         this.#newest = task.id;
       }
       this.#stale = false;
     }
-    // A task that waits for another of its instance must not let a later one of that instance pass.
+    // If a task waits for another task of its instance, later tasks of that instance must wait as well.
     const passed = new Set(this.#busy);
     const left: StoredTask[] = [];
     for (const stored of this.#waiting) {
@@ -175,7 +169,10 @@ export class TaskRunner {
     }
   }
 
-  /** A flow that waits for nothing goes on to its end at once: a thousand builds would hold up every request. */
+  /**
+   * Yields when other work is due: flows that never wait finish synchronously, and a thousand builds would delay all
+   * requests.
+   */
   #othersAreDue(): boolean {
     const { ticks } = this.#options;
     if (ticks?.due && !this.#yielding) {
@@ -255,7 +252,7 @@ export class TaskRunner {
   }
 }
 
-/** The row of the table that is for this task; its type says that it takes tasks of this kind only. */
+/** Returns the flow for a task; the type states that it accepts tasks of this kind only. */
 function flowOf(table: TaskTable, { kind }: Task): TaskFlow<Task> {
   return table[kind];
 }

@@ -12,7 +12,7 @@ import type { AccessRule, ApplicationCredential } from "./store/records.js";
 
 const ACCESS_RULES_PATH = "/v3/users/:user/access_rules";
 
-/** What tokens of some application credentials are good for: requests of a method, to a path, of a service. */
+/** Routes of access rules. An access rule limits the tokens of an application credential to a method, path and service. */
 const ACCESS_RULE_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
@@ -76,7 +76,7 @@ const CREATE = createSchema(
 
 const PATH = "/v3/users/:user/application_credentials";
 
-/** Secrets by which programs get tokens of a user for one project, with some of the user's roles. */
+/** Routes of application credentials: secrets for tokens of one user and project, with some of the user's roles. */
 export const APPLICATION_CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
@@ -149,7 +149,10 @@ async function create(call: IdentityCall) {
   return { status: 201, body: { application_credential: { ...viewOf(call, credential), secret } as never } };
 }
 
-/** A program that came in by an application credential manages others only when it was trusted with that. */
+/**
+ * Rejects tokens of a restricted application credential: only unrestricted ones manage other credentials.
+ * @throws {IdentityError} 403
+ */
 function assertMayDelegate({ token, store }: IdentityCall): void {
   const { applicationCredentialId: id } = token.record;
   if (id !== null && store.applicationCredentials.get(id)?.unrestricted !== true) {
@@ -159,7 +162,7 @@ function assertMayDelegate({ token, store }: IdentityCall): void {
   }
 }
 
-/** Roles that the token has; all of them when none is named. */
+/** Returns the requested roles, which the token must have. Default: all roles of the token. */
 function rolesFor(
   { token }: IdentityCall,
   requestedRoles: readonly { readonly id?: string; readonly name?: string }[] | undefined,
@@ -201,7 +204,7 @@ function expiry(
   return { expires, expires_at: isoMicroseconds(time) };
 }
 
-/** The user's rule of that id, one that says the same, or a new one. */
+/** Returns the user's rule with that id, an equal rule, or a new one. */
 function accessRule(
   call: IdentityCall,
   userId: string,
@@ -222,7 +225,7 @@ function accessRule(
 function credentialOf(call: IdentityCall, verb: "get" | "delete"): ApplicationCredential {
   const id = call.param("id");
   const credential = call.store.applicationCredentials.get(id);
-  // The owner of the record counts, not the user in the path.
+  // Policy checks use the record's owner, not the user in the path.
   const userId = credential?.user_id ?? call.param("user");
   call.enforce(`identity:${verb}_application_credential`, { "target.user.id": userId });
   if (!credential || credential.user_id !== call.param("user")) {
@@ -260,7 +263,7 @@ function ruleOf(call: IdentityCall, verb: "get" | "delete"): AccessRule {
   return rule;
 }
 
-/** Types of the services by their mount points. */
+/** Service types by mount point. */
 const TYPES: Readonly<Record<string, string>> = {
   "/identity": "identity",
   "/compute": "compute",
@@ -271,9 +274,9 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Lets tokens of an application credential with access rules through where a rule names the request; keystonemiddleware
- * does so in front of a service.
- * @param rulesOf the rules of a token; undefined: it has none
+ * Wraps services so that tokens with access rules can make only the requests that a rule permits. In OpenStack,
+ * keystonemiddleware does this in front of a service.
+ * @param rulesOf returns the rules of a token; undefined if it has none
  */
 export function withAccessRules(
   services: Readonly<Record<string, ServiceHandler>>,
@@ -305,8 +308,8 @@ function names(rule: AccessRule, type: string | undefined, method: string, path:
 }
 
 /**
- * One star, or a name in braces, stands for a segment, two stars for any number of them. Users write it: RE2 matches it in a
- * time that grows with the length of the path and no more.
+ * Compiles the path of an access rule. `*` or a name in braces matches one segment, `**` any number of segments. Users
+ * write these patterns, so RE2 matches them: its time is linear in the length of the path.
  */
 function pattern(path: string): RE2JS {
   const parts = path.split(/(\*\*|\*|\{[^}/]*\})/).map((part, index) => {

@@ -41,11 +41,11 @@ type OwnService = Service & { readonly name: string };
 
 interface Own {
   readonly services: readonly OwnService[];
-  /** Without the control plane's address before the path. */
+  /** Endpoints whose URLs lack the control plane's address. */
   readonly endpoints: readonly Endpoint[];
 }
 
-/** Their ids are digests of their names: there are two dozen, and each token's answer shows them all. */
+/** Cached, since ids are digests of names and every token response lists all of them. */
 const OWN_BY_DIGESTS = new WeakMap<Pick<Digests, "sha256">, Own>();
 
 function own(digests: Pick<Digests, "sha256">): Own {
@@ -75,26 +75,26 @@ function own(digests: Pick<Digests, "sha256">): Own {
   return made;
 }
 
-/** The services of this control plane. */
+/** Returns the services of this control plane. */
 export function ownServices(digests: Pick<Digests, "sha256">): readonly OwnService[] {
   return own(digests).services;
 }
 
 const rootOf = ({ request }: IdentityCall): string => request.baseUrl.replace(/\/identity$/, "");
 
-/** Their endpoints, as this client reaches them. */
+/** Returns the endpoints of this control plane, with the address that the client uses. */
 function ownEndpoints(call: IdentityCall): readonly Endpoint[] {
   const root = rootOf(call);
   return own(call.services.digests).endpoints.map((endpoint) => ({ ...endpoint, url: root + endpoint.url }));
 }
 
-/** By the address at which the client reaches Identity. */
+/** Cached catalogs of a token by the address at which the client reaches Identity. */
 const CATALOGS = new PerToken<Map<string, readonly CatalogService[]>>();
 
-/** Clients reach a control plane by one address or two; one who makes them up gets no more than these remembered. */
+/** Limits cached catalogs per token: clients use one or two addresses, but a client can send any Host header. */
 const MAX_ROOTS = 4;
 
-/** Where the services are, those that clients have added included. */
+/** Returns the catalog, including services that clients have added. */
 export function catalogOf(call: IdentityCall, live: LiveToken): readonly CatalogService[] {
   const root = rootOf(call);
   const known = CATALOGS.of(live, () => new Map());
@@ -161,7 +161,7 @@ const CREATE_ENDPOINT_GROUP = createSchema({ name: NAME, filters: FILTERS }, { d
 
 const UPDATE_ENDPOINT_GROUP = updateSchema({ name: NAME, filters: FILTERS, description: orNull(TEXT) });
 
-/** Services, endpoints and regions: those of this control plane, which nobody changes, and those that clients add. */
+/** Routes of services, endpoints and regions: built-in ones, which are read-only, and those that clients add. */
 export const CATALOG_ROUTES: readonly IdentityRoute[] = [
   ...resourceRoutes<Service>({
     plural: "services",
@@ -222,7 +222,7 @@ export const CATALOG_ROUTES: readonly IdentityRoute[] = [
       removeRegion(call, region.id);
     },
   }),
-  // PUT makes a region of that id.
+  // PUT creates a region with that id.
   {
     method: "PUT",
     path: "/v3/regions/:id",
@@ -261,7 +261,7 @@ function requireService(call: IdentityCall, { service_id: id }: Endpoint): void 
   }
 }
 
-/** An old client names a region that need not be there yet; a new one gives the id of one that is. */
+/** Old clients send a region name that need not exist yet (`region`); new clients send the id of an existing region. */
 function inRegion(
   store: IdentityStore,
   requested: { readonly region?: string | null; readonly region_id?: string | null },
@@ -309,7 +309,7 @@ function requireParent(store: IdentityStore, { id, parent_region_id: parentId }:
   }
 }
 
-/** With the regions below it. */
+/** Deletes a region and the regions below it. */
 function removeRegion(call: IdentityCall, id: string): void {
   const { store } = call;
   const below = (region: string): readonly string[] => [

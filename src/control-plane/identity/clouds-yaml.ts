@@ -9,24 +9,24 @@ interface Cloud {
   readonly scope: Readonly<Record<string, string>>;
 }
 
-/** Clouds of the file: a user, and what its tokens are for. */
+/** Clouds of the file, each with its user and token scope. */
 const CLOUDS: Readonly<Record<string, Cloud>> = {
   devstack: { user: "admin", scope: { project_name: "admin", project_domain_id: "default" } },
   "devstack-demo": { user: "demo", scope: { project_name: "demo", project_domain_id: "default" } },
   "devstack-system-admin": { user: "admin", scope: { system_scope: "all" } },
 };
 
-/** Begins the name of the cloud of a cluster file's user. */
+/** Prefix of the cloud names of a cluster file's users. */
 const CLOUD_OF_USER = "devstack-";
 
-/** Each value in quotes: no reader takes a password of digits for a number. */
+/** Quotes every value, so that no YAML parser reads a password of digits as a number. */
 const QUOTED = { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" } as const;
 
 /**
- * Writes `clouds.yaml` (mode 0600) for the clients at each start of the control plane. Passwords that the file already
- * holds stay valid; where it is absent or unreadable, new ones take their place.
+ * Writes `clouds.yaml` (mode 0600) at each start of the control plane. Passwords in an existing file stay valid. If the
+ * file is missing or unreadable, users get new passwords.
  * @param authUrl `http://host:port/identity/v3`
- * @param cacert path of the certificate that HTTPS is checked by; null: the system's authorities
+ * @param cacert path of the CA certificate for HTTPS; null uses the system's authorities
  */
 export async function writeCloudsYaml(
   files: Files,
@@ -58,7 +58,7 @@ export async function writeCloudsYaml(
   await files.write(path, stringify({ clouds: Object.fromEntries(clouds) }, QUOTED), { mode: 0o600 });
 }
 
-/** The passwords that a `clouds.yaml` of {@link writeCloudsYaml} holds; empty when there is none that can be read. */
+/** Returns the passwords in a `clouds.yaml` of {@link writeCloudsYaml}; empty if it is missing or unreadable. */
 export async function readPasswords(files: Files, path: string): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   const content = yamlObject((await files.readIfPresent(path)) ?? "");

@@ -17,7 +17,7 @@ import type { Credential } from "./store/records.js";
 
 const PATH = "/v3/users/:id/credentials/OS-EC2";
 
-/** Access keys of a user, as credentials of type `ec2`. */
+/** Routes of a user's EC2 access keys, stored as credentials of type `ec2`. */
 const EC2_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
@@ -68,7 +68,7 @@ const CREATE = createSchema({ blob: TEXT, type: TEXT, user_id: TEXT }, { project
 
 const UPDATE = updateSchema({ blob: TEXT, type: TEXT, user_id: TEXT, project_id: orNull(TEXT) });
 
-/** Secrets that users keep for other services, such as keys of EC2. */
+/** Routes of credentials: secrets of users for other services, such as EC2 keys. */
 export const CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
   ...resourceRoutes<Credential>({
     plural: "credentials",
@@ -89,7 +89,7 @@ export const CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
   ...EC2_ROUTES,
 ];
 
-/** The id of an EC2 key is the digest of its access key: there is one of each. */
+/** Creates a credential. The id of an EC2 key is the digest of its access key, which makes access keys unique. */
 function create(call: IdentityCall, body: unknown): Credential {
   const attributes = checkBody(CREATE, body);
   const { store, services } = call;
@@ -110,7 +110,7 @@ function create(call: IdentityCall, body: unknown): Credential {
   return store.credentials.insert({ ...attributes, id, project_id: attributes.project_id ?? null });
 }
 
-/** What an EC2 key's blob says; nothing of one that cannot be read. */
+/** Parses the blob of an EC2 key; an unreadable blob yields no members. */
 function parsedBlob(blob: string): { readonly access?: string; readonly secret?: string } {
   try {
     const value: unknown = JSON.parse(blob);

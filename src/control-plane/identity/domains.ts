@@ -8,7 +8,7 @@ import type { DomainConfig, Project } from "./store/records.js";
 
 type Config = DomainConfig["config"];
 
-/** The options that Keystone lets a domain have, with their defaults. They are kept and shown; nothing here acts by them. */
+/** Keystone's domain options with their defaults. They are stored and returned, but have no effect. */
 const DEFAULTS: Config = {
   identity: { driver: "sql", list_limit: null },
   ldap: {
@@ -129,7 +129,7 @@ function configOf(call: IdentityCall): Config {
   return config;
 }
 
-/** The group or option that the path names, of a configuration. @throws {IdentityError} 403, 404 */
+/** Returns the group or option of a configuration that the path names. @throws {IdentityError} 403, 404 */
 function part(call: IdentityCall, config: Config): Json {
   const [group, option] = [call.param("group"), call.param("option")];
   if (group === "") {

@@ -1,19 +1,19 @@
 import type { Grant, IdentityStore } from "./store/identity-store.js";
 import type { Project, Role } from "./store/records.js";
 
-/** Where a token counts, or a role does. */
+/** A scope of tokens and of grants. */
 export type GrantScope = Pick<Grant, "target" | "targetId">;
 
 export const SYSTEM: GrantScope = { target: "system", targetId: "system" };
 
-/** The roles that a user has somewhere: given to them or to a group of theirs, inherited, and implied by these. */
+/** Returns a user's roles in a scope: direct grants, those of the user's groups, inherited and implied ones. */
 export function effectiveRoles(store: IdentityStore, userId: string, scope: GrantScope): readonly Role[] {
   const grants = grantsOfUser(store, userId).filter((grant) => holdsAt(store, grant, scope));
   const ids = withImplied(
     store,
     grants.map(({ roleId }) => roleId),
   );
-  // Roles of a domain count only for what they imply.
+  // Roles of a domain count only for the roles that they imply.
   return store.roles.list().filter(({ id, domain_id: domain }) => domain === null && ids.has(id));
 }
 
@@ -22,7 +22,7 @@ function grantsOfUser(store: IdentityStore, userId: string): readonly Grant[] {
   return [...store.grants.of("user", userId), ...groups.flatMap((group) => store.grants.of("group", group))];
 }
 
-/** Whether a grant counts in a scope: given there, or inherited from above. */
+/** Returns true if a grant applies to a scope, directly or by inheritance. */
 function holdsAt(store: IdentityStore, grant: Grant, scope: GrantScope): boolean {
   if (!grant.inherited) {
     return grant.target === scope.target && grant.targetId === scope.targetId;
@@ -30,7 +30,7 @@ function holdsAt(store: IdentityStore, grant: Grant, scope: GrantScope): boolean
   return scope.target === "project" && ancestors(store, scope.targetId).includes(grant.targetId);
 }
 
-/** The projects above a project, nearest first; the last one is its domain. */
+/** Returns the projects above a project, nearest first; the last one is its domain. */
 export function ancestors(store: IdentityStore, projectId: string): readonly string[] {
   const found: string[] = [];
   let parent = store.projects.get(projectId)?.parent_id ?? null;
@@ -43,7 +43,7 @@ export function ancestors(store: IdentityStore, projectId: string): readonly str
 
 export function withImplied(store: IdentityStore, roles: readonly string[]): ReadonlySet<string> {
   const found = new Set(roles);
-  // A set takes new members while it is walked over.
+  // A Set's iteration includes members that are added meanwhile.
   for (const id of found) {
     for (const implied of store.impliedRoles.rightOf(id)) {
       found.add(implied);
@@ -52,10 +52,10 @@ export function withImplied(store: IdentityStore, roles: readonly string[]): Rea
   return found;
 }
 
-/** The projects that a user has a role in. */
+/** Returns the projects in which a user has a role. */
 export function projectsOf(store: IdentityStore, userId: string): readonly Project[] {
   const grants = grantsOfUser(store, userId);
-  // Without inherited ones the grants name the projects themselves.
+  // Without inherited grants, the targets are the projects themselves.
   const candidates = grants.some(({ inherited }) => inherited)
     ? store.projects.list()
     : store.projects.list().filter(({ id }) => grants.some((grant) => grant.targetId === id));
@@ -65,7 +65,7 @@ export function projectsOf(store: IdentityStore, userId: string): readonly Proje
   );
 }
 
-/** The domains that a user has a role in. */
+/** Returns the domains in which a user has a role. */
 export function domainsOf(store: IdentityStore, userId: string): readonly Project[] {
   const ids = grantsOfUser(store, userId).flatMap(({ target, targetId, inherited }) =>
     target === "domain" && !inherited ? [targetId] : [],

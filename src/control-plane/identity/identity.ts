@@ -69,7 +69,7 @@ const ROUTES: readonly IdentityRoute[] = [
 ];
 
 export interface IdentityOptions {
-  /** The state of record's file, in which Identity keeps tables of its own. */
+  /** Database of the control plane, in which Identity has its own tables. */
   readonly sql: Sql;
   readonly clock: Clock;
   readonly random: Random;
@@ -86,18 +86,21 @@ export function createIdentity(options: IdentityOptions) {
   const passwords = new PasswordStore(sql, options);
   const live = new LiveTokens(store, tokens, options);
   return {
-    /** Keystone's API v3; mount it at `/identity`. */
+    /** Handler of Keystone's API v3; mount it at `/identity`. */
     handle: identityHandler({ store, tokens, passwords, live, digests, random, clock }, options.logger),
-    /** A token with what its ids name; undefined: it is not valid. */
+    /** Returns a token with its resolved records; undefined if it is not valid. */
     find: (token: string): LiveToken | undefined => live.find(token),
-    /** Describes the holder of a token to a cluster that does not know them. */
+    /** Describes a token's user to a cluster that does not know the user. */
     callerOf: (holder: LiveToken) => callerOf(store, holder),
-    /** Finds or makes people whom another cluster knew, and gives them tokens. */
+    /** Finds or creates users that were recorded in another cluster, and issues tokens for them. */
     standIns: new StandIns(store, tokens, () => random.hex(16)),
     validate: (token: string): Credentials | undefined => live.find(token)?.credentials,
-    /** What a token of an application credential with access rules is good for; undefined: for everything. */
+    /**
+     * Returns the access rules of a token's application credential; undefined if it has none, so all requests are
+     * permitted.
+     */
     accessRules: (token: string) => live.find(token)?.accessRules,
-    /** What a project may have of something that one of this control plane's services gives; undefined: as much as it wants. */
+    /** Returns a project's limit for a resource of a service; undefined if it is unlimited. */
     limit: (serviceType: string, resource: string, projectId: string): number | undefined => {
       const service_id = stableId(digests, `service/${serviceType}`);
       const limit = effectiveLimit(store, { service_id, region_id: REGION, resource_name: resource }, projectId);
@@ -106,7 +109,7 @@ export function createIdentity(options: IdentityOptions) {
     hasProject: (id: string): boolean => store.projects.get(id)?.is_domain === false,
     /** Projects and users of a cluster file. */
     seededIdentities: new SeededIdentityStore(store, digests).read(),
-    /** A token of project `service` with the roles `admin` and `service`. */
+    /** Issues a token for project `service` with the roles `admin` and `service`. */
     issueServiceToken: (user: ServiceUser): { readonly token: string; readonly expiresAt: number } => {
       const projectId = ownId(store.projects, stableId(digests, "project/service"), "service", DEFAULT_DOMAIN);
       const userId = ownId(store.users, stableId(digests, `user/${user}`), user, DEFAULT_DOMAIN);
@@ -114,12 +117,12 @@ export function createIdentity(options: IdentityOptions) {
       return { token, expiresAt: record.expiresAt };
     },
     /**
-     * The password of a user: the one given if it is theirs, else a new one that replaces it (and ends the user's tokens).
-     * Only digests are kept: who wants to know it again has to remember it.
+     * Returns a user's password: the remembered one if it is right, else a new one, which ends the user's tokens. Only
+     * digests are stored, so the caller must save the password.
      */
     ensurePassword: async (user: string, remembered?: string): Promise<string> => {
       const own = stableId(digests, `user/${user}`);
-      // One of a cluster's own users may have been given another name.
+      // A client may have renamed a built-in user.
       const userId = store.users.named(user, DEFAULT_DOMAIN)?.id ?? store.users.get(own)?.id;
       if (userId === undefined) {
         throw new Error(`Identity has no ${user}`);
@@ -140,7 +143,7 @@ function identityHandler(services: IdentityServices, logger: Logger): ServiceHan
     routes: ROUTES,
     random: services.random,
     headers: (requestId) => ({ vary: "X-Auth-Token", "x-openstack-request-id": requestId }),
-    // Tokens are asked for here: each route says itself what a caller needs.
+    // Routes check tokens themselves, since each has different requirements.
     admit: ({ path }) => ({ path }),
     unrouted: (_, { kind }) => (kind === "unknown" ? NO_ROUTE : NO_METHOD).toResponse(),
     handle: (route, routed) =>
@@ -184,20 +187,20 @@ function version({ request }: IdentityCall): Json {
   };
 }
 
-/** Milliseconds for which all who ask get the same token: far less than it lives. */
+/** Milliseconds for which callers share a token; much shorter than a token's lifetime. */
 const SHARED = 300_000;
 
 type IssuedToken = ReturnType<Identity["issueServiceToken"]>;
 
 /**
- * A user's tokens for the agents: thousands of hosts that start at a time get one, which is written once, and is found among
- * few when they show it.
+ * Creates a function that returns a shared token of a service user. When thousands of hosts start at the same time, one
+ * token is issued and stored instead of thousands.
  */
 export function sharedServiceToken(identity: Identity, clock: Clock, user: ServiceUser): () => IssuedToken {
   let shared: IssuedToken | undefined;
   let until = 0;
   return () => {
-    // One that was revoked brought somebody here who needs another.
+    // A caller may be here because the shared token was revoked.
     if (shared === undefined || clock.monotonic() >= until || identity.validate(shared.token) === undefined) {
       shared = identity.issueServiceToken(user);
       until = clock.monotonic() + SHARED;

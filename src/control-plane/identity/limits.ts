@@ -8,7 +8,7 @@ import type { IdentityStore } from "./store/identity-store.js";
 import { isSameName } from "./store/record-tables.js";
 import type { Limit, RegisteredLimit } from "./store/records.js";
 
-/** By which a registered limit is known. */
+/** The unique key of a registered limit. */
 type LimitKey = Pick<RegisteredLimit, "service_id" | "region_id" | "resource_name">;
 
 const AMOUNT = Type.Integer({ minimum: -1, maximum: 0x7fffffff });
@@ -33,7 +33,10 @@ const UPDATE_REGISTERED_LIMIT = Type.Partial(Type.Object({ ...REGISTERED_LIMIT, 
 
 const KIND = "registered_limit";
 
-/** What there is to be limited, by service and region. All of a request are made, or none. */
+/**
+ * Routes of registered limits: resources that can be limited, by service and region. A request creates all of its limits
+ * or none.
+ */
 export const REGISTERED_LIMIT_ROUTES: readonly IdentityRoute[] = [
   {
     method: "POST",
@@ -65,7 +68,7 @@ export const REGISTERED_LIMIT_ROUTES: readonly IdentityRoute[] = [
       return call.store.sql.transaction(() => {
         assertUnused(call, before.id);
         const after = { ...before, ...changes };
-        // The service may have been deleted since.
+        // The service may have been deleted since the registered limit was created.
         requirePlace(call, KIND, changes);
         assertUniqueKey(call, after, before.id);
         return call.store.registeredLimits.update(after);
@@ -86,7 +89,7 @@ const MEMBERS = {
   description: Type.Optional(orNull(TEXT)),
 };
 
-/** A limit belongs to a project or to a domain, not to both. */
+/** A limit belongs to either a project or a domain. */
 const CREATE = Type.Array(
   Type.Object(
     { ...MEMBERS, project_id: Type.Optional(ID), domain_id: Type.Optional(ID) },
@@ -103,7 +106,7 @@ const PATH = "/v3/limits/:id";
 
 const FILTERS = ["service_id", "region_id", "resource_name", "project_id", "domain_id"];
 
-/** Limits of projects and domains. All of a request are made, or none. */
+/** Routes of limits of projects and domains. A request creates all of its limits or none. */
 export const LIMIT_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
@@ -185,7 +188,7 @@ function create(call: IdentityCall, attributes: Type.Static<typeof CREATE>[numbe
   return store.limits.insert(limit);
 }
 
-/** A project that is a domain counts as that. @throws {IdentityError} 400 */
+/** Returns the owner of a new limit. The project id of a domain counts as a domain. @throws {IdentityError} 400 */
 function ownerOf(
   { store }: IdentityCall,
   attributes: Type.Static<typeof CREATE>[number],
@@ -204,7 +207,7 @@ function ownerOf(
   return found?.is_domain ? { project_id: null, domain_id: project } : { project_id: project, domain_id: domain };
 }
 
-/** A token of the system lists all, one of a domain those in it, one of a project its own. */
+/** Returns the limits that a token can list: all for system scope, those in the domain for a domain, its own for a project. */
 function listed({ store, token }: IdentityCall): readonly Limit[] {
   const { system, domainId, projectId } = token.record;
   return store.limits.list().filter((limit) => {
@@ -231,7 +234,7 @@ function found(call: IdentityCall, what: "get" | "update" | "delete"): Limit {
   return limit;
 }
 
-/** With what the registered limit says. */
+/** Renders a limit with the key of its registered limit. */
 function view({ store }: IdentityCall, { registered_limit_id: registered, ...limit }: Limit) {
   const key = store.registeredLimits.get(registered);
   return {
@@ -293,7 +296,7 @@ function limitNotFound(kind: string, id: string): IdentityError {
   return new IdentityError(404, `Could not find ${kind} for ${id}.`);
 }
 
-/** The bodies of a POST, of which there may be many. */
+/** Returns the bodies of a POST, which can create several records. */
 function bodies(call: IdentityCall, member: string): unknown {
   return call.json()[member] ?? {};
 }
@@ -303,7 +306,7 @@ function collectionBody(call: IdentityCall, plural: string, records: readonly { 
   return { [plural]: withLinks as unknown as Json };
 }
 
-/** What a project may have, as a service asks; undefined: nobody has registered a limit. -1: any number. */
+/** Returns a project's limit of a resource. -1: unlimited; undefined: no registered limit exists. */
 export function effectiveLimit(store: IdentityStore, key: LimitKey, projectId: string): number | undefined {
   const registered = registeredLimit(store, key) ?? registeredLimit(store, { ...key, region_id: null });
   const own = store.limits

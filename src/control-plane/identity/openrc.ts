@@ -2,8 +2,8 @@ import { parse } from "yaml";
 import { isObject } from "../../runtime/collections.js";
 
 /**
- * Shell text that says what a cloud of `clouds.yaml` says, for clients that only read the environment.
- * @returns undefined: the file has no such cloud
+ * Renders a cloud of `clouds.yaml` as shell commands, for clients that only read the environment.
+ * @returns undefined if the file has no such cloud
  */
 export function openrc(cloudsYaml: string, cloudName: string): string | undefined {
   const file: unknown = parse(cloudsYaml);
@@ -21,13 +21,13 @@ export function openrc(cloudsYaml: string, cloudName: string): string | undefine
     ...(cacert === undefined ? {} : { cacert }),
   };
   return [
-    // What a named cloud says would win over some of these.
+    // With OS_CLOUD set, clients prefer that cloud's settings to some of these variables.
     "unset OS_CLOUD",
     ...Object.entries(variables).map(([name, value]) => `export OS_${name.toUpperCase()}=${quoted(String(value))}`),
   ].join("\n");
 }
 
-/** For POSIX shells. */
+/** Quotes a string for POSIX shells. */
 export function quoted(text: string): string {
   return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

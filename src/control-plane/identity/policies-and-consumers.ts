@@ -10,7 +10,7 @@ const CREATE = createSchema(POLICY, {});
 
 const UPDATE = updateSchema(POLICY);
 
-/** Blobs that are kept for those who ask for them: no service here reads them. */
+/** Routes of policies: stored blobs without effect. */
 export const POLICY_ROUTES: readonly IdentityRoute[] = resourceRoutes<PlainRecord>({
   plural: "policies",
   singular: "policy",
@@ -26,7 +26,7 @@ const CREATE_CONSUMER = createSchema({}, { description: orNull(TEXT) });
 
 const UPDATE_CONSUMER = updateSchema({ description: orNull(TEXT) });
 
-/** Consumers of OAuth are kept; nobody gets a token by one. */
+/** Routes of OAuth consumers, which are stored only: no tokens are issued for them. */
 export const CONSUMER_ROUTES: readonly IdentityRoute[] = resourceRoutes<PlainRecord>({
   plural: "consumers",
   singular: "consumer",

@@ -5,10 +5,10 @@ import { BOOLEAN, createSchema, ID, OPTIONS, orNull, SHORT_NAME, TEXT, updateSch
 import { endTokens, type IdentityStore, removeDomain } from "./store/identity-store.js";
 import { newProject, type Project } from "./store/records.js";
 
-/** Projects below one another, the domain included: `[DEFAULT] max_project_tree_depth`. */
+/** Max depth of the project tree, including the domain: Keystone's `[DEFAULT] max_project_tree_depth`. */
 const DEEPEST = 5;
 
-/** @throws {IdentityError} 409 the name is taken in the domain */
+/** @throws {IdentityError} 409 if the domain has another project of that name */
 export function assertUniqueName(store: IdentityStore, { id, name, domain_id: domain, is_domain }: Project): void {
   const other = store.projects.named(name, domain);
   if (!other || other.id === id) {
@@ -22,7 +22,7 @@ export function assertUniqueName(store: IdentityStore, { id, name, domain_id: do
   );
 }
 
-/** @throws {IdentityError} 400, 403: where the new project would be is no place for it */
+/** @throws {IdentityError} 400, 403 if the parent or domain cannot have the new project */
 export function assertValidParent(store: IdentityStore, { domain_id: domainId, parent_id: parentId }: Project): void {
   const domain = domainId === null ? undefined : store.domain(domainId);
   if (!domain) {
@@ -49,7 +49,7 @@ export function assertValidParent(store: IdentityStore, { domain_id: domainId, p
   }
 }
 
-/** Nearest first, the domain last. */
+/** Returns the projects above a project, nearest first, the domain last. */
 export function parentsOf(store: IdentityStore, { parent_id: parentId }: Project): readonly Project[] {
   const parent = parentId === null ? undefined : store.projects.get(parentId);
   return parent ? [parent, ...parentsOf(store, parent)] : [];
@@ -59,7 +59,7 @@ export function childrenOf(store: IdentityStore, id: string): readonly Project[]
   return store.projects.where("parent_id", id);
 }
 
-/** Stores a changed project or domain; ends its tokens when it is disabled. @throws {IdentityError} 403, 409 */
+/** Stores a changed project or domain. Disabling it ends its tokens. @throws {IdentityError} 403, 409 */
 export function changeProject(store: IdentityStore, before: Project, after: Project): Project {
   assertUniqueName(store, after);
   const disabled = before.enabled && !after.enabled;
@@ -77,7 +77,7 @@ export function changeProject(store: IdentityStore, before: Project, after: Proj
   return after;
 }
 
-/** A domain is a project that no other is above. @throws {IdentityError} 409 */
+/** Creates a domain: a project without a parent. @throws {IdentityError} 409 */
 export function createDomain(call: IdentityCall, attributes: Partial<Project> & Pick<Project, "name">): Project {
   const domain = newProject(call.newId(), attributes.name, {
     ...attributes,
@@ -90,7 +90,7 @@ export function createDomain(call: IdentityCall, attributes: Partial<Project> & 
   return call.store.projects.insert(domain);
 }
 
-/** @throws {IdentityError} 403 it is enabled */
+/** @throws {IdentityError} 403 if the domain is enabled */
 export function removeDomainRecord(store: IdentityStore, domain: Project): void {
   if (domain.enabled) {
     throw new IdentityError(403, "Cannot delete a domain that is enabled, please disable it first.");

@@ -23,7 +23,7 @@ const inProject = ({ id }: Project) => ({ target: "project", targetId: id }) as 
 
 const PATH = "/v3/projects/:id/tags";
 
-/** Words that a project is found by. */
+/** Routes of project tags. */
 const TAG_ROUTES: readonly IdentityRoute[] = [
   { method: "GET", path: PATH, handle: (call) => tagsResponse(call, projectFor(call, "list_project_tags").tags) },
   {
@@ -122,7 +122,7 @@ function create(call: IdentityCall, body: unknown): Project {
   return store.projects.insert(project);
 }
 
-/** Returns the id as its record has it, which may be in another case; the id itself if there is no record. */
+/** Returns the id as stored, which may differ in case; the id itself if no project has it. */
 function canonicalId(store: IdentityStore, id: string | null | undefined): string | null | undefined {
   return id == null ? id : (store.projects.get(id)?.id ?? id);
 }
@@ -141,7 +141,7 @@ function remove({ store }: IdentityCall, project: Project): void {
   removeProject(store, project.id);
 }
 
-/** Whether a project has all, any, not all or none of the tags that a query names. */
+/** Returns true if a project's tags match the query: `tags`, `tags-any`, `not-tags`, `not-tags-any`. */
 function tagsPass({ query }: IdentityCall, { tags }: Project): boolean {
   const requestedTags = (name: string) => query.get(name)?.split(",");
   const has = (tag: string) => tags.includes(tag);
@@ -177,7 +177,7 @@ function tagsResponse(call: IdentityCall, tags: readonly string[]): IdentityResp
   return { body: { tags, links: { self: call.url } } };
 }
 
-/** What a query asks to be told of the projects above and below one: `?parents_as_ids`. @throws {IdentityError} 400 */
+/** Returns the projects above and below a project as the query requests them: `?parents_as_ids`. @throws {IdentityError} 400 */
 function relatives(call: IdentityCall, project: Project): Readonly<Record<string, Json>> {
   for (const side of ["parents", "subtree"]) {
     if (call.flag(`${side}_as_list`) && call.flag(`${side}_as_ids`)) {

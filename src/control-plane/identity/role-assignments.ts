@@ -21,7 +21,7 @@ const PLACES: readonly Place[] = (["user", "group"] as const).flatMap((actor) =>
   ),
 ]);
 
-/** Roles of users and groups in projects, domains and the system, and those that projects inherit. */
+/** Routes of grants: roles of users and groups in projects, domains and the system, and roles that projects inherit. */
 export const GRANT_ROUTES: readonly IdentityRoute[] = PLACES.flatMap(routesOf);
 
 function routesOf(place: Place): readonly IdentityRoute[] {
@@ -76,7 +76,7 @@ function routesOf(place: Place): readonly IdentityRoute[] {
   ];
 }
 
-/** What the path names, once the caller may ask. @throws {IdentityError} 401, 403, 404 */
+/** Authorizes the caller and returns the grant that the path names. @throws {IdentityError} 401, 403, 404 */
 function grantOf(call: IdentityCall, place: Place, verb: "list" | "check" | "create" | "revoke"): GrantOf {
   const { store } = call;
   const { actor, target, inherited } = place;
@@ -97,11 +97,11 @@ function grantOf(call: IdentityCall, place: Place, verb: "list" | "check" | "cre
   if (target !== "system" && !where) {
     throw notFound(target, targetId);
   }
-  // A grant of somebody who is gone can still be looked for, and taken away.
+  // Grants of a deleted user or group can still be checked and revoked.
   if (!who && (verb === "create" || verb === "list")) {
     throw notFound(actor, actorId);
   }
-  // The path may have an id in another case than the record.
+  // The id in the path may differ in case from the record's.
   return {
     actor,
     actorId: who?.id ?? actorId,
@@ -129,7 +129,7 @@ function sameTarget(one: GrantOf, other: GrantOf): boolean {
   return one.target === other.target && one.targetId === other.targetId && one.inherited === other.inherited;
 }
 
-/** A user's application credentials for a project end with the role that they pass on. */
+/** Deletes a user's application credentials for a project that pass on a revoked role. */
 function endApplicationCredentials({ store }: IdentityCall, { actor, actorId, targetId, roleId }: Grant): void {
   const users = actor === "user" ? [actorId] : store.members.rightOf(actorId);
   for (const user of users) {
@@ -141,13 +141,13 @@ function endApplicationCredentials({ store }: IdentityCall, { actor, actorId, ta
   }
 }
 
-/** A grant, or what becomes of one: of each member of a group, in each project below, for each role that is implied. */
+/** A grant, or one derived from it: per group member, per project below, per implied role. */
 interface Assignment extends Grant {
-  /** The grant that it comes from. */
+  /** The grant that this assignment is derived from. */
   readonly sourceGrant: Grant;
 }
 
-/** GET /v3/role_assignments: who has which role where. */
+/** Route of GET /v3/role_assignments, which lists effective roles by user and scope. */
 export const ROLE_ASSIGNMENT_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",

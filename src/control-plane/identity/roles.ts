@@ -25,7 +25,7 @@ const RULES = "/v3/roles/:id/implies";
 
 const RULE = `${RULES}/:implied`;
 
-/** A prior role gives the implied one to whoever has it. */
+/** Routes of role inferences: a user who has the prior role also has the implied role. */
 const IMPLIED_ROLE_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",
@@ -152,7 +152,10 @@ function knownRule(call: IdentityCall): Rule {
   return rule;
 }
 
-/** No rule leads to `admin`, back to itself, or from a role of everybody to one of a domain. */
+/**
+ * Rejects rules that imply `admin`, form a cycle, or lead from a global role to a role of a domain.
+ * @throws {IdentityError} 403
+ */
 function assertValidRule({ store }: IdentityCall, { prior, implied }: Rule): void {
   if (implied.name === "admin") {
     throw new IdentityError(403, `${implied.id} cannot be an implied roles.`);

@@ -102,7 +102,7 @@ async function update(call: IdentityCall, { id }: User, body: unknown): Promise<
   const { password, ...changes } = checkBody(UPDATE_USER, body);
   const setPassword = await preparePassword(call, password);
   return store.sql.transaction(() => {
-    // Somebody else may have changed it, or ended the token, while the password was hashed.
+    // The user may have changed, or the token ended, while the password was hashed.
     call.requireToken();
     const before = store.users.get(id);
     if (!before) {
@@ -121,13 +121,13 @@ async function update(call: IdentityCall, { id }: User, body: unknown): Promise<
   });
 }
 
-/** Sets a new password for a caller who knows the old one; no token is needed. */
+/** Sets a new password for a caller who proves the old one; no token is needed. */
 async function changePassword(call: IdentityCall) {
   const { services, store } = call;
   const passwordChange = checkBody(CHANGE_PASSWORD, call.body("user"));
   const id = call.param("id");
   const setPassword = await preparePassword(call, passwordChange.password);
-  // Last, so that what was right then still is.
+  // Checked last, since the user may have changed while the new password was hashed.
   const right = await services.passwords.matches(store.users.get(id)?.id, passwordChange.original_password);
   if (!store.users.get(id)?.enabled || !right) {
     throw unauthorized();

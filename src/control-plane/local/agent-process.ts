@@ -7,24 +7,24 @@ import { PoolHosts } from "./host-summary.js";
 import { type AddHosts, type HostChange, isHostStatesReport, OVER_THE_LINK } from "./reports.js";
 import type { StateDir } from "./state-dir.js";
 
-/** A process to be: an agent of one host, whose name it has, or a pool, an agent of several. */
+/** A process to start: an agent, named after its host, or a pool, an agent of several hosts. */
 export interface AgentPlan {
   readonly name: string;
   readonly hosts: readonly string[];
-  /** Besides host and state directory. */
+  /** Arguments other than host and state directory. */
   readonly args: readonly string[];
-  /** As it was given; null: the configuration says it. */
+  /** The driver argument; null if the configuration sets it. */
   readonly driver: string | null;
 }
 
 interface AgentListener {
-  /** The process or a host of it has changed. */
+  /** Called when the process or one of its hosts has changed. */
   changed(): void;
-  /** A host serves that did not. */
+  /** Called when a host starts to serve. */
   serving(host: string): void;
 }
 
-/** One agent process of `compute-cluster up`, and the hosts that it serves. */
+/** An agent process of `compute-cluster up`, and its hosts. */
 export class AgentProcess {
   readonly plan: AgentPlan;
   readonly isPool: boolean;
@@ -33,9 +33,9 @@ export class AgentProcess {
   readonly #listener: AgentListener;
   readonly #logFile: string;
   readonly #pool = new PoolHosts();
-  /** Pids of processes that were started elsewhere and have hosts of the pool. */
+  /** Pids of processes that other programs started and that serve hosts of the pool, by host. */
   readonly #elsewhere = new Map<string, number>();
-  /** What cancels the next starts of hosts of the pool that have failed. */
+  /** Cancel functions of pending restarts of failed hosts of the pool. */
   readonly #restarts = new Set<CancelTimer>();
   readonly #down: DownHosts;
 
@@ -84,7 +84,7 @@ export class AgentProcess {
     return this.isPool ? this.#pool.get(host) !== undefined : host === this.name;
   }
 
-  /** A pool's status says what its hosts have come to. */
+  /** The status; for a pool, it summarizes its hosts. */
   get status(): ComponentStatus {
     const status = this.#component.status;
     return !this.isPool || ENDED.includes(status.state) || status.state === "restarting"
@@ -92,18 +92,18 @@ export class AgentProcess {
       : { ...status, state: this.#poolState(status.state), detail: this.#pool.summary, isSum: true };
   }
 
-  /** Every host serves, or has come to an end that nothing but a person will change. */
+  /** Returns true if every host serves, or has ended and needs an operator. */
   get isSettled(): boolean {
     const { state } = this.status;
     return state === "ready" || state === "restarting" || ENDED.includes(state);
   }
 
-  /** Every host serves. */
+  /** Returns true if every host serves. */
   get isServing(): boolean {
     return this.status.state === "ready" && (!this.isPool || this.#pool.count("serving") === this.#pool.size);
   }
 
-  /** Starts its hosts but those that are left down; no process where these are all. */
+  /** Starts the hosts except those that remain down; if all do, no process is started. */
   start(): void {
     const [first = "", ...others] = this.plan.hosts;
     const down = others.every((host) => this.#down.has(host)) ? this.#down.get(first) : undefined;
@@ -119,7 +119,7 @@ export class AgentProcess {
     await this.#component.stop(grace);
   }
 
-  /** As {@link Component.rest}. */
+  /** Like {@link Component.rest}. */
   async rest(): Promise<void> {
     this.#giveUpRestarts();
     await this.#component.rest();
@@ -141,7 +141,7 @@ export class AgentProcess {
     return { ...common, state, pid: status.pid, process: this.name, since, reason, exitCode };
   }
 
-  /** Says who holds a host now; null: nobody. */
+  /** Sets the process that owns a host now; null if none does. */
   servedBy(host: string, pid: number | null): void {
     if (!this.isPool) {
       this.#component.servedBy(pid);
@@ -153,8 +153,8 @@ export class AgentProcess {
   }
 
   /**
-   * Does to one host what an operator asked for. Resolves once the process has been told to start it, or has ended, with what
-   * became of it; {@link OVER_THE_LINK}: it has to be asked there.
+   * Performs an operator's action on one host. Resolves with the host's state when the process was instructed to start
+   * it, or has ended. {@link OVER_THE_LINK} if the process must be called over its connection.
    */
   async control(host: string, action: HostAction): Promise<HostProcess | typeof OVER_THE_LINK> {
     if (this.isPool ? this.#elsewhere.has(host) : this.#component.isElsewhere) {
@@ -174,12 +174,12 @@ export class AgentProcess {
     }
   }
 
-  /** Whether the host's state lasts. */
+  /** Returns true if the host's state is not transitional. */
   isHostSettled(host: string): boolean {
     return !["starting", "waiting", "stopping"].includes(this.hostStatus(host).state);
   }
 
-  /** Takes more hosts into the pool, and starts them. */
+  /** Adds hosts to the pool and starts them. */
   async add(hosts: readonly string[]): Promise<void> {
     for (const host of hosts) {
       this.#put(host, "starting");
@@ -187,7 +187,7 @@ export class AgentProcess {
     await this.#serve(hosts);
   }
 
-  /** A host that has ended is none of its hosts any more. */
+  /** Removes an ended host. */
   forget(host: string): void {
     this.#pool.remove(host);
     this.#elsewhere.delete(host);
@@ -210,7 +210,7 @@ export class AgentProcess {
     if (runs) {
       return OVER_THE_LINK;
     }
-    // The process may start again by itself, but without this host.
+    // A restart of the process must not include this host.
     this.#put(host, action === "kill" ? "killed" : "stopped");
     this.#listener.changed();
     return this.hostStatus(host);
@@ -237,7 +237,7 @@ export class AgentProcess {
     return this.isPool ? foldHosts(this.#pool.of(...LIVE)) : this.name;
   }
 
-  /** A pool is one also while it has a single host. */
+  /** Pools have a flag, since a pool may have a single host. */
   #poolFlag(): readonly string[] {
     return this.isPool ? ["--pool"] : [];
   }
@@ -277,7 +277,7 @@ export class AgentProcess {
     this.#restarts.add(cancel);
   }
 
-  /** The hosts share the fate of their process. */
+  /** Updates the hosts after a change of their process. */
   #processChanged({ state, detail, exitCode }: ComponentStatus): void {
     if (!this.isPool && state === "ready" && !this.#component.isElsewhere) {
       this.#listener.serving(this.name);
@@ -298,7 +298,7 @@ export class AgentProcess {
     this.#listener.changed();
   }
 
-  /** The caller tells the listener of the change, once for many. */
+  /** Updates a host. The caller notifies the listener, once for several updates. */
   #put(
     host: string,
     state: AgentState,
@@ -324,10 +324,10 @@ export class AgentProcess {
   }
 }
 
-/** Why a host is down that a start has left so. */
+/** Reason for hosts that a start leaves down. */
 const LEFT_DOWN = "as in the restored state";
 
-/** Hosts in these states are served by the process, or are to be once it runs. */
+/** States of hosts that the process serves, or will serve once it runs. */
 const LIVE = ["starting", "waiting", "serving", "restarting"] as const;
 
 const ENDED: readonly ComponentState[] = ["stopped", "failed", "killed"];

@@ -6,9 +6,13 @@ import { readClusterInfo, type StateDir } from "./state-dir.js";
 
 type CloudService = "compute" | "placement" | "image" | "baremetal";
 
-/** An administrator's session with a local cluster, over its public APIs, with the credentials of `clouds.yaml`. */
+/** An administrator's session with a local cluster through its public APIs, with credentials from `clouds.yaml`. */
 export interface CloudSession {
-  /** `path` below the service's endpoint; `version` the microversion. @throws {CloudRequestFailed} for other than 2xx */
+  /**
+   * @param path below the service's endpoint
+   * @param version microversion
+   * @throws {CloudRequestFailed} unless the status is 2xx
+   */
   request(service: CloudService, method: HttpMethod, path: string, version: string, body?: unknown): Promise<unknown>;
 }
 
@@ -40,7 +44,7 @@ interface Clouds {
   };
 }
 
-/** @throws {NoLocalCloud} when nothing was ever started there, {@link HttpConnectFailure} when it is not running now. */
+/** @throws {NoLocalCloud} if no cluster was ever started there; {@link HttpConnectFailure} if it is not running */
 export async function openCloudSession(files: Files, http: HttpClient, directory: StateDir): Promise<CloudSession> {
   const text = await files.readIfPresent(directory.cloudsFile);
   const auth = text === undefined ? undefined : (parse(text) as Clouds | null)?.clouds?.devstack?.auth;
@@ -51,7 +55,7 @@ export async function openCloudSession(files: Files, http: HttpClient, directory
   }
   const { username = "", password = "", project_name: project = "" } = auth;
   const domain = { id: "default" };
-  // The file may name the door for other machines.
+  // The file may have the address of the external listener.
   const base = (await readClusterInfo(files, directory))?.url ?? auth.auth_url.replace(/\/identity(\/v3)?\/?$/, "");
   const { url, status, token, body } = await requestToken(
     http,
@@ -65,7 +69,7 @@ export async function openCloudSession(files: Files, http: HttpClient, directory
   return sessionWith(http, base, token);
 }
 
-/** @param base `http://127.0.0.1:8774` @param token an administrator's */
+/** @param base `http://127.0.0.1:8774` @param token an administrator's token */
 export function sessionWith(http: HttpClient, base: string, token: string): CloudSession {
   const endpoints: Readonly<Record<CloudService, string>> = {
     compute: `${base}/compute/v2.1`,

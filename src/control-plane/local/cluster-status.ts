@@ -7,8 +7,8 @@ export type { HypervisorGuest };
 
 interface GuestStatus extends HypervisorGuest {
   /**
-   * `moving`: the state of record has the instance on another host, and a move between the two that is under way, or a resize that is
-   * neither confirmed nor reverted. `stale`: it has it on another host without such a move. `unknown`: it has no such instance.
+   * `moving`: the instance is recorded on another host, with an active move or an unconfirmed resize between the two.
+   * `stale`: it is recorded on another host without such a move. `unknown`: there is no such instance.
    */
   readonly record: "here" | "moving" | "stale" | "unknown";
 }
@@ -17,7 +17,7 @@ export interface ServerStatus {
   readonly id: string;
   readonly name: string;
   readonly status: string;
-  /** The error of a server in ERROR, with its explanation for operators; null: the server has none. */
+  /** The error of a server in ERROR with its explanation for operators; null if it has none. */
   readonly fault: ServerFault | null;
 }
 
@@ -27,9 +27,9 @@ interface ServerFault {
   readonly created: string;
 }
 
-/** One host, or one provider that no host answers for, or a hypervisor that no host has, or the servers without a host. */
+/** A row of the status: a host, a provider without a host, a hypervisor without a host, or the servers without a host. */
 export interface HostStatus {
-  /** Null: a provider without a compute service, or, without a provider either, the servers that are on no host. */
+  /** Null for a provider without a compute service. Without a provider as well, the row lists servers that have no host. */
   readonly host: string | null;
   readonly service: {
     readonly state: "up" | "down";
@@ -40,24 +40,27 @@ export interface HostStatus {
     readonly uuid: string;
     readonly name: string;
     readonly generation: number;
-    /** class → used and what can be had, (total - reserved) * ratio, of the provider and those below it. */
+    /**
+     * Used and total amounts by resource class, of the provider and those below it. The total is (total - reserved) *
+     * ratio.
+     */
     readonly usages: Readonly<Record<string, { readonly used: number; readonly capacity: number }>>;
   } | null;
-  /** Instances that the state of record puts here. */
+  /** Instances that are recorded on this host. */
   readonly servers: readonly ServerStatus[];
   /**
-   * What its hypervisor has; nothing in the row of servers without a host. Null: there is no fake-libvirt hypervisor of the
-   * host's name in the state directory, and no agent that says what its driver has.
+   * Guests of its hypervisor; empty in the row of servers without a host. Null: the state directory has no fake-libvirt
+   * hypervisor of this host, and no agent reports guests.
    */
   readonly guests: readonly GuestStatus[] | null;
 }
 
 type GuestsByHost = ReadonlyMap<string, readonly HypervisorGuest[]>;
 
-/** Providers that are asked about at a time. */
+/** Max parallel requests for providers. */
 const REQUESTS = 16;
 
-/** Servers, or hypervisors, asked for at a time. */
+/** Page size of requests for servers and hypervisors. */
 const PAGE = 1000;
 
 interface ServiceView {
@@ -71,12 +74,12 @@ interface HypervisorView {
   readonly hypervisor_hostname: string;
   readonly service: { readonly host: string };
 }
-/** The fields of the Compute API's server that {@link serverStatus} reads. */
+/** Fields of a server that {@link serverStatus} reads. */
 export interface NamedServer {
   readonly id: string;
   readonly name: string;
   readonly status: string;
-  /** Absent: the server is not in ERROR, or nothing was recorded. */
+  /** Absent if the server is not in ERROR, or no fault was recorded. */
   readonly fault?: { readonly message: string; readonly details?: string; readonly created: string };
 }
 interface ServerView extends NamedServer {
@@ -103,10 +106,10 @@ interface InventoryView {
 }
 
 /**
- * Hosts, providers, usages, servers and guests, joined by compute node uuid and host; what child providers have counts for
+ * Joins hosts, providers, usages, servers and guests by compute node uuid and host. Usages of child providers count for
  * their root.
- * @param inFolders what each hypervisor has that can be looked at, by host
- * @param reported asks the agents of these hosts, which are up, what theirs have
+ * @param inFolders guests of hypervisors in the state directory, by host
+ * @param reported calls the agents of these hosts, which are up, for their guests
  */
 export async function clusterStatus(
   session: CloudSession,
@@ -121,7 +124,7 @@ export async function clusterStatus(
     allServers(compute),
     placement("/resource_providers") as Promise<{ resource_providers: ProviderView[] }>,
   ]);
-  // A host with many nodes has bare metal: what runs there is what its nodes hold.
+  // A host with several nodes is bare metal; its agent has no guests to report.
   const nodesOf = countOf(hypervisors.map(({ service }) => service.host));
   const queriedServices = services.services.filter(
     ({ host, state }) => state === "up" && !inFolders.has(host) && (nodesOf.get(host) ?? 0) <= 1,
@@ -166,7 +169,7 @@ export async function clusterStatus(
 
 const EMPTY: HostStatus = { host: null, service: null, provider: null, servers: [], guests: null };
 
-/** One for all comparisons: `localeCompare` makes one for each. */
+/** Shared, since `localeCompare` creates a collator per call. */
 const BY_NAME = new Intl.Collator("en", { numeric: true });
 
 function countOf<T>(values: readonly T[]): ReadonlyMap<T, number> {
@@ -207,7 +210,7 @@ async function allServers(compute: (path: string) => Promise<unknown>): Promise<
   }
 }
 
-/** Returns by server the hosts that its moves give a guest, of those servers with a guest on another host than their own. */
+/** Returns the hosts involved in moves by server, for servers with a guest on a host other than their own. */
 async function movingHosts(
   compute: (path: string) => Promise<unknown>,
   guests: GuestsByHost,
@@ -227,7 +230,7 @@ async function movingHosts(
   return hosts;
 }
 
-/** The source of an evacuation is down: the guest that it has is none of the move's. */
+/** Returns the hosts where an active move may have a guest. An evacuation has only one: its source is down. */
 function hostsOfMove(move: MigrationView, serverStatus: string): readonly string[] {
   const { migration_type: type, status, source_compute: source, dest_compute: destination } = move;
   const isOver =
@@ -267,7 +270,7 @@ function serviceView({ state, status, forced_down: forcedDown }: ServiceView): H
   return { state, status, forcedDown };
 }
 
-/** @param servers the host's. @param byNode the host has several nodes, each of which has its own servers */
+/** @param servers servers of the host @param byNode the host has several nodes, each with its own servers */
 function serversOf(
   servers: readonly ServerView[],
   { host, provider }: HostStatus,
@@ -280,7 +283,7 @@ function serversOf(
         .map(serverStatus);
 }
 
-/** Returns a server with its fault in one line for an operator. */
+/** Returns a server with its fault in one line for operators. */
 export function serverStatus({ id, name: called, status, fault }: NamedServer): ServerStatus {
   return {
     id,
@@ -292,7 +295,7 @@ export function serverStatus({ id, name: called, status, fault }: NamedServer): 
 
 type Usages = NonNullable<HostStatus["provider"]>["usages"];
 
-/** Every root provider, with what its whole tree has. */
+/** Returns every root provider with the usages of its tree. */
 async function describeTrees(
   placement: (path: string) => Promise<unknown>,
   providers: readonly ProviderView[],
@@ -313,7 +316,7 @@ async function describeTrees(
     }));
 }
 
-/** Adds the usages of two providers, class by class. */
+/** Adds the usages of two providers by resource class. */
 export function sumOfUsages(one: Usages, other: Usages): Usages {
   const sum = { ...one };
   for (const [resourceClass, { used, capacity }] of Object.entries(other)) {

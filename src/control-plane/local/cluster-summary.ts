@@ -1,21 +1,21 @@
 import type { CloudSession } from "./cloud-session.js";
 import { type NamedServer, type ServerStatus, serverStatus } from "./cluster-status.js";
 
-/** What a cluster of many hosts comes to; read in a few requests, however many hosts there are. */
+/** Totals of a cluster with many hosts. They need few requests, regardless of the number of hosts. */
 export interface ClusterSummary {
   readonly hosts: number;
-  /** Names, in the order of their services. */
+  /** Host names in the order of their services. */
   readonly down: readonly string[];
   readonly disabled: readonly string[];
-  /** As the compute nodes report it: used and total. */
+  /** Used and total amounts as compute nodes report them. */
   readonly usages: Readonly<
     Record<"VCPU" | "MEMORY_MB" | "DISK_GB", { readonly used: number; readonly total: number }>
   >;
   readonly runningGuests: number;
   readonly serversInError: number;
-  /** There are more servers in error than one answer holds. */
+  /** True if there are more servers in error than one response contains. */
   readonly moreInError: boolean;
-  /** The servers in error whose records changed last, with their faults. */
+  /** The most recently updated servers in error, with their faults. */
   readonly recentInError: readonly ServerStatus[];
 }
 
@@ -25,12 +25,12 @@ interface ServiceView {
   readonly status: "enabled" | "disabled";
 }
 
-/** The last version in which the Compute API adds up what hypervisors have. */
+/** The last microversion with hypervisor statistics. */
 const LAST_STATISTICS = "2.87";
 
 /**
- * Null: the cluster has no more than `most` hosts, which a table shows.
- * @param maxFaults the maximal length of `recentInError`
+ * Summarizes the cluster; null if it has at most `most` hosts, which fit in a table.
+ * @param maxFaults max length of `recentInError`
  */
 export async function clusterSummary(
   session: CloudSession,

@@ -17,22 +17,22 @@ export type ComponentState =
 export interface ComponentStatus {
   readonly name: string;
   readonly state: ComponentState;
-  /** What a person wants to read beside the state; of one that failed, why. */
+  /** Readable details; for a failed component, the reason. */
   readonly detail: string;
   readonly pid: number | null;
-  /** The exit code of a process that has ended by itself; null while it runs, and after a signal. */
+  /** Exit code of a process that exited on its own; null while it runs, and after a signal. */
   readonly exitCode: number | null;
-  /** When it came into this state, milliseconds since the epoch. */
+  /** Time of the state's start, milliseconds since the epoch. */
   readonly since: number;
-  /** The detail counts hosts, and changes with each of them. */
+  /** The detail is a count of hosts and changes with each of them. */
   readonly isSum?: true;
 }
 
-/** How a component's process ended; the restart policy decides by it. */
+/** How a component's process ended, for the restart policy. */
 interface ComponentEnd extends ChildExit {
-  /** The component was ready once, this time or before. */
+  /** The component has been ready at least once. */
   readonly wasReady: boolean;
-  /** From 1: how often it has ended since it last was ready for a minute. */
+  /** Number of ends since it was last ready for a minute, from 1. */
   readonly times: number;
 }
 
@@ -42,14 +42,14 @@ export interface ComponentOptions {
   /** Called at each start. */
   readonly args: () => readonly string[];
   readonly logFile: string;
-  /** Milliseconds until it starts again after an end that `stop` did not ask for; null: it stays ended. */
+  /** Milliseconds until a restart after an unrequested end; null for no restart. */
   readonly restartIn: (end: ComponentEnd) => number | null;
 }
 
-/** Hears what becomes of a component. */
+/** Receives changes and messages of a component. */
 export interface ComponentListener {
   changed(status: ComponentStatus): void;
-  /** Gets each message of its process, those about itself included. */
+  /** Receives each message of the process, including its own state reports. */
   onMessage(message: unknown): void;
 }
 
@@ -59,12 +59,10 @@ export interface ComponentDeps {
   readonly clock: Clock;
 }
 
-/** Milliseconds of being ready after which earlier ends count no more. */
+/** Milliseconds of readiness after which the count of ends is reset. */
 const SOUND = 60_000;
 
-/**
- * One process of `compute-cluster up`, from start to stop, or the process that another program started in its place.
- */
+/** A process of `compute-cluster up` from start to stop, or a process of another program that replaces it. */
 export class Component {
   readonly name: string;
   readonly #options: ComponentOptions;
@@ -72,16 +70,16 @@ export class Component {
   readonly #listener: ComponentListener;
   #child: LastingChild | undefined;
   #status: ComponentStatus;
-  /** Why the child said that it fails. */
+  /** The child's reason for its failure. */
   #reason = "";
-  /** Monotonic; since when it is ready. */
+  /** Monotonic time since which it is ready. */
   #readySince: number | undefined;
   #wasReady = false;
   #times = 0;
   #cancelRestart: CancelTimer | undefined;
-  /** Pid of a process that does this one's work and is no child of this one. */
+  /** Pid of a process that replaces this one and is not a child. */
   #substitute: number | null = null;
-  /** Somebody asked for its end, so that it is not started again. */
+  /** Its end was requested, so it is not restarted. */
   #isToEnd = false;
 
   constructor(options: ComponentOptions, deps: ComponentDeps, listener: ComponentListener) {
@@ -97,17 +95,17 @@ export class Component {
     return this.#status;
   }
 
-  /** It has a process. */
+  /** Returns true if it has a process. */
   get isRunning(): boolean {
     return this.#child !== undefined;
   }
 
-  /** The process that does its work was started by another program. */
+  /** Returns true if another program started the process that replaces it. */
   get isElsewhere(): boolean {
     return this.#child === undefined && this.#substitute !== null;
   }
 
-  /** @param why it starts again; for the person who watches. @throws {FileFailure} its log cannot be written. */
+  /** Starts the process. @param why readable reason of a restart @throws {FileFailure} if the log cannot be written */
   start(why?: string): void {
     this.#giveUpRestart();
     const child = this.#deps.children.spawn({ ...this.#options, args: this.#options.args() });
@@ -124,12 +122,12 @@ export class Component {
     void child.exited.then((exit) => this.#ended(child, exit));
   }
 
-  /** Says that it is not started, and why. It can be started later. */
+  /** Records that it is not started, and why. It can be started later. */
   leaveDown(state: "stopped" | "killed", why: string): void {
     this.#set(state, why);
   }
 
-  /** Starts it as at the first time, once a process of it that is about to end has ended; nothing when it runs. */
+  /** Starts it with a reset restart count, after an ending process has ended; does nothing if it runs. */
   async startAgain(): Promise<void> {
     while (this.#isToEnd && this.#child !== undefined) {
       await this.#child.exited;
@@ -140,7 +138,7 @@ export class Component {
     }
   }
 
-  /** Asks it to stop; after `grace` ms, if there are any, it is killed. Resolves when it has ended, with how. */
+  /** Stops it; without an end after `grace` ms, if set, it is killed. Resolves with the final status. */
   async stop(grace?: number): Promise<ComponentStatus> {
     this.#endRestarts("stopped");
     const child = this.#child;
@@ -159,14 +157,14 @@ export class Component {
             () => undefined,
           );
     await child.exited;
-    // Others may wait for this end to start it again.
+    // Saved first: another waiter may restart the component upon this end.
     const ended = this.#status;
     waiting.abort();
     await tooLong;
     return ended;
   }
 
-  /** Ends it with SIGKILL. Resolves when it has ended, with how; nothing starts it again but {@link startAgain}. */
+  /** Kills it with SIGKILL. Resolves with the final status. Only {@link startAgain} restarts it. */
   async kill(): Promise<ComponentStatus> {
     this.#endRestarts("killed");
     this.#isToEnd = true;
@@ -176,8 +174,8 @@ export class Component {
   }
 
   /**
-   * Ends what it does as SIGKILL would. Its process stays for whoever starts the same component next; one that cannot be kept is killed.
-   * Resolves when nothing of it is under way any more.
+   * Ends its work as SIGKILL would, but retains its process for the next start of the same component. A process that
+   * cannot be retained is killed. Resolves when none of its work remains.
    */
   async rest(): Promise<void> {
     this.#endRestarts("stopped");
@@ -193,13 +191,13 @@ export class Component {
     }
   }
 
-  /** For its process; false: it has none. */
+  /** Sends a message to its process. Returns false if there is none. */
   send(message: object): boolean {
     this.#child?.send(message);
     return this.#child !== undefined;
   }
 
-  /** Says who does this component's work now: its own child, another process, or, with null, none. */
+  /** Sets the process that does this component's work: its child, another process, or null for none. */
   servedBy(pid: number | null): void {
     const before = this.#substitute;
     this.#substitute = pid === this.#child?.pid ? null : pid;
@@ -220,7 +218,7 @@ export class Component {
       return;
     }
     if (message.state === "failed") {
-      // The process says why it fails, then ends.
+      // The process reports the reason before it exits.
       this.#reason = message.detail;
       return;
     }
@@ -297,27 +295,27 @@ export class Component {
   }
 }
 
-/** Exit codes with which a program of this package says that it ended on purpose: the README lists them. */
+/** Exit codes of intentional ends; see the README. */
 const FORESEEN: readonly (number | null)[] = [0, 2, 3, 4, 5];
 
-/** Signals by which a person ends a process; any other end is a crash. */
+/** Signals of intentional ends by users; any other signal is a crash. */
 const MEANT: readonly (string | null)[] = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"];
 
-/** Quick restarts of the control plane, after which it is left alone. */
+/** Max immediate restarts of the control plane. */
 const RESTARTS = 5;
 
 const agentDelay = backOff({ first: 1_000, most: 60_000 });
 
 /**
- * An agent that failed unforeseen starts again, later each time; an agent that a person killed stays down: it is a
- * drill.
+ * Restarts an agent that failed unexpectedly, with a growing delay. An agent that a user killed stays down, as in a host
+ * failure.
  */
 export function agentRestart({ code, signal, times }: ComponentEnd): number | null {
   const isMeant = signal === null ? FORESEEN.includes(code) : MEANT.includes(signal);
   return isMeant ? null : agentDelay(times);
 }
 
-/** The control plane starts again at once, whatever ended it, unless it refuses to start. */
+/** Restarts the control plane immediately after any end, unless it exited on purpose or was never ready. */
 export function controlPlaneRestart({ code, signal, wasReady, times }: ComponentEnd): number | null {
   const isExpectedExit = signal === null && FORESEEN.includes(code);
   return wasReady && !isExpectedExit && times <= RESTARTS ? 0 : null;

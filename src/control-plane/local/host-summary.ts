@@ -1,10 +1,10 @@
 import type { AgentState } from "../../conductor-client/methods/session.js";
 import { foldHosts } from "../../records/host-names.js";
 
-/** Characters of names in a line; of more hosts the first ones are named. */
+/** Max characters of host names in a line; beyond it, only the first hosts are named. */
 const ROOM = 40;
 
-/** Hosts in a few words for a line of a terminal: `devstack[1-2500]`, or the first of them and how many there are. */
+/** Abbreviates hosts for a line of a terminal: `devstack[1-2500]`, or the first ones with the total. */
 export function hostsInShort(hosts: readonly string[]): string {
   const folded = foldHosts(hosts);
   if (folded.length <= ROOM) {
@@ -16,7 +16,7 @@ export function hostsInShort(hosts: readonly string[]): string {
   return `${first.length <= ROOM ? first : hosts[0]} and more, ${counted(hosts.length)} hosts`;
 }
 
-/** How many hosts are in which state: `2,431 of 2,500 serve, 3 failed`. Those that are still to come are not named. */
+/** Renders counts of hosts by state: `2,431 of 2,500 serve, 3 failed`. Hosts that have yet to start are not listed. */
 function stateCounts(counts: ReadonlyMap<AgentState, number>): string {
   const of = (state: AgentState): number => counts.get(state) ?? 0;
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
@@ -24,27 +24,30 @@ function stateCounts(counts: ReadonlyMap<AgentState, number>): string {
   return [`${counted(of("serving"))} of ${counted(total)} serve`, ...others].join(", ");
 }
 
-/** States that a person looks for. */
+/** States that are listed. */
 const NOTABLE: readonly AgentState[] = ["failed", "killed", "stopped", "restarting"];
 
 const counted = (count: number): string => count.toLocaleString("en");
 
-/** What is known of one host of a pool. */
+/** The state of a host of a pool. */
 interface PooledHost {
   readonly state: AgentState;
   readonly detail: string;
   readonly exitCode: number | null;
-  /** When it came into this state, milliseconds since the epoch. */
+  /** Time of the state's start, milliseconds since the epoch. */
   readonly since: number;
-  /** How often it has failed since it last was asked to start. */
+  /** Number of failures since its start was last requested. */
   readonly times: number;
 }
 
-/** The hosts of a pool, counted by state as they change: a sum over all at each change of one would be slow. */
+/**
+ * Hosts of a pool with counts by state. Counts are updated per change, since summing over all hosts each time would be
+ * slow.
+ */
 export class PoolHosts {
   readonly #hosts = new Map<string, PooledHost>();
   readonly #counts = new Map<AgentState, number>();
-  /** The hosts in short, while these are the same. */
+  /** Abbreviated host names, cached until the hosts change. */
   #label: string | undefined;
 
   get names(): readonly string[] {
@@ -87,7 +90,7 @@ export class PoolHosts {
     return [...this.#hosts].filter(([, { state }]) => states.includes(state)).map(([host]) => host);
   }
 
-  /** `devstack[1-2500]  2,431 of 2,500 serve, 3 failed` */
+  /** A summary such as `devstack[1-2500]  2,431 of 2,500 serve, 3 failed`. */
   get summary(): string {
     this.#label ??= hostsInShort(this.names);
     return `${this.#label}  ${stateCounts(this.#counts)}`;

@@ -3,12 +3,12 @@ import type { Digests } from "../../runtime/cryptography.js";
 import type { Files } from "../../runtime/files.js";
 import type { StateDir } from "./state-dir.js";
 
-/** What `--name` takes: it is the name of a folder, and stands in commands. */
+/** Valid names for `--name`, which is a folder's name and appears in commands. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 export const isClusterName = (text: string): boolean => NAME.test(text);
 
-/** Where a user's clusters are known from: `$XDG_STATE_HOME/compute-cluster`, else `~/.local/state/compute-cluster`. */
+/** Returns the folder of a user's clusters: `$XDG_STATE_HOME/compute-cluster`, else `~/.local/state/compute-cluster`. */
 export function clustersHome(environment: Readonly<Record<string, string | undefined>>, home: string): string {
   const { XDG_STATE_HOME: stateHome = "" } = environment;
   return join(isAbsolute(stateHome) ? stateHome : join(home, ".local", "state"), "compute-cluster");
@@ -17,17 +17,17 @@ export function clustersHome(environment: Readonly<Record<string, string | undef
 const NAMED = "clusters";
 const OTHERS = "known";
 
-/** The state directory of the cluster of this name. */
+/** Returns the state directory of a named cluster. */
 export const rootOfName = (home: string, name: string): string => join(home, NAMED, name);
 
-/** The name of the cluster of this state directory; null: it has none. */
+/** Returns the name of the cluster with this state directory; null if it has none. */
 export function nameOfRoot(home: string, root: string): string | null {
   return dirname(root) === join(home, NAMED) && isClusterName(basename(root)) ? basename(root) : null;
 }
 
 /**
- * The clusters that this user has started on this machine. Those with a name are the folders of one folder; of the others a
- * file each says where they are.
+ * The clusters that this user has started on this machine. Named clusters are subfolders of one folder; for each of the
+ * others, a file contains its path.
  */
 export class KnownClusters {
   readonly #home: string;
@@ -50,7 +50,7 @@ export class KnownClusters {
     await this.#files.remove(this.#fileOf(root));
   }
 
-  /** State directories that are there, those with a name first. A folder that is gone is forgotten. */
+  /** Returns existing state directories, named clusters first. Files that refer to deleted folders are removed. */
   async roots(): Promise<readonly string[]> {
     const names = (await this.#files.list(join(this.#home, NAMED))).filter(isClusterName);
     const others = await Promise.all(
@@ -79,7 +79,7 @@ export class KnownClusters {
   }
 }
 
-/** Undefined: the text is not one that {@link KnownClusters.remember} has written. */
+/** Returns undefined if {@link KnownClusters.remember} did not write this text. */
 function rootOf(text: string): string | undefined {
   try {
     const { root } = JSON.parse(text) as { readonly root?: unknown };

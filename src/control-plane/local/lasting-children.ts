@@ -2,21 +2,21 @@ import type { Child, ChildExit, Children, SpawnOptions } from "../../runtime/pro
 import type { Timers } from "../../runtime/time.js";
 import { type GoOn, isResting, type Rest } from "./reports.js";
 
-/** Milliseconds in which a child can end what it does; what it does is not to last, so that one that takes longer is killed. */
+/** Milliseconds for a child to end its work. Then it is killed, since the work need not be saved. */
 const STOP_TIMEOUT_MS = 3_000;
 
-/** A child that can be given other work. */
+/** A child process that can be reused for other work. */
 export interface LastingChild extends Child {
   /**
-   * Has it end what it does as by SIGKILL. Resolves once nothing of that is under way any more: true, the process waits for other work;
-   * false, it has ended.
+   * Ends the child's work as SIGKILL would. Resolves when none of it remains: true if the process waits for other work,
+   * false if it has ended.
    */
   rest(): Promise<boolean>;
 }
 
 /**
- * Children whose processes outlast their work: to start a program takes longer than what it does in a second start. One that rests is
- * what the next `spawn` of the same module and log gets.
+ * Children whose processes are reused, since starting a program takes longer than a restart within it. The next `spawn`
+ * with the same module and log gets an idle process.
  */
 export class LastingChildren implements Children {
   readonly #children: Children;
@@ -28,7 +28,7 @@ export class LastingChildren implements Children {
     this.#timers = timers;
   }
 
-  /** @throws {FileFailure} the log cannot be written. */
+  /** @throws {FileFailure} if the log cannot be written */
   spawn(options: SpawnOptions): LastingChild {
     const key = keyOf(options);
     const resting = this.#resting.get(key);
@@ -41,7 +41,7 @@ export class LastingChildren implements Children {
     return child;
   }
 
-  /** Ends those that nobody has given other work. */
+  /** Ends the processes that were not reused. */
   async end(): Promise<void> {
     const unused = [...this.#resting.values()];
     this.#resting.clear();
@@ -58,7 +58,7 @@ class Lasting implements LastingChild {
   readonly #onRest: () => void;
   #listener: (message: unknown) => void = () => undefined;
   #hasEnded = false;
-  /** Each work has a promise of its own: the process, which lives on, would keep all that ever waited for its end. */
+  /** One promise per work item: a promise for the long-lived process would retain every waiter. */
   #exited: Promise<ChildExit>;
   #exit: (exit: ChildExit) => void = () => undefined;
   #rests: (() => void) | undefined;
@@ -84,7 +84,7 @@ class Lasting implements LastingChild {
     return this.#hasEnded;
   }
 
-  /** The listener hears what the present work says. */
+  /** Sets the listener for messages of the current work. */
   onMessage(listener: (message: unknown) => void): void {
     this.#listener = listener;
   }
@@ -105,7 +105,7 @@ class Lasting implements LastingChild {
     const resting = new Promise<true>((resolve) => {
       this.#rests = () => resolve(true);
     });
-    // Nobody hears any more what becomes of its work.
+    // Messages of the ended work are dropped.
     this.#listener = () => undefined;
     this.#child.send({ type: "rest" } satisfies Rest);
     const cancel = this.#timers.after(STOP_TIMEOUT_MS, () => this.#child.signal("SIGKILL"));

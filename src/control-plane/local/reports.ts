@@ -1,11 +1,11 @@
 import type { HostState } from "../../conductor-client/methods/session.js";
 
-/** A child of `compute-cluster up` reports its state over the parent's channel. */
+/** A state report of a child to `compute-cluster up`, sent over the parent's channel. */
 export interface ComponentReport {
   readonly type: "component";
   readonly state: "starting" | "waiting" | "ready" | "stopping" | "failed";
   readonly detail: string;
-  /** The control plane's address, once it is ready. */
+  /** The control plane's URL, once it is ready. */
   readonly url?: string;
 }
 
@@ -13,14 +13,14 @@ export function isComponentReport(message: unknown): message is ComponentReport 
   return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "component";
 }
 
-/** A host, and the agent that holds it. */
+/** A host and its agent. */
 export interface HostHolder {
   readonly host: string;
-  /** The pid of the agent that holds the host; null: none does. */
+  /** Pid of the agent that owns the host; null if there is none. */
   readonly pid: number | null;
 }
 
-/** The control plane reports hosts whose agents came or went to `compute-cluster up`, in the order in which they did. */
+/** Report of the control plane to `compute-cluster up` about changed owners of hosts, in order. */
 export interface HoldersReport {
   readonly type: "holders";
   readonly holders: readonly HostHolder[];
@@ -30,17 +30,17 @@ export function isHoldersReport(message: unknown): message is HoldersReport {
   return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "holders";
 }
 
-/** What has become of a host. */
+/** A changed host. */
 export interface HostChange {
   readonly host: string;
   readonly state: HostState;
-  /** Why, for a person; "" where there is nothing to say. */
+  /** Readable reason; empty if there is none. */
   readonly detail: string;
-  /** What an agent of this host alone would have ended with; null: the host has not ended. */
+  /** The exit code that a single agent of this host would have had; null if the host has not ended. */
   readonly exitCode: number | null;
 }
 
-/** An agent process with many hosts reports each change of one to its parent, in the order in which they came. */
+/** Report of an agent process with many hosts to its parent about each changed host, in order. */
 export interface HostStatesReport {
   readonly type: "host-states";
   readonly changes: readonly HostChange[];
@@ -50,7 +50,10 @@ export function isHostStatesReport(message: unknown): message is HostStatesRepor
   return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host-states";
 }
 
-/** An agent process is given hosts to start by its parent, further ones or such that have ended; one that lives is left alone. */
+/**
+ * Request of the parent to start hosts in an agent process: new ones, or ones that have ended. Running hosts are
+ * unaffected.
+ */
 export interface AddHosts {
   readonly type: "add-hosts";
   readonly hosts: readonly string[];
@@ -65,8 +68,8 @@ export function isAddHosts(message: unknown): message is AddHosts {
 }
 
 /**
- * A child is to end all that it does as `kill -9` would, and to wait for other work: another state is put in the place of the one it
- * has. It answers {@link Resting}.
+ * Request to a child to end all its work as `kill -9` would and wait for other work, since its state is about to be
+ * replaced. The child replies with {@link Resting}.
  */
 export interface Rest {
   readonly type: "rest";
@@ -76,7 +79,7 @@ export function isRest(message: unknown): message is Rest {
   return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "rest";
 }
 
-/** Nothing of what the child did is under way any more. */
+/** Reply of a child that has ended all its work. */
 export interface Resting {
   readonly type: "resting";
 }
@@ -85,7 +88,7 @@ export function isResting(message: unknown): message is Resting {
   return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "resting";
 }
 
-/** A child that rests goes on as if it were started with these arguments. */
+/** Request to an idle child to continue as if started with these arguments. */
 export interface GoOn {
   readonly type: "go-on";
   readonly args: readonly string[];
@@ -99,18 +102,21 @@ export function isGoOn(message: unknown): message is GoOn {
   return type === "go-on" && Array.isArray(args) && args.every((arg) => typeof arg === "string");
 }
 
-/** Said of a host whose process cannot be told by its parent: the conductor asks the agent over its connection. */
+/** Result for a host whose parent cannot signal its process: the conductor must call the agent over its connection. */
 export const OVER_THE_LINK = "over-the-link";
 
-/** The control plane hands an operator's command on to `compute-cluster up`, which starts and ends processes. */
+/** An operator's command that the control plane forwards to `compute-cluster up`, which starts and stops processes. */
 export interface HostCommand {
   readonly type: "host-command";
-  /** The answer has the same. */
+  /** Repeated in the reply. */
   readonly id: number;
   readonly command: "list" | "find" | "start" | "stop" | "kill" | "add" | "forget" | "restore" | "down";
-  /** What it is about: a host; for `add` the name of an addition; for `restore` a snapshot, "" for the state after the start; for `list` and `down` nothing. */
+  /**
+   * A host; for `add`, the name of an addition; for `restore`, a snapshot, with "" for the state after the start. Unused
+   * for `list` and `down`.
+   */
   readonly subject: string;
-  /** Of `restore`: hosts are started, too, that were down when the state was saved. */
+  /** For `restore`: also starts hosts that were down in the saved state. */
   readonly startHosts?: true;
 }
 
@@ -122,7 +128,7 @@ export interface HostCommandReply {
   readonly type: "host-answer";
   readonly id: number;
   readonly result?: unknown;
-  /** Why it could not be done. */
+  /** Reason of a failure. */
   readonly error?: string;
 }
 

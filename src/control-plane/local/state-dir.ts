@@ -3,41 +3,41 @@ import { HOST_NAME_RULE, isHostName } from "../../records/host-names.js";
 import type { Random } from "../../runtime/cryptography.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 
-/** Where everything of a local cluster lives. */
+/** Paths of a local cluster. */
 export interface StateDir {
   readonly root: string;
   /** The control plane's address and process; see {@link ClusterInfo}. */
   readonly clusterFile: string;
-  /** What agents show to the conductor; mode 0600. */
+  /** Token of agents for the conductor; mode 0600. */
   readonly joinTokenFile: string;
   /** Credentials for clients; mode 0600. */
   readonly cloudsFile: string;
   readonly database: string;
-  /** Folder of the images' bytes. */
+  /** Folder of image data. */
   readonly glance: string;
-  /** What the control plane shows to other machines, and what they check it by. */
+  /** TLS files for connections from other machines. */
   readonly tls: {
     /** Key and certificate of the server; mode 0600. */
     readonly server: string;
-    /** Key and certificate of the authority that issues them; mode 0600. */
+    /** Key and certificate of the issuing authority; mode 0600. */
     readonly authority: string;
     /** Certificate of the authority, for agents and clients. */
     readonly ca: string;
   };
-  /** What an agent on another machine is given: address, CA and join token; mode 0600. */
+  /** Configuration for agents on other machines: address, CA and join token; mode 0600. */
   readonly joinConfig: string;
   readonly logs: string;
-  /** Folder of the embedded Ironic: the faults that are set for it. */
+  /** Folder of the embedded Ironic, with its fault rules. */
   readonly ironic: string;
   /** nova.conf of an agent that manages the embedded Ironic's nodes; mode 0600. */
   readonly ironicConfig: string;
-  /** Folder of the agents' folders. */
+  /** Parent folder of the agents' folders. */
   readonly agents: string;
-  /** `state_path` of a host's agent. @throws {InvalidHostName} */
+  /** Returns the `state_path` of a host's agent. @throws {InvalidHostName} */
   agent(host: string): string;
-  /** Folder of the hypervisors' folders. */
+  /** Parent folder of the hypervisors' folders. */
   readonly hypervisors: string;
-  /** Folder of a host's `fake-libvirt` hypervisor. @throws {InvalidHostName} */
+  /** Returns the folder of a host's `fake-libvirt` hypervisor. @throws {InvalidHostName} */
   hypervisor(host: string): string;
   /** @throws {InvalidHostName} */
   log(component: string): string;
@@ -73,10 +73,7 @@ export function stateDir(path: string, cwd: string): StateDir {
   });
 }
 
-/**
- * The hosts whose agents have kept something in the state directory. An agent that was rejected, or a mistyped name, leaves at most
- * an empty folder.
- */
+/** Returns the hosts whose agents have saved state. Rejected agents and mistyped names leave at most an empty folder. */
 export async function hostsWithState(files: Files, { agents }: Pick<StateDir, "agents">): Promise<readonly string[]> {
   const names = await files.list(agents);
   const contents = await Promise.all(names.map((name) => files.list(join(agents, name))));
@@ -84,7 +81,7 @@ export async function hostsWithState(files: Files, { agents }: Pick<StateDir, "a
 }
 
 /**
- * No host can be called so; no folder is made or read that such a name would lead to.
+ * An invalid host name. No path is derived from it.
  * @internal for tests
  */
 export class InvalidHostName extends Error {
@@ -102,26 +99,26 @@ function checked(host: string): string {
   return host;
 }
 
-/** Content of `cluster.json`: how agents and commands find the control plane. */
+/** Content of `cluster.json`, by which agents and commands find the control plane. */
 export interface ClusterInfo {
   /** `http://127.0.0.1:8774` */
   readonly url: string;
   readonly pid: number;
   readonly machine: string;
-  /** Where other machines find it: `https://192.0.2.2:8775`. Absent: nowhere. */
+  /** URL for other machines, such as `https://192.0.2.2:8775`; absent without an external listener. */
   readonly externalUrl?: string;
-  /** What makes OpenStack's clients use it: for scripts, which nothing here reads. */
+  /** Environment variables for OpenStack clients. For scripts; not read here. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Environment variables with which OpenStack's clients use the cluster as its administrator. */
+/** Returns environment variables for OpenStack clients, with the cluster's administrator by default. */
 export function clientEnvironment({ cloudsFile }: Pick<StateDir, "cloudsFile">, cloud = "devstack") {
   return { OS_CLIENT_CONFIG_FILE: cloudsFile, OS_CLOUD: cloud };
 }
 
 export const conductorUrl = (info: Pick<ClusterInfo, "url">): string => `${info.url.replace(/^http/, "ws")}/conductor`;
 
-/** Undefined when there is none, or it is not readable as one. */
+/** Returns undefined if the file is missing or invalid. */
 export async function readClusterInfo(files: Files, directory: StateDir): Promise<ClusterInfo | undefined> {
   const text = await files.readIfPresent(directory.clusterFile);
   if (text === undefined) {
@@ -129,7 +126,7 @@ export async function readClusterInfo(files: Files, directory: StateDir): Promis
   }
   try {
     const info = JSON.parse(text) as Partial<ClusterInfo> & { readonly outside?: unknown };
-    // `outside`: its name until release 0.2, in files of a control plane that has run since.
+    // Files of releases up to 0.2 call it `outside`.
     const externalUrl = info.externalUrl ?? info.outside;
     return typeof info.url === "string" &&
       URL.canParse(info.url) &&
@@ -147,7 +144,7 @@ export async function readClusterInfo(files: Files, directory: StateDir): Promis
   }
 }
 
-/** Nothing can be kept in the state directory. */
+/** The state directory cannot be created or written. */
 class StateDirUnusable extends Error {
   override readonly name = "StateDirUnusable";
 
@@ -156,7 +153,7 @@ class StateDirUnusable extends Error {
   }
 }
 
-/** Keeps git from adding passwords, tokens and private keys. A file that is there stays. @throws {FileFailure} */
+/** Keeps passwords, tokens and private keys out of git. An existing file is not changed. @throws {FileFailure} */
 export async function excludeFromGit(files: Files, root: string): Promise<void> {
   try {
     await files.create(join(root, ".gitignore"), "*\n");
@@ -167,7 +164,7 @@ export async function excludeFromGit(files: Files, root: string): Promise<void> 
   }
 }
 
-/** Makes the state directory, and tries whether it takes a file, before anything is started in it. @throws {StateDirUnusable} */
+/** Creates the state directory and a test file in it, before anything is started. @throws {StateDirUnusable} */
 export async function ensureUsable(files: Files, { root }: Pick<StateDir, "root">): Promise<void> {
   const trial = join(root, ".trial");
   try {
@@ -184,7 +181,7 @@ export async function ensureUsable(files: Files, { root }: Pick<StateDir, "root"
   }
 }
 
-/** What agents show to the conductor; made at the first start, in a file of mode 0600. */
+/** Returns the token of agents for the conductor; the first start creates it in a file of mode 0600. */
 export async function ensureJoinToken(files: Files, random: Random, directory: StateDir): Promise<string> {
   const known = (await files.readIfPresent(directory.joinTokenFile))?.trim();
   if (known !== undefined && known !== "") {

@@ -8,21 +8,21 @@ import type { StateDir } from "./state-dir.js";
 export interface SupervisorOptions extends ComponentDeps {
   readonly directory: StateDir;
   readonly agents: readonly AgentPlan[];
-  /** One agent after the other has to be ready: a service may not be older than all that are there (spec 1.2). */
+  /** Start each agent after the previous one is ready: a service may not be older than the existing ones (spec 1.2). */
   readonly inOrder?: boolean;
-  /** Hosts that are not started with the others, since the state that is restored has them down. */
+  /** Hosts that are not started, since they are down in the restored state. */
   readonly down?: DownHosts;
-  /** Modules of the two programs, absolute paths. */
+  /** Absolute paths of the modules of both programs. */
   readonly programs: { readonly cluster: string; readonly agent: string };
   readonly controlPlaneArgs: readonly string[];
   readonly onStatus: (status: ComponentStatus) => void;
-  /** Called when a host serves that did not. */
+  /** Called when a host starts to serve. */
   readonly onServing?: (host: string) => void;
-  /** Called for each message of the control plane that is not about its own state. */
+  /** Called for each message of the control plane except reports of its own state. */
   readonly onMessage?: (message: unknown) => void;
 }
 
-/** A control plane and its agents as processes of their own: started in order, watched, stopped in the opposite order. */
+/** Supervises a control plane and its agents as separate processes. They are started in order and stopped in reverse order. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #controlPlane: Component;
@@ -40,7 +40,7 @@ export class Supervisor {
         module: programs.cluster,
         args: () => [
           ...["control-plane", "--state-dir", directory.root, ...options.controlPlaneArgs],
-          // Started again, it stays where clients and agents know it, also when any port would have done.
+          // A restart uses the same port, even if it was chosen at random, since clients and agents have the address.
           ...(this.#url === undefined ? [] : ["--port", new URL(this.#url).port]),
         ],
         logFile: directory.log("control-plane"),
@@ -56,17 +56,17 @@ export class Supervisor {
     return [this.#controlPlane, ...this.#agents].map((component) => component.status);
   }
 
-  /** Every host that is not being forgotten, with what has become of it. */
+  /** Every host with its state, except hosts that are being removed. */
   get hosts(): readonly HostProcess[] {
     return this.#agents.flatMap((agent) => agent.hosts.map((host) => agent.hostStatus(host)));
   }
 
-  /** Undefined: none of its processes has the host. */
+  /** Returns undefined if none of these processes has the host. */
   host(name: string): HostProcess | undefined {
     return this.#agentWith(name)?.hostStatus(name);
   }
 
-  /** Address of the control plane, once it is ready. */
+  /** URL of the control plane, once it is ready. */
   get url(): string | undefined {
     return this.#url;
   }
@@ -76,9 +76,9 @@ export class Supervisor {
   }
 
   /**
-   * Resolves when each component is ready or has ended; false when one has ended, or when stopped before.
-   * @param prepare is waited for when the control plane is ready, before any agent is started
-   * @throws {FileFailure} a log cannot be written.
+   * Resolves when each component is ready or has ended. Resolves to false if one has ended, or after a stop.
+   * @param prepare awaited when the control plane is ready, before any agent is started
+   * @throws {FileFailure} if a log cannot be written
    */
   async start(prepare: () => Promise<void> = async () => undefined): Promise<boolean> {
     this.#controlPlane.start();
@@ -101,7 +101,7 @@ export class Supervisor {
     return !this.#stopping && agents.every((agent) => agent.isServing);
   }
 
-  /** Agents first, so that they can give back their leases. */
+  /** Stops agents first, so that they can release their leases. */
   async stop(grace = 10_000): Promise<void> {
     this.#stopping = true;
     this.#wake();
@@ -110,8 +110,8 @@ export class Supervisor {
   }
 
   /**
-   * Ends all of it as by SIGKILL, since another state is put in the place of what it has; processes that can be kept wait for the next
-   * supervisor with the same children. The control plane is last: who has asked it for this has its answer by then.
+   * Ends everything as SIGKILL would, since the state is about to be replaced. Processes that can be retained wait for
+   * the next supervisor with the same children. The control plane is last, so that the caller's response can be sent.
    */
   async rest(): Promise<void> {
     this.#stopping = true;
@@ -121,9 +121,10 @@ export class Supervisor {
   }
 
   /**
-   * Starts, stops or kills the agent of one host.
-   * @returns what has become of it once that lasts, {@link OVER_THE_LINK} where the agent has to be asked over its connection;
-   * undefined: none of these processes has the host. @throws {Error} everything is being stopped.
+   * Starts, stops or kills the agent of a host.
+   * @returns the resulting state, or {@link OVER_THE_LINK} if the agent must be called over its connection; undefined if
+   * none of these processes has the host
+   * @throws {Error} while everything is being stopped
    */
   async control(host: string, action: HostAction): Promise<HostProcess | typeof OVER_THE_LINK | undefined> {
     const agent = this.#agentWith(host);
@@ -141,7 +142,7 @@ export class Supervisor {
     return agent.hostStatus(host);
   }
 
-  /** Starts more processes; those whose name is taken are left out. @throws {Error} everything is being stopped. */
+  /** Starts more processes, except those whose names are in use. @throws {Error} while everything is being stopped */
   add(plans: readonly AgentPlan[]): void {
     this.#assertNotStopping();
     for (const plan of plans.filter(({ name }) => this.#agents.every((agent) => agent.name !== name))) {
@@ -151,7 +152,7 @@ export class Supervisor {
     }
   }
 
-  /** Forgets a host whose agent has ended. @throws {Error} it has not. */
+  /** Removes a host whose agent has ended. @throws {Error} if it still runs */
   forget(host: string): void {
     const agent = this.#agentWith(host);
     if (agent === undefined) {
@@ -172,7 +173,7 @@ export class Supervisor {
     this.#controlPlane.send(message);
   }
 
-  /** Resolves when the control plane has ended for good. */
+  /** Resolves when the control plane has ended and is not restarted. */
   async controlPlaneEnded(): Promise<ComponentStatus> {
     await this.#until(() => ENDED.includes(this.#controlPlane.status.state));
     return this.#controlPlane.status;

@@ -1,12 +1,12 @@
 import { PublicError, tracebackOf } from "../../runtime/error-messages.js";
 
-/** Nova's reason whenever hosts are missing: it tells users nothing about the cloud. */
+/** Nova's reason whenever no host is available. It reveals nothing about the cloud to users. */
 export const NOT_ENOUGH_HOSTS = "There are not enough hosts available.";
 
 /** No host can take the instance. The message is Nova's; the explanation is for operators. */
 export class NoValidHost extends PublicError {
   override readonly name = "NoValidHost";
-  /** Counts of hosts by the reason for which they were passed over, for example; null: the message says it all. */
+  /** For example counts of hosts by rejection reason; null if the message is sufficient. */
   readonly explanation: string | null;
 
   constructor(reason: string, explanation: string | null = null) {
@@ -15,7 +15,7 @@ export class NoValidHost extends PublicError {
   }
 }
 
-/** Returns what operators are shown of an error in logs: the explanation where there is one. */
+/** Returns an error's text for operators' logs, with the explanation if there is one. */
 export function operatorReason(error: unknown): string {
   if (error instanceof NoValidHost && error.explanation !== null) {
     return `${error.message} ${error.explanation}`;
@@ -23,13 +23,13 @@ export function operatorReason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns the `details` of a fault, which only administrators see: the explanation on a line of its own, then the stack. */
+/** Returns the `details` of a fault, which only administrators can read: the explanation on its own line, then the stack. */
 export function faultDetails(error: unknown): string | null {
   const stack = tracebackOf(error);
   return error instanceof NoValidHost && error.explanation !== null ? `${error.explanation}\n${stack}` : stack;
 }
 
-/** Returns a fault in one line for an operator, with the explanation that {@link faultDetails} put into its details. */
+/** Returns a fault in one line for operators, with the explanation from the details of {@link faultDetails}. */
 export function explainedFault({
   message,
   details,

@@ -10,17 +10,17 @@ export interface FilterContext {
   readonly now: number;
   /** `service_down_time` in milliseconds. */
   readonly serviceDownTime: number;
-  /** Null: the server is in no group. */
+  /** Null if the server is in no group. */
   readonly group: GroupState | null;
-  /** Filters that are on. */
+  /** Enabled filters. */
   readonly filters: ReadonlySet<SchedulerFilter>;
-  /** Where the servers are that the request's hints name. */
+  /** Hosts of the servers that the request's hints name, by hint. */
   readonly hinted: Readonly<Partial<Record<string, ReadonlySet<string>>>>;
   /** Properties of the server's image. */
   readonly image: Readonly<Record<string, string>>;
 }
 
-/** Why a host cannot be used, in words that follow a count: `2 hosts are down`. */
+/** Why a host was rejected, worded to follow a count: `2 hosts are down`. */
 export type RejectionReason = string;
 
 type Filter = (host: HostState, request: ScheduleRequest, context: FilterContext) => RejectionReason | null;
@@ -115,7 +115,7 @@ function imageProperties(
   return fits ? null : "of another architecture, hypervisor type or VM mode than the image requires";
 }
 
-/** The filters in the order in which they run; the first refusal counts. */
+/** Filters in execution order; a host counts under the first one that rejects it. */
 const FILTERS: readonly Filter[] = [
   ignoredHosts,
   requestedDestination,
@@ -128,10 +128,10 @@ const FILTERS: readonly Filter[] = [
   differentHost,
 ];
 
-/** A forced host is not checked: it is named on purpose. */
+/** A forced host passes the other filters unchecked, since the operator named it. */
 const FORCED_FILTERS: readonly Filter[] = [requestedDestination];
 
-/** The hosts that pass, and how many were refused for which reason. */
+/** Returns the hosts that pass, and the number of rejected hosts by reason. */
 export function filterHosts(
   hosts: readonly HostState[],
   request: ScheduleRequest,

@@ -2,20 +2,20 @@ import { mostMembersOnHost, type ServerGroup } from "../../records/index.js";
 import { KeyedLock } from "../../runtime/locks.js";
 import type { Store } from "../store/store.js";
 
-/** The server group of what is to be placed, and where its other members are at this moment. */
+/** The server group of an instance that is being scheduled, with the current hosts of its members. */
 export interface GroupState {
   readonly policy: ServerGroup["policy"];
-  /** Members of an anti-affinity group that a host may have. */
+  /** Max members per host of an anti-affinity group. */
   readonly mostOnHost: number;
-  /** Other members by host: there, on their way there, or still able to come back there. */
+  /** Number of other members by host: on it, moving to it, or still able to return to it. */
   readonly others: ReadonlyMap<string, number>;
-  /** Hosts that have a member, the one that is placed too: where affinity holds it. */
+  /** Hosts with a member, including the scheduled instance; affinity permits only these. */
   readonly hosts: ReadonlySet<string>;
-  /** Where the one that is placed is itself. */
+  /** Current host of the scheduled instance. */
   readonly ownHost: string | null;
 }
 
-/** Why the group keeps its member from a host, in words that follow a count; null: it does not. */
+/** Returns why the group's policy rejects the host, worded to follow a count; null if it does not. */
 export function groupRejection(host: string, group: GroupState | null): string | null {
   if (group === null) {
     return null;
@@ -29,17 +29,17 @@ export function groupRejection(host: string, group: GroupState | null): string |
 }
 
 /**
- * Where members of server groups are and are about to be (spec 6.9). A host that has been chosen stands in no record until its
- * agent has claimed it: it is remembered here, so that many members that are built at once are placed as if one came after the
- * other. What a control plane forgets that ends, the late check on the destination finds.
+ * Current and upcoming hosts of server group members (spec 6.9). No record names a selected host until its agent has
+ * claimed, so selections are stored here. Members that are built in parallel are thus placed as if one after the other.
+ * Selections are lost when the control plane ends; the late check on the destination covers that.
  */
 export class GroupPlacements {
   readonly #store: Store;
   readonly #locks = new KeyedLock<number>();
-  /** By instance. */
+  /** Selected hosts by instance. */
   readonly #chosen = new Map<string, string>();
 
-  /** Listens to the store for as long as that is open. */
+  /** Subscribes to the store's changes; there is no unsubscribe. */
   constructor(store: Store) {
     this.#store = store;
     store.onChange(({ kind, id }) => {
@@ -49,7 +49,7 @@ export class GroupPlacements {
     });
   }
 
-  /** Chooses a host while no other member of the group is given one. */
+  /** Selects a host while no other member of the group is being scheduled. */
   async choose<T>(
     instanceUuid: string,
     work: (group: GroupState | null) => Promise<T>,
@@ -60,7 +60,7 @@ export class GroupPlacements {
       return work(null);
     }
     return this.#locks.run(id, async () => {
-      // It may have been deleted meanwhile, and others have been placed.
+      // Read after the wait: the instance may have been deleted, and other members placed.
       const chosen = await work(this.#stateFor(instanceUuid));
       const host = hostOf(chosen);
       if (host !== undefined) {
@@ -70,12 +70,12 @@ export class GroupPlacements {
     });
   }
 
-  /** The instance does not go where it was to go. */
+  /** Drops an instance's selection when it does not go to the selected host. */
   forget(instanceUuid: string): void {
     this.#chosen.delete(instanceUuid);
   }
 
-  /** One pass over the members, whatever the number of hosts. */
+  /** Reads the members once, regardless of the number of hosts. */
   #stateFor(instanceUuid: string): GroupState | null {
     const group = this.#store.serverGroups.ofInstance(instanceUuid);
     if (group === null) {
@@ -102,7 +102,7 @@ export class GroupPlacements {
     return { policy: group.policy, mostOnHost: mostMembersOnHost(group), others, hosts, ownHost };
   }
 
-  /** An instance that is at rest, is deleted or has failed is where its row says. */
+  /** Returns false if the instance's record has its final host: it is idle, deleted, or failed. */
   #isUnderWay(instanceUuid: string): boolean {
     const instance = this.#store.instances.get(instanceUuid);
     return instance !== null && (instance.taskState !== null || instance.vmState === "building");

@@ -5,7 +5,7 @@ import type { HostState } from "./host-state.js";
 
 type ImageProperties = Readonly<Record<string, string>>;
 
-/** Returns whether the host runs guests as the image requires (Nova's `ImagePropertiesFilter`). */
+/** Returns true if the host meets the image's requirements (Nova's `ImagePropertiesFilter`). */
 export function supportsImage(
   { node }: { readonly node: Pick<HostState["node"], "hypervisorVersion" | "supportedHvSpecs"> },
   image: ImageProperties,
@@ -24,7 +24,7 @@ export function supportsImage(
   );
 }
 
-/** `8002000` in libvirt's coding: 8.2.0. */
+/** Decodes libvirt's version number: `8002000` is 8.2.0. */
 function versionOf(coded: number): readonly number[] {
   return [Math.trunc(coded / 1_000_000), Math.trunc(coded / 1_000) % 1_000, coded % 1_000];
 }
@@ -52,8 +52,8 @@ function compare(comparison: string, difference: number): boolean {
 }
 
 /**
- * Returns whether the host has what the flavor's extra specs compare (Nova's `ComputeCapabilitiesFilter`): those of the
- * namespace `capabilities`, and those without a namespace that name an attribute of the host.
+ * Returns true if the host meets the flavor's extra specs (Nova's `ComputeCapabilitiesFilter`). These are the specs of
+ * namespace `capabilities`, and those without a namespace that name a host attribute.
  */
 export function hasCapabilities(host: HostState, extraSpecs: Flavor["extraSpecs"]): boolean {
   return Object.entries(extraSpecs).every(([key, required]) => {
@@ -70,7 +70,7 @@ function isMet(host: HostState, path: readonly string[], required: string): bool
   return value !== undefined && value !== null && matches(pythonStr(value), required);
 }
 
-/** An attribute of the host, or what JSON within one has below it; undefined: the host has no such thing. */
+/** Returns an attribute of the host, or a member of its JSON value; undefined if it does not exist. */
 function capabilityOf(host: HostState, [name = "", ...below]: readonly string[]): unknown {
   let value = attributeOf(host, name);
   for (const key of below) {
@@ -88,7 +88,7 @@ function fromJson(text: string): unknown {
   }
 }
 
-/** By Nova's names of a `HostState`'s attributes. */
+/** Host attributes by their names in Nova's `HostState`. */
 const ATTRIBUTES: Readonly<Record<string, (node: HostState["node"]) => unknown>> = {
   host: ({ host }) => host,
   nodename: ({ hypervisorHostname }) => hypervisorHostname,
@@ -115,12 +115,12 @@ const ATTRIBUTES: Readonly<Record<string, (node: HostState["node"]) => unknown>>
   stats: ({ stats }) => stats,
 };
 
-/** Disk that neither the node's record nor its hypervisor has given away; may be negative. */
+/** Returns free disk in GiB, the lower of the node's record and the hypervisor's report; may be negative. */
 export function freeDiskGb({ freeDiskGb: free, diskAvailableLeast: least }: HostState["node"]): number {
   return least === null ? free : Math.min(least, free);
 }
 
-/** Operations on the host's guests that load its disks, as its agent reported them. */
+/** Returns the number of disk-intensive operations on the host's guests, as its agent reported it. */
 export function ioOperations({ stats }: HostState["node"]): number {
   return Number(stats.io_workload ?? 0);
 }
@@ -129,18 +129,18 @@ export function failedBuilds({ stats }: HostState["node"]): number {
   return Number(stats.failed_builds ?? 0);
 }
 
-/** Drivers may report further capabilities as statistics. */
+/** Returns an attribute or a statistic, since drivers may report further capabilities as statistics. */
 function attributeOf({ node }: HostState, name: string): unknown {
   const attribute = Object.hasOwn(ATTRIBUTES, name) ? ATTRIBUTES[name]?.(node) : undefined;
   return attribute ?? (Object.hasOwn(node.stats, name) ? node.stats[name] : undefined);
 }
 
-/** `4` as Python writes a float: `4.0`. */
+/** Formats a number as Python formats a float: 4 as `4.0`. */
 const floatText = (value: number): string => (Number.isInteger(value) ? `${value}.0` : String(value));
 
 type Operator = (value: string, operands: readonly string[]) => boolean;
 
-/** An operator of numbers; a text that is none fits nothing. */
+/** Creates a numeric operator; it rejects values that are not numbers. */
 function ofNumbers(holds: (value: number, required: number) => boolean): Operator {
   return (value, [required = ""]) => {
     const numbers = { value: toFloat(value), required: toFloat(required) };
@@ -148,7 +148,7 @@ function ofNumbers(holds: (value: number, required: number) => boolean): Operato
   };
 }
 
-/** An operator of texts, which compares by the codes of their characters. */
+/** Creates a string operator, which compares by character codes. */
 function ofStrings(holds: (value: string, required: string) => boolean): Operator {
   return (value, [required = ""]) => holds(value, required);
 }
@@ -167,11 +167,11 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   "s>=": ofStrings((value, required) => value >= required),
   "<in>": ofStrings((value, required) => value.includes(required)),
   "<all-in>": (value, operands) => operands.every((operand) => value.includes(operand)),
-  // `<or> v1 <or> v2`: the words between are operators again.
+  // `<or> v1 <or> v2`: every second operand is an operator again.
   "<or>": (value, operands) => operands.some((operand, index) => index % 2 === 0 && operand === value),
 };
 
-/** Returns whether the value fits the requirement: a text, or an operator with its operands. */
+/** Returns true if the value meets the requirement, which is a literal or an operator with operands. */
 function matches(value: string, required: string): boolean {
   const [word = "", ...operands] = required.trim().split(/\s+/);
   const operator = Object.hasOwn(OPERATORS, word) ? OPERATORS[word] : undefined;

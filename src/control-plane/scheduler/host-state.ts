@@ -9,13 +9,13 @@ import type { ComputeNode, Selection, Service } from "../../records/index.js";
 import type { Aggregate } from "../store/aggregates.js";
 import type { Store } from "../store/store.js";
 
-/** The attributes of a compute node that filters and weighers read, and that a selection names. */
+/** Attributes of a compute node that filters, weighers and selections use. */
 type ScheduledNode = Omit<ComputeNode, "metrics" | "numaTopology" | "pciDevicePools">;
 
-/** By the key of an aggregate's metadata, `ram_weight_multiplier`; NaN: the text is no number. */
+/** Values by metadata key of an aggregate, such as `ram_weight_multiplier`; NaN if the value is not a number. */
 export type Multipliers = Readonly<Record<string, number>>;
 
-/** What they look at in a service. */
+/** Attributes of a service that filters use. */
 type ScheduledService = Pick<
   Service,
   "id" | "host" | "disabled" | "forcedDown" | "availabilityZone" | "lastSeenUp" | "createdAt"
@@ -24,20 +24,20 @@ type ScheduledService = Pick<
 const MULTIPLIER = "_weight_multiplier";
 
 /**
- * Alive compute nodes and their services, as the state of record has them: each is kept until it changes, since a schedule
- * looks at a thousand of them.
+ * Cache of compute nodes and services that are not deleted. Entries are valid until their records change, since a
+ * schedule may read a thousand of them.
  */
 export class HostRecords {
   readonly #store: Store;
   readonly #nodes = new Map<string, ScheduledNode>();
   readonly #services = new Map<string, ScheduledService>();
-  /** What is kept, by the ids that the store's changes name. */
+  /** Keys of cached entries by the ids in the store's change events. */
   readonly #uuidOf = new Map<number, string>();
   readonly #hostOf = new Map<number, string>();
-  /** By host; undefined: an aggregate has changed since they were read. */
+  /** Values by host; undefined if an aggregate has changed since they were read. */
   #multipliers: ReadonlyMap<string, Multipliers> | undefined;
 
-  /** Listens to the store for as long as that is open. */
+  /** Subscribes to the store's changes; there is no unsubscribe. */
   constructor(store: Store) {
     this.#store = store;
     store.onChange(({ kind, id, heartbeatAt }) => {
@@ -51,7 +51,7 @@ export class HostRecords {
     });
   }
 
-  /** Hundreds of hosts are heard of at a time, and the next schedule would read them all. */
+  /** Updates a cached heartbeat in place: hundreds arrive at a time, and the next schedule would read all services again. */
   #serviceChanged(host: string, heartbeatAt: number | undefined): void {
     const service = this.#services.get(host);
     if (service === undefined) {
@@ -64,7 +64,7 @@ export class HostRecords {
     }
   }
 
-  /** By uuid, with the alive ones of these. */
+  /** Returns nodes by uuid, at least the existing ones among these. */
   nodes(uuids: readonly string[]): ReadonlyMap<string, ScheduledNode> {
     const unread = uuids.filter((uuid) => !this.#nodes.has(uuid));
     if (unread.length > 0) {
@@ -78,7 +78,7 @@ export class HostRecords {
     return this.#nodes;
   }
 
-  /** By host, with the nova-compute services of these. */
+  /** Returns nova-compute services by host, at least those of these hosts. */
   services(hosts: readonly string[]): ReadonlyMap<string, ScheduledService> {
     const unread = hosts.filter((host) => !this.#services.has(host));
     if (unread.length > 0) {
@@ -91,31 +91,31 @@ export class HostRecords {
     return this.#services;
   }
 
-  /** The multipliers of weighers that host aggregates set in their metadata, by host. */
+  /** Returns the weight multipliers from aggregates' metadata by host. */
   multipliers(): ReadonlyMap<string, Multipliers> {
     this.#multipliers ??= multipliersOf(this.#store.aggregates.list());
     return this.#multipliers;
   }
 }
 
-/** A compute node that Placement offers, with what filters and weighers look at. */
+/** A compute node among Placement's candidates, with the data that filters and weighers use. */
 export interface HostState {
   readonly node: ScheduledNode;
-  /** Null: the node has no service any more. */
+  /** Null if the node's service was deleted. */
   readonly service: ScheduledService | null;
-  /** The first way in which the request fits there. */
+  /** The first allocation request for this node. */
   readonly allocationRequest: AllocationRequest;
-  /** The root provider's by class, as Placement counts them. */
+  /** Root provider's resources by class, as Placement counts them. */
   readonly resources: ProviderSummary["resources"];
 }
 
 export interface OfferedHosts {
   readonly hosts: readonly HostState[];
-  /** Providers that Placement offers and no compute node belongs to. */
+  /** Number of candidate providers without a compute node. */
   readonly unknown: number;
 }
 
-/** Joins what Placement offers with the compute nodes and services of the state of record. */
+/** Joins Placement's candidates with compute nodes and services. */
 export function hostStates(records: HostRecords, candidates: AllocationCandidates): OfferedHosts {
   const offers = candidates.roots ?? offersOf(candidates);
   const nodes = records.nodes(offers.map(({ uuid }) => uuid));
@@ -136,7 +136,10 @@ export function hostStates(records: HostRecords, candidates: AllocationCandidate
   return { hosts, unknown: hosts.length === offers.length ? 0 : countUnknown(hosts, candidates) };
 }
 
-/** By root, in the order of the answer. Placement's first way to use a root is as good as any other. */
+/**
+ * Groups candidates by root in response order. The first allocation request of each root is used; Placement does not rank
+ * them.
+ */
 function offersOf(candidates: AllocationCandidates): readonly RootOffer[] {
   const byRoot = new Map<string, RootOffer>();
   for (const request of candidates.allocationRequests) {
@@ -152,14 +155,14 @@ function offersOf(candidates: AllocationCandidates): readonly RootOffer[] {
 
 function countUnknown(hosts: readonly HostState[], candidates: AllocationCandidates): number {
   const known = new Set(hosts.map(({ node }) => node.uuid));
-  // A sharing provider is a root too, but one that comes with a node's: it is not a host by itself.
+  // Sharing providers are roots as well, but are not hosts; they appear together with a node's provider.
   const unknown = candidates.allocationRequests.filter(({ allocations }) =>
     rootsOf(allocations, candidates).every((root) => !known.has(root)),
   );
   return new Set(unknown.flatMap(({ allocations }) => Object.keys(allocations))).size;
 }
 
-/** What a claim on the host writes. */
+/** Returns the selection that a claim on the host needs. */
 export function selectionOf(host: HostState, version: string): Selection {
   return {
     host: host.node.host,
@@ -187,7 +190,7 @@ function multipliersOf(aggregates: readonly Aggregate[]): ReadonlyMap<string, Mu
       const multipliers = byHost.get(host) ?? {};
       byHost.set(host, multipliers);
       for (const [key, text] of found) {
-        // Of several aggregates the least counts; a text that is no number makes Nova fall back to the option.
+        // The lowest value of several aggregates counts. For a value that is not a number, Nova falls back to the option.
         multipliers[key] = Math.min(multipliers[key] ?? Number.POSITIVE_INFINITY, numberOf(text));
       }
     }

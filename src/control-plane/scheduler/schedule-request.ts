@@ -12,8 +12,9 @@ import type { Store } from "../store/store.js";
 import { NOT_ENOUGH_HOSTS, NoValidHost } from "./errors.js";
 
 /**
- * What becomes of what the consumer holds: `replace` drops it, `double` keeps it and adds the providers that are new, `sum`
- * keeps it and adds the amounts, also to providers that it holds already (the Pike way of spec 6.0 on one host).
+ * How a claim treats the consumer's existing allocations. `replace` drops them. `double` retains them and adds new
+ * providers. `sum` retains them and adds amounts, also on providers that they already include (Pike's method for one
+ * host, spec 6.0).
  * @internal
  */
 export type Held = Claim["held"] | "sum";
@@ -22,29 +23,29 @@ export interface SelectionClaim extends Pick<Claim, "consumer" | "projectId" | "
   readonly held: Held;
 }
 
-/** What is to be placed, and where it may not or has to go. */
+/** An instance to schedule, with constraints on its host. */
 export interface ScheduleRequest {
   readonly instanceUuid: string;
   readonly spec: RequestSpec;
-  /** Requested by the user; checked like any other host. */
+  /** Requested by the user; it must pass the filters. */
   readonly requestedHost?: string | undefined;
   readonly requestedNode?: string | undefined;
-  /** `force_hosts`: the requested host is not filtered, Placement has the only say. */
+  /** `force_hosts`: the requested host is not filtered; only Placement can reject it. */
   readonly forced?: boolean;
   readonly ignoreHosts?: readonly string[];
-  /** What becomes of what the instance holds (spec 5.5, 6.0). */
+  /** How the claim treats the instance's existing allocations (spec 5.5, 6.0). */
   readonly held: Held;
   readonly requestId: string;
   readonly signal?: AbortSignal;
 }
 
-/** `[scheduler]` options that tie servers to host aggregates, which Placement knows too. Nova's default for all: false. */
+/** `[scheduler]` options that restrict servers to host aggregates, applied through Placement. Nova's default for all: false. */
 export interface AggregateRules {
-  /** `limit_tenants_to_placement_aggregate`: aggregates with `filter_tenant_id*` keep their projects to themselves. */
+  /** `limit_tenants_to_placement_aggregate`: projects named by `filter_tenant_id*` only get hosts of these aggregates. */
   readonly limitTenants: boolean;
   /** `placement_aggregate_required_for_tenants`: a project without such an aggregate gets no host. */
   readonly aggregateRequired: boolean;
-  /** `enable_isolated_aggregate_filtering`: aggregates with `trait:X=required` are for servers that require X. */
+  /** `enable_isolated_aggregate_filtering`: aggregates with `trait:X=required` only take servers that require X. */
   readonly isolate: boolean;
 }
 
@@ -52,7 +53,7 @@ const TENANT_KEY = "filter_tenant_id";
 
 const TRAIT_KEY = "trait:";
 
-/** The properties of the server's image, as they were when the server was made or rebuilt. */
+/** Returns the image's properties as of the server's creation or last rebuild. */
 export function requestedImage(
   store: Store,
   { instanceUuid }: Pick<ScheduleRequest, "instanceUuid">,
@@ -61,7 +62,7 @@ export function requestedImage(
   return instance === undefined ? {} : imagePropertiesOf(instance);
 }
 
-/** The resources and traits that the server requests of Placement. */
+/** Returns the resources and traits that the server requests from Placement. */
 export function requestedResources(
   { spec }: Pick<ScheduleRequest, "spec">,
   imageProperties: Readonly<Record<string, string>>,
@@ -70,9 +71,9 @@ export function requestedResources(
 }
 
 /**
- * The groups of the request, the one without a suffix first, with the aggregates that the rules demand or forbid.
- * @param aggregates all of them; read when a rule asks for them
- * @throws {NoValidHost} Placement would refuse the request, or no aggregate is for the project
+ * Returns the request groups, the unsuffixed one first, with the aggregates that the rules require or forbid.
+ * @param aggregates returns all aggregates; only called if a rule needs them
+ * @throws {NoValidHost} if Placement would reject the request, or the project has no aggregate
  */
 export function candidatesGroups(
   { groups, groupPolicy }: ResourceRequest,
@@ -118,7 +119,7 @@ function aggregatesOfProject(
   return own.map(({ uuid }) => uuid);
 }
 
-/** The parts for traits that the servers do not require. */
+/** Returns the aggregates that are reserved for traits which the server does not require. */
 function isolatedAggregates(required: ReadonlySet<string>, aggregates: readonly Aggregate[]): readonly string[] {
   return aggregates
     .filter(({ metadata }) =>
@@ -131,10 +132,10 @@ function isolatedAggregates(required: ReadonlySet<string>, aggregates: readonly 
 }
 
 /**
- * Claims a destination. When no answer came, the claim may stand all the same: the second try finds it and writes it anew.
- * Null: Placement is away, and the claim may still stand.
+ * Claims a destination. If the response is lost, the claim may exist; the second attempt then replaces it. Returns null
+ * if Placement is unavailable; the claim may still exist.
  * @throws {AllocationUpdateFailed} {ConsumerAllocationRetrievalFailed}
- * @throws {PlacementAPIConnectFailure} only of `sum`, which cannot be tried twice: the claim may stand
+ * @throws {PlacementAPIConnectFailure} only with `sum`, which cannot be retried; the claim may exist
  */
 export async function claimSelection(
   placement: ReportClient,
@@ -159,7 +160,7 @@ export async function claimSelection(
   return (await attempt()) ?? attempt();
 }
 
-/** Undefined: it holds none of these providers, so that doubling is the same. */
+/** Returns undefined if the consumer has no allocations on these providers, so that `double` has the same result. */
 async function claimSum(
   placement: ReportClient,
   request: Allocations,

@@ -22,7 +22,7 @@ import {
 } from "./schedule-request.js";
 import { type WeightMultipliers, weighHosts } from "./weighers.js";
 
-/** From this level on agents put OWNER_NOVA on their providers (spec 4.7). */
+/** From this service version, agents set OWNER_NOVA on their providers (spec 4.7). */
 const OWNER_TRAIT_SERVICE_VERSION = 73;
 
 export interface SchedulerConfig {
@@ -38,14 +38,14 @@ export interface SchedulerConfig {
   readonly serviceDownTime: number;
 }
 
-/** A claimed destination, and where else to try. */
+/** A claimed destination with alternates. */
 export interface Destination {
   readonly selection: Selection;
-  /** Not claimed; at most `max_attempts` − 1. */
+  /** Unclaimed; at most `max_attempts` − 1. */
   readonly alternates: readonly Selection[];
 }
 
-/** Finds and claims destinations (spec 6.1 row 2, 6.7 row 2a, 6.9 rows 1-3). */
+/** Selects and claims destinations (spec 6.1 row 2, 6.7 row 2a, 6.9 rows 1-3). */
 export type Scheduler = ReturnType<typeof createScheduler>;
 
 export function createScheduler(parts: {
@@ -62,8 +62,8 @@ export function createScheduler(parts: {
 
   return {
     /**
-     * A destination for the instance, claimed in Placement.
-     * @throws {NoValidHost}, {AllocationUpdateFailed} somebody else wrote the allocations of the instance
+     * Selects a destination for the instance and claims it in Placement.
+     * @throws {NoValidHost} {AllocationUpdateFailed} the latter if the instance's allocations were changed concurrently
      */
     selectDestination: (request: ScheduleRequest): Promise<Destination> =>
       groups.choose(
@@ -71,7 +71,10 @@ export function createScheduler(parts: {
         (group) => select(request, group),
         ({ selection }) => selection.host,
       ),
-    /** Claims the first of the alternates of an earlier choice that has room and that the server group allows; null: none. */
+    /**
+     * Claims the first alternate of an earlier selection that has room and that the server group permits; null if there
+     * is none.
+     */
     claimAlternate: (
       alternates: readonly Selection[],
       claim: SelectionClaim,
@@ -83,7 +86,7 @@ export function createScheduler(parts: {
         (destination) => destination?.selection.host,
       ),
     /**
-     * Checks a new image against the host that a server is rebuilt on, with the filters that Nova runs then.
+     * Checks a rebuild's new image against the server's host, with the filters that Nova runs for it.
      * @throws {NoValidHost}
      */
     checkRebuild: (node: ComputeNode, image: Readonly<Record<string, string>>): void => {
@@ -91,7 +94,7 @@ export function createScheduler(parts: {
         throw new NoValidHost(NOT_ENOUGH_HOSTS, `Host ${node.host} does not run guests as the image requires.`);
       }
     },
-    /** An instance that was placed does not go there: who asked has given its claim back. */
+    /** Drops an instance's selection when the caller has removed its claim. */
     forget: (instanceUuid: string): void => groups.forget(instanceUuid),
   };
 
@@ -102,7 +105,8 @@ export function createScheduler(parts: {
       const { chosen, others } = await claimFirst(request, group, image, { hosts, version });
       return { selection: selectionOf(chosen, version), alternates: others.map((host) => selectionOf(host, version)) };
     } catch (error) {
-      // What a lost answer left behind. A move's instance keeps what it held before: who asked takes the claim off that.
+      // Removes a claim whose response was lost. Instances of moves have earlier allocations as well; there the caller
+      // removes the claim.
       if (request.held === "replace") {
         await placement.deleteAllocation(request.instanceUuid, { force: true, requestId: request.requestId });
       }
@@ -165,13 +169,16 @@ export function createScheduler(parts: {
     return { hosts, version: allocationCandidates.version };
   }
 
-  /** `COMPUTE_STATUS_DISABLED` mirrors disabled services (spec 2.5); OWNER_NOVA is asked for once every agent sets it. */
+  /**
+   * Returns the traits for candidates. `COMPUTE_STATUS_DISABLED` mirrors disabled services (spec 2.5). OWNER_NOVA is
+   * required once every agent sets it.
+   */
   function requiredTraits(): readonly string[] {
     const everyAgentSetsOwner = store.services.minimumVersion("nova-compute") >= OWNER_TRAIT_SERVICE_VERSION;
     return ["!COMPUTE_STATUS_DISABLED", ...(everyAgentSetsOwner ? ["OWNER_NOVA"] : [])];
   }
 
-  /** The one that has to be among the answer, of which Placement gives so many. */
+  /** Returns the provider that must be among the candidates, which Placement limits in number. */
   function requestedProvider(request: ScheduleRequest, group: GroupState | null): string | undefined {
     const { requestedHost = onlyHost(group), requestedNode } = request;
     if (requestedHost === undefined && requestedNode === undefined) {
@@ -185,7 +192,7 @@ export function createScheduler(parts: {
     return nodes.length === 1 ? nodes[0]?.uuid : undefined;
   }
 
-  /** Claims on the best host that still has room; the best others are its alternates. @throws {NoValidHost} */
+  /** Claims on the best host that still has room. The next best ones become alternates. @throws {NoValidHost} */
   async function claimFirst(
     request: ScheduleRequest,
     group: GroupState | null,
@@ -219,7 +226,7 @@ export function createScheduler(parts: {
     throw new NoValidHost(NOT_ENOUGH_HOSTS, explain(rejected, full.length));
   }
 
-  /** By hint; of one that names no server there is nothing to obey. */
+  /** Returns hosts by hint, without hints that name no server. */
   function hintedHosts({ spec }: ScheduleRequest): Readonly<Record<string, ReadonlySet<string>>> {
     const named = Object.entries(spec.schedulerHints).filter(([, uuids]) => uuids.length > 0);
     return Object.fromEntries(
@@ -228,7 +235,7 @@ export function createScheduler(parts: {
   }
 }
 
-/** So many of these and of those that follow. */
+/** Returns `count` hosts from both lists, in order. */
 function firstOf(first: readonly HostState[], others: Iterable<HostState>, count: number): readonly HostState[] {
   const found = first.slice(0, count);
   for (const host of others) {
@@ -240,13 +247,13 @@ function firstOf(first: readonly HostState[], others: Iterable<HostState>, count
   return found;
 }
 
-/** Where affinity leaves no choice. */
+/** Returns the only host that affinity permits, if there is exactly one. */
 function onlyHost(group: GroupState | null): string | undefined {
   const [host, other] = group?.policy === "affinity" ? group.hosts : [];
   return other === undefined ? host : undefined;
 }
 
-/** `VCPU=1, MEMORY_MB=512, HW_CPU_X86_AVX; 1: VGPU=1` */
+/** Renders groups such as `VCPU=1, MEMORY_MB=512, HW_CPU_X86_AVX; 1: VGPU=1`. */
 function describeGroups(groups: readonly CandidatesGroup[]): string {
   return groups
     .map(({ suffix, resources, required = [] }) => {
@@ -261,7 +268,7 @@ interface Offer {
   readonly version: string;
 }
 
-/** `Of 5 hosts with room 2 are disabled, 3 were full when claimed.` */
+/** Renders rejection counts such as `Of 5 hosts with room 2 are disabled, 3 had no room left when claimed.` */
 function explain(rejected: ReadonlyMap<RejectionReason, number>, full: number): string {
   const counts = [
     ...[...rejected].map(([reason, count]) => `${count} ${count === 1 ? "is" : "are"} ${reason}`),

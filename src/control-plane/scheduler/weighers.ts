@@ -3,7 +3,7 @@ import type { GroupState } from "./group-placements.js";
 import { failedBuilds, freeDiskGb, ioOperations } from "./host-requirements.js";
 import type { HostState, Multipliers } from "./host-state.js";
 
-/** The options `[filter_scheduler] *_weight_multiplier`; an aggregate's metadata overrides them for its hosts. */
+/** Options `[filter_scheduler] *_weight_multiplier`. An aggregate's metadata overrides them for its hosts. */
 export interface WeightMultipliers {
   readonly ram: number;
   readonly cpu: number;
@@ -15,14 +15,14 @@ export interface WeightMultipliers {
 }
 
 interface Weigher {
-  /** The configured multiplier. */
+  /** Returns the configured multiplier. */
   readonly multiplier: (configured: WeightMultipliers) => number;
-  /** The key of an aggregate's metadata that overrides it. */
+  /** Metadata key of an aggregate that overrides the multiplier. */
   readonly key: string;
-  /** -1: Nova negates the multiplier. */
+  /** -1 where Nova negates the multiplier. */
   readonly sign?: -1;
   readonly weigh: (host: HostState) => number;
-  /** Values are scaled from zero to the greatest; else from the least. */
+  /** Values are scaled from zero to the maximum; otherwise from the minimum. */
   readonly fromZero?: true;
 }
 
@@ -42,7 +42,7 @@ const WEIGHERS: readonly Weigher[] = [
   {
     multiplier: ({ disk }) => disk,
     key: "disk_weight_multiplier",
-    // The disk of a sharing provider is not in the root's inventory.
+    // Disk of a sharing provider is not in the root's inventory.
     weigh: ({ node, resources }) => (resources.DISK_GB === undefined ? freeDiskGb(node) : free(resources.DISK_GB)),
     fromZero: true,
   },
@@ -61,14 +61,14 @@ const WEIGHERS: readonly Weigher[] = [
 ];
 
 interface Preference {
-  /** Null: the server is in no group. */
+  /** Null if the server is in no group. */
   readonly group: GroupState | null;
   readonly multipliers: WeightMultipliers;
-  /** By host. */
+  /** Multipliers by host. */
   readonly ofAggregates: ReadonlyMap<string, Multipliers>;
 }
 
-/** Soft policies prefer hosts; the others have been asked as filters. */
+/** Returns weighers for soft policies; the other policies are filters. */
 function groupWeighers(group: GroupState | null): readonly Weigher[] {
   if (group?.policy !== "soft-affinity" && group?.policy !== "soft-anti-affinity") {
     return [];
@@ -92,13 +92,16 @@ interface Weighed {
   weight: number;
 }
 
-/** Returns the hosts, best first; the order of equals is random. Each weigher's values are scaled to 0..1 over these hosts. */
+/**
+ * Yields the hosts, best first; hosts with equal weights are in random order. Each weigher's values are scaled to 0..1
+ * over these hosts.
+ */
 export function weighHosts(
   hosts: readonly HostState[],
   preference: Preference,
   random: Random,
 ): Generator<HostState, void, void> {
-  // Sorted by id, so that the same lot gives the same host whatever order Placement answered in.
+  // Sorted by id, so that equal random numbers select the same host regardless of Placement's order.
   const weighed = hosts
     .toSorted((left, right) => left.node.id - right.node.id)
     .map((host): Weighed => ({ host, weight: 0, lot: random.next() }));
@@ -125,10 +128,10 @@ export function weighHosts(
   return bestFirst(weighed);
 }
 
-/** More than a schedule has use for, unless many claims are lost at once. */
+/** More hosts than a schedule needs, unless many claims fail. */
 const FEW = 8;
 
-/** In their order. The few that are asked for in general are found in one pass; only who asks for more has all of them sorted. */
+/** Yields the hosts in order. The first ones are selected in one pass; all are sorted only if a caller needs more. */
 function* bestFirst(weighed: Weighed[]): Generator<HostState, void, void> {
   const few: Weighed[] = [];
   for (const each of weighed) {

@@ -5,8 +5,9 @@ import { isLostBuild, isMetal, METAL } from "./bare-metal.js";
 import type { Amounts, Snapshot } from "./snapshot.js";
 
 /**
- * Each consumer holds what spec 6 says for a server at rest, and nobody else holds anything. `doubled`: while a nova-compute of
- * Pike is known, a resized server holds both halves itself (spec 6.0). `nodesLeft`: nodes that have left Ironic, if only for a while.
+ * Checks that each consumer has exactly the allocations that spec 6 states for a server at rest, and that there are no
+ * others. `doubled`: while a nova-compute of Pike is known, a resized server owns source and destination allocations
+ * (spec 6.0). `nodesLeft`: nodes that left Ironic, even temporarily.
  */
 export function wrongAllocations(
   { store, held, now }: Snapshot,
@@ -60,7 +61,10 @@ export function wrongAllocations(
   });
 }
 
-/** Spec 6.1, "crash before claim": it is in error, or lost (9.3), and keeps what the scheduler claimed until its user deletes it. */
+/**
+ * Spec 6.1, "crash before claim": the build is in error or lost (9.3), and keeps the scheduler's claim until its user
+ * deletes it.
+ */
 function isUnfinishedBuild(instance: Instance, held: Readonly<Record<string, Amounts>> = {}): boolean {
   const { vmState, host, launchedAt, flavor } = instance;
   const [amounts, ...more] = Object.values(held);
@@ -69,8 +73,8 @@ function isUnfinishedBuild(instance: Instance, held: Readonly<Record<string, Amo
 }
 
 /**
- * A build that was interrupted before Ironic knew of it: the node was free, and could leave Ironic. Its provider went, with all that
- * was held there (spec 5.8); when it is back it may be another host's.
+ * Returns true for a build that was interrupted before Ironic knew of it, so that its free node could leave Ironic. The
+ * provider was removed with all its allocations (spec 5.8); a returning node may belong to another host.
  */
 function hasLostItsNode(
   store: Snapshot["store"],
@@ -85,8 +89,8 @@ function hasLostItsNode(
 }
 
 /**
- * A move of a server that was deleted, in which somebody might still have a part: `reconcile_allocations = repair` ends it, and
- * frees what it holds, when nothing was written of it for so long (spec 9.3).
+ * Returns true for an unfinished move of a deleted server. `reconcile_allocations = repair` ends it and removes its
+ * allocations once its record has not changed for this long (spec 9.3).
  */
 function isLeftByDelete(
   store: Snapshot["store"],
@@ -97,10 +101,10 @@ function isLeftByDelete(
   return deleted && !FINAL_MIGRATION_STATUSES.includes(status) && now - (updatedAt ?? createdAt) < MOVE_TIMEOUT_MS;
 }
 
-/** Milliseconds, as the agents' periodic tasks have it, and some. */
+/** Milliseconds; the limit of the agents' periodic task, with some reserve. */
 const MOVE_TIMEOUT_MS = 11 * 60_000;
 
-/** Consumers that hold what an audit objects to, and may. */
+/** Returns consumers with allocations that the audit reports although they are permitted. */
 export function excusedConsumers(
   { store, held, now }: Snapshot,
   nodesLeft: ReadonlySet<string> = new Set(),
@@ -112,7 +116,7 @@ export function excusedConsumers(
   return new Set([...builds, ...moves].map(({ uuid }) => uuid));
 }
 
-/** Every compute node has its provider, of its uuid and name, and there are no others. */
+/** Checks that every compute node has a provider with its uuid and name, and that there are no others. */
 export function wrongProviders({ store, providers }: Snapshot, hosts: readonly string[]): Violation[] {
   const nodes = new Map(store.computeNodes.list().map(({ uuid, hypervisorHostname }) => [uuid, hypervisorHostname]));
   const missing = hosts
@@ -124,7 +128,7 @@ export function wrongProviders({ store, providers }: Snapshot, hosts: readonly s
   return [...missing, ...more];
 }
 
-/** Every node uses what its records say (spec 4.5). */
+/** Checks that every node's usage equals the sum of its records (spec 4.5). */
 export function wrongUsage({ store }: Snapshot): Violation[] {
   const reserved = { reservedHostCpus: 0, reservedHostMemoryMb: 512, reservedHostDiskMb: 0 };
   return store.computeNodes
@@ -139,7 +143,7 @@ export function wrongUsage({ store }: Snapshot): Violation[] {
     });
 }
 
-/** A node of Ironic may be another host's by now than its server, which no host takes over that was never built on it. */
+/** A node of Ironic may have moved to another host than its server: no host takes over a server that was never built on it. */
 function hostOf(store: Snapshot["store"], node: string | null, host: string | null): string | null {
   const found = store.computeNodes.list().find(({ hypervisorHostname }) => hypervisorHostname === node);
   return found?.host ?? host;

@@ -4,10 +4,10 @@ import { openCloud } from "../../../src/audit/cloud/open-cloud.js";
 import type { Violation } from "../violation.js";
 import type { World } from "../world.js";
 
-/** Milliseconds: what has changed within the last minute is not judged by the audit, and here everything is at rest. */
+/** Milliseconds. The audit ignores changes of the last minute; here everything is at rest, so they are checked as well. */
 const AHEAD = 90_000;
 
-/** What the audit finds, over the public APIs; but for servers that may hold what it objects to. */
+/** Returns the audit's findings over the public APIs, except those of excused consumers. */
 export async function auditFindings({ directory, runtime }: World, excused: ReadonlySet<string>): Promise<Violation[]> {
   const { root, cloudsFile } = directory;
   const local = { file: cloudsFile, cloud: "devstack", requested: true };

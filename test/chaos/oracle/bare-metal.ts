@@ -4,7 +4,7 @@ import type { Flavor, Instance } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
 import type { Snapshot } from "./snapshot.js";
 
-/** What a server holds of the node that it has to itself. */
+/** Allocation of a server with a dedicated node. */
 export const METAL = { CUSTOM_BAREMETAL: 1 };
 
 export function isMetal({ extraSpecs }: Flavor): boolean {
@@ -12,14 +12,14 @@ export function isMetal({ extraSpecs }: Flavor): boolean {
 }
 
 /**
- * Spec 9.3: a build whose agent died between the message and the claim, and whose node has gone to another agent since. Where several
- * share Ironic's nodes nobody finds it; its user deletes it.
+ * Spec 9.3: returns true for a build whose agent died between message and claim, and whose node has moved to another
+ * agent since. Agents that share Ironic's nodes do not detect it; its user deletes it.
  */
 export function isLostBuild({ vmState, taskState, host, flavor }: Instance): boolean {
   return isMetal(flavor) && vmState === "building" && host === null && (taskState ?? "scheduling") === "scheduling";
 }
 
-/** The nodes of the embedded Ironic, which has its tables in the state of record. */
+/** Returns the nodes of the embedded Ironic, whose tables are in the control plane's database. */
 export function ironicNodes({ database }: Store): readonly IronicNode[] {
   const tables = database.all("SELECT name FROM sqlite_schema WHERE name = 'ironic_nodes'");
   return tables.length === 0
@@ -28,9 +28,9 @@ export function ironicNodes({ database }: Store): readonly IronicNode[] {
 }
 
 /**
- * Every node has one compute node, of one of the hosts, and its provider (spec 7); it has the server that says that it is there, and
- * nobody else's. `nodes`: uuids of those that there should be. `reset`: a server whose state an operator has set may have lost its node to
- * a build that failed, and nobody knows its power; the node is nobody else's all the same.
+ * Checks that every node has one compute node on one of the hosts, a provider (spec 7), and exactly the server that
+ * refers to it. `nodes`: uuids of the expected nodes. `reset`: servers whose state an operator has set. Such a server may
+ * have lost its node to a failed build, and its power state is unknown, but the node must not have another server.
  */
 export function wrongNodes(
   { store, providers }: Snapshot,

@@ -11,7 +11,7 @@ import { brokenPromises } from "./promises.js";
 import { missingServices, notAtRest } from "./rest.js";
 import { withSnapshot } from "./snapshot.js";
 
-/** What must hold when everything is at rest. */
+/** Conditions that must be true when everything is at rest. */
 export const CHECKS = [
   "nothing is stuck",
   "every host serves",
@@ -28,7 +28,7 @@ export type Check = (typeof CHECKS)[number];
 
 export type Findings = Readonly<Record<Check, readonly Violation[]>>;
 
-/** @param again takes servers whose delete a fault has stopped */
+/** @param again called with servers whose delete was stopped by a fault */
 export async function runChecks(world: World, again: (uuid: string) => void): Promise<Findings> {
   world.violations.push(...newBugsInLogs(world));
   const hosts = world.hosts.map(({ name }) => name);
@@ -51,7 +51,7 @@ export async function runChecks(world: World, again: (uuid: string) => void): Pr
   }));
   return {
     ...found,
-    // Asked for when all else is right: it looks at the same through the public APIs.
+    // Run only when all other checks pass, since it covers the same state through the public APIs.
     "the audit finds nothing": Object.values(found).flat().length === 0 ? await auditFindings(world, excused) : [],
     "nothing ended or failed by itself": world.violations,
   };

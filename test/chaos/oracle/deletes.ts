@@ -4,8 +4,9 @@ import { endedBadly } from "./last-words.js";
 import type { Snapshot } from "./snapshot.js";
 
 /**
- * A delete that was acknowledged is carried out. One that a fault has stopped leaves the server in error, which tells its user
- * to ask again, or to make it anew, a soft delete as it was, with its action in error (spec 6.2): these are given to `again`.
+ * Checks that every acknowledged delete is executed. A delete that a fault stopped leaves the server in error, so that
+ * its user can delete it again or rebuild it. A soft delete leaves the server unchanged with its action in error (spec
+ * 6.2). These servers are passed to `again`.
  */
 export function lostDeletes(
   { store }: Snapshot,
@@ -29,12 +30,12 @@ export function lostDeletes(
   });
 }
 
-/** The last action that has anything to do: who locks a server changes nothing of what becomes of it. */
+/** Returns the last relevant action; locks have no effect on the server's state. */
 export function lastAction({ actions }: Snapshot["store"], uuid: string): InstanceAction | undefined {
   return actions.list(uuid).find(({ action }) => !/^(lock|unlock)$/.test(action));
 }
 
-/** Its last delete, and nothing after that, ended in an error that its user can see, or its agent died in it. */
+/** Returns true if the last action is a delete that ended in a visible error, or whose agent died. */
 function failedItself(store: Snapshot["store"], uuid: string): boolean {
   const last = lastAction(store, uuid);
   return last !== undefined && DELETES.test(last.action) && endedBadly(store, last);
@@ -42,13 +43,13 @@ function failedItself(store: Snapshot["store"], uuid: string): boolean {
 
 const DELETES = /^(delete|softDelete|forceDelete)$/;
 
-/** The server keeps its vm_state then, as any whose operation has failed, so that whatever follows is another action. */
+/** Returns true if the last delete was a failed soft delete. The server keeps its vm_state, so other actions can follow. */
 function failedSoftly(store: Snapshot["store"], uuid: string): boolean {
   const last = store.actions.list(uuid).find(({ action }) => DELETES.test(action));
   return last !== undefined && last.action === "softDelete" && last.message === "Error";
 }
 
-/** Its delete ended in an error, and a user then made a server of it again: Nova lets those in error be rebuilt. */
+/** Returns true if a delete ended in error and the server was rebuilt afterwards, which Nova permits. */
 function wasTakenBack(store: Snapshot["store"], uuid: string): boolean {
   const actions = store.actions.list(uuid);
   const at = actions.findIndex(({ action }) => DELETES.test(action));

@@ -4,17 +4,17 @@ import { endedWell } from "./last-words.js";
 import type { ServerRequest } from "./requests.js";
 import type { Snapshot } from "./snapshot.js";
 
-/** Ids of flavors. */
+/** Flavor ids. */
 type Flavors = ReadonlySet<string>;
 
-/** What a server may have, after all that was done to it so far. */
+/** Possible flavors of a server after its actions so far. */
 interface Sizes {
   readonly now: Flavors;
-  /** While a move waits for its confirmation: what the server had before. */
+  /** Previous flavors while a move awaits confirmation. */
   readonly before: Flavors | null;
 }
 
-/** A server has the flavor that it was created with, or that of its last resize; where an action failed, either. */
+/** Checks that each server has its initial flavor or that of its last resize; after a failed action, either. */
 export function wrongFlavors({ store }: Snapshot, requests: readonly ServerRequest[]): readonly Violation[] {
   const created = new Map(
     requests.filter(({ what }) => what === "create").map(({ server, flavor }) => [server, flavor]),
@@ -65,12 +65,12 @@ function after(
     case "createBackup":
       return { now, before };
     default:
-      // An evacuation, say, ends the move.
+      // Other actions, such as an evacuation, end the move.
       return { now: new Set([...now, ...(before ?? [])]), before };
   }
 }
 
-/** The flavors of the request; where its answer was lost, of all requests whose answers were lost. */
+/** Returns the flavors of the request; if its response was lost, those of all requests with lost responses. */
 function flavorsOf(requestId: string, requests: readonly ServerRequest[]): Flavors {
   const resizes = requests.filter(({ what }) => what === "resize");
   const own = resizes.filter((one) => one.requestId === requestId);

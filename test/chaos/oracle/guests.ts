@@ -6,7 +6,7 @@ import type { Guest, Snapshot } from "./snapshot.js";
 
 const { running, paused, shutdown, suspended } = POWER_STATES;
 
-/** What a guest does while its server is in a state; absent: it may be anything, or missing. */
+/** Permitted power states of a guest by its server's state; without an entry, it may have any state or be missing. */
 const POWER: Partial<Readonly<Record<VmState, readonly PowerState[]>>> = {
   active: [running],
   paused: [paused],
@@ -18,9 +18,10 @@ const POWER: Partial<Readonly<Record<VmState, readonly PowerState[]>>> = {
 };
 
 /**
- * Every server has its guest, on its host, as its state says; and nobody else has one of it (spec 9.1). `powerLoss`: a rescued guest
- * may be shut off, since nobody looks after its power (as Nova's `_sync_instance_power_state`). `reset`: of servers whose state an
- * operator has set nobody knows what their guests do, nor whether there is one.
+ * Checks that every server has its guest, on its host and in its state, and that there are no other guests (spec 9.1).
+ * `powerLoss`: a rescued guest may be shut off, since its power is not synced (as in Nova's
+ * `_sync_instance_power_state`). `reset`: servers whose state an operator has set; their guests may have any state or be
+ * missing.
  */
 export function wrongGuests(
   snapshot: Snapshot,
@@ -44,8 +45,9 @@ export function wrongGuests(
 }
 
 /**
- * An action that has failed, or whose agent died, after its driver had done its work keeps the vm_state. What its guest then does, nothing puts right where
- * `_sync_power_states` only warns, or does not look (spec 4.10).
+ * Returns the permitted power states. If an action failed, or its agent died, after the driver's work, the vm_state is
+ * unchanged. The guest's state is then not corrected where `_sync_power_states` only warns, or skips the server (spec
+ * 4.10).
  */
 function powersOf(
   store: Snapshot["store"],
@@ -62,7 +64,7 @@ function powersOf(
   return powers && [...powers, ...(UNHEEDED[vmState] ?? []).filter((power) => left.includes(power))];
 }
 
-/** Its host has stopped the guest for an evacuation that then came to nothing (spec 3.3 GAP-c). */
+/** Returns true if the host has stopped the guest for an evacuation that failed (spec 3.3 GAP-c). */
 function isStoppedByEvacuation({ migrations }: Snapshot["store"], instanceUuid: string, host: string | null): boolean {
   const from = { instanceUuid, migrationTypes: ["evacuation"], statuses: ["failed", "error"] } as const;
   return host !== null && migrations.byFilters({ ...from, sourceCompute: host }).length > 0;
@@ -107,8 +109,8 @@ function checkGuestLocation({ store }: Snapshot, { host, uuid, state, leftBehind
 }
 
 /**
- * What a source set aside waits there for the confirmation. Where the destination failed after it had got the instance, nobody
- * confirms: it is removed with the server (spec 6.3 row 7, 3.5).
+ * Returns true if a guest on the source awaits confirmation. If the destination failed after it had the instance, no
+ * confirmation follows, and the guest is removed with the server (spec 6.3 row 7, 3.5).
  */
 function waitsAtSource(store: Snapshot["store"], { uuid, vmState }: Instance, host: string): boolean {
   return store.migrations
@@ -116,7 +118,7 @@ function waitsAtSource(store: Snapshot["store"], { uuid, vmState }: Instance, ho
     .some(({ status }) => status === "error" || (status === "finished" && vmState === "resized"));
 }
 
-/** A server in error may be stopped: what the revert has not brought back is the guest again when it is started (spec 6.2). */
+/** Returns true after a failed revert: the server is in error and stopped, and starting it recreates the guest (spec 6.2). */
 function hasFailedToComeBack(store: Snapshot["store"], instanceUuid: string, host: string | null): boolean {
   const back = { instanceUuid, migrationTypes: ["migration", "resize"], statuses: ["error"] } as const;
   return host !== null && store.migrations.byFilters({ ...back, sourceCompute: host }).length > 0;

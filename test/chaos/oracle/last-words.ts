@@ -3,7 +3,7 @@ import type { InstanceAction, VmState } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
 import type { Snapshot } from "./snapshot.js";
 
-/** The state in which an action that ended well leaves a server; absent: any. */
+/** The vm_states after a successful action; without an entry, any. */
 const LEAVES: Readonly<Record<string, readonly VmState[]>> = {
   create: ["active"],
   stop: ["stopped"],
@@ -28,10 +28,10 @@ const LEAVES: Readonly<Record<string, readonly VmState[]>> = {
   restore: ["active"],
 };
 
-/** What is done beside all else: it leaves a server as it finds it. */
+/** Actions that do not change the server's state. */
 const BESIDES = /^(lock|unlock|createImage|createBackup|live_migration_cancel|live_migration_force_complete)$/;
 
-/** The event with which an action ends where it has several; of others any. */
+/** The last event of actions with several events; other actions end with any event. */
 const LAST_EVENT: Readonly<Record<string, string>> = {
   create: "compute__do_build_and_run_instance",
   unshelve: "compute_unshelve_instance",
@@ -43,7 +43,7 @@ const LAST_EVENT: Readonly<Record<string, string>> = {
   evacuate: "compute_rebuild_instance",
 };
 
-/** All of it was done, and nothing failed. */
+/** Returns true if the action finished without a failed event. */
 export function endedWell({ actions }: Store, { id, action, message }: InstanceAction): boolean {
   const events = actions.events(id);
   const last = LAST_EVENT[action];
@@ -51,16 +51,16 @@ export function endedWell({ actions }: Store, { id, action, message }: InstanceA
   return message === null && isOver && events.every(({ result }) => result === "Success");
 }
 
-/** It has failed, or its agent died in it, before it could tell how it ended. */
+/** Returns true if the action failed, or its agent died before reporting the result. */
 export function endedBadly({ actions }: Store, { id, message }: InstanceAction): boolean {
   return message === "Error" || actions.events(id).some(({ result }) => result === null);
 }
 
 /**
- * A server is in the state in which its last action has left it, when that has ended well, or in error with a fault that tells why:
- * a build that was given up ends well, too. `powerLoss`: a guest may have stopped by itself since, and its agent may have found that
- * it cannot help. `confirms`: agents confirm resizes by themselves (`resize_confirm_window`), which is no action of the server's.
- * `reset`: servers whose state an operator has set, which is no action either.
+ * Checks that each server has the state of its last action if that succeeded, or is in error with a fault. A build that
+ * was given up counts as successful. `powerLoss`: a guest may have stopped on its own, and its agent may have failed to
+ * restart it. `confirms`: agents confirm resizes on their own (`resize_confirm_window`), which is not an action of the
+ * server. `reset`: servers whose state an operator has set, which is not an action either.
  */
 export function wrongStates(
   { store }: Snapshot,
@@ -90,7 +90,7 @@ export function wrongStates(
 
 const isMove = ({ action }: InstanceAction): boolean => action === "resize" || action === "migrate";
 
-/** The last of its moves is. */
+/** Returns true if the server's last move is confirmed. */
 function isConfirmed({ migrations }: Store, instanceUuid: string): boolean {
   return migrations.byFilters({ instanceUuid }).at(-1)?.status === "confirmed";
 }

@@ -1,10 +1,10 @@
 import type { Violation } from "../violation.js";
 import type { World } from "../world.js";
 
-/** Errors that are never anybody's fault but the program's. */
+/** Errors that are always bugs of the program. */
 const BUG = /^.*(\b(?:TypeError|RangeError|ReferenceError|SyntaxError|AssertionError)\b|[Uu]nhandled|[Uu]ncaught).*$/gm;
 
-/** What programs have logged since the last look, and should not, whatever is done to them. */
+/** Returns log lines since the previous call that indicate bugs, whatever the disruption. */
 export function newBugsInLogs({ controlPlane, hosts }: World): Violation[] {
   const logs = [
     ["control plane", controlPlane.newLines()],

@@ -5,9 +5,9 @@ import type { ServerRequest } from "./requests.js";
 import type { Snapshot } from "./snapshot.js";
 
 /**
- * What was acknowledged is kept: a server is there until somebody asks for its end, and every action has its record; what was
- * refused left none. `nobodyDies`: every action has an end, too, be it an error, which the record tells its user. An agent that dies
- * leaves its events open, as a nova-compute does.
+ * Checks that acknowledged requests took effect and rejected ones left no record. A server exists until its deletion is
+ * requested, and every action has a record. `nobodyDies`: every action also has an end, possibly an error. An agent that
+ * dies leaves its events open, as a nova-compute does.
  */
 export function brokenPromises(
   { store }: Snapshot,
@@ -21,7 +21,10 @@ export function brokenPromises(
   ];
 }
 
-/** A server that was deleted, and is then well restored, is none, unless another delete may have come after that. */
+/**
+ * Returns servers whose deletion was requested. A server that was successfully restored afterwards is excluded, unless
+ * another delete may have followed.
+ */
 function condemnedIn(store: Snapshot["store"], requests: readonly ServerRequest[]): ReadonlySet<string> {
   const condemned = new Set<string>();
   for (const one of requests) {
@@ -38,7 +41,7 @@ function condemnedIn(store: Snapshot["store"], requests: readonly ServerRequest[
   return new Set([...condemned, ...unknown.map(({ server }) => server)]);
 }
 
-/** A delete that was refused is none; of one that was never answered nobody knows. */
+/** Returns true for deletes that were not rejected; the effect of one without a response is unknown. */
 function isDelete({ what, outcome }: ServerRequest): boolean {
   return (what === "delete" || what === "forceDelete") && outcome !== "refused";
 }
@@ -62,7 +65,7 @@ function lostServers(
   return [...lost, ...deleted];
 }
 
-/** Nobody waits for the end of these: they are done with the answer. */
+/** Actions that are complete with the response. */
 const AT_ONCE = /^(create|delete|forceDelete|lock|unlock)$/;
 
 function brokenAction(

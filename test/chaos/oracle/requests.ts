@@ -1,33 +1,33 @@
-/** A request of the Compute API, as it was sent. */
+/** A request to the Compute API as it was sent. */
 export interface Sent {
   readonly method: string;
-  /** Below the version: `/servers/{id}/action`. */
+  /** Path below the version: `/servers/{id}/action`. */
   readonly path: string;
   readonly body?: unknown;
 }
 
-/** What came back; null: nothing did. */
+/** A response; null if there was none. */
 export interface ObservedResponse {
   readonly status: number;
   readonly body: unknown;
   readonly requestId: string | null;
 }
 
-/** `done`: acknowledged; `refused`: it did not happen; `unknown`: it happened, or will, or will not. */
+/** `done`: acknowledged; `refused`: without effect; `unknown`: it may or may not have taken effect, or still will. */
 export type Outcome = "done" | "refused" | "unknown";
 
-/** Something that was asked for a server, and what its user was told. */
+/** A request about a server, with its outcome for the user. */
 export interface ServerRequest {
-  /** `create`, `delete`, or the action's name in the body: `os-stop`. */
+  /** `create`, `delete`, or the action's name in the body, such as `os-stop`. */
   readonly what: string;
   readonly server: string;
   readonly outcome: Outcome;
   readonly requestId: string | null;
-  /** The flavor that it is to have. */
+  /** The requested flavor. */
   readonly flavor: string | null;
 }
 
-/** What a request was for; null: for no server, or for one that nobody can name. */
+/** Describes a request; null if it concerns no server, or an unknown one. */
 export function toServerRequest(sent: Sent, response: ObservedResponse | null): ServerRequest | null {
   const outcome = outcomeOf(sent, response);
   const requestId = response?.requestId ?? null;
@@ -55,7 +55,7 @@ export function toServerRequest(sent: Sent, response: ObservedResponse | null): 
     : { what, server, outcome, requestId, flavor: flavor === undefined ? null : String(flavor) };
 }
 
-/** A proxy may send a DELETE twice: then the answer is of the second one, which finds nothing. */
+/** A proxy may send a DELETE twice; the response is then that of the second one, which is 404. */
 export function outcomeOf({ method }: Sent, response: ObservedResponse | null): Outcome {
   if (response === null || response.status >= 500 || (method === "DELETE" && response.status === 404)) {
     return "unknown";

@@ -4,8 +4,8 @@ import { isLostBuild } from "./bare-metal.js";
 import type { Snapshot } from "./snapshot.js";
 
 /**
- * Everything that was begun has ended: an unconfirmed resize is the one thing that waits for a person; and, where several agents share
- * Ironic's nodes, a build that nobody knows of any more.
+ * Checks that all operations have ended. Only unconfirmed resizes may remain, and lost builds if several agents share
+ * Ironic's nodes.
  */
 export function notAtRest(
   { store }: Snapshot,
@@ -37,7 +37,7 @@ export function notAtRest(
   return [...busy, ...moving, ...waiting, ...casts, ...builds];
 }
 
-/** Every host serves, and nobody keeps servers from it. */
+/** Checks that every host serves and is neither disabled nor forced down. */
 export function missingServices({ store }: Snapshot, hosts: readonly string[]): Violation[] {
   return hosts.flatMap((host) => {
     const service = store.services.getByHost(host, "nova-compute");

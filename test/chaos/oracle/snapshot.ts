@@ -10,7 +10,7 @@ import type { Store } from "../../../src/control-plane/store/store.js";
 import type { PowerState } from "../../../src/records/index.js";
 import type { World } from "../world.js";
 
-/** A guest as its hypervisor has it. */
+/** A guest according to its hypervisor. */
 export interface Guest {
   readonly host: string;
   readonly uuid: string;
@@ -20,23 +20,23 @@ export interface Guest {
   readonly leftBehind: boolean;
 }
 
-/** Resource class → amount. */
+/** Amounts by resource class. */
 export type Amounts = Readonly<Record<string, number>>;
 
-/** All that is known of the cluster at one moment. */
+/** The state of the cluster at one moment. */
 export interface Snapshot {
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** A copy of the state of record. */
+  /** A copy of the database. */
   readonly store: Store;
   readonly guests: readonly Guest[];
-  /** Consumer → provider uuid → amounts. */
+  /** Amounts by consumer and provider uuid. */
   readonly held: ReadonlyMap<string, Readonly<Record<string, Amounts>>>;
-  /** Root providers: uuid → name. */
+  /** Names of root providers by uuid. */
   readonly providers: ReadonlyMap<string, string>;
 }
 
-/** Looks at a world, and lets `judge` see what was found; the copy is gone after that. */
+/** Passes a snapshot to `check`; afterwards, the copy of the database is deleted. */
 export async function withSnapshot<T>(world: World, check: (snapshot: Snapshot) => T): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "compute-agent-chaos-look-"));
   try {
@@ -54,7 +54,7 @@ export async function withSnapshot<T>(world: World, check: (snapshot: Snapshot) 
   }
 }
 
-/** As of one moment, whatever the control plane does meanwhile. */
+/** Copies a consistent state, even while the control plane writes. */
 function copyDatabase(from: string, to: string): void {
   const database = new Database(from, { readonly: true });
   try {
@@ -68,7 +68,7 @@ async function guestsOf({ directory, runtime }: World, host: string): Promise<re
   return guestsIn(new HypervisorFolder(directory.hypervisor(host)), host, runtime);
 }
 
-/** The guests of one hypervisor. */
+/** Returns the guests of a hypervisor. */
 export async function guestsIn(
   folder: HypervisorFolder,
   host: string,

@@ -1,4 +1,4 @@
-// Loaded before the time of a virtual world can run on without it.
+// Imported first, so that no virtual time passes while it loads.
 import "prom-client";
 import { expect, it } from "vitest";
 import { connectToConductor } from "../../../src/conductor-client/connect-to-conductor.js";
@@ -74,7 +74,7 @@ it("tells agents of Placement and Image where they came in, and clients of the d
   expect(clouds).toContain(`auth_url: "${externalUrl}/identity/v3"`);
   expect(openrc(clouds, "devstack")).toContain("export OS_CACERT=/cluster/tls/ca.pem");
   expect(await readClusterInfo(world.files, DIRECTORY)).toMatchObject({ url, externalUrl: externalUrl });
-  // The metrics are not for others: they need no token.
+  // Metrics need no token, so they are not available externally.
   const metrics = async (where: string) =>
     (await world.runUntil(world.http.request({ method: "GET", url: `${where}/metrics` }))).status;
   expect([await metrics(url), await metrics("https://192.0.2.2:8775")]).toEqual([200, 404]);

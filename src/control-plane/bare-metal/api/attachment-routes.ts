@@ -8,7 +8,7 @@ import type { IronicRoute } from "./call.js";
 import { detailArgument } from "./list-ports.js";
 import { type ApiParts, nodeOf } from "./node-routes.js";
 
-/** VIFs, traits, and lists of what no node has here: port groups, volumes. */
+/** Creates the routes of VIFs and traits, and of port groups and volumes, whose lists are always empty. */
 export function attachmentRoutes(parts: ApiParts): readonly IronicRoute[] {
   const { nodes, ports, conductor } = parts;
   return [

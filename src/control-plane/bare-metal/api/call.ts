@@ -4,22 +4,22 @@ import { pythonRepr, pythonStr } from "../../python/repr.js";
 import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
 import { IronicError } from "../ironic-error.js";
 
-/** One request on its way to a route. */
+/** A request to Ironic's API. */
 export interface IronicCall {
   readonly request: ServiceRequest;
-  /** Minor version that is answered in. */
+  /** Minor version of the response. */
   readonly minor: number;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   /** The parsed body; `{}` without one. */
   readonly body: unknown;
-  /** The service's root as the client addressed it, without a slash: for links. */
+  /** URL of the service's root as the client addressed it, without a trailing slash; for links. */
   readonly root: string;
 }
 
 export interface IronicResponse {
   readonly status?: number;
-  /** Absent: no content. */
+  /** Absent for no content. */
   readonly body?: unknown;
   readonly location?: string;
 }
@@ -28,7 +28,7 @@ export interface IronicRoute {
   readonly method: string;
   /** Below `/v1`. */
   readonly path: string;
-  /** The first minor version that has it; before it the path is unknown. */
+  /** The first minor version with this path; before it, the path is unknown. */
   readonly from?: number;
   handle(call: IronicCall): IronicResponse | Promise<IronicResponse>;
 }
@@ -104,7 +104,7 @@ export function integerArgument(name: string, value: unknown): number {
   );
 }
 
-/** @throws {IronicError} 400 when the query has other parameters than these */
+/** @throws {IronicError} 400 if the query has other parameters */
 export function onlyArguments(query: Query, known: readonly string[]): void {
   const unknown = query.names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
@@ -112,7 +112,7 @@ export function onlyArguments(query: Query, known: readonly string[]): void {
   }
 }
 
-/** `uuid,name` → both; undefined when the parameter is absent. Doubles are dropped. */
+/** Splits `uuid,name` and removes duplicates; undefined if the parameter is absent. */
 export function listArgument(text: string | undefined): readonly string[] | undefined {
   return text === undefined
     ? undefined
@@ -126,7 +126,7 @@ export function listArgument(text: string | undefined): readonly string[] | unde
       ];
 }
 
-/** The text of Python's jsonschema for members that a schema does not have. */
+/** Returns the message of Python's jsonschema for members that a schema does not define. */
 export function additionalProperties(names: readonly string[]): string {
   const quoted = names.toSorted().map((name) => `'${name}'`);
   return `Additional properties are not allowed (${quoted.join(", ")} ${names.length === 1 ? "was" : "were"} unexpected)`;

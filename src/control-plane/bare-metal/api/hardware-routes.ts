@@ -17,7 +17,7 @@ const VALIDATED = "boot deploy management network power bios console inspect rai
 
 const HARDWARE_TYPE = "fake-hardware";
 
-/** Interfaces of a hardware type, in Ironic's order, with the first minor version that shows each. */
+/** Interfaces of a hardware type in Ironic's order, with the first minor version that has each. */
 const INTERFACES: Readonly<Record<string, number>> = {
   bios: 40,
   storage: 33,
@@ -33,7 +33,7 @@ const INTERFACES: Readonly<Record<string, number>> = {
   network: 30,
 };
 
-/** Routes of the hardware type, and of what it says about a node. */
+/** Creates the routes of drivers, and those of a node that its driver handles. */
 export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly IronicRoute[] {
   return [
     {
@@ -71,7 +71,7 @@ export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly Ir
         if (driver !== HARDWARE_TYPE) {
           throw new IronicError(404, `The driver '${driver}' is unknown.`);
         }
-        // The fake interfaces need nothing in a node's driver_info.
+        // The fake interfaces require nothing in a node's driver_info.
         return { body: {} };
       },
     },
@@ -107,7 +107,7 @@ function fieldsArgument({ query, minor }: IronicCall): readonly string[] | undef
   return fields;
 }
 
-/** @param isDetailed with the interfaces @throws {IronicError} 400 it has no such field */
+/** @param isDetailed includes the interfaces @throws {IronicError} 400 for an unknown field */
 function driverView({ root, minor }: IronicCall, isDetailed: boolean, fields: readonly string[] | undefined) {
   const view: Readonly<Record<string, unknown>> = {
     name: HARDWARE_TYPE,

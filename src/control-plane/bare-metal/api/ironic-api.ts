@@ -16,7 +16,7 @@ import { type ApiParts, nodeRoutes } from "./node-routes.js";
 import { portRoutes } from "./port-routes.js";
 import { stateRoutes } from "./state-routes.js";
 
-/** 1.82: Ironic 21.4, the first with shards. */
+/** 1.82 is Ironic 21.4, the first version with shards. */
 const MAX_MINOR = 82;
 
 const RANGE = `[1.1, 1.${MAX_MINOR}]`;
@@ -28,10 +28,10 @@ const LIMITS = {
   "x-openstack-ironic-api-maximum-version": `1.${MAX_MINOR}`,
 };
 
-/** Collection → the first minor version that has it. */
+/** The first minor version of each collection. */
 const COLLECTIONS: Readonly<Record<string, number>> = { nodes: 1, ports: 1, drivers: 1, portgroups: 23, volume: 32 };
 
-/** Milliseconds after which a gateway would give up. */
+/** Milliseconds until a gateway's timeout. */
 const GATEWAY_TIMEOUT = 60_000;
 
 const GATEWAY_GAVE_UP: ServiceResponse = {
@@ -47,7 +47,7 @@ export interface IronicApiOptions extends ApiParts {
   readonly logger: Logger;
 }
 
-/** Ironic's API v1; mount it at `/baremetal`. */
+/** Creates Ironic's API v1; mount it at `/baremetal`. */
 export function createIronicApi(options: IronicApiOptions): ServiceHandler {
   const handler = serve<IronicRoute, Caller>({
     routes: [
@@ -78,7 +78,7 @@ export function createIronicApi(options: IronicApiOptions): ServiceHandler {
   return gate(options, handler);
 }
 
-/** What the way to a route found out. */
+/** Results of the checks that precede a route. */
 interface Caller extends Pick<IronicCall, "minor" | "root"> {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -118,7 +118,7 @@ function toServiceResponse({ status = 200, body, location }: IronicResponse): Se
 
 const ADMINISTRATORS = ["admin", "service"];
 
-/** Bare metal is for administrators and services. */
+/** Rejects callers other than administrators and services. */
 function findRejection({ validate }: IronicApiOptions, request: ServiceRequest): ServiceResponse | undefined {
   const credentials = validate(request.headers["x-auth-token"] ?? "");
   if (!credentials) {
@@ -146,7 +146,7 @@ function readBody(text: string): unknown {
   }
 }
 
-/** Acts out what is set for `api.<method>` or `api`, as a gateway before the service would: its answers may be lost. */
+/** Applies the faults `api.<method>` and `api` like a gateway in front of the service, so that responses may be lost. */
 function gate(
   { faults, timers }: { readonly faults: Faults; readonly timers: Timers },
   next: ServiceHandler,
@@ -185,7 +185,7 @@ function versionDocument(root: string): Json {
   };
 }
 
-/** GET / */
+/** Returns the body of GET /. */
 function rootDocument(root: string): Json {
   return {
     name: "OpenStack Ironic API",
@@ -195,7 +195,7 @@ function rootDocument(root: string): Json {
   };
 }
 
-/** GET /v1; leaves out the collections that this service does not have. */
+/** Returns the body of GET /v1, without collections that this service lacks. */
 function v1Document(root: string, minor: number): Json {
   return {
     id: "v1",
@@ -224,7 +224,7 @@ function versionHeaders(minor: number): Readonly<Record<string, string>> {
   };
 }
 
-/** The minor version that a header asks for, 1 without one; or the answer that refuses it. */
+/** Returns the minor version in the header, 1 without one, or the response that rejects it. */
 function negotiateIronic(header: string | undefined): number | ServiceResponse {
   const requestedVersion = header?.toLowerCase() === "latest" ? `1.${MAX_MINOR}` : (header ?? "1.1");
   const [, major = "", minor = ""] = /^\s*([+-]?\d{1,9})\s*\.\s*([+-]?\d{1,9})\s*$/.exec(requestedVersion) ?? [];
@@ -243,7 +243,7 @@ function negotiateIronic(header: string | undefined): number | ServiceResponse {
   return Number(minor);
 }
 
-/** An error of the framework below Ironic. */
+/** An error response of the web framework below Ironic. */
 function webError(
   status: number,
   title: string,
@@ -257,7 +257,7 @@ function webError(
   };
 }
 
-/** An error of Ironic's own; its text is JSON inside JSON. */
+/** An error response of Ironic itself: JSON as a string within JSON. */
 function ironicFault(status: number, faultstring: string): ServiceResponse {
   return {
     status,
@@ -268,7 +268,7 @@ function ironicFault(status: number, faultstring: string): ServiceResponse {
   };
 }
 
-/** With spaces after colons and commas. */
+/** Serializes like Python, with spaces after colons and commas. */
 function pythonJson(fields: Readonly<Record<string, string | number | null>>): string {
   return `{${Object.entries(fields)
     .map(([name, value]) => `"${name}": ${JSON.stringify(value)}`)

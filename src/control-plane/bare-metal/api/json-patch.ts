@@ -12,7 +12,7 @@ export interface PatchOperation {
 
 const OPERATIONS = ["add", "replace", "remove"];
 
-/** A request's body as operations. @throws {IronicError} 400 */
+/** Reads a request's body as operations. @throws {IronicError} 400 */
 export function readPatch(body: unknown): readonly PatchOperation[] {
   const wrong = (text: string) => new IronicError(400, `Schema error for patch: ${text}`);
   if (!Array.isArray(body)) {
@@ -45,7 +45,7 @@ export function readPatch(body: unknown): readonly PatchOperation[] {
   });
 }
 
-/** The document after one operation after the other; it is not changed itself. @throws {IronicError} 400 */
+/** Returns a copy of the document with the operations applied in order. @throws {IronicError} 400 */
 export function applyPatch(
   document: Readonly<Record<string, Json>>,
   patch: readonly PatchOperation[],
@@ -62,7 +62,7 @@ export function applyPatch(
 
 type Container = Record<string, Json> | Json[];
 
-/** @returns why it cannot be applied */
+/** Applies an operation in place. @returns the reason if it cannot be applied */
 function apply(document: Container, operation: PatchOperation): string | undefined {
   const keys = operation.path.split("/").slice(1);
   const key = keys.pop() ?? "";

@@ -19,7 +19,7 @@ const MAX_LIMIT = 1000;
 type Keep = (node: IronicNode) => boolean;
 
 interface Filter {
-  /** The first minor version that has it; earlier ones answer 406. */
+  /** The first minor version with this filter; earlier ones respond with 406. */
   readonly from?: number;
   /** @throws {IronicError} 400 */
   keep(value: string): Keep;
@@ -96,7 +96,7 @@ const NOT_SORTABLE = new Set(
   ),
 );
 
-/** GET /nodes and /nodes/detail. @param isDetailed `/nodes/detail` */
+/** Handles GET /nodes and /nodes/detail. @param isDetailed `/nodes/detail` */
 export function listNodes(nodes: NodeStore, view: ViewContext, call: IronicCall, isDetailed: boolean): IronicResponse {
   const { query, minor } = call;
   onlyArguments(query, [...Object.keys(FILTERS), ...PAGING, ...(isDetailed ? [] : ["fields", "detail"])]);
@@ -106,7 +106,7 @@ export function listNodes(nodes: NodeStore, view: ViewContext, call: IronicCall,
   const sorted = sort(nodes, query, minor);
   const page = takePage(sorted, filters, afterMarker(nodes, sorted, query.get("marker")), limit);
   const last = page.at(-1);
-  // An instance has one node at most, so that nothing comes after it.
+  // An instance has at most one node, so there is no next page.
   const more = last !== undefined && page.length === limit && query.get("instance_uuid") === undefined;
   return {
     body: {
@@ -190,13 +190,13 @@ export function sortDirection(query: Query): "asc" | "desc" {
 
 const valueAt = (node: IronicNode, key: string): unknown => node[key as keyof IronicNode];
 
-/** As the database does: nothing comes before something. */
+/** Compares like the database: null sorts first. */
 function order(left: unknown, right: unknown): number {
   const [a, b] = [String(left ?? ""), String(right ?? "")];
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** @throws {IronicError} 404 the marker's node is gone: the list has to be begun again */
+/** @throws {IronicError} 404 if the marker's node was deleted, and the client must restart the list */
 function afterMarker(nodes: NodeStore, sorted: readonly IronicNode[], marker: string | undefined): number {
   if (marker === undefined) {
     return 0;
@@ -224,7 +224,7 @@ function takePage(
   return page;
 }
 
-/** Other filters are lost, as in Ironic: a client has to repeat its own. */
+/** Creates the next page's link without other filters, as Ironic does; clients repeat theirs. */
 function nextLink(
   { query, root }: IronicCall,
   path: string,

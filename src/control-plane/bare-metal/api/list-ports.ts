@@ -14,7 +14,7 @@ import {
 import { limitArgument, sortDirection } from "./list-nodes.js";
 import { type ApiParts, isLogicalName, nodeOf } from "./node-routes.js";
 
-/** Attribute → the first minor version that shows it. */
+/** The first minor version of each attribute. */
 const FIELDS: Readonly<Record<string, number>> = {
   uuid: 1,
   created_at: 1,
@@ -32,17 +32,17 @@ const FIELDS: Readonly<Record<string, number>> = {
 
 const DEFAULT_PORT_FIELDS: readonly string[] = ["uuid", "address"];
 
-/** Attributes that earlier versions reject, where others are left out. */
+/** Attributes that earlier versions reject; others are omitted. */
 const REJECTED_EARLIER = ["pxe_enabled", "local_link_connection", "portgroup_uuid", "physical_network", "is_smartnic"];
 
 const FILTERS = ["node", "node_uuid", "address", "portgroup", "shard"];
 
 const PAGING = ["marker", "limit", "sort_key", "sort_dir"];
 
-/** Columns that a list cannot be sorted by. */
+/** Columns that cannot be sort keys. */
 const NOT_SORTABLE = ["extra", "internal_info", "local_link_connection"];
 
-/** Values of columns that a list is sorted by; null: they are equal in all ports. */
+/** Values of sort keys; null if all ports have the same value. */
 const SORT_COLUMNS: Readonly<
   Record<string, ((port: IronicPort, nodeId: number) => string | number | boolean | null) | null>
 > = {
@@ -74,7 +74,7 @@ export function listPorts(parts: ApiParts, call: IronicCall, isDetailed: boolean
   const limit = limitArgument(query.get("limit"));
   const direction = sortDirection(query);
   const found = sorted(parts, filtered(parts, call, filters), sortKey, direction);
-  // A port is looked up by its address alone, whatever the marker.
+  // The address is unique, so the marker is ignored, as in Ironic.
   const from = marker === undefined || filters.isByAddress ? 0 : afterMarker(parts, found, marker);
   const page = found.slice(from, from + limit);
   const parameters = [
@@ -132,7 +132,7 @@ function readFilters({ query, params, minor }: IronicCall): PortFilters {
   return { node, address, portgroup, shards, isByAddress };
 }
 
-/** A node or a port group counts before the address, the address before the shards, as in Ironic. */
+/** Applies one filter by precedence, as Ironic does: node or port group, then address, then shards. */
 function filtered(
   { nodes, ports }: ApiParts,
   { minor }: IronicCall,
@@ -163,14 +163,14 @@ function sorted({ nodes }: ApiParts, ports: IronicPort[], key: string, direction
     throw new IronicError(400, `The sort_key value "${key}" is an invalid field for sorting`);
   }
   if (read !== null) {
-    // Of equal values the older port comes first: the sort is stable.
+    // The sort is stable: ports with equal values stay in order of creation.
     const sortValue = (port: IronicPort) => read(port, nodes.find(port.node_uuid)?.id ?? 0);
     ports.sort((one, other) => compare(sortValue(one), sortValue(other)));
   }
   return direction === "asc" ? ports : ports.reverse();
 }
 
-/** Null comes first, as in the database. */
+/** Compares like the database: null sorts first. */
 function compare(one: string | number | boolean | null, other: string | number | boolean | null): number {
   if (one === other) {
     return 0;
@@ -184,7 +184,7 @@ function afterMarker({ ports }: ApiParts, found: readonly IronicPort[], marker: 
   return found.findIndex((port) => port.uuid === uuid) + 1;
 }
 
-/** `detail=True`, which 1.43 brought. @throws {IronicError} 400 */
+/** Reads `detail=True`, which exists since 1.43. @throws {IronicError} 400 */
 export function detailArgument({ query, minor }: IronicCall, fields?: readonly string[]): boolean | undefined {
   const text = query.get("detail");
   if (text === undefined) {
@@ -205,7 +205,7 @@ export function notPermitted(): never {
   throw new IronicError(403, "Operation not permitted.");
 }
 
-/** The attributes that a query asks for; undefined: all. @throws {IronicError} 406 */
+/** Returns the requested attributes; undefined for all. @throws {IronicError} 406 */
 export function fieldsArgument({ query, minor }: IronicCall): readonly string[] | undefined {
   const fields = listArgument(query.get("fields"));
   if (fields && minor < 8) {
@@ -215,14 +215,14 @@ export function fieldsArgument({ query, minor }: IronicCall): readonly string[] 
   return fields;
 }
 
-/** @throws {IronicError} 406 an attribute is newer than the request's version */
+/** @throws {IronicError} 406 if an attribute is newer than the request's version */
 export function checkPortVersion(names: readonly string[], minor: number): void {
   if (names.some((name) => REJECTED_EARLIER.includes(name) && minor < (FIELDS[name] ?? 1))) {
     throw notAcceptable();
   }
 }
 
-/** @param fields undefined: all @throws {IronicError} 400 a port has no such attribute */
+/** @param fields undefined for all @throws {IronicError} 400 for an unknown attribute */
 export function portView(
   { root, minor }: Pick<IronicCall, "root" | "minor">,
   port: IronicPort,

@@ -12,7 +12,7 @@ const INTERFACES = "bios boot console deploy inspect management network power ra
   .split(" ")
   .map((name) => `${name}_interface`);
 
-/** What a client may say of a node, when it is made and later. */
+/** Fields that a client can set, at creation and later. */
 const SETTABLE: Readonly<Record<string, Kind>> = {
   automated_clean: "nullable-boolean",
   chassis_uuid: "uuid",
@@ -40,7 +40,7 @@ const PATCHABLE: Readonly<Record<string, Kind>> = { ...SETTABLE, protected: "boo
 
 export const patchableFields = (): readonly string[] => Object.keys(PATCHABLE).sort();
 
-/** POST /nodes. @throws {IronicError} 400, 406 */
+/** Reads the body of POST /nodes. @throws {IronicError} 400, 406 */
 export function readNewNode(body: unknown, minor: number): NodeChanges & { readonly uuid?: string } {
   const wrong = (text: string) => new IronicError(400, `Schema error for node: ${text}`);
   if (!isObject(body)) {
@@ -65,7 +65,7 @@ export function readNewNode(body: unknown, minor: number): NodeChanges & { reado
   };
 }
 
-/** What a patched document says otherwise than the node does. @throws {IronicError} 400 */
+/** Returns the fields of a patched document that differ from the node. @throws {IronicError} 400 */
 export function changesOf(node: IronicNode, document: Readonly<Record<string, Json>>): NodeChanges {
   if (document.driver === undefined) {
     throw new IronicError(400, "Schema error for patch: 'driver' is a required property");
@@ -77,7 +77,7 @@ export function changesOf(node: IronicNode, document: Readonly<Record<string, Js
   );
 }
 
-/** The node as a document to patch. */
+/** Returns the node as a document to patch. */
 export function documentOf(node: IronicNode): Readonly<Record<string, Json>> {
   return Object.fromEntries(
     Object.keys(PATCHABLE).map((name) => [name, (node[name as keyof IronicNode] as Json | undefined) ?? null]),
@@ -91,7 +91,7 @@ function valuesOf(
 ): NodeChanges {
   return Object.fromEntries(
     Object.entries(fields)
-      // An interface that is taken away is the default one, which it was before.
+      // Removing an interface resets it to the default, which it already is.
       .filter(([name, value]) => name !== "chassis_uuid" && !(kinds[name] === "interface" && value === null))
       .map(([name, value]) => [name, readValue(name, value, kinds[name] ?? "text", what)]),
   );

@@ -24,7 +24,7 @@ const LOGICAL_NAME = /^[A-Za-z0-9\-._~]{1,255}$/;
 
 export const isLogicalName = (text: string): boolean => LOGICAL_NAME.test(text);
 
-/** The node that a path names by uuid, or since 1.5 by name. @throws {IronicError} 404, 400 */
+/** Returns the node that a path names by uuid, or since 1.5 by name. @throws {IronicError} 404, 400 */
 export function nodeOf(nodes: NodeStore, { params, minor }: Pick<IronicCall, "params" | "minor">): IronicNode {
   const { node: ident = "" } = params;
   if (isUuidLike(ident)) {
@@ -43,7 +43,7 @@ export function nodeOf(nodes: NodeStore, { params, minor }: Pick<IronicCall, "pa
   return found;
 }
 
-/** What is done to nodes themselves. */
+/** Creates the routes of nodes. */
 export function nodeRoutes(parts: ApiParts): readonly IronicRoute[] {
   const { nodes, locks, conductor } = parts;
   const view = ({ root, minor }: IronicCall): ViewContext => ({
@@ -100,7 +100,10 @@ function checkName(name: string, minor: number, text: string): void {
   }
 }
 
-/** Its conductor serves every conductor group, and one hardware type. */
+/**
+ * Validates driver and conductor group. The conductor serves every group, but only one hardware type.
+ * @throws {IronicError} 400
+ */
 function checkDriver(driver = "", group = ""): void {
   if (driver === "fake-hardware") {
     return;
@@ -130,7 +133,7 @@ async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: I
     throw new IronicError(409, `Node ${call.params.node} can not be updated while a state transition is in progress.`);
   }
   const document = applyPatch(documentOf(node), patch);
-  // Each operation may put its value deeper than the one before.
+  // Checked after patching, since each operation may nest its value below the previous one.
   const excess = excessOf(JSON.stringify(document), MESSAGE_LIMITS.ironic);
   if (excess) {
     throw new IronicError(400, `The node would be too large: ${excessText(excess, MESSAGE_LIMITS.ironic, "node")}`);

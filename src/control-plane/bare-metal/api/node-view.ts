@@ -4,7 +4,7 @@ import { IronicError, notAcceptable } from "../ironic-error.js";
 import { CONDUCTOR_HOST, type IronicNode, type JsonObject } from "../node-store.js";
 import { links } from "./call.js";
 
-/** Field → the first minor version that has it. */
+/** The first minor version of each field. */
 const FIELDS = {
   uuid: 1,
   created_at: 1,
@@ -63,7 +63,7 @@ const FIELDS = {
   vendor_interface: 31,
 } as const;
 
-/** Worked out for each answer, not kept with the node. */
+/** Fields that are computed per response and not stored with the node. */
 const DERIVED = { conductor: 49, allocation_uuid: 52, chassis_uuid: 1 } as const;
 
 export const DEFAULT_FIELDS: readonly string[] = [
@@ -75,15 +75,15 @@ export const DEFAULT_FIELDS: readonly string[] = [
   "name",
 ];
 
-/** Links to what belongs to a node, in whole views only. */
+/** Links to resources of a node, only in complete views. */
 const PARTS = { ports: 1, states: 14, portgroups: 24, volume: 32 } as const;
 
 const FIRST_MINORS: ReadonlyMap<string, number> = new Map(Object.entries({ ...FIELDS, ...DERIVED }));
 
-/** Undefined: there is no such field. */
+/** Returns undefined for an unknown field. */
 export const firstMinorOf = (field: string): number | undefined => FIRST_MINORS.get(field);
 
-/** @throws {IronicError} 406 a field is newer than the request's version, 400 it exists in none */
+/** @throws {IronicError} 406 if a field is newer than the request's version, 400 if it is unknown */
 export function checkFields(fields: readonly string[], minor: number): void {
   if (minor < 8) {
     throw notAcceptable();
@@ -108,7 +108,7 @@ export interface ViewContext {
   readonly reservation: (uuid: string) => string | null;
 }
 
-/** How nodes are shown in one answer. @param fields those asked for; undefined: all of the version */
+/** Creates a renderer of nodes for one response. @param fields requested fields; undefined for all of the version */
 export function nodeView(
   { root, minor, reservation }: ViewContext,
   fields?: readonly string[],
@@ -147,7 +147,7 @@ function renderValue(node: IronicNode, field: string, minor: number, reservation
   }
 }
 
-/** Before 1.2 `available` had no name, before 1.39 `inspect wait` another one. */
+/** Before 1.2, `available` is null; before 1.39, `inspect wait` has another name. */
 function renderState({ provision_state: state }: IronicNode, minor: number): string | null {
   if (minor < 2 && state === "available") {
     return null;
@@ -174,7 +174,7 @@ function masked(info: JsonObject): JsonObject {
   );
 }
 
-/** GET states */
+/** Renders the body of GET states. */
 export function statesView(node: IronicNode, minor: number): Readonly<Record<string, unknown>> {
   return {
     console_enabled: node.console_enabled,

@@ -13,7 +13,7 @@ interface LinkSchema {
 }
 
 interface SchemaError {
-  /** 0: of the object itself; 1: of a member. */
+  /** 0 for an error of the object itself, 1 for an error of a member. */
   readonly depth: 0 | 1;
   readonly text: string;
 }
@@ -28,7 +28,7 @@ const SMART_NIC: LinkSchema = {
   required: ["port_id", "hostname"],
 };
 
-/** The four schemas of which a connection has to match one; the last is an empty object. */
+/** The four schemas of a connection, of which it must match one; the last is an empty object. */
 const SCHEMAS: readonly LinkSchema[] = [
   { ...SMART_NIC, required: ["port_id", "switch_id"] },
   SMART_NIC,
@@ -36,7 +36,7 @@ const SCHEMAS: readonly LinkSchema[] = [
   { fields: [], networkTypes: [], required: [] },
 ];
 
-/** Attributes of a port's body and their JSON types, in the order in which Ironic's schema lists them. */
+/** Attributes of a port's body with their JSON types, in the order of Ironic's schema. */
 const TYPES: Readonly<Record<string, readonly string[]>> = {
   address: ["string"],
   extra: ["object", "null"],
@@ -55,7 +55,7 @@ const REQUIRED = ["address", "node_uuid"];
 
 const MAX_PHYSICAL_NETWORK = 64;
 
-/** A port's body whose values are checked; an attribute is absent if the body lacks it. */
+/** A validated port body, without the attributes that the request lacks. */
 export interface PortBody extends PortChanges {
   readonly address: string;
   readonly node_uuid: string;
@@ -63,7 +63,7 @@ export interface PortBody extends PortChanges {
   readonly portgroup_uuid?: string | null;
 }
 
-/** @param what `port` or `patch`, for error texts @throws {IronicError} 400, 500 as Ironic for pxe_enabled null */
+/** @param what `port` or `patch`, for error messages @throws {IronicError} 400; 500 if pxe_enabled is null, as in Ironic */
 export function readPortBody(body: unknown, what: "port" | "patch"): PortBody {
   checkSchema(body, what);
   const fields = body as Readonly<Record<string, Json>>;
@@ -127,7 +127,7 @@ function typeOf(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 }
 
-/** Checks how a port is connected to a switch, and normalizes the switch's id. @throws {IronicError} 400 */
+/** Validates a port's connection to a switch and normalizes the switch id. @throws {IronicError} 400 */
 function checkLocalLink(value: JsonObject): JsonObject {
   const errors = SCHEMAS.map((schema) => errorsOf(value, schema));
   if (errors.every(({ length }) => length > 0)) {
@@ -147,7 +147,7 @@ export function isSmartNicLink(value: JsonObject): boolean {
   return errorsOf(value, SMART_NIC).length === 0;
 }
 
-/** Picks the error that Python's jsonschema reports: the only one that lies deepest, otherwise the first of the object. */
+/** Selects the error that Python's jsonschema reports: a single error of a member, otherwise the object's first one. */
 function describe(value: JsonObject, errors: readonly SchemaError[]): string {
   const ofMembers = errors.filter(({ depth }) => depth === 1);
   const [single] = ofMembers;

@@ -9,7 +9,7 @@ import { checkPortVersion, fieldsArgument, listPorts, notPermitted, portView } f
 import type { ApiParts } from "./node-routes.js";
 import { isSmartNicLink, PATCHABLE_PORT_FIELDS, type PortBody, readPortBody } from "./port-body.js";
 
-/** Network ports of nodes: of all, and of one. */
+/** Creates the routes of all ports, and of a node's ports. */
 export function portRoutes(parts: ApiParts): readonly IronicRoute[] {
   const { ports, conductor } = parts;
   return [
@@ -44,7 +44,7 @@ export function portRoutes(parts: ApiParts): readonly IronicRoute[] {
     },
     { method: "GET", path: "/nodes/:node/ports", handle: (call) => listPorts(parts, call, false) },
     { method: "GET", path: "/nodes/:node/ports/detail", handle: (call) => listPorts(parts, call, true) },
-    // One port has no path below its node, and none is made there.
+    // A single port has no path below its node, and POST there is rejected.
     {
       method: "POST",
       path: "/nodes/:node/ports",
@@ -73,7 +73,7 @@ async function createPort(parts: ApiParts, call: IronicCall): Promise<IronicResp
   checkPortVersion(Object.keys(call.body as object), call.minor);
   checkNetworkType(attributes, call.minor);
   assertNoPortgroup(portgroup);
-  // Ironic does not check a connection that is null.
+  // Ironic does not check a null connection.
   const { local_link_connection: link } = call.body as { readonly local_link_connection?: Json };
   if (attributes.is_smartnic === true && link != null && !isSmartNicLink(attributes.local_link_connection ?? {})) {
     throw new IronicError(400, "Smart NIC port must have port_id and hostname in local_link_connection");
@@ -126,7 +126,7 @@ async function updatePort(parts: ApiParts, call: IronicCall): Promise<IronicResp
   return { body: portView(call, await conductor.updatePort(uuid, changesOf(before, after))) };
 }
 
-/** The port as a document to patch. */
+/** Returns the port as a document to patch. */
 function documentOf({ uuid, address, extra, local_link_connection, node_uuid, ...port }: IronicPort) {
   const { physical_network, pxe_enabled, is_smartnic } = port;
   const link = { ...local_link_connection };
@@ -136,7 +136,7 @@ function documentOf({ uuid, address, extra, local_link_connection, node_uuid, ..
   };
 }
 
-/** Attributes that a patch removed have their empty values. */
+/** Returns the changed attributes. Those that a patch removed get empty values. */
 function changesOf(before: IronicPort, { uuid: _uuid, portgroup_uuid: _none, ...after }: PortBody) {
   const complete = { extra: {}, local_link_connection: {}, physical_network: null, is_smartnic: null, ...after };
   const entries = Object.entries(complete).filter(
@@ -163,7 +163,7 @@ function checkNetworkType(
   }
 }
 
-/** There are no port groups. @throws {IronicError} 400 */
+/** Rejects port groups, since there are none. @throws {IronicError} 400 */
 function assertNoPortgroup(uuid: string | null | undefined): void {
   if (uuid != null) {
     throw new IronicError(400, `Portgroup ${uuid} could not be found.`);

@@ -6,7 +6,7 @@ import { booleanArgument, type IronicCall, type IronicResponse, type IronicRoute
 import { type ApiParts, nodeOf } from "./node-routes.js";
 import { statesView } from "./node-view.js";
 
-/** Target → the first minor version that knows it. */
+/** The first minor version of each target. */
 const VERB_MINORS: Readonly<Record<string, number>> = {
   manage: 4,
   provide: 4,
@@ -20,7 +20,7 @@ const VERB_MINORS: Readonly<Record<string, number>> = {
 
 const POWER_TARGETS = ["power on", "power off", "rebooting", "soft rebooting", "soft power off"];
 
-/** Provision state, power, maintenance, console. */
+/** Creates the routes of provision state, power, maintenance and console. */
 export function stateRoutes(parts: ApiParts): readonly IronicRoute[] {
   const { nodes, conductor } = parts;
   const accepted = (call: IronicCall, suffix = "states"): IronicResponse => ({
@@ -110,7 +110,7 @@ async function provision({ nodes, locks, conductor }: ApiParts, call: IronicCall
   const configdrive = isObject(call.body) ? call.body.configdrive : undefined;
   checkConfigDrive(target, configdrive, minor);
   checkRescuePassword(target, textField(call, "rescue_password"));
-  // Nothing reads it; what is there of it is all that Ironic shows, too.
+  // Stored as a placeholder: nothing reads its content, and Ironic does not return it either.
   const changes = configdrive ? { instance_info: { ...node.instance_info, configdrive: "kept" } } : {};
   await conductor.provision(node.uuid, event, changes);
 }

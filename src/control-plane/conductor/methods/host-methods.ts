@@ -22,7 +22,7 @@ interface HostDeps {
   readonly supervisor: HostSupervisor | undefined;
   readonly controls: Pick<HostControls, "known" | "find" | "control">;
   readonly recorder: Pick<RequestRecorder, "note"> | undefined;
-  /** Names the hosts that {@link HOST_METHODS} `hosts_to_report` returns. */
+  /** Returns the result of `hosts_to_report` in {@link HOST_METHODS}. */
   readonly toReport: () => string[];
 }
 
@@ -50,11 +50,11 @@ export function hostsToReport({ store, leases, outbox, clock, serviceDownTime }:
     .map(({ host }) => host);
 }
 
-/** What the list of hosts says of the agent alone. */
+/** The agent's part of a row in the list of hosts. */
 export type HostAgent = Pick<HostRow, "host" | "state" | "reason" | "exitCode">;
 type AgentDeps = Pick<HostDeps, "store" | "supervisor" | "controls">;
 
-/** The methods of `compute-cluster host`. */
+/** Creates the methods of `compute-cluster host`. */
 export function hostMethods(deps: HostDeps): HandlersOf<typeof HOST_METHODS> {
   const { supervisor, recorder } = deps;
   return {
@@ -91,7 +91,7 @@ async function controlHost(deps: HostDeps, host: string, action: HostAction): Pr
     const { state, detail } = await controls.control(host, action);
     const found = (await supervisor?.find(host)) ?? unsupervised(deps, host, controls.find(host));
     const driver = found.driver ?? store.computeNodes.byHost(host)[0]?.hypervisorType ?? null;
-    // What starts and ends processes may not have heard of it yet.
+    // The supervisor may not know the new state yet.
     return { ...found, driver, exitCode: found.state === state ? found.exitCode : null, state, reason: detail };
   }
   const holder = leases.describe(host);
@@ -103,7 +103,7 @@ async function controlHost(deps: HostDeps, host: string, action: HostAction): Pr
   );
 }
 
-/** What runs, then what an agent or a record alone knows. @param only null: every host */
+/** Lists supervised hosts, then hosts that only an agent or a record knows. @param only a single host; null for all */
 async function listHosts(deps: HostDeps, only: string | null): Promise<HostRow[]> {
   const { store, controls } = deps;
   const processes = await processesFor(deps, only);
@@ -134,7 +134,7 @@ async function listHosts(deps: HostDeps, only: string | null): Promise<HostRow[]
   });
 }
 
-/** What is known of the agents that somebody here can speak to: less than of hosts, and so for little, also of thousands. */
+/** Lists agents that can be reached from here. It reads less than {@link listHosts}, so it is fast for thousands of hosts. */
 export async function listAgents({ store, supervisor, controls }: AgentDeps): Promise<HostAgent[]> {
   const processes = (await supervisor?.list()) ?? [];
   const named = new Set(processes.map(({ host }) => host));
@@ -143,7 +143,7 @@ export async function listAgents({ store, supervisor, controls }: AgentDeps): Pr
   return [...processes, ...others.map(({ host, state, detail }) => ({ host, state, reason: detail, exitCode: null }))];
 }
 
-/** A process of ours may still speak of a host that was removed. */
+/** Returns a predicate for removed hosts that one of the supervised processes still reports. */
 function goneFrom(
   processes: readonly HostProcess[],
   hasService: (host: string) => boolean,
@@ -152,7 +152,7 @@ function goneFrom(
   return ({ host, pid, state }) => !LIVE.has(state) && pids.has(pid) && !hasService(host);
 }
 
-/** Asks the supervisor for the process of one host where it can tell it, since the list of all takes long. */
+/** Returns the process of one host if the supervisor can find it, since listing all processes is slow. */
 async function processesFor({ supervisor }: HostDeps, only: string | null): Promise<readonly HostProcess[]> {
   const found = only === null ? null : await supervisor?.find(only);
   return found ? [found] : ((await supervisor?.list()) ?? []);
@@ -160,7 +160,7 @@ async function processesFor({ supervisor }: HostDeps, only: string | null): Prom
 
 const LIVE: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping"]);
 
-/** A host that nothing here has started: its own process tells of it, else its lease. */
+/** Describes a host without a supervisor, from its own process or its lease. */
 function unsupervised({ leases }: HostDeps, host: string, known?: KnownHost): HostProcess {
   const holder = leases.describe(host);
   const nothing = { host, driver: null, since: null, exitCode: null, log: null };

@@ -9,10 +9,10 @@ import { forwardErrorText, type HandlersOf } from "../dispatcher.js";
 import type { HostSupervisor } from "../host-controls.js";
 import type { HostLeases } from "../host-leases.js";
 
-/** Milliseconds in which a migration that has ended gives back what it holds. */
+/** Milliseconds within which a finished migration removes its allocations. */
 const GRACE = 60_000;
 
-/** The methods of an operator's commands (spec 7.3 to 7.6). */
+/** Creates the methods of operators' commands (spec 7.3 to 7.6). */
 export function operatorMethods(store: Store, clock: Clock): HandlersOf<typeof OPERATOR_METHODS> {
   return {
     instance_mapping: ({ uuid }) => store.mappings.instance(uuid)?.cell ?? null,
@@ -31,7 +31,7 @@ function instancesOfCell(store: Store): string[] {
     .filter((uuid) => store.mappings.instance(uuid)?.cell === "cell1");
 }
 
-/** Spec 7.6, with Nova's texts. */
+/** Moves a node to another host (spec 7.6), with Nova's error messages. */
 function moveNode(store: Store, uuid: string, host: string): null {
   const destination = store.services.getByHost(host, "nova-compute");
   if (!destination) {
@@ -73,10 +73,10 @@ interface ClusterDeps {
   readonly standIns: StandIns | undefined;
 }
 
-/** Servers and moves that are named. */
+/** Max servers and moves that are listed by name. */
 const NAMED = 10;
 
-/** The methods of `compute-cluster down`, `wait`, `snapshot restore`, `record` and `replay`. */
+/** Creates the methods of `compute-cluster down`, `wait`, `snapshot restore`, `record` and `replay`. */
 export function clusterMethods({
   store,
   leases,
@@ -108,7 +108,8 @@ export function clusterMethods({
         return standIns.standIn(caller, placing === true);
       }),
     cluster_work: async () => {
-      // A host that is down takes its messages when it is back, which nobody has to wait for.
+      // Messages for hosts that are down are not counted: they are delivered when the host returns, and waiting would not
+      // end.
       const waiting = [...store.messages.countsByHost()].filter(([host]) => leases.describe(host)?.connected === true);
       return {
         tasks: store.tasks.count(),

@@ -3,10 +3,10 @@ import { FINAL_MIGRATION_STATUSES } from "../../../records/index.js";
 import type { Store } from "../../store/store.js";
 import type { HandlersOf } from "../dispatcher.js";
 
-/** Nova's text for a service that starts disabled because `enable_new_services` is false. */
+/** Nova's reason for services that start disabled because `enable_new_services` is false. */
 const NEW_SERVICE_DISABLED = "New compute service disabled due to config option.";
 
-/** The methods that read and write records, each by one method of the store. */
+/** Creates the methods that read and write records; each calls one method of the store. */
 export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
   const { services, computeNodes, instances, migrations, actions, messages, tasks, taskLogs } = store;
   return {
@@ -78,14 +78,14 @@ export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
       }
       const { id, changes: moves, ...status } = migration;
       const moved = migrations.save(id, moves, status);
-      // A move that ends has taken its context from the instance.
+      // The end of a move removes its migration context from the instance, so read the instance again.
       const takes = saved !== null && FINAL_MIGRATION_STATUSES.includes(moved.status);
       return { instance: takes ? instances.get(uuid, { readDeleted: true }) : saved, migration: moved };
     },
   };
 }
 
-/** What a destination is told of the instance's server group (spec 6.9 row 5); null: it is in none, or that is deleted. */
+/** Returns the data of the instance's server group for a destination (spec 6.9 row 5); null if it has no group. */
 function groupOnHost(
   { serverGroups, migrations }: Store,
   instanceUuid: string,

@@ -26,11 +26,11 @@ export interface SessionContext {
   readonly controls: Pick<HostControls, "announced">;
   readonly guests: Pick<GuestWatch, "changed">;
   readonly leaseTtl: number;
-  /** Another connection of the same boot is replaced by this one. */
+  /** Called with a new connection of a boot, which replaces the boot's other connection. */
   readonly introduced: (session: Session, identity: AgentIdentity) => void;
 }
 
-/** The wire's own methods. */
+/** Creates the methods of the connection itself. */
 export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSION_METHODS> {
   const { store, leases, outbox, messages, controls, guests, leaseTtl, introduced } = context;
   return {
@@ -81,7 +81,7 @@ export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSI
       return null;
     },
     host_unserve: ({ host }, { session, bootId, unfenced }) => {
-      // A boot of the host that ended does not speak for the next one on the same connection.
+      // An ended boot of the host must not unserve its successor on the same connection.
       if (unfenced || leases.holder(host) !== session || leases.isHolder(host, session, bootId)) {
         outbox.unserve(host, session);
       }
@@ -107,7 +107,7 @@ function identityOf(session: Session): AgentIdentity {
   return session.identity;
 }
 
-/** Agents of an older release are understood; those of a newer one may ask what is not. @throws {UnsupportedProtocol} */
+/** Accepts agents of older releases; agents of a newer release may use unknown methods. @throws {UnsupportedProtocol} */
 function assertProtocolSupported(protocol: number): void {
   if (protocol >= OLDEST_PROTOCOL && protocol <= PROTOCOL_VERSION) {
     return;
@@ -123,8 +123,8 @@ function assertProtocolSupported(protocol: number): void {
 }
 
 /**
- * Stores the heartbeats of hosts that may store them, in one write.
- * @param bootId the connection's, for hosts without a boot of their own
+ * Stores heartbeats in one write, except those of hosts whose lease the caller does not have.
+ * @param bootId the connection's, for hosts without their own boot id
  */
 function reportStates(
   { store, leases }: ReportDeps,

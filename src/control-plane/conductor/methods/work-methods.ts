@@ -10,20 +10,20 @@ export interface WorkContext {
   readonly store: Store;
   readonly bus: AgentBus;
   readonly leases: HostLeases;
-  /** @param origin where the agent found the control plane: `https://host:port` */
+  /** @param origin URL by which the agent reached the control plane: `https://host:port` */
   readonly placementAccess: (origin: string) => PlacementAccess | Promise<PlacementAccess>;
-  /** Absent: there is no Image service. */
+  /** Absent without an Image service. */
   readonly imageAccess?: ((origin: string) => PlacementAccess) | undefined;
-  /** Instances by host, as the agents last reported them. */
+  /** Instances by host as agents last reported them. */
   readonly instanceInfo: Map<string, ReadonlySet<string>>;
 }
 
-/** The methods that hand work to the conductor, or ask it for something that is not a record. */
+/** Creates the methods that give work to the conductor or read something other than records. */
 export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHODS> {
   const { store, bus, leases, placementAccess, imageAccess, instanceInfo } = context;
   return {
     build_instances: (params) => {
-      // The host that gave it back has no part in it any more.
+      // The host that gave the build back is no longer involved.
       if (store.instances.get(params.instanceUuid) !== null) {
         store.instances.save(params.instanceUuid, { launchedOn: null });
       }
@@ -40,7 +40,7 @@ export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHOD
       return null;
     },
     migrate_server: (params) => {
-      // The next host's claim says where it goes; until then the host that gave it back has no part in it.
+      // The next host's claim sets the destination. Until then, the host that gave the move back must not be named in it.
       const nowhere = { destCompute: null, destNode: null, destComputeId: null, destHost: null };
       store.migrations.save(params.migrationId, nowhere);
       store.tasks.add({ kind: "migrate_server", host: null, ...params });

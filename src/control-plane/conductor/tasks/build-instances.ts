@@ -12,7 +12,7 @@ import { CONDUCTOR_HOST, finishEvent, firstRetry, serverGroupOf, type TaskDeps }
 
 type BuildInstancesTask = Extract<Task, { kind: "build_instances" }>;
 
-/** What the server was to have of the network is not there any more. */
+/** A requested port, address or security group no longer exists. */
 class NetworkNotAllocated extends PublicError {
   override readonly name = "NetworkNotAllocated";
 
@@ -23,7 +23,7 @@ class NetworkNotAllocated extends PublicError {
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
 
-/** A new build (spec 6.1 rows 2 and 3), or another try after an agent could not build it. */
+/** Builds an instance (spec 6.1 rows 2 and 3), or tries another host after an agent could not build it. */
 export function createBuildInstances(deps: TaskDeps) {
   return {
     run: (task: BuildTask, context: TaskContext): Promise<void> =>
@@ -34,18 +34,19 @@ export function createBuildInstances(deps: TaskDeps) {
   };
 }
 
-/** Row 2: claim a destination. Row 3: make the instance and hand it to the destination, all in one transaction. */
+/** Row 2: claims a destination. Row 3: creates the instance and hands it to the destination in one transaction. */
 async function scheduleAndBuild(deps: TaskDeps, task: BuildTask, context: TaskContext): Promise<void> {
   const { store } = deps;
   if (store.requests.buildRequest(task.instanceUuid) === null) {
-    // There is neither request nor row: the user deleted it before it was placed. A run that was killed may have claimed for it.
+    // Without a request and an instance, the user deleted the server before it was scheduled. A killed run may have
+    // claimed for it.
     return store.instances.get(task.instanceUuid) === null ? release(deps, task) : undefined;
   }
   let destination: Destination;
   try {
     destination = await selectDestination(deps, task);
   } catch (error) {
-    // Whatever the error is, an instance without a destination ends in cell0, where the user sees the reason.
+    // After any error, an instance without a destination goes to cell0, where the user can read the reason.
     await release(deps, task);
     store.transaction(() => {
       buryInCell0(deps, task, error);
@@ -58,7 +59,7 @@ async function scheduleAndBuild(deps: TaskDeps, task: BuildTask, context: TaskCo
   }
 }
 
-/** False: nobody wants it any more. What cannot be given what it was to have of the network ends in cell0. */
+/** Returns false if the server was deleted meanwhile. An instance whose network resources cannot be allocated goes to cell0. */
 async function handOver(
   deps: TaskDeps,
   task: BuildTask,
@@ -99,13 +100,13 @@ async function selectDestination({ store, scheduler }: TaskDeps, task: BuildTask
     requestedHost: task.forcedHost ?? task.requestedHost,
     requestedNode: task.forcedNode ?? task.requestedNode,
     forced: task.forcedHost !== undefined || task.forcedNode !== undefined,
-    // A run that was killed after its claim has left the claim; an instance that builds holds at most one tree.
+    // A killed run may have left its claim. An instance that builds has allocations on at most one tree.
     held: "replace",
     requestId: task.requestId,
   });
 }
 
-/** False: the user deleted the build request meanwhile. */
+/** Returns false if the user deleted the build request meanwhile. */
 function placeInCell1({ store }: TaskDeps, task: BuildTask, { selection }: Destination): boolean {
   const request = store.requests.buildRequest(task.instanceUuid);
   if (request === null || !store.requests.destroyBuildRequest(task.instanceUuid)) {
@@ -122,7 +123,7 @@ function placeInCell1({ store }: TaskDeps, task: BuildTask, { selection }: Desti
   return true;
 }
 
-/** Makes the instance in error, on no host, so that nothing of it is left elsewhere. */
+/** Creates the instance in error and without a host, so that no other records of it remain. */
 function buryInCell0({ store, logger }: TaskDeps, task: BuildTask, error: unknown): void {
   const request = store.requests.buildRequest(task.instanceUuid);
   if (request === null || !store.requests.destroyBuildRequest(task.instanceUuid)) {
@@ -148,7 +149,7 @@ function buryInCell0({ store, logger }: TaskDeps, task: BuildTask, error: unknow
   }
 }
 
-/** Tries the alternates in order: an agent gave its claim back and handed the build to the conductor (spec 6.1, error table). */
+/** Tries the alternates in order, after an agent dropped its claim and gave the build back (spec 6.1, error table). */
 async function reschedule(
   deps: TaskDeps,
   task: BuildTask,
@@ -193,7 +194,7 @@ async function reschedule(
   }
 }
 
-/** The host that gave the build back may have taken the task_state from a delete that was acknowledged meanwhile. */
+/** Checks both fields: the host that gave the build back may have overwritten the task_state of an accepted delete. */
 function isDeleted({ taskState, deleteRequestId }: Instance): boolean {
   return taskState === "deleting" || deleteRequestId !== null;
 }
@@ -235,7 +236,7 @@ function castBuild(
   deps.bus.cast(selection.host, "build_and_run_instance", params, requestId);
 }
 
-/** A forced host is the only one that may build it. */
+/** Returns the retry data of the first attempt; undefined for a forced host, the only one that may build the instance. */
 function firstAttempt(deps: TaskDeps, task: BuildTask, selection: Selection): RetryInfo | undefined {
   const forced = task.forcedHost !== undefined || task.forcedNode !== undefined;
   return forced ? undefined : firstRetry(deps, selection);
@@ -257,7 +258,7 @@ function createInstance(
   store.instances.create({ ...columns, ...placed });
 }
 
-/** The action that the user asked for: the API cannot record it, since there is no instance before this. */
+/** Records the create action here, since the API has no instance yet to record it for. */
 function startCreateAction(
   store: TaskDeps["store"],
   { instanceUuid, requestId }: BuildTask,
@@ -267,7 +268,7 @@ function startCreateAction(
   store.actions.start({ action: "create", instanceUuid, requestId, userId, projectId });
 }
 
-/** Removes all allocations of the instance. When Placement is away, 4.6 row 3 shows what leaked. */
+/** Removes all allocations of the instance. If Placement is unavailable, they leak and are reported by 4.6 row 3. */
 async function release({ placement, scheduler }: TaskDeps, { instanceUuid, requestId }: BuildTask): Promise<void> {
   scheduler.forget(instanceUuid);
   await placement.deleteAllocation(instanceUuid, { force: true, requestId });
@@ -283,8 +284,8 @@ function giveUp(deps: TaskDeps, task: BuildTask, error: unknown): void {
 }
 
 /**
- * Gives the instance its ports, in the transaction that makes its row.
- * @throws {NetworkNotAllocated} a port, an address or a group was taken or removed since the request was accepted.
+ * Binds the ports to the instance, in the transaction that creates it.
+ * @throws {NetworkNotAllocated} if a port, address or group was taken or removed after the request was accepted
  */
 function givePorts(
   store: Store,

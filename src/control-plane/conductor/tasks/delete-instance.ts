@@ -11,11 +11,11 @@ import type { TaskDeps } from "./task-deps.js";
 
 type DeleteTask = Extract<Task, { kind: "delete_local" }>;
 
-/** Deletes an instance whose host is down or that has none (spec 6.2): no agent is asked; a guest is reaped later (3.5). */
+/** Deletes an instance without a host, or whose host is down (spec 6.2). No agent is called; a guest is reaped later (3.5). */
 export function createDeleteLocal(deps: TaskDeps) {
   return {
     run: (task: DeleteTask, context: TaskContext) => deleteLocal(deps, task, context),
-    /** The row stays, so that the user can try again. */
+    /** Leaves the instance in error, so that the user can try again. */
     fail: ({ instanceUuid, requestId }: DeleteTask, error: unknown): void => {
       const instance = deps.store.instances.get(instanceUuid);
       if (instance !== null) {
@@ -46,7 +46,7 @@ async function deleteLocal(deps: TaskDeps, task: DeleteTask, context: TaskContex
     }
   }
   store.transaction(() => {
-    // An agent has claimed it meanwhile (bug 1914777) and has its guest.
+    // An agent has claimed the instance meanwhile (bug 1914777) and has its guest.
     if (before?.host === null && handOver(deps, task, context)) {
       return;
     }
@@ -58,14 +58,14 @@ async function deleteLocal(deps: TaskDeps, task: DeleteTask, context: TaskContex
   });
 }
 
-/** The unfinished migrations of the instance, which end with it. */
+/** Returns the instance's unfinished migrations, which end with it. */
 function unfinishedMoves({ store }: TaskDeps, instanceUuid: string): readonly Migration[] {
   return store.migrations.byFilters({ instanceUuid }).filter(isUnfinished);
 }
 
 const isUnfinished = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES.includes(status);
 
-/** Hands the delete to the agent of a host that is up, or has come back: it has the guest. */
+/** Hands the delete to the agent if the host is up again, since it has the guest. */
 function handOver(deps: TaskDeps, { instanceUuid, requestId }: DeleteTask, context: TaskContext): boolean {
   const { store, bus } = deps;
   return store.transaction(() => {
@@ -103,11 +103,11 @@ function isServed(
 
 type DeleteResizedTask = Extract<Task, { kind: "delete_resized" }>;
 
-/** Deletes a server that waits for the confirmation of a resize: first the source lets go of it (spec 6.2). */
+/** Deletes a server in VERIFY_RESIZE: the source confirms the resize first (spec 6.2). */
 export function createDeleteResized(deps: TaskDeps) {
   return {
     run: (task: DeleteResizedTask, context: TaskContext) => deleteResized(deps, task, context),
-    /** The row stays, so that the user can try again. */
+    /** Leaves the instance in error, so that the user can try again. */
     fail: ({ instanceUuid, requestId }: DeleteResizedTask, error: unknown): void => {
       const instance = deps.store.instances.get(instanceUuid);
       if (instance !== null) {
@@ -127,7 +127,7 @@ async function deleteResized(deps: TaskDeps, task: DeleteResizedTask, context: T
   store.transaction(() => {
     const instance = store.instances.get(instanceUuid);
     if (instance !== null) {
-      // An agent that failed to confirm has logged why; the delete goes on all the same.
+      // If an agent could not confirm, it has logged the reason; the delete continues.
       store.instances.save(instanceUuid, { taskState: "deleting", taskRequestId: requestId });
       if (instance.host !== null && isAlive(deps, instance.host)) {
         bus.cast(instance.host, "terminate_instance", { instanceUuid, requestId }, requestId);
@@ -139,7 +139,7 @@ async function deleteResized(deps: TaskDeps, task: DeleteResizedTask, context: T
   });
 }
 
-/** Lets the source confirm. Gives back the half of one that is away, which destroys its guest when it returns (3.5). */
+/** Has the source confirm. If the source is down, removes its allocations; it destroys its guest when it returns (3.5). */
 async function confirmOnSource(deps: TaskDeps, task: DeleteResizedTask, migration: Migration): Promise<void> {
   const { store, bus, placement, logger } = deps;
   const { instanceUuid, requestId } = task;
@@ -172,8 +172,8 @@ async function confirmOnSource(deps: TaskDeps, task: DeleteResizedTask, migratio
 }
 
 /**
- * Carries out a delete whose task_state this request has taken, though it was acknowledged: the user's word counts, and nobody
- * else knows of it any more. An instance that another request has by now is left to that.
+ * Executes an accepted delete whose task_state this request has overwritten, since no other request will. If another
+ * request owns the instance by now, that one handles it.
  */
 export function carryOutDelete(store: Store, instance: Instance | null, requestId: string): void {
   const deletion = instance?.deleteRequestId ?? null;

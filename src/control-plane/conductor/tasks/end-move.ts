@@ -15,21 +15,22 @@ import { endOperation } from "./faults.js";
 import { type Move, restoreSourceAllocations } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 
-/** What the records are to be after a move that did not come about. */
+/** The records after a failed move. */
 interface MoveEnd {
-  /** The task states of the move; the instance's state is left alone when another operation, a delete, has replaced it. */
+  /** The move's task state. If another operation, such as a delete, has replaced it, the instance's state is not changed. */
   readonly taskState: TaskState;
-  /** Undefined: as it is. */
+  /** Undefined: unchanged. */
   readonly vmState: VmState | undefined;
   /** The instance's fault. */
   readonly fault: unknown;
 }
 
 /**
- * The failure columns of spec 6.3 rows 2 and 3, and 6.5 rows 2 to 4f: gives the source's half back to the instance, then sets
- * the migration to error and finishes the task. An instance that may be without its half is set to error too (V27).
- * @param error why; for the log
- * @param also further writes of the same transaction, after these; the instance as it was before them, null: deleted
+ * Ends a failed move (failure columns of spec 6.3 rows 2 and 3, and 6.5 rows 2 to 4f). It returns the source allocations
+ * to the instance, sets the migration to error and finishes the task. If the instance may lack its allocations, it is set
+ * to error as well (V27).
+ * @param error the reason, for the log
+ * @param also further writes at the end of the same transaction; gets the instance as it was before, or null if deleted
  */
 export async function failMove(
   deps: TaskDeps,
@@ -62,7 +63,7 @@ export async function failMove(
   });
 }
 
-/** False: the migration may still hold the source's half; reconcile_allocations finds it (9.3). */
+/** Returns false if the migration may still have the source allocations; reconcile_allocations finds those (9.3). */
 async function giveBack(deps: TaskDeps, move: Move): Promise<boolean> {
   try {
     return await restoreSourceAllocations(deps, move);
@@ -81,7 +82,7 @@ async function giveBack(deps: TaskDeps, move: Move): Promise<boolean> {
 
 /**
  * Removes the allocations of a deleted instance and of its unfinished migrations (V13). Does nothing while it exists.
- * @param unfinished which migrations
+ * @param unfinished filters for the migrations
  */
 export async function releaseDeleted(
   { store, placement }: TaskDeps,
@@ -97,7 +98,7 @@ export async function releaseDeleted(
   }
 }
 
-/** The fields that every new migration has: where the instance is, and who asked. */
+/** Returns the fields that every new migration has: source, old flavor, user and project. */
 export function migrationOf(
   { store }: TaskDeps,
   instance: Instance,
@@ -113,7 +114,7 @@ export function migrationOf(
   };
 }
 
-/** Ends a destination's event with success, and shows its fault, once another host takes the move that it gave back. */
+/** Ends a destination's event successfully and adds its fault, when another host takes over the move that it gave back. */
 export function passOn(store: Store, instance: Instance, failure: DestinationFailure): void {
   addFault(store, instance, failure);
   if (failure.eventId !== null) {
@@ -122,9 +123,9 @@ export function passOn(store: Store, instance: Instance, failure: DestinationFai
 }
 
 /**
- * Ends a move that no other host takes as the destination that gave it back wanted (spec 6.3 row 4). Its error becomes the
- * instance's fault, after the conductor's own.
- * @param instance null: it was deleted, or another operation has it
+ * Ends a move that no other host takes, as requested by the destination that gave it back (spec 6.3 row 4). The
+ * destination's error becomes the instance's fault, after the conductor's own.
+ * @param instance null if it was deleted, or another operation owns it
  */
 export function failReturnedMove(store: Store, instance: Instance | null, failure: DestinationFailure): void {
   if (instance !== null) {
@@ -142,7 +143,7 @@ export function failReturnedMove(store: Store, instance: Instance | null, failur
   });
 }
 
-/** The destination in the row of a move that has failed. */
+/** Returns the columns of a failed move's last destination. */
 export function lastDestination(store: Store, { host, node }: DestinationFailure): MigrationChanges {
   const row = store.computeNodes.getByHostAndNode(host, node);
   return { destCompute: host, destNode: node, ...(row ? { destComputeId: row.id, destHost: row.hostIp } : {}) };

@@ -13,10 +13,10 @@ import { restoreSourceAllocations } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 
 /**
- * Ends the moves that the dead host of an evacuation was in the middle of, as they end when they fail. Until the instance is
- * the destination's, it gets the source's half back; from then on it keeps the destination's. May be repeated.
- * @param evacuation has claimed nothing yet, though its destination may be known, and be that of a move
- * @throws {AllocationMoveFailed} the source's half could not be given back
+ * Ends unfinished moves of the dead host, as if they had failed, before an evacuation. Until the instance is on the
+ * destination, it gets the source allocations back; afterwards it keeps the destination allocations. Safe to repeat.
+ * @param evacuation has no allocations yet; its destination may already be set, and may be the destination of a move
+ * @throws {AllocationMoveFailed} if the source allocations could not be returned
  */
 export async function endSupersededMoves(
   deps: TaskDeps,
@@ -52,7 +52,7 @@ export async function endSupersededMoves(
 
 const isUnderWay = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES.includes(status);
 
-/** An agent that noticed the evacuation first may have set its move to error, and not have come to its allocations yet. */
+/** Includes moves that an agent, noticing the evacuation first, set to error without having moved the allocations yet. */
 async function unsettledMoves(
   { store, placement }: TaskDeps,
   instance: Instance,
@@ -75,8 +75,8 @@ async function unsettledMoves(
 }
 
 /**
- * Reports whether an earlier evacuation, which failed, has ended the move when its instance was at the destination already. The source
- * may still have its guest, and no record of the instance says so where an earlier release has ended the move.
+ * Returns true if an earlier, failed evacuation ended the move when the instance was already on the destination. The
+ * source may still have a guest; after an earlier release ended the move, no record of the instance shows it.
  */
 function isEndedByEvacuation(
   store: TaskDeps["store"],
@@ -99,7 +99,7 @@ function isEndedByEvacuation(
     .some((other) => other.id > id && other.id !== evacuation.id);
 }
 
-/** `doubled`: the instance itself holds the source's half. */
+/** With `doubled`, the instance itself has the source allocations. */
 async function dropSource(deps: TaskDeps, instance: Instance, migration: Migration, requestId: string) {
   const { store, placement } = deps;
   if (await placement.deleteAllocation(migration.uuid, { force: true, requestId })) {
@@ -116,7 +116,7 @@ async function dropSource(deps: TaskDeps, instance: Instance, migration: Migrati
   await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, source.uuid, { retry: true, requestId });
 }
 
-/** An agent that gives the move up may write at the same moment, which refuses one of the two. */
+/** Retries, since an agent that cancels the move may write at the same time, and Placement then rejects one of the writes. */
 const ATTEMPTS = 3;
 
 async function takeSourceBack(
@@ -137,9 +137,9 @@ async function takeSourceBack(
 }
 
 /**
- * Reports whether the instance has to name the move until the evacuation has ended. The source of a cold move that has arrived has a
- * guest that is shut off: before the destination has finished, the one copy of the disks; afterwards in the way of an evacuation to
- * there. Of a live migration, the guest may be at either host.
+ * Returns true if the instance must refer to the move until the evacuation ends. After a cold move has arrived, the
+ * source has a shut-off guest. Until the destination has finished, that is the only copy of the disks; afterwards it
+ * would block an evacuation to that host. In a live migration, the guest may be on either host.
  */
 function isSetAside({ migrationType, status }: Migration, arrived: boolean): boolean {
   if (migrationType === "live-migration") {
@@ -151,7 +151,8 @@ function isSetAside({ migrationType, status }: Migration, arrived: boolean): boo
 function afterMove(instance: Instance, migration: Migration, arrived: boolean): InstanceChanges {
   const { old_vm_state, [DISK_INFO]: diskInfo, ...systemMetadata } = instance.systemMetadata;
   const { before, after } = flavorsOf(instance, migration);
-  // The destination makes its guest of this when it takes the instance back. A move that has been finished has one there.
+  // The destination recreates its guest from this when it takes the instance back. A finished move already has a guest
+  // there.
   const isUnfinished = arrived && migration.status === "post-migrating";
   return {
     ...flavorColumns(arrived ? after : before),
@@ -169,7 +170,7 @@ function afterMove(instance: Instance, migration: Migration, arrived: boolean): 
   };
 }
 
-/** On one host the instance has the new flavor while it is finished, and is on its source all the same. */
+/** For a move on one host, the instance has the new flavor once finished, although it is still on its source. */
 function flavorsOf(instance: Instance, migration: Migration): { readonly before: Flavor; readonly after: Flavor } {
   const { flavor, oldFlavor, newFlavor } = instance;
   return {
@@ -178,7 +179,7 @@ function flavorsOf(instance: Instance, migration: Migration): { readonly before:
   };
 }
 
-/** A revert that failed leaves the flavors of its resize in the row, whatever is done to the server afterwards. */
+/** Returns true if the flavor belongs to this move. A failed revert leaves flavors of its resize in the instance. */
 function isItsOwn(
   found: Flavor | null,
   migration: Migration,
@@ -196,8 +197,7 @@ function restoreSpec({ store }: TaskDeps, uuid: string, flavor: Flavor): void {
 }
 
 /**
- * Casts the clean-up to the destination of a live migration, which gets it when it is back. Keeps files that both hosts may see.
- * A guest that is set aside goes when the evacuation is done.
+ * Casts the cleanup to the destination of a live migration, which receives it when it returns. Files on shared storage are retained. The guest of a deferred move is removed when the evacuation is done.
  */
 function castCleanUp({ bus }: TaskDeps, migration: Migration, arrived: boolean, requestId: string): void {
   const { id: migrationId, instanceUuid, migrationType, destCompute } = migration;

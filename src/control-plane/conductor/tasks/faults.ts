@@ -4,7 +4,7 @@ import { faultDetails, NoValidHost } from "../../scheduler/errors.js";
 import type { Store } from "../../store/store.js";
 import { CONDUCTOR_HOST } from "./task-deps.js";
 
-/** All hosts that could be tried have been tried (spec 6.1). */
+/** All candidate hosts have been tried (spec 6.1). */
 export class MaxRetriesExceeded extends PublicError {
   override readonly name = "MaxRetriesExceeded";
 
@@ -14,9 +14,9 @@ export class MaxRetriesExceeded extends PublicError {
 }
 
 /**
- * Why a build or a move that its destinations gave back is not tried again; the texts are Nova's, those of moves too.
- * @param numAttempts the number of the attempt that is not made
- * @param reason of the last destination
+ * Returns the error of a build or move that is not retried, with Nova's message.
+ * @param numAttempts number of the attempt that is not made
+ * @param reason error of the last destination
  */
 export function retriesExceeded(
   instanceUuid: string,
@@ -35,14 +35,14 @@ interface RetriesMade {
   readonly reason: string | undefined;
 }
 
-/** A record that the flow cannot do without is gone. */
+/** A required record no longer exists. */
 export class RecordMissing extends PublicError {
   override readonly name = "RecordMissing";
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Adds a fault as the API shows it: expected errors by their message, others by their name. */
+/** Adds a fault as the API returns it: expected errors with their message, others with their name. */
 export function addFault(store: Store, instanceUuid: string, error: unknown): void {
   store.instances.addFault({
     instanceUuid,
@@ -54,8 +54,8 @@ export function addFault(store: Store, instanceUuid: string, error: unknown): vo
 }
 
 /**
- * Ends the request's operation on an instance that is still there: no task state, the vm_state given, the reason as a fault.
- * An instance that another request has by now, a delete above all, keeps the state that this request has set.
+ * Ends the request's operation on an existing instance: clears the task state, sets vm_state and adds the error as a
+ * fault. If another request, such as a delete, owns the instance, the state is left unchanged.
  */
 export function endOperation(
   store: Store,
@@ -71,11 +71,11 @@ export function endOperation(
 
 const PRE_CHECK = "Migration pre-check error: ";
 
-/** A destination cannot take this guest live; another one may. */
+/** A destination cannot live-migrate this guest; another one may. */
 export class MigrationPreCheckError extends PublicError {
   override readonly name = "MigrationPreCheckError";
 
-  /** @param reason a driver may have put the prefix there already */
+  /** @param reason may already start with the prefix, from a driver */
   constructor(reason: string) {
     super(reason.startsWith(PRE_CHECK) ? reason : `${PRE_CHECK}${reason}`);
   }
@@ -113,10 +113,10 @@ export class DestinationHypervisorTooOld extends PublicError {
   }
 }
 
-/** The guest does not run. */
+/** The guest is not running. */
 export class InstanceInvalidState extends PublicError {
   override readonly name = "InstanceInvalidState";
-  /** Nova's name of it. */
+  /** Nova's name of the state. */
   readonly powerState: string;
 
   constructor(uuid: string, powerState: PowerState) {
@@ -127,7 +127,7 @@ export class InstanceInvalidState extends PublicError {
   }
 }
 
-/** Errors with which no live migration begins: the API answers them with 400 when the client waits. */
+/** Errors before a live migration begins. The API responds with 400 if the client waits. */
 export const UNSUITABLE_HOST_ERRORS = [
   NoValidHost,
   MaxRetriesExceeded,

@@ -20,13 +20,16 @@ import type { TaskDeps } from "./task-deps.js";
 
 export type LiveTask = Extract<Task, { kind: "live_migrate_instance" }>;
 
-/** A node that has been claimed and that can take the guest. */
+/** A claimed node that passed the pre-checks. */
 export interface LiveDestination {
   readonly node: ComputeNode;
   readonly data: LiveMigrateData;
 }
 
-/** Spec 6.5 row 4: tries one host after the other until both ends agree. @throws {NoValidHost} {MaxRetriesExceeded} */
+/**
+ * Finds a destination (spec 6.5 row 4) by checking hosts in turn until both ends agree.
+ * @throws {NoValidHost} {MaxRetriesExceeded}
+ */
 export async function findLiveDestination(
   deps: TaskDeps,
   task: LiveTask,
@@ -71,7 +74,7 @@ export async function findLiveDestination(
       const options = { retry: true, requestId };
       await deps.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, computeNodeUuid, options);
       tried.push(host);
-      // The source counts among the tried hosts, and the first destination is no retry.
+      // `tried` includes the source, and the first destination is not a retry.
       if (config.migrateMaxRetries >= 0 && tried.length - 2 >= config.migrateMaxRetries) {
         store.migrations.save(move.migration.id, { status: "failed" });
         throw new MaxRetriesExceeded(
@@ -82,7 +85,7 @@ export async function findLiveDestination(
   }
 }
 
-/** Spec 6.5 row 4f: claims on the operator's host, without candidates or filters. */
+/** Claims on the operator's host without candidates or filters (spec 6.5 row 4f). */
 export async function claimForcedLive(
   deps: TaskDeps,
   task: LiveTask,
@@ -161,7 +164,7 @@ async function askDestination(
   }
 }
 
-/** Whether the host's agent can be asked at all. */
+/** Returns true if the host's agent is up and can be called. */
 export function isAlive({ store, clock, config }: TaskDeps, host: string): boolean {
   const service = store.services.getByHost(host, "nova-compute");
   return service !== null && isUp(service, { now: clock.now(), serviceDownTime: config.serviceDownTime });

@@ -12,10 +12,10 @@ import {
 import { type Move, restoreSourceAllocations, secureSourceAllocations } from "./source-allocations.js";
 import { ActionEvents, type TaskDeps } from "./task-deps.js";
 
-/** Errors that leave the instance as it was (spec 6.5 row 2); any other sets it to error. */
+/** Errors that leave the instance unchanged (spec 6.5 row 2); any other error sets it to error. */
 const EXPECTED = [...UNSUITABLE_HOST_ERRORS, InstanceInvalidState];
 
-/** Spec 6.5 rows 2 to 4f. */
+/** Live-migrates an instance (spec 6.5 rows 2 to 4f). */
 export function createLiveMigrateInstance(deps: TaskDeps) {
   return {
     run: (task: LiveTask, context: TaskContext): Promise<void> => liveMigrate(deps, task, context),
@@ -86,7 +86,7 @@ function assertMigratable(deps: TaskDeps, instance: Instance): void {
   }
 }
 
-/** False: the instance was deleted meanwhile, or is being so. */
+/** Returns false if the instance has been deleted, or is being deleted. */
 function handOver(
   { store, bus }: TaskDeps,
   task: LiveTask,
@@ -99,7 +99,7 @@ function handOver(
     if (instance === null || instance.host === null || !holdsTask(instance, task.requestId, ["migrating"])) {
       return false;
     }
-    // A move claim writes the address, and a live migration makes none.
+    // A move claim would write the address, but a live migration makes none.
     store.migrations.save(migration.id, {
       destCompute: node.host,
       destNode: node.hypervisorHostname,
@@ -117,7 +117,7 @@ const isExpected = (error: unknown): boolean => EXPECTED.some((kind) => error in
 
 const UNFINISHED = { migrationTypes: ["live-migration"], statuses: ["accepted", "failed"] } as const;
 
-/** The migration of a run that was killed. */
+/** Finds the migration of a killed run. */
 function findMigration({ store }: TaskDeps, task: LiveTask): Migration | null {
   const [unfinished = null] = store.migrations.byFilters({
     instanceUuid: task.instanceUuid,

@@ -19,10 +19,10 @@ import { ActionEvents, firstRetry, serverGroupOf, type TaskDeps } from "./task-d
 
 type MigrateTask = Extract<Task, { kind: "migrate_server" }>;
 
-/** The trait of a node whose driver can move a guest to its own host. */
+/** Trait of nodes whose driver supports cold migration to the same host. */
 const SAME_HOST_TRAIT = "COMPUTE_SAME_HOST_COLD_MIGRATE";
 
-/** A cold migration or a resize: spec 6.3 rows 2 and 3, and the reschedules of row 4. */
+/** Cold-migrates or resizes a server: spec 6.3 rows 2 and 3, and the reschedules of row 4. */
 export function createMigrateServer(deps: TaskDeps) {
   return {
     run: (task: MigrateTask, context: TaskContext): Promise<void> => migrate(deps, task, context),
@@ -86,7 +86,7 @@ async function migrate(deps: TaskDeps, task: MigrateTask, taskContext: TaskConte
   });
 }
 
-/** Another request has the instance, an evacuation or a delete: the move ends here, and that one goes on from the source's half. */
+/** Ends the move, since an evacuation or a delete owns the instance. That request continues with the source allocations. */
 async function giveWay(
   deps: TaskDeps,
   task: MigrateTask,
@@ -116,7 +116,7 @@ async function giveWay(
 }
 
 interface Chosen extends Destination {
-  /** Undefined: the destination may not give it back. */
+  /** Undefined: the destination cannot give the move back. */
   readonly retry: RetryInfo | undefined;
 }
 
@@ -152,7 +152,7 @@ async function schedule(
   return { ...destination, retry: firstRetry(deps, destination.selection) };
 }
 
-/** Spec 6.3 row 1: the instance's own host is a destination only where operator or driver allow it. */
+/** Returns the instance's own host, unless configuration or driver permit it as a destination (spec 6.3 row 1). */
 async function excludedHosts(
   { store, placement, config }: TaskDeps,
   task: MigrateTask,
@@ -172,7 +172,7 @@ async function excludedHosts(
   return traits.includes(SAME_HOST_TRAIT) ? [] : [instance.host];
 }
 
-/** Claims the next alternate, after a destination has given its claim back (spec 6.3 row 4). */
+/** Claims the next alternate after a destination has dropped its claim (spec 6.3 row 4). */
 async function claimAlternate(
   { scheduler, config }: TaskDeps,
   task: MigrateTask,
@@ -193,7 +193,7 @@ async function claimAlternate(
   throw retriesExceeded(consumer, { numAttempts, maxAttempts: config.maxAttempts, reason: task.failure?.message });
 }
 
-/** False: the instance was deleted meanwhile, or is being so. */
+/** Returns false if the instance has been deleted, or is being deleted. */
 function handOver(
   deps: TaskDeps,
   task: MigrateTask,
@@ -221,7 +221,7 @@ function handOver(
       ...serverGroupOf(deps, instance.uuid),
       requestId: task.requestId,
     };
-    // If the destination dies before it has taken the message, its next start finds the move by this (spec V31).
+    // If the destination dies before it takes the message, its next start finds the move by this field (spec V31).
     store.migrations.save(migration.id, { destCompute: selection.host });
     bus.cast(selection.host, "prep_resize", params, task.requestId);
     if (task.failure) {
@@ -233,8 +233,8 @@ function handOver(
 }
 
 /**
- * The failure columns of rows 2 and 3: the instance and its request spec are as they were. A move that a destination gave back
- * ends as row 4 says.
+ * Ends a failed move (failure columns of rows 2 and 3): the instance and its request spec are unchanged. A move that a
+ * destination gave back ends according to row 4.
  */
 function endFailed(deps: TaskDeps, task: MigrateTask, move: Move, error: unknown, context: TaskContext): Promise<void> {
   const { store } = deps;
@@ -261,7 +261,7 @@ function endFailed(deps: TaskDeps, task: MigrateTask, move: Move, error: unknown
   });
 }
 
-/** Undefined: as it was. */
+/** Undefined: unchanged. */
 function vmStateAfter({ failure }: MigrateTask): VmState | undefined {
   return failure && !failure.rollback ? "error" : undefined;
 }
@@ -272,7 +272,7 @@ function typeOf(task: MigrateTask, instance: Instance): MigrationType {
   return task.flavor.id === instance.flavor.id ? "migration" : "resize";
 }
 
-/** The migration of a reschedule, or of a run that was killed. */
+/** Finds the migration of a reschedule or of a killed run. */
 function findMigration({ store }: TaskDeps, task: MigrateTask, instance: Instance): Migration | null {
   if (task.migrationId !== undefined) {
     const requestedMigration = store.migrations.get(task.migrationId);

@@ -16,7 +16,7 @@ import { ActionEvents, type TaskDeps } from "./task-deps.js";
 type RebuildTask = Extract<Task, { kind: "rebuild_in_place" }>;
 type ImageProperties = Readonly<Record<string, string>>;
 
-/** The message by which a host rebuilds its instance. */
+/** Returns the parameters of rebuild_instance for a rebuild on the same host. */
 export function rebuildParams(
   { uuid, node, imageRef }: Pick<Instance, "uuid" | "node" | "imageRef">,
   requestId: string,
@@ -33,7 +33,7 @@ export function rebuildParams(
   };
 }
 
-/** Returns whether an image requires anything of the host of its servers. */
+/** Returns true if an image has requirements on the host. */
 export function requiresHost(image: ImageProperties): boolean {
   return (
     traitsOf(image).size > 0 ||
@@ -41,7 +41,10 @@ export function requiresHost(image: ImageProperties): boolean {
   );
 }
 
-/** Spec 6.6: compares the new image with the server's host and what it holds there, then lets the host rebuild it. */
+/**
+ * Rebuilds on the same host (spec 6.6): checks the new image against the host and the server's allocations, then casts to
+ * it.
+ */
 export function createRebuildInPlace(deps: TaskDeps) {
   return {
     run: (task: RebuildTask, context: TaskContext) => rebuild(deps, task, context),
@@ -71,13 +74,13 @@ async function rebuild(deps: TaskDeps, task: RebuildTask, taskContext: TaskConte
   });
 }
 
-/** Null: the instance is deleted, or another request has it by now. */
+/** Returns null if the instance is deleted, or another request owns it. */
 function ownInstance({ store }: TaskDeps, { instanceUuid, requestId }: RebuildTask): Instance | null {
   const instance = store.instances.get(instanceUuid);
   return instance !== null && holdsTask(instance, requestId, ["rebuilding"]) ? instance : null;
 }
 
-/** @throws {NoValidHost} with Nova's texts */
+/** @throws {NoValidHost} with Nova's messages */
 async function checkImage({ store, placement, scheduler }: TaskDeps, instance: Instance, requestId: string) {
   const image = imagePropertiesOf(instance);
   const required = traitsOf(image);
@@ -118,7 +121,10 @@ function handOver(deps: TaskDeps, task: RebuildTask, context: TaskContext): void
   });
 }
 
-/** Gives the server its image back. As in Nova it is in error; after an error of another kind it stays as it was. */
+/**
+ * Restores the server's image and ends the rebuild. After NoValidHost the server is in error, as in Nova; after other
+ * errors its vm_state is unchanged.
+ */
 function reject(deps: TaskDeps, task: RebuildTask, error: unknown): void {
   const { store, logger } = deps;
   const instance = ownInstance(deps, task);
@@ -139,7 +145,7 @@ function reject(deps: TaskDeps, task: RebuildTask, error: unknown): void {
   endOperation(store, instance, { requestId: task.requestId, vmState }, error);
 }
 
-/** The traits that an image requires. */
+/** Returns the traits that an image requires. */
 function traitsOf(image: ImageProperties): Set<string> {
   const required = Object.entries(image).filter(([name, value]) => name.startsWith("trait:") && value === "required");
   return new Set(required.map(([name]) => name.slice("trait:".length)));

@@ -19,7 +19,7 @@ import { ActionEvents, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
 type RebuildTask = Extract<Task, { kind: "rebuild_instance" }>;
 
-/** The destination of an evacuation: the scheduler's choice (spec 6.7 row 2a) or the operator's word (row 2b). */
+/** Evacuates an instance to a host that the scheduler selects (spec 6.7 row 2a) or the operator forces (row 2b). */
 export function createRebuildInstance(deps: TaskDeps) {
   return {
     run: (task: RebuildTask, context: TaskContext) => evacuate(deps, task, context),
@@ -51,7 +51,7 @@ async function evacuate(deps: TaskDeps, task: RebuildTask, taskContext: TaskCont
       if (context.restarted) {
         await releaseUnfinishedClaims(deps, instance, task.requestId, [migration]);
       }
-      // The end of a resize may have changed its flavor.
+      // The end of a superseded resize may have changed the flavor.
       const current = store.instances.get(instance.uuid) ?? instance;
       const destination = task.forced
         ? await claimForced(deps, task, current)
@@ -72,12 +72,15 @@ async function evacuate(deps: TaskDeps, task: RebuildTask, taskContext: TaskCont
   });
 }
 
-/** A delete that was acknowledged before the evacuation took its task_state is to be carried out, not the evacuation. */
+/** Returns false after an accepted delete: it takes precedence, even if the evacuation has overwritten its task_state. */
 function isStillRequested(instance: Instance, { requestId }: RebuildTask): boolean {
   return instance.deleteRequestId === null && holdsTask(instance, requestId, ["rebuilding"]);
 }
 
-/** Ends the task: another request has the instance by now, or it is deleted. Carries out a delete whose task_state was taken. */
+/**
+ * Ends the task, since the instance is deleted or another request owns it. Executes a delete whose task_state was
+ * overwritten.
+ */
 function giveWay(deps: TaskDeps, task: RebuildTask, context: TaskContext): void {
   const { store, logger } = deps;
   store.transaction(() => {
@@ -94,7 +97,7 @@ function giveWay(deps: TaskDeps, task: RebuildTask, context: TaskContext): void 
   });
 }
 
-/** Gives back what was claimed for an evacuation that another request has overtaken. */
+/** Removes the claim of an evacuation that another request has superseded. */
 async function takeBack(
   deps: TaskDeps,
   { requestId }: RebuildTask,
@@ -112,7 +115,7 @@ interface Claimed {
   readonly node: string;
 }
 
-/** Row 2a: the scheduler claims. The instance keeps what it holds on the source until the source comes back. */
+/** Row 2a: the scheduler claims. The instance keeps its source allocations until the source returns. */
 async function claimScheduled({ store, scheduler }: TaskDeps, task: RebuildTask, instance: Instance): Promise<Claimed> {
   const spec = store.requests.spec(instance.uuid);
   if (spec === null) {
@@ -120,7 +123,7 @@ async function claimScheduled({ store, scheduler }: TaskDeps, task: RebuildTask,
   }
   const { selection } = await scheduler.selectDestination({
     instanceUuid: instance.uuid,
-    // The user may have resized it since it was created.
+    // The server may have been resized since its creation.
     spec: { ...spec, flavor: instance.flavor },
     requestedHost: task.host ?? undefined,
     ignoreHosts: instance.host === null ? [] : [instance.host],
@@ -130,7 +133,7 @@ async function claimScheduled({ store, scheduler }: TaskDeps, task: RebuildTask,
   return selection;
 }
 
-/** Row 2b: claims on the operator's host without filters or candidates, by copying the amounts of the one source provider. */
+/** Row 2b: claims on the forced host without filters or candidates, with the amounts of the only source provider. */
 async function claimForced(deps: TaskDeps, task: RebuildTask, instance: Instance): Promise<Claimed> {
   const { placement, store } = deps;
   const source = nodeOf(store, instance.host, instance.node);
@@ -166,7 +169,7 @@ async function claimForced(deps: TaskDeps, task: RebuildTask, instance: Instance
   return { host: destination.host, node: destination.hypervisorHostname };
 }
 
-/** False: the instance was deleted meanwhile, or another request has it. */
+/** Returns false if the instance was deleted meanwhile, or another request owns it. */
 function handOver(
   deps: TaskDeps,
   task: RebuildTask,
@@ -191,7 +194,7 @@ function handOver(
       ...serverGroupOf(deps, instance.uuid),
       requestId: task.requestId,
     };
-    // If the destination dies before it has taken the message, its next start finds the evacuation by this (spec V31).
+    // If the destination dies before it takes the message, its next start finds the evacuation by this field (spec V31).
     store.migrations.save(migration.id, { destCompute: destination.host });
     bus.cast(destination.host, "rebuild_instance", params, task.requestId);
     context.finish();
@@ -200,8 +203,8 @@ function handOver(
 }
 
 /**
- * Gives the claim back, which may stand even if its answer was lost. reconcile_allocations finds what cannot be given back
- * now (9.3).
+ * Removes the claim, which may exist even if the response was lost. If Placement fails, reconcile_allocations finds it
+ * later (9.3).
  */
 async function giveBack(deps: TaskDeps, instance: Instance, requestId: string, migration: Migration): Promise<void> {
   try {
@@ -214,7 +217,7 @@ async function giveBack(deps: TaskDeps, instance: Instance, requestId: string, m
   }
 }
 
-/** Carries out the failure columns of rows 2a and 2b. False: the error is in neither of them. */
+/** Handles the failure columns of rows 2a and 2b. Returns false if the error is in neither. */
 function endEvacuation(deps: TaskDeps, task: RebuildTask, error: unknown, context: TaskContext): boolean {
   const { store, logger, config } = deps;
   const instance = store.instances.get(task.instanceUuid);
@@ -248,7 +251,7 @@ function vmStateAfter({ forced }: RebuildTask, instance: Instance | null, error:
   if (error instanceof NoValidHost) {
     return forced ? unchanged : "error";
   }
-  // Upstream leaves the migration of row 2b in `accepted` and the instance in `rebuilding` for ever (3.3 GAP-c).
+  // Upstream leaves the migration of row 2b in `accepted` and the instance in `rebuilding` forever (3.3 GAP-c).
   if (error instanceof RecordMissing) {
     return forced ? unchanged : "error";
   }
@@ -262,7 +265,7 @@ function failMigration(deps: TaskDeps, task: RebuildTask): void {
   }
 }
 
-/** The evacuation's migration. Upstream takes any accepted migration of the instance for it. */
+/** Returns the evacuation's migration. Upstream uses any accepted migration of the instance. */
 function migrationOf({ store, config }: TaskDeps, task: RebuildTask): Migration | null {
   if (!config.upstreamQuirks.has("any-accepted-migration-for-evacuation")) {
     return store.migrations.get(task.migrationId);

@@ -14,29 +14,33 @@ import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Store } from "../../store/store.js";
 import type { TaskDeps } from "./task-deps.js";
 
-/** The owner of the source's half of a move (spec 6.0): the instance itself, or the migration. */
+/** How source allocations of a move are owned (spec 6.0): `doubled` by the instance, `split` by the migration. */
 type MoveStrategy = "doubled" | "split";
 
-/** The instance and the migration that moves it; they stay the same over a flow. */
+/** An instance and the migration that moves it. Both are constant during a flow. */
 export interface Move {
   readonly instance: Instance;
   readonly migration: Migration;
-  /** The flavor that it moves to; the present one for all moves but a resize. */
+  /** The new flavor of a resize; for other moves, the current one. */
   readonly flavor: Flavor;
   readonly requestId: string;
-  /** What ends it, and has claimed nothing yet; default: it ends by itself. */
+  /** The evacuation that ends this move, without allocations yet. Default: the move ends on its own. */
   readonly supersededBy?: Migration;
   /** An earlier run of the flow may have claimed a destination. */
   readonly restarted: boolean;
-  /** What {@link secureSourceAllocations} answered; null before that. With `sum` alone the source's half is not the migration's. */
+  /**
+   * The result of {@link secureSourceAllocations}; null before it. With `sum`, the instance still owns the source
+   * allocations.
+   */
   held: ScheduleRequest["held"] | null;
 }
 
 /**
- * Gives the source's half to its owner (spec 6.0), before the scheduler claims (V26). Recognises what an earlier run has moved.
- * @returns what becomes of what the instance still holds when the destination is claimed
- * @throws {AllocationMoveFailed} somebody else wrote the allocations of the instance
- * @throws {NoValidHost} Placement refused
+ * Assigns the source allocations to their owner (spec 6.0) before the scheduler claims (V26). Detects what an earlier run
+ * moved.
+ * @returns how the destination's claim treats the instance's remaining allocations
+ * @throws {AllocationMoveFailed} if the instance's allocations were changed concurrently
+ * @throws {NoValidHost} if Placement rejected the change
  */
 export async function secureSourceAllocations(deps: TaskDeps, move: Move): Promise<ScheduleRequest["held"]> {
   move.held = await secure(deps, move);
@@ -56,7 +60,7 @@ async function secure(deps: TaskDeps, move: Move): Promise<ScheduleRequest["held
     return "double";
   }
   if (moveStrategy(store) === "doubled") {
-    // The next claim would add to that of an earlier run.
+    // Otherwise the next claim would be added to that of an earlier run.
     if (move.restarted) {
       await dropDestinations(deps, move);
     }
@@ -64,7 +68,7 @@ async function secure(deps: TaskDeps, move: Move): Promise<ScheduleRequest["held
   }
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
   const source = sourceNode(store, instance);
-  // There is nothing to keep for the way back: the instance never had allocations, or they were healed away.
+  // Nothing to retain for a revert: the instance never had allocations here, or they were removed by healing.
   if (source === undefined || !holdsAnyOf(allocations, source)) {
     return "replace";
   }
@@ -75,11 +79,11 @@ async function secure(deps: TaskDeps, move: Move): Promise<ScheduleRequest["held
       `Unable to replace instance claim on source host ${instance.host} node ${instance.node} by one of the migration.`,
     );
   }
-  // The move leaves behind what a dead host keeps until its agent has come back and cleaned up (V12).
+  // The move leaves allocations on a dead host in place until its agent returns and cleans up (V12).
   return keep.size > 0 ? "double" : "replace";
 }
 
-/** Picks the held nodes from which the instance was evacuated, and whose hosts have not cleaned up since. */
+/** Returns the nodes from which the instance was evacuated and whose hosts have not cleaned up since. */
 function residues(store: TaskDeps["store"], { uuid, host }: Instance, held: Allocations): ReadonlySet<string> {
   const left = store.migrations
     .byFilters({ instanceUuid: uuid, migrationTypes: ["evacuation"], statuses: ["done"] })
@@ -93,16 +97,16 @@ function residues(store: TaskDeps["store"], { uuid, host }: Instance, held: Allo
 }
 
 /**
- * Undoes what a move that goes nowhere has claimed: afterwards the instance holds the source again and nothing else, in
- * either strategy (V27: before anybody can use it). Safe to repeat.
- * @returns false: Placement refused it, and both halves stand
+ * Reverts the claims of a failed move: afterwards the instance has exactly its source allocations, with either strategy.
+ * This must precede any further use of the instance (V27). Safe to repeat.
+ * @returns false if Placement rejected it; source and destination allocations then both remain
  */
 export async function restoreSourceAllocations(deps: TaskDeps, move: Move): Promise<boolean> {
   const { store, placement } = deps;
   const { instance, migration, requestId } = move;
   const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
   if (Object.keys(ofMigration.allocations).length > 0) {
-    // An agent says `deleted` before it deletes the allocations (V23): whichever comes second finds them.
+    // An agent sets `deleted` before it deletes the allocations (V23), so whichever of the two comes second removes them.
     const resurrects = deps.config.upstreamQuirks.has("resurrect-deleted-allocations");
     const isDeleted = () => !resurrects && (store.instances.get(instance.uuid)?.vmState ?? "deleted") === "deleted";
     const moved = await moveBack(deps, move, async () => isDeleted());
@@ -123,7 +127,7 @@ export async function restoreSourceAllocations(deps: TaskDeps, move: Move): Prom
   return true;
 }
 
-/** False: another writer changed the instance's allocations meanwhile; perhaps its delete. */
+/** Returns false if the instance's allocations were changed concurrently, possibly by its delete. */
 async function moveBack(
   { placement, store }: TaskDeps,
   { instance, migration, requestId }: Move,
@@ -140,14 +144,14 @@ async function moveBack(
   }
 }
 
-/** Gives back what an earlier run claimed, so that the instance itself holds the source's half only. */
+/** Removes claims of an earlier run, so that the instance itself has only the source allocations. */
 async function dropDestinations(deps: TaskDeps, move: Move): Promise<void> {
   const { instance, migration, supersededBy, flavor, requestId } = move;
   await subtractSameHostClaim(deps, instance, flavor, requestId);
   await releaseUnfinishedClaims(deps, instance, requestId, [migration, ...(supersededBy ? [supersededBy] : [])]);
 }
 
-/** `doubled` on one host: a single allocation has the amounts of both flavors (spec 6.0). */
+/** Handles `doubled` on one host, where a single allocation is the sum of both flavors (spec 6.0). */
 async function subtractSameHostClaim(
   { store, placement }: TaskDeps,
   instance: Instance,
@@ -178,7 +182,7 @@ export function sourceNode(
   return host === null || node === null ? undefined : (store.computeNodes.getByHostAndNode(host, node) ?? undefined);
 }
 
-/** Does not read the tree of the node: what no other node has is taken to be on this one, or shared with it. */
+/** Does not read the node's tree: allocations that belong to no other node are taken to be on this one, or shared with it. */
 const holdsAnyOf = (allocations: Allocations, { uuid }: ComputeNode): boolean => allocations[uuid] !== undefined;
 
 function sum(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
@@ -195,9 +199,9 @@ function equals(left: ResourceAmounts, right: ResourceAmounts): boolean {
 }
 
 /**
- * Gives back what the instance holds on nodes that no record accounts for: a run that was killed, or whose claim went
- * unanswered, may have claimed there. Else the next claim would add to it.
- * @param failed migrations that go nowhere, or have claimed nothing yet: their destinations account for nothing
+ * Removes the instance's allocations on nodes that no record accounts for. A killed run, or a claim whose response was
+ * lost, may have left them, and the next claim would be added to them.
+ * @param failed migrations that failed or have no allocations yet; their destinations are not accounted for
  */
 export async function releaseUnfinishedClaims(
   deps: TaskDeps,
@@ -221,7 +225,10 @@ export async function releaseUnfinishedClaims(
   }
 }
 
-/** Its own host, the sources of its evacuations (they keep theirs until they have come back), both ends of any move under way. */
+/**
+ * Returns the hosts where the instance may have allocations: its own, sources of its evacuations, and both ends of other
+ * moves.
+ */
 function accountedHosts(
   { store }: TaskDeps,
   { uuid, host }: Instance,
@@ -232,7 +239,7 @@ function accountedHosts(
   return new Set([
     host,
     ...migrations.flatMap(({ id, migrationType, status, sourceCompute, destCompute }) => {
-      // A source that has come back leaves its own to a claim that was made there meanwhile (spec 3.1).
+      // A source that has returned leaves its allocations to a claim that was made there meanwhile (spec 3.1).
       const retainsSource = migrationType === "evacuation" && status !== "completed";
       const underWay = !ids.has(id) && !FINAL_MIGRATION_STATUSES.includes(status);
       return [...(underWay || retainsSource || ids.has(id) ? [sourceCompute] : []), ...(underWay ? [destCompute] : [])];
@@ -240,7 +247,7 @@ function accountedHosts(
   ]);
 }
 
-/** Chosen for each move: `split` once every nova-compute of the deployment is of Queens or later. @internal */
+/** Returns the strategy for a new move: `split` if every nova-compute is at least Queens. @internal */
 export function moveStrategy(store: Store): MoveStrategy {
   return store.services.minimumVersion("nova-compute") >= SPLIT_ALLOCATIONS_SERVICE_VERSION ? "split" : "doubled";
 }

@@ -10,17 +10,17 @@ import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-messages.js";
 import type { TaskContext } from "../task-runner.js";
 
-/** The options of `[DEFAULT]` that the conductor's tasks go by; a new one needs its name here, and no more. */
+/** Options of `[DEFAULT]` that the conductor's tasks use. A new option only needs its name here. */
 const TASK_OPTIONS = ["allowResizeToSameHost", "migrateMaxRetries"] as const;
 
 export type TaskOptions = Pick<NovaConfig["defaults"], (typeof TASK_OPTIONS)[number]>;
 
-/** Picks them from all options of `[DEFAULT]`. */
+/** Selects these options from all options of `[DEFAULT]`. */
 export function taskOptions(defaults: TaskOptions): TaskOptions {
   return Object.fromEntries(TASK_OPTIONS.map((name) => [name, defaults[name]])) as TaskOptions;
 }
 
-/** The dependencies of the flows of the conductor's tasks. */
+/** Dependencies of the conductor's task flows. */
 export interface TaskDeps {
   readonly store: Store;
   readonly bus: AgentBus;
@@ -38,26 +38,26 @@ export interface TaskDeps {
   };
 }
 
-/** Where the conductor's own events and faults say they happened. */
+/** Host name in the conductor's own events and faults. */
 export const CONDUCTOR_HOST = "conductor";
 
-/** By what the destination knows that it has to look at the policy of a server group, when it has claimed. */
+/** Returns the instance's server group. With it, the destination checks the group's policy after its claim. */
 export function serverGroupOf({ store }: Pick<TaskDeps, "store">, instanceUuid: string): { serverGroup?: string } {
   const group = store.serverGroups.ofInstance(instanceUuid);
   return group === null ? {} : { serverGroup: group.uuid };
 }
 
 /**
- * What a build's or a move's first destination may hand on to the next one. Undefined, with `[scheduler] max_attempts = 1`:
- * an agent without retry information does not ask for another host.
+ * Returns the retry data for the first destination of a build or move. Undefined with `[scheduler] max_attempts = 1`,
+ * since an agent without retry data requests no other host.
  */
 export function firstRetry({ config }: TaskDeps, { host, node }: Selection): RetryInfo | undefined {
   return config.maxAttempts === 1 ? undefined : { numAttempts: 1, hosts: [[host, node]] };
 }
 
 /**
- * Shows the work of a task as events of the instance's action, one within the other (spec 1.6). They end in the transaction that
- * finishes the task, where there is one.
+ * Records a task's work as nested events of the instance's action (spec 1.6). The events end in the transaction that
+ * finishes the task, if there is one.
  */
 export class ActionEvents {
   readonly #store: Store;
@@ -65,7 +65,7 @@ export class ActionEvents {
   #failure: unknown;
   #ended = false;
 
-  /** Begins them, in the transaction that is open if there is one. */
+  /** Starts the events, in the current transaction if there is one. */
   constructor(
     store: Store,
     {
@@ -79,7 +79,7 @@ export class ActionEvents {
     );
   }
 
-  /** @param work of the task's context with which to finish it; a failure that it does not throw it tells by `fail` */
+  /** @param work finishes the task through the context it gets, and reports failures that it does not throw by `fail` */
   async during<T>(context: TaskContext, work: (within: TaskContext) => Promise<T>): Promise<T> {
     const finish = () => {
       this.#end();
@@ -105,7 +105,7 @@ export class ActionEvents {
     }
     const { transaction, database } = this.#store;
     transaction(() => {
-      // The outermost ends last.
+      // Inner events end first.
       for (const id of this.#ids.toReversed()) {
         finishEvent(this.#store, id, this.#failure);
       }
@@ -116,7 +116,7 @@ export class ActionEvents {
   }
 }
 
-/** @param failure undefined: there was none */
+/** @param failure undefined on success */
 export function finishEvent(store: Store, id: number, failure: unknown): void {
   const details = faultDetails(failure);
   store.actions.finishEvent(

@@ -8,7 +8,7 @@ import { createRebuildInstance } from "./rebuild-instance.js";
 import type { TaskDeps } from "./task-deps.js";
 import { createUnshelveInstance } from "./unshelve-instance.js";
 
-/** The flow of each kind of task. */
+/** Creates the flows of all kinds of tasks. */
 export function createTaskTable(deps: TaskDeps): TaskTable {
   return {
     build_instances: createBuildInstances(deps),

@@ -8,7 +8,10 @@ import { ActionEvents, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
 type UnshelveTask = Extract<Task, { kind: "unshelve_instance" }>;
 
-/** Spec 6.6: a shelved instance starts where it is, an offloaded one where the scheduler finds room. */
+/**
+ * Unshelves an instance (spec 6.6): a shelved one starts on its host, an offloaded one on a host that the scheduler
+ * selects.
+ */
 export function createUnshelveInstance(deps: TaskDeps) {
   return {
     run: (task: UnshelveTask, context: TaskContext): Promise<void> => unshelve(deps, task, context),
@@ -82,13 +85,13 @@ async function schedule({ store, scheduler }: TaskDeps, task: UnshelveTask, inst
     instanceUuid: instance.uuid,
     spec: { ...spec, flavor: instance.flavor },
     requestedHost: task.host ?? undefined,
-    // A run that was killed after its claim has left the claim; an offloaded instance holds nothing else.
+    // A killed run may have left its claim; an offloaded instance has no other allocations.
     held: "replace",
     requestId: task.requestId,
   });
 }
 
-/** False: the instance was deleted meanwhile, or is being so. */
+/** Returns false if the instance has been deleted, or is being deleted. */
 function handOver(
   deps: TaskDeps,
   { instanceUuid, requestId }: UnshelveTask,

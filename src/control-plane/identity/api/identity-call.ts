@@ -29,7 +29,7 @@ export interface IdentityResponse {
   readonly body?: Json;
 }
 
-/** One request to Identity. */
+/** A request to Identity. */
 export class IdentityCall {
   readonly services: IdentityServices;
   readonly request: ServiceRequest;
@@ -59,7 +59,7 @@ export class IdentityCall {
     return `${this.request.baseUrl}/v3`;
   }
 
-  /** The address that was asked for, with its query. */
+  /** The request's URL, with its query. */
   get url(): string {
     const { baseUrl, path, query } = this.request;
     return `${baseUrl}${path}${query === "" ? "" : `?${query}`}`;
@@ -69,7 +69,7 @@ export class IdentityCall {
     return this.#params[name] ?? "";
   }
 
-  /** Whether a parameter of the query is set, and not to a word for no. */
+  /** Returns true if the query has the parameter with any value except 0, false, no and off. */
   flag(name: string): boolean {
     const value = this.query.get(name);
     return value !== undefined && !["0", "false", "no", "off"].includes(value.toLowerCase());
@@ -80,7 +80,10 @@ export class IdentityCall {
     return this.requireToken();
   }
 
-  /** Looks again whether the caller's token is good, as after a wait in which it may have ended. @throws {IdentityError} 401 */
+  /**
+   * Validates the caller's token again: it may have expired or been revoked while the handler waited.
+   * @throws {IdentityError} 401
+   */
   requireToken(): LiveToken {
     const live = this.services.live.find(this.request.headers["x-auth-token"] ?? "");
     if (!live) {
@@ -96,7 +99,7 @@ export class IdentityCall {
     }
   }
 
-  /** The object in a member of the body; an empty one when there is none. @throws {IdentityError} 400, 413 */
+  /** Returns the object in a member of the body, or an empty object if there is none. @throws {IdentityError} 400, 413 */
   body(member: string): unknown {
     return this.json()[member] ?? {};
   }
@@ -116,12 +119,12 @@ export class IdentityCall {
     return body.value;
   }
 
-  /** 32 hex digits. */
+  /** Returns 32 hex digits. */
   newId(): string {
     return this.services.random.hex(16);
   }
 
-  /** The domain of what is made without saying one. */
+  /** The domain of a new record whose request names no domain. */
   get ownDomain(): string {
     const { record, targetDomain } = this.token;
     return record.domainId ?? targetDomain?.id ?? DEFAULT_DOMAIN;

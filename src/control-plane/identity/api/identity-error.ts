@@ -12,7 +12,7 @@ const TITLES: Readonly<Record<number, string>> = {
   500: "Internal Server Error",
 };
 
-/** What Keystone answers instead of a result. */
+/** Keystone's error response. */
 export class IdentityError extends Error {
   override readonly name = "IdentityError";
   readonly status: number;

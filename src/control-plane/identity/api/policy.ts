@@ -1,7 +1,7 @@
 import { type Check, type PolicyAttributes, parseRule } from "../../policy/rule-parser.js";
 import type { LiveToken } from "../tokens/live-tokens.js";
 
-/** Everybody who has a token. */
+/** Matches every token. */
 const ANYBODY = "@";
 
 const ADMIN = "rule:admin_required";
@@ -26,7 +26,7 @@ const OWN_CREDENTIAL = "user_id:%(target.credential.user_id)s";
 
 const SUBJECT = "user_id:%(target.token.user_id)s";
 
-/** A grant within one domain: whose it is, and where. */
+/** A grant whose user or group and whose target are in the token's domain. */
 const GRANT_IN_DOMAIN = "domain_id:%(target.actor.domain_id)s and domain_id:%(target.scope.domain_id)s";
 
 const OWN_OR_GLOBAL_ROLE = "(domain_id:%(target.role.domain_id)s or None:%(target.role.domain_id)s)";
@@ -38,10 +38,10 @@ const GRANT_READ = `${READ} or (role:reader and ${GRANT_IN_DOMAIN})`;
 
 const GRANT_WRITE = `rule:admin_required or (role:admin and ${GRANT_IN_DOMAIN} and ${OWN_OR_GLOBAL_ROLE}) or (role:manager and ${GRANT_IN_DOMAIN} and ${MANAGED_ROLE})`;
 
-/** What is for everybody's own: without the rule of the administrators where Keystone has none. */
+/** The owner of the record. The rules of administrators are left out where Keystone has none. */
 const OWN = "user_id:%(target.user.id)s";
 
-/** The rule of each action, as Keystone's defaults have it, the deprecated ones included; what is not named here is for administrators. */
+/** Keystone's default rules by action, deprecated rules included. Actions that are not listed require an administrator. */
 const DEFAULT_RULES: Readonly<Record<string, string>> = {
   admin_required: "role:admin",
   "identity:get_application_credential": `${READ} or ${OWN}`,
@@ -135,21 +135,21 @@ const DEFAULT_RULES: Readonly<Record<string, string>> = {
   "identity:delete_user": manageIn("target.user.domain_id"),
 };
 
-/** What a rule may ask of the thing that is asked for: `target.user.domain_id`. Null counts as a value. */
+/** Attributes of the target that a rule can use, such as `target.user.domain_id`. Null counts as a value. */
 export type PolicyTarget = Readonly<Record<string, string | null | undefined>>;
 
 const CHECKS: ReadonlyMap<string, Check> = new Map(
   Object.entries(DEFAULT_RULES).map(([name, rule]) => [name, parseRule(rule)]),
 );
 
-/** Whether Keystone's default rule of an action lets this token do it. */
+/** Returns true if Keystone's default rule of the action permits it for this token. */
 export function allows(
   action: string,
   { record, user, roles, targetDomain }: LiveToken,
   target: PolicyTarget,
 ): boolean {
   const attributes: PolicyAttributes = {
-    // A token has no such attribute rather than an empty one: nothing equals it.
+    // Missing attributes are left out instead of null, so that nothing is equal to them.
     credentials: defined({
       user_id: user.id,
       project_id: record.projectId,

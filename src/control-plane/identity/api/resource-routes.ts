@@ -10,7 +10,7 @@ import type { PolicyTarget } from "./policy.js";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Ways to compare texts that a parameter's name ends in: `name__contains`. */
+/** String comparisons by the suffix of a query parameter's name: `name__contains`. */
 const COMPARISONS: Readonly<Record<string, (found: string, value: string) => boolean>> = {
   contains: (found, value) => found.includes(value),
   icontains: (found, value) => found.toLowerCase().includes(value.toLowerCase()),
@@ -20,35 +20,35 @@ const COMPARISONS: Readonly<Record<string, (found: string, value: string) => boo
   iendswith: (found, value) => found.toLowerCase().endsWith(value.toLowerCase()),
 };
 
-/** A kind of records that are listed, shown, made, changed and removed in the same way. */
+/** A kind of records with the usual routes: list, get, create, update and delete. */
 export interface Resource<T extends StoredRecord> {
-  /** `users` */
+  /** Name in paths and bodies, such as `users`. */
   readonly plural: string;
   readonly singular: string;
   /** Default: `/v3/<plural>`. */
   readonly path?: string;
-  /** Default: the word itself. */
+  /** Names for policy rules and "not found" errors. Default: the singular or plural. */
   readonly names?: { readonly rule?: string; readonly rules?: string; readonly found?: string };
-  /** Members by which a list is filtered. */
+  /** Members that the query of a list can filter by. */
   readonly filters: readonly string[];
   readonly table: (store: IdentityStore) => Pick<RecordTable<T>, "get">;
-  /** Records that come with the cluster, before those that are stored. */
+  /** Built-in records, listed before those that are stored. */
   readonly own?: (call: IdentityCall) => readonly T[];
-  /** What may be listed at all. */
+  /** Returns the records of a list, before filters. */
   readonly list: (call: IdentityCall) => readonly T[];
-  /** What the rule of the list may ask of; default: the domain of the token. */
+  /** Returns the policy target of the list's rule. Default: the token's domain. */
   readonly listedBy?: (call: IdentityCall) => PolicyTarget;
-  /** Checks and stores. Left out: the kind has a POST of its own. */
+  /** Validates and stores a new record. Left out if the kind has its own POST route. */
   readonly create?: (call: IdentityCall, body: unknown) => T | Promise<T>;
   readonly update: (call: IdentityCall, record: T, body: unknown) => T | Promise<T>;
   readonly remove: (call: IdentityCall, record: T) => void;
-  /** Default: in the words for most kinds. */
+  /** Creates the "not found" error. Default: the message of most kinds. */
   readonly missing?: (id: string) => IdentityError;
-  /** Default: the record as it is. */
+  /** Renders a record. Default: the record itself. */
   readonly view?: (call: IdentityCall, record: T) => object;
 }
 
-/** The five routes of a kind. */
+/** Creates the five routes of a kind. */
 export function resourceRoutes<T extends StoredRecord>(resource: Resource<T>): readonly IdentityRoute[] {
   const { plural, singular, path = `/v3/${plural}`, names = {}, filters, create } = resource;
   const rule = names.rule ?? singular;
@@ -110,7 +110,7 @@ export function resourceRoutes<T extends StoredRecord>(resource: Resource<T>): r
   ];
 }
 
-/** What a rule may ask of a record: `target.user.domain_id`. */
+/** Returns the members of a record as policy attributes, such as `target.user.domain_id`. */
 export function targetOf(kind: string, record: unknown): PolicyTarget {
   const members = typeof record === "object" && record !== null ? Object.entries(record) : [];
   return Object.fromEntries(
@@ -120,12 +120,12 @@ export function targetOf(kind: string, record: unknown): PolicyTarget {
   );
 }
 
-/** A record of another kind as its own list shows it. */
+/** Renders a record of another kind as its own list does. */
 export function withLinks(call: IdentityCall, plural: string, record: StoredRecord): Readonly<Record<string, unknown>> {
   return { ...record, links: { self: `${call.root}/${plural}/${record.id}` } };
 }
 
-/** The record of the path. @throws {IdentityError} 401, 403, 404 */
+/** Returns the record that the path names. @throws {IdentityError} 401, 403, 404 */
 function findRecord<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, action: string): T {
   const { singular, names = {} } = resource;
   const id = call.param("id");
@@ -145,7 +145,7 @@ function viewOf<T extends StoredRecord>(resource: Resource<T>, call: IdentityCal
   >;
 }
 
-/** A token of a domain lists what is in the domain. */
+/** Filters records by the token's domain; tokens of other scopes list all records. */
 function inOwnDomain<T extends StoredRecord>(call: IdentityCall, records: readonly T[]): readonly T[] {
   const { domainId } = call.token.record;
   return domainId === null
@@ -194,7 +194,7 @@ function immutable(what: string, kind: string, id: string): IdentityError {
   );
 }
 
-/** The body of a list: what the query's filters let through, no more than its `limit`, from after its `marker` on. */
+/** Returns the body of a list: records that pass the query's filters, after its `marker`, at most `limit` of them. */
 export function listBody(
   call: IdentityCall,
   plural: string,
@@ -227,7 +227,7 @@ function passes(call: IdentityCall, record: Members, filters: readonly string[])
     if (found === undefined || found === null) {
       return filterValue === "";
     }
-    // Keystone keeps a service's name outside of the columns that its database compares.
+    // Keystone does not store a service's name in a column, so its database does not compare it.
     return "type" in record && name === "name" ? found === filterValue : isSameName(String(found), filterValue);
   });
 }
@@ -246,13 +246,16 @@ function nextPage({ request, query }: IdentityCall, marker: string): string {
   return `${request.baseUrl}${request.path}?${parameters}`;
 }
 
-// The schemas are this program's own: that they are valid is tested, not checked at each start.
+// The schemas are constants; a test validates them, so they are not validated at each start.
 const ajv = new Ajv({ strict: false, verbose: true, validateSchema: false, meta: false, code: { optimize: false } });
 
-/** A schema is a constant of the program, and so is what is compiled of it, when it is first needed. */
+/** Validators by schema, compiled on first use. */
 const COMPILED = new WeakMap<TSchema, ValidateFunction>();
 
-/** @throws {IdentityError} 400, worded as the first lines of Keystone's validation: those that follow show the schema */
+/**
+ * Validates a body. The message has only the first lines of Keystone's: the remaining ones print the schema.
+ * @throws {IdentityError} 400
+ */
 export function checkBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
   const validate = COMPILED.get(schema) ?? ajv.compile(schema);
   COMPILED.set(schema, validate);
@@ -282,22 +285,22 @@ export const ID = Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-zA-Z0
 
 export const URL_TEXT = Type.String({ maxLength: 225, pattern: "^[a-zA-Z0-9+.-]+:.+" });
 
-/** Resource options: `immutable` is known to all kinds that have any. */
+/** Resource options. All kinds with options support `immutable`. */
 export const OPTIONS = Type.Object({ immutable: Type.Optional(orNull(Type.Boolean())) });
 
-/** Python's jsonschema names both types. */
+/** Makes a type nullable. Both types are listed, since messages of Python's jsonschema name both. */
 export function orNull<S extends TSchema>(schema: S) {
   const { type } = schema as unknown as { readonly type: string };
   return Type.Unsafe<Type.Static<S> | null>({ ...schema, type: [type, "null"] });
 }
 
-/** The body of a POST. Members that no schema knows are kept with the record, as Keystone keeps them. */
+/** Schema of a POST body. Unknown members are stored with the record, as in Keystone. */
 export function createSchema<R extends TProperties, P extends TProperties>(required: R, optional: P) {
   const { properties } = Type.Partial(Type.Object(optional));
   return Type.Object({ ...required, ...properties });
 }
 
-/** The body of a PATCH: at least one member. */
+/** Schema of a PATCH body: at least one member. */
 export function updateSchema<P extends TProperties>(properties: P) {
   return Type.Partial(Type.Object(properties), { minProperties: 1 });
 }

@@ -9,7 +9,7 @@ import { SeededIdentityStore } from "./seeded-identities.js";
 
 export const REGION = "RegionOne";
 
-/** Users that a person logs in as, in every cluster. @internal for tests */
+/** Users of every cluster that log in interactively. @internal for tests */
 export type LoginUser = "admin" | "demo";
 export type ServiceUser = "nova" | "placement";
 
@@ -21,7 +21,7 @@ const IMPLIED = [
   ["member", "reader"],
 ] as const;
 
-/** User → project → roles; {@link SYSTEM} stands for the whole deployment. */
+/** Roles by user and project; {@link SYSTEM} is the entire deployment. */
 const GRANTS: Readonly<Record<LoginUser | ServiceUser, Readonly<Record<string, readonly (typeof ROLES)[number][]>>>> = {
   admin: { admin: ["reader", "member", "admin"], system: ["reader", "member", "admin"] },
   demo: { demo: ["reader", "member"] },
@@ -30,7 +30,7 @@ const GRANTS: Readonly<Record<LoginUser | ServiceUser, Readonly<Record<string, r
 };
 const SYSTEM = "system";
 
-/** The tables, up to date, with what every cluster has. */
+/** Migrates the tables and adds the records that every cluster has. */
 export function openIdentityStore(sql: Sql, digests: Pick<Digests, "sha256">, now: number): IdentityStore {
   applySchema(sql, "identity", IDENTITY_SCHEMA, now);
   const store = new IdentityStore(sql);
@@ -44,7 +44,7 @@ export function openIdentityStore(sql: Sql, digests: Pick<Digests, "sha256">, no
   return store;
 }
 
-/** Puts back what is missing of a cluster's own accounts: its services and `clouds.yaml` live by them. */
+/** Restores missing built-in accounts; the services and `clouds.yaml` need them. */
 function ensureOwn(store: IdentityStore, digests: Pick<Digests, "sha256">): void {
   const idOf = (kind: string, name: string) => stableId(digests, `${kind}/${name}`);
   if (!store.projects.get(DEFAULT_DOMAIN)) {
@@ -60,7 +60,7 @@ function ensureOwn(store: IdentityStore, digests: Pick<Digests, "sha256">): void
       store.impliedRoles.add(roleId(prior), roleId(implied));
     }
     if (name === "manager") {
-      // The rule of releases before this role: admin implies member by way of manager now.
+      // Earlier releases, without the role manager, stored admin implies member; now admin implies it through manager.
       store.impliedRoles.remove(idOf("role", "admin"), idOf("role", "member"));
     }
   }
@@ -98,8 +98,8 @@ function ensureOwn(store: IdentityStore, digests: Pick<Digests, "sha256">): void
 }
 
 /**
- * Returns the id of an account that every cluster has. If a client deleted the account and made another record of the
- * same name, that record takes its place.
+ * Returns the id of a built-in account. If a client deleted the account and created another record with the same name,
+ * that record takes its place.
  */
 export function ownId<T extends StoredRecord & { readonly name: string }>(
   table: NamedTable<T>,
@@ -110,7 +110,7 @@ export function ownId<T extends StoredRecord & { readonly name: string }>(
   return table.get(stableId)?.id ?? table.named(name, domainId)?.id ?? stableId;
 }
 
-/** Takes over what an earlier release knew of a cluster file. */
+/** Migrates the identities of a cluster file from tables of an earlier release. */
 function migrateSeededIdentities(store: IdentityStore, digests: Pick<Digests, "sha256">): void {
   const { sql } = store;
   const identities = new SeededIdentityStore(store, digests);

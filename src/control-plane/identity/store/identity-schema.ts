@@ -1,6 +1,6 @@
 import type { SchemaStep } from "../../database/schema-steps.js";
 
-/** A kind of records, each one JSON document. @param unique expressions over `body` */
+/** SQL of a table of JSON documents. @param unique expressions over `body` */
 function records(table: string, unique?: string): string {
   return `
 CREATE TABLE ${table} (
@@ -19,7 +19,7 @@ function index(table: string, member: string): string {
   return `CREATE INDEX ${table}_by_${member} ON ${table} (json_extract(body, '$.${member}'));`;
 }
 
-/** A name without its case, unique within its domain; null: another record of an earlier release has the key. */
+/** SQL of a column with the name's comparison key, unique within a domain. It is null if another record already has the key. */
 function nameKeyColumn(table: string): string {
   return `
 ALTER TABLE ${table} ADD COLUMN name_key TEXT;
@@ -27,7 +27,7 @@ CREATE UNIQUE INDEX ${table}_by_key ON ${table} (coalesce(json_extract(body, '$.
 `;
 }
 
-/** Tables of the embedded Identity in the state of record's file. No secret is kept as it is. */
+/** Tables of the embedded Identity. Secrets are stored only as digests. */
 export const IDENTITY_SCHEMA: readonly SchemaStep[] = [
   {
     version: 1,
@@ -71,7 +71,8 @@ CREATE TABLE identity_users (
   {
     version: 3,
     name: "all of Identity's records",
-    // Ids of what a cluster file named cannot be computed in SQL: the rows wait for the next start in tables of their own.
+    // SQL cannot compute the ids of a cluster file's records, so the next start migrates these rows from their own
+    // tables.
     sql: `
 ALTER TABLE identity_projects RENAME TO identity_projects_to_move;
 ALTER TABLE identity_users RENAME TO identity_users_to_move;
@@ -146,7 +147,7 @@ ALTER TABLE identity_tokens ADD COLUMN more_roles TEXT NOT NULL DEFAULT '';
   {
     version: 6,
     name: "names in any case",
-    // The keys cannot be computed in SQL: the next start fills them in.
+    // SQL cannot compute the keys, so the next start fills them in.
     sql: ["identity_projects", "identity_users", "identity_groups", "identity_roles"].map(nameKeyColumn).join(""),
   },
 ];

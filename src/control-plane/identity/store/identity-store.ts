@@ -22,10 +22,10 @@ export interface Grant {
   readonly actor: "user" | "group";
   readonly actorId: string;
   readonly target: "project" | "domain" | "system";
-  /** `system` for the whole deployment. */
+  /** `system` for the entire deployment. */
   readonly targetId: string;
   readonly roleId: string;
-  /** It holds in the projects below the target, and not in the target itself. */
+  /** The grant applies to the projects below the target, but not to the target itself. */
   readonly inherited: boolean;
 }
 
@@ -35,7 +35,7 @@ const COLUMNS = "actor, actor_id, target, target_id, role_id, inherited";
 
 const SAME = "actor = ? AND actor_id = ? AND target = ? AND target_id = ? AND role_id = ? AND inherited = ?";
 
-/** Each role as it was given: to whom, and where. */
+/** Role grants as they were assigned to users and groups. */
 class GrantTable {
   readonly #sql: Sql;
   readonly #changed: () => void;
@@ -84,7 +84,7 @@ class GrantTable {
   }
 }
 
-/** What Identity knows, in the state of record's file. Nobody else writes its tables while it runs. */
+/** Identity's tables. No other component writes them while Identity runs. */
 export class IdentityStore {
   readonly sql: Sql;
   readonly projects: NamedTable<Project>;
@@ -104,13 +104,13 @@ export class IdentityStore {
   readonly registeredLimits: RecordTable<RegisteredLimit>;
   readonly limits: RecordTable<Limit>;
   readonly grants: GrantTable;
-  /** Groups and their users. */
+  /** Users by group. */
   readonly members: PairTable;
-  /** Roles and what they imply. */
+  /** Implied roles by prior role. */
   readonly impliedRoles: PairTable;
   #changes = 0;
 
-  /** @param sql whose tables are up to date */
+  /** @param sql database with migrated tables */
   constructor(sql: Sql) {
     this.sql = sql;
     const changed = () => {
@@ -137,12 +137,12 @@ export class IdentityStore {
     this.impliedRoles = new PairTable(sql, "identity_implied_roles", ["prior_id", "implied_id"], changed);
   }
 
-  /** How often something was written: what was worked out before a change may hold no more. */
+  /** Number of writes; cached results of an earlier number may be stale. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** The domain of that id. */
+  /** Returns a domain by its id. */
   domain(id: string): Project | undefined {
     const found = this.projects.get(id);
     return found?.is_domain ? found : undefined;
@@ -164,7 +164,7 @@ function toGrant([actor, actorId, target, targetId, roleId, inherited]: SqlRow):
   };
 }
 
-/** Removes a user, with what lets them in and what is theirs. */
+/** Removes a user with their grants, memberships, credentials, password and tokens. */
 export function removeUser(store: IdentityStore, id: string): void {
   store.grants.removeOf("user", id);
   store.members.removeAll(id);
@@ -186,7 +186,7 @@ export function removeGroup(store: IdentityStore, id: string): void {
   store.groups.delete(id);
 }
 
-/** What other services keep of a project stays with its id. */
+/** Removes a project. Data of other services that refers to its id remains. */
 export function removeProject(store: IdentityStore, id: string): void {
   store.grants.removeAt(id);
   for (const credential of store.applicationCredentials.list()) {
@@ -215,7 +215,7 @@ export function removeProject(store: IdentityStore, id: string): void {
   store.sql.run("DELETE FROM identity_from_file WHERE id = ?", id);
 }
 
-/** Removes a domain with all that is in it. */
+/** Removes a domain and all its records. */
 export function removeDomain(store: IdentityStore, id: string): void {
   for (const project of store.projects.where("domain_id", id)) {
     removeProject(store, project.id);
@@ -253,7 +253,7 @@ export function removeApplicationCredential(store: IdentityStore, id: string): v
   store.sql.run("DELETE FROM identity_tokens WHERE application_credential_id = ?", id);
 }
 
-/** Ends the tokens of a user, a project or a domain that is disabled: they stay ended when it is enabled again. */
+/** Ends the tokens of a disabled user, project or domain. They stay invalid when it is enabled again. */
 export function endTokens(store: IdentityStore, of: "user" | "project" | "domain", id: string): void {
   store.sql.run(`DELETE FROM identity_tokens WHERE ${of}_id = ?`, id);
   if (of === "domain") {

@@ -3,20 +3,23 @@ import type { Clock } from "../../../runtime/time.js";
 import { equalInConstantTime } from "../../credentials.js";
 import type { Sql, SqlRow } from "../../database/sql.js";
 
-/** A generated password has 128 random bits: a fast digest is enough. One that a person chose gets a slow one. */
+/**
+ * Digest of a password. Generated passwords have 128 random bits, so a fast digest is enough; other passwords need a slow
+ * one.
+ */
 type Scheme = "sha256" | "scrypt";
 
-/** Milliseconds for which a password that was right need not be hashed again. */
+/** Milliseconds for which a verified password is not hashed again. */
 const REMEMBERED = 300_000;
 const MAX_REMEMBERED_PASSWORDS = 1000;
 
-/** Passwords of users and secrets of application credentials, as salted digests by the id of whose they are. */
+/** Passwords of users and secrets of application credentials, stored as salted digests by the owner's id. */
 export class PasswordStore {
   readonly #sql: Sql;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #digests: Digests;
-  /** Keeps for each password that was right lately a digest that only this process can make, and until when it counts. */
+  /** Expiry times of recently verified passwords, by a digest that only this process can compute. */
   readonly #right = new Map<string, number>();
   readonly #key: string;
 
@@ -28,7 +31,10 @@ export class PasswordStore {
     this.#key = deps.random.hex(32);
   }
 
-  /** Whether it is the password when this resolves. Takes as long for nobody as for a user who chose a password. */
+  /**
+   * Returns true if the password is right when the promise resolves. Unknown users take as long as those with a slow
+   * digest.
+   */
   async matches(id: string | undefined, password: string): Promise<boolean> {
     const row = this.#row(id);
     const [salt, digest, scheme] = (row ?? ["", "", "scrypt"]).map(String);
@@ -37,7 +43,7 @@ export class PasswordStore {
       return true;
     }
     const found = await this.#digest(scheme as Scheme, salt ?? "", password);
-    // It may have been changed or removed while this was worked out.
+    // The password may have been changed or removed while the digest was computed.
     const stays = row !== undefined && String(this.#row(id)?.[1]) === digest;
     const same = equalInConstantTime(digest ?? "", found) && stays;
     if (same && scheme === "scrypt") {
@@ -46,7 +52,7 @@ export class PasswordStore {
     return same;
   }
 
-  /** Replaces the password by a new random one. */
+  /** Replaces the password with a new random one. */
   generate(id: string): string {
     const password = this.#random.hex(16);
     const salt = this.#random.hex(16);
@@ -54,7 +60,7 @@ export class PasswordStore {
     return password;
   }
 
-  /** Makes the digest first: the caller stores it when nothing can fail any more. */
+  /** Computes the digest first and returns a function that stores it, for callers whose later checks may fail. */
   async prepare(password: string): Promise<(id: string) => void> {
     const salt = this.#random.hex(16);
     const digest = await this.#digest("scrypt", salt, password);

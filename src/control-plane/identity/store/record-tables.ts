@@ -1,31 +1,31 @@
 import type { Sql } from "../../database/sql.js";
 
-/** A record as the API shows it, without its links. Clients may add members of their own to most kinds. */
+/** A record as the API returns it, without links. Clients may add members to most kinds. */
 export interface StoredRecord {
   readonly id: string;
 }
 
-/** The records of one kind, each one JSON document. */
+/** A table of JSON documents of one kind. */
 export class RecordTable<T extends StoredRecord> {
   readonly #sql: Sql;
   readonly #table: string;
   readonly #changed: () => void;
 
-  /** @param changed is called for each write */
+  /** @param changed called for each write */
   constructor(sql: Sql, table: string, changed: () => void) {
     this.#sql = sql;
     this.#table = table;
     this.#changed = changed;
   }
 
-  /** Finds a record by its id, in any case of its letters, as Keystone's database does. */
+  /** Finds a record by its id, ignoring case, as Keystone's database does. */
   get(id: string): T | undefined {
     const text = `SELECT body FROM ${this.#table} WHERE id = ?`;
     const row = this.#sql.get(text, id) ?? this.#sql.get(`${text} COLLATE NOCASE`, id);
     return record<T>(row);
   }
 
-  /** In the order in which they were made. */
+  /** Returns the records in order of creation. */
   list(): readonly T[] {
     return this.#sql.all(`SELECT body FROM ${this.#table} ORDER BY seq`).flatMap((row) => record<T>(row) ?? []);
   }
@@ -54,7 +54,7 @@ export class RecordTable<T extends StoredRecord> {
   }
 }
 
-/** Records whose names are unique within a domain, in any case of their letters. */
+/** Records whose names are unique within a domain, ignoring case. */
 export class NamedTable<T extends StoredRecord & { readonly name: string }> extends RecordTable<T> {
   readonly #sql: Sql;
   readonly #table: string;
@@ -67,7 +67,7 @@ export class NamedTable<T extends StoredRecord & { readonly name: string }> exte
     this.#changed = changed;
   }
 
-  /** @param domainId null: the record belongs to no domain */
+  /** @param domainId null for records without a domain */
   named(name: string, domainId: string | null): T | undefined {
     const domain = "coalesce(json_extract(body, '$.domain_id'), '')";
     const text = `SELECT body FROM ${this.#table} WHERE ${domain} = ?`;
@@ -84,10 +84,10 @@ export class NamedTable<T extends StoredRecord & { readonly name: string }> exte
     return value;
   }
 
-  /** A record without a key, see {@link NamedTable.fillNameKeys}, gets none before its name changes. */
+  /** Updates a record. One without a key (see {@link NamedTable.fillNameKeys}) gets a key only when its name changes. */
   override update(value: T): T {
     this.#changed();
-    // The right side has the row as it was before this statement.
+    // The right side reads the row as it was before this statement.
     const key = "CASE WHEN name_key IS NULL AND json_extract(body, '$.name') = ? THEN NULL ELSE ? END";
     const text = `UPDATE ${this.#table} SET body = ?, name_key = ${key} WHERE id = ?`;
     this.#sql.run(text, JSON.stringify(value), value.name, nameKey(value.name), value.id);
@@ -95,8 +95,8 @@ export class NamedTable<T extends StoredRecord & { readonly name: string }> exte
   }
 
   /**
-   * Gives a key to each record of an earlier release. That release told names apart by the case of their letters: of records
-   * whose keys are equal, the oldest gets the key. The others stay, and are found by their exact names.
+   * Adds keys to records of an earlier release, whose names were case-sensitive. If several records have the same key,
+   * the oldest one gets it. The others remain without a key and are found by their exact names.
    */
   fillNameKeys(): void {
     const rows = this.#sql.all(`SELECT id, body FROM ${this.#table} WHERE name_key IS NULL ORDER BY seq`);
@@ -111,7 +111,7 @@ function record<T>(row: readonly unknown[] | undefined): T | undefined {
   return row === undefined ? undefined : (JSON.parse(String(row[0])) as T);
 }
 
-/** Pairs of ids: members of groups, roles that imply others. */
+/** A table of pairs of ids: groups and their members, roles and those that they imply. */
 export class PairTable {
   readonly #sql: Sql;
   readonly #table: string;
@@ -155,7 +155,7 @@ export class PairTable {
     this.#sql.run(`DELETE FROM ${this.#table} WHERE ${this.#left} = ? AND ${this.#right} = ?`, left, right);
   }
 
-  /** All pairs of which the id is either side. */
+  /** Removes all pairs that contain the id on either side. */
   removeAll(id: string): void {
     this.#changed();
     this.#sql.run(`DELETE FROM ${this.#table} WHERE ${this.#left} = ? OR ${this.#right} = ?`, id, id);
@@ -163,8 +163,8 @@ export class PairTable {
 }
 
 /**
- * Returns the part of a text by which Keystone's database compares it: MySQL's collation `utf8_general_ci` ignores case,
- * the accents of Latin and Greek letters, and spaces at the end. Two texts are equal for Keystone if their keys are equal.
+ * Returns the key by which Keystone's database compares a string. MySQL's collation `utf8_general_ci` ignores case,
+ * accents of Latin and Greek letters, and trailing spaces. Strings with equal keys are equal for Keystone.
  */
 export function nameKey(text: string): string {
   return Array.from(text.replace(/ +$/, ""), letterWeight).join("");

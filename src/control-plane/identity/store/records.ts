@@ -4,10 +4,10 @@ import type { StoredRecord } from "./record-tables.js";
 
 type Options = { readonly immutable?: boolean | null; readonly [name: string]: Json | undefined };
 
-/** A project, or a domain: a project that is its own namespace. */
+/** A project or a domain. A domain is a project that is its own namespace. */
 export interface Project extends StoredRecord {
   readonly name: string;
-  /** Null: of a domain. */
+  /** Null for a domain. */
   readonly domain_id: string | null;
   readonly description: string | null;
   readonly enabled: boolean;
@@ -33,7 +33,7 @@ export interface Group extends StoredRecord {
 
 export interface Role extends StoredRecord {
   readonly name: string;
-  /** Null: of the whole deployment. */
+  /** Null for a global role. */
   readonly domain_id: string | null;
   readonly description: string | null;
   readonly options: Options;
@@ -71,12 +71,12 @@ export interface ApplicationCredential extends StoredRecord {
   readonly user_id: string;
   readonly description: string | null;
   readonly project_id: string;
-  /** Ids. */
+  /** Role ids. */
   readonly roles: readonly string[];
   readonly unrestricted: boolean;
   /** Milliseconds since the epoch. */
   readonly expires: number | null;
-  /** The same as the API shows it, to the microsecond. */
+  /** The same as an ISO 8601 string with microseconds, as the API returns it. */
   readonly expires_at: string | null;
   readonly access_rules: readonly AccessRule[];
 }
@@ -94,7 +94,7 @@ export interface EndpointGroup extends StoredRecord {
   readonly filters: Readonly<Record<string, Json>>;
 }
 
-/** What each project may have of something that a service gives, unless a limit of its own says otherwise. -1: any number. */
+/** The default limit of a service's resource per project. -1: unlimited. */
 export interface RegisteredLimit extends StoredRecord {
   readonly service_id: string;
   readonly region_id: string | null;
@@ -103,7 +103,7 @@ export interface RegisteredLimit extends StoredRecord {
   readonly description: string | null;
 }
 
-/** What one project, or one domain, may have of it instead. */
+/** A project's or domain's limit, which overrides the registered limit. */
 export interface Limit extends StoredRecord {
   readonly registered_limit_id: string;
   readonly project_id: string | null;
@@ -112,12 +112,12 @@ export interface Limit extends StoredRecord {
   readonly description: string | null;
 }
 
-/** A policy's blob, an OAuth consumer's secret: stored for those who ask for them, without effect. */
+/** A policy's blob or an OAuth consumer's secret. It is stored without effect. */
 export interface PlainRecord extends StoredRecord {
   readonly [member: string]: Json;
 }
 
-/** Options of a domain by group; its id is the domain's. */
+/** Options of a domain by group. The id is the domain's. */
 export interface DomainConfig extends StoredRecord {
   readonly config: Readonly<Record<string, Readonly<Record<string, Json>>>>;
 }
@@ -139,5 +139,5 @@ export function newProject(id: string, name: string, rest: Partial<Project> = {}
   };
 }
 
-/** An id that depends on nothing but what it names. */
+/** Returns an id that depends only on the name. */
 export const stableId = (digests: Pick<Digests, "sha256">, name: string): string => digests.sha256(name).slice(0, 32);

@@ -2,14 +2,14 @@ import type { Digests } from "../../../runtime/cryptography.js";
 import { type IdentityStore, removeProject, removeUser } from "./identity-store.js";
 import { DEFAULT_DOMAIN, newProject, type Project, stableId, type User } from "./records.js";
 
-/** Projects and users of a cluster file: besides those that every cluster has, and those that were made by the API. */
+/** Projects and users of a cluster file. Built-in ones and those created by API calls are not included. */
 export interface SeededIdentities {
   readonly projects: readonly { readonly name: string; readonly description: string }[];
   /** Roles by project. */
   readonly users: readonly { readonly name: string; readonly roles: Readonly<Record<string, readonly string[]>> }[];
 }
 
-/** Reads and writes the records that a cluster file answers for. They are records as any other, all of the default domain. */
+/** Reads and writes the records of a cluster file. They are ordinary records of the default domain. */
 export class SeededIdentityStore {
   readonly #store: IdentityStore;
   readonly #digests: Pick<Digests, "sha256">;
@@ -29,7 +29,7 @@ export class SeededIdentityStore {
     };
   }
 
-  /** Ids of all projects of the default domain by name. */
+  /** Returns the ids of all projects of the default domain by name. */
   projectIds(): ReadonlyMap<string, string> {
     const inDomain = this.#store.projects.where("domain_id", DEFAULT_DOMAIN);
     return new Map(inDomain.map(({ id, name }) => [name, id]));
@@ -53,7 +53,7 @@ export class SeededIdentityStore {
     }
   }
 
-  /** Gives the user these roles in projects, and no others. */
+  /** Stores a user with exactly these roles in projects. */
   putUser({ name, roles }: SeededIdentities["users"][number]): void {
     const found = this.#user(name);
     if (found) {
@@ -78,7 +78,7 @@ export class SeededIdentityStore {
     this.#markAsSeeded(this.#user(name));
   }
 
-  /** With what lets it in. */
+  /** Removes a user with their grants and credentials. */
   removeUser(name: string): void {
     const found = this.#user(name);
     if (found) {
@@ -112,7 +112,7 @@ export class SeededIdentityStore {
     return this.#store.users.named(name, DEFAULT_DOMAIN);
   }
 
-  /** Derived from the name, so that what belongs to it is its own again when it comes back. */
+  /** Derives an id from the name: a record that is removed and added again has the same id, so it owns its resources again. */
   #freeId(name: string, taken: (id: string) => boolean): string {
     for (let attempt = 1; ; attempt += 1) {
       const id = stableId(this.#digests, attempt === 1 ? name : `${name}/${attempt}`);

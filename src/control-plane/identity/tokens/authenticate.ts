@@ -8,7 +8,7 @@ import type { Project, User } from "../store/records.js";
 import { type LiveToken, type LiveTokens, liveToken, scopeOf } from "./live-tokens.js";
 import type { TokenRecord, TokenScope, TokenStore } from "./token-store.js";
 
-/** The body of POST /v3/auth/tokens, read. */
+/** The parsed body of POST /v3/auth/tokens. */
 interface TokenRequest {
   readonly methods: readonly string[];
   readonly user: UserRef | undefined;
@@ -18,7 +18,7 @@ interface TokenRequest {
   readonly scope: ScopeRef;
 }
 
-/** Names count only together with their domain. */
+/** A name is only valid with its domain. */
 interface UserRef {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
@@ -30,7 +30,7 @@ interface DomainRef {
   readonly name?: string | undefined;
 }
 
-/** A name counts only together with its user. */
+/** A name is only valid with its user. */
 interface ApplicationCredentialRef {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
@@ -67,8 +67,8 @@ interface Issued {
 }
 
 /**
- * A token for a user who proves who they are, in the scope that they ask for.
- * @throws {IdentityError} 401, whatever was wrong: the answer does not show which users or projects there are
+ * Issues a token in the requested scope to a user who authenticates.
+ * @throws {IdentityError} 401 for every cause, so that the response does not reveal which users or projects exist
  */
 export async function authenticate(parts: Authenticator, request: TokenRequest, now: number): Promise<Issued> {
   const { methods } = request;
@@ -81,13 +81,13 @@ export async function authenticate(parts: Authenticator, request: TokenRequest, 
   const { store, tokens, passwords, live } = parts;
   const user = request.user && findUser(store, request.user);
   const proved = !methods.includes("password") || (await passwords.matches(user?.id, request.password ?? ""));
-  // After the wait: the token that was shown, too, has to be good when the new one is issued.
+  // Checked after the wait: the presented token must be valid when the new one is issued.
   const parent = request.token === undefined ? undefined : live.find(request.token);
   if (methods.includes("token") && !parent) {
     throw unauthorized();
   }
   if (parent && parent.record.applicationCredentialId !== null) {
-    // What an application credential may do grows by no exchange.
+    // Exchanging a token must not extend the rights of an application credential.
     throw new IdentityError(
       403,
       "You are not authorized to perform the requested action: rescope a token of an application credential.",
@@ -104,7 +104,7 @@ export async function authenticate(parts: Authenticator, request: TokenRequest, 
   return issued(parts, tokens.issue(userId, scope, methods, { parent: parent?.record }));
 }
 
-/** The scope is the credential's own: asking for another one is refused. */
+/** Issues a token in the credential's own scope; other scopes are rejected. */
 async function byApplicationCredential(
   parts: Authenticator,
   { applicationCredential: ref, methods, scope }: TokenRequest,
@@ -169,7 +169,7 @@ function findDomain(store: IdentityStore, ref: DomainRef | undefined): Project |
   return found?.is_domain ? found : undefined;
 }
 
-/** @throws {IdentityError} 401 without a role there */
+/** @throws {IdentityError} 401 if the user has no role in the scope */
 function grantScope(store: IdentityStore, userId: string, ref: ScopeRef, parent: TokenRecord | undefined): TokenScope {
   const scope = requestedScope(store, userId, ref, parent);
   const at = scopeOf(scope);
@@ -211,7 +211,7 @@ function requestedScope(
   }
 }
 
-/** The user's default project, if there is one that they have a role in and may use. */
+/** Returns the user's default project if it is enabled and the user has a role in it. */
 function defaultScope(store: IdentityStore, userId: string): TokenScope {
   const projectId = store.users.get(userId)?.default_project_id;
   const project = projectId == null ? undefined : store.projects.get(projectId);
@@ -329,7 +329,7 @@ function optionalText(value: Readonly<Record<string, unknown>>, key: string, pat
   return found;
 }
 
-/** The value itself stays out of the message: it may be a password. */
+/** Creates an error without the value, which may be a password. */
 function wrongType(path: string, type: string): IdentityError {
   return new IdentityError(400, `Invalid input for field '${path}': it is not of type '${type}'`);
 }

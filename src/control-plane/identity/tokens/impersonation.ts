@@ -6,7 +6,7 @@ import { type ApplicationCredential, newProject, type Project, type User } from 
 import { type LiveToken, liveToken } from "./live-tokens.js";
 import type { TokenStore } from "./token-store.js";
 
-/** Describes the holder of a token to a cluster that does not know them. */
+/** Describes a token's user to a cluster that does not know the user. */
 export function callerOf(store: IdentityStore, live: LiveToken): RecordedCaller {
   const { record, user, domain, target, targetDomain, roles } = live;
   const credential = store.applicationCredentials.get(record.applicationCredentialId ?? "");
@@ -28,7 +28,7 @@ export function callerOf(store: IdentityStore, live: LiveToken): RecordedCaller 
 
 const named = ({ id, name }: { readonly id: string; readonly name: string }) => ({ id, name });
 
-/** Finds people by the names that another cluster gives them, and makes those who are missing. */
+/** Finds users by the names that they have in another cluster, and creates missing ones. */
 export class StandIns {
   readonly #store: IdentityStore;
   readonly #tokens: TokenStore;
@@ -40,7 +40,7 @@ export class StandIns {
     this.#newId = newId;
   }
 
-  /** @param placing the token has the role `admin` besides */
+  /** @param placing adds the role `admin` to the token */
   standIn(caller: RecordedCaller, placing: boolean): StandIn {
     return this.#store.sql.transaction(() => {
       const made: string[] = [];
@@ -112,7 +112,7 @@ export class StandIns {
     return projects.insert(newProject(this.#freeId(id, projects), name, { domain_id: own }));
   }
 
-  /** Gives the user the roles that they lack there. @returns the ids of those that were asked for */
+  /** Grants the user the roles that they lack in the scope. @returns ids of the requested roles */
   #roles(user: User, scope: GrantScope, names: readonly string[], made: string[]): readonly string[] {
     const { roles, grants } = this.#store;
     const has = new Set(effectiveRoles(this.#store, user.id, scope).map(({ id }) => id));
@@ -155,7 +155,7 @@ export class StandIns {
     });
   }
 
-  /** The id that it has elsewhere, or a new one if something else has that id here. */
+  /** Returns the id from the other cluster, or a new one if a record of this cluster already has it. */
   #freeId(id: string, table: { get(id: string): unknown }): string {
     return table.get(id) === undefined ? id : this.#newId();
   }

@@ -6,29 +6,29 @@ import type { IdentityStore } from "../store/identity-store.js";
 import type { AccessRule, Project, Role, User } from "../store/records.js";
 import type { TokenRecord, TokenScope, TokenStore } from "./token-store.js";
 
-/** A token with what its ids name, all of it there and enabled. */
+/** A valid token with its resolved records, all of which exist and are enabled. */
 export interface LiveToken {
   readonly record: TokenRecord;
   readonly user: User;
-  /** The user's own. */
+  /** The user's domain. */
   readonly domain: Project;
-  /** What it counts for; undefined: nothing. */
+  /** Undefined: unscoped. */
   readonly scope: GrantScope | undefined;
-  /** The project or domain that it counts for. */
+  /** The project or domain of the scope. */
   readonly target: Project | undefined;
-  /** The domain that the project is in. */
+  /** The domain of the scope's project. */
   readonly targetDomain: Project | undefined;
   readonly roles: readonly Role[];
-  /** The requests that it is good for; undefined: all. */
+  /** Requests that the token permits; undefined: all. */
   readonly accessRules: readonly AccessRule[] | undefined;
-  /** For the other services. */
+  /** Credentials as other services use them. */
   readonly credentials: Credentials;
 }
 
-/** Tokens that were worked out and are remembered until something changes. */
+/** Max resolved tokens in the cache, which is cleared by each change of the store. */
 const MAX_CACHED_TOKENS = 1000;
 
-/** Says what a token is good for now: a token outlives no user, project, domain or last role. */
+/** Resolves tokens. A token is invalid when its user, project, domain or last role is gone. */
 export class LiveTokens {
   readonly #store: IdentityStore;
   readonly #tokens: TokenStore;
@@ -48,14 +48,14 @@ export class LiveTokens {
     this.#digests = deps.digests;
   }
 
-  /** Undefined: unknown, revoked, expired, or of somebody who has nothing any more. */
+  /** Returns undefined if the token is unknown, revoked or expired, or its user has no role left. */
   find(token: string): LiveToken | undefined {
     const changes = this.#store.changes + this.#tokens.ended;
     if (changes !== this.#changes || this.#found.size >= MAX_CACHED_TOKENS) {
       this.#found.clear();
       this.#changes = changes;
     }
-    // The token itself is kept nowhere.
+    // The token itself is never stored.
     const digest = token === "" ? "" : this.#digests.sha256(token);
     const known = this.#found.get(digest);
     if (known) {
@@ -70,11 +70,14 @@ export class LiveTokens {
   }
 }
 
-/** Keeps what is worked out of Identity's records for the holder of a token: a change of any of them makes another live token of it. */
+/**
+ * A cache of values derived from a token and Identity's records. Each change of the records creates another {@link
+ * LiveToken}.
+ */
 export class PerToken<T> {
   readonly #known = new WeakMap<LiveToken, T>();
 
-  /** @param live as it was found now */
+  /** @param live as {@link LiveTokens.find} just returned it */
   of(live: LiveToken, workOut: () => T): T {
     const known = this.#known.get(live) ?? workOut();
     this.#known.set(live, known);
@@ -114,7 +117,7 @@ export function scopeOf({ projectId, domainId, system }: TokenScope): GrantScope
   return system ? SYSTEM : undefined;
 }
 
-/** An application credential passes on some of the roles that its user still has. */
+/** Returns the token's roles. An application credential passes on those of its roles that its user still has. */
 function rolesIn(store: IdentityStore, record: TokenRecord, scope: GrantScope): readonly Role[] {
   const roles = effectiveRoles(store, record.userId, scope);
   const more = record.moreRoles.flatMap((name) => store.roles.named(name, null) ?? []);
@@ -134,7 +137,8 @@ function credentialsOf({ record, user, domain, target, roles }: Omit<LiveToken, 
     projectName: project?.name ?? null,
     domainId: domain.id,
     domainScope: record.domainId,
-    // No other service has anything for the administrators of a domain: by name they would be those of the cloud.
+    // Other services have no resources for administrators of a domain, and by role name they would be administrators of
+    // the cloud.
     roles: record.domainId === null ? roles.map(({ name }) => name.toLowerCase()) : [],
     systemScope: record.system ? "all" : null,
     expiresAt: record.expiresAt,

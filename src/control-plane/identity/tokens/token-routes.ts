@@ -25,11 +25,11 @@ function tokenResponse(call: IdentityCall, token: string, live: LiveToken, statu
   return { status, headers: { "x-subject-token": token }, body: tokenView(call.store, live, catalog) };
 }
 
-/** The token that the request is about. @throws {IdentityError} 401, 403, 404 */
+/** Returns the token in `X-Subject-Token`. @throws {IdentityError} 401, 403, 404 */
 function subject(call: IdentityCall, rule: string): { readonly token: string; readonly live: LiveToken } {
   const token = call.request.headers["x-subject-token"] ?? "";
   const live = call.services.live.find(token);
-  // A token that is not there is nobody's: who asks of it is told so.
+  // A missing token has no owner, so any caller gets 404 instead of 403.
   call.enforce(rule, { "target.token.user_id": live?.user.id ?? call.token.user.id });
   if (!live) {
     throw new IdentityError(404, token === "" ? "No token in the request" : "Failed to validate token");
@@ -53,7 +53,7 @@ export const TOKEN_ROUTES: readonly IdentityRoute[] = [
   { method: "DELETE", path: "/v3/auth/tokens", handle: revokeToken },
 ];
 
-/** The body of a token's answer. @param catalog left out when undefined, and for tokens without scope */
+/** Renders the body of a token response. @param catalog undefined omits it; unscoped tokens have none */
 function tokenView(store: IdentityStore, live: LiveToken, catalog: readonly CatalogService[] | undefined): Json {
   const { record, user, domain, scope, roles } = live;
   const credential =
@@ -107,7 +107,7 @@ function ownDomains(call: IdentityCall) {
   return { body: listBody(call, "domains", views) };
 }
 
-/** What the holder of a token may have tokens for. */
+/** Routes for the catalog, projects, domains and system scopes that are available to a token. */
 export const AUTH_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",

@@ -13,33 +13,33 @@ export interface TokenScope {
 export interface TokenRecord extends TokenScope {
   readonly userId: string;
   readonly methods: readonly string[];
-  /** The one that was shown instead of a password. */
+  /** The application credential that authenticated the user. */
   readonly applicationCredentialId: string | null;
-  /** Names of roles that it has besides those of its user. */
+  /** Names of additional roles that the user does not have. */
   readonly moreRoles: readonly string[];
-  /** The token's own, then that of the first token of the chain. */
+  /** The token's own audit id, then that of the first token of the chain. */
   readonly auditIds: readonly string[];
   /** Milliseconds since the epoch. */
   readonly issuedAt: number;
   readonly expiresAt: number;
 }
 
-/** Where a token comes from besides a password. */
+/** Details of a token that was not issued for a password alone. */
 export interface TokenOrigin {
-  /** The token that was shown: its end and its chain are kept. */
+  /** The presented token. The new one has the same expiry and chain. */
   readonly parent?: TokenRecord | undefined;
   readonly applicationCredentialId?: string;
-  /** Names of roles that it has besides those of its user. */
+  /** Names of additional roles that the user does not have. */
   readonly moreRoles?: readonly string[];
-  /** The latest end, milliseconds since the epoch. */
+  /** Latest expiry, milliseconds since the epoch. */
   readonly end?: number;
 }
 
-/** Seconds; `[token] expiration` of Keystone. */
+/** Seconds; Keystone's `[token] expiration`. */
 const TOKEN_LIFETIME = 3600;
 
 /**
- * Over this many live tokens the oldest ones go.
+ * Max live tokens; beyond it, the oldest ones are deleted.
  * @internal for tests
  */
 export const MAX_LIVE_TOKENS = 50_000;
@@ -49,7 +49,7 @@ const MAX_TOKEN_LENGTH = 512;
 const COLUMNS =
   "user_id, project_id, domain_id, system, methods, application_credential_id, more_roles, audit_ids, issued_at, expires_at";
 
-/** Tokens: opaque to the client, kept as digests, so that neither the file nor a backup of it lets anybody in. */
+/** Issued tokens. Only digests are stored, so the database and its backups contain no usable token. */
 export class TokenStore {
   readonly #sql: Sql;
   readonly #clock: Clock;
@@ -64,7 +64,7 @@ export class TokenStore {
     this.#digests = deps.digests;
   }
 
-  /** How often tokens were ended here before their time. */
+  /** Number of times that tokens were ended before their expiry. */
   get ended(): number {
     return this.#ended;
   }
@@ -110,7 +110,7 @@ export class TokenStore {
     return { token, record };
   }
 
-  /** Sorts the tokens only when there are too many: this is part of each login. */
+  /** Counts before sorting the tokens, since this runs at each login. */
   #endOldest(): void {
     const [live] = this.#sql.get("SELECT count(*) FROM identity_tokens") ?? [0];
     const over = Number(live) - MAX_LIVE_TOKENS;
@@ -123,7 +123,7 @@ export class TokenStore {
     }
   }
 
-  /** Undefined: unknown, revoked or expired. */
+  /** Returns undefined if the token is unknown, revoked or expired. */
   find(token: string): TokenRecord | undefined {
     if (token === "" || token.length > MAX_TOKEN_LENGTH) {
       return undefined;
@@ -142,7 +142,7 @@ export class TokenStore {
     this.#sql.run("DELETE FROM identity_tokens WHERE digest = ?", this.#digests.sha256(token));
   }
 
-  /** All of a user, when the password has changed. */
+  /** Revokes all tokens of a user, for a changed password. */
   revokeAll(userId: string): void {
     this.#ended += 1;
     this.#sql.run("DELETE FROM identity_tokens WHERE user_id = ?", userId);
@@ -170,13 +170,13 @@ const textOrNull = (value: SqlValue | undefined): string | null => (typeof value
 const ALL_COLUMNS =
   "digest, user_id, project_id, system, methods, audit_ids, issued_at, expires_at, domain_id, application_credential_id, more_roles";
 
-/** Tokens that are to be valid in another state of the same cluster. */
+/** Tokens that stay valid when another state of the same cluster is loaded. */
 export interface RetainedTokens {
-  /** Forgets the tokens of users that are gone; a token whose credential is gone is not valid anyway. */
+  /** Stores the tokens except those of deleted users. A token without its application credential is invalid anyway. */
   putInto(sql: Sql): void;
 }
 
-/** All tokens that have been issued: who has one need not log in again when the state around it changes. */
+/** Returns all issued tokens, so that users need not log in again after a restore. */
 export function tokensOf(sql: Sql): RetainedTokens {
   const rows = sql.all(`SELECT ${ALL_COLUMNS} FROM identity_tokens`);
   return {

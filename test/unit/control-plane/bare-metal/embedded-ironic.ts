@@ -17,7 +17,7 @@ import {
 /** Milliseconds. */
 const WAIT = 100;
 
-/** The embedded Ironic in virtual time, asked without a socket. */
+/** The embedded Ironic in virtual time, called without a socket. */
 export class EmbeddedIronic implements IronicClient {
   readonly root = "http://ironic.test/baremetal";
   readonly world: VirtualWorld;
@@ -44,7 +44,7 @@ export class EmbeddedIronic implements IronicClient {
     this.#service.enrol(count);
   }
 
-  /** As after `kill -9`: what the file has is all that is left. */
+  /** Simulates `kill -9` and a restart: only stored state remains. */
   restart(): void {
     this.#service.stop();
     this.#faults = new FaultSet(this.#runtime);
@@ -57,26 +57,26 @@ export class EmbeddedIronic implements IronicClient {
     this.#faults.set(parseFaultRule(faultRule, IRONIC_FAULTS));
   }
 
-  /** All faults. */
+  /** Clears all faults. */
   clear(): void {
     this.#faults.clear();
   }
 
-  /** Killed, and started again so many milliseconds later. */
+  /** Kills the service and restarts it after this many milliseconds. */
   async whileDown(milliseconds: number): Promise<void> {
     this.#service.stop();
     await this.world.advance(milliseconds);
     this.restart();
   }
 
-  /** A body as it is. */
+  /** Sends a body verbatim. */
   async askRaw(method: string, path: string, body: string): Promise<ServiceResponse> {
     const headers = { "x-auth-token": "admin", "x-openstack-ironic-api-version": "1.82" };
     const response = this.#service.handle({ method, path, query: "", headers, body, baseUrl: this.root });
     return this.world.runUntil(Promise.resolve(response));
   }
 
-  /** The answer as it is; `token` null: none. */
+  /** Returns the unparsed response. @param token null sends none */
   async ask(request: IronicRequest, token: string | null = "admin"): Promise<ServiceResponse> {
     return this.world.runUntil(Promise.resolve(this.#handle(request, token)));
   }

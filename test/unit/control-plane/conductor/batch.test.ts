@@ -9,7 +9,7 @@ function messages(...methods: readonly string[]): Message[] {
   return methods.map((method, id) => ({ kind: "request", request: { id, method, params: {}, meta: {} } }));
 }
 
-/** Carries a batch out, and says what was done in which transaction. */
+/** Runs a batch and returns a log of its transactions and their messages. */
 function runBatch(batch: readonly Message[], options: { commits?: boolean; due?: boolean } = {}) {
   const log: string[] = [];
   const store = {

@@ -37,7 +37,7 @@ function open(): ConductorServer {
   });
 }
 
-/** An agent's end of a connection; what it got, and how the connection was ended. */
+/** Connects an agent. Returns its received messages and how the connection ended. */
 function connect(authorization: string | undefined = "Bearer secret") {
   const received: unknown[] = [];
   const ends: unknown[] = [];

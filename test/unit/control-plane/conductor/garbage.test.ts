@@ -8,7 +8,7 @@ import { rawClient } from "./raw-client.js";
 
 const METHODS = [...Object.keys(CONDUCTOR_METHODS), ...Object.keys(SESSION_METHODS), "no_such_method"];
 
-/** A field name that methods have, so that garbage gets further than the first check. */
+/** Field names that methods have, so that garbage passes the first check. */
 const field = fc.constantFrom(
   "host",
   "id",
@@ -53,7 +53,7 @@ const frame = fc.oneof(
     .map((message) => JSON.stringify(message)),
 );
 
-/** All that garbage must leave as it was. */
+/** Returns everything that garbage must leave unchanged. */
 function contents(store: Store): unknown {
   return {
     services: store.services.list(),
@@ -84,7 +84,7 @@ describe("garbage on the conductor's door", () => {
         }
       }
       expect(contents(store)).toEqual(before);
-      // Nobody else noticed.
+      // Other agents are unaffected.
       const session = await cluster.session("devstack2");
       const found = session.call("service_get_by_host", { host: "devstack1", binary: "nova-compute" });
       expect(await world.runUntil(found)).toEqual(service);

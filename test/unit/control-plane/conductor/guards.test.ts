@@ -7,7 +7,7 @@ import { startInProcessConductor } from "../../../fixtures/in-process-conductor.
 
 const DEFECT = new Error("disk I/O error");
 
-/** A store of which one method fails while the switch is on. */
+/** Makes one method of the store fail while `broken` returns true. */
 function failing<K extends keyof Store>(store: Store, part: K, method: keyof Store[K], broken: () => boolean): void {
   const methods = store[part];
   const original = methods[method] as (...args: unknown[]) => unknown;

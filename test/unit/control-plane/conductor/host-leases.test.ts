@@ -24,12 +24,12 @@ beforeEach(() => {
   leases = anew();
 });
 
-/** A control plane that starts over the same state. */
+/** Creates the leases of a control plane that restarts with the same state. */
 function anew(): HostLeases {
   return new HostLeases(store, runtime.clock, TTL, (host, pid) => holders.push([host, pid]));
 }
 
-/** A connection, and what it was told. */
+/** Creates a connection with its received notifications. */
 function connection() {
   const notified: unknown[] = [];
   const session = {
@@ -64,7 +64,7 @@ describe("the lease of a host", () => {
         throw new Error("the disk is full");
       });
     expect(frame).toThrow("the disk is full");
-    // The conductor carries out each message of such a frame by itself.
+    // The conductor handles each message of such a frame in its own transaction.
     expect(leases.acquire(HOST, session, THREE).epoch).toBeGreaterThan(epoch);
     expect(store.leases.get(HOST)?.bootId).toBe(THREE.bootId);
   });

@@ -34,7 +34,7 @@ interface PendingRequest {
   readonly reject: (error: Error) => void;
 }
 
-/** A connection that answers when it is told to. */
+/** Creates a connection whose responses the test triggers. */
 function connection() {
   const requests: PendingRequest[] = [];
   const session = {

@@ -10,17 +10,17 @@ import {
 
 const BOOT = "00000000-0000-4000-8000-00000000b007";
 
-/** A client that sends whatever it is told to. */
+/** A client that sends arbitrary frames. */
 export interface RawClient {
   readonly world: VirtualWorld;
   readonly cluster: InProcessConductor;
   readonly socket: Socket;
-  /** What came back, parsed. */
+  /** Parsed responses. */
   readonly received: unknown[];
   readonly closed: { code: number; reason: string }[];
-  /** Sends a frame and returns what came back by it. */
+  /** Sends a frame and returns the responses to it. */
   send(frame: unknown): Promise<unknown[]>;
-  /** A call in the standard's form; returns its response. */
+  /** Sends a JSON-RPC call and returns its response. */
   call(id: unknown, method: string, params: unknown, meta?: unknown): Promise<unknown>;
 }
 

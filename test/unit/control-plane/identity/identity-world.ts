@@ -1,6 +1,6 @@
 import { ApiWorld, passwordAuth } from "../compute/api-world.js";
 
-/** Identity over a state of record in memory, asked by short words. */
+/** Identity over an in-memory database, with short helpers for requests. */
 export class IdentityWorld {
   readonly api: ApiWorld;
 
@@ -18,13 +18,13 @@ export class IdentityWorld {
     return this.api.ask({ method, url, ...(body === undefined ? {} : { body }), token });
   }
 
-  /** Status and message of an answer that refuses. */
+  /** Returns status and message of an error response. */
   async getRejection(method: string, path: string, body?: unknown, token?: string) {
     const reply = await this.ask(method, path, body, token);
     return [reply.status, reply.message];
   }
 
-  /** Makes a record of a kind: `project`, `user`; its id. */
+  /** Creates a record of a kind, such as `project` or `user`. Returns its id. */
   async make(kind: string, members: Readonly<Record<string, unknown>>, plural = `${kind}s`): Promise<string> {
     const reply = await this.ask("POST", plural, { [kind]: members });
     if (reply.status !== 201) {
@@ -33,7 +33,7 @@ export class IdentityWorld {
     return reply.json(kind, "id") as string;
   }
 
-  /** A user with the password `secret`. */
+  /** Creates a user with the password `secret`. */
   user(name: string, more: Readonly<Record<string, unknown>> = {}): Promise<string> {
     return this.make("user", { name, password: "secret", ...more });
   }
@@ -48,7 +48,7 @@ export class IdentityWorld {
     return await this.ask(method, `${where}/${actor}/roles/${await this.roleId(role)}`);
   }
 
-  /** @param id of a user whose password is `secret`, unless another one is given */
+  /** @param id user id; the default password is `secret` */
   async login(id: string, scope?: unknown, password = "secret") {
     const user = { id, password };
     const body = {
@@ -70,7 +70,7 @@ export class IdentityWorld {
     return this.api.apis.identity.validate(token);
   }
 
-  /** The names of a list. */
+  /** Returns the names in a list. */
   async names(path: string, token?: string): Promise<readonly string[]> {
     const plural = path.split("?")[0]?.split("/").at(-1) ?? "";
     const reply = await this.ask("GET", path, undefined, token);

@@ -23,7 +23,7 @@ const UNAUTHORIZED = {
   error: { code: 401, message: "The request you have made requires authentication.", title: "Unauthorized" },
 };
 
-/** Names and types of everything in a body. */
+/** Returns the names and types of a body's members. */
 function shape(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.slice(0, 1).map(shape);

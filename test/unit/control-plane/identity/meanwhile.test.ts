@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { IdentityWorld } from "./identity-world.js";
 
-// Each starts a request that hashes a password, and does another one before the hash is there.
+// Each test starts a request that hashes a password, and sends another one before the hash is computed.
 
 let world: IdentityWorld;
 let ada: string;

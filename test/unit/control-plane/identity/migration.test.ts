@@ -8,7 +8,7 @@ import { IDENTITY_SCHEMA } from "../../../../src/control-plane/identity/store/id
 import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
-/** As version 2 derived them. */
+/** Derives an id as version 2 did. */
 const idOf = (kind: string, name: string): string => nodeDigests.sha256(`${kind}/${name}`).slice(0, 32);
 
 test("a database of an earlier release keeps its people, their ids, passwords and tokens", async () => {
@@ -37,7 +37,7 @@ test("a database of an earlier release keeps its people, their ids, passwords an
   expect(identity.hasProject(idOf("project", "research"))).toBe(true);
   expect(await identity.ensurePassword("ada", "remembered")).toBe("remembered");
   expect(identity.validate("gAAAAABold")).toMatchObject({ userName: "ada", projectName: "research" });
-  // The next start finds all of it where it is now.
+  // The next start finds the migrated data.
   expect(createIdentity({ ...runtime, sql, digests: nodeDigests }).seededIdentities).toEqual(identity.seededIdentities);
 });
 

@@ -26,7 +26,7 @@ test.each([
   expect(nameKey(one) === nameKey(other)).toBe(isSame);
 });
 
-/** A login by names, as an openrc file has them. */
+/** Logs in by names, like an openrc file. */
 function login(user: string, domain: object, project: string) {
   const body = {
     auth: {

@@ -17,11 +17,11 @@ let runtime: Runtime;
 beforeEach(() => {
   runtime = new VirtualWorld().spawn({ name: "control-plane" });
   sql = emptyStore({ runtime }).database;
-  // Makes the tables.
+  // Creates the tables.
   started();
 });
 
-/** Identity reads its people when it starts. */
+/** Starts Identity, which reads the saved users. */
 function started(): Identity {
   return createIdentity({ ...runtime, sql, digests: quickDigests });
 }

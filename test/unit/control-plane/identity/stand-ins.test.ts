@@ -10,7 +10,7 @@ beforeEach(async () => {
   other = await IdentityWorld.open();
 });
 
-/** Who has a token of the first cluster, as a recording has it. */
+/** Returns the caller with a token of the first cluster, as a recording contains it. */
 function recorded(token: string): RecordedCaller {
   const live = world.api.apis.identity.find(token);
   if (live === undefined) {
@@ -45,7 +45,7 @@ test("somebody of another cluster is made with project and roles, and without a 
 
 test("those that are there are found by name, and told with their ids", async () => {
   const { token, ada } = await member();
-  // Somebody else has the same id.
+  // Another user has the same id.
   expect(await other.user("zoe")).toBe(ada);
   const theirs = await other.user("ada");
   const { caller, made } = standIn(recorded(token));

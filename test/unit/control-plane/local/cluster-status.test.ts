@@ -17,7 +17,7 @@ function server(id: string, host: string | null, status = "ACTIVE") {
 }
 const guest = (uuid: string, state = "running"): HypervisorGuest => ({ uuid, name: `instance-${uuid}`, state });
 
-/** An API that has two hosts and these servers, in pages of as many as are asked for. */
+/** Creates an API with two hosts and these servers, with paging. */
 function session(
   servers: readonly ReturnType<typeof server>[],
   moves: readonly { readonly instance_uuid: string }[] = [],
@@ -56,7 +56,7 @@ function session(
   };
 }
 
-/** No agent says what it has. */
+/** Agents that report no guests. */
 const NONE = async () => new Map<string, never[]>();
 
 it("asks the agents that are up of hosts whose hypervisor cannot be looked at", async () => {

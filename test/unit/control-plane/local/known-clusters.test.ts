@@ -27,7 +27,7 @@ describe("the clusters of a user", () => {
     await known.remember({ root: "/gone/.compute-cluster" });
     await known.remember({ root: rootOfName(HOME, "ci-7") });
     expect(await known.roots()).toEqual([`${HOME}/clusters/ci-7`, "/repo/.compute-cluster"]);
-    // A folder that comes back later is another one.
+    // A folder that reappears later is another one.
     await files.makeFolder("/gone/.compute-cluster");
     expect(await known.roots()).toHaveLength(2);
   });

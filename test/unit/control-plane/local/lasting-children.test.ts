@@ -32,7 +32,7 @@ describe("children that last", () => {
     expect(await rested).toBe(true);
     const second = children.spawn(OTHER);
     expect(second.pid).toBe(first.pid);
-    // Whoever waited for the end of the other work would be kept as long as the process lives.
+    // A shared promise would retain waiters of the first work item for the process's lifetime.
     expect(second.exited).not.toBe(exited);
     expect(processes[0]?.got.at(-1)).toEqual({ type: "go-on", args: OTHER.args });
     second.onMessage((message) => messages.push(message));

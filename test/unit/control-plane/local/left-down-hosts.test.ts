@@ -13,7 +13,7 @@ const DOWN: DownHosts = new Map([
   ["p4", "killed"],
 ]);
 
-/** A supervisor of a host, and of two pools, whose control plane is ready. */
+/** Starts a supervisor of one host and two pools, with a ready control plane. */
 async function start() {
   const runtime = createVirtualRuntime();
   const agents: FakeChild[] = [];

@@ -49,7 +49,7 @@ function createAgentHarness(
     return found;
   };
   const status = (name: string) => supervisor.statuses.find((each) => each.name === name);
-  /** Everything ready. */
+  /** Makes everything ready. */
   const up = async () => {
     const started = supervisor.start();
     of("control-plane").report("ready", "http://127.0.0.1:1", { url: "http://127.0.0.1:1" });
@@ -277,7 +277,7 @@ describe("hosts that an operator starts, stops and kills", () => {
 describe("a pool", () => {
   const POOL = [{ name: "pool-1", hosts: ["h1", "h2", "h3"] }];
 
-  /** Its process has been started. */
+  /** Creates a harness whose pool process has been started. */
   const createPoolHarness = async () => {
     const made = createAgentHarness(POOL);
     const starting = made.supervisor.start();

@@ -33,7 +33,7 @@ async function select(extraSpecs: Readonly<Record<string, string>>, instance = I
 }
 const query = () => bench.placementBench.sent.findLast(({ path }) => path.includes("candidates"))?.path ?? "";
 
-/** A graphics card below the host's provider. */
+/** Adds a graphics card below the host's provider. */
 async function card(host: string, uuid: string, traits: readonly string[] = []): Promise<void> {
   const root = bench.store.computeNodes.byHost(host)[0]?.uuid ?? "";
   const tree = await bench.placement.getProviderTreeAndEnsureRoot(root, host);

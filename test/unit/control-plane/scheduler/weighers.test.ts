@@ -9,7 +9,7 @@ import { MULTIPLIERS } from "../../../fixtures/scheduler-rules.js";
 
 const NONE: ReadonlyMap<string, Multipliers> = new Map();
 
-/** @param free by class; as much again is in use */
+/** @param free free amounts by class; the same amounts are in use */
 function host(id: number, free: Readonly<Record<string, number>>, stats = {}): HostState {
   const resources = Object.fromEntries(
     Object.entries(free).map(([name, amount]) => [name, { capacity: 2 * amount, used: amount }]),
@@ -17,7 +17,7 @@ function host(id: number, free: Readonly<Record<string, number>>, stats = {}): H
   return { node: aComputeNode({ id, stats }), service: null, allocationRequest: { allocations: {} }, resources };
 }
 
-/** Ids, best first. */
+/** Returns the ids, best first. */
 function order(
   hosts: readonly HostState[],
   seed = "lots",
@@ -33,7 +33,7 @@ it("the same lots give the same order, in whatever order Placement answers", () 
   expect(order(hosts.toReversed())).toEqual(order(hosts));
 });
 
-/** All sorted at once, by the sum of what each weigher says. */
+/** Sorts all hosts in one step by the sum of their weights. */
 function plainOrder(hosts: readonly HostState[], seed: string): readonly number[] {
   const { random } = new VirtualWorld({ seed }).spawn();
   const byId = hosts.toSorted((left, right) => left.node.id - right.node.id);

@@ -59,7 +59,7 @@ beforeEach(() => {
 
 const agents = () => listAgents({ store, supervisor, controls: controls() });
 
-/** With the hosts of `serving` connected, and nothing known of when they started. */
+/** Calls hostsToReport with the hosts of `serving` connected and no known start times. */
 function toReport(): string[] {
   const outbox = { server: (host: string) => (serving.has(host) ? ({} as Session) : undefined) };
   return hostsToReport({ store, leases, outbox, clock: runtime.clock, serviceDownTime: 60_000 });

@@ -5,7 +5,7 @@ import type { Store } from "../../../../../src/control-plane/store/store.js";
 
 type Method = keyof typeof RECORD_METHODS;
 
-/** A store that answers by what it was calls: `[services.getByHost, h, nova-compute]`. */
+/** A store whose methods return their call: `[services.getByHost, h, nova-compute]`. */
 function recordingStore(results: Readonly<Record<string, unknown>> = {}) {
   const calls: unknown[] = [];
   const part = (name: string) =>

@@ -23,21 +23,21 @@ export interface Cast {
   readonly params: unknown;
 }
 
-/** State of record, Placement, scheduler and conductor in one process, without agents: what they are sent can be seen. */
+/** Store, Placement, scheduler and conductor in one process, without agents. It records messages to agents. */
 export class ConductorBench {
   readonly placementBench: PlacementBench;
   readonly store: Store;
   readonly placement: ReportClient;
   readonly scheduler: Scheduler;
   readonly casts: Cast[] = [];
-  /** Told of each message to an agent, before it is answered. */
+  /** Called with each message to an agent, before its response. */
   readonly watchers = new Set<(what: "cast" | "call", message: Cast) => void>();
-  /** What agents answer to calls; without one the host is not served. */
+  /** Responses of agents to calls by host; hosts without one are not served. */
   readonly agentReplies = new Map<string, (call: Cast) => unknown>();
   readonly quirks = new Set<string>();
-  /** Looked at when a task needs it. */
+  /** Settings; tasks read them when they need them. */
   readonly settings = { allowResizeToSameHost: true, migrateMaxRetries: -1, upstreamQuirks: this.quirks };
-  /** Messages to agents, and requests of tasks to Placement, that do not say for which request they are. */
+  /** Messages to agents, and Placement requests of tasks, that lack a request id. */
   readonly #unnamed: string[] = [];
   #runner: TaskRunner;
   #last = 0;
@@ -80,10 +80,10 @@ export class ConductorBench {
     return bench;
   }
 
-  /** Another conductor over the same state. */
+  /** Creates another conductor over the same state. */
   readonly newRunner: () => TaskRunner;
 
-  /** The conductor was killed and starts again. */
+  /** Kills the conductor and starts it again. */
   async restart(): Promise<void> {
     const before = this.placementBench.sent.length;
     this.#runner = this.newRunner();
@@ -92,7 +92,7 @@ export class ConductorBench {
     this.#noteRequests(before);
   }
 
-  /** A compute host that has just reported, with its node and provider. */
+  /** Creates a compute host that has just reported, with its node and provider. */
   async host(
     name: string,
     options: {
@@ -135,7 +135,7 @@ export class ConductorBench {
     return service;
   }
 
-  /** What POST /servers stores; the task is not run yet. */
+  /** Stores the records of POST /servers; the task is not run yet. */
   request(
     options: {
       readonly availabilityZone?: string;
@@ -162,7 +162,7 @@ export class ConductorBench {
     return uuid;
   }
 
-  /** Adds a task and runs everything that there is to do. */
+  /** Adds a task and runs all pending tasks. */
   async run(task?: Task): Promise<void> {
     if (task) {
       this.store.tasks.add(task);
@@ -191,7 +191,7 @@ export class ConductorBench {
     }
   }
 
-  /** An active server on a host, with its allocation. */
+  /** Creates an active server on a host, with its allocation. */
   async server(host: string, vmState: VmState = "active"): Promise<Instance> {
     const uuid = this.placementBench.runtime.random.uuid();
     const node = this.store.computeNodes.byHost(host)[0];
@@ -242,7 +242,7 @@ export class ConductorBench {
     return instance;
   }
 
-  /** Amounts by host name. */
+  /** Returns the consumer's allocations by host name. */
   async held(consumer: string): Promise<Record<string, unknown>> {
     const { allocations } = await this.placement.getAllocationsForConsumer(consumer);
     return Object.fromEntries(
@@ -253,7 +253,7 @@ export class ConductorBench {
     );
   }
 
-  /** A server that the API has just accepted. */
+  /** Creates the instance of a server that the API has just accepted. */
   #draft(uuid: string): Instance {
     return anInstance({
       id: 0,

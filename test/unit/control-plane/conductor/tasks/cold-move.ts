@@ -8,7 +8,7 @@ export type MigrateTask = Extract<Task, { kind: "migrate_server" }>;
 export const SMALL: Flavor = { ...FLAVOR, id: 2, flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 };
 export const THREE = ["devstack1", "devstack2", "devstack3"];
 
-/** A cold migration to wherever the scheduler says, unless more is said. */
+/** Creates a cold migration to a host that the scheduler selects, with optional changes. */
 export function taskOf({ head }: Operated, more: Partial<MigrateTask> = {}): MigrateTask {
   return {
     kind: "migrate_server",
@@ -19,21 +19,21 @@ export function taskOf({ head }: Operated, more: Partial<MigrateTask> = {}): Mig
   };
 }
 
-/** A destination that the scheduler has chosen before. */
+/** Creates the selection of an earlier scheduling. */
 export function selectionOf(world: Operated, host: string): Selection {
   const uuid = providerOf(world, host);
   const request = { allocationRequest: { [uuid]: { resources: NEED } }, allocationRequestVersion: "1.36" };
   return { host, node: host, computeNodeUuid: uuid, ...request };
 }
 
-/** Takes all hosts but the server's own from the scheduler. */
+/** Disables all hosts except the server's own. */
 export function disableOthers({ bench }: Operated): void {
   for (const { id, host } of bench.store.services.list({})) {
     bench.store.services.update(id, { disabled: host !== "devstack1" });
   }
 }
 
-/** What the migration of such a task says from the start. */
+/** The initial columns of such a task's migration. */
 export const CREATED = {
   migrationType: "migration",
   status: "pre-migrating",
@@ -45,7 +45,7 @@ export const CREATED = {
   projectId: "actors",
 };
 
-/** The events of such a task when they have ended. */
+/** Returns the events of such a task after it ended. */
 export function bothEvents(result: string): readonly string[] {
   return [`conductor_migrate_server on conductor: ${result}`, `cold_migrate on conductor: ${result}`];
 }

@@ -41,7 +41,7 @@ export const CREATED = {
   projectId: "actors",
 };
 export const EVENT = "conductor_live_migrate_instance on conductor:";
-/** What is left of one that changes nothing for its user (row 2). */
+/** Returns the records after a migration that leaves the instance unchanged (row 2). */
 export function rejectedOutcome(message: string, more: object = {}) {
   return {
     instance: { taskState: null, taskRequestId: null },
@@ -50,7 +50,7 @@ export function rejectedOutcome(message: string, more: object = {}) {
     events: [`${EVENT} Error (${message})`],
   };
 }
-/** How many of the hosts were asked whether they can take it. */
+/** Returns the calls to hosts, which check whether they can take the guest. */
 export function getHostCalls(lines: Parameters<typeof getExternalCalls>[0]) {
   return getExternalCalls(lines).filter((line) => line.startsWith("call "));
 }

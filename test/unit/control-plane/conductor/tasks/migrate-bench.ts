@@ -10,7 +10,7 @@ interface MigrateOptions {
   readonly maxAttempts?: number;
 }
 
-/** A server on devstack1 that a user has asked to migrate, with request `req-migrate`. */
+/** A server on devstack1 with a requested migration, request `req-migrate`. */
 export class MigrateBench {
   readonly bench: ConductorBench;
   readonly instance: Instance;
@@ -55,7 +55,7 @@ export class MigrateBench {
     return migration;
   }
 
-  /** What instance and migration hold in Placement. */
+  /** Returns the allocations of instance and migration. */
   async held() {
     const { uuid } = this.instance;
     return {
@@ -70,5 +70,5 @@ export class MigrateBench {
   }
 }
 
-/** The state of a server whose migration has failed before anything was done to it. */
+/** A server whose migration failed before any change. */
 export const UNCHANGED = { vmState: "active", taskState: null, host: "devstack1", status: "error" };

@@ -2,17 +2,17 @@ import type { Instance, InstanceChanges, Migration, MigrationChanges } from "../
 import { ConductorBench, NEED } from "./bench.js";
 
 export const REQUEST = "req-1";
-/** The `nova-compute` of Pike, which keeps both halves of a move with the instance. */
+/** Service version of `nova-compute` in Pike, with which the instance owns source and destination allocations. */
 export const PIKE = 22;
 
 export interface Operated {
   readonly bench: ConductorBench;
   readonly instance: Instance;
-  /** What every task about the instance has. */
+  /** Fields of every task of the instance. */
   readonly head: { readonly instanceUuid: string; readonly requestId: string };
 }
 
-/** A server on devstack1 whose task_state a request has set, which another user than its owner made. */
+/** Creates a server on devstack1 whose task_state was set by a request of a user other than its owner. */
 export async function operated(
   taskState: Instance["taskState"],
   options: {
@@ -39,7 +39,7 @@ export async function operated(
   return { bench, instance, head: { instanceUuid: uuid, requestId: REQUEST } };
 }
 
-/** A migration of the instance from devstack1. */
+/** Creates a migration of the instance from devstack1. */
 export function migrationOf(
   { bench, instance }: Operated,
   migrationType: Migration["migrationType"],
@@ -54,12 +54,12 @@ export function migrationOf(
   });
 }
 
-/** The uuid of the host's provider. */
+/** Returns the uuid of the host's provider. */
 export function providerOf({ bench }: Operated, host: string): string {
   return bench.store.computeNodes.byHost(host)[0]?.uuid ?? host;
 }
 
-/** Makes the consumer hold the server's flavor on these hosts, and nothing else. */
+/** Sets the consumer's allocations to the server's flavor on each of these hosts. */
 export async function holds({ bench }: Operated, consumer: string, ...hosts: readonly string[]): Promise<void> {
   const allocations = Object.fromEntries(
     hosts.map((host) => [bench.store.computeNodes.byHost(host)[0]?.uuid ?? host, { resources: NEED }]),
@@ -68,7 +68,7 @@ export async function holds({ bench }: Operated, consumer: string, ...hosts: rea
   await bench.placement.claimResources({ ...claim, held: "replace" });
 }
 
-/** The host's node is no longer known. */
+/** Deletes the host's nodes. */
 export function forgetNode({ bench }: Operated, host: string): void {
   for (const { id } of bench.store.computeNodes.byHost(host)) {
     bench.store.computeNodes.destroy(id, host);

@@ -15,7 +15,7 @@ const C = "cccccccc-0000-4000-8000-000000000001";
 
 const taskOf = (instanceUuid: string, requestId: string): Task => ({ kind: "delete_local", instanceUuid, requestId });
 
-/** A runner whose flows wait until the test lets them go. */
+/** Creates a runner whose flows wait until the test releases them. */
 async function bench(concurrency: number) {
   const runtime = createVirtualRuntime();
   const store = emptyStore({ runtime });

@@ -3,13 +3,14 @@ import { isObject } from "../../../../../src/runtime/collections.js";
 import type { Sent } from "../../../placement-client/bench.js";
 import type { Cast, ConductorBench } from "./bench.js";
 
-/** One thing that happened, and its particulars: `["PUT /allocations/I", { devstack2: { VCPU: 1 } }]`. */
+/** An event with its details: `["PUT /allocations/I", { devstack2: { VCPU: 1 } }]`. */
 export type Line = readonly [what: string, particulars?: unknown];
 
 /**
- * What a task does, in its order: its requests to Placement, its messages to agents, and what each transaction changes of the
- * instance's records; the events of its actions last, and what went wrong with the task itself. `I` is the instance, `M1` its first migration, a node goes by its host.
- * @param work what runs it; by default the conductor that is there
+ * Records a task's steps in order: its Placement requests, its messages to agents, and the changes of each transaction to
+ * the instance's records. Events of actions come last, then the task's own failure. `I` is the instance, `M1` its first
+ * migration; a node has its host's name.
+ * @param work runs the task; default: the current conductor
  */
 export async function stepsOf(
   bench: ConductorBench,
@@ -29,7 +30,7 @@ export async function stepsOf(
     lines.push([`${what} ${method} of ${host}`, params]);
   const stop = bench.store.onChange(({ kind }) => {
     if (kind === "action") {
-      // Events are told at the end.
+      // Events are listed at the end.
       return;
     }
     lines.push(...records.changes());
@@ -57,12 +58,12 @@ export async function stepsOf(
 
 const EXTERNAL_CALL = /^(GET|PUT|POST|DELETE|cast|call) /;
 
-/** Only what it asks of Placement and says to agents. */
+/** Returns only the Placement requests and the messages to agents. */
 export function getExternalCalls(lines: readonly Line[]): readonly string[] {
   return lines.map(([what]) => what).filter((what) => EXTERNAL_CALL.test(what));
 }
 
-/** Only what it leaves in the records: the changed columns of each. */
+/** Returns only the changed columns of each record. */
 export function outcome(lines: readonly Line[]): Readonly<Record<string, unknown>> {
   const left = new Map<string, unknown>();
   for (const [what, particulars = true] of lines.filter(([each]) => !EXTERNAL_CALL.test(each))) {
@@ -74,7 +75,7 @@ export function outcome(lines: readonly Line[]): Readonly<Record<string, unknown
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Columns that say when, and those that hold for every row. */
+/** Timestamps, and columns that every row has. */
 const UNTOLD = new Set(["id", "uuid", "instanceUuid", "createdAt", "updatedAt", "deletedAt"]);
 
 class Records {
@@ -87,7 +88,7 @@ class Records {
     this.#uuid = uuid;
   }
 
-  /** What differs from the last look. */
+  /** Returns the changes since the previous call. */
   changes(): Line[] {
     const { store } = this.#bench;
     const instance = store.instances.get(this.#uuid, { readDeleted: true });
@@ -138,7 +139,7 @@ function same(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** `cold_migrate Error: why`; one that is open has no result. */
+/** Renders events like `cold_migrate Error: why`; an open event has no result. */
 function eventsOf({ store }: ConductorBench, instanceUuid: string): readonly string[] {
   return store.actions
     .list(instanceUuid)
@@ -149,7 +150,7 @@ function eventsOf({ store }: ConductorBench, instanceUuid: string): readonly str
     );
 }
 
-/** A request, with what it makes of each consumer. */
+/** Renders a request with its resulting allocations by consumer. */
 function lineOf({ method, path, body, status }: Sent): Line {
   const what = `${method} ${path.split("?")[0]}${status >= 400 ? ` -> ${status}` : ""}`;
   if (method === "GET" || method === "DELETE") {
@@ -180,7 +181,7 @@ function named({ store }: ConductorBench, instanceUuid: string, lines: readonly 
   return JSON.parse(text) as Line[];
 }
 
-/** Flavors and alternates by their names. */
+/** Replaces flavors and alternates by their names. */
 function byName(key: string, value: unknown): unknown {
   if (key === "alternates" && Array.isArray(value)) {
     return value.map(({ host }) => host);

@@ -1,11 +1,11 @@
 import type { Child, ChildExit, SpawnOptions } from "../../../../../src/runtime/processes.js";
 
-/** A process that does what the test says. */
+/** A child process that the test controls. */
 export class FakeChild implements Child {
   readonly pid: number;
   readonly args: readonly string[];
   readonly exited: Promise<ChildExit>;
-  /** What its parent has sent it. */
+  /** Messages of the parent. */
   readonly got: object[] = [];
   readonly #end: (exit: ChildExit) => void;
   #listener: (message: unknown) => void = () => undefined;
