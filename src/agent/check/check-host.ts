@@ -144,7 +144,7 @@ async function checkProviders(view: AgentView): Promise<CheckPart> {
   return part("provider", "ok", found.join(", ") || "the hypervisor has no node");
 }
 
-/** @throws {RefusedConfiguration} and the other start-up rejections */
+/** @throws {ConfigRejectedError} and the other start-up rejections */
 async function checkIdentity(view: AgentView, service: Service | null): Promise<CheckPart> {
   const before = usesNodeIdentities(view) ? null : await view.identity.read();
   const { nodes } = await proveOwnership(view, service);
