@@ -23,7 +23,7 @@ export interface HostCheck extends ReadOnlyViewOptions {
 /** The max number of node names and conflicts in a message. */
 const FEW = 3;
 
-/** Checks the host's records, hypervisor and providers, and whether they belong together. Changes nothing. */
+/** Checks the host's records, hypervisor and providers, and whether they match each other. Changes nothing. */
 export async function checkHost(options: HostCheck): Promise<readonly CheckPart[]> {
   const { runtime, limit, signal } = options;
   const view = await createReadOnlyView(options);

@@ -24,7 +24,7 @@ export interface CheckPart {
   readonly state: PartState;
   /** The observed state, or the check that failed. */
   readonly found: string;
-  /** What to do about it; empty: nothing. */
+  /** A hint how to fix it; empty: none. */
   readonly hint: string;
 }
 

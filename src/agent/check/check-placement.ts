@@ -57,7 +57,7 @@ function failed(name: CheckPart["name"], error: unknown, hint = ""): CheckPart {
 async function askPlacement({ host, access, runtime, signal }: PlacementCheck, endpoint: string): Promise<CheckPart> {
   const { http, clock } = runtime;
   const placement = new PlacementHttp({ http, clock, access, userAgent: "nova-compute" });
-  // This list shows whether the user may read providers; checkHost compares the host's own providers by uuid.
+  // The list request fails unless the user may read providers; checkHost compares the host's own providers by uuid.
   const [versions, found] = await Promise.all([
     placement.get("/", { signal }),
     placement.get(`/resource_providers?name=${encodeURIComponent(host)}`, { signal, version: "1.14" }),

@@ -29,7 +29,7 @@ const ACTIONS: Readonly<Partial<Record<InitStep["action"]["kind"], string>>> = {
   "resume-on-host-boot": "bring the guest back",
 };
 
-/** Adds to `preview` what spec 2.6 would do about one instance. */
+/** Adds the actions of spec 2.6 on one instance to `preview`. */
 export async function previewInit(view: AgentView, instance: Instance, preview: Preview): Promise<void> {
   const { steps, power } = await planInit(view, instance);
   for (const { row, action } of steps) {

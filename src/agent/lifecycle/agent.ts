@@ -281,7 +281,7 @@ async function preStart(services: AgentServices, service: Service): Promise<void
 function leaveNothing(): void {}
 
 /**
- * Disables the service of an agent that gives up, so that no new servers are scheduled to its host until an operator
+ * Disables the service after a driver failure, so that no new servers are scheduled to its host until an operator
  * enables it. Never throws.
  */
 async function disableService(

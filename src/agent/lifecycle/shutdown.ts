@@ -92,7 +92,7 @@ async function allEnded(services: AgentServices, tasks: TaskTracker, reserve: nu
   await tasks.idle();
 }
 
-/** The conductor notifies the agent when a move ends. If the message was lost, the migration record shows it. */
+/** The conductor notifies the agent when a move ends. If the message was lost, the migration's status is final. */
 async function forgetEnded({ conductor, operations: { incoming } }: AgentServices): Promise<void> {
   for (const id of incoming.migrations) {
     const migration = await conductor.call("migration_get", { id });

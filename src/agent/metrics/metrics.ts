@@ -95,7 +95,7 @@ class ClaimMeter implements ProxyHandler<ResourceTracker> {
       metrics.claim(kind, "succeeded");
       return withAbort(claim, () => metrics.claim(kind, "aborted"));
     } catch (error) {
-      // Other errors (a lost conductor, Placement) say nothing about the host's resources.
+      // Other errors (a lost conductor, Placement) do not concern the host's resources.
       if (error instanceof ComputeResourcesUnavailable) {
         metrics.claim(kind, "refused");
       }

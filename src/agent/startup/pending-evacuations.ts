@@ -8,7 +8,7 @@ import { takeGuestBack } from "./init-instance.js";
 
 /**
  * Evacuations from this host that had not ended when it started (spec 3.3 GAP-c OPT): their guests are retained,
- * stopped, until the record shows the outcome.
+ * stopped, until the record contains the outcome.
  */
 export class PendingEvacuations {
   /** Instance uuid → whether its guest ran until the agent stopped it. */

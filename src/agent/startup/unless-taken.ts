@@ -84,7 +84,7 @@ export async function endMove(
   }
 }
 
-/** Returns whether the error shows that the instance or its move has changed since start-up decided what to do. */
+/** Returns whether the error means that the instance or its move has changed since start-up made its plan. */
 function isTaken(error: unknown): boolean {
   return (
     TAKEN.some((kind) => error instanceof kind) ||

@@ -83,9 +83,9 @@ export interface ResourceTracker {
     expected: { readonly taskState: readonly TaskState[]; readonly ofRequest: string },
   ): Promise<Instance>;
   /**
-   * Records that the guest of a live migration runs here now. Sets host, node and compute id to this host's, together
-   * with `changes`, and counts the instance in the same lock section (spec 6.5 row 8, V20), if it still is on host
-   * `source`.
+   * Records that the guest of a live migration runs here now, if the instance still is on host `source` (spec 6.5 row
+   * 8, V20). Sets host, node and compute id to this host's, saves `changes` in the same write, and counts the instance
+   * in the same lock section.
    * @throws ObjectActionError (`host changed`), UnexpectedTaskState, InstanceNotFound: nothing was written
    */
   finishLiveMigration(

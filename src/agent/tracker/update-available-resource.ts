@@ -164,7 +164,7 @@ async function runNodePasses(
   options: NodePassOptions,
 ): Promise<number> {
   let failures = 0;
-  // The first node goes alone: it creates the classes and traits that the others share.
+  // The first node is updated alone: it creates the classes and traits that the others share.
   for (let at = 0, size = 1; at < names.length; at += size, size = NODES_A_SECTION) {
     failures += await updateNodesInBatch(tracker, names.slice(at, at + size), options);
   }

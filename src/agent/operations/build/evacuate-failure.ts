@@ -21,7 +21,7 @@ export interface EvacuationProgress {
   readonly instance: Instance;
   readonly migration: Migration;
   claim: Claim | null;
-  /** `claiming`: the claim was rejected or never made, so the instance keeps its vm_state. */
+  /** `claiming`: the claim was rejected or not attempted, so that the instance's vm_state stays. */
   phase: "claiming" | "spawning";
   /** The guest's files existed here before: the source uses them as well. */
   diskReused: boolean;
@@ -48,8 +48,8 @@ const CHANGES: Readonly<Record<Outcome, (instance: Instance) => InstanceChanges>
 
 /**
  * Reverts an evacuation: the guest, then the destination allocations, then the writes of the claim, with status
- * `failed`. The source keeps its allocations. While the guest cannot be removed the evacuation has not ended, so that
- * no returning source starts a second guest.
+ * `failed`. The source allocations stay. While the guest cannot be removed the evacuation has not ended, so that no
+ * returning source starts a second guest.
  * @throws the error, unless the instance was deleted or taken over meanwhile
  */
 export async function evacuationFailed(

@@ -157,7 +157,7 @@ async function clearSetAside(services: OperationServices, instance: Instance, mo
   await driver.moves.confirmMigration(move, instance, { network: [] });
 }
 
-/** Rows 4 and 5. The guest stays shut down if it was before, or if the request says so. */
+/** Rows 4 and 5. The guest stays shut down if it was before, or if the request requires it. */
 async function spawn(
   { context }: OperationServices,
   request: Request,

@@ -168,9 +168,8 @@ const SUPERSEDED_MOVE_RULES: readonly SupersededMoveRule[] = [
 ];
 
 /**
- * Ends the cold move of an instance whose task_state another request has taken for good. The host of the move's next
- * step would do the same, but may have died, and its start does not find moves by another request's task_state. May be
- * repeated.
+ * Ends the cold move of an instance whose task_state another request has taken for good. The host of the next step
+ * would do the same, but may have died. Its start does not find moves by another request's task_state. May be repeated.
  */
 export async function endSupersededMove(
   services: OperationServices,
@@ -196,9 +195,9 @@ export async function endSupersededMove(
 }
 
 /**
- * Finds out how to end a reverted move. The flavors, which are cleared last, show that the destination has destroyed
+ * Finds out how to end a reverted move. The flavors, which are cleared last, prove that the destination has destroyed
  * its guest and the source has no guest yet. The source will find that it may not finish the move. If both are one
- * host, the flavor shows whether it has begun.
+ * host, the flavor determines whether it has begun.
  * @returns undefined: the revert has completed
  */
 function endOfRevert({ host, flavor, oldFlavor, newFlavor }: Instance, migration: Migration) {

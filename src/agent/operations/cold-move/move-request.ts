@@ -47,7 +47,7 @@ export function isTaken(error: unknown): boolean {
   return error instanceof InstanceNotFound || error instanceof UnexpectedTaskState;
 }
 
-/** Returns whether the driver reported that nothing happened: the instance keeps its vm_state. */
+/** Returns whether the driver reported that nothing happened: the instance's vm_state stays. */
 export function isRollback(error: unknown): boolean {
   return error instanceof InstanceFaultRollback || error instanceof NotImplemented;
 }
@@ -85,7 +85,7 @@ const TASKS: readonly TaskState[] = [
 
 /**
  * Returns the conditions under which the instance still belongs to the move. A confirmation has no task_state, and its
- * user may use the server before it has ended. A next move that waits for confirmation, or another host, shows that.
+ * user may use the server before it has ended. The instance then waits for another confirmation or is on another host.
  */
 function heldBy({ instance, migration: { status } }: Move): Partial<MoveWrite> {
   if (status !== "confirming" && status !== "confirmed") {

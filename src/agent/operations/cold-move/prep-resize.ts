@@ -167,8 +167,8 @@ async function handedBack(
 }
 
 /**
- * Hands the move over to the conductor, together with the failure to record if no other host accepts it. An agent that
- * waited for the response could die before it had reported the failure.
+ * Hands the move over to the conductor, with the failure to record if no other host accepts it. An agent that waited
+ * for the response could die before it had reported the failure.
  */
 async function reschedule(
   { services, request, claim }: PrepProgress,

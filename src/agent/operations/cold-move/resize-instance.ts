@@ -73,7 +73,7 @@ interface ResizeProgress extends MoveProgress {
 }
 
 const STEPS = stepList<ResizeProgress>("resize_instance", {
-  // Status first: a reader who finds it in `migrating` knows that the source has begun.
+  // Status first: `migrating` means that the source has begun.
   start: async (progress) => {
     const { services, move } = progress;
     const { conductor } = services.context;
@@ -218,7 +218,7 @@ async function onFinishRejected(
   }
 }
 
-/** The instance stays here and keeps its destination allocations (bug 1825537); the source allocations are removed. */
+/** The instance and its destination allocations stay here (bug 1825537); the source allocations are removed. */
 export async function finishFailed(progress: MoveProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
   await succeeded(progress, "drop what the source's half of the move holds", () =>

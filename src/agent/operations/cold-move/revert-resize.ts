@@ -37,7 +37,7 @@ const STEPS = stepList<MoveProgress>("revert_resize", {
 
 /**
  * Spec 6.3 "Revert", on the destination. The source corrects the allocations, in both styles: until it has the
- * instance, the destination may fail, and then keeps the server.
+ * instance, the destination may fail, and the server then stays there.
  */
 export const REVERT_RESIZE = moveFlow<"revert_resize">({ steps: [STEPS], run: revert, onRejected: onRevertRejected });
 
@@ -49,7 +49,7 @@ async function revert(call: Call<"revert_resize">, move: Move): Promise<void> {
 
 /**
  * Ends the revert: another request owns the instance. An instance on the source without the move's flavors was reverted
- * by an earlier message. The host alone does not show that, as a resize may have stayed on one host.
+ * by an earlier message. The host alone is no proof, as a resize may have stayed on one host.
  */
 async function onRevertRejected(
   { services, request }: Call<"revert_resize" | "finish_revert_resize">,
@@ -65,7 +65,7 @@ async function onRevertRejected(
 }
 
 /**
- * The instance stays where its record says, and its guest may be gone. If it is being deleted, it does not need the
+ * The instance stays on its recorded host, and its guest may be gone. If it is being deleted, it does not need the
  * source allocations.
  */
 export async function revertFailed(progress: MoveProgress, error: unknown): Promise<void> {

@@ -95,7 +95,7 @@ export interface AdmittedFlow<M extends OperationName> {
   run(call: Call<M>, found: Found): Promise<void>;
   /** Forwards the request to the host that has the instance now. */
   handOn?(call: Call<M>, host: string): Promise<unknown>;
-  /** Releases what was claimed for the message. */
+  /** Releases the allocations and claims of a rejected message. */
   onRejected?(call: Call<M>, rejection: AdmissionRejection): Promise<void>;
 }
 

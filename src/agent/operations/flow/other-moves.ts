@@ -45,7 +45,7 @@ export async function residues(
 /**
  * Returns whether a later migration has, or may get, the host as its destination, above all an evacuation that
  * superseded the move. The instance's allocations there then belong to that migration. `to come`: a running move adds
- * its claim to the existing allocations (an evacuation does not), so the amounts show whether it has claimed.
+ * its claim to the existing allocations (an evacuation does not), so the amounts determine whether it has claimed.
  */
 export async function laterClaims(
   { conductor }: Asking,
@@ -153,7 +153,7 @@ export async function setAsideMove(
 
 const STATES: readonly VmState[] = ["active", "stopped", "error"];
 
-/** False if the instance's state shows that it was elsewhere since. */
+/** False if the instance's state proves that it was elsewhere since. */
 export function mayBeSetAside({ systemMetadata, vmState, taskState }: Instance): boolean {
   return systemMetadata[SET_ASIDE_BY] !== undefined && STATES.includes(vmState) && taskState !== "deleting";
 }
@@ -164,7 +164,7 @@ export function withoutSetAside({ systemMetadata }: Instance): Pick<InstanceChan
   return { systemMetadata: rest };
 }
 
-/** Makes the other host of the move remove its leftovers as soon as it serves. Keeps files that both hosts may share. */
+/** Makes the other host of the move remove its leftovers as soon as it serves. Leaves files that both hosts may share. */
 export async function castSetAsideGoes(
   { conductor, host }: Pick<AgentContext, "conductor" | "host">,
   { id: migrationId, instanceUuid, migrationType, sourceCompute, destCompute }: Migration,

@@ -32,8 +32,8 @@ export async function releaseAllocations(
 }
 
 /**
- * Repeats an idempotent call to Placement until it responds. A lost response says nothing; work that is already done is
- * recognised as done (spec 9.4).
+ * Repeats an idempotent call to Placement until it responds. A lost response leaves the outcome unknown; work that is
+ * already done is recognised as done (spec 9.4).
  * @param ask resolves to null if there is no response
  * @returns null: none of four attempts got a response
  */
@@ -87,8 +87,8 @@ export function deleteMigration(
 
 /**
  * Removes both sides' allocations of a move whose instance is deleted. The delete has removed the instance's
- * allocations, but a scheduler that was running then may have claimed the destination since, and no other code removes
- * that. Returns false if the instance is not deleted.
+ * allocations. A scheduler that was running then may have claimed the destination since, and no other code removes that
+ * claim. Returns false if the instance is not deleted.
  * @throws AllocationDeleteFailed, also if Placement cannot be reached
  */
 export async function freedAsDeleted(

@@ -92,7 +92,7 @@ async function cleanUpChecks({ services, instance, made }: DestinationCheck): Pr
 }
 
 /**
- * Turns any rejection into one error, after which the conductor tries another host.
+ * Converts any rejection into one error, after which the conductor tries another host.
  * @throws MigrationPreCheckError; InstanceNotFound
  */
 async function preCheck<T>(services: OperationServices, check: () => Promise<T>): Promise<T> {

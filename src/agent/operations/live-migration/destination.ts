@@ -158,8 +158,8 @@ export async function removeArrived(
 }
 
 /**
- * Spec 6.5 row 6. A rollback waits for the preparation that its source has given up on, as both need the instance's
- * lock. From here on the instance counts as an incoming move of this host (spec 2.8).
+ * Spec 6.5 row 6. A rollback waits for the preparation that its source has abandoned, as both need the instance's lock.
+ * From here on the instance counts as an incoming move of this host (spec 2.8).
  */
 export const PRE_LIVE_MIGRATION: DemandingFlow<"pre_live_migration"> = { steps: [PRE_STEPS], handle: prepare };
 

@@ -158,8 +158,8 @@ async function isOver({ services, instance, migration }: Flow): Promise<boolean>
 }
 
 /**
- * Row 8, fail: the source saves what the destination should have saved, and no longer counts the instance (V20); M
- * keeps its allocations.
+ * Row 8, fail: the source saves the records in the destination's place, and no longer counts the instance (V20); the
+ * allocations of M stay.
  */
 async function forceToDestination(flow: Flow, error: DestinationFailed): Promise<void> {
   const { tracker } = flow.services;

@@ -95,7 +95,7 @@ async function removeAllocations({ context }: OperationServices, uuid: string, r
   return (await insist(context, () => context.placement.deleteAllocation(uuid, options))) !== null;
 }
 
-/** Keeps the row, which counts again; the user may retry. */
+/** Leaves the row, which counts again; the user may retry. */
 async function deleteFailed(services: OperationServices, instance: Instance, error: unknown): Promise<void> {
   await attempt(services.context, instance.uuid, "set the instance to error", () =>
     services.tracker.saveInstance(instance, { vmState: "error", taskState: null }),

@@ -20,7 +20,7 @@ const CHANGES = {
 type Target = keyof typeof CHANGES;
 
 /**
- * Nova's `power_update` (spec 6.6). An instance in another state, or with a task, keeps its state, and the event
+ * Nova's `power_update` (spec 6.6). In another state, or with a task, the instance's state stays, and the event
  * succeeds.
  * Nova trusts the event; this agent reads the driver's power state. An event that waited for its host may be older than
  * the guest's last start, and the power sync would then stop a guest that must run. One write changes the state, so

@@ -89,7 +89,7 @@ export async function deleteSnapshotImage(
 
 /**
  * Deletes the image of a rejected message, unless it is complete: an earlier delivery of the message may have finished
- * it. Keeps the image of a shelved server.
+ * it. Leaves the image of a shelved server.
  */
 export async function deleteRejectedImage(call: SnapshotCall, { found }: AdmissionRejection): Promise<void> {
   if (found?.instance.systemMetadata.shelved_image_id !== call.request.imageId) {

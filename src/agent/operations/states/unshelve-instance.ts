@@ -109,7 +109,7 @@ async function onRejected(
 
 /**
  * Undoes the unshelve. While the guest or the allocations cannot be removed, or the row cannot be written, the instance
- * stays here with its task_state. An instance that is being deleted by now goes with its guest.
+ * stays here with its task_state. An instance that is being deleted by now is removed with its guest.
  */
 async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promise<void> {
   const { services, instance } = progress;
@@ -152,8 +152,8 @@ async function removeGuest({ services, instance, spawned }: UnshelveProgress): P
 
 /**
  * Removes the allocations first, then changes the row, so that it appears shelved only without allocations: nothing
- * would find allocations of a server without a host. An instance that is being deleted keeps its task_state and its
- * host. Without the host, no agent would run the delete if this one died first.
+ * would find allocations of a server without a host. If the instance is being deleted, its task_state and host stay.
+ * Without the host, no agent would run the delete if this one died first.
  */
 async function takeOff({ services, request, instance, claim }: UnshelveProgress, taken: boolean): Promise<void> {
   const { context } = services;
