@@ -8,7 +8,7 @@ import type { GlanceClient } from "./glance-client.js";
 import type { HostPorts } from "./host-ports.js";
 import type { DriverRecord, IdentityFile } from "./identity-file.js";
 
-/** What every part of one host's agent works with. Made once, when it starts. */
+/** The services that every part of one host's agent uses. Created once, when the agent starts. */
 export interface AgentContext {
   readonly host: string;
   readonly config: NovaConfig;
@@ -18,11 +18,11 @@ export interface AgentContext {
   readonly placement: ReportClient;
   readonly images: Pick<GlanceClient, "remove" | "removeUnfinished">;
   readonly ports: HostPorts;
-  /** Reads or makes the host's stable uuid (spec 2.3). */
+  /** Reads or creates the host's stable uuid (spec 2.3). */
   readonly localNodeUuid: () => Promise<string>;
 }
 
-/** What decisions are made from: reading needs no more, so that a dry run can be given doors that only read. */
+/** The inputs of decisions. They only read, so that a dry run can pass read-only interfaces. */
 export interface AgentView extends AgentContext {
   readonly identity: IdentityFile;
   readonly driverRecord: DriverRecord;
@@ -31,7 +31,7 @@ export interface AgentView extends AgentContext {
   readonly logger: Logger;
 }
 
-/** The life of an agent (spec 2.1, 2.8). */
+/** The phases of an agent's lifetime (spec 2.1, 2.8). */
 export type AgentState =
   | "connecting"
   | "starting"

@@ -22,10 +22,10 @@ import {
 } from "../virt/errors.js";
 import type { ImageData, ImageService, UploadOptions } from "../virt/types.js";
 
-/** What the agent reads of an image's record. */
+/** The fields of an image record that the agent reads. */
 interface ImageRecord {
   readonly status: string;
-  /** Bytes. */
+  /** In bytes. */
   readonly size: number | null;
   readonly diskFormat: string | null;
   /** MD5, hex. */
@@ -34,7 +34,7 @@ interface ImageRecord {
   readonly hash: string | null;
 }
 
-/** Counts and digests bytes that pass, to hold them against what the Image service says of them. */
+/** Counts and digests the bytes of a transfer, to compare them with the size and hashes of the image record. */
 class TransferDigest {
   begun = false;
   readonly #md5 = nodeDigests.running("md5");
@@ -51,7 +51,7 @@ class TransferDigest {
     }
   }
 
-  /** Once, after the last byte. @throws {ImageUnacceptable} */
+  /** Compares size and digests with the record. Call once, after the last byte. @throws {ImageUnacceptable} */
   assertMatches(id: string, { size, hash, checksum }: Pick<ImageRecord, "size" | "hash" | "checksum">): void {
     const differs = (what: string, found: string | number, expected: string | number): never => {
       throw new ImageUnacceptable(`Image ${id} is unacceptable: found ${what} ${found}, expected ${expected}`);
@@ -81,20 +81,20 @@ interface GlanceRequest {
   readonly method: "GET" | "PATCH" | "PUT" | "DELETE";
   readonly path: string;
   readonly type?: string;
-  /** Made anew for each try. */
+  /** Creates the body again for each attempt. */
   readonly body?: () => Bytes;
-  /** Whether it may be sent again now; default: yes. */
+  /** Returns whether the request may be sent again now; default: yes. */
   readonly again?: () => boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Milliseconds before a request is sent again, as Nova waits. */
+/** The delay before a retry, in milliseconds, as in Nova. */
 const PAUSE = 1000;
 
-/** Characters of an answer that is no image. */
+/** The max length of a response that is not an image, in characters. */
 const LONGEST = 1024 ** 2;
 
-/** The Image service's API v2, as an agent needs it. Bytes go through it part by part. */
+/** Client of the Image service's API v2, as far as an agent needs it. Streams the bytes. */
 export class GlanceClient implements ImageService {
   readonly #options: GlanceOptions;
 
@@ -123,7 +123,7 @@ export class GlanceClient implements ImageService {
     await this.#describe(id, options, signal);
     const digest = new TransferDigest();
     const body = digest.over(bytes);
-    // A stream is there once: what has been sent of it cannot be sent again.
+    // A stream can be read once only: after its first byte was sent, the request cannot be repeated.
     const sent = { type: BYTES, body: () => body, again: () => !digest.begun };
     const response = await this.#ask({ method: "PUT", path: pathOf(id, "/file"), ...sent, signal });
     await expectStatus(response, [204], `storing the bytes of image ${id}`);
@@ -134,13 +134,13 @@ export class GlanceClient implements ImageService {
     digest.assertMatches(id, stored);
   }
 
-  /** Absent is fine. */
+  /** Removes an image; a missing one is no error. */
   async remove(id: string): Promise<void> {
     const response = await this.#ask({ method: "DELETE", path: pathOf(id) });
     await expectStatus(response, [204, 404, 410], `deleting image ${id}`);
   }
 
-  /** Removes an image whose bytes have not all come. */
+  /** Removes an image unless its upload has completed. */
   async removeUnfinished(id: string): Promise<void> {
     const image = await this.#get(id).catch((error: unknown) => {
       if (error instanceof ImageNotFound) {
@@ -172,7 +172,7 @@ export class GlanceClient implements ImageService {
     await expectStatus(response, [200], `image ${id}`);
   }
 
-  /** @throws {GlanceConnectionFailed} {@link ImageServiceNotFound} what the body throws */
+  /** @throws {GlanceConnectionFailed} {@link ImageServiceNotFound} and any error of the body */
   async #ask(request: GlanceRequest): Promise<TransferResponse> {
     const { transfers, timers, access, retries } = this.#options;
     let renewed = false;
@@ -250,7 +250,7 @@ function failure(server: string, cause: Error): GlanceConnectionFailed {
   return new GlanceConnectionFailed(`Connection to glance host ${server} failed: ${cause.message}`, { cause });
 }
 
-/** The text of the answer. @throws {ImageNotFound} {@link GlanceConnectionFailed} */
+/** Returns the text of the response. @throws {ImageNotFound} {@link GlanceConnectionFailed} */
 async function expectStatus(response: TransferResponse, statuses: readonly number[], what: string): Promise<string> {
   if (statuses.includes(response.status)) {
     return response.status === 200 && response.headers["content-type"]?.startsWith(BYTES)

@@ -3,7 +3,7 @@ import { PublicError } from "../runtime/error-messages.js";
 import type { AgentContext } from "./context.js";
 import { LeaseRejectedError } from "./rejections.js";
 
-/** Raised instead of acting when the host's lease is gone: another agent may be acting for the host. */
+/** Thrown instead of acting when the host's lease is lost: another agent may be acting for the host. */
 export class HostLeaseLost extends PublicError {
   override readonly name = "HostLeaseLost";
 
@@ -15,7 +15,7 @@ export class HostLeaseLost extends PublicError {
 }
 
 /**
- * Takes the host's lease (spec 2.4 G6), so that of two live agents with one host only one acts.
+ * Acquires the host's lease (spec 2.4 G6), so that of two running agents of one host only one acts.
  * @throws {LeaseRejectedError}
  */
 export async function acquireHostLease(context: AgentContext): Promise<void> {
@@ -37,7 +37,7 @@ export async function acquireHostLease(context: AgentContext): Promise<void> {
   }
 }
 
-/** Stands before everything that cannot be taken back. @throws {HostLeaseLost} */
+/** Call this before every irreversible action. @throws {HostLeaseLost} */
 export function requireHostLease(context: Pick<AgentContext, "host" | "conductor">, purpose: string): void {
   if (!context.conductor.leaseHeld) {
     throw new HostLeaseLost(context.host, `it was not renewed in time, so that this agent did not ${purpose}`);

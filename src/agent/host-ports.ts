@@ -9,31 +9,31 @@ import type { GuestPorts } from "../virt/context.js";
 import { VirtualInterfaceCreateException } from "../virt/errors.js";
 import type { CallOptions, NetworkInfo } from "../virt/types.js";
 
-/** What a network service says of an instance. */
+/** An event of a network service about an instance. */
 interface InstanceEvent {
-  /** `network-vif-plugged` */
+  /** For example `network-vif-plugged`. */
   readonly name: string;
-  /** Uuid of the port. */
+  /** The port's uuid. */
   readonly tag: string | null;
   readonly status: string;
 }
 
 interface Waiter {
   readonly uuid: string;
-  /** Tags that have not been heard of. */
+  /** Ports whose event has not arrived yet. */
   readonly left: Set<string>;
   readonly received: () => void;
   readonly failed: (error: InstanceEventFailed) => void;
 }
 
-/** It says that what was waited for did not happen. */
+/** Reports an event with status `failed`. */
 class InstanceEventFailed extends PublicError {
   override readonly name = "InstanceEventFailed";
 }
 
 const PLUGGED = "network-vif-plugged";
 
-/** Waits for events of instances, and begins before the action that leads to them (spec 8.6). */
+/** Waits for events of instances. Waiting begins before the action that triggers them (spec 8.6). */
 class InstanceEvents {
   readonly #timers: Timers;
   readonly #waiters = new SparseSet<Waiter>();
@@ -43,7 +43,7 @@ class InstanceEvents {
   }
 
   /**
-   * Runs `action`, and returns what it does when every one of the ports was said to be plugged.
+   * Runs `action`, and returns its result once every port was reported as plugged.
    * @throws {TookTooLong} after `milliseconds` from the end of the action. {@link InstanceEventFailed}
    */
   async untilPlugged<T>(
@@ -61,7 +61,7 @@ class InstanceEvents {
       this.#waiters.add(waiter);
       end = () => this.#waiters.delete(waiter);
     });
-    // The action may end otherwise first.
+    // Avoids an unhandled rejection if the action fails first.
     all.catch(() => {});
     try {
       const result = await action();
@@ -78,7 +78,7 @@ class InstanceEvents {
     }
   }
 
-  /** False: nobody waits for it. */
+  /** Returns false if no operation waits for the event. */
   deliver(uuid: string, { name, tag, status }: InstanceEvent): boolean {
     let taken = false;
     for (const waiter of name === PLUGGED ? this.#waiters : []) {
@@ -96,7 +96,7 @@ class InstanceEvents {
   }
 }
 
-/** What the agent of a host's bridges does: it tells the network service that ports are connected. */
+/** Fault point of the agent of the host's bridges, which notifies the network service of connected ports. */
 export const PLUG_POINT: FaultPoint = { point: "network.plug", kinds: ["fail", "hang", "slow"] };
 
 export interface HostPortsOptions {
@@ -104,18 +104,18 @@ export interface HostPortsOptions {
   readonly conductor: Conductor;
   readonly timers: Timers;
   readonly logger: Logger;
-  /** `vif_plugging_timeout`, seconds; 0: nothing is waited for. */
+  /** `vif_plugging_timeout`, in seconds; 0: do not wait. */
   readonly timeout: number;
   /** `vif_plugging_is_fatal` */
   readonly fatal: boolean;
   readonly faults?: Faults | undefined;
 }
 
-/** The ports of one host's guests: what the control plane has bound, and what is said when they are connected (spec 8.6). */
+/** The ports of one host's guests: the control plane's bindings, and the notifications about connected ports (spec 8.6). */
 export class HostPorts implements GuestPorts {
   readonly events: InstanceEvents;
   readonly #options: HostPortsOptions;
-  /** Ports that a driver has said are connected, in the call that it was given them in. */
+  /** Ports that a driver has already reported as connected, within the call that received them. */
   #reportedPorts: WeakSet<NetworkInfo> | undefined;
 
   constructor(options: HostPortsOptions) {
@@ -142,7 +142,7 @@ export class HostPorts implements GuestPorts {
       await faults?.hit(PLUG_POINT.point);
       await conductor.call("vifs_plugged", { host, instanceUuid, ports: news.map(({ id }) => id) });
     } catch (err) {
-      // As when the agent of the host's bridges has died: who waits for the event finds out.
+      // As if the agent of the host's bridges had died: the operation that waits for the event times out.
       logger.warn("the network service was not told that ports are connected", { instance: instanceUuid, err });
     }
   }
@@ -162,7 +162,8 @@ export class HostPorts implements GuestPorts {
   }
 
   /**
-   * For the source of a live migration: runs what makes the destination connect the ports, and waits until they are.
+   * Runs an action that makes the destination connect the ports, and waits until they are connected. For the source of
+   * a live migration.
    * @throws {VirtualInterfaceCreateException}
    */
   async whileDestinationPlugs<T>(instance: Instance, action: () => Promise<T>): Promise<T> {
@@ -189,7 +190,7 @@ export class HostPorts implements GuestPorts {
         throw error;
       }
       logger.warn(`Timeout waiting for network-vif-plugged events: ${error.message}`, { instance: uuid });
-      // An event that says so is fatal whatever the option says.
+      // A failed event is fatal, whatever `vif_plugging_is_fatal` is.
       if (done === undefined || fatal || error instanceof InstanceEventFailed) {
         throw new VirtualInterfaceCreateException("Virtual Interface creation failed", { cause: error });
       }

@@ -10,9 +10,9 @@ const UUID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 export interface IdentityFileOptions {
   readonly files: Files;
   readonly random: Random;
-  /** Every configuration file in use: their folders are searched first. */
+  /** All configuration files in use: their folders are searched first. */
   readonly configFiles: readonly string[];
-  /** `state_path`: searched last, and the only place that is written to. */
+  /** `state_path`: searched last, and the only folder that is written to. */
   readonly statePath: string;
 }
 
@@ -23,7 +23,7 @@ export class IdentityFile {
   readonly #folders: readonly string[];
   readonly #statePath: string;
   #found: { readonly uuid: string; readonly path: string } | null = null;
-  /** Handed out, and not on disk as long as the ownership guard has not let the agent pass. */
+  /** Returned to callers, but not on disk until the ownership guard has passed. */
   #provisional: string | null = null;
   #writable = false;
 
@@ -35,12 +35,12 @@ export class IdentityFile {
     this.#folders = [...new Set([...folders, options.statePath])];
   }
 
-  /** Where a new one would be written. */
+  /** The path at which a new file would be written. */
   get path(): string {
     return `${this.#statePath}/${FILE_NAME}`;
   }
 
-  /** The uuid and where it was found; null when there is no file. @throws {NodeConfigRejectedError} */
+  /** Returns the uuid and its file; null: there is no file. @throws {NodeConfigRejectedError} */
   async read(): Promise<{ readonly uuid: string; readonly path: string } | null> {
     if (this.#found) {
       return this.#found;
@@ -67,8 +67,8 @@ export class IdentityFile {
   }
 
   /**
-   * The host's uuid. Made when there is none; it stays in memory until {@link allowWrites}, so that an agent that is
-   * refused, or a dry run, leaves no file behind.
+   * Returns the host's uuid; generates one if there is none. It stays in memory until {@link allowWrites}, so that a
+   * rejected agent or a dry run leaves no file behind.
    */
   async localNodeUuid(): Promise<string> {
     if (this.#provisional !== null) {
@@ -87,8 +87,10 @@ export class IdentityFile {
   }
 
   /**
-   * The guard let the agent pass: a uuid that was handed out is written now, later ones at once.
-   * @throws {NodeConfigRejectedError} another uuid appeared meanwhile: what was proved was proved of the one that was handed out
+   * Called when the ownership guard has passed. Writes a uuid that was already returned; later ones are written
+   * immediately.
+   * @throws {NodeConfigRejectedError} another uuid appeared meanwhile: the guard's checks apply to the uuid returned
+   * before
    */
   async allowWrites(): Promise<void> {
     this.#writable = true;
@@ -97,7 +99,7 @@ export class IdentityFile {
     }
   }
 
-  /** From now on this is the host's. @throws {NodeConfigRejectedError} a file is there, or could not be written. */
+  /** Makes the uuid the host's. @throws {NodeConfigRejectedError} the file exists, or could not be written */
   async write(uuid: string): Promise<void> {
     try {
       await this.#files.create(this.path, `${uuid}\n`);
@@ -147,11 +149,11 @@ function parse(text: string, path: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** How a driver is recorded. */
+/** A driver, as recorded for a host. */
 export interface RecordedDriver {
-  /** The name in its definition, whatever it was loaded from. */
+  /** The name in its definition, independent of where it was loaded from. */
   readonly name: string;
-  /** `compute_driver` as it was given then. */
+  /** `compute_driver`, as configured at that time. */
   readonly computeDriver: string;
 }
 
@@ -160,11 +162,11 @@ interface DriverRecordOptions {
   readonly logger: Logger;
   readonly host: string;
   readonly statePath: string;
-  /** The driver that this agent has. */
+  /** The driver of this agent. */
   readonly driver: RecordedDriver;
 }
 
-/** Which driver a host's guests are of, in a file of `state_path` (spec 2.4 g). */
+/** The record of the driver that runs a host's guests, in a file of `state_path` (spec 2.4 g). */
 export class DriverRecord {
   readonly path: string;
   readonly #files: Files;
@@ -184,8 +186,8 @@ export class DriverRecord {
   }
 
   /**
-   * The guard has let the agent pass: from now on the host is bound to this driver. A disk that takes no file does not
-   * keep an agent from serving; the next start then goes by the node's record again.
+   * Binds the host to this driver; called when the guard has passed. If the file cannot be written, the agent serves
+   * anyway, and the next start uses the node's record again.
    */
   async write(): Promise<void> {
     const { name, computeDriver } = this.#driver;
@@ -203,7 +205,7 @@ export class DriverRecord {
   }
 }
 
-/** The file says nothing. */
+/** Reports an empty driver record. */
 export class NotADriverRecord extends Error {
   override readonly name = "NotADriverRecord";
 

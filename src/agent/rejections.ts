@@ -2,8 +2,10 @@ import { HostLeaseHeld, InvalidNodeConfiguration, ServiceTooOld } from "../condu
 import { InvalidConfiguration } from "../virt/errors.js";
 
 /**
- * Why an agent refuses to start: a stable code (for `--json` and the documentation), OpenStack's name of the error, the
- * row of the specification, and whether it is found before the guard lets the agent touch anything. A contradiction that is not in this table is not guessed at: its error goes up as it is.
+ * The reasons for which an agent does not start. Each has a stable code (for `--json` and the documentation),
+ * OpenStack's name of the error and the row of the specification. `untouched`: it is detected before the ownership
+ * guard lets the agent change anything. A contradiction outside of this table is not interpreted: its error is thrown
+ * unchanged.
  */
 const REJECTIONS = {
   "service-too-old": { error: "ServiceTooOld", spec: "1.2", untouched: true },
@@ -29,20 +31,20 @@ const REJECTIONS = {
 
 export type RejectionCode = keyof typeof REJECTIONS;
 
-/** What a person who meets the refusal needs. */
+/** The details of a rejection, for users. */
 export interface StartupRejection {
   readonly code: RejectionCode;
   /** OpenStack's name of the error. */
   readonly error: string;
-  /** Row of the specification. */
+  /** The row of the specification. */
   readonly spec: string;
-  /** Nothing was written, created or destroyed before; false: steps of the start may have been taken. */
+  /** True if nothing was written, created or destroyed before; false: steps of the start may have run. */
   readonly untouched: boolean;
   /** The contradiction, with the values of each record. */
   readonly found: string;
-  /** What to do about it; empty when the error itself says it. */
+  /** A hint how to fix it; empty if the error itself contains it. */
   readonly hint: string;
-  /** The records that contradict each other, by name. */
+  /** The contradicting records: name → value. */
   readonly records: Readonly<Record<string, string>>;
 }
 
@@ -64,7 +66,7 @@ function createRejection(code: RejectionCode, details: RejectionDetails): Startu
   };
 }
 
-/** The agent's view of itself, of the hypervisor and of the records do not agree: it must not act. */
+/** Reports that the configuration, the hypervisor and the records contradict each other: the agent must not act. */
 export class ConfigRejectedError extends InvalidConfiguration {
   readonly rejection: StartupRejection;
 
@@ -74,7 +76,7 @@ export class ConfigRejectedError extends InvalidConfiguration {
   }
 }
 
-/** As {@link ConfigRejectedError}, for the identity file. Not an InvalidConfiguration (spec 2.3). */
+/** Like {@link ConfigRejectedError}, for the identity file. Not an InvalidConfiguration (spec 2.3). */
 export class NodeConfigRejectedError extends InvalidNodeConfiguration {
   readonly rejection: StartupRejection;
 
@@ -84,7 +86,7 @@ export class NodeConfigRejectedError extends InvalidNodeConfiguration {
   }
 }
 
-/** Another live agent acts for this host (spec 2.4 G6). */
+/** Reports that another running agent acts for this host (spec 2.4 G6). */
 export class LeaseRejectedError extends HostLeaseHeld {
   readonly rejection: StartupRejection;
 
@@ -94,7 +96,7 @@ export class LeaseRejectedError extends HostLeaseHeld {
   }
 }
 
-/** This agent, or one that it would work with, is older than the deployment allows (spec 1.2). */
+/** Reports that this agent, or one that it would work with, is older than the deployment allows (spec 1.2). */
 export class VersionRejectedError extends ServiceTooOld {
   readonly rejection: StartupRejection;
 
@@ -104,7 +106,10 @@ export class VersionRejectedError extends ServiceTooOld {
   }
 }
 
-/** Errors of other layers that refuse a start. Those of the conductor come with a write, so that others may have gone before. */
+/**
+ * Errors of other layers that end a start. The conductor's errors result from a write, so earlier writes may have
+ * succeeded.
+ */
 const CODES_BY_ERROR: Readonly<Record<string, { readonly code: RejectionCode; readonly untouched: boolean }>> = {
   ServiceTooOld: { code: "service-too-old", untouched: false },
   HostLeaseHeld: { code: "host-lease-held", untouched: false },
@@ -114,7 +119,7 @@ const CODES_BY_ERROR: Readonly<Record<string, { readonly code: RejectionCode; re
   InvalidConfiguration: { code: "configuration-invalid", untouched: false },
 };
 
-/** The refusal that an error of a start stands for; null for any other failure. */
+/** Returns the rejection that an error of a start represents; null for any other failure. */
 export function toStartupRejection(error: unknown): StartupRejection | null {
   if (
     error instanceof ConfigRejectedError ||

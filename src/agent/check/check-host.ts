@@ -11,19 +11,19 @@ import { compareProviders } from "../tracker/provider-names.js";
 import { type CheckPart, failedPart, part } from "./check-part.js";
 
 export interface HostCheck extends ReadOnlyViewOptions {
-  /** What the agent would say it is; undefined: what this build is. */
+  /** The service version that the agent would report; undefined: this build's. */
   readonly serviceVersion: number | undefined;
-  /** What a host that is new needs when its service is there; empty: nothing. */
+  /** The hint for a host without a service record yet; empty: none. */
   readonly newHost: string;
-  /** Milliseconds for each part. */
+  /** The timeout of each part, in milliseconds. */
   readonly limit: number;
   readonly signal: AbortSignal;
 }
 
-/** Names of nodes, and conflicts, that are shown. */
+/** The max number of node names and conflicts in a message. */
 const FEW = 3;
 
-/** The host's records, its hypervisor, its providers, and whether they belong together; nothing is changed. */
+/** Checks the host's records, hypervisor and providers, and whether they match each other. Changes nothing. */
 export async function checkHost(options: HostCheck): Promise<readonly CheckPart[]> {
   const { runtime, limit, signal } = options;
   const view = await createReadOnlyView(options);
@@ -144,7 +144,7 @@ async function checkProviders(view: AgentView): Promise<CheckPart> {
   return part("provider", "ok", found.join(", ") || "the hypervisor has no node");
 }
 
-/** @throws {RefusedConfiguration} and its like */
+/** @throws {ConfigRejectedError} and the other start-up rejections */
 async function checkIdentity(view: AgentView, service: Service | null): Promise<CheckPart> {
   const before = usesNodeIdentities(view) ? null : await view.identity.read();
   const { nodes } = await proveOwnership(view, service);

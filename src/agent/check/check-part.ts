@@ -3,12 +3,13 @@ import { TookTooLong } from "../../runtime/time.js";
 import { toStartupRejection } from "../rejections.js";
 
 /**
- * What a start would make of a part: `ok`; `note`: it goes on, and somebody may want to know; `degraded`: it goes on, and the agent
- * logs errors until an operator acts; `waits` until it is there; `fails`; `unknown`: it could not be looked at.
+ * The effect of a part on a start. `ok`: none. `note`: the start continues; users may want to know. `degraded`: the
+ * start continues, and the agent logs errors until an operator acts. `waits`: the start waits for the part. `fails`:
+ * the start fails. `unknown`: the part could not be checked.
  */
 export type PartState = "ok" | "note" | "degraded" | "waits" | "fails" | "unknown";
 
-/** What was found of one part that a start needs; plain data, for `--check` and its `--json`. */
+/** The result of checking one part that a start needs; plain data, for `--check` and its `--json`. */
 export interface CheckPart {
   readonly name:
     | "broker"
@@ -21,9 +22,9 @@ export interface CheckPart {
     | "provider"
     | "lease";
   readonly state: PartState;
-  /** What was found, or tried. */
+  /** The observed state, or the check that failed. */
   readonly found: string;
-  /** What to do about it; empty: nothing. */
+  /** A hint how to fix it; empty: none. */
   readonly hint: string;
 }
 
@@ -31,7 +32,7 @@ export function part(name: CheckPart["name"], state: PartState, found: string, h
   return { name, state, found, hint: hint };
 }
 
-/** What an error says of a part: a refusal, something that a start would wait for, or another failure. */
+/** Converts an error into a part: a start-up rejection, something that a start would wait for, or another failure. */
 export function failedPart(name: CheckPart["name"], error: unknown, hint = ""): CheckPart {
   const rejection = toStartupRejection(error);
   if (rejection !== null) {

@@ -13,17 +13,17 @@ export interface PlacementCheck {
   readonly config: NovaConfig;
   readonly access: PlacementAccess;
   readonly runtime: Pick<Runtime, "http" | "clock" | "timers">;
-  /** Milliseconds for each part. */
+  /** The timeout of each part, in milliseconds. */
   readonly limit: number;
   readonly signal: AbortSignal;
 }
 
 const BY_KEYSTONE: ReadonlySet<string> = new Set(["password", "v3password", "v3applicationcredential"]);
 
-/** The newest microversion that an agent asks for. */
+/** The newest microversion that an agent requests. */
 const NEEDED = 30;
 
-/** Whether Keystone gives a token, and Placement takes it; only reads are asked for. */
+/** Checks that Keystone issues a token and that Placement accepts it. Sends read requests only. */
 export async function checkPlacement(check: PlacementCheck): Promise<readonly CheckPart[]> {
   const { access, config, runtime, limit, signal } = check;
   const { authType, authUrl } = config.placement;
@@ -49,7 +49,7 @@ export async function checkPlacement(check: PlacementCheck): Promise<readonly Ch
   return [...(keystone === null ? [] : [part("keystone", "ok", `${keystone} gave a token`)]), placement];
 }
 
-/** What does not answer is waited for. */
+/** Converts an error into a part; a start waits for an unreachable service. */
 function failed(name: CheckPart["name"], error: unknown, hint = ""): CheckPart {
   return error instanceof ConnectFailure ? part(name, "waits", error.message) : failedPart(name, error, hint);
 }
@@ -57,7 +57,7 @@ function failed(name: CheckPart["name"], error: unknown, hint = ""): CheckPart {
 async function askPlacement({ host, access, runtime, signal }: PlacementCheck, endpoint: string): Promise<CheckPart> {
   const { http, clock } = runtime;
   const placement = new PlacementHttp({ http, clock, access, userAgent: "nova-compute" });
-  // The listing shows whether the user may read providers; those of the host are compared by uuid elsewhere.
+  // The list request fails unless the user may read providers; checkHost compares the host's own providers by uuid.
   const [versions, found] = await Promise.all([
     placement.get("/", { signal }),
     placement.get(`/resource_providers?name=${encodeURIComponent(host)}`, { signal, version: "1.14" }),

@@ -16,14 +16,14 @@ import { createReadOnlyView, type ReadOnlyViewOptions } from "./read-only-view.j
 import type { DryRunReport } from "./report.js";
 
 export interface DryRunOptions extends ReadOnlyViewOptions {
-  /** What the agent would say it is; absent: what this build is. */
+  /** The service version that the agent would report; absent: this build's. */
   readonly serviceVersion?: number | undefined;
 }
 
 /**
- * What a start of this agent would destroy, edit and complete; nothing is done: no lease, no row, no file. The plans are
- * the ones that a start carries out. Another agent that holds the host's lease is named, and does not hinder looking.
- * @throws what hinders reading: an unreachable conductor or Placement, a broken driver.
+ * Reports what a start of this agent would destroy, edit and complete. Takes no lease and writes no row or file. The
+ * plans are those that a start runs. If another agent has the host's lease, the report names it.
+ * @throws any error that prevents reading: an unreachable conductor or Placement, a broken driver
  */
 export async function dryRun(options: DryRunOptions): Promise<DryRunReport> {
   const { serviceVersion } = options;
@@ -145,7 +145,7 @@ async function previewInterruptedEvacuations(
   }
 }
 
-/** The first periodic round follows the start at once. */
+/** Previews the first periodic round, which follows the start immediately. */
 async function previewRunningDeleted(view: AgentView, preview: Preview): Promise<void> {
   const action = view.config.defaults.runningDeletedInstanceAction;
   if (!view.config.defaults.periodicEnable || (action !== "reap" && action !== "shutdown")) {

@@ -1,13 +1,10 @@
 import { FileFailure, type FileStat, type Files } from "../../runtime/files.js";
 import { type Bytes, bytesOf, textIn } from "../../runtime/http.js";
 
-/**
- * Files as they are, with everything that is written kept in memory: whoever uses it sees what it wrote, and nothing
- * reaches the disk.
- */
+/** Wraps files and stores every write in memory: readers see the written content, and nothing reaches the disk. */
 export class OverlayFiles implements Files {
   readonly #below: Files;
-  /** Text; null: removed. */
+  /** Path → text; null: removed. */
   readonly #changed = new Map<string, string | null>();
   readonly #folders = new Set<string>();
 
@@ -99,7 +96,7 @@ export class OverlayFiles implements Files {
     return text === null ? undefined : this.#below.stat(path);
   }
 
-  /** Watches the folder below; one that exists here only never changes. */
+  /** Watches the folder below; a folder that exists only in memory never reports a change. */
   watch(folder: string, listener: (names?: readonly string[]) => void): () => void {
     try {
       return this.#below.watch(folder, listener);
@@ -111,7 +108,7 @@ export class OverlayFiles implements Files {
     }
   }
 
-  /** What was written or removed here; undefined: nothing. */
+  /** Returns the text written here, or null if the path was removed here; undefined: unchanged. */
   #above(path: string): string | null | undefined {
     return this.#changed.get(path) ?? (this.#removed(path) ? null : undefined);
   }

@@ -29,7 +29,7 @@ const ACTIONS: Readonly<Partial<Record<InitStep["action"]["kind"], string>>> = {
   "resume-on-host-boot": "bring the guest back",
 };
 
-/** What spec 2.6 would do about one instance. */
+/** Adds the actions of spec 2.6 on one instance to `preview`. */
 export async function previewInit(view: AgentView, instance: Instance, preview: Preview): Promise<void> {
   const { steps, power } = await planInit(view, instance);
   for (const { row, action } of steps) {
@@ -136,7 +136,7 @@ async function previewRecovery(
   }
 }
 
-/** What the consumer holds now, and without a node's tree. Null: nothing would change. */
+/** Returns the consumer's allocations before and after a node's tree is removed; null: nothing would change. */
 export async function previewStrip(
   view: AgentView,
   consumer: string,
@@ -164,7 +164,7 @@ export async function previewStrip(
       };
 }
 
-/** The consumer gives up everything. Null: it holds nothing. */
+/** Returns the removal of all allocations of the consumer; null: it has none. */
 async function previewDelete(
   view: AgentView,
   consumer: string,
@@ -176,7 +176,7 @@ async function previewDelete(
   return Object.keys(before).length === 0 ? null : { consumer, consumerType, reason, before, after: {}, providers: {} };
 }
 
-/** What a migration holds becomes the instance's (spec 5.6). Empty: it holds nothing. */
+/** Returns the edits that move a migration's allocations to its instance (spec 5.6); empty: the migration has none. */
 async function previewMove(
   view: AgentView,
   migration: string,

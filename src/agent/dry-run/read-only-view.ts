@@ -6,7 +6,7 @@ import type { AgentView } from "../context.js";
 import { createView, type ViewOptions } from "../lifecycle/create-services.js";
 import { OverlayFiles } from "./overlay-files.js";
 
-/** Something in a dry run was about to change the world; a defect of whoever tried. */
+/** Reports that a dry run was about to change something: a defect of the calling code. */
 class DryRunViolation extends Error {
   override readonly name = "DryRunViolation";
 
@@ -19,7 +19,7 @@ const READS = ["GET", "HEAD", "OPTIONS"];
 
 export type ReadOnlyViewOptions = Omit<ViewOptions, "permit">;
 
-/** What an agent of this host sees, through doors that let nothing out: no write, no lease, no file. */
+/** Creates the view that an agent of this host would have, with interfaces that reject writes, leases and file changes. */
 export function createReadOnlyView(options: ReadOnlyViewOptions): Promise<AgentView> {
   const { runtime, session } = options;
   return createView({
@@ -37,7 +37,7 @@ export function createReadOnlyView(options: ReadOnlyViewOptions): Promise<AgentV
   });
 }
 
-/** Whether the conductor changes nothing when it is asked this; a method that waits for something only fetches it. */
+/** Returns whether the conductor method changes nothing; a method that waits for something only fetches it. */
 function isRead(method: ConductorMethod): boolean {
   const { kind } = CONDUCTOR_METHODS[method];
   return kind === "reads" || kind === "waits";
@@ -47,7 +47,7 @@ async function rejectCall(what: string): Promise<never> {
   throw new DryRunViolation(what);
 }
 
-/** A session that reads: no lease is taken, no row is written, nobody is asked to do anything. @internal */
+/** Wraps a session so that it only reads: it takes no lease, writes no row and calls no other agent. @internal */
 export function readOnlySession(session: HostSession): HostSession {
   return {
     host: session.host,
@@ -66,12 +66,12 @@ export function readOnlySession(session: HostSession): HostSession {
   };
 }
 
-/** A login changes nothing, and no service answers without one. */
+/** Returns whether the request is a login. A login changes nothing, and no service responds without one. */
 function isLogin({ method, url }: Pick<HttpRequest, "method" | "url">): boolean {
   return method === "POST" && new URL(url).pathname.endsWith("/v3/auth/tokens");
 }
 
-/** HTTP that reads, for drivers whose hypervisor is a service. @internal */
+/** Wraps an HTTP client so that it only reads, for drivers whose hypervisor is a service. @internal */
 export function readOnlyHttp(http: HttpClient): HttpClient {
   return {
     request: (request) =>
@@ -82,7 +82,7 @@ export function readOnlyHttp(http: HttpClient): HttpClient {
   };
 }
 
-/** Programs that are looked at, or run to their end, for drivers whose guests are processes. */
+/** Wraps programs so that they can only be inspected or run to completion, for drivers whose guests are processes. */
 function readOnlyPrograms(programs: Programs): Programs {
   return {
     start: ({ argv }) => rejectCall(`starting ${argv[0]}`),

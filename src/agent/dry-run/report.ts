@@ -4,14 +4,14 @@ import type { InstanceChanges, MigrationStatus } from "../../records/index.js";
 import type { StartupRejection } from "../rejections.js";
 import type { ProviderConflict } from "../tracker/provider-names.js";
 
-/** What a start-up would do; plain data, for `--dry-run` and its `--json`. */
+/** The effects that a start would have; plain data, for `--dry-run` and its `--json`. */
 export interface DryRunReport {
   readonly host: string;
-  /** The agent would refuse to start, and do nothing of what follows (which is then empty). */
+  /** The reason why the agent would not start; null: it would start. Every list below is empty if it is set. */
   readonly rejection: StartupRejection | null;
-  /** Another agent acts for the host, so that a start now would wait for it or refuse; null: the host is free. */
+  /** The agent that has the host's lease, so that a start now would wait for it or fail; null: the lease is free. */
   readonly lease: LeaseHolder | null;
-  /** Providers in Placement that contradict the host's nodes: the agent would start, and could not update them. */
+  /** Providers in Placement that contradict the host's nodes: the agent would start, but could not update them. */
   readonly providerConflicts: readonly ProviderConflict[];
   readonly guests: readonly GuestPlan[];
   readonly allocations: readonly AllocationEdit[];
@@ -25,28 +25,28 @@ export interface GuestPlan {
   readonly name: string;
   readonly action: "destroy" | "stop";
   readonly reason: string;
-  /** `probe`: decided at start-up, by asking the storage. Null where no disk is concerned. */
+  /** `probe`: decided at start-up by probing the storage. Null: no disk is affected. */
   readonly disks: "destroy" | "keep" | "probe" | null;
   readonly disksReason: string;
 }
 
-/** A change of what a consumer holds in Placement. */
+/** A change of a consumer's allocations in Placement. */
 export interface AllocationEdit {
   readonly consumer: string;
   readonly consumerType: "instance" | "migration";
   readonly reason: string;
   readonly before: Allocations;
   readonly after: Allocations;
-  /** Names of the providers concerned, where they are this host's: uuid → name. */
+  /** Names of the affected providers of this host: uuid → name. */
   readonly providers: Readonly<Record<string, string>>;
 }
 
-/** An instance whose record would change, or that would be acted on. */
+/** An instance whose record would change, or on which an action would run. */
 export interface InstancePlan {
   readonly instance: string;
   readonly name: string;
   readonly reason: string;
-  /** What would be done besides the changes: `reboot HARD`, `complete the delete` … */
+  /** The action besides the changes: `reboot HARD`, `complete the delete` … */
   readonly action: string | null;
   readonly changes: InstanceChanges;
 }
@@ -55,7 +55,7 @@ export interface MigrationPlan {
   readonly migration: number;
   readonly instance: string;
   readonly from: MigrationStatus;
-  /** Equal to `from`: the record would be left, for the reason given. */
+  /** Equal to `from`: the record would be left, for the reason in `reason`. */
   readonly to: MigrationStatus;
   readonly reason: string;
 }

@@ -7,17 +7,17 @@ import type { AgentServices } from "../operations/flow/contract.js";
 import { storageShared } from "../operations/flow/guest-options.js";
 import { type EvacuatedGuest, type EvacuationPlan, type EvacuationRecord, UNCLEANED } from "./plan.js";
 
-/** What has been done about guests, over all tries. */
+/** The guests that the cleanup has dealt with, over all attempts. */
 export class CleanUpProgress {
-  /** Instances whose running guest was stopped and is kept. */
+  /** Instances whose running guest was stopped and is retained. */
   readonly stopped = new Set<string>();
-  /** Instances whose guest is kept. */
+  /** Instances whose guest is retained. */
   readonly retained = new Set<string>();
 }
 
 /**
- * Carries out a plan (spec 3.1): first all guests, then all allocations and records. An error of the driver or of
- * Placement goes up with every later record untouched, so that the next try, with a plan of its own, goes on from there.
+ * Runs a plan (spec 3.1): all guests first, then all allocations and records. An error of the driver or of Placement is
+ * thrown before any later record changes, so the next attempt can continue with a new plan.
  */
 export async function cleanUpEvacuated(
   services: AgentServices,
@@ -64,7 +64,7 @@ async function destroyGuest(services: AgentServices, guest: EvacuatedGuest, requ
   services.metrics.evacuatedGuest("destroyed");
 }
 
-/** True when it was running. */
+/** Returns whether the guest was running. */
 async function stopGuest(services: AgentServices, guest: EvacuatedGuest, request: string): Promise<boolean> {
   const { instance, migration, reason } = guest;
   const fields = { instance: instance.uuid, migration: migration.id, request_id: request, evacuation_pending: true };
@@ -110,7 +110,10 @@ async function settleRecord(services: AgentServices, record: EvacuationRecord, r
   }
 }
 
-/** False: this host's share could not be taken out, so that the record has to stay for the next try (spec 3.3 GAP-a). */
+/**
+ * Returns false if this host's allocations could not be removed, so that the record must stay for the next attempt
+ * (spec 3.3 GAP-a).
+ */
 async function stripAllocations(services: AgentServices, record: EvacuationRecord, request: string): Promise<boolean> {
   const { migration, node } = record;
   if (node === null) {

@@ -6,9 +6,10 @@ import type { AgentServices } from "../operations/flow/contract.js";
 
 /**
  * Counts guests that are not this host's (spec 2.4 G13, 4.5 OPT): instances of other hosts that no move explains, and
- * guests that no instance is known for. They are left alone. Not counted while the hypervisor is not ready.
- * @param loaded instances of this host: of those at rest nobody asks again; what is under way with one may have taken it elsewhere
- * @returns the instances of the other guests, deleted ones too
+ * guests of unknown instances. Leaves them alone. Counts nothing while the hypervisor is not ready.
+ * @param loaded instances of this host. Those without a task state are not requested again; an operation may have moved
+ * the others.
+ * @returns the instances of the other guests, deleted ones included
  */
 export async function countForeignGuests(
   services: AgentServices,
@@ -64,8 +65,9 @@ async function movingInstances(services: AgentServices): Promise<ReadonlySet<str
 }
 
 /**
- * Spec 3.2: the instances whose guests are on the hypervisor, of any host, deleted rows included. Guests that no instance
- * is known for do not appear: nothing may touch them. @throws {VirtDriverNotReady}
+ * Spec 3.2: returns the instances whose guests are on the hypervisor, of any host, deleted rows included. Guests of
+ * unknown instances are left out: nothing may touch them.
+ * @throws {VirtDriverNotReady}
  */
 export async function instancesOnDriver(
   view: AgentView,

@@ -11,41 +11,45 @@ import { type DiskPlan, planDisks } from "../operations/flow/guest-options.js";
 import { GONE_NOWHERE } from "../operations/flow/other-moves.js";
 import { instancesOnDriver } from "./hypervisor-guests.js";
 
-/** Records that make this host the source of an evacuation that it has not cleaned up after. */
+/** The statuses of evacuations from this host that it has not cleaned up yet. */
 export const UNCLEANED: readonly MigrationStatus[] = ["accepted", "pre-migrating", "done"];
 
-/** What is to happen to one guest that is still on the hypervisor. */
+/** The planned action for one guest that is still on the hypervisor. */
 export interface EvacuatedGuest {
   readonly instance: Instance;
   readonly migration: Migration;
-  /** `stop`: the evacuation has not ended, and nothing else may be alive (spec 3.3 GAP-c). */
+  /** `stop`: the evacuation has not ended, and no other guest of the instance may be running (spec 3.3 GAP-c). */
   readonly action: "destroy" | "stop";
   readonly disks: DiskPlan;
   readonly reason: string;
 }
 
-/** What is to happen to one record, and to what its instance holds on this host. */
+/** The planned action for one migration record, and for its instance's allocations on this host. */
 export interface EvacuationRecord {
   readonly migration: Migration;
   readonly instance: Instance | null;
-  /** `strip`: this host's tree leaves the instance's allocations, then `completed`; `complete`: nothing to strip. */
+  /**
+   * `strip`: remove this host's tree from the instance's allocations, then save `completed`. `complete`: there is
+   * nothing to strip.
+   */
   readonly action: "strip" | "complete" | "wait" | "skip";
-  /** The node that the instance left; null where it is not known. */
+  /** The node that the instance left; null: unknown. */
   readonly node: ComputeNode | null;
   readonly reason: string;
 }
 
 export interface EvacuationPlan {
-  /** Instances that are not this host's to initialise, even if they still say so: uuid → record. */
+  /** Instances that this host must not initialise, even if their record still names it: uuid → record. */
   readonly evacuated: ReadonlyMap<string, Migration>;
   readonly guests: readonly EvacuatedGuest[];
   readonly records: readonly EvacuationRecord[];
 }
 
 /**
- * Spec 3.1 as a plan: reads, decides, changes nothing. Start-up, the periodic re-evaluation and the dry run all act on it.
- * @param nodes this host's compute nodes, from the database: at start-up the tracker has none yet.
- * @param only looks at these instances; absent: at all.
+ * Plans spec 3.1: reads and decides, changes nothing. Start-up, the periodic re-evaluation and the dry run all use the
+ * plan.
+ * @param nodes this host's compute nodes, from the database: at start-up the tracker has none yet
+ * @param only the instances to consider; absent: all
  */
 export async function planEvacuatedCleanup(
   view: AgentView,
@@ -97,12 +101,12 @@ export async function planEvacuatedCleanup(
 }
 
 interface EvacuationCheckResult {
-  /** `moot`: what is here is not what the evacuation has left. */
+  /** `moot`: the guest and allocations here are not leftovers of the evacuation. */
   readonly kind: "left" | "wait" | "moot";
   readonly reason: string;
 }
 
-/** Whether the instance has left this host for certain, and by the evacuation. */
+/** Checks whether the instance has certainly left this host, and by this evacuation. */
 async function checkEvacuation(
   view: AgentView,
   migration: Migration,
@@ -123,7 +127,8 @@ async function checkEvacuation(
       : { kind: "left", reason: evacuation };
   }
   if (migration.status === "done") {
-    // `done` is written together with the new host, so a later move has brought the instance back: its guest here is alive.
+    // `done` is written together with the new host, so a later move has brought the instance back: its guest here is in
+    // use.
     return { kind: "moot", reason: `${evacuation}, and the instance has come back to ${view.host} since` };
   }
   return { kind: "wait", reason: `${evacuation} and the instance is still recorded here: it may live nowhere else` };
@@ -132,8 +137,8 @@ async function checkEvacuation(
 const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
 
 /**
- * A later move from here, of an instance that had come back, or whose evacuation came to nothing without a word: its source's half,
- * which it may need for its way back, is the move's to remove.
+ * Finds a later move from here, of an instance that had come back or whose evacuation had no effect. Only that move may
+ * remove its source allocations: it may need them for a revert.
  */
 async function outgoingAfter(
   { conductor, host }: AgentView,
@@ -145,7 +150,10 @@ async function outgoingAfter(
   );
 }
 
-/** A later move that brings the instance back: what is held here is that one's, which gives it back itself if it fails. */
+/**
+ * Finds a later move that brings the instance back. It claimed the allocations here, and removes them itself if it
+ * fails.
+ */
 async function incomingAfter(
   { conductor, host }: AgentView,
   { id, instanceUuid }: Migration,

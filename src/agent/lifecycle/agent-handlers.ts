@@ -14,7 +14,7 @@ import type {
 import { OPERATIONS } from "../operations/table.js";
 import { consoleOutput, diagnostics, hostUptime, instanceDiagnostics, listGuests } from "./guest-reports.js";
 
-/** Counts what is under way, so that a shutdown can wait for it (spec 2.8). */
+/** Tracks running requests, so that a shutdown can wait for them (spec 2.8). */
 export class TaskTracker {
   readonly #running = new SparseSet<Promise<unknown>>();
 
@@ -32,7 +32,7 @@ export class TaskTracker {
     }
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no request is running. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) {
       await Promise.allSettled(this.#running);
@@ -40,7 +40,7 @@ export class TaskTracker {
   }
 }
 
-/** The agent that is asked. */
+/** `this` of the handlers: the agent that received the request. */
 interface Duty {
   readonly services: AgentServices;
   readonly tasks: TaskTracker;
@@ -51,16 +51,16 @@ type HandlersOnDuty<M extends AgentMethod = AgentMethod> = {
 };
 
 /**
- * What the agent does when it is asked to (spec 2.1 row 6). Everything is tracked, so that a shutdown waits for it. The functions
- * are the same for all hosts of a process, which may be thousands.
+ * Creates the handlers of the agent's RPC methods (spec 2.1 row 6). All are tracked, so that a shutdown waits for them.
+ * The functions are shared by all hosts of a process, which may be thousands.
  */
 export function agentHandlers(services: AgentServices, tasks: TaskTracker): AgentHandlers {
   return onDuty(HANDLERS, { services, tasks });
 }
 
 /**
- * What an agent that stops still takes (spec 2.8): it begins nothing, and ends what it has begun. That is what the other host
- * of a move asks in its middle, and what stops one (Nova's topic `compute-alt`).
+ * Creates the handlers of a draining agent (spec 2.8). It begins nothing new and finishes running operations. It still
+ * accepts the calls that the other host sends during a move, and those that stop a move (Nova's topic `compute-alt`).
  */
 export function drainingHandlers(services: AgentServices, tasks: TaskTracker): Partial<AgentHandlers> {
   return onDuty(DRAINING_HANDLERS, { services, tasks });
@@ -73,7 +73,7 @@ function onDuty<T extends Partial<HandlersOnDuty>>(
   return Object.assign(Object.create(handlers), duty);
 }
 
-/** An evacuation has no message of its own: it comes as a rebuild. */
+/** An evacuation has no message of its own: it arrives as a rebuild. */
 const INSTANCE_METHODS = Object.keys(OPERATIONS).filter((name): name is InstanceMethod => name !== "evacuate_instance");
 
 const TAKEN_WHILE_DRAINING: readonly AgentMethod[] = [
@@ -112,7 +112,7 @@ function runOperation<M extends InstanceMethod>(
   return driver.onBehalf(params.instanceUuid, params.requestId, () => operations.run(method, params, caller));
 }
 
-/** Nobody waits for a cast: what went wrong is in the instance's fault and in the log. */
+/** A cast has no caller that waits: errors go to the instance's fault and to the log. */
 async function runCast<M extends InstanceMethod>(
   services: AgentServices,
   method: M,
@@ -189,8 +189,8 @@ const DRAINING_HANDLERS: Partial<HandlersOnDuty> = Object.fromEntries(
 );
 
 /**
- * Delivers events to the operations that wait for them. A changed network is connected again, and a power-update changes the
- * instance's state; no operation waits for these two, so errors are logged.
+ * Delivers events to the operations that wait for them. Reconnects a changed network; applies a power-update to the
+ * instance's state. No operation waits for these two, so their errors are logged.
  */
 async function hearEvents(
   services: AgentServices,

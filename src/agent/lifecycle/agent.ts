@@ -14,21 +14,21 @@ import { createServices, type ServiceFactories, type ViewOptions } from "./creat
 import { Heartbeat } from "./heartbeat.js";
 import { drain } from "./shutdown.js";
 
-/** Nova's prefix of a reason that no operator gave. */
+/** Nova's prefix for a disable reason that was not entered by an operator. */
 const AUTOMATIC = "AUTO: ";
 
-/** Letters that the record takes. */
+/** The max length of `disabled_reason` in the record. */
 const LONGEST_REASON = 255;
 
-/** Milliseconds that the conductor may take: the agent ends without, too. */
+/** Timeout of the conductor call, in milliseconds; the agent stops even if the call fails. */
 const DISABLE_TIMEOUT_MS = 10_000;
 
 export interface AgentOptions extends Omit<ViewOptions, "permit"> {
-  /** What the agent says it is (spec 1.2); default: what this build is. */
+  /** The service version that the agent reports (spec 1.2); default: this build's. */
   readonly serviceVersion?: number;
   /**
-   * Makes other trackers and operations than the agent's own. Tests watch each pass of the tracker through it while whole agents
-   * run, and put operations that say only that they were asked for in place of real ones.
+   * Replaces the agent's tracker and operations. Tests use it to observe each pass of the tracker in a running agent,
+   * and to record requested operations instead of running them.
    */
   readonly factories?: Partial<ServiceFactories>;
 }
@@ -41,26 +41,26 @@ export class AgentStopped extends Error {
   }
 }
 
-/** One host's agent. Many may live in one process. */
+/** One host's agent. A process may run many. */
 export class Agent {
   readonly host: string;
   readonly #options: AgentOptions;
   readonly #listeners = new SparseSet<(state: AgentState) => void>();
   readonly #tasks = new TaskTracker();
   readonly #pending = new PendingEvacuations();
-  /** Ends what start-up waits for; null: it does not start. */
+  /** Aborts the waiting steps of a start; null: no start is running. */
   #ended: AbortController | null = null;
   #state: AgentState = "connecting";
   #failure: Error | null = null;
   #stopping = false;
-  /** Why a start that is under way has no point any more. */
+  /** The reason to abort a running start. */
   #interruption: Error | null = null;
-  /** Ends the step of the start that is under way. */
+  /** Rejects the start's current step. */
   #leaveStep: (reason: Error) => void = leaveNothing;
   #starting: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
   #services: AgentServices | null = null;
-  /** This host's, as registered. */
+  /** This host's service record, as registered. */
   #service: Service | null = null;
   #heartbeat: Heartbeat | null = null;
   #periodics: PeriodicLoop<PeriodicSubject> | null = null;
@@ -74,27 +74,26 @@ export class Agent {
     return this.#state;
   }
 
-  /** Why the state is `failed`. */
+  /** The reason why the state is `failed`. */
   get failure(): Error | null {
     return this.#failure;
   }
 
-  /** Called with each change; returns what stops that. */
+  /** Calls the listener on each change; returns an unsubscribe function. */
   onState(listener: (state: AgentState) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Spec 2.1; resolves when the agent serves. Rejects with the refusal ({@link refusalOf}), another error, or
-   * {@link AgentStopped}; the agent is then at an end.
+   * Runs spec 2.1; resolves when the agent serves. Rejects with a start-up rejection (see {@link toStartupRejection}),
+   * another error, or {@link AgentStopped}; the agent has then ended.
    */
   start(): Promise<void> {
     this.#starting ??= this.#start();
     return this.#starting;
   }
 
-  /** Spec 2.1. */
   async #start(): Promise<void> {
     const { session, serviceVersion } = this.#options;
     session.leaseLost.then((reason) => this.#loseLease(reason));
@@ -120,15 +119,18 @@ export class Agent {
     }
   }
 
-  /** Drains and lets go (spec 2.8, SIGTERM); guests run on. Resolves when the state is `stopped` or `failed`. */
+  /**
+   * Drains the agent and closes its connections (spec 2.8, SIGTERM); guests keep running. Resolves when the state is
+   * `stopped` or `failed`.
+   */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
   }
 
   /**
-   * The driver cannot be relied on any more: disables the service with the reason, drains, and ends as `failed`. Before it
-   * serves, the start ends with the reason.
+   * Stops after the driver became unreliable: disables the service with the reason, drains, and ends as `failed`. An
+   * agent that does not serve yet fails its start with the reason.
    */
   giveUp(reason: Error): Promise<void> {
     if (this.#stopped === null && this.#state !== "failed") {
@@ -143,7 +145,8 @@ export class Agent {
     }
     this.#stopping = true;
     if (this.#state !== "serving" || !this.#services || !this.#heartbeat) {
-      // Start-up is left where it is: each of its steps may die (spec 2.1), and without the lease it does no harm.
+      // Start-up is abandoned in its current step: each step may be killed (spec 2.1), and without the lease it does no
+      // harm.
       this.#interrupt(this.#failure ?? new AgentStopped(this.host));
       this.#ended?.abort();
       await this.#starting?.catch(() => {});
@@ -164,7 +167,7 @@ export class Agent {
     this.#enter(this.#failure === null ? "stopped" : "failed");
   }
 
-  /** SIGHUP: forgets what is remembered of Placement; the next pass reads all of it again. */
+  /** Clears the cache of Placement's providers (SIGHUP); the next pass reads all of them again. */
   reset(): void {
     this.#options.placement.clearProviderCache();
   }
@@ -199,7 +202,7 @@ export class Agent {
     this.#periodics.start();
   }
 
-  /** Not a race with one promise for all steps: that would keep what each of them left for as long as the agent lives. */
+  /** Races each step separately: one promise for all steps would retain the leftovers of each for the agent's lifetime. */
   async #step<T>(step: () => Promise<T>): Promise<T> {
     if (this.#interruption !== null) {
       throw this.#interruption;
@@ -210,7 +213,7 @@ export class Agent {
         step().then(resolve, reject);
       });
     } finally {
-      // Not a function made here: it would keep the step, and all that the start has made, for as long as the agent lives.
+      // A closure created here would retain the step and everything that the start created, for the agent's lifetime.
       this.#leaveStep = leaveNothing;
     }
   }
@@ -230,7 +233,7 @@ export class Agent {
     }
   }
 
-  /** Start-up ended early: lets go of everything, and leaves what was written as it is. @returns the reason. */
+  /** Cleans up after a start that ended early, and leaves written records as they are. @returns the reason */
   async #end(thrown: unknown): Promise<Error> {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
     if (error instanceof AgentStopped) {
@@ -244,7 +247,7 @@ export class Agent {
     return this.#failure;
   }
 
-  /** Another agent may act for the host now: nothing is drained and nothing is touched. */
+  /** Ends without draining or touching anything: another agent may act for the host now. */
   #loseLease(reason: string): void {
     if (this.#stopping || this.#state === "failed" || this.#state === "stopped") {
       return;
@@ -277,7 +280,10 @@ async function preStart(services: AgentServices, service: Service): Promise<void
 
 function leaveNothing(): void {}
 
-/** Keeps new servers away from a host whose agent gives up; the operator enables it again. Never throws. */
+/**
+ * Disables the service after a driver failure, so that no new servers are scheduled to its host until an operator
+ * enables it. Never throws.
+ */
 async function disableService(
   { conductor, tracker, runtime, logger }: AgentServices,
   { id }: Service,

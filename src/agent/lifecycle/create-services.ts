@@ -22,33 +22,33 @@ export interface ViewOptions {
   /** `--host` */
   readonly host: string;
   readonly config: NovaConfig;
-  /** Every configuration file in use; their folders are searched for `compute_id` (spec 2.3). */
+  /** All configuration files in use; their folders are searched for `compute_id` (spec 2.3). */
   readonly configFiles: readonly string[];
   /** The driver's own section of nova.conf, compiled; names in camelCase. */
   readonly driverConfig: Readonly<Record<string, unknown>>;
   readonly runtime: Runtime;
-  /** Made with `lease: false` for quirk `no-host-lease`. */
+  /** Created with `lease: false` for quirk `no-host-lease`. */
   readonly session: HostSession;
   readonly driver: DriverDefinition;
   readonly placement: ReportClient;
-  /** What the hosts of the process know together of how to get at images; default: nobody else asks. */
+  /** Access to the Image service, shared by the hosts of the process; default: not shared. */
   readonly sharedImages?: SharedAccess;
-  /** The host may be given another driver than the one that it had (spec 2.4 g); default: it refuses. */
+  /** Allows a driver other than the recorded one (spec 2.4 g); default: the start fails. */
   readonly changeDriver?: boolean;
-  /** Asked before the driver changes a guest; throws to forbid it. Default: the host's lease must be held. */
+  /** Called before the driver changes a guest; throws to forbid it. Default: requires the host's lease. */
   readonly permit?: (purpose: string) => void | Promise<void>;
   readonly metrics?: AgentMetrics;
-  /** Asked before each call of the driver and each step of an operation, and set from outside; default: there are none. */
+  /** Fault rules for each driver call and each step of an operation, set by external requests; default: none. */
   readonly faults?: ChangingFaults;
 }
 
-/** Makes the services with which an agent acts. */
+/** Creates the tracker and the operations of an agent. */
 export interface ServiceFactories {
   readonly tracker: (context: AgentContext) => ResourceTracker | Promise<ResourceTracker>;
   readonly operations: (context: AgentContext, tracker: ResourceTracker, faults?: StepFaults) => Operations;
 }
 
-/** What an agent can see with; the driver is made, and not yet connected. */
+/** Creates the view of an agent; its driver is created, but not yet connected. */
 export async function createView(options: ViewOptions): Promise<AgentView> {
   const { host, config, runtime, session, placement } = options;
   const logger = runtime.logger.child({ host });
@@ -116,6 +116,6 @@ export async function createServices(
     options.factories ?? {};
   const tracker = meteredTracker(await makeTracker(view), options.metrics);
   const operations = makeOperations(view, tracker, options.faults);
-  // The view comes last: Node 20 makes a hidden class, 500 bytes, for each record that begins with another one and goes on.
+  // The view comes last: Node 20 creates a hidden class of 500 bytes for each record that spreads another one first.
   return { tracker, operations, metrics: options.metrics, ...view };
 }

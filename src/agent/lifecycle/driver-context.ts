@@ -19,12 +19,12 @@ interface ConductorVirtApiOptions {
   readonly host: string;
   readonly conductor: Conductor;
   readonly clock: Clock;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly serviceDownTime: number;
   readonly ports: Pick<HostPorts, "plug">;
 }
 
-/** What the driver of a host may ask, answered by the conductor. @internal */
+/** Implements the driver's virt API through the conductor. @internal */
 export class ConductorVirtApi implements VirtApi {
   readonly #options: ConductorVirtApiOptions;
 
@@ -57,7 +57,7 @@ export class ConductorVirtApi implements VirtApi {
   }
 }
 
-/** The doors and options that a driver is given. */
+/** Creates the interfaces and options that a driver gets. */
 export function driverContext(options: {
   readonly host: string;
   readonly config: NovaConfig;
@@ -102,13 +102,13 @@ interface DriverRulesOptions {
   readonly host: string;
   readonly config: NovaConfig;
   readonly session: HostSession;
-  /** Asked before the driver changes a guest; throws to forbid it. Default: the host's lease must be held. */
+  /** Called before the driver changes a guest; throws to forbid it. Default: requires the host's lease. */
   readonly permit?: (purpose: string) => void | Promise<void>;
   readonly metrics?: AgentMetrics;
   readonly faults?: ChangingFaults;
 }
 
-/** What an agent asks and notes at each call of its driver. */
+/** The checks, timeouts and metrics that apply to each driver call. */
 export class DriverRules implements DriverHostOptions {
   readonly timeouts: NonNullable<DriverCallOptions["timeouts"]>;
   readonly createTimeout: number;

@@ -7,7 +7,7 @@ import type { AgentServices } from "../operations/flow/contract.js";
 
 type Services = Pick<AgentServices, "driver" | "conductor" | "host">;
 
-/** Spec 6.10: what people ask of this host and its guests. @throws {NotImplementedError} this driver cannot tell. */
+/** Spec 6.10: returns the host's uptime, for users. @throws {NotImplementedError} the driver does not support it */
 export function hostUptime({ driver }: Services): Promise<string> {
   return translateErrors(driver.getHostUptime());
 }
@@ -38,7 +38,7 @@ export async function instanceDiagnostics(
   return { ...found, state: "running" };
 }
 
-/** The instance may have moved since it was asked about. */
+/** Reads the instance again: it may have moved since the request was sent. */
 async function instanceHere(
   { conductor, host }: Services,
   { instanceUuid: uuid, requestId }: InstanceParams,
@@ -64,7 +64,7 @@ async function runningHere(services: Services, params: InstanceParams): Promise<
   return instance;
 }
 
-/** The driver's errors as those that the API tells apart. */
+/** Converts the driver's errors into those that the API distinguishes. */
 async function translateErrors<T>(result: Promise<T>): Promise<T> {
   try {
     return await result;
@@ -79,7 +79,10 @@ async function translateErrors<T>(result: Promise<T>): Promise<T> {
   }
 }
 
-/** Nova counts the empty line behind the last line feed, and takes a negative number as lines from the beginning to leave out. */
+/**
+ * Returns the last lines. As in Nova, the empty line after the last line feed counts, and a negative number skips lines
+ * at the beginning.
+ */
 function tail(output: string, lines: number): string {
   return lines === 0 ? "" : output.split("\n").slice(-lines).join("\n");
 }
@@ -93,7 +96,7 @@ const STATES: Readonly<Record<PowerState, string>> = {
   [POWER_STATES.suspended]: "suspended",
 };
 
-/** What the driver has on this host, for people; a guest whose instance nobody knows is listed by its uuid. */
+/** Lists the driver's guests on this host, for users. A guest of an unknown instance is listed by its uuid. */
 export async function listGuests({
   driver,
   conductor,

@@ -4,18 +4,18 @@ import { within } from "../../runtime/time.js";
 import type { AgentContext } from "../context.js";
 import type { AgentMetrics } from "../metrics/metrics.js";
 
-/** Milliseconds from joining the service group to the first heartbeat (spec 2.1 row 7). */
+/** Delay between joining the service group and the first heartbeat, in milliseconds (spec 2.1 row 7). */
 const FIRST_HEARTBEAT_DELAY = 5_000;
 
-/** Spec 2.5: reports the service as alive every `report_interval` seconds. Never dies, never recreates the service. */
+/** Spec 2.5: reports the service as up every `report_interval` seconds. Never fails, never recreates the service record. */
 export class Heartbeat {
   readonly #context: AgentContext & { readonly metrics: AgentMetrics };
   readonly #service: Service;
   #stopped = false;
-  /** Ends what it waits for. */
+  /** Cancels the current wait or call. */
   #leave: () => void = () => {};
   #connected = true;
-  /** It was logged that no conductor answers, and none has since. */
+  /** True if the missing conductor was already logged, and no call has succeeded since. */
   #unanswered = false;
 
   constructor(context: AgentContext & { readonly metrics: AgentMetrics }, service: Service) {
@@ -23,7 +23,7 @@ export class Heartbeat {
     this.#service = service;
   }
 
-  /** False after a heartbeat that failed. */
+  /** False after a failed heartbeat. */
   get connected(): boolean {
     return this.#connected;
   }
@@ -38,7 +38,7 @@ export class Heartbeat {
     this.#leave();
   }
 
-  /** Nothing is kept meanwhile but the timer: thousands of hosts of a process wait most of the time. */
+  /** Only the timer is retained between heartbeats: most of the thousands of hosts in a process are waiting. */
   #wait(milliseconds: number): void {
     this.#leave = this.#context.runtime.timers.after(milliseconds, () => void this.#beat());
   }
@@ -56,12 +56,12 @@ export class Heartbeat {
     const { conductor, config, runtime, metrics } = this.#context;
     const interval = config.defaults.reportInterval * 1000;
     try {
-      // Once a host counts as up, what is sent to it has to arrive: where nobody reads its queue yet, the broker drops it.
+      // Once a host counts as up, messages to it must arrive: the broker drops messages to a queue without a consumer.
       const settled = conductor.leaseSettled();
       if (settled !== undefined) {
         await within(runtime.timers, interval, "the connection of the host's lease", settled, signal);
       }
-      // A heartbeat that took longer than an interval is worthless: the next one says the same.
+      // A heartbeat that takes longer than an interval is worthless: the next one reports the same.
       await conductor.call(
         "service_report_state",
         { id: this.#service.id },
@@ -83,7 +83,10 @@ export class Heartbeat {
     }
   }
 
-  /** As Nova: that no conductor answers is said once. Thousands of hosts whose control plane is gone would do little else. */
+  /**
+   * Logs an unreachable conductor once, as Nova does. Otherwise thousands of hosts without a control plane would fill
+   * the log.
+   */
   #logFailure(error: unknown): void {
     const { runtime, host } = this.#context;
     const isUnanswered = error instanceof MessagingTimeout || error instanceof ConductorUnreachable;

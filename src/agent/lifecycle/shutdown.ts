@@ -5,23 +5,23 @@ import type { PeriodicLoop } from "../periodic/loop.js";
 import { drainingHandlers, type TaskTracker } from "./agent-handlers.js";
 import type { Heartbeat } from "./heartbeat.js";
 
-/** Seconds of `manager_shutdown_timeout` that are kept for what comes after the waiting. */
+/** Seconds of `manager_shutdown_timeout` that are reserved for the steps after the wait. */
 const RESERVE = 20;
 
-/** Milliseconds between two looks for a call of the driver that the end waits for. */
+/** Interval for polling the driver calls that a shutdown waits for, in milliseconds. */
 const LOOK_INTERVAL = 1_000;
 
 export interface RunningAgent {
   readonly services: AgentServices;
   readonly tasks: TaskTracker;
-  /** Null where `periodic_enable` is off. */
+  /** Null if `periodic_enable` is off. */
   readonly periodics: Pick<PeriodicLoop<unknown>, "stop"> | null;
   readonly heartbeat: Heartbeat;
 }
 
 /**
- * Spec 2.8: takes nothing new, waits for what is under way at most `manager_shutdown_timeout` less a reserve, then lets go
- * of the hypervisor. What has not ended by then is found by the next start. Guests run on.
+ * Spec 2.8: accepts nothing new, waits for running operations for `manager_shutdown_timeout` less a reserve at most,
+ * then disconnects from the hypervisor. The next start handles unfinished operations. Guests keep running.
  */
 export async function drain({ services, tasks, periodics, heartbeat }: RunningAgent): Promise<void> {
   const { timers } = services.runtime;
@@ -48,9 +48,10 @@ export async function drain({ services, tasks, periodics, heartbeat }: RunningAg
 }
 
 /**
- * Says of each call of the driver once that the end waits for it; what is under way may come to the driver only now.
+ * Logs once for each driver call that the shutdown waits for it. Polls, since a running operation may reach the driver
+ * later.
  * @param limit milliseconds
- * @returns what ends the looking
+ * @returns a function that stops the polling
  */
 function logShutdownBlockers({ driver, logger, runtime }: AgentServices, limit: number): CancelTimer {
   const reported = new Set<object>();
@@ -70,7 +71,7 @@ function logShutdownBlockers({ driver, logger, runtime }: AgentServices, limit: 
   return () => cancel();
 }
 
-/** The other host of a move must still be able to end it. */
+/** Stops accepting requests, except for those with which the other host of a move finishes it. */
 async function stopTaking(services: AgentServices, tasks: TaskTracker): Promise<void> {
   const { incoming, outgoing } = services.operations;
   const hasMoves = incoming.size > 0 || outgoing.size > 0;
@@ -78,8 +79,8 @@ async function stopTaking(services: AgentServices, tasks: TaskTracker): Promise<
 }
 
 /**
- * Waits for running requests and incoming moves: each may lead to the other. Requests that arrive meanwhile count, so the
- * hypervisor is let go only when none can arrive any more.
+ * Waits for running requests and incoming moves: each may lead to the other. Requests that arrive meanwhile count, so
+ * the hypervisor is disconnected only when no more can arrive.
  */
 async function allEnded(services: AgentServices, tasks: TaskTracker, reserve: number): Promise<void> {
   const { operations, conductor, runtime } = services;
@@ -91,7 +92,7 @@ async function allEnded(services: AgentServices, tasks: TaskTracker, reserve: nu
   await tasks.idle();
 }
 
-/** The conductor says when a move ends. Where a move ended while no message could reach this agent, its record says so. */
+/** The conductor notifies the agent when a move ends. If the message was lost, the migration's status is final. */
 async function forgetEnded({ conductor, operations: { incoming } }: AgentServices): Promise<void> {
   for (const id of incoming.migrations) {
     const migration = await conductor.call("migration_get", { id });
@@ -110,7 +111,7 @@ async function logged(services: AgentServices, purpose: string, work: Promise<vo
   }
 }
 
-/** False when `milliseconds` passed first. */
+/** Returns false if `milliseconds` elapsed first. */
 async function endsWithin(timers: Timers, milliseconds: number, work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const cancel = timers.after(milliseconds, () => resolve(false));

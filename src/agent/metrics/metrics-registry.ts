@@ -2,32 +2,32 @@ import type { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Listener, Servers, ServiceHandler } from "../../runtime/http-server.js";
 import type { AgentMetrics } from "./metrics.js";
 
-/** Every name begins so; `openstack_nova_*` is what OpenStack's exporters use. */
+/** Prefix of all names; OpenStack's exporters use `openstack_nova_*`. */
 const PREFIX = "openstack_nova_compute_";
 
-/** Seconds. Periodic tasks over many nodes take minutes. */
+/** In seconds. Periodic tasks over many nodes take minutes. */
 const TASK_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 300];
 
 const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60];
 
 const DRIVER_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30, 120, 600];
 
-/** What is looked at when the metrics are read. */
+/** Values that are read when the metrics are scraped. */
 export interface MetricsSources {
-  /** Host → whether its agent holds the host's lease. */
+  /** Host → whether its agent owns the host's lease. */
   readonly leases: () => ReadonlyMap<string, boolean>;
   readonly conductorConnected: () => boolean;
 }
 
 /** The metrics of one agent process, in Prometheus' text format; docs/metrics.md lists them. */
 export interface MetricsRegistry {
-  /** For one host; every sample has it as label `host`. */
+  /** Returns the metrics of one host; every sample has the label `host`. */
   forHost(host: string): AgentMetrics;
   readonly contentType: string;
   text(): Promise<string>;
 }
 
-/** Loads the library only here: an agent without `--metrics-port` does without. */
+/** Loads prom-client here only: an agent without `--metrics-port` does not need it. */
 export async function createMetricsRegistry(sources: MetricsSources): Promise<MetricsRegistry> {
   const { Counter, Gauge, Histogram, Registry } = await import("prom-client");
   const registry = new Registry();
@@ -129,7 +129,7 @@ function hostMetrics(host: string, to: Instruments): AgentMetrics {
     leakedAllocations: (kind, count) => to.leakedAllocations.set({ host, kind }, count),
     periodicTask: (task, seconds, failed) => {
       to.taskDuration.observe({ host, task }, seconds);
-      // The counter starts at 0, so that the first failure shows as a rise.
+      // Initialises the counter with 0, so that the first failure appears as an increase.
       to.taskFailures.inc({ host, task }, failed ? 1 : 0);
     },
     claim: (kind, outcome) => {
@@ -157,16 +157,16 @@ function hostMetrics(host: string, to: Instruments): AgentMetrics {
   };
 }
 
-/** A scraper needs one connection, sends no body, and is quick about it. */
+/** A scraper needs one connection, sends no body, and finishes quickly. */
 const LIMITS = { bodyBytes: 1024, headersTimeout: 5_000, requestTimeout: 10_000, connections: 16 };
 
-/** Serves `GET /metrics` on the loopback interface; port 0 takes a free one. @throws {AddressInUse} */
+/** Serves `GET /metrics` on the loopback interface; port 0 selects a free port. @throws {AddressInUse} */
 export function serveMetrics(servers: Servers, registry: MetricsRegistry, port: number): Promise<Listener> {
   return servers.listen({ port, services: { "/metrics": metricsHandler(registry) }, limits: LIMITS });
 }
 
 /**
- * `GET` and `HEAD`; anything else is answered with 405, what is below the path with 404.
+ * Handles `GET` and `HEAD`. Responds with 405 to other methods, and with 404 below the path.
  * @internal for tests
  */
 export function metricsHandler(registry: MetricsRegistry): ServiceHandler {

@@ -4,34 +4,37 @@ import type { DriverOutcome } from "../../virt/driver-call.js";
 import { ComputeResourcesUnavailable } from "../../virt/errors.js";
 import type { Claim, ResourceTracker } from "../tracker/contract.js";
 
-/** What the agent counts about itself; {@link MetricsRegistry} implements it. Must not throw. */
+/** The agent's own metrics; {@link MetricsRegistry} implements it. Must not throw. */
 export interface AgentMetrics extends MessageObserver {
-  /** Guests on the hypervisor, whoever they belong to. */
+  /** All guests on the hypervisor, whichever host they belong to. */
   guests(count: number): void;
   /** Guests on the hypervisor whose instance belongs to another host, without an evacuation record (spec 2.4 G13). */
   foreignGuests(count: number): void;
-  /** Guests on the hypervisor that no instance is known for; never touched (spec V3). */
+  /** Guests on the hypervisor without a known instance; never touched (spec V3). */
   orphanGuests(count: number): void;
-  /** A guest of an evacuated instance was destroyed, or is kept until its evacuation has ended (spec 3.1, 3.3). */
+  /**
+   * Counts a guest of an evacuated instance that was destroyed, or that is retained until its evacuation has ended
+   * (spec 3.1, 3.3).
+   */
   evacuatedGuest(outcome: "destroyed" | "kept"): void;
   /** One run of a periodic task. */
   periodicTask(name: string, seconds: number, failed: boolean): void;
-  /** A claim was asked of the tracker (spec 4.2), or taken back. `kind`: what for. */
+  /** Counts a claim that was requested from the tracker (spec 4.2), or aborted. */
   claim(kind: ClaimKind, outcome: "succeeded" | "refused" | "aborted"): void;
   /** Spec 2.5. */
   heartbeat(reported: boolean): void;
   placementRequest(event: PlacementRequestEvent): void;
-  /** `instanceUuid`: of the guest that the call was about, if it was about one. */
+  /** `instanceUuid`: the instance whose guest the call was for, if any. */
   driverCall(method: string, milliseconds: number, outcome: DriverOutcome, instanceUuid: string | undefined): void;
-  /** The driver left an error that no call of it could catch. */
+  /** Counts a driver error that occurred outside of any driver call. */
   driverUnhandledError(method: string, kind: "rejection" | "exception"): void;
-  /** Consumers that hold something on this host's tree and should not (spec 9.3), as last found. */
+  /** Consumers with allocations on this host's tree that should not exist (spec 9.3), as of the last check. */
   leakedAllocations(kind: LeakKind, count: number): void;
 }
 
 type ClaimKind = "instance" | "move";
 
-/** `migration`: of a move that has ended. `instance`: at rest on another host. */
+/** `migration`: of a move that has ended. `instance`: on another host, without a task state. */
 export type LeakKind = "migration" | "instance";
 
 export const NO_METRICS: AgentMetrics = Object.freeze({
@@ -49,24 +52,24 @@ export const NO_METRICS: AgentMetrics = Object.freeze({
   leakedAllocations() {},
 });
 
-/** The tracker's methods that give a claim. */
+/** The tracker's methods that return a claim. */
 type ClaimMethod = {
   [M in keyof ResourceTracker]: ResourceTracker[M] extends (...args: never) => Promise<Claim> ? M : never;
 }[keyof ResourceTracker];
 
-/** Every one of them, or this does not compile. */
+/** The type requires an entry for each of them. */
 const KINDS: Readonly<Record<ClaimMethod, ClaimKind>> = {
   instanceClaim: "instance",
   rebuildClaim: "move",
   resizeClaim: "move",
 };
 
-/** Counts a tracker's claims, and those that are taken back; all else is the tracker's own. */
+/** Wraps a tracker to count its claims and aborts; everything else is passed through. */
 export function meteredTracker(tracker: ResourceTracker, metrics: AgentMetrics): ResourceTracker {
   return new Proxy(tracker, new ClaimMeter(metrics));
 }
 
-/** An object without functions of its own: a process may have thousands of trackers. */
+/** Shares its functions between instances: a process may have thousands of trackers. */
 class ClaimMeter implements ProxyHandler<ResourceTracker> {
   readonly #metrics: AgentMetrics;
 
@@ -92,7 +95,7 @@ class ClaimMeter implements ProxyHandler<ResourceTracker> {
       metrics.claim(kind, "succeeded");
       return withAbort(claim, () => metrics.claim(kind, "aborted"));
     } catch (error) {
-      // What else fails (a lost conductor, Placement) says nothing of the host's resources.
+      // Other errors (a lost conductor, Placement) do not concern the host's resources.
       if (error instanceof ComputeResourcesUnavailable) {
         metrics.claim(kind, "refused");
       }

@@ -45,7 +45,7 @@ export function createOperations(context: AgentContext, tracker: ResourceTracker
   });
 }
 
-/** Runs the flows of spec 6: one at a time for an instance, `max_concurrent_builds` builds at a time in all. */
+/** Runs the flows of spec 6: one at a time per instance, and `max_concurrent_builds` builds at a time in total. */
 class InstanceOperations implements Operations {
   readonly #services: OperationServices;
   readonly #builds: TaskQueue;
@@ -76,7 +76,7 @@ class InstanceOperations implements Operations {
     this.#active += 1;
     try {
       const reply = await this.#carryOut<OperationName>(operationOf(method, request), request, caller);
-      // The answer of the operation that was asked for: an evacuation answers as a rebuild does.
+      // The reply type of the requested operation: an evacuation replies as a rebuild does.
       return reply as ReplyOf<M>;
     } finally {
       this.#active -= 1;
@@ -98,7 +98,8 @@ class InstanceOperations implements Operations {
     try {
       return await this.#locked(lock, instanceUuid, () => ("handle" in flow ? flow.handle(call) : begin(flow, call)));
     } catch (error) {
-      // The lease may come back to this agent; and the tracker hears the conductor by itself.
+      // Records the request even if the host's lease is lost: it may be re-acquired. A call without a reply is recorded
+      // by the watched conductor.
       left ||= mustNotUndo(error);
       throw error;
     } finally {
@@ -184,7 +185,7 @@ class InstanceOperations implements Operations {
   }
 }
 
-/** The one place where a message that is not demanded begins; asked under the instance's lock. */
+/** The entry point of every message that is subject to admission checks; runs under the instance's lock. */
 async function begin<M extends OperationName>(flow: AdmittedFlow<M>, call: Call<M>): Promise<null> {
   const result = await admit(call.services.context, call, call.request);
   if ("rejected" in result) {
@@ -195,7 +196,7 @@ async function begin<M extends OperationName>(flow: AdmittedFlow<M>, call: Call<
   return null;
 }
 
-/** Says why, ends the event of the user's action with that, and changes nothing of the instance. */
+/** Logs the reason, ends the event of the user's action with it, and does not change the instance. */
 async function rejectMessage<M extends OperationName>(
   flow: AdmittedFlow<M>,
   call: Call<M>,

@@ -14,9 +14,9 @@ import type { Move } from "./flow/release-allocations.js";
 import { callOf, forRequest } from "./table.js";
 
 interface Resume {
-  /** Null: whatever the instance is doing. */
+  /** Null: any task_state. */
   readonly task: TaskState | null;
-  /** It is doing nothing. */
+  /** Requires a null task_state. */
   readonly idle?: true;
   readonly statuses: readonly MigrationStatus[];
   readonly side: "source" | "destination";
@@ -24,8 +24,8 @@ interface Resume {
 }
 
 /**
- * The reconcile table of spec 2.6 (OPT), and what it needs of the hosts that did not restart. The first row that matches wins. A
- * status that is behind its task is what a Nova's conductor leaves, which writes the instance first.
+ * The reconcile table of spec 2.6 (OPT), and the actions that it needs from hosts that did not restart. The first
+ * matching row applies. A status that is behind its task is left by Nova's conductor, which writes the instance first.
  */
 const RESUMES: readonly Resume[] = [
   { task: "resize_prep", statuses: ["pre-migrating", "error"], side: "destination", run: undoPrep },
@@ -43,12 +43,12 @@ const RESUMES: readonly Resume[] = [
 ];
 
 const TASKS = [...new Set(RESUMES.flatMap(({ task }) => task ?? []))];
-/** The moves that the table has a row for. Most `confirmed` ones are over: only a start looks at all of them. */
+/** The statuses that the table has a row for. Most `confirmed` moves are over: only a start checks all of them. */
 const STATUSES = [...new Set(RESUMES.flatMap(({ statuses }) => statuses))].filter((status) => status !== "confirmed");
-/** The instance may say how a move with one of these has ended, whatever its task. */
+/** Statuses of moves whose end may already show in the instance, whatever its task. */
 const OPEN: readonly MigrationStatus[] = ["pre-migrating", "migrating", "post-migrating"];
 
-/** Which of a host's cold moves {@link recoverColdMoves} has to be shown. */
+/** Returns the filter for the cold moves of a host that {@link recoverColdMoves} needs. */
 export function coldMovesToList(confirmed: boolean): {
   readonly migrationTypes: typeof COLD;
   readonly statuses: MigrationStatus[];
@@ -56,7 +56,7 @@ export function coldMovesToList(confirmed: boolean): {
   return { migrationTypes: COLD, statuses: confirmed ? [...STATUSES, "confirmed"] : STATUSES };
 }
 
-/** A move of this host's that waits for somebody. */
+/** An interrupted move of this host. */
 interface StuckMove {
   readonly instanceUuid: string;
   readonly migrationId: number;
@@ -65,7 +65,7 @@ interface StuckMove {
   resume(services: OperationServices, requestId: string): Promise<void>;
 }
 
-/** Spec 2.6 OPT. @throws what ended the host's lease; everything else is logged, and tried again later */
+/** Spec 2.6 OPT. @throws the error that ended the host's lease; others are logged, and the recovery is repeated later */
 export async function recoverColdMoves(services: OperationServices, options: StuckMoveOptions): Promise<void> {
   const { context, locks, unsettled } = services;
   const { clock, logger } = context.runtime;
@@ -95,7 +95,7 @@ export async function recoverColdMoves(services: OperationServices, options: Stu
   }
 }
 
-/** Moves from or to this host at a step that this host, or the other, should go on from. */
+/** Returns moves from or to this host at a step that this host, or the other, should continue. */
 async function findStuckMoves(
   services: OperationServices,
   { before, confirmed, listed: provided }: StuckMoveOptions,
@@ -149,7 +149,7 @@ async function findStuckMoves(
   return { found, waits: unsettledMoves.waits };
 }
 
-/** By uuid: those of the moves that are open, and of the others those that are in a task of moves. */
+/** Returns instances by uuid: all of the open moves, and of the others those with a move's task_state. */
 async function instancesOf(
   { conductor }: AgentContext,
   moves: readonly Migration[],
@@ -197,7 +197,10 @@ async function latestMove({ conductor }: AgentContext, { uuid }: Instance): Prom
 
 const writtenAt = ({ updatedAt, createdAt }: Instance | Migration): number => updatedAt ?? createdAt;
 
-/** The move had not begun: allocations back, then the row. Whoever sets the status first has the move. */
+/**
+ * Undoes a move that had not begun: first the allocations, then the row. The process that sets the status first owns
+ * the move.
+ */
 async function undoPrep({ services, request, move }: MoveProgress): Promise<void> {
   const { conductor } = services.context;
   const { instance, migration } = move;
@@ -222,7 +225,7 @@ async function undoPrep({ services, request, move }: MoveProgress): Promise<void
   }
 }
 
-/** What the source's driver said is in the row since the host changed. */
+/** The source's disk info is in the row since the host changed. */
 const diskInfoOf = ({ instance }: Move): string => instance.systemMetadata[DISK_INFO] ?? "";
 
 async function confirmAgain({ services, request, move }: MoveProgress): Promise<void> {
@@ -237,7 +240,7 @@ async function finishRevertAgain({ services, request, move }: MoveProgress): Pro
   await FINISH_REVERT_RESIZE.run(callOf("finish_revert_resize", services, request), move);
 }
 
-/** Under a Nova the instance is the destination's before its move says so, and a process may die in between. */
+/** Under Nova the instance changes its host before its move's status, and a process may die in between. */
 async function afterFlip(progress: MoveProgress): Promise<MoveProgress> {
   const { services, move } = progress;
   if (move.migration.status !== "migrating") {
@@ -260,7 +263,7 @@ async function failFinish(progress: MoveProgress): Promise<void> {
   await finishFailed(progress, new PublicError("the agent stopped while it finished the move"));
 }
 
-/** The message may have been lost with the process that should have sent it; one that comes twice is ignored. */
+/** The message may have been lost with the process that should have sent it; a duplicate is ignored. */
 async function castFinish(progress: MoveProgress): Promise<void> {
   const { services, request, move } = await afterFlip(progress);
   const message = { ...request, diskInfo: diskInfoOf(move) };
@@ -275,7 +278,10 @@ async function noteEnd({ services, move }: MoveProgress): Promise<void> {
   }
 }
 
-/** How a move has ended whose migration does not say so yet: the instance waits for a confirmation, or has failed. */
+/**
+ * Returns how a move has ended whose migration does not show it yet: the instance waits for a confirmation, or has
+ * failed.
+ */
 function endOf({ instance: { vmState, taskState }, migration }: Move): MigrationStatus | undefined {
   if (taskState !== null) {
     return undefined;

@@ -20,7 +20,7 @@ import {
 } from "./live-migration/migration-flow.js";
 import { forRequest } from "./table.js";
 
-/** Spec 2.6 OPT. What cannot be ended now is tried again later. */
+/** Spec 2.6 OPT. If a live migration cannot be ended now, the next call tries again. */
 export async function recoverLiveMigrations(services: OperationServices): Promise<void> {
   if (hasQuirk(services.context, "leave-interrupted-live-migration-allocations")) {
     return;
@@ -47,7 +47,7 @@ async function recover(all: OperationServices, migration: Migration): Promise<vo
   }
 }
 
-/** The live migrations that this host is the source of, those of deleted instances included. */
+/** Returns the unfinished live migrations from this host, including those of deleted instances. */
 function unfinishedMigrations({ context }: OperationServices): Promise<Migration[]> {
   return context.conductor.call("migrations_by_filters", {
     filters: {
@@ -60,8 +60,8 @@ function unfinishedMigrations({ context }: OperationServices): Promise<Migration
 }
 
 /**
- * Ends a live migration that nobody works on (spec 2.6 OPT): where the guest is decides. May be repeated.
- * @throws what keeps it from ending now.
+ * Ends a live migration that no process works on (spec 2.6 OPT): the location of the guest decides. May be repeated.
+ * @throws the error that prevents the migration from ending now
  */
 async function recoverMigration(
   services: OperationServices,
@@ -124,7 +124,10 @@ async function recoverMigration(
   });
 }
 
-/** What the drivers had told each other is gone. True also where it cannot be found out: files then stay (spec 3.3). */
+/**
+ * Probes the storage, since the drivers' data is lost. Returns true also if the result is unknown: files then stay
+ * (spec 3.3).
+ */
 async function filesAreShared(
   { context }: OperationServices,
   instance: Parameters<OperationServices["context"]["driver"]["checkInstanceSharedStorageLocal"]>[0],
@@ -159,10 +162,10 @@ async function filesAreShared(
 }
 
 /**
- * Finds again what moves have left on this host, and a process that is gone was still to remove: guests of instances that are
- * elsewhere, and of which the last that came to, or went from, this host was a live migration that is over, or an evacuation to here
- * that others have ended. What other operations leave, their records tell (spec 2.6).
- * @param others instances of guests that are here, without those that are known to be this host's
+ * Finds leftovers of moves that an earlier process should have removed: guests of instances that are on other hosts.
+ * Their last move from or to this host must be a completed live migration, or an evacuation to here that its source
+ * completed. The records show the leftovers of other operations (spec 2.6).
+ * @param others instances of guests on this hypervisor, without those that are known to be this host's
  */
 export async function findLeftGuests(services: OperationServices, others: readonly Instance[]): Promise<void> {
   const { driver, host } = services.context;
@@ -193,19 +196,23 @@ async function movesHere(
   return moves.sort((one, other) => one.id - other.id);
 }
 
-/** An evacuation to here that has made nothing yet, or of which nothing is left. */
+/** Returns whether it is an evacuation to here without a guest: none created yet, or already removed. */
 function leavesNothing({ migrationType, status, destCompute }: Migration, host: string): boolean {
   return migrationType === "evacuation" && destCompute === host && ["accepted", "failed"].includes(status);
 }
 
-/** An evacuation to here that its source has ended. The instance is elsewhere: had it been here, a later move would have led away. */
+/**
+ * Returns whether its source has completed this evacuation to here. The instance is elsewhere: if it had arrived, a
+ * later move would have taken it away.
+ */
 function isLost({ migrationType, status, destCompute }: Migration, host: string): boolean {
   return migrationType === "evacuation" && destCompute === host && status === "completed";
 }
 
 /**
- * An evacuation has made the guest here, and another has taken the instance elsewhere, whose source has completed both: nobody lives
- * by this one. Under the instance's lock no other evacuation to here has made one.
+ * Removes a guest that an evacuation created here, if another evacuation has taken the instance elsewhere, and its
+ * source has completed both: the guest is unused. The instance's lock prevents another evacuation to here from creating
+ * one meanwhile.
  */
 async function removeEvacuated(services: OperationServices, { id, instanceUuid: uuid }: Migration): Promise<void> {
   const { conductor, driver, host, runtime } = services.context;
@@ -219,7 +226,7 @@ async function removeEvacuated(services: OperationServices, { id, instanceUuid: 
   );
   if (!comes && (await driver.instanceExists(instance))) {
     const shared = await filesAreShared(services, instance, instance.host ?? "", newRequestId(services.context));
-    // The other host may have taken its time to answer.
+    // The call to the other host may have taken long.
     requireHostLease(services.context, `remove the guest that evacuation ${id} has left of instance ${uuid}`);
     await driver.destroy(instance, destroyOptions(!shared));
     const fields = { instance: uuid, migration: id };
@@ -227,7 +234,7 @@ async function removeEvacuated(services: OperationServices, { id, instanceUuid: 
   }
 }
 
-/** A guest that runs is nobody's to remove unasked; that of a deleted instance is reaped (spec 3.5). */
+/** Removes leftovers, but never a running guest; guests of deleted instances are reaped (spec 3.5). */
 async function removeLeft(services: OperationServices, migration: Migration): Promise<void> {
   const { context } = services;
   const { instanceUuid: uuid } = migration;

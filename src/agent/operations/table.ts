@@ -40,14 +40,14 @@ import { SHELVE_INSTANCE, SHELVE_OFFLOAD_INSTANCE } from "./states/shelve-instan
 import { SNAPSHOT_INSTANCE } from "./states/snapshot-instance.js";
 import { UNSHELVE_INSTANCE } from "./states/unshelve-instance.js";
 
-/** An operation on a guest of this host, which begins from one of these task_states. */
+/** An operation on a guest of this host that begins in one of these task_states. */
 function onGuest<M extends InstanceMethod>(flow: AdmittedFlow<M>, ...tasks: readonly TaskState[]): Operation<M> {
   return { lock: "instance", admission: { instance: "here", tasks }, flow };
 }
 
 /**
- * One row for each message that begins an operation. What an operation does, and the steps of it, are in the file of its flow;
- * the conductor's table of methods has its parameters.
+ * One row for each message that begins an operation. The file of a flow contains its steps; the conductor's table of
+ * methods contains its parameters.
  */
 export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   build_and_run_instance: {
@@ -56,7 +56,7 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
     admission: { instance: "nowhere", tasks: ["scheduling", null], vmStates: ["building"] },
     flow: BUILD_INSTANCE,
   },
-  // A delete that was acknowledged is wanted for good, whoever has set the task_state since.
+  // An acknowledged delete always applies, whichever request has set the task_state since.
   terminate_instance: {
     lock: "instance",
     stopsLiveMigration: true,
@@ -69,7 +69,7 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
     admission: {
       instance: "elsewhere",
       tasks: ["rebuilding"],
-      // The source may have returned and cleaned up before its guest is made here.
+      // The source may have returned and cleaned up before the guest is created here.
       migration: { part: "destination", statuses: ["accepted", "pre-migrating", "completed"] },
     },
     flow: EVACUATE_INSTANCE,
@@ -106,7 +106,8 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   },
   confirm_resize: {
     lock: "instance",
-    // It has no task_state of its own: the status is what the request has set. Of one in error the leftovers are removed.
+    // It has no task_state of its own: the request has set the migration's status. For a migration in error its
+    // leftovers are removed.
     admission: {
       instance: "anywhere",
       tasks: "any",
@@ -152,13 +153,13 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
     },
     flow: PRE_LIVE_MIGRATION,
   },
-  // A copy holds no lock: a delete does not wait for it, but stops it.
+  // A copy holds no lock: a delete stops it instead of waiting for it.
   live_migration: {
     lock: "none",
     admission: { instance: "here", tasks: ["migrating"], migration: { part: "source", statuses: ["accepted"] } },
     flow: LIVE_MIGRATION,
   },
-  // The guest is there already: its records follow it, also into a delete.
+  // The guest is already there: its records follow it, even into a delete.
   post_live_migration_at_destination: {
     lock: "instance",
     whileDraining: true,
@@ -180,7 +181,7 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
     },
     flow: ROLLBACK_AT_DESTINATION,
   },
-  // The request of these two is another than the migration's; their own steps tell that it is too late.
+  // These two have another request id than the migration; their own steps detect that it is too late.
   live_migration_abort: {
     lock: "none",
     whileDraining: true,
@@ -220,19 +221,19 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   },
 };
 
-/** The operation that a message asks for. One method rebuilds in place, or on another host. */
+/** Returns the operation of a message. One method rebuilds in place, or on another host. */
 export function operationOf<M extends InstanceMethod>(method: M, request: RequestOf<M>): OperationName {
   return "recreate" in request && request.recreate ? "evacuate_instance" : method;
 }
 
-/** Steps by the list that they are in: what faults can be put before (flow/step-list.ts). */
+/** The step names of each list, before which faults can be set (flow/step-list.ts). */
 export const STEP_NAMES: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   Object.values(OPERATIONS).flatMap(({ flow }) => flow.steps.map(({ operation, names }) => [operation, names])),
 );
 
 const NOBODY: Caller = { assertCallerWaiting: () => {} };
 
-/** A message, with what the table says of its method. */
+/** Creates the call of a message, with the entry of its method in the table. */
 export function callOf<M extends OperationName>(
   method: M,
   services: OperationServices,
@@ -251,7 +252,7 @@ export function callOf<M extends OperationName>(
   };
 }
 
-/** Everything that is logged with them carries the request's id. */
+/** Adds the request's id to all log records of the services. */
 export function forRequest(services: OperationServices, requestId: string): OperationServices {
   const { context } = services;
   const logger = context.runtime.logger.child({ request_id: requestId });

@@ -1,35 +1,35 @@
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../records/index.js";
 
-/** What is known of a consumer that holds something on this host's tree. */
+/** The inputs about a consumer with allocations on this host's tree. */
 export interface LeakInputs {
   /** The host of this agent. */
   readonly host: string;
-  /** The node whose tree it is. */
+  /** The root node of the tree. */
   readonly node: string;
   /** The consumer, if it is a migration. */
   readonly migration: Migration | null;
-  /** The consumer, or the migration's instance; deleted ones too. Null: there is none. */
+  /** The consumer, or the migration's instance, even if deleted. Null: there is none. */
   readonly instance: Instance | null;
-  /** Every migration of the instance. */
+  /** All migrations of the instance. */
   readonly moves: readonly Migration[];
-  /** The instance itself holds something on this tree, and not what only its migration's half could replace. */
+  /** True if the instance itself has allocations on this tree that its migration's allocations do not have to replace. */
   readonly instanceHoldsTree: boolean;
-  /** Everybody who holds something on this tree. */
+  /** All consumers with allocations on this tree. */
   readonly holders: ReadonlySet<string>;
-  /** The instance itself holds something on another tree. */
+  /** True if the instance itself has allocations on another tree. */
   readonly instanceHoldsElsewhere: boolean;
-  /** The instance holds all that its flavor takes on this tree, and more. */
+  /** True if the instance's allocations on this tree exceed its flavor. */
   readonly instanceHoldsMore: boolean;
-  /** Nothing was written of the migration for so long that no agent can be working on it. */
+  /** True if the migration was not written for so long that no agent can be working on it. */
   readonly abandoned: boolean;
-  /** The instance has a guest on this hypervisor. Null: the driver could not tell. */
+  /** True if the instance has a guest on this hypervisor. Null: unknown to the driver. */
   readonly guestIsHere: boolean | null;
 }
 
 /**
- * `keep`: rightly held, or it cannot be told yet. `give-back`: the only account of a guest that is here, which its
- * migration did not hand over. `free`: a leak whose part of this tree nobody will ever need. `trim`: what the instance here
- * holds beyond its need. `end`: as `free`, of a move that nobody will end any more: first it is set to error.
+ * `keep`: correct, or undecided yet. `give-back`: the only allocations of a guest that is here, which its migration did
+ * not return. `free`: a leak whose part of this tree is never needed again. `trim`: allocations of the instance here
+ * beyond its need. `end`: as `free`, for a move that no process will end: its migration is set to error first.
  */
 export type LeakResult =
   | { readonly action: "keep" }
@@ -41,7 +41,7 @@ export type LeakResult =
 
 const KEEP: LeakResult = { action: "keep" };
 
-/** Spec 9.3. Never guesses while anything moves the instance. */
+/** Spec 9.3. Never guesses while a move of the instance is running. */
 export function checkLeak(inputs: LeakInputs): LeakResult {
   return inputs.migration ? checkMigration(inputs, inputs.migration) : checkInstance(inputs);
 }
@@ -64,9 +64,9 @@ function checkMigration(inputs: LeakInputs, migration: Migration): LeakResult {
   if (gone) {
     return { action: "free", kind: "migration", reason };
   }
-  // A revert that could not give the allocations back: without them the guest here would be on nobody's account.
+  // A revert could not return the allocations: without them the guest here would have none.
   const givesBack = instance.host === host && !instanceHoldsTree;
-  // What a cold move that failed has set aside here looks like a guest; what it holds is no live migration's.
+  // Leftovers that a failed cold move set aside here resemble a guest; the allocations belong to no live migration.
   const isSetAside = !givesBack && migrationType !== "live-migration" && status === "error";
   if (instance.taskState !== null || (!isSetAside && isUnsure(inputs))) {
     return KEEP;
@@ -76,7 +76,7 @@ function checkMigration(inputs: LeakInputs, migration: Migration): LeakResult {
     : { action: "free", kind: "migration", reason };
 }
 
-/** Row 7 of spec 4.6, and what a same-host move has left. Rows of deleted instances are the tracker's. */
+/** Row 7 of spec 4.6, and leftovers of a same-host move. The tracker handles rows of deleted instances. */
 function checkInstance(inputs: LeakInputs): LeakResult {
   const { host, node, instance, moves, instanceHoldsElsewhere, instanceHoldsMore, guestIsHere } = inputs;
   if (instance === null || instance.deleted !== 0 || instance.host === null) {
@@ -96,12 +96,13 @@ function checkInstance(inputs: LeakInputs): LeakResult {
     const reason = `${stayed.migrationType} ${stayed.id} ${on} ${where} has ended (${stayed.status})`;
     return { action: "trim", kind: "instance", reason };
   }
-  // The node has gone to another host of its driver, and the instance with it: the tree is the node's, whosever that is.
+  // The node has gone to another host of its driver, and the instance with it: the tree belongs to the node, whichever
+  // host has it.
   if (instance.node === node) {
     return KEEP;
   }
-  // After a move in error this may be all that the instance has; after an evacuation from here that is done the guest goes
-  // first, which is start-up's to see to.
+  // After a move in error these may be the instance's only allocations. After a completed evacuation from here start-up
+  // removes the guest first.
   const unsettled = moves.some(
     ({ status, migrationType, sourceCompute }) =>
       (status === "error" && !instanceHoldsElsewhere) ||
@@ -112,14 +113,17 @@ function checkInstance(inputs: LeakInputs): LeakResult {
     : { action: "free", kind: "instance", reason: `the instance is at rest on host ${instance.host}` };
 }
 
-/** A move between other hosts, which may wait for its confirmation for ever, takes nothing on this one. */
+/**
+ * Returns whether the move may use this host. A move between other hosts, which may wait for its confirmation forever,
+ * does not.
+ */
 function mayNeed({ sourceCompute, destCompute }: Migration, host: string): boolean {
   return sourceCompute === host || destCompute === host || destCompute === null;
 }
 
 /**
- * A move that waits for its confirmation, for ever perhaps, has each half that it has on this host on an account of its own: it will
- * neither take nor leave what an earlier one holds here.
+ * Returns whether the move waits for its confirmation, and its allocations on this host are complete. It then neither
+ * uses nor leaves the allocations of an earlier move here.
  */
 function hasItsOwn({ host, instanceHoldsTree, holders }: LeakInputs, move: Migration): boolean {
   const { uuid, status, sourceCompute, destCompute } = move;
@@ -130,12 +134,13 @@ function hasItsOwn({ host, instanceHoldsTree, holders }: LeakInputs, move: Migra
   );
 }
 
-/** `finished` too: it waits for its confirmation. So do evacuations that are accepted or pre-migrating. */
+/** Includes `finished`, which waits for its confirmation, and evacuations that are accepted or pre-migrating. */
 const isUnderWay = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES.includes(status);
 
 /**
- * After a live migration in error that had a destination the records may be wrong about where the guest is: it has to be where they
- * say, until a later move has taken it from this host or brought it here.
+ * Returns whether the location of the guest contradicts the records. After a live migration in error that had a
+ * destination, the records may be wrong about the guest. They are trusted if they match the driver, or once a later
+ * move has taken the guest from this host or brought it here.
  */
 function isUnsure({ host, instance, moves, guestIsHere }: LeakInputs): boolean {
   const torn = moves.findLast(
@@ -146,13 +151,16 @@ function isUnsure({ host, instance, moves, guestIsHere }: LeakInputs): boolean {
   return torn !== undefined && !isKnown && guestIsHere !== (instance?.host === host);
 }
 
-/** An evacuation leaves the guest of its source where it is. */
+/** An evacuation leaves the guest on its source. */
 function hasMovedGuest({ migrationType, status, sourceCompute, destCompute }: Migration, host: string): boolean {
   const from = sourceCompute === host && migrationType !== "evacuation";
   return ["completed", "done", "finished", "confirmed", "reverted"].includes(status) && (from || destCompute === host);
 }
 
-/** A forced live migration or evacuation claims what its source held, with what a move on that one host had left there (6.5 row 4f, 6.7). */
+/**
+ * Finds the move whose leftovers an arrival has copied: a forced live migration or evacuation claims its source's
+ * allocations, including leftovers of a move on that one host (6.5 row 4f, 6.7).
+ */
 function findInheritedMove(moves: readonly Migration[], host: string): Migration | undefined {
   const arrived = moves
     .filter(
@@ -162,7 +170,10 @@ function findInheritedMove(moves: readonly Migration[], host: string): Migration
   return arrived && moves.filter((move) => move.id < arrived.id && isOnOneHost(move, move.sourceCompute)).at(-1);
 }
 
-/** The claim of a move back is added to what an earlier one from here has left, as a revert that failed does (6.0). */
+/**
+ * Finds a move from here that preceded a return: the returning claim is added to its leftovers, as after a failed
+ * revert (6.0).
+ */
 function cameBack(moves: readonly Migration[], host: string): Migration | undefined {
   return moves.findLast(
     (left) =>
@@ -172,7 +183,7 @@ function cameBack(moves: readonly Migration[], host: string): Migration | undefi
   );
 }
 
-/** Its destination is not recorded where it ended before its claim. */
+/** The destination is not recorded if the move ended before its claim. */
 function isOnOneHost({ migrationType, sourceCompute, destCompute }: Migration, host: string | null): boolean {
   return (
     (migrationType === "resize" || migrationType === "migration") &&

@@ -6,7 +6,10 @@ import { instancesOnDriver } from "../evacuation/hypervisor-guests.js";
 import { requireHostLease } from "../host-lease.js";
 import type { AgentServices } from "../operations/flow/contract.js";
 
-/** Spec 3.7 `_run_pending_deletes`: files of deleted instances, at most `maximum_instance_delete_attempts` times each. */
+/**
+ * Spec 3.7 `_run_pending_deletes`: deletes files of deleted instances, in `maximum_instance_delete_attempts` attempts
+ * each at most.
+ */
 export async function runPendingDeletes(services: AgentServices): Promise<void> {
   const instances = await services.conductor.call("instances_by_filters", {
     filters: { deleted: true, softDeleted: false, host: services.host, cleaned: false },
@@ -43,7 +46,7 @@ async function deleteFiles(services: AgentServices, instance: Instance): Promise
   }
 }
 
-/** Spec 4.10: deletes for good what was soft-deleted more than `reclaim_instance_interval` seconds ago. */
+/** Spec 4.10: deletes instances that were soft-deleted more than `reclaim_instance_interval` seconds ago. */
 export async function reclaimQueuedDeletes(services: AgentServices): Promise<void> {
   const latest = services.runtime.clock.now() - services.config.defaults.reclaimInstanceInterval * 1000;
   const instances = await services.conductor.call("instances_by_filters", {
@@ -73,7 +76,7 @@ export async function reclaimQueuedDeletes(services: AgentServices): Promise<voi
         request_id: request,
         err: error,
       });
-      // A server that was restored before the delete began is its user's again, also after an error.
+      // A server that was restored before the delete began stays restored, even after an error.
       if (begun) {
         await softDeletedAgain(services, instance, request);
       }
@@ -81,7 +84,7 @@ export async function reclaimQueuedDeletes(services: AgentServices): Promise<voi
   }
 }
 
-/** What could not be deleted is in error, of which nobody would think any more that its delete was acknowledged. */
+/** Sets an instance whose delete failed to soft-deleted again. In error, the acknowledged delete would be forgotten. */
 async function softDeletedAgain(
   { conductor, host, logger }: AgentServices,
   { uuid }: Instance,
@@ -104,7 +107,10 @@ async function softDeletedAgain(
   }
 }
 
-/** Spec 3.5: guests of instances that are deleted, for `running_deleted_instance_timeout` seconds at least. */
+/**
+ * Spec 3.5: returns the instances with guests here that were deleted at least `running_deleted_instance_timeout`
+ * seconds ago.
+ */
 export async function findRunningDeleted(view: AgentView): Promise<readonly Instance[]> {
   const { runningDeletedInstanceTimeout } = view.config.defaults;
   const latest = view.runtime.clock.now() - runningDeletedInstanceTimeout * 1000;
@@ -112,7 +118,7 @@ export async function findRunningDeleted(view: AgentView): Promise<readonly Inst
   return instances.filter(({ deletedAt }) => deletedAt === null || deletedAt <= latest);
 }
 
-/** Spec 3.5, by `running_deleted_instance_action`. Whose the instance was is not asked; allocations are not touched. */
+/** Spec 3.5, by `running_deleted_instance_action`. Does not check the instance's host; does not change allocations. */
 export async function cleanUpRunningDeleted(services: AgentServices): Promise<void> {
   const action = services.config.defaults.runningDeletedInstanceAction;
   if (action === "noop") {
@@ -150,7 +156,7 @@ async function candidates(services: AgentServices): Promise<readonly Instance[]>
 }
 
 async function shutDown(services: AgentServices, instance: Instance): Promise<void> {
-  // Upstream calls the driver with wrong arguments and swallows the error, so that the guest runs on.
+  // Upstream calls the driver with wrong arguments and swallows the error, so that the guest keeps running.
   if (hasQuirk(services, "broken-running-deleted-shutdown")) {
     return;
   }

@@ -5,8 +5,9 @@ import type { AgentServices } from "../operations/flow/contract.js";
 import { takeGuestsBack } from "../startup/init-instance.js";
 
 /**
- * Spec 4.10 `_sync_power_states`; what one instance needs is the operations' to decide.
- * @param stopped guests that the agent itself has stopped: they may be wanted as they were (spec 3.3 GAP-c)
+ * Spec 4.10 `_sync_power_states`; {@link Operations.syncInstancePowerState} decides for each instance.
+ * @param stopped guests that the agent itself has stopped: their instances may have to keep running elsewhere (spec 3.3
+ * GAP-c)
  */
 export async function syncPowerStates(services: AgentServices, stopped: ReadonlySet<string>): Promise<void> {
   const instances = await services.conductor.call("instances_by_host", { host: services.host });
@@ -46,7 +47,7 @@ async function listGuests(services: AgentServices): Promise<readonly string[] | 
   }
 }
 
-/** Spec 4.10 `_poll_shelved_instances`: offloads what has been shelved for `shelved_offload_time` seconds. */
+/** Spec 4.10 `_poll_shelved_instances`: offloads instances that were shelved `shelved_offload_time` seconds ago. */
 export async function pollShelvedInstances(services: AgentServices): Promise<void> {
   const latest = services.runtime.clock.now() - services.config.defaults.shelvedOffloadTime * 1000;
   const instances = await services.conductor.call("instances_by_filters", {
@@ -60,8 +61,8 @@ export async function pollShelvedInstances(services: AgentServices): Promise<voi
 }
 
 /**
- * Spec 6.6 "offload", OPT: an offload that could not release the allocations has destroyed the guest, with its disks, already.
- * The instance stays shelved on its host until that is done again.
+ * Spec 6.6 "offload", OPT: repeats an offload that destroyed the guest and its disks but could not release the
+ * allocations. The instance stays shelved on its host until it succeeds.
  */
 async function endOffloads(
   services: AgentServices,
@@ -80,7 +81,7 @@ async function endOffloads(
   }
 }
 
-/** A hypervisor that has lost only the guest's definition keeps what is left of it, as does one that does not answer. */
+/** Returns true if the hypervisor has lost only the guest's definition, or does not respond. */
 async function mayBeOnDisk({ driver, logger }: AgentServices, instance: Instance): Promise<boolean> {
   try {
     return await driver.instanceOnDisk(instance);
@@ -110,7 +111,7 @@ async function offload(services: AgentServices, { uuid }: Instance): Promise<voi
   }
 }
 
-/** Milliseconds; of one whose time is not recorded, when its row was last written. */
+/** In milliseconds; if not recorded, the time of the row's last write. */
 function shelvedAt({ systemMetadata, updatedAt, createdAt }: Instance): number {
   const noted = Number(systemMetadata.shelved_at);
   return Number.isFinite(noted) ? noted : (updatedAt ?? createdAt);

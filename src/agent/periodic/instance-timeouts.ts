@@ -10,7 +10,10 @@ import type { Instance, Migration } from "../../records/index.js";
 import { requestId } from "../context.js";
 import type { AgentServices } from "../operations/flow/contract.js";
 
-/** Spec 4.10 `_poll_unconfirmed_resizes`: confirms what has waited here for `resize_confirm_window` seconds. */
+/**
+ * Spec 4.10 `_poll_unconfirmed_resizes`: confirms resizes that have been finished here for `resize_confirm_window`
+ * seconds.
+ */
 export async function pollUnconfirmedResizes(services: AgentServices): Promise<void> {
   const { conductor, config, host, runtime } = services;
   const migrations = await conductor.call("migrations_by_filters", {
@@ -35,7 +38,7 @@ export async function pollUnconfirmedResizes(services: AgentServices): Promise<v
   }
 }
 
-/** @throws InvalidMigrationState: its user has confirmed or reverted it since it was read, as the instance may show */
+/** @throws InvalidMigrationState: it was confirmed or reverted since it was read, as the instance may show */
 async function poll(services: AgentServices, migration: Migration): Promise<void> {
   const { id, instanceUuid } = migration;
   const instance = await services.conductor.call("instance_get", { uuid: instanceUuid });
@@ -69,8 +72,8 @@ function checkInstance(instance: Instance | null): "confirm" | "skip" | { readon
 }
 
 /**
- * As the API does it: the source's service is looked at first, because a migration in `confirming` can be neither confirmed
- * nor reverted until the source has taken the message.
+ * Confirms as the API does. Checks the source's service first: a migration in `confirming` can be neither confirmed nor
+ * reverted until the source has processed the message.
  */
 async function confirm(services: AgentServices, migration: Migration): Promise<void> {
   const { conductor, logger } = services;
@@ -100,9 +103,9 @@ async function serviceIsUp({ conductor, config, runtime }: AgentServices, host: 
 }
 
 /**
- * Spec 4.10: instances that build for more than `instance_build_timeout` seconds are set to error. They keep their task_state: the
- * build goes on, and makes an active instance of it all the same. One that has come further since it was read is left, as is one
- * that is being deleted: its task_state is the delete's.
+ * Spec 4.10: sets instances to error that build for more than `instance_build_timeout` seconds. They keep their
+ * task_state: the build continues, and may still make them active. Skips an instance that has progressed since it was
+ * read, and one that is being deleted: its task_state is the delete's.
  */
 export async function checkInstanceBuildTime(services: AgentServices): Promise<void> {
   const { conductor, config, host, logger, runtime } = services;

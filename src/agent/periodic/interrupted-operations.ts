@@ -6,12 +6,12 @@ import { initInstance } from "../startup/init-instance.js";
 import { failInterruptedBuilds, findInterruptedBuilds } from "../startup/interrupted-builds.js";
 import { failInterruptedEvacuation, findInterruptedEvacuations } from "../startup/interrupted-evacuations.js";
 
-/** Moves have tasks of their own, which look at both of their hosts; but in `resize_migrating` all is the source's. */
+/** Tasks of moves, which have recoveries of their own that check both hosts; `resize_migrating` concerns the source only. */
 const MOVES = /^(resize_(?!migrating)|migrating)/;
 
 /**
- * Spec 2.6 OPT: does for instances that the conductor's silence, or a lost lease, left in the middle of something what a start would
- * do; and for those of which a delete has left the row alone.
+ * Spec 2.6 OPT: repeats the actions of a start for instances that a conductor timeout or a lost lease left in the
+ * middle of an operation. Also handles deletes of which only the row is left.
  */
 export async function settleInterruptedRequests(services: AgentServices): Promise<void> {
   const { interrupted } = services.operations;
@@ -29,7 +29,7 @@ export async function settleInterruptedRequests(services: AgentServices): Promis
       );
       await takeUp(services, instance);
     }
-    // What a delete has left is looked at until it is gone.
+    // Leftovers of a delete are checked until they are gone.
     if (!isRow) {
       interrupted.remove(request);
     }
@@ -37,8 +37,8 @@ export async function settleInterruptedRequests(services: AgentServices): Promis
 }
 
 /**
- * Nobody has written since that the request is over, and no other was admitted. A build has no task_state from when it is accepted
- * until it is claimed: who else is admitted to one that builds sets one.
+ * Returns whether the request's end was not saved, and no other request was admitted since. A build has no task_state
+ * between its acceptance and its claim; any other request admitted to a building instance sets one.
  */
 function isLeft({ vmState, taskState, taskRequestId }: Instance, { requestId }: InterruptedRequest): boolean {
   return taskState === null ? vmState === "building" : taskRequestId === requestId && !MOVES.test(taskState);
@@ -65,8 +65,8 @@ async function takeUp(services: AgentServices, instance: Instance): Promise<void
 }
 
 /**
- * Spec 3.7 `_cleanup_incomplete_migrations`: what a failed move left of an instance that was then deleted elsewhere. Its
- * record in status `error` is accounted on this node until it is `failed`.
+ * Spec 3.7 `_cleanup_incomplete_migrations`: removes leftovers of a failed move whose instance was then deleted
+ * elsewhere. Its record in status `error` counts on this node until it is `failed`.
  */
 export async function cleanUpIncompleteMigrations(services: AgentServices): Promise<void> {
   const migrations = await services.conductor.call("migrations_by_filters", {
@@ -92,7 +92,8 @@ async function cleanUp(services: AgentServices, instance: Instance, migration: M
   const fields = { instance: instance.uuid, migration: migration.id };
   try {
     await services.driver.deleteInstanceFiles(instance);
-    // What the guest had on this host is in the instance's migration_context: old_* on the source, new_* elsewhere.
+    // The instance's migration_context contains the guest's resources on this host: old_* on the source, new_*
+    // elsewhere.
     await services.driver.cleanupLingeringInstanceResources(instance);
     await services.conductor.call("migration_save", { id: migration.id, changes: { status: "failed" } });
   } catch (error) {

@@ -6,22 +6,22 @@ import type { AgentMetrics } from "../metrics/metrics.js";
 /** Spacing in seconds of tasks whose option is 0 or unset (spec 4.10). */
 export const DEFAULT_SPACING = 60;
 
-/** Milliseconds between moments at which hosts of a process begin. */
+/** Milliseconds between the times at which hosts of a process begin. */
 const BEAT = 250;
 
-/** Seconds after which a task that wants it soon runs again. */
+/** Seconds after which a task runs again if it requests that. */
 const SOON = 5;
 
-/** A task of all hosts of a process: `subject` is whose turn it is. */
+/** A task that all hosts of a process share: `subject` is the host that it runs for. */
 export interface PeriodicTask<S> {
-  /** Nova's name of it. */
+  /** The task's name in Nova. */
   readonly name: string;
-  /** Seconds; 0: {@link DEFAULT_SPACING}; negative: disabled. */
+  /** In seconds; 0: {@link DEFAULT_SPACING}; negative: disabled. */
   spacing(subject: S): number;
-  /** Whether it runs in the first round, too. Absent: no. */
+  /** Returns whether it also runs in the first round. Absent: no. */
   immediate?(subject: S): boolean;
   run(subject: S): Promise<void>;
-  /** Asked after each run: whether it left something for which the spacing is too long. Absent: no. */
+  /** Called after each run: returns whether the task must run again before its spacing has elapsed. Absent: no. */
   soon?(subject: S): boolean;
 }
 
@@ -33,24 +33,24 @@ export interface PeriodicLoopOptions<S> {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: AgentMetrics;
-  /** `periodic_fuzzy_delay`, seconds: the first round comes after 0 to this many. */
+  /** `periodic_fuzzy_delay`, in seconds: the first round starts after a random time up to this. */
   readonly fuzzyDelay: number;
 }
 
-/** Milliseconds; null: it is disabled. */
+/** In milliseconds; null: disabled. */
 function spacingOf<S>(task: PeriodicTask<S>, subject: S): number | null {
   const seconds = task.spacing(subject);
   return seconds < 0 ? null : (seconds || DEFAULT_SPACING) * 1000;
 }
 
-/** Runs tasks one after the other, each in its spacing; an error in one is logged and stops nothing. */
+/** Runs tasks one after the other, each at its spacing; logs a task's error and continues. */
 export class PeriodicLoop<S> {
   readonly #options: PeriodicLoopOptions<S>;
-  /** When each task is due, on the monotonic clock. */
+  /** The time at which each task is due, on the monotonic clock. */
   #due: number[] = [];
   #stopped = false;
   #cancel: CancelTimer = () => {};
-  /** The round that runs, or ran last. */
+  /** The running round, or the last one. */
   #round: Promise<void> | null = null;
 
   constructor(options: PeriodicLoopOptions<S>) {
@@ -67,14 +67,14 @@ export class PeriodicLoop<S> {
     this.#wait();
   }
 
-  /** No task is started any more; resolves when the one that runs has ended. */
+  /** Starts no more tasks; resolves when the running one has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel();
     await this.#round;
   }
 
-  /** Nothing is kept meanwhile but the timer: thousands of hosts of a process wait most of the time. */
+  /** Only the timer is retained between rounds: most of the thousands of hosts in a process are waiting. */
   #wait(): void {
     const { timers, clock } = this.#options;
     const next = Math.min(...this.#due);
@@ -105,7 +105,7 @@ export class PeriodicLoop<S> {
     return fuzzyDelay > 0 ? beat(now, now + random.integer(0, fuzzyDelay * 1000)) : now;
   }
 
-  /** @returns when it is due again. */
+  /** @returns the time at which it is due again */
   async #run(task: PeriodicTask<S>, due: number): Promise<number> {
     const { clock, logger, metrics, subject } = this.#options;
     const started = clock.monotonic();
@@ -124,8 +124,8 @@ export class PeriodicLoop<S> {
 }
 
 /**
- * The quarter of a second in which `time` is, if it has not begun: the hosts of a process that are due in one run together, and
- * what they ask travels together.
+ * Rounds `time` down to a beat that has not begun yet. Hosts of a process that are due in one beat run at the same
+ * time, and their requests are batched.
  */
 function beat(now: number, time: number): number {
   const begin = Math.floor(time / BEAT) * BEAT;

@@ -16,19 +16,19 @@ import type { AgentServices } from "../operations/flow/contract.js";
 import { revertToSource } from "../operations/flow/move-allocations.js";
 import { checkLeak, type LeakInputs, type LeakResult } from "./evaluate-leak.js";
 
-/** The tree of one node, and everybody who holds something in it. */
+/** The tree of one node, and all consumers with allocations in it. */
 interface Tree {
   readonly node: ComputeNode;
   readonly providers: ReadonlySet<string>;
-  /** By consumer, what it holds in all of the tree. */
+  /** Consumer → its resources in the complete tree. */
   readonly held: ReadonlyMap<string, Resources>;
 }
 
 type Leak = Exclude<LeakResult, { action: "keep" }>;
 
 /**
- * Spec 9.3, `[compute] reconcile_allocations`: looks for consumers on this host's trees that nobody will ever free, and
- * reports them (`report`) or takes this host out of what they hold (`repair`).
+ * Spec 9.3, `[compute] reconcile_allocations`: finds allocations on this host's trees that nothing would ever release.
+ * Reports them (`report`) or removes this host's part (`repair`).
  */
 export async function reconcileAllocations(services: AgentServices): Promise<void> {
   const request = requestId(services);
@@ -44,7 +44,7 @@ export async function reconcileAllocations(services: AgentServices): Promise<voi
         left[leak.kind] += 1;
       }
     }
-    // A dropped allocation raises no generation (5.4): what is remembered of the providers has to be read anew.
+    // Removing an allocation does not change a provider's generation (5.4): the cached providers must be read again.
     if (repaired) {
       await readTree(services, node, request);
     }
@@ -66,7 +66,10 @@ async function readTree({ placement }: AgentServices, node: ComputeNode, request
   return { node, providers: new Set(providers), held: total };
 }
 
-/** Consumers that are not plainly this host's own instances, in one question each for instances and migrations. */
+/**
+ * Returns the consumers that are not clearly this host's own instances, with one query for instances and one for
+ * migrations.
+ */
 async function suspects({ conductor, host }: AgentServices, { held }: Tree): Promise<readonly string[]> {
   if (held.size === 0) {
     return [];
@@ -84,14 +87,15 @@ async function suspects({ conductor, host }: AgentServices, { held }: Tree): Pro
   return uuids.filter((uuid) => candidates.has(uuid));
 }
 
-/** Null: it is no leak. `repaired`: this tree is free of it. */
+/** Null: no leak. `repaired`: the leak was removed from this tree. */
 async function settle(
   services: AgentServices,
   tree: Tree,
   consumer: string,
   request: string,
 ): Promise<Leak | "repaired" | null> {
-  // First what is held, then whether it may be: a move that begins in between changes the generation, and the write fails.
+  // Reads the allocations before the records: a move that begins in between changes the generation, so that the write
+  // fails.
   const held = await services.placement.getAllocationsForConsumer(consumer, { requestId: request });
   const inputs = await readLeakInputs(services, tree, consumer, held, request);
   if (inputs === null) {
@@ -136,7 +140,7 @@ const ACTION_EFFECTS: Readonly<Record<Leak["action"], string>> = {
   "give-back": "are given back to the instance",
 };
 
-/** Its status says that it is over before what it holds goes (V13). False: an agent works on it after all. */
+/** Ends the migration's status before its allocations are removed (V13). Returns false if an agent still works on it. */
 async function endMove(
   { conductor, logger }: AgentServices,
   { migration }: LeakInputs,
@@ -159,7 +163,7 @@ async function endMove(
   }
 }
 
-/** What the failed revert of spec 6.3 did not do; false: it fails still. */
+/** Repeats the step at which the revert of spec 6.3 failed; returns false if it fails again. */
 async function giveBack(
   services: AgentServices,
   { instance, migration }: LeakInputs,
@@ -178,8 +182,8 @@ async function giveBack(
 }
 
 /**
- * Null: the instance does not hold any more what it held when the look at it began. A move that begins and comes to nothing meanwhile
- * takes the consumer away and makes it anew, and its generation may be the same as before: the write would not fail.
+ * Null: the instance's allocations have changed since they were read. A move that begins and fails meanwhile deletes
+ * and recreates the consumer, possibly with the same generation, so that the write would not fail.
  */
 async function readLeakInputs(
   services: AgentServices,
@@ -222,7 +226,7 @@ function amountsOf(allocations: Allocations): Readonly<Record<string, Resources>
   return Object.fromEntries(Object.entries(allocations).map(([provider, { resources }]) => [provider, resources]));
 }
 
-/** Milliseconds: no step of a move waits longer for another host. */
+/** In milliseconds: no step of a move waits longer for another host. */
 const MOVE_TIMEOUT_MS = 10 * 60_000;
 
 function isAbandoned({ runtime }: AgentServices, migration: Migration, instance: Instance | null): boolean {
@@ -239,7 +243,10 @@ async function hasGuest({ driver, logger }: AgentServices, instance: Instance): 
   }
 }
 
-/** Exactly what the instance's flavor takes, on one provider; a revert on the same host is judged by it (6.4). */
+/**
+ * Returns whether the allocations equal the instance's flavor, on one provider; a revert on the same host depends on it
+ * (6.4).
+ */
 function isNeed(instance: Instance, held: readonly (readonly [string, Allocations[string]])[]): boolean {
   const [only, more] = held;
   const resources = only?.[1].resources ?? {};
@@ -248,7 +255,7 @@ function isNeed(instance: Instance, held: readonly (readonly [string, Allocation
   return more === undefined && names.every((name) => resources[name] === need[name]);
 }
 
-/** All of the need, and something beyond it. */
+/** Returns whether the resources cover the need and exceed it. */
 function coversMore(instance: Instance, held: Resources): boolean {
   const need = instanceResources(instance);
   return (
@@ -271,7 +278,7 @@ function without({ providers }: Tree, held: Allocations): Allocations {
   return Object.fromEntries(Object.entries(held).filter(([uuid]) => !providers.has(uuid)));
 }
 
-/** Null: not on one provider alone, so that it cannot be told where there is too much. */
+/** Null: the allocations are not on exactly one provider, so that the surplus cannot be located. */
 function trimmed({ instance }: LeakInputs, held: Allocations): Allocations | null {
   const [only, more] = Object.entries(held);
   if (instance === null || only === undefined || more !== undefined) {
@@ -281,7 +288,10 @@ function trimmed({ instance }: LeakInputs, held: Allocations): Allocations | nul
   return coversMore(instance, resources) ? { [provider]: { resources: instanceResources(instance) } } : null;
 }
 
-/** Writes with the generation that was read, never by force; false: somebody wrote meanwhile, or Placement refused. */
+/**
+ * Writes with the generation that was read, never by force. Returns false after a concurrent write, or if Placement
+ * rejects it.
+ */
 async function rewrite(
   services: AgentServices,
   { node }: Tree,

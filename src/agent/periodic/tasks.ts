@@ -10,17 +10,17 @@ import { cleanUpIncompleteMigrations, settleInterruptedRequests } from "./interr
 import { DEFAULT_SPACING, type PeriodicTask } from "./loop.js";
 import { reconcileAllocations } from "./reconcile-allocations.js";
 
-/** The end of the period that was audited last; null: none was. */
+/** The end of the last audited period; null: none. */
 interface AuditedPeriod {
   end: number | null;
 }
 
 const formatTime = (time: number): string => new Date(time).toISOString().slice(0, 19).replace("T", " ");
 
-/** Milliseconds without any news of a move after which it is taken for dead: no step waits longer for another host. */
+/** Milliseconds without a write after which a move counts as abandoned: no step waits longer for another host. */
 const MOVE_TIMEOUT_MS = 10 * 60_000;
 
-/** What the tasks of one agent work on. */
+/** The subject of one agent's tasks. */
 export interface PeriodicSubject {
   readonly services: AgentServices;
   readonly pending: PendingEvacuations;
@@ -47,7 +47,7 @@ function task(
 
 const AT_ONCE = { immediate: () => true };
 
-/** The periodic tasks of an agent (spec 4.10), in the order in which those that are due at a time run. */
+/** The periodic tasks of an agent (spec 4.10), in the order in which those that are due at the same time run. */
 export const PERIODIC_TASKS: readonly PeriodicTask<PeriodicSubject>[] = [
   task(
     "update_available_resource",
@@ -79,7 +79,7 @@ export const PERIODIC_TASKS: readonly PeriodicTask<PeriodicSubject>[] = [
     ({ shelvedOffloadTime, shelvedPollInterval }) => (shelvedOffloadTime > 0 ? shelvedPollInterval : -1),
     pollShelvedInstances,
   ),
-  // Not Nova's: spec 2.6 OPT.
+  // Not in Nova: spec 2.6 OPT.
   task(
     "unfinished_cold_moves",
     () => DEFAULT_SPACING,
@@ -90,9 +90,9 @@ export const PERIODIC_TASKS: readonly PeriodicTask<PeriodicSubject>[] = [
       soon: ({ services }) => services.operations.recoversAgain,
     },
   ),
-  // Not Nova's: spec 2.6 OPT.
+  // Not in Nova: spec 2.6 OPT.
   task("interrupted_requests", () => DEFAULT_SPACING, settleInterruptedRequests),
-  // Not Nova's: spec 6.1 OPT.
+  // Not in Nova: spec 6.1 OPT.
   task(
     "left_guests",
     () => DEFAULT_SPACING,
@@ -124,20 +124,20 @@ export const PERIODIC_TASKS: readonly PeriodicTask<PeriodicSubject>[] = [
     ({ schedulerInstanceSyncInterval }) => schedulerInstanceSyncInterval,
     syncSchedulerInfo,
   ),
-  // Not Nova's: spec 2.6 OPT.
+  // Not in Nova: spec 2.6 OPT.
   task(
     "unfinished_live_migrations",
     () => DEFAULT_SPACING,
     ({ operations }) => operations.recoverLiveMigrations(),
     { ...AT_ONCE, soon: ({ services }) => services.operations.outgoing.recoversSoon },
   ),
-  // Not Nova's: spec 9.3.
+  // Not in Nova: spec 9.3.
   task(
     "reconcile_allocations",
     (_options, { compute }) => (compute.reconcileAllocations === "off" ? -1 : compute.reconcileInterval),
     reconcileAllocations,
   ),
-  // Not Nova's: spec 3.3 GAP-c.
+  // Not in Nova: spec 3.3 GAP-c.
   task(
     "pending_evacuations",
     () => DEFAULT_SPACING,
@@ -146,8 +146,8 @@ export const PERIODIC_TASKS: readonly PeriodicTask<PeriodicSubject>[] = [
 ];
 
 /**
- * Notes, once for each period that is over, how many instances this host had in it (`[DEFAULT] instance_usage_audit`). Nova tells
- * of each by a notification, too; there is nobody here who would listen.
+ * Records once per completed period how many instances this host had in it (`[DEFAULT] instance_usage_audit`). Nova
+ * also sends a notification for each instance; nothing here would consume it.
  */
 async function usageAudit(
   { conductor, config, host, logger, runtime: { clock } }: AgentServices,

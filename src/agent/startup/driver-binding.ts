@@ -4,12 +4,12 @@ import { UNCLEANED } from "../evacuation/plan.js";
 import { NotADriverRecord, type RecordedDriver } from "../identity-file.js";
 import { ConfigRejectedError } from "../rejections.js";
 
-/** Names that are told. */
+/** The max number of names in a message. */
 const FEW = 3;
 
 /**
- * Spec 2.4 g by the file in `state_path`: the host's guests are of the driver that it was last started with. Looked at
- * before the driver is asked to do anything, since another one's hypervisor may be made by its `initHost`.
+ * Spec 2.4 g by the file in `state_path`: the host's guests belong to the driver of its last start. Call this before
+ * using the driver, since another driver's `initHost` may create a hypervisor.
  * @throws {ConfigRejectedError}
  */
 export async function guardRecordedDriver(view: AgentView): Promise<void> {
@@ -25,8 +25,8 @@ export async function guardRecordedDriver(view: AgentView): Promise<void> {
 }
 
 /**
- * Spec 2.4 g for a host without that file: the hypervisor type in its node's record.
- * @param names uuid → name, as the driver reports.
+ * Spec 2.4 g for a host without that file: compares the hypervisor type in its node's record.
+ * @param names uuid → name, as reported by the driver
  * @throws {ConfigRejectedError}
  */
 export async function guardHypervisorType(view: AgentView, names: ReadonlyMap<string, string>): Promise<void> {
@@ -35,7 +35,7 @@ export async function guardHypervisorType(view: AgentView, names: ReadonlyMap<st
     return;
   }
   const [node] = await view.conductor.call("compute_nodes_by_host", { host: view.host });
-  // Recorded without a type: nobody knows, as of a node that was made and never reported.
+  // Recorded without a type: unknown, as for a node that was created and never reported.
   if (node === undefined || node.hypervisorType === "") {
     return;
   }
@@ -76,7 +76,10 @@ interface Contradiction {
   readonly records: Readonly<Record<string, string>>;
 }
 
-/** Another driver knows nothing of the guests, and would call them gone. @throws {ConfigRejectedError} */
+/**
+ * Allows a change of the driver, or rejects it: another driver would consider the guests gone. @throws
+ * {ConfigRejectedError}
+ */
 async function allowChange(view: AgentView, { before, hint, records }: Contradiction): Promise<void> {
   const { host, driver, changesDriver, logger } = view;
   const found = `host ${host} was served by ${before}; this agent has driver ${driver.name}`;
@@ -98,7 +101,7 @@ async function allowChange(view: AgentView, { before, hint, records }: Contradic
   logger.warn(`host ${host} changes its driver, as --change-driver says`, { before, after: driver.name });
 }
 
-/** What only the driver that the host had can serve, move or clean up. */
+/** Returns the objects that only the host's previous driver can serve, move or clean up. */
 async function findChangeBlockers({ conductor, host }: AgentView): Promise<readonly string[]> {
   const [servers, evacuations, nodes] = await Promise.all([
     conductor.call("instances_by_host", { host }),

@@ -27,13 +27,13 @@ import {
 import type { PendingEvacuations } from "./pending-evacuations.js";
 import { checkServiceIdentity } from "./register-service.js";
 
-/** Milliseconds: a start that failed tells the scheduler too, and should not be held up by it. */
+/** In milliseconds: a failed start notifies the scheduler as well, and must not be delayed by it. */
 const TIMEOUT = 10_000;
 
-/** Milliseconds between two tries. */
+/** The delay between two attempts, in milliseconds. */
 const PAUSE = 2_000;
 
-/** Milliseconds between two lines of the log. */
+/** The interval between two log records, in milliseconds. */
 const REPORT_INTERVAL_MS = 10_000;
 
 export interface InitHostOptions {
@@ -41,11 +41,11 @@ export interface InitHostOptions {
   readonly service: Service | null;
   readonly pending: PendingEvacuations;
   readonly enter: (state: AgentState) => void;
-  /** Aborted when the agent is told to stop: ends what start-up waits for. */
+  /** Aborted when the agent stops: ends the waits of start-up. */
   readonly signal: AbortSignal;
 }
 
-/** Spec 2.2. Nothing is written, created or touched before the guard has let the agent pass (spec V6, V29). */
+/** Spec 2.2. Nothing is written, created or changed before the ownership guard has passed (spec V6, V29). */
 export async function initHost(services: AgentServices, options: InitHostOptions): Promise<void> {
   options.enter("guarding");
   validateConfig(services); // row 1
@@ -54,7 +54,7 @@ export async function initHost(services: AgentServices, options: InitHostOptions
   await connectDriver(services); // row 2
   const ownership = await proveOwnership(services, options.service); // rows 3-5
   await services.identity.allowWrites();
-  // An agent that was suspended until another had the host must not write its driver over that of the other.
+  // An agent that was suspended until another one took the host over must not overwrite the other's driver record.
   requireHostLease({ host: services.host, conductor: services.conductor }, "record the driver of this host");
   await services.driverRecord.write();
   const [loaded, moves] = await Promise.all([
@@ -74,7 +74,7 @@ export async function initHost(services: AgentServices, options: InitHostOptions
   }
 }
 
-/** An error of a hypervisor's own says nothing of whose it is. */
+/** An error of the hypervisor itself does not show which host owns it. */
 async function connectDriver({ driver, logger }: AgentServices): Promise<void> {
   try {
     await driver.initHost();
@@ -86,13 +86,13 @@ async function connectDriver({ driver, logger }: AgentServices): Promise<void> {
 
 export interface Ownership {
   readonly nodes: NodesByUuid;
-  /** False while the hypervisor was not ready, so that nothing could be compared: nothing on it is destroyed then. */
+  /** False if the hypervisor was not ready, so that nothing could be compared: nothing on it is then destroyed. */
   readonly proved: boolean;
 }
 
 /**
- * Spec 2.2 steps 3-5 with the guard of 2.4, reading only. The new-host check comes after the guard, because the guard can
- * name the host whose hypervisor this is (G4).
+ * Spec 2.2 steps 3-5 with the guard of 2.4, read-only. The new-host check follows the guard, because the guard can name
+ * the host that owns this hypervisor (G4).
  */
 export async function proveOwnership(view: AgentView, service: Service | null): Promise<Ownership> {
   if (service) {
@@ -111,7 +111,7 @@ export async function proveOwnership(view: AgentView, service: Service | null): 
   return { nodes, proved: reported !== null };
 }
 
-/** Nothing of it keeps the host from serving. */
+/** A failure does not prevent the host from serving. */
 async function findLeftGuests({ operations, logger }: AgentServices, others: readonly Instance[]): Promise<void> {
   try {
     await operations.findLeftGuests(others);
@@ -120,13 +120,13 @@ async function findLeftGuests({ operations, logger }: AgentServices, others: rea
   }
 }
 
-/** The host's, as they were when the guard had let it pass. */
+/** The host's records, as read after the guard had passed. */
 interface Found {
   readonly loaded: readonly Instance[];
   readonly moves: readonly Migration[];
 }
 
-/** Rows 8-10. @returns the instances that are dealt with. */
+/** Rows 8-10. @returns the instances that were handled */
 async function settleGuests(
   services: AgentServices,
   options: InitHostOptions,
@@ -159,7 +159,7 @@ async function cleanUpAfterEvacuations(
     return new Set(evacuated.keys());
   }
   const progress = new CleanUpProgress();
-  // Planned anew after each wait, in which the evacuations went on.
+  // Planned again after each wait, during which the evacuations may have continued.
   const plan = await awaitPlacement(services, "clean up after evacuations", signal, async () => {
     const planned = await planEvacuatedCleanup(services, nodes.values());
     await cleanUpEvacuated(services, planned, progress);
@@ -175,11 +175,11 @@ async function cleanUpAfterEvacuations(
 }
 
 /**
- * Does what start-up cannot do without Placement, again and again while nothing answers there: its absence is waited out, as
- * the conductor's is (spec 3.1 OPT). `work` must find out by itself what has been done. Any answer ends the wait.
+ * Runs work that needs Placement, and repeats it while Placement is unreachable: its absence is waited out, as the
+ * conductor's is (spec 3.1 OPT). `work` must detect by itself which parts are done. Any response ends the wait.
  * @param purpose for the log: `start-up waits for Placement, to <purpose>`
- * @param signal ends the wait; rejects with its reason.
- * @throws what `work` throws, but {@link ConnectFailure}
+ * @param signal ends the wait; rejects with its reason
+ * @throws any error of `work` except {@link ConnectFailure}
  * @internal
  */
 export async function awaitPlacement<T>(
@@ -214,8 +214,8 @@ export async function awaitPlacement<T>(
 }
 
 /**
- * The evacuations and cold moves that this host has a part in and may have left halfway, in one call. What resumes one of them
- * reads it again first.
+ * Lists the evacuations and cold moves of this host that may have been interrupted, in one call. Their recoveries read
+ * each record again first.
  */
 function listMoves({ conductor, host }: AgentView): Promise<readonly Migration[]> {
   const { migrationTypes, statuses } = coldMovesToList(true);
@@ -228,13 +228,16 @@ function listMoves({ conductor, host }: AgentView): Promise<readonly Migration[]
   });
 }
 
-/** Tells the scheduler which instances are here (`[filter_scheduler] track_instance_changes`); only advice, so never fatal. */
+/**
+ * Notifies the scheduler of this host's instances (`[filter_scheduler] track_instance_changes`); only a hint, so errors
+ * are logged.
+ */
 export async function syncSchedulerInfo(services: AgentServices): Promise<void> {
   const { host, conductor } = services;
   await advise(services, () => conductor.call("instances_by_host", { host }, { timeout: TIMEOUT }));
 }
 
-/** As {@link syncSchedulerInfo}, of instances that are known. */
+/** Like {@link syncSchedulerInfo}, for instances that were already read. */
 async function notifyScheduler(services: AgentServices, instances: readonly Instance[]): Promise<void> {
   await advise(services, async () => instances);
 }

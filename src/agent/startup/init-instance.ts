@@ -21,7 +21,7 @@ import {
 import { recoverMove } from "./recover-move.js";
 import { messageWaits, requireAsFound, unlessTaken } from "./unless-taken.js";
 
-/** What start-up will do about one instance; changes nothing. */
+/** Plans the actions of start-up on one instance; changes nothing. */
 export async function planInit(
   view: AgentView,
   instance: Instance,
@@ -33,8 +33,8 @@ export async function planInit(
 }
 
 /**
- * From which a message that waits for the host begins what a start would otherwise give up, take for done, or try before it (2.6):
- * a delete that fails leaves a server that its user may use again, and its message asks for nobody's leave.
+ * The task_states in which a queued message can begin, while a start would otherwise abandon the operation, consider it
+ * done, or attempt it first (2.6). A failed delete leaves a usable server, and its message is admitted in any state.
  */
 const BEGINNINGS: readonly (TaskState | null)[] = [
   "deleting",
@@ -45,7 +45,7 @@ const BEGINNINGS: readonly (TaskState | null)[] = [
   "image_snapshot_pending",
 ];
 
-/** Spec 2.6 for one instance, unless somebody else has it by now. */
+/** Runs spec 2.6 for one instance, unless another request has taken it meanwhile. */
 export async function initInstance(services: AgentServices, instance: Instance): Promise<void> {
   await unlessTaken(services, { instance: instance.uuid }, () => initialise(services, instance));
 }
@@ -53,7 +53,7 @@ export async function initInstance(services: AgentServices, instance: Instance):
 async function initialise(services: AgentServices, found: Instance): Promise<void> {
   const { steps, power } = await planInit(services, found);
   const acts = steps.some(({ action }) => action.kind !== "leave");
-  // The list of instances is as old as everything that start-up has done since.
+  // The list of instances was read before everything that start-up has done since.
   let instance = acts ? await requireAsFound(services, found) : found;
   const waits = BEGINNINGS.includes(found.taskState) && (await messageWaits(services, found));
   for (const { row, action } of steps) {
@@ -80,7 +80,7 @@ async function initialise(services: AgentServices, found: Instance): Promise<voi
   }
 }
 
-/** @returns whether the rows below are looked at */
+/** @returns whether the following rows are evaluated */
 async function plugVifs(services: AgentServices, instance: Instance): Promise<boolean> {
   const fields = { instance: instance.uuid, request_id: requestId(services) };
   try {
@@ -100,8 +100,9 @@ async function plugVifs(services: AgentServices, instance: Instance): Promise<bo
 }
 
 /**
- * A server that waits for its confirmation stays so, as its user may confirm or revert it: in error it could be neither, and its
- * migration would hold the source for ever. One that is not as it was found has been left so by what failed.
+ * Sets the instance to error, unless it waits for its confirmation: in error its user could neither confirm nor revert
+ * it, and its migration would occupy the source forever. An instance that has changed since was changed by the failed
+ * action.
  */
 async function toError(services: AgentServices, { uuid, vmState }: Instance, request: string): Promise<void> {
   if (vmState === "resized") {
@@ -115,7 +116,7 @@ async function toError(services: AgentServices, { uuid, vmState }: Instance, req
   );
 }
 
-/** @throws what {@link unlessTaken} takes: it is not as it was read last */
+/** @throws the errors that {@link unlessTaken} handles: the instance has changed since it was read */
 function saveAsFound(
   { conductor, host }: AgentServices,
   { uuid, taskState, vmState }: Instance,
@@ -134,7 +135,7 @@ async function carryOut(
   power: PowerState,
 ): Promise<void> {
   const { operations } = services;
-  // What goes on is the request's that began it.
+  // The operation continues with the id of the request that began it.
   const request = instance.taskRequestId ?? requestId(services);
   const { uuid } = instance;
   const message = { instanceUuid: uuid, requestId: request };
@@ -165,7 +166,7 @@ async function carryOut(
       }
       return;
     case "fail-build":
-      // Without a fence the agent that built it may still be at it.
+      // Without fencing, the agent that built it may still be working on it.
       if (services.driver.capabilities.supportsFencing) {
         await loggedIfFails(services.driver.failedSpawnCleanup(instance), "remove what an interrupted build left");
       }
@@ -217,13 +218,13 @@ async function carryOut(
   }
 }
 
-/** A row above may have left a move as it is: until that has ended, nobody knows whether the guest is wanted here. */
+/** A row above may have left a move unfinished: until it has ended, it is unknown whether the guest belongs here. */
 async function isAtRest({ conductor, host }: AgentServices, { uuid }: Instance): Promise<boolean> {
   const now = await conductor.call("instance_get", { uuid });
   return now?.host === host && now.taskState === null;
 }
 
-/** Another agent may be acting for the host: its records are not this agent's to write any more. */
+/** Another agent may be acting for the host: this agent must not write its records. */
 function rethrowLostLease(error: unknown): void {
   if (error instanceof HostLeaseLost) {
     throw error;
@@ -231,8 +232,8 @@ function rethrowLostLease(error: unknown): void {
 }
 
 /**
- * For a host that has not died, only been cut off, while an evacuation ended a move of its own and then failed: what its start
- * would have done (spec 2.6 row 15'). Nothing is done while an evacuation may succeed still, or this process is at the move.
+ * Runs spec 2.6 row 15' without a restart. Needed for a host that was only disconnected while an evacuation ended one
+ * of its moves and then failed. Does nothing while an evacuation may still succeed, or this process works on the move.
  */
 export async function takeGuestsBack(
   services: AgentServices,
@@ -246,7 +247,7 @@ export async function takeGuestsBack(
   }
 }
 
-/** What hinders one does not keep the pass from the others. */
+/** An error with one instance does not affect the others. */
 async function retriedLater(services: AgentServices, uuid: string): Promise<void> {
   try {
     await takeGuestBack(services, uuid);
@@ -258,7 +259,7 @@ async function retriedLater(services: AgentServices, uuid: string): Promise<void
   }
 }
 
-/** Spec 2.6 row 15'. What is left of a move that an evacuation has ended comes to its end, if there is such. */
+/** Spec 2.6 row 15'. Completes the leftovers of a move that an evacuation has ended, if there are any. */
 export async function takeGuestBack(services: AgentServices, uuid: string): Promise<void> {
   await unlessTaken(services, { instance: uuid }, () =>
     services.operations.exclusively(uuid, async () => {

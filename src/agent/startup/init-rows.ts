@@ -9,20 +9,20 @@ import {
 import type { InstanceMethod } from "../operations/flow/contract.js";
 import { mayBeSetAside } from "../operations/flow/other-moves.js";
 
-/** What a row looks at. */
+/** The inputs of a row. */
 export interface InitInputs {
   readonly host: string;
-  /** As the rows before left it. */
+  /** As changed by the rows before. */
   readonly instance: Instance;
-  /** What the driver says; `nostate` for an absent guest. */
+  /** As reported by the driver; `nostate` for an absent guest. */
   readonly power: PowerState;
   /** `resume_guests_state_on_host_boot` */
   readonly resumeGuests: boolean;
-  /** The driver has ports to plug. */
+  /** True if the driver has ports to plug. */
   readonly plugsVifs: boolean;
 }
 
-/** What is done about an instance that the agent finds in the middle of something. */
+/** The action on an instance that was in the middle of an operation. */
 export type InitAction =
   | { readonly kind: "leave"; readonly why?: string }
   | { readonly kind: "save"; readonly changes: InstanceChanges }
@@ -46,7 +46,7 @@ interface InitRow {
   readonly row: string;
   readonly when: (inputs: InitInputs) => boolean;
   readonly act: (inputs: InitInputs) => InitAction;
-  /** Whether the rows below are looked at too. */
+  /** Whether the following rows are evaluated. */
   readonly next: "stop" | "continue";
 }
 
@@ -68,7 +68,7 @@ const HARD_REBOOT_STATES = ["active", "stopped", "paused", "suspended", "error"]
 
 const SHELVE_TASKS: readonly TaskState[] = ["shelving", "shelving_image_pending_upload", "shelving_image_uploading"];
 
-/** What a server in error was in the middle of; upstream goes on with the first two alone (spec V31). */
+/** Tasks that are recovered although the server is in error; upstream recovers only the first two (spec V31). */
 const TASKS_IN_ERROR: readonly TaskState[] = [
   "resize_migrating",
   "deleting",
@@ -81,8 +81,7 @@ const TASKS_IN_ERROR: readonly TaskState[] = [
   "reboot_started_hard",
 ];
 
-/** What is done again; an unpause that was interrupted has rows of its own. */
-/** Changes of state that are made again, and the operations that make them. */
+/** Repeated state changes, and the operations that run them. An interrupted unpause has its own rows. */
 export const STATE_CHANGES = {
   pause: "pause_instance",
   suspend: "suspend_instance",
@@ -136,7 +135,7 @@ const INIT_ROWS: readonly InitRow[] = [
     act: ({ instance }) => ({ kind: "leave", why: `it belongs to host ${instance.host}` }),
     next: "stop",
   },
-  // Upstream knows no evacuation that ends a move.
+  // Upstream has no evacuation that ends a move.
   {
     row: "set aside by a move that an evacuation has ended",
     when: ({ instance }) => mayBeSetAside(instance),
@@ -159,7 +158,7 @@ const INIT_ROWS: readonly InitRow[] = [
   },
   {
     row: "interrupted build",
-    // Upstream fails one that is being deleted, too, and forgets the delete.
+    // Upstream also fails a build that is being deleted, and loses the delete.
     when: (inputs) =>
       (inputs.instance.vmState === "building" && !taskIn(inputs, ["deleting"])) || taskIn(inputs, BUILD_TASKS),
     act: ({ instance }) => (instance.vmState === "building" ? { kind: "fail-build", changes: ERROR } : toError),
@@ -199,7 +198,8 @@ const INIT_ROWS: readonly InitRow[] = [
   },
   {
     row: "unpausing",
-    // Upstream leaves one whose guest has lost its power in this task for ever: here the operation fails, and says so.
+    // Upstream leaves an instance whose guest has lost its power in this task forever: here the operation fails, and
+    // reports it.
     when: (inputs) => taskIn(inputs, ["unpausing"]),
     act: () => ({ kind: "unpause" }),
     next: "stop",
@@ -216,7 +216,7 @@ const INIT_ROWS: readonly InitRow[] = [
     act: () => ({ kind: "start" }),
     next: "stop",
   },
-  // Upstream leaves these where they are (spec V31).
+  // Upstream leaves these as they are (spec V31).
   {
     row: "interrupted shelve",
     when: (inputs) => taskIn(inputs, SHELVE_TASKS),
@@ -273,7 +273,8 @@ const INIT_ROWS: readonly InitRow[] = [
   },
   {
     row: "resume on host boot",
-    // Upstream does this in the middle of a move, too, whose guest has gone from here, or has not come yet: it is made anew.
+    // Upstream does this in the middle of a move as well, when the guest has left or has not arrived: it creates a
+    // second one.
     when: ({ instance, power, resumeGuests }) =>
       resumeGuests &&
       instance.taskState === null &&
@@ -284,15 +285,15 @@ const INIT_ROWS: readonly InitRow[] = [
   },
 ];
 
-/** A row that applies, and what it does. */
+/** A row that applies, with its action. */
 export interface InitStep {
   readonly row: string;
   readonly action: InitAction;
 }
 
 /**
- * Everything that start-up will do about one instance, in order. What a row saves is what the rows below it see. A move's
- * recovery ends with no task_state, so that for the rows below it has none.
+ * Returns all actions of start-up on one instance, in order. The changes of a row apply to the rows below it. A move's
+ * recovery ends without a task_state, so the rows below it see none.
  */
 export function planInitInstance(inputs: InitInputs): readonly InitStep[] {
   const steps: InitStep[] = [];

@@ -7,9 +7,9 @@ import { addFault } from "../operations/flow/error-wrappers.js";
 import { messageWaits, requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /**
- * Spec 2.7: instances that hold allocations on these nodes and are still building without having got a host: the agent
- * died while they waited for its claim lock. What it had begun to give back, and not ended, may hold nothing any more.
- * @param handled instances that start-up has dealt with.
+ * Spec 2.7: finds instances with allocations on these nodes that are still building without a host: the agent died
+ * while they waited for its claim lock. A build whose release was interrupted may have no allocations any more.
+ * @param handled the instances that start-up has already handled
  */
 export async function findInterruptedBuilds(
   view: AgentView,
@@ -19,7 +19,7 @@ export async function findInterruptedBuilds(
   const found = new Map<string, Instance>();
   const request = requestId(view);
   for (const node of nodes) {
-    // A node of Ironic that comes from another agent: that one may be building there now.
+    // An Ironic node that came from another agent: that agent may be building there now.
     if (node.host !== view.host) {
       continue;
     }
@@ -37,7 +37,7 @@ export async function findInterruptedBuilds(
   return [...found.values()];
 }
 
-/** Sets them to error; what they hold is released when the user deletes them. */
+/** Sets them to error; their allocations are released when the user deletes them. */
 export async function failInterruptedBuilds(services: AgentServices, builds: readonly Instance[]): Promise<void> {
   for (const build of builds) {
     await unlessTaken(services, { instance: build.uuid }, () =>
@@ -46,7 +46,10 @@ export async function failInterruptedBuilds(services: AgentServices, builds: rea
   }
 }
 
-/** The build may have been sent here from another host, whose part has ended well: only the fault tells why it is in error. */
+/**
+ * Adds a fault, since the build may have been sent from another host, whose part succeeded: only the fault explains the
+ * error.
+ */
 async function failBuild(services: AgentServices, { uuid, host, vmState, taskState }: Instance): Promise<void> {
   services.logger.warn("the instance was being built when the agent died; it is set to error", { instance: uuid });
   const changes = { vmState: "error", taskState: null } as const;
@@ -59,7 +62,7 @@ async function failBuild(services: AgentServices, { uuid, host, vmState, taskSta
   );
 }
 
-/** As an unshelve that failed before its claim (spec 6.6): nothing is held, and it may be tried again. */
+/** Ends as an unshelve that failed before its claim (spec 6.6): without allocations, so that it may be repeated. */
 async function endUnshelve(services: AgentServices, instance: Instance): Promise<void> {
   const { uuid } = instance;
   const request = requestId(services);
@@ -81,21 +84,21 @@ async function endUnshelve(services: AgentServices, instance: Instance): Promise
   }
 }
 
-/** The offloaded instances that this host was about to unshelve. */
+/** Returns whether a build, or an unshelve to this host, was interrupted. */
 function isInterrupted({ vmState, taskState, host }: Instance): boolean {
   return vmState === "building" || (host === null && (taskState === "unshelving" || taskState === "spawning"));
 }
 
 /**
- * Unshelves that this host has accepted, and builds that it was to hand back: what was claimed for them may be given back already.
- * No message brings them on, as that has been taken.
+ * Finds accepted unshelves of this host, and builds that it was about to reschedule: their allocations may already be
+ * released. No message continues them, as it was already taken.
  */
 async function findPartlyReleased({ conductor, host }: AgentView): Promise<readonly Instance[]> {
   const vmStates = ["building", "shelved_offloaded"] as const;
   const found = await conductor.call("instances_by_filters", {
     filters: { launchedOn: host, vmStates: [...vmStates], taskStates: ["scheduling", "spawning"], deleted: false },
   });
-  // The database of a real Nova may take names for equal that differ in case.
+  // The database of a real Nova may compare names case-insensitively.
   return found.filter((instance) => instance.host === null && instance.launchedOn === host);
 }
 

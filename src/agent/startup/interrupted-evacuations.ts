@@ -15,22 +15,22 @@ import { UNENDED } from "../operations/build/evacuate-failure.js";
 import type { AgentServices } from "../operations/flow/contract.js";
 import { endMove, unlessTaken } from "./unless-taken.js";
 
-/** An evacuation that this host, as its destination, was handed and had not finished when its agent died. */
+/** An evacuation to this host that its agent had accepted and not finished when it died. */
 export interface InterruptedEvacuation {
   readonly migration: Migration;
-  /** Still the source's, unless it has arrived. */
+  /** Still on the source, unless the evacuation has arrived. */
   readonly instance: Instance;
   readonly node: ComputeNode;
-  /** What the instance gets: nothing happened to one that was not claimed yet (spec 6.7 row 3), others fail (row 4). */
+  /** The changes of the instance: none yet if it was not claimed (spec 6.7 row 3), otherwise it fails (row 4). */
   readonly changes: InstanceChanges;
-  /** The guest may have been made. */
+  /** True if the guest may have been created. */
   readonly claimed: boolean;
-  /** All is done but for the status: a Nova's conductor writes the instance before the migration. */
+  /** True if only the status is missing: Nova's conductor writes the instance before the migration. */
   readonly arrived: boolean;
 }
 
 /**
- * @param listed the host's moves, as a start has listed them; default: they are asked for
+ * @param listed the host's moves, as listed by a start; default: they are read
  * @throws {ConnectFailure}
  */
 export async function findInterruptedEvacuations(
@@ -73,7 +73,10 @@ export async function findInterruptedEvacuations(
   return found;
 }
 
-/** Without anything held here the conductor has not handed it over: it will, or another host is chosen. */
+/**
+ * Returns the node with the instance's allocations. Without one, the conductor has not handed the evacuation over: it
+ * will, or chooses another host.
+ */
 async function nodeHeld(
   view: AgentView,
   nodes: Iterable<ComputeNode>,
@@ -96,9 +99,10 @@ async function nodeHeld(
 }
 
 /**
- * Ends it as spec 6.7 row 4 ends a failure: this host leaves the allocations, the instance stays the source's, in error,
- * and can be evacuated again. Upstream leaves it half-way. A guest that was made here goes; its disks stay, because they
- * may be the source's own on shared storage (spec V5). One that was never claimed may be tried again at once.
+ * Ends an evacuation like a failure in spec 6.7 row 4: removes this host's allocations; the instance stays on the
+ * source, in error, and can be evacuated again. Upstream leaves it unfinished. A guest that was created here is
+ * removed; its disks stay, because they may be the source's on shared storage (spec V5). An evacuation that was never
+ * claimed may be repeated immediately.
  */
 export async function failInterruptedEvacuation(services: AgentServices, found: InterruptedEvacuation): Promise<void> {
   const { migration, instance } = found;
@@ -113,7 +117,7 @@ export async function failInterruptedEvacuation(services: AgentServices, found: 
   });
 }
 
-/** @throws InvalidMigrationState: the conductor has ended the evacuation, or goes on with it */
+/** @throws InvalidMigrationState: the conductor has ended or continued the evacuation */
 async function requireUnended({ conductor }: AgentServices, { id, status }: Migration): Promise<void> {
   const now = await conductor.call("migration_get", { id });
   if (now?.status === status) {
@@ -139,9 +143,10 @@ async function undo(services: AgentServices, found: InterruptedEvacuation): Prom
   if (!stripped) {
     services.logger.error("this host's share could not be taken out of the instance's allocations", fields);
   }
-  // Together: the record is what a next start would find this by. The instance's only while it is this evacuation's.
+  // One write: the next start finds this by the record. The instance is included only while it belongs to this
+  // evacuation.
   const ours = await isOurs(services, found);
-  // The next one may begin after that: its task_state has the same name.
+  // The next evacuation may begin after that: its task_state has the same name.
   const ofRequest = instance.taskRequestId === null ? {} : { ofRequest: instance.taskRequestId };
   const expected = { expectedTaskState: [instance.taskState], expectedHost: instance.host, ...ofRequest };
   await endMove(
@@ -154,7 +159,7 @@ async function undo(services: AgentServices, found: InterruptedEvacuation): Prom
   );
 }
 
-/** Another evacuation since then has the instance, wherever it is by now; so does who has asked for anything else meanwhile. */
+/** Returns false if a later evacuation or any other request owns the instance, wherever it is now. */
 async function isOurs(
   { conductor }: AgentServices,
   { instance, migration, claimed }: InterruptedEvacuation,

@@ -2,7 +2,7 @@ import { POWER_STATES, type PowerState } from "../../records/index.js";
 import type { LifecycleEvent, LifecycleTransition } from "../../virt/context.js";
 import type { AgentServices } from "../operations/flow/contract.js";
 
-/** What a transition says about the guest (spec 8.5). */
+/** The guest's power state after a transition (spec 8.5). */
 const IMPLIED_POWER: Readonly<Record<LifecycleTransition, PowerState>> = {
   started: POWER_STATES.running,
   resumed: POWER_STATES.running,
@@ -14,8 +14,8 @@ const IMPLIED_POWER: Readonly<Record<LifecycleTransition, PowerState>> = {
 };
 
 /**
- * Passes the driver's events of its guests on to power-state sync (`[workarounds] handle_virt_lifecycle_events`), and tells whoever
- * looks at the guests that they have changed.
+ * Passes the driver's guest events to the power-state sync (`[workarounds] handle_virt_lifecycle_events`), and notifies
+ * the viewers of the guest list.
  */
 export function registerLifecycleListener(services: AgentServices): void {
   const { handleVirtLifecycleEvents: isHandled } = services.config.workarounds;
@@ -36,7 +36,7 @@ export function registerLifecycleListener(services: AgentServices): void {
 async function handle(services: AgentServices, event: LifecycleEvent): Promise<void> {
   const { uuid, transition } = event;
   const { outgoing, incoming } = services.operations;
-  // A move writes by itself what becomes of its guest.
+  // A move saves the power state of its guest itself.
   if (outgoing.has(uuid) || incoming.has(uuid)) {
     if (transition === "postcopy_started") {
       await outgoing.postCopyStarted(uuid);
@@ -50,7 +50,7 @@ async function handle(services: AgentServices, event: LifecycleEvent): Promise<v
   if (transition === "migration_completed" || transition === "postcopy_started") {
     await warnWithoutMigration(services, uuid, transition);
   }
-  // The event may be old news: a reboot looks like a stop, until one asks.
+  // The event may be outdated: until the driver is polled, a reboot is indistinguishable from a stop.
   if ((await services.driver.powerState(instance)) === IMPLIED_POWER[transition]) {
     services.logger.info(`guest ${transition}`, { instance: uuid });
     await services.operations.syncInstancePowerState(instance);

@@ -3,10 +3,10 @@ import { VirtDriverNotReady } from "../../virt/errors.js";
 import { type AgentView, hasQuirk } from "../context.js";
 import { ConfigRejectedError } from "../rejections.js";
 
-/** Compute nodes of this hypervisor, by uuid, as they were recorded when the agent started. */
+/** Compute nodes of this hypervisor, by uuid, as recorded when the agent started. */
 export type NodesByUuid = ReadonlyMap<string, ComputeNode>;
 
-/** What the driver says it manages: uuid → name; null while the hypervisor is not ready (spec 2.4 a). */
+/** Returns the nodes that the driver manages, uuid → name; null while the hypervisor is not ready (spec 2.4 a). */
 export async function driverNodes(view: AgentView): Promise<ReadonlyMap<string, string> | null> {
   try {
     return await view.driver.getNodenamesByUuid();
@@ -20,8 +20,8 @@ export async function driverNodes(view: AgentView): Promise<ReadonlyMap<string, 
 }
 
 /**
- * The records with the names that the driver reports: of all hosts, or, where nodes move between hosts and a name says nothing of
- * whose one is, of this host.
+ * Returns the records with the names that the driver reports, of all hosts. If the driver's nodes move between hosts,
+ * so that a name does not determine the host: of this host only.
  * @param names uuid → name
  */
 export async function nodesByName(
@@ -44,7 +44,8 @@ export async function nodesByName(
 
 /**
  * Spec 2.4 a–c.
- * @param named as {@link nodesByName} has found them @param isFirstStart the host has no service yet: it has no compute node either
+ * @param named the result of {@link nodesByName}
+ * @param isFirstStart the host has no service yet, so it has no compute node either
  * @throws {ConfigRejectedError}
  */
 export async function lookUpNodes(
@@ -55,7 +56,7 @@ export async function lookUpNodes(
 ): Promise<NodesByUuid> {
   const known = named.filter(({ uuid }) => names.has(uuid));
   const found = new Set(known.map(({ uuid }) => uuid));
-  // One of another name, if any: it was renamed.
+  // A record with another name, if any: the node was renamed.
   const uuids = [...names.keys()].filter((uuid) => !found.has(uuid));
   const others = uuids.length === 0 ? [] : await view.conductor.call("compute_nodes_by_uuids", { uuids });
   const nodes = [...known, ...others];
@@ -105,9 +106,10 @@ async function whereTheUuidIsFrom(view: AgentView): Promise<string> {
 }
 
 /**
- * Spec 2.4 e and f: nobody else has this hypervisor on record. Runs before anything on it can be destroyed; upstream has
- * e only in the tracker's first pass (`late-node-collision-check`) and f not at all (`adopt-foreign-hypervisor`).
- * @param names uuid → name, as the driver reports.
+ * Spec 2.4 e and f: no other record claims this hypervisor. Runs before anything on it can be destroyed. Upstream
+ * checks e only in the tracker's first pass (`late-node-collision-check`) and f not at all
+ * (`adopt-foreign-hypervisor`).
+ * @param names uuid → name, as reported by the driver
  * @param named the records with these names
  * @throws {ConfigRejectedError}
  */
@@ -139,8 +141,8 @@ export function guardOwnership(
 }
 
 /**
- * Spec 2.2 step 3 for a host without a service row: a hypervisor that has guests is not new, so that the database is the
- * wrong one, or an emptied one, or the service was deleted under living guests (spec 2.4 G9, G10).
+ * Spec 2.2 step 3 for a host without a service row: a hypervisor with guests is not new. The database is then the wrong
+ * one, or was emptied, or the service was deleted while guests existed (spec 2.4 G9, G10).
  * @throws {ConfigRejectedError}
  */
 export async function checkNewHost(view: AgentView): Promise<void> {

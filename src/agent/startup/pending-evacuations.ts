@@ -7,25 +7,25 @@ import type { AgentServices } from "../operations/flow/contract.js";
 import { takeGuestBack } from "./init-instance.js";
 
 /**
- * Evacuations from this host that had not ended when it started (spec 3.3 GAP-c OPT): their guests are kept, stopped,
- * until the record says what became of them.
+ * Evacuations from this host that had not ended when it started (spec 3.3 GAP-c OPT): their guests are retained,
+ * stopped, until the record contains the outcome.
  */
 export class PendingEvacuations {
   /** Instance uuid → whether its guest ran until the agent stopped it. */
   readonly #pending = new SparseMap<string, boolean>();
-  /** Others may have begun between start-up's look at the records and the host's first heartbeat. */
+  /** Evacuations may have begun between start-up's read of the records and the host's first heartbeat. */
   #mayBeMore = false;
 
   get size(): number {
     return this.#pending.size;
   }
 
-  /** Their uuids. */
+  /** The uuids of their instances. */
   get instances(): ReadonlySet<string> {
     return new Set(this.#pending.keys());
   }
 
-  /** What start-up has left; the first look after it is at every record. */
+  /** Takes over the pending evacuations of start-up; the first re-evaluation reads all records. */
   begin(plan: EvacuationPlan, stopped: ReadonlySet<string>): void {
     this.#mayBeMore = true;
     for (const uuid of stopped) {
@@ -45,7 +45,7 @@ export class PendingEvacuations {
     }
   }
 
-  /** Looks at the records again; what has ended is cleaned up after. */
+  /** Reads the records again, and cleans up after evacuations that have ended. */
   async reevaluate(services: AgentServices): Promise<void> {
     if (this.#pending.size === 0 && !this.#mayBeMore) {
       return;
@@ -70,7 +70,10 @@ export class PendingEvacuations {
     this.#remember(plan);
   }
 
-  /** The instance stays here: what the agent stopped for the evacuation runs again, unless the instance is in error. */
+  /**
+   * Starts the guest that the agent stopped for the evacuation, since the instance stays here; unless the instance is
+   * in error.
+   */
   async #evacuationFailed(services: AgentServices, uuid: string, wasRunning: boolean): Promise<void> {
     await takeGuestBack(services, uuid);
     const instance = await services.conductor.call("instance_get", { uuid });

@@ -10,34 +10,37 @@ import { type AgentView, hasQuirk } from "../context.js";
 import { setAsideMove, withoutSetAside } from "../operations/flow/other-moves.js";
 import { UNFINISHED_LIVE_MIGRATION } from "../operations/live-migration/migration-flow.js";
 
-/** How a resize or live migration that died halfway is put right (spec 2.6). Made without changing anything. */
+/** The plan to recover an interrupted resize or live migration (spec 2.6). Planning changes nothing. */
 export interface MoveRecovery {
   readonly migration: Migration | null;
-  /** First, on the hypervisor. */
+  /** The first step, on the hypervisor. */
   readonly driver: "finish-revert" | "finish" | "abort" | "none";
   /** For `finish-revert` and `finish`. */
   readonly powerOn: boolean;
-  /** Then, in Placement: what the migration holds goes back to the instance, or is dropped; or the instance gets room there. */
+  /**
+   * The second step, in Placement: returns the migration's allocations to the instance, deletes them, or claims the
+   * destination for the instance.
+   */
   readonly allocations: "give-back" | "drop-migration" | "claim-destination" | "none";
-  /** Last, the records, together. */
+  /** The last step: the changes of both records, in one write. */
   readonly changes: InstanceChanges;
-  /** Instead, where the hypervisor failed; absent: the same. */
+  /** The changes if the hypervisor's step failed; absent: the same. */
   readonly changesIfFailed?: InstanceChanges;
   readonly failsMigration: boolean;
-  /** Where a live migration was going to: what it made there is removed. */
+  /** The destination of a live migration, where its leftovers are removed. */
   readonly destination?: string | null;
-  /** The guest there goes, too, although it runs. */
+  /** True if the guest on the destination is removed even if it runs. */
   readonly guestGoes?: boolean;
-  /** Whether what is left on its other host goes. */
+  /** True if the leftovers on the move's other host are removed. */
   readonly dropsSetAside?: boolean;
-  /** Whether it goes on: it is not over, as was thought. */
+  /** True if the move continues, contrary to its record. */
   readonly revives?: boolean;
-  /** Set where nothing is certain enough to act on. */
+  /** Set if the situation is too unclear to act. */
   readonly unclear?: string;
 }
 
 /**
- * The source of a resize restarts before the move began. Upstream only makes the instance usable again
+ * Plans for the source of a resize that restarts before the move began. Upstream only makes the instance usable again
  * (`leave-resize-prep-allocations`).
  */
 export async function planUndoResizePrep(view: AgentView, instance: Instance): Promise<MoveRecovery> {
@@ -63,8 +66,8 @@ export async function planUndoResizePrep(view: AgentView, instance: Instance): P
 }
 
 /**
- * The source of a resize restarts while it copied the disks: the guest stays here. Upstream leaves migration, context and
- * allocations as they are (bug 1836369, `leave-interrupted-resize-allocations`).
+ * Plans for the source of a resize that restarts while it copied the disks: the guest stays here. Upstream leaves
+ * migration, context and allocations as they are (bug 1836369, `leave-interrupted-resize-allocations`).
  */
 export async function planRevertResize(view: AgentView, instance: Instance): Promise<MoveRecovery> {
   const id = instance.migrationContext?.migrationId;
@@ -81,9 +84,10 @@ export async function planRevertResize(view: AgentView, instance: Instance): Pro
 }
 
 /**
- * An evacuation has ended a move, and then failed. Of a resize the guest stays on this host: the source brings back what it has
- * set aside; the destination, which had the instance already, makes the guest of that, unless it has finished the move. A live migration whose guest is not here
- * any more goes on to its end. An instance that has been elsewhere since needs none of it.
+ * Plans for an evacuation that has ended a move and then failed. The guest of a resize stays on this host: the source
+ * restores its set-aside guest. A destination that already had the instance creates the guest from it, unless it has
+ * finished the move. A live migration whose guest has left this host is completed. If the instance was elsewhere since,
+ * there is nothing to do.
  */
 export async function planTakeGuestBack(view: AgentView, instance: Instance): Promise<MoveRecovery> {
   const migration = await setAsideMove(view, instance);
@@ -133,7 +137,7 @@ async function followGuest(
   return { ...base, driver: "none", allocations: "claim-destination", changes, revives: true };
 }
 
-/** A move with one of these has not taken the instance anywhere. */
+/** A move with one of these statuses has not moved its instance. */
 const STAYS: readonly MigrationStatus[] = [
   "accepted",
   "queued",
@@ -144,7 +148,7 @@ const STAYS: readonly MigrationStatus[] = [
   "cancelled",
 ];
 
-/** The destination restarts while it finished a resize: as if finishing had failed (spec 6.3 row 7). */
+/** Plans for a destination that restarts while it finished a resize: as if finishing had failed (spec 6.3 row 7). */
 export async function planFailResize(view: AgentView, instance: Instance): Promise<MoveRecovery> {
   const [migration = null] = (
     await view.conductor.call("migrations_by_filters", {
@@ -152,7 +156,7 @@ export async function planFailResize(view: AgentView, instance: Instance): Promi
         instanceUuid: instance.uuid,
         migrationTypes: ["resize", "migration"],
         destCompute: view.host,
-        // Under a Nova the move is finished before its instance says so.
+        // Under Nova the move is finished before its instance shows it.
         statuses: ["post-migrating", "finished"],
       },
     })
@@ -176,8 +180,8 @@ export async function planFailResize(view: AgentView, instance: Instance): Promi
 }
 
 /**
- * The source of a live migration restarts: with the guest here the migration failed and the instance gets its allocations
- * back, which upstream forgets (`leave-interrupted-live-migration-allocations`).
+ * Plans for the source of a live migration that restarts. If the guest is here, the migration has failed and the
+ * instance gets its allocations back, which upstream omits (`leave-interrupted-live-migration-allocations`).
  */
 export async function planLiveMigrationRecovery(
   view: AgentView,

@@ -9,8 +9,8 @@ import type { MoveRecovery } from "./plan-move-recovery.js";
 import { endMove } from "./unless-taken.js";
 
 /**
- * Carries out the recovery of a move: hypervisor, then allocations, then the records in one write, so that the instance
- * looks usable only when its allocations are right (spec V27). What fails is logged; the records stay for the next start.
+ * Runs the recovery of a move: hypervisor, then allocations, then the records in one write, so that the instance
+ * appears usable only with correct allocations (spec V27). Logs failures; the records then stay for the next start.
  */
 export async function recoverMove(
   services: AgentServices,
@@ -57,7 +57,7 @@ export async function recoverMove(
   );
 }
 
-/** False: it failed. */
+/** Returns false on failure. */
 async function onHypervisor(
   services: AgentServices,
   instance: Instance,
@@ -85,7 +85,7 @@ async function onHypervisor(
   }
 }
 
-/** The destination may have had the guest already when it died. */
+/** The destination may already have had the guest when it died. */
 async function finishHere(
   services: AgentServices,
   instance: Instance,
@@ -114,7 +114,7 @@ async function finishHere(
   });
 }
 
-/** What a live migration made ready there, or a cold one set aside, is removed as soon as that host serves. */
+/** Makes the other host remove a live migration's preparations, or a cold move's set-aside guest, as soon as it serves. */
 async function onOtherHost(
   services: AgentServices,
   instance: Instance,
@@ -165,7 +165,10 @@ async function inPlacement(
   }
 }
 
-/** The guest is there: so must be what it holds, unless it was deleted meanwhile. False: there is no room for it. */
+/**
+ * Claims the destination for a guest that is there, unless the instance was deleted meanwhile. Returns false if the
+ * destination has no room.
+ */
 async function claimDestination(
   services: AgentServices,
   instance: Instance,

@@ -14,9 +14,10 @@ const BINARY = "nova-compute";
 const TOPIC = "compute";
 
 /**
- * Spec 2.1 row 2: the host's service; null for a new host. Writes nothing.
- * @param version that this agent says it is @param waiting of a start: repeats the request until a conductor responds, as Nova's
- * `wait_until_ready` does. Default: one request
+ * Spec 2.1 row 2: returns the host's service; null for a new host. Writes nothing.
+ * @param version the service version that this agent reports
+ * @param waiting set by a start: repeats the request until a conductor responds, as Nova's `wait_until_ready` does.
+ * Default: one request
  * @throws {VersionRejectedError}
  */
 export async function lookUpService(
@@ -24,7 +25,7 @@ export async function lookUpService(
   version = SERVICE_VERSION,
   waiting?: { readonly signal: AbortSignal },
 ): Promise<Service | null> {
-  // Agents from before the rule don't have it.
+  // Agents older than this check do not have it.
   const checked =
     version >= OLDEST_SUPPORTED_SERVICE_VERSION && !context.config.workarounds.disableComputeServiceCheckForFfu;
   const read = () =>
@@ -85,7 +86,7 @@ async function createService(context: AgentContext, version: number): Promise<Se
 
 /**
  * Spec 2.3, the table: a host that was in service before has its identity file, or gets it from its only compute node.
- * @throws {ConfigRejectedError} {@link RefusedNodeConfiguration}
+ * @throws {ConfigRejectedError} {@link NodeConfigRejectedError}
  */
 export async function checkServiceIdentity(view: AgentView, service: Service): Promise<void> {
   if (usesNodeIdentities(view)) {
@@ -128,7 +129,7 @@ export async function checkServiceIdentity(view: AgentView, service: Service): P
   await identity.write(node.uuid);
 }
 
-/** Nodes that have identities of their own, as ironic's; the host needs none (spec 2.3 row 1). */
+/** Returns whether the nodes have their own identities, as ironic's do; the host then needs none (spec 2.3 row 1). */
 export function usesNodeIdentities(view: Pick<AgentView, "driver">): boolean {
   return view.driver.capabilities.hasNodeIdentities;
 }

@@ -12,10 +12,10 @@ import type { Instance } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 
 /**
- * Does the start-up work about one instance. While a host starts, users, the conductor and other hosts go on: they may delete,
- * move, evacuate or reset what start-up has just read. An instance that somebody else has by now is theirs; that is logged,
- * and start-up goes on with the next one (spec 9.2).
- * @throws every other error: a lost lease, a refusal, a hypervisor or a conductor that fails
+ * Runs start-up work on one instance. While a host starts, users, the conductor and other hosts may delete, move,
+ * evacuate or reset the instances that start-up has just read. If another request owns the instance by now, that is
+ * logged and start-up continues with the next one (spec 9.2).
+ * @throws any other error: a lost lease, a rejection, a failing hypervisor or conductor
  */
 export async function unlessTaken(
   { logger }: Pick<AgentView, "logger">,
@@ -33,9 +33,10 @@ export async function unlessTaken(
 }
 
 /**
- * Stands before what cannot be expected of a write: of the hypervisor, of Placement.
+ * Reads the instance again before a change on the hypervisor or in Placement, which cannot be made conditional like a
+ * write of a record.
  * @returns the instance as it is now
- * @throws an error that {@link unlessTaken} takes: it is not as start-up found it
+ * @throws an error that {@link unlessTaken} handles: the instance has changed since start-up read it
  */
 export async function requireAsFound(
   { conductor }: Pick<AgentView, "conductor">,
@@ -61,9 +62,9 @@ export async function requireAsFound(
 }
 
 /**
- * The last write about a move that died halfway: both records; only the migration's when the instance is somebody else's by
- * now, so that the move ends all the same.
- * @throws InvalidMigrationState: somebody else has ended it
+ * Saves the end of an interrupted move, in both records. If another request owns the instance by now, saves only the
+ * migration's, so that the move ends nevertheless.
+ * @throws InvalidMigrationState: it has already been ended
  */
 export async function endMove(
   { conductor, logger }: Pick<AgentView, "conductor" | "logger">,
@@ -83,7 +84,7 @@ export async function endMove(
   }
 }
 
-/** The records say that the instance, or its move, is not what it was when start-up decided what to do. */
+/** Returns whether the error means that the instance or its move has changed since start-up made its plan. */
 function isTaken(error: unknown): boolean {
   return (
     TAKEN.some((kind) => error instanceof kind) ||
@@ -94,8 +95,9 @@ function isTaken(error: unknown): boolean {
 const TAKEN = [InstanceNotFound, UnexpectedTaskState, UnexpectedVmState, MigrationNotFound, InvalidMigrationState];
 
 /**
- * Whether the message of the request that has the instance waits for this host: nothing was interrupted then, and the message is
- * carried out when the host serves. No Nova can tell; its rows know no request.
+ * Returns whether the message of the request that owns the instance is queued for this host. Then nothing was
+ * interrupted, and the message is processed when the host serves. Always false under Nova, whose rows contain no
+ * request id.
  */
 export async function messageWaits(
   { conductor, host }: Pick<AgentView, "conductor" | "host">,

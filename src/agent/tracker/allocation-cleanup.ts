@@ -7,17 +7,17 @@ import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 import type { NodeName } from "./usage.js";
 
-/** What is known of one consumer that holds something on a node's root provider. @internal */
+/** The inputs about one consumer with allocations on a node's root provider. @internal */
 export interface ConsumerInputs {
   readonly uuid: string;
   readonly where: NodeName;
   /** Counted on the node in this pass. */
   readonly tracked: boolean;
-  /** The uuid of a migration of the node that is in progress or in error. */
+  /** The consumer is a migration of the node that is in progress or in error. */
   readonly migration: boolean;
-  /** Deleted ones too; null: no such instance. */
+  /** The instance, even if deleted; null: no such instance. */
   readonly instance: Instance | null;
-  /** A move that the consumer is, of an instance that was deleted some time ago. */
+  /** The move that is the consumer, if its instance was deleted some time ago. */
   readonly leftMove: Migration | null;
 }
 
@@ -35,7 +35,7 @@ interface CleanupRow {
   readonly log?: (inputs: ConsumerInputs) => CleanupResult["log"];
 }
 
-/** Spec 4.6: the first row that matches wins. */
+/** Spec 4.6: the first matching row applies. */
 const ROWS: readonly CleanupRow[] = [
   { row: 1, when: ({ tracked }) => tracked, action: "keep" },
   { row: 2, when: ({ migration }) => migration, action: "keep" },
@@ -85,7 +85,7 @@ const ROWS: readonly CleanupRow[] = [
   { row: 8, when: () => true, action: "keep" },
 ];
 
-/** What becomes of the consumer's allocations (spec 4.6). @internal */
+/** Returns the action on the consumer's allocations (spec 4.6). @internal */
 export function checkConsumer(inputs: ConsumerInputs): CleanupResult {
   for (const { row, when, action, log } of ROWS) {
     if (!when(inputs)) {
@@ -97,10 +97,10 @@ export function checkConsumer(inputs: ConsumerInputs): CleanupResult {
   throw new TypeError("the last row of the table matches everything");
 }
 
-/** Milliseconds that a move is left to those who have a part in it: none of their calls to each other waits longer for its answer. */
+/** Milliseconds before an idle move counts as abandoned: the calls between its hosts have shorter timeouts. */
 const LEFT_MOVE_TIMEOUT_MS = 60_000;
 
-/** Finds those consumers that are the moves of instances which were deleted some time ago. */
+/** Returns the consumers that are moves of instances deleted some time ago. */
 async function findLeftMoves(
   { context: { conductor, runtime }, options }: TrackerState,
   uuids: readonly string[],
@@ -125,7 +125,7 @@ async function findLeftMoves(
   return new Map(idle.filter(({ instanceUuid }) => gone.has(instanceUuid)).map((move) => [move.uuid, move]));
 }
 
-/** Its status says that it is over before what it holds goes (V13). False: somebody works on it after all. */
+/** Ends the migration's status before its allocations are removed (V13). Returns false if a process still works on it. */
 async function endLeftMove(
   { context: { conductor, runtime } }: TrackerState,
   { id, status, instanceUuid: instance }: Migration,
@@ -153,10 +153,10 @@ interface CleanerOptions extends RequestContext {
 }
 
 /**
- * Spec 4.6: judges every consumer on the node's root provider, and removes the allocations of deleted instances,
- * and of the moves that were under way when they went.
- * @param migrationUuids of the node's migrations that are in progress or in error.
- * @throws AllocationDeleteFailed ends this node's pass; it is tried again in the next.
+ * Spec 4.6: checks every consumer on the node's root provider, and removes the allocations of deleted instances, and of
+ * their interrupted moves.
+ * @param migrationUuids the node's migrations that are in progress or in error
+ * @throws AllocationDeleteFailed ends this node's pass; the next pass tries again
  */
 export async function removeDeletedInstancesAllocations(
   tracker: TrackerState,
@@ -199,7 +199,7 @@ async function consumersOf(
     return await placement.getAllocationsForProvider(node.row.uuid, { ...request, ...(pass ? { pass } : {}) });
   } catch (err) {
     if (isProviderMissing(err)) {
-      // Upstream goes on with its own idea of the provider, until that is old (bug 1853009).
+      // Upstream continues with its cached provider until the cache expires (bug 1853009).
       if (!tracker.options.unguardedNodeDelete) {
         placement.invalidateResourceProvider(node.row.uuid);
       }
@@ -251,7 +251,7 @@ async function carryOut(
   }
 }
 
-/** The OPT of row 7, `heal_moved_allocations`: only for an instance that nothing moves now. */
+/** The OPT of row 7, `heal_moved_allocations`: only for an instance without a running move. */
 async function isHealable(tracker: TrackerState, instance: Instance | null): Promise<boolean> {
   if (!tracker.options.healMovedAllocations || !instance || instance.taskState !== null) {
     return false;
@@ -259,7 +259,7 @@ async function isHealable(tracker: TrackerState, instance: Instance | null): Pro
   const migrations = await tracker.context.conductor.call("migrations_by_filters", {
     filters: { instanceUuid: instance.uuid },
   });
-  // `finished` counts too: the source's half belongs to an instance that waits for its confirmation.
+  // `finished` counts as running: the source allocations belong to an instance that waits for its confirmation.
   return migrations.every(({ status }) => ENDED.has(status));
 }
 

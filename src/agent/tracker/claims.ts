@@ -8,9 +8,9 @@ import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 
 /**
- * Spec 4.2, build and unshelve. Processors, memory and disk are not tested: Placement did that.
- * @throws {ComputeResourcesUnavailable} the node is unknown or unavailable, or discrete resources are used up.
- * What the update throws: the claim has then taken back what it wrote.
+ * Spec 4.2, build and unshelve. Does not check processors, memory and disk: Placement did that.
+ * @throws {ComputeResourcesUnavailable} the node is unknown or unavailable, or discrete resources are used up. Any
+ * error of the update: the claim has then reverted its writes.
  */
 export async function instanceClaim(
   tracker: TrackerState,
@@ -67,7 +67,7 @@ export async function claimableNode(tracker: TrackerState, name: string): Promis
   );
 }
 
-/** Placement and the node's row; when that fails the claim takes back what it wrote, in the same lock section. */
+/** Updates Placement and the node's row; if that fails, reverts the claim's writes in the same lock section. */
 export async function updateOrRelease(
   tracker: TrackerState,
   node: TrackedNode,
@@ -124,7 +124,7 @@ export class TrackerClaim implements Claim {
   }
 }
 
-/** For changes that must not fail with Placement: what was not written is written by the next pass. */
+/** Updates the node for changes that must not fail because of Placement: the next pass repeats a failed update. */
 export async function updateQuietly(
   tracker: TrackerState,
   node: TrackedNode,
@@ -145,9 +145,9 @@ function keyOf({ providerUuid, resourceClass, identifier }: AssignedResource): s
 }
 
 /**
- * Chooses free discrete resources for the allocations (spec 4.2): for each class that a provider of the node's tree has a
- * pool of. Providers of other trees are skipped.
- * @throws {ComputeResourcesUnavailable} a pool has too few left.
+ * Chooses free discrete resources for the allocations (spec 4.2), for each class that a provider of the node's tree has
+ * a pool of. Skips providers of other trees.
+ * @throws {ComputeResourcesUnavailable} a pool has too few left
  */
 export function takeResources(node: TrackedNode, allocations: Allocations): readonly AssignedResource[] {
   const taken = new Set(node.account.assigned.map(keyOf));
@@ -173,7 +173,7 @@ export function takeResources(node: TrackedNode, allocations: Allocations): read
   return chosen;
 }
 
-/** Spec 4.4 step 12: everything that was handed out must still be in the tree; what is not is logged. */
+/** Spec 4.4 step 12: logs assigned resources that are no longer in the tree. */
 export function checkAssignedResources(tracker: TrackerState, node: TrackedNode): void {
   const missing = node.account.assigned.filter(
     ({ providerUuid, resourceClass, identifier }) =>
@@ -190,8 +190,8 @@ export function checkAssignedResources(tracker: TrackerState, node: TrackedNode)
 }
 
 /**
- * Spec 5.1 row 6: a claim may change what its devices' providers reserve, so that what is remembered of their inventories is
- * read again. Devices are what the node has in providers below its root.
+ * Spec 5.1 row 6: a claim may change the reserved amounts of its devices' providers, so their cached inventories are
+ * read again. Devices are in providers below the node's root.
  */
 export function refreshDevices(tracker: TrackerState, node: TrackedNode, allocations: Allocations): void {
   const below = new Set(node.tree?.exists(node.row.uuid) ? node.tree.providerUuids(node.row.uuid) : []);

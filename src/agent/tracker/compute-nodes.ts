@@ -8,15 +8,16 @@ import type { TrackerState } from "./tracker-state.js";
 
 export interface InitializedNode {
   readonly node: TrackedNode;
-  /** The row was made now: there is no provider yet. */
+  /** True if the row was created now: there is no provider yet. */
   readonly isNew: boolean;
 }
 
 /**
- * Spec 4.4 step 2: the node's row, from the cache, found by uuid, or made; with what the driver says copied onto it.
- * @param uuid the driver's of the node, else the host's `compute_id`.
- * @param rows of this host, as the pass has just listed them; a row that is not among them is asked for, deleted or another host's.
- * @throws {InvalidConfiguration} another row has (host, name) already.
+ * Spec 4.4 step 2: returns the node's row, from the cache, found by uuid, or created, with the driver's values copied
+ * into it.
+ * @param uuid the driver's uuid of the node, else the host's `compute_id`
+ * @param rows of this host, as the pass has just listed them; other rows (deleted, or of another host) are read
+ * @throws {InvalidConfiguration} another row already has (host, name)
  */
 export async function initComputeNode(
   tracker: TrackerState,
@@ -45,7 +46,7 @@ export async function initComputeNode(
   return { node, isNew: true };
 }
 
-/** A row that exists: un-deleted if need be (bug 1839560), and taken over from another host. */
+/** Uses an existing row: undeletes it if necessary (bug 1839560), and takes it over from another host. */
 async function adopt(tracker: TrackerState, found: ComputeNode, resources: AvailableResource): Promise<TrackedNode> {
   const { context } = tracker;
   const { conductor, host, runtime } = context;
@@ -127,7 +128,7 @@ function boundService(tracker: TrackerState): number {
   return serviceId;
 }
 
-/** Forgets nodes whose row is gone, so that row and provider are made again (spec 4.3 step 3, bug 1853009). */
+/** Forgets nodes whose row is gone, so that row and provider are created again (spec 4.3 step 3, bug 1853009). */
 export function forgetNodesWithoutRow(tracker: TrackerState, rows: readonly ComputeNode[]): void {
   if (tracker.options.unguardedNodeDelete) {
     return;
@@ -140,7 +141,7 @@ export function forgetNodesWithoutRow(tracker: TrackerState, rows: readonly Comp
   }
 }
 
-/** Spec 4.3 step 4: rows of nodes that the driver does not list. Kept unless the driver is sure that they are deleted. */
+/** Spec 4.3 step 4: removes rows of nodes that the driver does not list, but only if the driver reports them as deleted. */
 export async function removeOrphans(
   tracker: TrackerState,
   rows: readonly ComputeNode[],
@@ -155,7 +156,7 @@ export async function removeOrphans(
     try {
       await removeOrphan(tracker, row, request);
     } catch (err) {
-      // One node must not keep the others from their pass (spec V22).
+      // One node must not prevent the pass of the others (spec V22).
       tracker.context.runtime.logger.error("compute node that the driver does not list could not be judged", {
         node,
         err,
@@ -188,7 +189,7 @@ async function removeOrphan(tracker: TrackerState, row: ComputeNode, request: Re
   await deleteProvider(tracker, row, request);
 }
 
-/** Matches the node whatever host it has now, which makes the guard of the delete worthless. */
+/** Returns the node's current host, whichever it is, which makes the guard of the delete worthless. */
 async function hostNow({ context }: TrackerState, { uuid, host }: ComputeNode): Promise<string> {
   return (await context.conductor.call("compute_node_get_by_uuid", { uuid }))?.host ?? host;
 }

@@ -43,7 +43,7 @@ export async function finishLiveMigration(
   return takeOver(tracker, instance, node, changes, expected, {});
 }
 
-/** The instance is this node's from now on, and no move leads here any more. */
+/** Assigns the instance to this node; no move to this host remains. */
 async function takeOver(
   tracker: TrackerState,
   instance: Instance,
@@ -132,10 +132,10 @@ function count(tracker: TrackerState, instance: Instance, node: TrackedNode): vo
 }
 
 /**
- * Writes both records together and recounts them on this host's nodes in the same lock section (spec V20), as a pass would.
- * A node that is not tracked is no error; a node that cannot be updated is updated by the next pass.
- * @throws ObjectActionError (`host changed`), UnexpectedTaskState, UnexpectedVmState, InstanceNotFound, MigrationNotFound: nothing
- * was written.
+ * Saves both records in one write and recounts them on this host's nodes in the same lock section (spec V20), as a pass
+ * would. A node that is not tracked is no error; the next pass repeats a failed update of a node.
+ * @throws ObjectActionError (`host changed`), UnexpectedTaskState, UnexpectedVmState, InstanceNotFound,
+ * MigrationNotFound: nothing was written
  */
 export async function saveMove(tracker: TrackerState, write: MoveWrite): Promise<Moved> {
   const { conductor } = tracker.context;
@@ -163,7 +163,7 @@ export async function saveMove(tracker: TrackerState, write: MoveWrite): Promise
   });
 }
 
-/** This host's nodes on which the instance was, is, or is counted by its migration. */
+/** Returns this host's nodes on which the instance was, is, or is counted by its migration. */
 function touchedNodes(tracker: TrackerState, before: Instance, { instance, migration }: Moved): readonly TrackedNode[] {
   const { host } = tracker.context;
   const names = new Set<string | null>();
@@ -201,7 +201,7 @@ function recountMove(tracker: TrackerState, node: TrackedNode, { instance, migra
   account.assign(instance.uuid, contextResources(instance, migration, where));
 }
 
-/** Spec 4.2 `drop_move_claim_at_source`: confirmed, the old flavor's usage and the context gone. */
+/** Spec 4.2 `drop_move_claim_at_source`: confirms, and removes the old flavor's usage and the context. */
 export function dropMoveClaimAtSource(
   tracker: TrackerState,
   { instance, migration }: Moved,
@@ -217,7 +217,7 @@ export function dropMoveClaimAtSource(
   });
 }
 
-/** Spec 4.2 `drop_move_claim_at_dest`: reverted, the new flavor's usage gone, although the instance still is here. */
+/** Spec 4.2 `drop_move_claim_at_dest`: reverts, and removes the new flavor's usage, although the instance is still here. */
 export async function dropMoveClaimAtDestination(
   tracker: TrackerState,
   { instance, migration }: Moved,

@@ -39,16 +39,16 @@ export async function rebuildClaim(
     migration,
     allocations,
     requestId,
-    // Spec 6.7 row 3: one that is being deleted by now counts nowhere.
+    // Spec 6.7 row 3: an instance that is being deleted by now counts nowhere.
     claims: { changes: {}, expected: { expectedTaskState: ["rebuilding"], ...ours } },
     releases: { changes: {}, expected: { expectedTaskState: REBUILD_TASK_STATES, ...ours } },
   });
 }
 
 /**
- * Spec 4.2, a resize on its destination: a move claim with the new flavor, which is counted beside the instances. In the same save
- * the row gets the state that the instance had before (spec 6.3 row 4).
- * @throws {ComputeResourcesUnavailable} UnexpectedTaskState: the instance is not in resize_prep any more.
+ * Spec 4.2, a resize on its destination: a move claim with the new flavor, which is counted in addition to the
+ * instances. The same save records the instance's previous vm_state in the row (spec 6.3 row 4).
+ * @throws {ComputeResourcesUnavailable} UnexpectedTaskState: the instance is no longer in resize_prep
  */
 export async function resizeClaim(
   tracker: TrackerState,
@@ -81,7 +81,7 @@ interface MoveClaim {
   readonly releases: InstanceWrite;
 }
 
-/** What is written to the instance besides its migration context, while it has one of the tasks. */
+/** The changes of the instance besides its migration context, and the task_states that they require. */
 interface InstanceWrite {
   readonly changes: InstanceChanges;
   readonly expected: { readonly expectedTaskState: readonly TaskState[]; readonly ofRequest?: string };
@@ -145,13 +145,13 @@ function countMove(tracker: TrackerState, node: TrackedNode, instance: Instance,
 interface Claimed {
   readonly instance: Instance;
   readonly migration: Migration;
-  /** How the migration ends; undefined: it goes on elsewhere. */
+  /** The final changes of the migration; undefined: it continues elsewhere. */
   readonly end: MigrationEnd | undefined;
 }
 
 /**
- * Takes back what a move claim wrote into both records. An instance that another request has by now keeps what it has, and the
- * migration ends alone; one that is deleted has taken its migrations along.
+ * Reverts a move claim's writes to both records. If another request owns the instance, only the migration ends; a
+ * deleted instance has deleted its migrations.
  */
 async function unlessTaken(
   tracker: TrackerState,
@@ -172,7 +172,7 @@ async function unlessTaken(
     const saved = end ? await conductor.call("save_together", { migration: end }) : null;
     const now = await conductor.call("instance_get", { uuid: instance.uuid });
     const ended = saved?.migration ?? migration;
-    // An instance counts wherever a move leads that is not over, or in error (spec 4.5).
+    // An instance counts on the destination of any move that is running or in error (spec 4.5).
     const isOver = ended.status !== "error" && FINAL_MIGRATION_STATUSES.includes(ended.status);
     if (now && !isOver && countsMigration(now, ended, tracker.options.ignoreErroredEvacuations)) {
       countMove(tracker, node, now, ended);

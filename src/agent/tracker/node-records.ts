@@ -12,9 +12,9 @@ import type { TrackerState } from "./tracker-state.js";
 import { countsMigration, flavorOfMigration, flavorUsage, latestPerInstance, type NodeName } from "./usage.js";
 
 interface NodeRecords {
-  /** Not deleted, on this host and node. */
+  /** The instances of this host and node that are not deleted. */
   readonly instances: readonly Instance[];
-  /** From or to this host and node, in progress or in error. */
+  /** Migrations from or to this host and node, in progress or in error. */
   readonly migrations: readonly Migration[];
 }
 
@@ -23,7 +23,7 @@ export interface RecordReader {
   read(node: string): Promise<NodeRecords>;
 }
 
-/** One question a node; right for an agent of one node. */
+/** Queries each node; suits an agent of one node. */
 export class SingleReader implements RecordReader {
   readonly #tracker: TrackerState;
 
@@ -41,7 +41,10 @@ export class SingleReader implements RecordReader {
   }
 }
 
-/** Asks once for the whole host, and again only if a claim or the like changed who is where since. */
+/**
+ * Queries once for all nodes of the host, and again only after a write that changed the location of an instance, e.g. a
+ * claim.
+ */
 export class BatchReader implements RecordReader {
   readonly #tracker: TrackerState;
   #epoch = -1;
@@ -109,9 +112,9 @@ const IN_PROGRESS_OR_ERROR = MIGRATION_STATUSES.filter(
 );
 
 /**
- * Counts a node anew from who is on it (spec 4.4 steps 5-8 and 10, 4.5): instances first, then what migrations add to
- * them. Gives instances the compute id that they lack, and sets migrations to error that their instance's context
- * contradicts.
+ * Recounts a node from its instances and migrations (spec 4.4 steps 5-8 and 10, 4.5): instances first, then the
+ * additional usage of migrations. Sets missing compute ids of instances, and sets migrations to error that their
+ * instance's context contradicts.
  */
 export async function countRecords(
   tracker: TrackerState,
@@ -148,7 +151,7 @@ async function withComputeId(tracker: TrackerState, instance: Instance, computeI
   const write = { uuid, changes: { host, node, computeId }, expectedHost: host };
   try {
     const saved = await tracker.context.conductor.call("instance_save", write);
-    // Else each pass would save each instance.
+    // Otherwise each pass would save each instance.
     tracker.binding.persistsComputeIds = saved.computeId === computeId;
     return saved;
   } catch (error) {
@@ -159,7 +162,7 @@ async function withComputeId(tracker: TrackerState, instance: Instance, computeI
   }
 }
 
-/** Instances of migrations that are not on the node; deleted ones too. */
+/** Returns the instances, extended by those of migrations that are not on the node, even if deleted. */
 async function withMissing(
   tracker: TrackerState,
   instances: ReadonlyMap<string, Instance>,
@@ -191,8 +194,9 @@ async function countOne(
 }
 
 /**
- * The instance was read after its migration, which may have ended in between and have given way to the next one. One that is live is
- * its source's to end (2.6 row 16), from which it still holds something: the instance has gone on before it has let go.
+ * Ends a migration that the instance's context contradicts. The instance was read after its migration, which may have
+ * ended in between, followed by the next one. A live migration is ended by its source (2.6 row 16), where it still has
+ * allocations: the instance has moved before the source released it.
  */
 async function contradicted(tracker: TrackerState, migration: Migration): Promise<void> {
   const { id, instanceUuid, status, migrationType } = migration;
@@ -212,7 +216,7 @@ async function contradicted(tracker: TrackerState, migration: Migration): Promis
   }
 }
 
-/** Discrete resources of a move on this side; none while the claim has not written its context (bug 1849165). */
+/** Returns the discrete resources of a move on this side; none until the claim has saved its context (bug 1849165). */
 export function contextResources(
   instance: Instance,
   migration: Migration,

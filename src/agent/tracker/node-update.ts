@@ -12,7 +12,7 @@ import type { TrackerState } from "./tracker-state.js";
 
 export const DISABLED_TRAIT = "COMPUTE_STATUS_DISABLED";
 
-/** What the tracker always puts on a root (spec 4.7); OWNER_NOVA since service version 73. */
+/** The traits that the tracker always sets on a root (spec 4.7); OWNER_NOVA since service version 73. */
 const ALWAYS = ["COMPUTE_NODE", "OWNER_NOVA"] as const;
 
 export interface UpdateOptions {
@@ -20,11 +20,11 @@ export interface UpdateOptions {
   readonly startup: boolean;
   readonly pass?: PlacementPass | undefined;
   readonly requestId?: string | undefined;
-  /** `later`: a row whose statistics alone have changed is saved by the next pass, as in Nova. Default: it is saved now. */
+  /** `later`: if only the statistics of a row have changed, the next pass saves it, as in Nova. Default: saved now. */
   readonly statistics?: "later" | undefined;
 }
 
-/** Tries of one update in all, without delay (spec 4.7). */
+/** The number of attempts of one update, without delay (spec 4.7). */
 const ATTEMPTS = 4;
 
 /** Derives the used columns of the node's row from its account; saves nothing. */
@@ -33,8 +33,8 @@ export function recount(tracker: TrackerState, node: TrackedNode): void {
 }
 
 /**
- * Spec 4.4 step 11, under the lock: Placement first, then the row, if it differs from what was last persisted. A save that
- * failed leaves the last image as it was, so the next pass tries again.
+ * Spec 4.4 step 11, under the lock: updates Placement first, then saves the row if it differs from the last saved one.
+ * After a failed save the next pass tries again.
  */
 export async function updateNode(tracker: TrackerState, node: TrackedNode, options: UpdateOptions): Promise<void> {
   recount(tracker, node);
@@ -46,14 +46,14 @@ export async function updateNode(tracker: TrackerState, node: TrackedNode, optio
   node.persisted(await tracker.context.conductor.call("compute_node_save", { id: node.row.id, changes }));
 }
 
-/** What each step of a guest changes, and nobody schedules by. */
+/** Columns that change with each step of a guest, and that the scheduler does not use. */
 const STATISTICS: readonly string[] = ["runningVms", "currentWorkload", "stats"];
 
 function hasNonStatistics(changes: object): boolean {
   return Object.keys(changes).some((column) => !STATISTICS.includes(column));
 }
 
-/** Reads the Service row's `disabled`, which the status trait follows (spec 2.5). */
+/** Reads the Service row's `disabled`, which determines the status trait (spec 2.5). */
 export async function readDisabled(tracker: TrackerState): Promise<void> {
   const { conductor, host, runtime } = tracker.context;
   const service = await conductor.call("service_get_by_host", { host, binary: "nova-compute" });
@@ -64,8 +64,9 @@ export async function readDisabled(tracker: TrackerState): Promise<void> {
 }
 
 /**
- * Brings a node's providers in Placement to what the driver, the tracker and provider.yaml say (spec 4.7).
- * @throws ResourceProviderUpdateConflict or PlacementReshapeConflict after the last try; whatever driver and client throw.
+ * Updates a node's providers in Placement from the driver, the tracker and provider.yaml (spec 4.7).
+ * @throws ResourceProviderUpdateConflict or PlacementReshapeConflict after the last attempt; any error of driver and
+ * client
  */
 async function updateToPlacement(tracker: TrackerState, node: TrackedNode, options: UpdateOptions): Promise<void> {
   const { timers, logger } = tracker.context.runtime;
@@ -92,7 +93,7 @@ async function updateOnce(
   const tree = await placement.getProviderTreeAndEnsureRoot(uuid, name, pass ? { ...request, pass } : request);
   assertProviderName(tracker, tree, node);
   const reshape = await fillTree(tracker, tree, node, { startup, request });
-  // Nova asks each time who holds what, for its PCI devices.
+  // Nova reads the tree's allocations each time, for its PCI devices.
   if (!reshape && !tracker.options.leanTracking) {
     await placement.getAllocationsForProviderTree(uuid, request);
   }
@@ -103,8 +104,8 @@ async function updateOnce(
 }
 
 /**
- * Rejects a provider that an operator renamed: drivers know the node's provider by the node's name.
- * The cache forgets the provider, so that the next pass reads its name again.
+ * Rejects a provider that an operator renamed: drivers know the node's provider by the node's name. The cache forgets
+ * the provider, so that the next pass reads its name again.
  */
 function assertProviderName({ context }: TrackerState, tree: ProviderTree, { row }: TrackedNode): void {
   const provider = tree.data(row.uuid);
@@ -140,9 +141,9 @@ async function fillTree(
 }
 
 /**
- * Puts the tracker's own traits on a root and leaves every other one (spec 4.7).
- * @param capabilities trait → supported; what is not supported goes, even if an operator added it.
- * @param disabled the Service row's flag; null: there is no row, the status trait stays as it is.
+ * Sets the tracker's own traits on a root and leaves all others (spec 4.7).
+ * @param capabilities trait → supported; an unsupported one is removed, even if an operator added it
+ * @param disabled the Service row's flag; null: there is no row, the status trait stays as it is
  */
 function syncRootTraits(
   tree: ProviderTree,

@@ -6,11 +6,11 @@ import { EVERY_COMPUTE_NODE, type ProviderConfig, ProviderConfigException } from
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const CUSTOM = /^CUSTOM_[A-Z0-9_]+$/;
-/** The key under which Nova keeps the file's name. */
+/** The key under which Nova stores the file's name. */
 const SOURCE_FILE = "__source_file";
 const LARGEST = 2_147_483_647;
 
-/** Keys of an inventory in the file: the record's key, and the least value allowed. */
+/** Keys of an inventory in the file: the record's key, and the min value. */
 const INVENTORY_KEYS = {
   total: { key: "total", least: 1 },
   reserved: { key: "reserved", least: 0 },
@@ -21,7 +21,7 @@ const INVENTORY_KEYS = {
 } as const;
 
 /**
- * The entries of one file.
+ * Parses the entries of one file.
  * @throws {ProviderConfigException}
  */
 export function parseProviderConfig(file: string, text: string, logger: Logger): readonly ProviderConfig[] {

@@ -8,13 +8,16 @@ import {
   ProviderConfigException,
 } from "./contract.js";
 
-/** Puts what provider.yaml adds on the providers of a tree (spec 4.9). One for an agent: it remembers what is missing. */
+/**
+ * Adds the inventories and traits of provider.yaml to the providers of a tree (spec 4.9). One per agent: it remembers
+ * missing providers.
+ */
 export class ProviderMerge {
   readonly #configs: readonly ProviderConfig[];
   readonly #logger: Logger;
-  /** Entries whose provider was met since the last {@link endPass}. */
+  /** Entries whose provider was found since the last {@link endPass}. */
   readonly #met = new SparseSet<ProviderConfig>();
-  /** Entries that were warned of; not again until their provider reappears. */
+  /** Entries with a logged warning; not repeated until their provider reappears. */
   readonly #absent = new SparseSet<ProviderConfig>();
 
   constructor(configs: readonly ProviderConfig[], logger: Logger) {
@@ -22,7 +25,7 @@ export class ProviderMerge {
     this.#logger = logger;
   }
 
-  /** @throws {ProviderConfigConflict} one provider named twice, or an inventory that the driver sets. */
+  /** @throws {ProviderConfigConflict} one provider is named twice, or the driver sets the same inventory */
   apply(tree: ProviderTree): void {
     if (this.#configs.length === 0) {
       return;
@@ -41,7 +44,7 @@ export class ProviderMerge {
     }
   }
 
-  /** To be called when every node of the agent went through {@link apply}: warns of entries that no tree has. */
+  /** Call this when every node of the agent has passed through {@link apply}: warns about entries that match no tree. */
   endPass(): void {
     for (const config of this.#configs) {
       if (isGeneral(config) || this.#met.has(config)) {
@@ -65,7 +68,7 @@ export class ProviderMerge {
       }
       const id = idOf(config);
       const provider = tree.find(id);
-      // A name could look like a uuid: only the kind of identification that the entry gives may match.
+      // A name may have the form of a uuid: only the entry's own kind of identification may match.
       if (!provider || ("uuid" in config.identification ? provider.uuid : provider.name) !== id) {
         continue;
       }
@@ -95,7 +98,7 @@ function merge(tree: ProviderTree, uuid: string, config: ProviderConfig): void {
   const { name, inventory } = tree.data(uuid);
   for (const [resourceClass, record] of Object.entries(config.inventories)) {
     const found = inventory[resourceClass];
-    // A provider that the driver does not rewrite keeps what the last pass put there: that is no clash.
+    // A provider that the driver does not rewrite retains the last pass's inventories: that is no conflict.
     if (found && !equalRecords(found, record)) {
       throw new ProviderConfigConflict(
         `${config.file} adds inventory ${resourceClass} to provider ${name} (${uuid}), which has one already; ` +
@@ -112,8 +115,8 @@ function equalRecords(found: InventoryRecord, record: InventoryRecord): boolean 
 }
 
 /**
- * Loads every `*.yaml` of the folder, sorted by name; an absent folder is empty. Done once a process.
- * @throws {ProviderConfigException} naming the file and the rule that it breaks.
+ * Loads every `*.yaml` of the folder, sorted by name; a missing folder counts as empty. Done once per process.
+ * @throws {ProviderConfigException} naming the file and the violated rule
  */
 export async function loadProviderConfigs(
   folder: string,
@@ -126,7 +129,7 @@ export async function loadProviderConfigs(
       continue;
     }
     const file = `${folder.replace(/\/$/, "")}/${name}`;
-    // Few have such a file, and reading YAML is much to load.
+    // Loaded lazily: few hosts have such a file, and the YAML parser is large.
     const { parseProviderConfig } = await deps.modules.load(() => import("./parse-provider-config.js"));
     for (const config of parseProviderConfig(file, await deps.files.read(file), deps.logger)) {
       const id = "uuid" in config.identification ? config.identification.uuid : config.identification.name;

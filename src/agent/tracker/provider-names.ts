@@ -9,7 +9,7 @@ export interface ProviderConflict {
   readonly name: string;
   /** The contradiction, with uuids and names. */
   readonly found: string;
-  /** The command that ends it. */
+  /** The command that resolves it. */
   readonly hint: string;
 }
 

@@ -21,8 +21,9 @@ import { type TrackerState, trackerOptions } from "./tracker-state.js";
 import { updateAvailableResource, updateAvailableResourceForNode } from "./update-available-resource.js";
 
 /**
- * The tracker of one agent (spec 4): functions of what it knows, each in a file beside this one. Loads provider.yaml, once.
- * @throws {ProviderConfigException} a file breaks a rule.
+ * Creates the tracker of one agent (spec 4): functions on a shared state, each in a file next to this one. Loads
+ * provider.yaml once.
+ * @throws {ProviderConfigException} a file breaks a rule
  */
 export async function createResourceTracker(context: AgentContext): Promise<ResourceTracker> {
   const options = trackerOptions(context.config);
@@ -40,7 +41,7 @@ export async function createResourceTracker(context: AgentContext): Promise<Reso
   return new Tracker(tracker);
 }
 
-/** One object for each agent, and not a closure for each of its methods: a process may have thousands. */
+/** A class instead of one closure per method: a process may have thousands of agents. */
 class Tracker implements ResourceTracker {
   readonly #state: TrackerState;
 
@@ -113,7 +114,7 @@ class Tracker implements ResourceTracker {
   }
 }
 
-/** @throws ComputeServiceInUse for another service than the one bound, ServiceNotUnique for another host's. @internal */
+/** @throws ComputeServiceInUse for a service other than the bound one, ServiceNotUnique for another host's. @internal */
 export function bindService(tracker: TrackerState, service: Service): void {
   const { context, binding } = tracker;
   if (service.host !== context.host) {
@@ -132,8 +133,8 @@ export function bindService(tracker: TrackerState, service: Service): void {
 }
 
 /**
- * Sets or clears COMPUTE_STATUS_DISABLED on every node (spec 2.5). A failure only warns: each pass derives the trait from
- * the Service row again.
+ * Sets or clears COMPUTE_STATUS_DISABLED on every node (spec 2.5). Logs failures as warnings: each pass derives the
+ * trait from the Service row again.
  * @internal
  */
 export async function setHostEnabled(tracker: TrackerState, enabled: boolean, request: RequestContext): Promise<void> {
@@ -142,7 +143,7 @@ export async function setHostEnabled(tracker: TrackerState, enabled: boolean, re
 
 async function setTraits(tracker: TrackerState, enabled: boolean, request: RequestContext): Promise<void> {
   const { placement, runtime, host } = tracker.context;
-  // What is written between passes must not undo it.
+  // Writes between passes must not undo it.
   tracker.binding.disabled = !enabled;
   if (tracker.nodes.size === 0) {
     runtime.logger.warn("the host has no compute node: nothing to enable or disable", { host });
@@ -165,7 +166,7 @@ async function setTraits(tracker: TrackerState, enabled: boolean, request: Reque
   }
 }
 
-/** Counts towards `[compute] consecutive_build_service_disable_threshold`; a success starts the count again. @internal */
+/** Counts towards `[compute] consecutive_build_service_disable_threshold`; a success resets the count. @internal */
 export function noteBuild(tracker: TrackerState, node: string, result: "succeeded" | "failed"): void {
   const tracked = tracker.nodes.get(node);
   if (!tracked || tracker.options.consecutiveBuildServiceDisableThreshold === 0) {

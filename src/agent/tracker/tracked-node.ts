@@ -29,23 +29,23 @@ interface InstanceEntry {
 
 interface MigrationEntry {
   readonly migration: Migration;
-  /** Null: tracked, but nothing is counted for it beside its instance. */
+  /** Null: tracked, but it adds no usage to its instance's. */
   readonly usage: Usage | null;
 }
 
-/** The columns of a compute node that are derived from who is on it. */
+/** The columns of a compute node that are derived from its instances and migrations. */
 type UsedResources = Pick<
   ComputeNodeResources,
   "vcpusUsed" | "memoryMbUsed" | "localGbUsed" | "freeRamMb" | "freeDiskGb" | "runningVms" | "currentWorkload" | "stats"
 >;
 
 /**
- * Holds what counts on one node, and how much (spec 4.5). What is used is always the sum of the entries (spec V19), never a
- * running figure that could drift. One per node: statistics of nodes must not mix (bug 1784705).
+ * The usage of one node (spec 4.5). The total is always the sum of the entries (spec V19), never a running counter that
+ * could drift. One per node: statistics of nodes must not mix (bug 1784705).
  */
 export class NodeAccount {
   readonly #instances = new SparseMap<string, InstanceEntry>();
-  /** By instance uuid: one migration of an instance at a time. */
+  /** Instance uuid → its one migration. */
   readonly #migrations = new SparseMap<string, MigrationEntry>();
   readonly #assigned = new SparseMap<string, readonly AssignedResource[]>();
 
@@ -88,12 +88,12 @@ export class NodeAccount {
     this.#assigned.delete(instanceUuid);
   }
 
-  /** The instance's migration that is tracked here. */
+  /** Returns the instance's migration that is tracked here. */
   migrationOf(instanceUuid: string): Migration | undefined {
     return this.#migrations.get(instanceUuid)?.migration;
   }
 
-  /** Counts nothing more for the instance's migration; what is assigned to the instance stays. */
+  /** Stops counting the instance's migration; resources assigned to the instance stay. */
   stopCountingMigration(instanceUuid: string): void {
     this.#migrations.delete(instanceUuid);
   }
@@ -106,12 +106,12 @@ export class NodeAccount {
     return [...this.#migrations.values()].map(({ migration }) => migration);
   }
 
-  /** Discrete resources that are taken. */
+  /** Discrete resources in use. */
   get assigned(): readonly AssignedResource[] {
     return [...this.#assigned.values()].flat();
   }
 
-  /** @param totals of the node, MiB and GiB. */
+  /** @param totals of the node, in MiB and GiB */
   used(
     totals: { readonly memoryMb: number; readonly localGb: number },
     reservation: HostReservation,
@@ -140,29 +140,29 @@ export class NodeAccount {
 
 const SAVED = Object.keys(COMPUTE_NODE_CHANGES) as readonly (keyof ComputeNodeChanges)[];
 
-/** All that the tracker knows of one node; forgotten as a whole together with the node (bugs 1784705, 1784874). */
+/** The tracker's data of one node; removed completely together with the node (bugs 1784705, 1784874). */
 export class TrackedNode {
   readonly account = new NodeAccount();
-  /** Nova's counts in memory, too: a restart starts again, and with it a host that the scheduler has put last. */
+  /** In memory, as in Nova: a restart resets it, and with it the host's rank in the scheduler. */
   failedBuilds = 0;
   driverStats: Readonly<Record<string, string>> = {};
-  /** The tree as it was last written to Placement. */
+  /** The tree as last written to Placement. */
   tree: ProviderTree | null = null;
   #row: ComputeNode;
   #persisted: ComputeNode;
 
-  /** @param row as the conductor has it. */
+  /** @param row as saved by the conductor */
   constructor(row: ComputeNode) {
     this.#row = withSharedValues(row);
     this.#persisted = this.#row;
   }
 
-  /** As it is now; may be ahead of the conductor's. */
+  /** The current row; may be ahead of the conductor's. */
   get row(): ComputeNode {
     return this.#row;
   }
 
-  /** Values that are as they were keep the row as it is: most passes over most nodes find nothing new. */
+  /** Leaves the row object unchanged if all values are equal: most passes over most nodes find no change. */
   set(columns: ComputeNodeChanges): void {
     const columnNames = Object.keys(columns) as readonly (keyof ComputeNodeChanges)[];
     if (columnNames.some((column) => !sameValue(this.#row[column], columns[column]))) {
@@ -170,7 +170,7 @@ export class TrackedNode {
     }
   }
 
-  /** What differs from the last persisted row; null: nothing does. */
+  /** Returns the differences from the last saved row; null: none. */
   changes(): ComputeNodeChanges | null {
     if (this.#row === this.#persisted) {
       return null;
@@ -182,14 +182,14 @@ export class TrackedNode {
     return Object.fromEntries(changed.map((column) => [column, this.#row[column]]));
   }
 
-  /** To be called only after the conductor took it: a save that failed is tried again next pass (bug 1834712). */
+  /** Call this only after the conductor saved it: a failed save is repeated in the next pass (bug 1834712). */
   persisted(row: ComputeNode): void {
     this.#row = withSharedValues(row);
     this.#persisted = this.#row;
   }
 }
 
-/** What says most about a node is the same of many: texts, and lists of texts. */
+/** Shared values: the largest columns are equal in many rows. */
 const CPU_INFOS = new EqualValues<string>();
 
 const HV_SPECS = new EqualValues<ComputeNode["supportedHvSpecs"]>();
@@ -219,7 +219,7 @@ export interface RatioOptions {
 /** The columns that come from the driver; the used ones come from the account. */
 type DriverColumns = Omit<ComputeNodeResources, keyof UsedResources | "metrics" | "pciDevicePools">;
 
-/** @param row what is known of the node; null for a new one, whose ratios are the initial ones. */
+/** @param row the node's current row; null for a new node, which gets the initial ratios */
 export function driverColumns(
   resources: AvailableResource,
   row: ComputeNode | null,

@@ -17,7 +17,7 @@ export interface TrackerOptions extends RatioOptions, HostReservation {
   readonly leanTracking: boolean;
   /** `[compute] heal_moved_allocations`: the OPT of spec 4.6 row 7. */
   readonly healMovedAllocations: boolean;
-  /** Off with quirk `adopt-foreign-hypervisor`: a hypervisor may be two hosts' (spec 2.4 f). */
+  /** Off with quirk `adopt-foreign-hypervisor`: two hosts may then share a hypervisor (spec 2.4 f). */
   readonly exclusiveNames: boolean;
   /** Quirk `unguarded-node-delete`. */
   readonly unguardedNodeDelete: boolean;
@@ -29,13 +29,13 @@ export interface TrackerOptions extends RatioOptions, HostReservation {
   readonly ignoreErroredEvacuations: boolean;
 }
 
-/** What the functions of one tracker share. */
+/** The state that the functions of one tracker share. */
 export interface TrackerState {
   readonly context: AgentContext;
   readonly options: TrackerOptions;
   /** `compute_resources` (spec 4.1). */
   readonly lock: FairLock;
-  /** By node name; a node enters only after its row was inserted (bug 1839674). */
+  /** By node name; a node is added only after its row was inserted (bug 1839674). */
   readonly nodes: Map<string, TrackedNode>;
   readonly merge: ProviderMerge;
   /** Trait of a capability → whether the driver has it. */
@@ -43,19 +43,25 @@ export interface TrackerState {
   readonly binding: TrackerBinding;
 }
 
-/** What changes as a whole. */
+/** The tracker's mutable state. */
 interface TrackerBinding {
   /** The Service row's id; null before the agent registered. */
   serviceId: number | null;
-  /** The Service row's `disabled`; null: no row. Read anew with each pass and claim. */
+  /** The Service row's `disabled`; null: no row. Read again in each pass and claim. */
   disabled: boolean | null;
-  /** Raised by each write of the agent that changes who is counted where; what was read before is then old. */
+  /**
+   * Incremented by each of the agent's writes that changes where an instance counts; records read before are then
+   * outdated.
+   */
   epoch: number;
-  /** Whether the control plane keeps an instance's compute id; a Nova of before 2023.2 does not. True until it has shown so. */
+  /**
+   * Whether the control plane saves an instance's compute id; Nova before 2023.2 does not. True until a save shows
+   * otherwise.
+   */
   persistsComputeIds: boolean;
 }
 
-/** What the tracker reads of nova.conf. */
+/** Selects the tracker's options from nova.conf. */
 export function trackerOptions({ defaults, compute, workarounds }: NovaConfig): TrackerOptions {
   return {
     imageTypeExcludeList: compute.imageTypeExcludeList,
@@ -72,7 +78,7 @@ export function trackerOptions({ defaults, compute, workarounds }: NovaConfig): 
   };
 }
 
-/** What says how much of a host is given to servers. */
+/** Selects the options that determine how much of a host servers can use. */
 export function inventoryOptions(defaults: NovaConfig["defaults"]): RatioOptions & HostReservation {
   return {
     cpuAllocationRatio: defaults.cpuAllocationRatio,

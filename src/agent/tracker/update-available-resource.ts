@@ -11,7 +11,7 @@ import { BatchReader, countRecords, type RecordReader, SingleReader } from "./no
 import { readDisabled, updateNode } from "./node-update.js";
 import type { TrackerState } from "./tracker-state.js";
 
-/** What an exception of one node's pass leads to. */
+/** The effect of an exception in one node's pass. */
 type NodeErrorEffect = "warn" | "log" | "propagate";
 
 interface NodeErrorRow {
@@ -20,7 +20,7 @@ interface NodeErrorRow {
   readonly periodic: NodeErrorEffect;
 }
 
-/** Spec 4.8, row by row; a name that no row has is the last row's, "anything else". */
+/** Spec 4.8, row by row; other names belong to the last row, "anything else". */
 const ROWS: readonly NodeErrorRow[] = [
   { names: ["ComputeHostNotFound"], startup: "warn", periodic: "warn" },
   { names: ["ReshapeFailed"], startup: "propagate", periodic: "propagate" },
@@ -36,20 +36,20 @@ interface NodePassOptions {
   readonly reader: RecordReader;
   /** Whether the driver lists the node. */
   readonly available: boolean;
-  /** The host's, when the pass began; default: nobody has listed them. */
+  /** The host's rows when the pass began; default: not listed. */
   readonly rows?: readonly ComputeNode[];
   readonly pass?: PlacementPass | undefined;
-  /** What the pass asks of Placement says that it is one. */
+  /** Marks the pass's requests to Placement. */
   readonly request: RequestContext;
 }
 
-/** Nodes of one lock section; a claim waits no longer than for these. */
+/** Max nodes per lock section; a claim waits for these at most. */
 const NODES_A_SECTION = 32;
 
-/** Nodes that are written at a time, so that Placement has several writes to work on. */
+/** Nodes that are written concurrently, so that Placement can process several writes. */
 const NODES_AT_A_TIME = 8;
 
-/** Spec 4.3 `update_available_resource`: all nodes of the host. */
+/** Spec 4.3 `update_available_resource`: updates all nodes of the host. */
 export async function updateAvailableResource(
   tracker: TrackerState,
   { startup }: { readonly startup: boolean },
@@ -63,7 +63,7 @@ export async function updateAvailableResource(
   }
   const rows = await context.conductor.call("compute_nodes_by_host", { host: context.host }); // 2
   if (rows.length === 0 && listed.size > 0) {
-    // A start has said so when it looked up the nodes.
+    // A start has already logged this when it read the nodes.
     context.runtime.logger[startup ? "debug" : "error"]("the host has no compute node yet", { host: context.host });
   }
   await readDisabled(tracker);
@@ -79,7 +79,7 @@ export async function updateAvailableResource(
   }
 }
 
-/** One node's part of it, as after a live migration. */
+/** Updates one node, e.g. after a live migration. */
 export async function updateAvailableResourceForNode(tracker: TrackerState, node: string): Promise<void> {
   await readDisabled(tracker);
   const available = await tracker.context.driver.nodeIsAvailable(node);
@@ -103,7 +103,7 @@ async function listedNodes(tracker: TrackerState): Promise<ReadonlySet<string> |
   }
 }
 
-/** The providers of many nodes, listed by Placement while the hypervisor lists the nodes. Undefined: the pass lists what it needs itself. */
+/** Lists the providers of many nodes while the hypervisor lists its nodes. Undefined: the pass lists them itself. */
 async function listProviders(
   tracker: TrackerState,
   request: RequestContext,
@@ -139,7 +139,7 @@ async function beginPass(
   }
 }
 
-/** Uuids of the nodes' providers; also of those that have no row yet, where the driver knows them. */
+/** Returns the uuids of the nodes' providers, including nodes without a row, if the driver reports their uuids. */
 async function rootsOf(
   tracker: TrackerState,
   rows: readonly ComputeNode[],
@@ -148,7 +148,7 @@ async function rootsOf(
   const { context, options } = tracker;
   const { driver } = context;
   const known = rows.filter((row) => listed.has(row.hypervisorHostname)).map(({ uuid }) => uuid);
-  // Without the guard nobody looks for nodes whose row somebody else deleted (bug 1853009).
+  // Without the guard, nodes whose row was deleted externally are not handled (bug 1853009).
   const all = known.length === listed.size || options.unguardedNodeDelete;
   if (all || !driver.supports("getNodenamesByUuid")) {
     return known;
@@ -157,14 +157,14 @@ async function rootsOf(
   return [...new Set([...known, ...named.map(([uuid]) => uuid)])];
 }
 
-/** The passes of all nodes (spec 4.3 step 5). @returns how many failed and were reported */
+/** Runs the passes of all nodes (spec 4.3 step 5). @returns the number of passes that failed and were logged */
 async function runNodePasses(
   tracker: TrackerState,
   names: readonly string[],
   options: NodePassOptions,
 ): Promise<number> {
   let failures = 0;
-  // The first goes alone: it makes the classes and traits that the others share.
+  // The first node is updated alone: it creates the classes and traits that the others share.
   for (let at = 0, size = 1; at < names.length; at += size, size = NODES_A_SECTION) {
     failures += await updateNodesInBatch(tracker, names.slice(at, at + size), options);
   }
@@ -201,7 +201,7 @@ async function updateNodesInBatch(
   return failures + errors.length;
 }
 
-/** Spec 4.8. True: the node's pass failed and was reported. */
+/** Spec 4.8. Returns whether the node's pass failed and was logged. */
 async function guardNode(
   tracker: TrackerState,
   node: string,
@@ -228,14 +228,14 @@ function report(tracker: TrackerState, node: string, startup: boolean, err: unkn
   });
 }
 
-/** Spec 4.4, step by step. The driver is asked outside of the lock; everything else is one lock section. */
+/** Spec 4.4, step by step. The driver is called outside of the lock; everything else is one lock section. */
 async function runNodePass(tracker: TrackerState, name: string, options: NodePassOptions): Promise<void> {
   const { driver } = tracker.context;
   const resources = await driver.getAvailableResource(name); // 1
   await tracker.lock.run(() => countAndUpdate(tracker, name, resources, options));
 }
 
-/** What follows step 1. The caller holds the lock. */
+/** Runs the steps after step 1. The caller must hold the lock. */
 async function countAndUpdate(
   tracker: TrackerState,
   name: string,
@@ -260,7 +260,7 @@ async function countAndUpdate(
   }
 }
 
-/** By the error's name: errors of drivers, Placement and conductor come from different families of classes. @internal */
+/** Selects by the error's name: errors of drivers, Placement and conductor have no common base class. @internal */
 export function nodeErrorEffect(error: unknown, startup: boolean): NodeErrorEffect {
   const name = error instanceof Error ? error.name : "";
   const row = ROWS.find(({ names }) => names.includes(name)) ?? ANYTHING_ELSE;

@@ -1,6 +1,6 @@
 import { type Flavor, type Instance, localDiskGb, type Migration, type TaskState } from "../../records/index.js";
 
-/** What one instance or migration takes of a node. MiB, GiB. */
+/** The usage of a node by one instance or migration, in MiB and GiB. */
 export interface Usage {
   readonly vcpus: number;
   readonly memoryMb: number;
@@ -9,13 +9,13 @@ export interface Usage {
 
 export interface HostReservation {
   readonly reservedHostCpus: number;
-  /** MiB */
+  /** In MiB. */
   readonly reservedHostMemoryMb: number;
-  /** MiB */
+  /** In MiB. */
   readonly reservedHostDiskMb: number;
 }
 
-/** Where the count starts (spec 4.5). Whole GiB, rounded up as in the DISK_GB inventory. */
+/** Returns the initial usage (spec 4.5), rounded up to GiB as in the DISK_GB inventory. */
 export function reservedUsage(reservation: HostReservation): Usage {
   return {
     vcpus: reservation.reservedHostCpus,
@@ -24,7 +24,7 @@ export function reservedUsage(reservation: HostReservation): Usage {
   };
 }
 
-/** What an instance of this flavor takes (spec 4.5): the same amounts that it holds in Placement. */
+/** Returns the usage of an instance with this flavor (spec 4.5): the same amounts as its allocations in Placement. */
 export function flavorUsage(flavor: Flavor, volumeBacked: boolean): Usage {
   return { vcpus: flavor.vcpus, memoryMb: flavor.memoryMb, localGb: localDiskGb(flavor, volumeBacked) };
 }
@@ -66,9 +66,9 @@ export function isLiveMigrating({ vmState, taskState }: Pick<Instance, "vmState"
 }
 
 /**
- * Whether a migration of the instance is counted at all.
- * @param ignoreErrored quirk `ignore-evacuations-in-error`: upstream misses evacuations of instances in vm_state error
- * until they are finished (spec 4.5 GAP), although their guest is about to run here.
+ * Returns whether a migration of the instance is counted at all.
+ * @param ignoreErrored quirk `ignore-evacuations-in-error`: upstream ignores evacuations of instances in vm_state error
+ * until they are finished (spec 4.5 GAP), although their guest is about to run here
  */
 export function countsMigration(instance: Instance, migration: Migration, ignoreErrored: boolean): boolean {
   return (
@@ -94,7 +94,7 @@ function isOutgoing(migration: Migration, { host, node }: NodeName): boolean {
   return migration.sourceCompute === host && migration.sourceNode === node;
 }
 
-/** The flavor that a migration adds to a node beside its instances; null: nothing (spec 4.5, second table). */
+/** Returns the flavor that a migration adds to a node's instances; null: none (spec 4.5, second table). */
 export function flavorOfMigration(
   migration: Migration,
   instance: Instance,
@@ -113,11 +113,11 @@ export function flavorOfMigration(
   if (incoming) {
     return newFlavor;
   }
-  // Without an old flavor the confirm is about to finish.
+  // Without an old flavor the confirmation is about to finish.
   return outgoing ? oldFlavor : null;
 }
 
-/** The latest migration of each instance counts, by updatedAt, else createdAt. */
+/** Returns the latest migration of each instance, by updatedAt, else createdAt. */
 export function latestPerInstance(migrations: readonly Migration[]): Map<string, Migration> {
   const latest = new Map<string, Migration>();
   for (const migration of migrations) {
@@ -131,10 +131,10 @@ export function latestPerInstance(migrations: readonly Migration[]): Map<string,
 
 const touched = (migration: Migration): number => migration.updatedAt ?? migration.createdAt;
 
-/** What the statistics of a node are made of: one entry an instance that is counted there. */
+/** The inputs of a node's statistics: one entry per counted instance. */
 export type CountedInstance = Pick<Instance, "vmState" | "taskState" | "projectId" | "systemMetadata">;
 
-/** Tasks that load disk and network (Nova's io_workload, beside the instances that are being built). */
+/** Tasks that cause disk and network load (Nova's io_workload, in addition to building instances). */
 const IO_TASKS: readonly (TaskState | null)[] = [
   "resize_migrating",
   "rebuilding",
@@ -145,7 +145,10 @@ const IO_TASKS: readonly (TaskState | null)[] = [
   "unshelving",
 ];
 
-/** A compute node's `stats` (spec 4.5): counts as text, keys sorted so that equal statistics are equal texts. */
+/**
+ * Returns a compute node's `stats` (spec 4.5): counts as strings, keys sorted so that equal statistics serialise
+ * equally.
+ */
 export function nodeStats(
   instances: Iterable<CountedInstance>,
   failedBuilds: number,

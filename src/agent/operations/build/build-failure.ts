@@ -13,25 +13,25 @@ import { addFault, attempt } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { releaseAllocations } from "../flow/release-allocations.js";
 
-/** How far a build came, for what has to be undone. */
+/** The progress of a build, which determines what a failure must undo. */
 export interface BuildProgress {
   instance: Instance;
   claim: Claim | null;
-  /** The driver was asked to prepare, or to spawn. */
+  /** The driver was called to prepare or to spawn. */
   driverCalled: boolean;
 }
 
 type Request = RequestOf<"build_and_run_instance">;
 
-/** What an error of a build leads to (spec 6.1, second table). */
+/** The consequence of an error during a build (spec 6.1, second table). */
 type BuildFailureKind = "reschedule" | "abort" | "gone";
 
-/** A build that no other host is asked for. */
+/** A build that is not rescheduled to another host. */
 export interface FailedBuild {
   readonly error: unknown;
 }
 
-/** Errors that no other host would spare the instance, by their names in OpenStack. */
+/** Errors that would recur on any other host, by their names in OpenStack. */
 const HOPELESS: ReadonlySet<string> = new Set([
   "BuildAbortException",
   "FlavorDiskTooSmall",
@@ -50,7 +50,7 @@ function classifyBuildFailure(error: unknown): BuildFailureKind {
   if (error instanceof InstanceNotFound || error instanceof UnexpectedDeletingTaskState) {
     return "gone";
   }
-  // Not deleted: somebody has reset its state, and has to be told what became of it.
+  // Not deleted: a user has reset its state, and must learn about the failed build.
   if (error instanceof UnexpectedTaskState) {
     return "abort";
   }
@@ -58,9 +58,9 @@ function classifyBuildFailure(error: unknown): BuildFailureKind {
 }
 
 /**
- * Undoes a build that failed and decides what becomes of the instance: tried on another host, set to error, or forgotten
- * because it was deleted meanwhile.
- * @returns the error; null: the build was handed back, or nobody wants it any more.
+ * Undoes a failed build and decides what happens to the instance: rescheduled, set to error, or dropped because it was
+ * deleted meanwhile.
+ * @returns the error; null: the build was rescheduled, or the instance is gone
  */
 export async function buildFailed(
   services: OperationServices,
@@ -74,7 +74,7 @@ export async function buildFailed(
   const now = await services.context.conductor.call("instance_get", { uuid: instanceUuid });
   const kind = now === null || now.taskState === "deleting" ? "gone" : classifyBuildFailure(error);
   services.context.runtime.logger.warn("build failed", { instance: instanceUuid, node, kind, err: cause });
-  // Somebody deletes it: a driver that noticed says so in its own words, and no other host is to be tried.
+  // The instance is being deleted. The driver may have reported that as an error of its own; no other host is tried.
   if (now === null || kind === "gone") {
     await forget(services, request, progress);
     return null;
@@ -92,7 +92,7 @@ export async function buildFailed(
   return reschedule(services, { ...request, retry }, found, error);
 }
 
-/** The guest first; a clean-up that fails makes the build hopeless, as the guest may still run here. */
+/** Removes the guest first. If that fails the build is aborted, as the guest may still run here. */
 async function cleanUpGuest(
   { context }: OperationServices,
   { instance, driverCalled }: BuildProgress,
@@ -123,8 +123,9 @@ async function removeGuest({ driver }: OperationServices["context"], instance: I
 }
 
 /**
- * Deleted meanwhile: its state belongs to the delete, which waits for the lock and gives everything back. It must find the
- * instance here: taken off the host, it would be nobody's if this agent died before the delete has its turn.
+ * Handles an instance that was deleted meanwhile. Its state belongs to the delete, which waits for the lock and
+ * releases everything. The delete must find the instance on this host: if this agent took it off the host and died, no
+ * agent would delete it.
  */
 async function forget(services: OperationServices, request: Request, progress: BuildProgress): Promise<void> {
   const { instanceUuid: uuid, requestId } = request;
@@ -137,8 +138,9 @@ async function forget(services: OperationServices, request: Request, progress: B
 }
 
 /**
- * As after a crash (spec 2.6 row 4): the guest may be here, so that the instance stays, with what it holds, until its guest is gone:
- * its user deletes it, or a later attempt removes the guest. Upstream takes the instance off the host.
+ * As after a crash (spec 2.6 row 4), the guest may still be here. The instance and its allocations therefore stay until
+ * the guest is gone: its user deletes it, or a later attempt removes the guest. Upstream takes the instance off the
+ * host.
  */
 async function keepHere(
   services: OperationServices,
@@ -151,13 +153,16 @@ async function keepHere(
   left.add(instance.uuid, () => removeLeft(services, request, progress));
   await addFault(context, instance.uuid, error);
   await attempt(context, instance.uuid, "set the instance to error", () =>
-    // A delete that has come since waits for the lock, and must find its task_state.
+    // A delete that has arrived since waits for the lock, and must find its task_state.
     tracker.saveInstance(instance, { vmState: "error", taskState: null }, [instance.taskState]),
   );
   return { error };
 }
 
-/** An instance that has been started, deleted or reset since has its guest, if any, by a later request. */
+/**
+ * Removes the leftover guest. An instance that was started, deleted or reset since is left alone: its guest may come
+ * from a later request.
+ */
 async function removeLeft(services: OperationServices, request: Request, progress: BuildProgress): Promise<void> {
   const { context } = services;
   const { instanceUuid: uuid, requestId } = request;
@@ -174,7 +179,7 @@ async function removeLeft(services: OperationServices, request: Request, progres
   }
 }
 
-/** @param progress with the instance as it was found last: one that a delete has taken since is left to that */
+/** @param progress with the instance as last read; if a delete has taken it since, the delete handles it */
 async function setError(
   services: OperationServices,
   request: Request,
@@ -182,7 +187,7 @@ async function setError(
   error: unknown,
 ): Promise<FailedBuild> {
   const { instanceUuid, requestId } = request;
-  // Before the state: who sees the error can read why.
+  // Saved before the state: a user who sees the error can read the reason.
   await addFault(services.context, instanceUuid, error);
   if (await unplace(services, progress, { vmState: "error", taskState: null }, [progress.instance.taskState])) {
     await releaseAllocations(services, instanceUuid, { force: true, requestId });
@@ -193,8 +198,9 @@ async function setError(
 }
 
 /**
- * The allocations go before the message, so that the next host's claim does not find them (spec V25). In between the next start
- * finds it by `launched_on` alone (2.7), which the message clears.
+ * The allocations are removed before the message is sent, so that the next host's claim does not find them (spec V25).
+ * If the agent dies in between, the next start finds the instance only by `launched_on` (2.7), which the message
+ * clears.
  */
 async function reschedule(
   services: OperationServices,
@@ -204,7 +210,7 @@ async function reschedule(
 ): Promise<FailedBuild | null> {
   const { instanceUuid, alternates, retry, requestId } = request;
   const { host: launchedOn } = services.context;
-  // It may have been in error for how long it took.
+  // The instance may have been in error during the build.
   const again = { vmState: "building", taskState: "scheduling", taskRequestId: requestId, launchedOn } as const;
   if (!(await unplace(services, progress, again, [progress.instance.taskState]))) {
     await forget(services, request, progress);
@@ -224,7 +230,7 @@ async function reschedule(
   return null;
 }
 
-/** False: the task_state is another by now, so that nothing was written. Logs other errors. */
+/** Returns false if the task_state has changed meanwhile, so that nothing was written. Logs other errors. */
 async function unplace(
   services: OperationServices,
   progress: BuildProgress,
@@ -238,7 +244,7 @@ async function unplace(
   return written;
 }
 
-/** @returns false: the task_state is another by now, so that nothing was written */
+/** @returns false if the task_state has changed meanwhile, so that nothing was written */
 async function takeOffHost(
   { context }: OperationServices,
   { claim, instance: { uuid } }: BuildProgress,

@@ -22,11 +22,11 @@ type Request = RequestOf<"build_and_run_instance">;
 interface RunningBuild extends BuildProgress {
   readonly services: OperationServices;
   readonly request: Request;
-  /** What the instance holds in Placement; empty until it is claimed. */
+  /** The instance's allocations in Placement; empty until the claim. */
   allocations: AllocationsByProvider;
 }
 
-/** Rows 5 to 7. Networks and volumes take no work here; their task states are shown as Nova shows them. */
+/** Rows 5 to 7. Networks and volumes need no work here; their task states are set as in Nova. */
 const STEPS = stepList<RunningBuild>("build_and_run_instance", {
   claim: async (progress) => {
     const { services, request, instance } = progress;
@@ -35,7 +35,8 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
       throw new BuildAbortException(`Build of instance ${instanceUuid} aborted: ${unservable}`);
     }
     progress.allocations = await heldAllocations(services, request);
-    // In one write with the claim: one that is being deleted is claimed no more, and nobody dies between them.
+    // In one write with the claim: an instance that is being deleted cannot be claimed, and no crash can fall between
+    // the two.
     const networking = {
       changes: { taskState: "networking", taskRequestId: requestId },
       expectedTaskState: [null],
@@ -72,7 +73,7 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
       throw error instanceof VirtualInterfaceCreateException ? notAllocated(instance.uuid, error) : error;
     }
   },
-  // An instance that was deleted meanwhile is not spawning any more.
+  // An instance that was deleted meanwhile is no longer spawning.
   record: async (progress) => {
     const { driver, runtime } = progress.services.context;
     const powerState = await driver.powerState(progress.instance);
@@ -82,11 +83,11 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
   },
 });
 
-/** Spec 6.1, rows 4 to 7. The rows before are the API's, the scheduler's and the conductor's. */
+/** Spec 6.1, rows 4 to 7. The earlier rows belong to the API, the scheduler and the conductor. */
 export const BUILD_INSTANCE: AdmittedFlow<"build_and_run_instance"> = { steps: [STEPS], run: build, onRejected };
 
 async function build({ services, request, event }: Call<"build_and_run_instance">): Promise<void> {
-  const instance = await acceptBuild(services, request); // 4
+  const instance = await acceptBuild(services, request); // row 4
   if (!instance) {
     return;
   }
@@ -110,25 +111,25 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
       return await buildFailed(services, request, progress, error);
     }
   });
-  // Nova's event has succeeded when the build has come to an end, whichever; the instance's fault says that it failed.
+  // Nova's event succeeds when the build has ended, with or without success; the instance's fault records the failure.
   if (failed) {
     throw failed.error;
   }
 }
 
-/** The image or this host's configuration can require a config drive that the user did not ask for. */
+/** The image or this host's configuration can require a config drive that the user did not request. */
 function addsConfigDrive({ context }: OperationServices, instance: Instance): boolean {
   const isMandatory = imagePropertiesOf(instance).img_config_drive === "mandatory";
   return !instance.configDrive && (context.config.defaults.forceConfigDrive || isMandatory);
 }
 
-/** No other host would have a better network. */
+/** A network failure would recur on any other host. */
 function notAllocated(uuid: string, cause: Error): BuildAbortException {
   const message = `Build of instance ${uuid} aborted: Failed to allocate the network(s), not rescheduling.`;
   return new BuildAbortException(message, { cause });
 }
 
-/** Row 4. Null: it is not to be built any more. */
+/** Row 4. Null: the instance must not be built any more. */
 async function acceptBuild(services: OperationServices, request: Request): Promise<Instance | null> {
   try {
     return await services.context.conductor.call("instance_save", {
@@ -152,7 +153,7 @@ async function acceptBuild(services: OperationServices, request: Request): Promi
   }
 }
 
-/** Nobody builds it any more: what was claimed for it goes, unless a host owns it. */
+/** The build was cancelled: its allocations are removed, unless a host owns the instance. */
 async function onRejected(
   { services, request: { instanceUuid, requestId } }: Call<"build_and_run_instance">,
   { found }: AdmissionRejection,

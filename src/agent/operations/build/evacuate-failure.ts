@@ -16,27 +16,30 @@ import type { OperationServices, RequestOf } from "../flow/contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 
-/** How far an evacuation came, for what has to be undone. */
+/** The progress of an evacuation, which determines what a failure must undo. */
 export interface EvacuationProgress {
   readonly instance: Instance;
   readonly migration: Migration;
   claim: Claim | null;
-  /** The claim was refused, or never made: the instance keeps its vm_state. */
+  /** `claiming`: the claim was rejected or not attempted, so that the instance's vm_state stays. */
   phase: "claiming" | "spawning";
-  /** The guest's files were here before: they belong to the source too. */
+  /** The guest's files existed here before: the source uses them as well. */
   diskReused: boolean;
-  /** The driver was asked to make the guest. */
+  /** The driver was called to create the guest. */
   spawned: boolean;
 }
 
-/** What an evacuation is that is not done, and has not failed. */
+/** Statuses of an evacuation that is neither done nor failed. */
 export const UNENDED: readonly MigrationStatus[] = ["accepted", "pre-migrating"];
 
 type Request = RequestOf<"evacuate_instance">;
 
 type Outcome = "taken" | "rejected" | "broken";
 
-/** What the instance's row gets, by how the evacuation failed (spec 6.7 rows 3 and 4); one that is deleted, or another request's by now, keeps what it has. */
+/**
+ * The changes of the instance's row, by outcome of the failure (spec 6.7 rows 3 and 4). A row that is deleted or that
+ * another request owns is not changed.
+ */
 const CHANGES: Readonly<Record<Outcome, (instance: Instance) => InstanceChanges>> = {
   taken: () => ({}),
   rejected: afterRejectedEvacuation,
@@ -44,10 +47,10 @@ const CHANGES: Readonly<Record<Outcome, (instance: Instance) => InstanceChanges>
 };
 
 /**
- * Takes an evacuation back: guest, then the destination's allocations, then what the claim wrote with status `failed`. The
- * source keeps what it has. While the guest cannot be removed the evacuation has not ended, so that no source that returns
- * starts a second one.
- * @throws the error, unless the instance was deleted or taken meanwhile.
+ * Reverts an evacuation: the guest, then the destination allocations, then the writes of the claim, with status
+ * `failed`. The source allocations stay. While the guest cannot be removed the evacuation has not ended, so that no
+ * returning source starts a second guest.
+ * @throws the error, unless the instance was deleted or taken over meanwhile
  */
 export async function evacuationFailed(
   services: OperationServices,
@@ -92,7 +95,10 @@ const REJECTION_ERRORS: ReadonlySet<string> = new Set([
   "GroupAffinityViolation",
 ]);
 
-/** False: it has to be removed later. Where no source that returns waits for that, this was the only try. */
+/**
+ * Returns false if the guest must be removed later. If no returning source depends on the removal, this was the only
+ * attempt.
+ */
 async function isGuestGone(services: OperationServices, progress: EvacuationProgress): Promise<boolean> {
   const { context } = services;
   const { instance, migration } = progress;
@@ -106,7 +112,7 @@ async function isGuestGone(services: OperationServices, progress: EvacuationProg
   }
 }
 
-/** Only a guest that this evacuation made, and no disk that the source shares. */
+/** Removes the guest only if this evacuation created it, and its disk only if the source does not share it. */
 async function removeGuest({ context }: OperationServices, progress: EvacuationProgress): Promise<void> {
   if (progress.spawned) {
     await context.driver.destroy(progress.instance, destroyOptions(!progress.diskReused));
@@ -126,8 +132,9 @@ async function takeBack(
 }
 
 /**
- * An instance that is here by now has its guest here, and one that a move is bringing may have; one that another evacuation has keeps
- * what it has, and gets a guest here when what this one has left is gone.
+ * Retries the cleanup. If the instance is on this host by now, or another move is bringing it, its guest here is in
+ * use. If another evacuation has it, its row is left; that evacuation creates a guest here once this one's leftovers
+ * are gone.
  */
 async function undoAgain(
   services: OperationServices,
@@ -148,7 +155,7 @@ async function undoAgain(
   await takeBack(services, request, ours ? progress : { ...progress, claim: null }, ours ? changes : {});
 }
 
-/** One that came to its end after all, or whose source has completed it, keeps what it says. */
+/** Sets `failed`, unless the evacuation has ended after all or its source has completed it. */
 async function endUnlessEnded(conductor: OperationServices["context"]["conductor"], id: number): Promise<void> {
   try {
     await conductor.call("migration_save", { id, changes: { status: "failed" }, expectedStatus: [...UNENDED] });
@@ -183,7 +190,10 @@ async function removeAllocations(
   });
 }
 
-/** The instance has come here another way since, or is on its way: it needs what was claimed here. */
+/**
+ * Returns whether the instance has arrived here in another way, or is on its way: then it needs the destination
+ * allocations.
+ */
 async function isNeededHere(
   context: OperationServices["context"],
   migration: EvacuationProgress["migration"],

@@ -21,7 +21,7 @@ import { driverData } from "../live-migration/migration-flow.js";
 import { type EvacuationProgress, evacuationFailed } from "./evacuate-failure.js";
 
 interface RunningEvacuation extends EvacuationProgress {
-  /** What the instance holds, on the source's providers too. */
+  /** The instance's allocations, including those on the source's providers. */
   held: Allocations;
   readonly services: OperationServices;
   readonly request: Request;
@@ -56,7 +56,7 @@ const STEPS = stepList<RunningEvacuation>("evacuate_instance", {
 /** Spec 6.7, rows 3 to 6: the destination's part of an evacuation. */
 export const EVACUATE_INSTANCE = moveFlow<"evacuate_instance">({ steps: [STEPS], run: evacuate, onRejected });
 
-/** @throws the error, unless the instance was deleted or taken meanwhile: then the event ends well, too. */
+/** @throws the error, unless the instance was deleted or taken over meanwhile: then the event also succeeds */
 async function evacuate({ services, request, event }: Call<"evacuate_instance">, move: Move): Promise<void> {
   const progress: RunningEvacuation = { services, request, held: {}, ...notBegun(move) };
   await withActionEvent(services.context, event, async () => {
@@ -64,7 +64,7 @@ async function evacuate({ services, request, event }: Call<"evacuate_instance">,
       await runSteps(services, STEPS, progress);
       await letGoOfSetAside(services, request, progress);
     } catch (error) {
-      // Another agent may be acting for the host: what is left is as after a crash.
+      // Another agent may be acting for the host: leave everything as after a crash.
       if (mustNotUndo(error)) {
         throw error;
       }
@@ -73,7 +73,7 @@ async function evacuate({ services, request, event }: Call<"evacuate_instance">,
   });
 }
 
-/** Somebody else has the instance: what the scheduler claimed here goes. */
+/** Another request owns the instance: the scheduler's claim here is removed. */
 async function onRejected(
   { services, request }: Call<"evacuate_instance">,
   move: Move,
@@ -96,9 +96,9 @@ function notBegun({ instance, migration }: Move): EvacuationProgress {
 }
 
 /**
- * Row 4: whether the guest can be made here, and whether its disk is here already. What a move that the evacuation has ended
- * left here would be in the way: it may be the only guest, and goes when nothing else is. What an earlier evacuation to here has
- * left goes first, and with it that evacuation ends.
+ * Row 4: checks whether the guest can be created here, and whether its disk is already here. Leftovers of a move that
+ * the evacuation ended would be in the way. They may contain the only guest, so they are removed after all other
+ * checks. Leftovers of an earlier evacuation to this host are removed first, which ends that evacuation.
  * @throws InstanceRecreateNotSupported, {@link InstanceExists}, InvalidSharedStorage
  */
 async function probe(services: OperationServices, { onSharedStorage }: Request, instance: Instance): Promise<boolean> {
@@ -136,14 +136,14 @@ async function assertNoGuest({ context: { driver, host } }: OperationServices, i
   }
 }
 
-/** The move that the evacuation has ended, if this is the host with what it left. */
+/** Returns the move that the evacuation ended, if its leftovers are on this host. */
 async function leftHere({ context }: OperationServices, instance: Instance): Promise<Migration | null> {
   const move = await setAsideMove(context, instance);
   const where = move?.migrationType === "live-migration" ? move.destCompute : move?.sourceCompute;
   return where === context.host ? move : null;
 }
 
-/** @throws InstanceExists: a cold move has left its guest shut off, and somebody has started it since */
+/** @throws InstanceExists: a cold move left its guest shut off, and it was started since */
 async function clearSetAside(services: OperationServices, instance: Instance, move: Migration): Promise<void> {
   if (move.migrationType === "live-migration") {
     const data = driverData({ sharedInstanceFiles: true });
@@ -157,7 +157,7 @@ async function clearSetAside(services: OperationServices, instance: Instance, mo
   await driver.moves.confirmMigration(move, instance, { network: [] });
 }
 
-/** Rows 4 and 5; the guest is left shut down where it was, or where the request wants it so. */
+/** Rows 4 and 5. The guest stays shut down if it was before, or if the request requires it. */
 async function spawn(
   { context }: OperationServices,
   request: Request,
@@ -192,7 +192,7 @@ function staysStopped({ targetStopped }: Request, { vmState }: Instance): boolea
   return vmState === "stopped" || (targetStopped && vmState !== "error");
 }
 
-/** Row 6; host and state first, then the status, in one write (spec V28). */
+/** Row 6; host, state and status in one write (spec V28). */
 async function finish(services: OperationServices, request: Request, progress: EvacuationProgress): Promise<void> {
   const { driver, runtime } = services.context;
   const { instance, migration } = progress;
@@ -205,7 +205,10 @@ async function finish(services: OperationServices, request: Request, progress: E
   });
 }
 
-/** The guest is here: what a move left elsewhere goes. If this is not done, the next start of this host does it. */
+/**
+ * Removes a move's leftovers on other hosts, once the guest is here. If this fails, the next start of this host repeats
+ * it.
+ */
 async function letGoOfSetAside(
   { context }: OperationServices,
   { requestId }: Request,

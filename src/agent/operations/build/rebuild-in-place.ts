@@ -11,9 +11,9 @@ import { followGuest, runSteps, stepList } from "../flow/step-list.js";
 interface RebuildProgress {
   readonly services: OperationServices;
   readonly request: RequestOf<"rebuild_instance">;
-  /** As it was stored last. */
+  /** As last saved. */
   instance: Instance;
-  /** As it was, and as it will be. */
+  /** True if the guest was shut down before, and stays so. */
   readonly stopped: boolean;
   allocations: Allocations;
 }
@@ -31,7 +31,7 @@ const STEPS = stepList<RebuildProgress>("rebuild_instance", {
       ofRequest: request.requestId,
     });
   },
-  // A node of Ironic is never given back in between: others could take it.
+  // A node of Ironic is never released in between: another instance could take it.
   destroy: async ({ services, instance }) => {
     const { driver } = services.context;
     if (!driver.supports("rebuild")) {
@@ -78,8 +78,9 @@ export const REBUILD_INSTANCE: AdmittedFlow<"rebuild_instance"> = {
 };
 
 /**
- * The allocations stay as they are, also when it fails.
- * @throws what the failed step threw; the instance is then in error. One that is being deleted is left to the delete.
+ * Rebuilds on the same host. The allocations stay as they are, also on failure.
+ * @throws the failed step's error; the instance is then in error. An instance that is being deleted is left to the
+ * delete.
  */
 async function rebuildInPlace(
   { services, request, event }: Call<"rebuild_instance">,
@@ -105,7 +106,7 @@ async function rebuildInPlace(
   );
 }
 
-/** What upstream does by mistake after a failed rebuild (spec 6.6 GAP), behind its quirk. */
+/** Reproduces an upstream defect after a failed rebuild (spec 6.6 GAP), behind its quirk. */
 async function stripHostAllocations(
   { context, tracker }: OperationServices,
   instance: Instance,

@@ -7,7 +7,7 @@ import type { Move } from "../flow/release-allocations.js";
 import { moveFlow, runSteps, STOP, stepList } from "../flow/step-list.js";
 import { failMove, type MoveProgress, withoutOldVmState } from "./move-request.js";
 
-/** What may fail. */
+/** The steps that may fail. */
 const STEPS = stepList<MoveProgress>("confirm_resize", {
   confirm_migration: async ({ services, move }) => {
     await services.context.driver.moves.confirmMigration(move.migration, move.instance, { network: [] });
@@ -24,25 +24,25 @@ const STEPS = stepList<MoveProgress>("confirm_resize", {
 });
 
 interface Settled extends MoveProgress {
-  /** Another process may have come to its end. */
+  /** True if an earlier process may have completed the steps already. */
   readonly repeated?: boolean;
 }
 
-/** What follows in any case. */
+/** The steps that follow in any case. */
 const SETTLE = stepList<Settled>("settle_confirmed", {
   release: async ({ services, move, request, repeated = false }) => {
     await finishSource(services, move, { requestId: request.requestId, repeated });
   },
-  // At the very end: a pass in between still has to know the old usage (bug 1818914).
+  // Last of all: a pass in between must still know the old usage (bug 1818914).
   clear: clearFlavors,
 });
 
-/** A task_state may be somebody else's by the time of the write; it is the next move's at the most once. */
+/** Another request may change the task_state before the write; the next move can do so only once. */
 const CLEAR_ATTEMPTS = 4;
 
 /**
- * The instance is its user's since the claim was dropped: what a next move has written there by now is that one's. Whether the half has
- * gone, too, may be told when that has ended.
+ * Clears the old flavors. Since the claim was dropped, users may change the instance: values that a next move has
+ * written by now are left. Whether the source allocations are gone is checked again when that move has ended.
  */
 async function clearFlavors({ services, move }: MoveProgress): Promise<void> {
   const { conductor, runtime } = services.context;
@@ -67,12 +67,15 @@ async function clearFlavors({ services, move }: MoveProgress): Promise<void> {
   }
 }
 
-/** From its first task_state to the last the next move has one of its own, or waits for its confirmation. */
+/** Returns whether a next move has begun: it has a `resize_` task_state, or waits for its confirmation. */
 function isMovedAgain({ taskState, vmState }: Instance, before: Instance): boolean {
   return (taskState?.startsWith("resize_") ?? false) || (vmState === "resized" && before.vmState !== "resized");
 }
 
-/** A move was ended because its instance was evacuated from the destination: what is left here is nobody's. */
+/**
+ * Steps for a move that was ended because its instance was evacuated from the destination: removes the move's leftovers
+ * here.
+ */
 const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
   accept: async ({ services, move }) => {
     const { conductor, host, runtime } = services.context;
@@ -107,7 +110,7 @@ const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
 /** Spec 6.3 "Confirm", on the source. */
 export const CONFIRM_RESIZE = moveFlow<"confirm_resize">({ steps: [STEPS, SETTLE], run: confirm });
 
-/** @throws what went wrong; the instance is then in error, without what it held on the source if that could be removed. */
+/** @throws the failed step's error; the instance is then in error, and its source allocations are removed if possible */
 async function confirm({ services, request, event }: Call<"confirm_resize">, move: Move): Promise<void> {
   const progress: MoveProgress = { services, request, move };
   try {
@@ -152,13 +155,13 @@ async function confirmAndSettle(progress: MoveProgress): Promise<void> {
   }
 }
 
-/** The end of a confirmation that died when it had written `confirmed`. @throws what the failed step threw */
+/** Completes a confirmation that was killed after it had written `confirmed`. @throws the failed step's error */
 export async function settleConfirmed(progress: MoveProgress): Promise<void> {
   await runSteps(progress.services, SETTLE, { ...progress, repeated: true });
 }
 
 async function confirmFailed(progress: MoveProgress, error: unknown): Promise<void> {
-  // Deleted meanwhile: what the source held is gone, and so is the migration.
+  // Deleted meanwhile: the source allocations are gone, and so is the migration.
   if (error instanceof InstanceNotFound) {
     return;
   }

@@ -19,11 +19,17 @@ import { bringGuestBack, failMove, type MoveProgress, succeeded } from "./move-r
 import { finishFailed } from "./resize-instance.js";
 import { finishRevertFailed, revertFailed } from "./revert-resize.js";
 
-/** What a source has left of moves when it died after `confirmed` was written (spec 2.6 OPT). */
+/**
+ * Move types whose source leaves flavors and allocations behind if it is killed after `confirmed` was written (spec 2.6
+ * OPT).
+ */
 
 export const COLD: readonly MigrationType[] = ["migration", "resize"];
 
-/** Picks the confirmed moves from this host that are not settled. `waits`: of at least one, only a later look can tell. */
+/**
+ * Returns the confirmed moves from this host that are not settled. `waits`: at least one of them can only be decided
+ * later.
+ */
 export async function findUnsettled(
   { context }: OperationServices,
   confirmed: readonly Migration[],
@@ -57,8 +63,9 @@ export async function findUnsettled(
 }
 
 /**
- * What a confirmed move may have left: `flavors`, and what it held, as they go last of all (bug 1818914); or `half`, what it held
- * alone, as the flavors are a later move's. `unknown`: while that one may still claim something here.
+ * Returns what a confirmed move may have left. `flavors`: the flavors and the source allocations, since the flavors are
+ * cleared last (bug 1818914). `half`: the source allocations only, as the flavors belong to a later move. `unknown`: a
+ * later move may still claim something here.
  */
 function leftOf(context: AgentContext, move: Move, all: readonly Migration[]): "flavors" | "half" | "unknown" | null {
   const later = all.filter(({ id }) => id > move.migration.id);
@@ -68,7 +75,10 @@ function leftOf(context: AgentContext, move: Move, all: readonly Migration[]): "
   return isSuperseded(context, move, later) ? "half" : leftOnReturn(context, move, later);
 }
 
-/** Where moves double what servers hold, one that comes back adds its claim to the half that it finds. */
+/**
+ * Checks leftovers of an instance that may have come back. With doubled allocations, a move that returns adds its claim
+ * to the source allocations it finds.
+ */
 function leftOnReturn(
   { host }: AgentContext,
   { instance, migration }: Move,
@@ -89,8 +99,8 @@ function hasFlavors({ oldFlavor, newFlavor }: Instance): boolean {
 }
 
 /**
- * The instance has moved on from where this move brought it, and no other move, and no unshelve, can have given it anything here:
- * what it, or the migration, holds here is what the confirmation has left.
+ * Returns whether the instance has left this move's destination, and no other move or unshelve can have claimed
+ * anything here. Allocations of the instance or the migration here are then leftovers of the confirmation.
  */
 function isSuperseded({ host }: AgentContext, { instance, migration }: Move, later: readonly Migration[]): boolean {
   return (
@@ -106,7 +116,7 @@ function isSuperseded({ host }: AgentContext, { instance, migration }: Move, lat
   );
 }
 
-/** The end of a confirmation that died when it had written `confirmed`. */
+/** Completes a confirmation that was killed after it had written `confirmed`. */
 export async function settleLeftover(progress: MoveProgress): Promise<void> {
   const { services, move, request } = progress;
   const { conductor } = services.context;
@@ -119,7 +129,7 @@ export async function settleLeftover(progress: MoveProgress): Promise<void> {
   }
 }
 
-/** By consumer, what it holds on a node that the moves have left; nothing, where that cannot be read. */
+/** Maps consumers to their resources on nodes that the moves have left. A node that cannot be read is left out. */
 async function holdersHere(
   context: AgentContext,
   moves: readonly Migration[],
@@ -150,7 +160,7 @@ interface SupersededMoveRule {
   readonly end: (progress: MoveProgress, error: Error) => Promise<void>;
 }
 
-/** At each step of a move one host has the instance, and ends the move when it has lost the task_state. */
+/** The host that owns the instance in each step of a move, and how it ends the move after it has lost the task_state. */
 const SUPERSEDED_MOVE_RULES: readonly SupersededMoveRule[] = [
   { statuses: ["pre-migrating", "migrating"], side: "sourceCompute", end: endOnSource },
   { statuses: ["post-migrating"], side: "destCompute", end: finishFailed },
@@ -158,8 +168,8 @@ const SUPERSEDED_MOVE_RULES: readonly SupersededMoveRule[] = [
 ];
 
 /**
- * Ends the cold move of an instance whose task_state another request has taken for good. Whoever takes the next step of the move
- * would do the same, but may have died, and no start of it finds a move by another's task_state. May be repeated.
+ * Ends the cold move of an instance whose task_state another request has taken for good. The host of the next step
+ * would do the same, but may have died. Its start does not find moves by another request's task_state. May be repeated.
  */
 export async function endSupersededMove(
   services: OperationServices,
@@ -185,9 +195,10 @@ export async function endSupersededMove(
 }
 
 /**
- * The destination has given its guest up, and the source has not made its own yet, as the flavors of the move say, which go last:
- * it will find that the move is not its to finish. On one host the flavor says whether it has begun to.
- * @returns undefined: the revert has come to its end
+ * Finds out how to end a reverted move. The flavors, which are cleared last, prove that the destination has destroyed
+ * its guest and the source has no guest yet. The source will find that it may not finish the move. If both are one
+ * host, the flavor determines whether it has begun.
+ * @returns undefined: the revert has completed
  */
 function endOfRevert({ host, flavor, oldFlavor, newFlavor }: Instance, migration: Migration) {
   if (oldFlavor === null && newFlavor === null) {
@@ -198,7 +209,7 @@ function endOfRevert({ host, flavor, oldFlavor, newFlavor }: Instance, migration
   return isHome ? endAtHome : host === destCompute ? revertFailed : undefined;
 }
 
-/** The source has the instance, and has died before it had its guest. */
+/** Ends a move whose instance is on the source, if the source died before its guest was restored. */
 async function endAtHome(progress: MoveProgress, error: Error): Promise<void> {
   await restoreSourceAllocations(progress);
   await finishRevertFailed(progress, error);
@@ -210,7 +221,10 @@ async function endOnSource(progress: MoveProgress, error: Error): Promise<void> 
   await failMove(progress, null, error);
 }
 
-/** The move ends also where Placement refuses it; then somebody has to look at what the migration holds (spec 9.3). */
+/**
+ * The move ends even if Placement rejects the write; the migration's allocations must then be checked by an operator
+ * (spec 9.3).
+ */
 async function restoreSourceAllocations(progress: MoveProgress): Promise<void> {
   const { services, request, move } = progress;
   await succeeded(progress, "give the allocations back to the instance", () =>

@@ -15,18 +15,18 @@ import { addFault, attempt, setErrorIfSuperseded } from "../flow/error-wrappers.
 import { heldHere } from "../flow/move-allocations.js";
 import type { Move } from "../flow/release-allocations.js";
 
-/** What every message of a move carries; all else is in the state of record. */
+/** The parameters that every message of a move has; everything else is read from the database. */
 export type MoveRequest = RequestOf<"resize_instance">;
 
-/** How far a step of a cold move came. */
+/** The progress of a step of a cold move. */
 export interface MoveProgress<R extends MoveRequest = MoveRequest> {
   readonly services: OperationServices;
   readonly request: R;
-  /** As they were stored last. */
+  /** Both records, as last saved. */
   move: Move;
 }
 
-/** Both records, the instance's also when it is deleted. @throws MigrationNotFound, InstanceNotFound */
+/** Reads both records, the instance's even if it is deleted. @throws MigrationNotFound, InstanceNotFound */
 export async function lookUpMove(
   { context }: OperationServices,
   { instanceUuid, migrationId }: MoveRequest,
@@ -42,31 +42,31 @@ export async function lookUpMove(
   return { instance, migration };
 }
 
-/** Deleted, or taken by somebody else: its state is not this operation's to write. */
+/** Returns whether the instance was deleted or taken over by another request: this operation must not write its state. */
 export function isTaken(error: unknown): boolean {
   return error instanceof InstanceNotFound || error instanceof UnexpectedTaskState;
 }
 
-/** The driver says that nothing happened: the instance keeps its vm_state. */
+/** Returns whether the driver reported that nothing happened: the instance's vm_state stays. */
 export function isRollback(error: unknown): boolean {
   return error instanceof InstanceFaultRollback || error instanceof NotImplemented;
 }
 
-/** The error that a wrapper holds: users see that one. */
+/** Returns the error inside a wrapper: users see that one. */
 export function innerError(error: unknown): unknown {
   return error instanceof InstanceFaultRollback ? (error.cause ?? error) : error;
 }
 
-/** The vm_state that the instance had before the move. */
+/** Returns whether the instance was stopped before the move. */
 export const wasStopped = ({ instance }: Move): boolean => instance.systemMetadata.old_vm_state === "stopped";
 
-/** The guest's system metadata when nothing of a move is left in it. */
+/** Returns the instance's system metadata without the entries of a move. */
 export function withoutOldVmState({ instance }: Move): Pick<InstanceChanges, "systemMetadata"> {
   const { old_vm_state: _, [DISK_INFO]: _info, ...systemMetadata } = instance.systemMetadata;
   return { systemMetadata };
 }
 
-/** What gives the guest its devices on this host. @throws ConsumerAllocationRetrievalFailed */
+/** Returns the allocations from which the guest gets its devices on this host. @throws ConsumerAllocationRetrievalFailed */
 export function heldByGuest({
   services,
   request: { requestId },
@@ -84,8 +84,8 @@ const TASKS: readonly TaskState[] = [
 ];
 
 /**
- * By what an instance is the move's still. A confirmation has no task_state, and its user may go on with the server before it has
- * ended: a next move that has come to its rest, or another host, says so.
+ * Returns the conditions under which the instance still belongs to the move. A confirmation has no task_state, and its
+ * user may use the server before it has ended. The instance then waits for another confirmation or is on another host.
  */
 function heldBy({ instance, migration: { status } }: Move): Partial<MoveWrite> {
   if (status !== "confirming" && status !== "confirmed") {
@@ -96,8 +96,9 @@ function heldBy({ instance, migration: { status } }: Move): Partial<MoveWrite> {
 }
 
 /**
- * Status `error`, what the instance's row gets with it, and the fault; the context goes with the move that it belongs to.
- * Null: the row is somebody else's; it may have become so at any moment, and is then left, too.
+ * Sets the status to `error`, saves the changes of the instance's row with it, and records the fault. Clears the
+ * migration context.
+ * @param changes null: another request owns the row. It may take the row at any moment; the row is then left as well.
  */
 export async function failMove(
   { services, move, request }: MoveProgress,
@@ -125,9 +126,9 @@ export async function failMove(
 }
 
 /**
- * Sets the migration to error where `write` does not: it says so by false, or the instance has been deleted or taken by somebody
- * else since, and its move ends all the same.
- * @returns whether `write` did it
+ * Sets the migration to error where `write` does not: it returned false, or the instance was deleted or taken over by
+ * another request, and its move ends nevertheless.
+ * @returns whether `write` saved the status
  */
 export async function orMigrationAlone(
   { conductor }: Pick<OperationServices["context"], "conductor">,
@@ -147,7 +148,7 @@ export async function orMigrationAlone(
   return false;
 }
 
-/** Whether it succeeded; what went wrong is logged. */
+/** Returns whether the work succeeded; logs its error. */
 export async function succeeded(
   { services, request }: MoveProgress,
   what: string,
@@ -167,9 +168,10 @@ export async function succeeded(
 }
 
 /**
- * Undoes on the source what a move has set aside there, when another request has taken the instance and leaves it here: that
- * request may fail, or be taken back. A delete destroys it from where it is; an evacuation decides by itself (2.6 row 15').
- * @param cause what ended the move
+ * Restores the guest that a move has set aside on the source, when another request has taken the instance and leaves it
+ * here. That request may fail or be reverted. A delete destroys the guest where it is; an evacuation decides by itself
+ * (2.6 row 15').
+ * @param cause the error that ended the move
  */
 export async function bringGuestBack(progress: MoveProgress, cause: unknown): Promise<void> {
   const { services, move } = progress;

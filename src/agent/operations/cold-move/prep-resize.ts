@@ -59,12 +59,12 @@ const STEPS = stepList<PrepProgress>("prep_resize", {
 });
 
 /**
- * Spec 6.3 row 4, on the destination. From here on the instance is on its way to this host, until its move is finished here
- * or given up (spec 2.8).
+ * Spec 6.3 row 4, on the destination. From here on the instance counts as an incoming move of this host, until the move
+ * is finished here or aborted (spec 2.8).
  */
 export const PREP_RESIZE = moveFlow<"prep_resize">({ steps: [STEPS], run: prepare, onRejected });
 
-/** @throws the error, unless the conductor tries another host or the instance was taken by somebody else. */
+/** @throws the error, unless the conductor tries another host or another request took the instance over */
 async function prepare(call: Call<"prep_resize">, move: Move): Promise<void> {
   const { services, request } = call;
   const { incoming } = services;
@@ -75,7 +75,7 @@ async function prepare(call: Call<"prep_resize">, move: Move): Promise<void> {
       incoming.end(request.migrationId);
     }
   } catch (error) {
-    // Whether the source has the message is not known: what is left is as after a crash.
+    // It is unknown whether the source got the message: leave everything as after a crash.
     if (!mustNotUndo(error)) {
       incoming.end(request.migrationId);
     }
@@ -83,7 +83,7 @@ async function prepare(call: Call<"prep_resize">, move: Move): Promise<void> {
   }
 }
 
-/** Somebody else has the instance, or has ended the move while the scheduler claimed this host for it. */
+/** Handles a move whose instance was taken over, or which was ended while the scheduler claimed this host for it. */
 async function onRejected(
   { services, request }: Call<"prep_resize">,
   move: Move,
@@ -101,7 +101,7 @@ async function onRejected(
   await failMove(progress, null, error);
 }
 
-/** The allocations go back before anything else, so that the next host's claim starts from them (bug 1741125). */
+/** Restores the allocations before anything else, so that the next host's claim starts from them (bug 1741125). */
 async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEvent): Promise<void> {
   const { services, request, move, claim } = progress;
   const { requestId, retry } = request;
@@ -140,8 +140,9 @@ async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEve
 }
 
 /**
- * False: the conductor does not take it.
- * @throws the error when it may have taken it: the move is then its own to end, or found by a later look at stuck moves
+ * Returns false if the conductor rejects the move.
+ * @throws the error if the conductor may have accepted the move: the conductor then ends it, or a later check for stuck
+ * moves finds it
  */
 async function handedBack(
   progress: PrepProgress,
@@ -166,8 +167,8 @@ async function handedBack(
 }
 
 /**
- * From then on the move is the conductor's, with this host's word on how it ends if no other host takes it: an agent that
- * waited for the answer could die before it had said so.
+ * Hands the move over to the conductor, with the failure to record if no other host accepts it. An agent that waited
+ * for the response could die before it had reported the failure.
  */
 async function reschedule(
   { services, request, claim }: PrepProgress,
@@ -193,7 +194,7 @@ async function reschedule(
   );
 }
 
-/** What a policy refuses leaves the instance as it is. @throws {InstanceFaultRollback} */
+/** A policy violation leaves the instance as it is. @throws {InstanceFaultRollback} */
 async function orRollback(claim: () => Promise<void>): Promise<void> {
   try {
     await claim();
@@ -202,7 +203,7 @@ async function orRollback(claim: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Another host may have it. @throws {InstanceFaultRollback} */
+/** Another host may be able to serve the instance. @throws {InstanceFaultRollback} */
 function assertCanReceive({ request }: PrepProgress): void {
   try {
     assertServable(request);
@@ -211,7 +212,7 @@ function assertCanReceive({ request }: PrepProgress): void {
   }
 }
 
-/** A cold migration to the host on which the instance is needs a driver that can do it; a resize does not (spec 6.3). */
+/** Requires a driver that supports cold migration to the same host; a resize does not need it (spec 6.3). */
 function assertSelfMoveSupported({ services, move, request }: PrepProgress): void {
   const { host, driver } = services.context;
   if (move.migration.migrationType !== "migration" || move.instance.host !== host) {

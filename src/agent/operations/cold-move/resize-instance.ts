@@ -68,12 +68,12 @@ export const FINISH_RESIZE = moveFlow<"finish_resize">({
 
 interface ResizeProgress extends MoveProgress {
   diskInfo: string;
-  /** The instance is the destination's (row 6). */
+  /** True once the instance belongs to the destination (row 6). */
   flipped: boolean;
 }
 
 const STEPS = stepList<ResizeProgress>("resize_instance", {
-  // Status first: who finds it in `migrating` knows that the source has begun.
+  // Status first: `migrating` means that the source has begun.
   start: async (progress) => {
     const { services, move } = progress;
     const { conductor } = services.context;
@@ -108,7 +108,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
       node: migration.destNode,
       computeId: migration.destComputeId,
       oldFlavor: instance.flavor,
-      // For whoever goes on after a crash: the message to the destination may never be sent.
+      // For the recovery after a crash: the message to the destination may never be sent.
       systemMetadata: { ...instance.systemMetadata, [DISK_INFO]: progress.diskInfo },
       taskState: "resize_migrated",
     };
@@ -133,7 +133,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
 /** Spec 6.3 rows 5 and 6, on the source. */
 export const RESIZE_INSTANCE = moveFlow<"resize_instance">({ steps: [STEPS], run: resize, onRejected });
 
-/** @throws the error, unless the instance was taken by somebody else: then only the event has it. */
+/** @throws the error, unless another request took the instance over: then only the event records it */
 async function resize(call: Call<"resize_instance">, move: Move): Promise<void> {
   const { services, request } = call;
   await runOperation(call, STEPS, { services, request, move, diskInfo: "", flipped: false }, resizeFailed);
@@ -147,7 +147,7 @@ async function resizeFailed(progress: ResizeProgress, error: unknown): Promise<v
   }
 }
 
-/** Somebody else has the instance. */
+/** Ends the move: another request owns the instance. */
 async function onRejected(
   { services, request }: Call<"resize_instance">,
   move: Move,
@@ -158,7 +158,7 @@ async function onRejected(
   }
 }
 
-/** Row 5: the instance stays here, and has its allocations again before it looks usable (spec V27). */
+/** Row 5: the instance stays here, and its allocations are restored before it appears usable (spec V27). */
 async function failedOnSource(progress: ResizeProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
   if (isTaken(error)) {
@@ -181,7 +181,7 @@ async function failedOnSource(progress: ResizeProgress, error: unknown): Promise
   throw innerError(error);
 }
 
-/** Row 6 after its save: the instance is the destination's, as when finishing fails (row 7). */
+/** Row 6 after its save: the instance belongs to the destination, as when finishing fails (row 7). */
 async function failedOnDestination(progress: ResizeProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
   if (!hasQuirk(services.context, "undo-resize-after-host-flip")) {
@@ -196,7 +196,7 @@ async function failedOnDestination(progress: ResizeProgress, error: unknown): Pr
   throw error;
 }
 
-/** @throws the error, unless the instance was taken by somebody else: then only the event has it. */
+/** @throws the error, unless another request took the instance over: then only the event records it */
 async function finish(call: Call<"finish_resize">, move: Move): Promise<void> {
   const { services, request } = call;
   try {
@@ -206,7 +206,7 @@ async function finish(call: Call<"finish_resize">, move: Move): Promise<void> {
   }
 }
 
-/** Somebody else has the instance. */
+/** Ends the move: another request owns the instance. */
 async function onFinishRejected(
   { services, request }: Call<"finish_resize">,
   move: Move,
@@ -218,7 +218,7 @@ async function onFinishRejected(
   }
 }
 
-/** The instance stays here, with what it holds here (bug 1825537); the source's half goes. */
+/** The instance and its destination allocations stay here (bug 1825537); the source allocations are removed. */
 export async function finishFailed(progress: MoveProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
   await succeeded(progress, "drop what the source's half of the move holds", () =>

@@ -36,20 +36,20 @@ const STEPS = stepList<MoveProgress>("revert_resize", {
 });
 
 /**
- * Spec 6.3 "Revert", on the destination. The allocations are the source's to put right, in both styles: until it has the instance,
- * the destination may fail, and keeps the server then.
+ * Spec 6.3 "Revert", on the destination. The source corrects the allocations, in both styles: until it has the
+ * instance, the destination may fail, and the server then stays there.
  */
 export const REVERT_RESIZE = moveFlow<"revert_resize">({ steps: [STEPS], run: revert, onRejected: onRevertRejected });
 
-/** @throws the error, unless the instance was taken by somebody else: then only the event has it. */
+/** @throws the error, unless another request took the instance over: then only the event records it */
 async function revert(call: Call<"revert_resize">, move: Move): Promise<void> {
   const { services, request } = call;
   await runOperation(call, STEPS, { services, request, move }, revertFailed);
 }
 
 /**
- * Somebody else has the instance. One that is at home without the flavors of the move has been reverted by an earlier message; by its
- * host alone that cannot be told, as a resize may have stayed on it.
+ * Ends the revert: another request owns the instance. An instance on the source without the move's flavors was reverted
+ * by an earlier message. The host alone is no proof, as a resize may have stayed on one host.
  */
 async function onRevertRejected(
   { services, request }: Call<"revert_resize" | "finish_revert_resize">,
@@ -65,8 +65,8 @@ async function onRevertRejected(
 }
 
 /**
- * The instance stays where it is by its record, and its guest may be gone. One that is being deleted has no use for the source's
- * half.
+ * The instance stays on its recorded host, and its guest may be gone. If it is being deleted, it does not need the
+ * source allocations.
  */
 export async function revertFailed(progress: MoveProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
@@ -82,7 +82,7 @@ export async function revertFailed(progress: MoveProgress, error: unknown): Prom
   throw error;
 }
 
-/** The source's disks are the guest's own; where both hosts see the same ones, they stay (spec V5). */
+/** Returns whether both hosts share storage: the source's disks then belong to the guest, and stay (spec V5). */
 async function sharesStorage({ services, move, request }: MoveProgress): Promise<boolean> {
   const { context } = services;
   const { sourceCompute } = move.migration;
@@ -143,7 +143,7 @@ export const FINISH_REVERT_RESIZE = moveFlow<"finish_revert_resize">({
   onRejected: onRevertRejected,
 });
 
-/** @throws the error, unless the instance was taken by somebody else: then only the event has it. */
+/** @throws the error, unless another request took the instance over: then only the event records it */
 async function finishRevert(call: Call<"finish_revert_resize">, move: Move): Promise<void> {
   const { services, request } = call;
   await runOperation(call, FINISH_REVERT_STEPS, { services, request, move }, finishRevertFailed);
@@ -157,7 +157,10 @@ export async function finishRevertFailed(progress: MoveProgress, error: unknown)
 /** The revert's own task_state, and those of a delete that has taken the instance from it. */
 const REVERTED: readonly TaskState[] = ["resize_reverting", "deleting", "soft-deleting"];
 
-/** Anybody else may have evacuated the instance, and have begun a next move: its flavors are that one's then. */
+/**
+ * Clears the move's flavors. The instance may have been evacuated and have begun a next move meanwhile: its flavors
+ * then belong to that move.
+ */
 async function forgetFlavors({ services, request, move }: MoveProgress): Promise<void> {
   const { host } = move.instance;
   const changes = { oldFlavor: null, newFlavor: null };

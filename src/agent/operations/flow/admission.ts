@@ -13,50 +13,50 @@ import {
 } from "../../../records/index.js";
 import type { AgentContext } from "../../context.js";
 
-/** What has to be so now, whenever the message was sent, for a message to be carried out on this host. */
+/** The conditions, at processing time, under which a message is processed on this host. */
 export interface AdmissionRule {
-  /** `nowhere`: no host has it. */
+  /** `nowhere`: the instance has no host. */
   readonly instance: "here" | "here or nowhere" | "nowhere" | "elsewhere" | "anywhere";
-  /** The task_states from which the operation begins; they have to be this request's. */
+  /** The task_states in which the operation may begin; they must have been set by this request. */
   readonly tasks: readonly (TaskState | null)[] | "any";
   readonly vmStates?: readonly VmState[];
-  /** This host's part in the message's migration, and how far that has come. */
+  /** This host's role in the message's migration, and the statuses that the migration may have. */
   readonly migration?: {
     readonly part: "source" | "destination";
     readonly statuses: readonly MigrationStatus[] | "any";
   };
-  /** Carried out for a deleted instance too: it removes what is left. */
+  /** Also runs for a deleted instance, to remove its leftovers. */
   readonly deleted?: true;
 }
 
-/** What every message about an instance says; all else is in the state of record. */
+/** The parameters that every message about an instance has; everything else is read from the database. */
 export interface Message {
   readonly instanceUuid: string;
   readonly requestId: string;
   readonly migrationId?: number | null;
 }
 
-/** The records as they are now. */
+/** The records, as just read. */
 export interface Found {
   readonly instance: Instance;
-  /** Null where the message names none. */
+  /** Null: the message names none. */
   readonly migration: Migration | null;
 }
 
-/** Why a message is not carried out. */
+/** The reason why a message is not processed. */
 export interface AdmissionRejection {
   /**
-   * `gone`: the instance is deleted. `ended`: what the message is a step of has ended, or has gone on. `taken`: another
-   * request has the instance now. `moved`: it is wanted still, but on another host.
+   * `gone`: the instance is deleted. `ended`: the operation of which the message is a step has ended or has continued.
+   * `taken`: another request owns the instance now. `moved`: the message is still valid, but for another host.
    */
   readonly kind: "gone" | "ended" | "taken" | "moved";
-  /** Null: it never existed, or the migration did not. */
+  /** Null: the instance or the migration never existed. */
   readonly found: Found | null;
-  /** What was found, and what was expected. */
+  /** The observed state and the expected one. */
   readonly error: UnexpectedTaskState | InstanceNotFound;
 }
 
-/** What is judged: the message's method, and the rule of it. */
+/** The message's method, and its rule. */
 export interface Gate {
   readonly method: string;
   readonly admission: AdmissionRule;
@@ -65,8 +65,8 @@ export interface Gate {
 export type AdmissionResult = { readonly admitted: Found } | { readonly rejected: AdmissionRejection };
 
 /**
- * Judges whose the instance is now, and whether the request still is the one that set its task_state. A message may have waited for
- * its host for days: asked under the instance's lock, before driver, tracker or Placement is touched.
+ * Checks which host owns the instance now, and whether its task_state is still this request's. A message may have
+ * waited for its host for days. Call this under the instance's lock, before touching driver, tracker or Placement.
  */
 export async function admit(
   context: Pick<AgentContext, "conductor" | "host">,
@@ -90,7 +90,8 @@ export async function admit(
 }
 
 /**
- * For a caller that waits for an answer. @throws {InstanceNotFound} {@link UnexpectedTaskState}: with what was found and expected
+ * Runs {@link admit} for a caller that waits for a reply.
+ * @throws {InstanceNotFound} {@link UnexpectedTaskState}: with the observed state and the expected one
  */
 export async function demand(
   context: Pick<AgentContext, "conductor" | "host">,
@@ -129,11 +130,14 @@ function findRejectionKind(
   if (rule.migration || rule.instance === "nowhere" || instance.host === null) {
     return "ended";
   }
-  // By a state's name alone nothing is sent after an instance.
+  // Without a matching request id, the name of a task_state alone is no reason to forward a message.
   return rule.tasks === "any" || instance.taskRequestId === requestId ? "moved" : "taken";
 }
 
-/** A start may have taken a move up and got no answer: the request has it still, and those end it who look for such moves. */
+/**
+ * Returns whether the message's work has already continued. A start may have resumed a move whose call timed out: the
+ * request still owns it, and the checks for such moves end it.
+ */
 function hasGoneOn(
   { migration }: AdmissionRule,
   requestId: string,

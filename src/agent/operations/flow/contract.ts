@@ -11,7 +11,7 @@ import type { AdmissionRejection, AdmissionRule, Found, Gate } from "./admission
 import type { OutgoingMigrations } from "./outgoing-migrations.js";
 import type { IncomingMoves, InterruptedRequests, LeftGuests, UnsettledMoves } from "./unfinished-work.js";
 
-/** Methods that are about a host or its memory, and those whose question changes nothing. */
+/** Methods about a host or the agent's memory, and read-only methods. */
 export type HostMethod =
   | "set_host_enabled"
   | "list_guests"
@@ -26,7 +26,7 @@ export type HostMethod =
 /** The agent's methods that begin an operation on an instance. */
 export type InstanceMethod = Exclude<AgentMethod, HostMethod>;
 
-/** A rebuild on another host is an operation of its own. */
+/** A rebuild on another host is a separate operation. */
 export type OperationName = InstanceMethod | "evacuate_instance";
 
 interface Requests extends ParamsByMethod {
@@ -39,38 +39,41 @@ export type RequestOf<M extends OperationName> = Requests[M];
 
 export type ReplyOf<M extends OperationName> = M extends InstanceMethod ? ResultOf<AgentMethods, M> : null;
 
-/** What every operation works with. */
+/** The services that every operation uses. */
 export interface OperationServices {
   readonly context: AgentContext;
   readonly tracker: ResourceTracker;
-  /** Moves to this host whose guests are on their way. */
+  /** Moves to this host whose guests have not arrived yet. */
   readonly incoming: IncomingMoves;
   /** Live migrations from this host. */
   readonly outgoing: OutgoingMigrations;
   readonly unsettled: UnsettledMoves;
   readonly interrupted: InterruptedRequests;
   readonly left: LeftGuests;
-  /** One operation at a time for an instance. */
+  /** Serialises the operations of an instance. */
   readonly locks: KeyedLock<string>;
-  /** One member of a server group at a time claims this host. */
+  /** Serialises the claims of a server group's members on this host. */
   readonly groups: KeyedLock<string>;
-  /** Asked before each step of an operation (flow/step-list.ts). */
+  /** Fault rules, checked before each step of an operation (flow/step-list.ts). */
   readonly faults?: StepFaults;
 }
 
 export type StepFaults = Pick<Faults, "hit">;
 
-/** The caller that waits for the answer: asked again when the instance's lock is had, before anything is done. */
+/**
+ * The caller that waits for the reply. It is checked again once the instance's lock is acquired, before anything is
+ * done.
+ */
 export type Caller = Pick<RequestContext, "assertCallerWaiting">;
 
-/** One message that this host was sent. */
+/** One message that this host received. */
 export interface Call<M extends OperationName> extends Gate {
   readonly method: M;
   readonly request: RequestOf<M>;
   readonly caller: Caller;
   /** The event of the instance's action. */
   readonly event: ActionEvent;
-  /** Everything that they log carries the request's id. */
+  /** Their log records contain the request's id. */
   readonly services: OperationServices;
 }
 
@@ -80,77 +83,77 @@ interface ActionEvent {
   readonly event: string;
 }
 
-/** The steps of one list, by name: a fault can be put before each. */
+/** The step names of one list: a fault can be set before each. */
 export interface NamedSteps {
   readonly operation: string;
   readonly names: readonly string[];
 }
 
-/** Begun when its message is admitted; of one that is refused nothing is done to the instance. */
+/** A flow that starts once its message is admitted; a rejected message changes nothing on the instance. */
 export interface AdmittedFlow<M extends OperationName> {
   readonly steps: readonly NamedSteps[];
   run(call: Call<M>, found: Found): Promise<void>;
-  /** The instance is on another host, and the request is wanted there. */
+  /** Forwards the request to the host that has the instance now. */
   handOn?(call: Call<M>, host: string): Promise<unknown>;
-  /** Gives back what was claimed for the message. */
+  /** Releases the allocations and claims of a rejected message. */
   onRejected?(call: Call<M>, rejection: AdmissionRejection): Promise<void>;
 }
 
-/** Demands itself that its message is admitted: a refusal is the error that ends its event, and that its caller gets. */
+/** A flow that checks its own admission: a rejection becomes the error of its event and of the caller. */
 export interface DemandingFlow<M extends OperationName> {
   readonly steps: readonly NamedSteps[];
   handle(call: Call<M>): Promise<ReplyOf<M>>;
 }
 
-/** `build`: it waits for its turn first, without the instance's lock, so that the instance can be deleted meanwhile. */
+/** `build`: waits for its slot first, without the instance's lock, so that the instance can be deleted meanwhile. */
 export type Lock = "instance" | "build" | "none";
 
-/** All that is said of one operation outside of its own flow. */
+/** The properties of one operation, apart from its flow. */
 export interface Operation<M extends OperationName> {
-  /** The event of the instance's action; default `compute_` and the method. */
+  /** The event of the instance's action; default: `compute_` and the method. */
   readonly event?: string;
   readonly lock: Lock;
   readonly admission: AdmissionRule;
-  /** Stops the live migration of the instance that is under way here, and waits for its end: a copy holds no lock. */
+  /** Stops the instance's running live migration from here, and waits for its end: the copy does not lock the instance. */
   readonly stopsLiveMigration?: true;
-  /** Taken by an agent that stops (spec 2.8): it ends what was begun. */
+  /** Accepted by a draining agent (spec 2.8): it ends an operation that has begun. */
   readonly whileDraining?: true;
   readonly flow: AdmittedFlow<M> | DemandingFlow<M>;
 }
 
 /**
- * Operations on instances; each reads as its table of spec 6. Serialised per instance, and begun only when the instance is
- * where the operation needs it and its task_state is the request's (table.ts); else nothing is done to it.
+ * Operations on instances; each follows its table in spec 6. They are serialised per instance. An operation begins only
+ * if the instance is on the right host and its task_state belongs to the request (table.ts); otherwise nothing happens.
  */
 export interface Operations {
-  /** @throws what the flow throws */
+  /** @throws any error of the flow */
   run<M extends InstanceMethod>(method: M, request: RequestOf<M>, caller?: Caller): Promise<ReplyOf<M>>;
-  /** What is left of a delete that died between "vm deleted" and "row destroyed" (spec 2.6). */
+  /** Completes a delete that died between "vm deleted" and "row destroyed" (spec 2.6). */
   completePartialDeletion(instance: Instance): Promise<void>;
   /** Spec 4.10 `_sync_power_states` for one instance. */
   syncInstancePowerState(instance: Instance): Promise<void>;
-  /** Spec 6.6: an instance of this host follows its guest's power, which something outside Nova has changed. */
+  /** Spec 6.6: updates an instance of this host after its guest's power was changed outside Nova. */
   updatePower(update: PowerUpdate): Promise<void>;
-  /** Spec 2.6 OPT: goes on with, or ends, cold moves of this host's that nobody works on any more. */
+  /** Spec 2.6 OPT: continues or ends abandoned cold moves of this host. */
   recoverColdMoves(options: StuckMoveOptions): Promise<void>;
-  /** Whether one of these has failed, so that nobody works on that move: it is tried again at the next call. */
+  /** True if such a recovery failed, so that the move is still abandoned: the next call tries again. */
   readonly recoversAgain: boolean;
-  /** Spec 2.6 OPT: ends live migrations from here that a process that is gone, or a conductor that did not answer, left halfway. */
+  /** Spec 2.6 OPT: ends live migrations from here that were interrupted by a killed process or an unreachable conductor. */
   recoverLiveMigrations(): Promise<void>;
-  /** Does work on an instance while no operation is at it. */
+  /** Runs work on an instance while no operation runs on it. */
   exclusively(uuid: string, work: () => Promise<void>): Promise<void>;
   /**
-   * Spec 6.5 OPT: notes what an earlier process should have removed here; {@link removeLeftGuests} does.
-   * @param others instances of guests that are here, without those that are known to be this host's
+   * Spec 6.5 OPT: records leftovers of an earlier process; {@link removeLeftGuests} removes them.
+   * @param others instances of guests on this hypervisor, without those that are known to be this host's
    */
   findLeftGuests(others: readonly Instance[]): Promise<void>;
-  /** Spec 6.1 OPT: removes the guests that failed operations have left here; what cannot be removed now is tried again later. */
+  /** Spec 6.1 OPT: removes guests that failed operations left here; a failed removal is repeated later. */
   removeLeftGuests(): Promise<void>;
-  /** Shutdown waits for them. */
+  /** A shutdown waits for them. */
   readonly incoming: IncomingMoves;
   readonly outgoing: OutgoingMigrations;
   readonly interrupted: InterruptedRequests;
-  /** Messages that are carried out now, or wait for their turn. */
+  /** The number of messages that are being processed or queued. */
   readonly active: number;
 }
 
@@ -163,15 +166,15 @@ export interface PowerUpdate {
 }
 
 export interface StuckMoveOptions {
-  /** Only those of which nothing was written since, ms. */
+  /** Only moves without a write since this time, in ms. */
   readonly before: number;
-  /** Looks at every move that ended here, too: only so are confirmations found that died between their last two writes. */
+  /** Also checks all moves that ended here: only this finds confirmations that died between their last two writes. */
   readonly confirmed: boolean;
-  /** The host's, of all types, as a start has listed them; default: they are asked for. */
+  /** The host's migrations of all types, as listed by a start; default: they are read. */
   readonly listed?: readonly Migration[];
 }
 
-/** What a started agent is made of. */
+/** The parts of a started agent. */
 export interface AgentServices extends AgentView {
   readonly tracker: ResourceTracker;
   readonly operations: Operations;

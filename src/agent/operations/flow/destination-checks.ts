@@ -6,32 +6,35 @@ import { ComputeResourcesUnavailable } from "../../../virt/errors.js";
 import { hasQuirk } from "../../context.js";
 import type { OperationServices } from "./contract.js";
 
-/** Base of what an operation refuses; names are OpenStack's. */
+/** Base class of an operation's rejections; the names are OpenStack's. */
 export class OperationError extends PublicError {
   override readonly name: string = "OperationError";
 }
 
-/** The driver cannot be the destination of an evacuation (spec 6.7 row 4). */
+/** Reports that the driver does not support evacuations to its host (spec 6.7 row 4). */
 export class InstanceRecreateNotSupported extends OperationError {
   override readonly name = "InstanceRecreateNotSupported";
 }
 
-/** What the request says of shared storage is not what the driver sees (spec 3.3). */
+/** Reports that the request's claim about shared storage differs from the driver's view (spec 3.3). */
 export class InvalidSharedStorage extends OperationError {
   override readonly name = "InvalidSharedStorage";
 }
 
-/** A cold migration whose destination is its source (spec 6.3). */
+/** Reports a cold migration whose destination is its source (spec 6.3). */
 export class UnableToMigrateToSelf extends OperationError {
   override readonly name = "UnableToMigrateToSelf";
 }
 
-/** The host has members of the instance's server group that it may not share with it, or others have none (spec 6.9). */
+/** Reports that the server group's policy forbids this host (spec 6.9). */
 export class GroupAffinityViolation extends OperationError {
   override readonly name = "GroupAffinityViolation";
 }
 
-/** What brings a member of a server group to this host; upstream has not always looked at the policy in all of them. */
+/**
+ * The operations that bring a member of a server group to this host; upstream has not always checked the policy in all
+ * of them.
+ */
 type Arrival = "build" | "evacuation" | "migration" | "unshelve";
 
 const BREAKS_POLICY: Readonly<Record<Arrival, QuirkName | null>> = {
@@ -48,9 +51,9 @@ interface Arriving {
 }
 
 /**
- * Spec 6.9 rows 5 and 6: claims, and holds the policy of the server group to what is on this host then. One member of a group at a
- * time, so that of two that come at once the first stays.
- * @throws what the claim throws; {@link GroupAffinityViolation} although the claim stands
+ * Spec 6.9 rows 5 and 6: claims, then checks the server group's policy against the members on this host. Members of a
+ * group are serialised, so that the first of two concurrent ones stays.
+ * @throws any error of the claim; {@link GroupAffinityViolation}, in which case the claim remains
  */
 export async function claimInGroup(
   services: OperationServices,
@@ -67,7 +70,10 @@ export async function claimInGroup(
   });
 }
 
-/** Where nothing is claimed here that others could see: spec 6.9 row 5 for a live migration. @throws {GroupAffinityViolation} */
+/**
+ * Checks the policy where no claim is visible to others: spec 6.9 row 5 for a live migration. @throws
+ * {GroupAffinityViolation}
+ */
 export async function requireGroupPolicy(services: OperationServices, instanceUuid: string): Promise<void> {
   const [node] = services.tracker.nodes().keys();
   if (node !== undefined && !isOff(services, "migration")) {
@@ -97,7 +103,7 @@ async function look({ context }: OperationServices, instanceUuid: string, node: 
   throw new GroupAffinityViolation(`${broken} instance group policy was violated`);
 }
 
-/** Its name at the start of a sentence; null: it holds. */
+/** Returns the name of the violated policy, capitalised; null: none. */
 function brokenPolicy(group: GroupOnHost, host: string): string | null {
   switch (group.policy) {
     case "anti-affinity":
@@ -110,8 +116,8 @@ function brokenPolicy(group: GroupOnHost, host: string): string | null {
 }
 
 /**
- * For an instance that would come to this host.
- * @throws {ComputeResourcesUnavailable} it needs what this host does not have
+ * Checks that this host can serve an arriving instance.
+ * @throws {ComputeResourcesUnavailable} it needs something that this host does not have
  */
 export function assertServable({ unservable }: { readonly unservable?: string | undefined }): void {
   if (unservable !== undefined) {

@@ -17,17 +17,17 @@ import type { OperationServices } from "./contract.js";
 
 /** Nova's generic wrappers of agent operations (spec 1.6). All of them rethrow. */
 
-/** The event of an operation that is under way. */
+/** The event of a running operation. */
 export interface OpenEvent {
-  /** Null: the instance has no action that it could belong to. */
+  /** Null: the instance has no action to which the event could belong. */
   readonly id: number | null;
-  /** It ends as an error although the operation throws none. */
+  /** Ends the event as an error although the operation does not throw. */
   fail(error: unknown): void;
-  /** The conductor ends it. */
+  /** Leaves it to the conductor to end the event. */
   handOver(): void;
 }
 
-/** Records the operation as an event of the instance's action; administrators see the traceback of one that failed. */
+/** Records the operation as an event of the instance's action; administrators see the traceback of a failure. */
 export async function withActionEvent<T>(
   context: AgentContext,
   options: { readonly instanceUuid: string; readonly event: string; readonly requestId: string },
@@ -39,7 +39,7 @@ export async function withActionEvent<T>(
   const event: OpenEvent = {
     id: eventId,
     fail: (error) => {
-      // The conductor ends an event that was handed over to it, whatever follows here.
+      // The conductor ends an event that was handed over to it, whatever happens here afterwards.
       outcome = outcome && failureOf(error);
     },
     handOver: () => {
@@ -77,7 +77,7 @@ function failureOf(error: unknown): EventOutcome {
 }
 
 /**
- * An exception other than UnexpectedTaskState sets the task state to null, if it still is the request's.
+ * Sets the task state to null after any exception but UnexpectedTaskState, if it is still the request's.
  * @internal for tests
  */
 export async function revertingTaskState<T>(
@@ -95,7 +95,7 @@ export async function revertingTaskState<T>(
   }
 }
 
-/** An exception other than InstanceNotFound becomes a fault of the instance. */
+/** Records any exception but InstanceNotFound as a fault of the instance. */
 export async function recordingFault<T>(
   context: AgentContext,
   instanceUuid: string,
@@ -112,8 +112,8 @@ export async function recordingFault<T>(
 }
 
 /**
- * An exception sets the instance to error, unless it is deleted, or another request's by now. NotImplemented and InstanceFaultRollback, which say that nothing happened, give
- * it back its vm_state instead.
+ * Sets the instance to error after an exception, unless it is deleted or another request owns it by now. After
+ * NotImplemented and InstanceFaultRollback, which mean that nothing happened, restores its vm_state instead.
  * @throws the inner error of an InstanceFaultRollback
  */
 export async function erroringOut<T>(
@@ -136,7 +136,7 @@ export async function erroringOut<T>(
   }
 }
 
-/** Fault recorded, task state reverted, event closed: how most operations on a running instance are wrapped. */
+/** Wraps most operations on a running instance: records the fault, reverts the task state, closes the event. */
 export function withActionEventAndFault<T>(
   context: AgentContext,
   options: { readonly instanceUuid: string; readonly event: string; readonly requestId: string },
@@ -147,7 +147,7 @@ export function withActionEventAndFault<T>(
   );
 }
 
-/** Records what everybody may read of the error as the message, and all of it as the details, which administrators see. */
+/** Records the error's public message, and its traceback as details, which administrators see. */
 export async function addFault(context: AgentContext, instanceUuid: string, error: unknown): Promise<void> {
   const details = tracebackOf(error);
   await attempt(context, instanceUuid, "record the fault", () =>
@@ -167,8 +167,8 @@ export function isLeaseLost(error: unknown): boolean {
 }
 
 /**
- * Whether what was done must be left as it is, as after a crash: the lease is lost, or the conductor did not answer and
- * may have written that the guest is wanted.
+ * Returns whether completed work must be left as after a crash. Either the lease is lost, or a conductor call timed out
+ * and may have saved the instance as usable.
  */
 export function mustNotUndo(error: unknown): boolean {
   return isLeaseLost(error) || isSilence(error);
@@ -195,7 +195,7 @@ async function write(
   });
 }
 
-/** What an error handler does must not hide the error it handles; a row that is gone needs nothing. */
+/** Logs errors of an error handler, so that they do not hide the error that it handles. Ignores a missing row. */
 export async function attempt(
   context: AgentContext,
   instanceUuid: string,
@@ -212,12 +212,12 @@ export async function attempt(
   }
 }
 
-/** The conductor did not answer, and may have done what it was asked all the same. */
+/** The conductor did not reply, but may have done the work nevertheless. */
 function isSilence(error: unknown): boolean {
   return error instanceof MessagingTimeout || error instanceof ConductorUnreachable;
 }
 
-/** The same conductor; `onSilence` hears of each call that it did not answer, also of those whose error is only logged. */
+/** Wraps a conductor; calls `onSilence` for each call without a reply, including those whose error is only logged. */
 export function watchConductor(conductor: HostSession, onSilence: () => void): HostSession {
   return new Proxy(conductor, {
     get(target, name) {
@@ -243,10 +243,10 @@ export function watchConductor(conductor: HostSession, onSilence: () => void): H
 }
 
 /**
- * Spec 6.2 OPT. A soft delete, or an operator who has reset the state, has overtaken an operation that may have left the instance
- * without its guest: the server must not look usable afterwards, since the soft delete may fail, or be taken back, and the operator
- * cannot know. The task_state stays the delete's; any other request sees to the guest itself.
- * @param cause what ended the operation
+ * Spec 6.2 OPT. A soft delete or an operator's reset has superseded an operation that may have left the instance
+ * without its guest. The server must not appear usable: the soft delete may fail or be reverted, and the operator
+ * cannot know. The task_state remains the delete's. Any other request handles the guest itself.
+ * @param cause the error that ended the operation
  */
 export async function setErrorIfSuperseded(
   services: OperationServices,
@@ -261,7 +261,7 @@ export async function setErrorIfSuperseded(
   await errorAfterReset(services, instance, changes);
 }
 
-/** Unless the soft delete has ended, or somebody has taken the instance from it. */
+/** Does nothing if the soft delete has ended, or another request has taken the instance from it. */
 export async function errorWhileSoftDeleting(
   services: OperationServices,
   instance: Instance,
@@ -272,7 +272,10 @@ export async function errorWhileSoftDeleting(
   );
 }
 
-/** Nobody does anything to it, and the guest is not here: who has made it anew since has done so under the instance's lock. */
+/**
+ * No operation runs on it, and the guest is missing: a request that has created it again since would have done so under
+ * the instance's lock.
+ */
 async function errorAfterReset(
   services: OperationServices,
   { uuid }: Instance,

@@ -5,7 +5,7 @@ import type { DestroyOptions, ImageMeta, SharedStorageToken } from "../../../vir
 import { type AgentView, hasQuirk } from "../../context.js";
 
 /**
- * The image as the API noted it in the instance's system metadata; there is no image service to ask.
+ * Returns the image as the API recorded it in the instance's system metadata; the image service is not called.
  * @param imageRef default: the instance's own
  */
 export function imageMeta(instance: Instance, imageRef = instance.imageRef): ImageMeta {
@@ -30,17 +30,17 @@ export function destroyOptions(destroyDisks: boolean): DestroyOptions {
   };
 }
 
-/** What becomes of the disks of an evacuated guest. `probe`: the storage has to be asked first, which leaves traces. */
+/** The plan for the disks of an evacuated guest. `probe`: the storage must be probed first, which leaves traces. */
 export type DiskPlan =
   | { readonly disks: "destroy" | "keep"; readonly reason: string }
   | { readonly disks: "probe"; readonly probedHost: string | null; readonly reason: string };
 
-/** What can be said without touching the storage. */
+/** Plans as far as possible without touching the storage. */
 export function planDisks(view: AgentView, instance: Instance, migration: Migration): DiskPlan {
   if (instance.deleted !== 0) {
     return { disks: "destroy", reason: "the instance is deleted" };
   }
-  // Upstream falls back to the instance's own host, which is this one and serves nobody yet (spec 3.3 GAP-b).
+  // Upstream falls back to the instance's own host, which is this one and does not serve yet (spec 3.3 GAP-b).
   const probedHost =
     migration.destCompute ?? (hasQuirk(view, "evacuation-probe-without-destination") ? instance.host : null);
   return {
@@ -52,7 +52,7 @@ export function planDisks(view: AgentView, instance: Instance, migration: Migrat
   };
 }
 
-/** Spec 3.3. True: the destination sees the same storage, or that could not be found out, so that the disks stay. */
+/** Spec 3.3. Returns true if the destination sees the same storage, or if that is unknown: the disks then stay. */
 export async function storageShared(
   view: Pick<AgentView, "driver" | "conductor" | "logger">,
   instance: Instance,

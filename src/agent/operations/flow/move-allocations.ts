@@ -27,14 +27,15 @@ import {
 } from "./release-allocations.js";
 
 /**
- * Decides who holds what after a move (spec 6.0). Which of the two strategies made it is found out here, at its end, from what the
- * migration's consumer holds; never from configuration. Every function may be repeated.
+ * Decides which allocations remain after a move (spec 6.0). The strategy is derived at the end of the move from the
+ * allocations of the migration's consumer; never from configuration. Every function may be repeated.
  */
 
 /**
- * Source, confirmed or completed; and destination, when finishing failed: what the source's half is goes.
+ * Removes the source allocations. Used on the source after a confirmation or completion, and on the destination if
+ * finishing failed.
  * split: everything of M. doubled: the source's tree of I; on the same host the old flavor's amounts.
- * `repeated`: an earlier run may have done it, so that what is found there may be a later move's.
+ * `repeated`: an earlier run may have done it, so that allocations found there may belong to a later move.
  * @throws AllocationDeleteFailed, AllocationUpdateFailed
  */
 export async function finishSource(
@@ -49,8 +50,9 @@ export async function finishSource(
 }
 
 /**
- * Source, failed or reverted; and destination, when preparing failed: the source's half is the instance's again.
- * split: M → I, which overwrites what I has of the destination. doubled: the destination's half of I goes.
+ * Returns the source allocations to the instance. Used on the source after a failure or revert, and on the destination
+ * if preparing failed.
+ * split: M → I, which overwrites the destination allocations of I. doubled: removes the destination allocations of I.
  * @throws AllocationMoveFailed, AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
  */
 export async function revertToSource(services: AllocationServices, move: Move, context: RequestContext): Promise<void> {
@@ -66,11 +68,13 @@ export async function revertToSource(services: AllocationServices, move: Move, c
   if (moved) {
     return;
   }
-  // It may have been deleted since it was looked at: its record in Placement changed then, which refuses the move.
+  // The instance may have been deleted since it was read: that changed its consumer in Placement, which rejects the
+  // move.
   if (await freedAsDeleted(services, move, context)) {
     return;
   }
-  // An evacuation that ends the move gives the half back, too; the later of the two writes is refused.
+  // An evacuation that ends the move also returns the source allocations; Placement rejects the later of the two
+  // writes.
   if (moved === false && !(await holdsAnything(services, migration.uuid, context))) {
     return;
   }
@@ -78,7 +82,7 @@ export async function revertToSource(services: AllocationServices, move: Move, c
   throw new AllocationMoveFailed(migration.uuid, instance.uuid, reason);
 }
 
-/** False: Placement refused. Null: it cannot be reached. */
+/** Returns false if Placement rejected the write; null if it cannot be reached. */
 async function moveBack(
   services: AllocationServices,
   { instance, migration }: Move,
@@ -111,8 +115,8 @@ async function holdsAnything({ context }: AllocationServices, consumer: string, 
 }
 
 /**
- * What the instance holds on the tree of this host's node: what a driver gives its guest devices by. A doubled record names
- * the other host's, too.
+ * Returns the instance's allocations on the tree of this host's node, from which a driver gives its guest devices. A
+ * doubled record also contains the other host's.
  * @throws ConsumerAllocationRetrievalFailed
  */
 export async function heldHere(
@@ -125,7 +129,7 @@ export async function heldHere(
   return onTree(services, allocations, node, context);
 }
 
-/** The part of it on the node's tree, which is mostly remembered and then costs no request. */
+/** Returns the part on the node's tree, which is usually cached and then needs no request. */
 export async function onTree(
   { context: { placement } }: AllocationServices,
   allocations: Allocations,
@@ -141,8 +145,8 @@ export async function onTree(
 }
 
 /**
- * One half of what a doubled instance holds; nothing when it holds one half only. An answer that was lost says nothing:
- * what is held is read again.
+ * Removes the allocations of one side from a doubled instance; nothing if it has only one side's. After a lost response
+ * the allocations are read again.
  */
 async function strip(
   services: AllocationServices,
@@ -227,7 +231,7 @@ async function stripOnce(
   }
 }
 
-/** What the instance holds on the provider beyond its need, unless that has changed since it was read. */
+/** Removes the instance's allocations on the provider beyond its need, unless they have changed since they were read. */
 async function dropSurplus(
   { context: { placement } }: AllocationServices,
   instance: Instance,
@@ -243,7 +247,7 @@ async function dropSurplus(
   }
 }
 
-/** A later move back to the source has added what it claims to the half that this one has left there: one record is the sum. */
+/** A later move back to the source has added its claim to the leftover source allocations: one record contains the sum. */
 async function subtractOwn(services: AllocationServices, move: Move, source: string, context: RequestContext) {
   const { conductor, placement } = services.context;
   const { uuid } = move.instance;
@@ -260,7 +264,10 @@ async function subtractOwn(services: AllocationServices, move: Move, source: str
   }
 }
 
-/** The destination notes the new flavor when it claims; one that died before that has left what it was to claim. */
+/**
+ * The destination saves the new flavor when it claims. If it died before that, the allocations of its claim are left
+ * over.
+ */
 function knowsNewFlavor({ instance, migration }: Move): boolean {
   return (
     migration.migrationType !== "resize" ||
@@ -269,7 +276,7 @@ function knowsNewFlavor({ instance, migration }: Move): boolean {
   );
 }
 
-/** What is held beyond the need; null: nothing, or it does not cover the need. */
+/** Returns the resources beyond the need; null: there are none, or the need is not covered. */
 export function surplus(held: Resources | undefined, need: Resources): Resources | null {
   if (Object.entries(need).some(([name, amount]) => (held?.[name] ?? 0) < amount)) {
     return null;
@@ -281,8 +288,9 @@ export function surplus(held: Resources | undefined, need: Resources): Resources
 }
 
 /**
- * Only a record that is the sum of both may be split; any other is one half, or somebody else's work. What an evacuated instance
- * holds elsewhere, until that host comes back, does not matter.
+ * Returns whether the allocations are the sum of both flavors. Only such a record may be split; any other belongs to
+ * one side or to another request. Allocations of an evacuated instance elsewhere, until that host returns, do not
+ * matter.
  */
 function isSum(allocations: Allocations, provider: string, instance: Instance, flavors: readonly Flavor[]): boolean {
   const held = allocations[provider]?.resources ?? {};
@@ -296,7 +304,7 @@ function isSum(allocations: Allocations, provider: string, instance: Instance, f
   return [...names].every((name) => held[name] === sum[name]);
 }
 
-/** The two flavors of a move: only a resize has two. */
+/** Returns the two flavors of a move; they differ only in a resize. */
 export function flavorsOf(
   instance: Instance,
   migration: Migration,

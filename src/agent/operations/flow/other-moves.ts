@@ -11,11 +11,14 @@ import {
 } from "../../../records/index.js";
 import type { AgentContext } from "../../context.js";
 
-/** Finds out which parts of what an instance holds belong to its other moves. */
+/** The context for finding out which allocations of an instance belong to its other moves. */
 
 type Asking = Pick<AgentContext, "conductor">;
 
-/** Picks the held nodes that the instance was evacuated from, and whose hosts have not cleaned up since: they do that themselves. */
+/**
+ * Returns the providers of nodes from which the instance was evacuated and whose hosts have not cleaned up since: they
+ * do that themselves.
+ */
 export async function residues(
   { conductor }: Asking,
   { uuid: instanceUuid, host }: Instance,
@@ -40,9 +43,9 @@ export async function residues(
 }
 
 /**
- * Whether a later migration has the host as its destination, or may get it: an evacuation that has overtaken the move, above all.
- * What the instance holds there is then that one's. `to come`: a move that goes on adds what it claims there to what it finds (an
- * evacuation does not), so that the amounts tell whether it has.
+ * Returns whether a later migration has, or may get, the host as its destination, above all an evacuation that
+ * superseded the move. The instance's allocations there then belong to that migration. `to come`: a running move adds
+ * its claim to the existing allocations (an evacuation does not), so the amounts determine whether it has claimed.
  */
 export async function laterClaims(
   { conductor }: Asking,
@@ -63,12 +66,12 @@ export async function laterClaims(
   return later.every((other) => other.migrationType !== "evacuation" && !isOver(other)) ? "to come" : "made";
 }
 
-/** A move with one of these has brought its instance nowhere. */
+/** A move with one of these statuses did not move its instance. */
 export const GONE_NOWHERE: readonly MigrationStatus[] = ["error", "failed", "cancelled"];
 
 /**
- * Whether the instance is beyond the move's destination by now, and holds something there: a source that is late finds the destination's
- * half gone then, and its own is still a half.
+ * Returns whether the instance has left the move's destination by now, and has allocations on its new host. A late
+ * source then finds that the destination allocations are gone, while its own are unchanged.
  */
 export async function isBeyond(
   context: Asking,
@@ -84,8 +87,8 @@ export async function isBeyond(
 }
 
 /**
- * The instance, if a later move has brought it back to the move's source. At rest: nothing that is under way may have claimed anything
- * for it there beside what it needs, so that all else is what the move has left.
+ * Returns the instance, if a later move has brought it back to the move's source. At rest, no running operation can
+ * have claimed anything for it there beyond its need, so that all else is a leftover of the move.
  */
 export async function backAtSource(
   { conductor }: Asking,
@@ -107,7 +110,7 @@ export async function backAtSource(
   return { instance, isAtRest };
 }
 
-/** It is over, or waits for its confirmation with nothing but the new half on the host. */
+/** Returns whether the move is over, or waits for its confirmation with only the destination allocations on the host. */
 export function isSettledOn({ status, sourceCompute, destCompute }: Migration, host: string | null): boolean {
   return (
     FINAL_MIGRATION_STATUSES.includes(status) ||
@@ -115,7 +118,10 @@ export function isSettledOn({ status, sourceCompute, destCompute }: Migration, h
   );
 }
 
-/** Before a destination has claimed, its host is known, and its node is the one on which the instance holds something. */
+/**
+ * Before a destination has claimed, only its host is known; its node is then the one on which the instance has
+ * allocations.
+ */
 export async function rootOf(
   { conductor }: Asking,
   host: string | null,
@@ -133,9 +139,9 @@ export async function rootOf(
 }
 
 /**
- * A move that an evacuation has ended while its other host may have been the only one with the guest (spec 6.7): the source of a
- * cold one, the destination of a live one. The instance says which until the evacuation has made the guest elsewhere, or has
- * failed and the guest is taken back.
+ * Returns the move that an evacuation has ended while only its other host may have had the guest (spec 6.7): the source
+ * of a cold move, the destination of a live one. The instance records the move until the evacuation has created the
+ * guest elsewhere, or has failed and the guest is restored.
  */
 export async function setAsideMove(
   { conductor }: Pick<AgentContext, "conductor">,
@@ -147,18 +153,18 @@ export async function setAsideMove(
 
 const STATES: readonly VmState[] = ["active", "stopped", "error"];
 
-/** Unless the instance has been elsewhere since. */
+/** False if the instance's state proves that it was elsewhere since. */
 export function mayBeSetAside({ systemMetadata, vmState, taskState }: Instance): boolean {
   return systemMetadata[SET_ASIDE_BY] !== undefined && STATES.includes(vmState) && taskState !== "deleting";
 }
 
-/** Nothing is set aside any more. */
+/** Returns the system metadata without the entries of a set-aside guest. */
 export function withoutSetAside({ systemMetadata }: Instance): Pick<InstanceChanges, "systemMetadata"> {
   const { [SET_ASIDE_BY]: _by, [DISK_INFO]: _info, old_vm_state: _state, ...rest } = systemMetadata;
   return { systemMetadata: rest };
 }
 
-/** The other host of the move removes what is left there, as soon as it serves. Keeps files that both hosts may see. */
+/** Makes the other host of the move remove its leftovers as soon as it serves. Leaves files that both hosts may share. */
 export async function castSetAsideGoes(
   { conductor, host }: Pick<AgentContext, "conductor" | "host">,
   { id: migrationId, instanceUuid, migrationType, sourceCompute, destCompute }: Migration,

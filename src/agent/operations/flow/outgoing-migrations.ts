@@ -11,24 +11,27 @@ export type DestinationMethod =
   | "post_live_migration_at_destination"
   | "rollback_live_migration_at_destination";
 
-/** Milliseconds. `long_rpc_timeout` where the other host may copy images first; its driver has 5 and 10 minutes else. */
+/**
+ * Timeouts in milliseconds. `long_rpc_timeout` where the destination may copy images first; otherwise above its
+ * driver's timeouts of 5 and 10 minutes.
+ */
 export const TIMEOUTS: Readonly<Record<DestinationMethod, number>> = {
   pre_live_migration: 1_800_000,
   post_live_migration_at_destination: 330_000,
   rollback_live_migration_at_destination: 630_000,
 };
 
-/** Where a live migration is on its source. `ending`: the driver is through with it. */
+/** The phase of a live migration on its source. `ending`: the driver has finished. */
 export type OutgoingPhase = "queued" | "preparing" | "running" | "ending";
 
-/** A live migration that this process works on as the source. */
+/** A live migration that this process runs as the source. */
 export class OutgoingMigration {
   readonly instanceUuid: string;
   readonly migrationId: number;
   phase: OutgoingPhase = "queued";
-  /** Somebody wants it to stop; looked at between steps. */
+  /** True if an abort was requested; checked between steps. */
   aborted = false;
-  /** Resolves when all is over, however it ended. */
+  /** Resolves when the live migration is over, with or without success. */
   readonly done: Promise<void>;
   readonly #turn = new AbortController();
   #end: () => void = () => {};
@@ -41,12 +44,12 @@ export class OutgoingMigration {
     });
   }
 
-  /** Aborted when it gives up its place in the queue. */
+  /** Aborted when the migration leaves the queue. */
   get turn(): AbortSignal {
     return this.#turn.signal;
   }
 
-  /** Takes it out of the queue, or marks it to be stopped at the next step. True: it was waiting. */
+  /** Removes it from the queue, or marks it to be stopped at the next step. Returns whether it was queued. */
   abort(): boolean {
     this.aborted = true;
     if (this.phase !== "queued") {
@@ -69,17 +72,23 @@ export class LiveMigrationAborted extends PublicError {
   }
 }
 
-/** Milliseconds between the looks at a migration that is accepted, and that nobody has in hand: its message may just have come. */
+/**
+ * Interval between two checks of an accepted migration that no process works on, in milliseconds: its message may just
+ * have arrived.
+ */
 const POLL_INTERVAL_MS = 4_000;
 
-/** The live migrations that this process works on as their source. A copy holds no lock: a delete does not wait for it, but stops it. */
+/**
+ * The live migrations that this process runs as their source. A copy holds no lock: a delete stops it instead of
+ * waiting for it.
+ */
 export class OutgoingMigrations {
   readonly #context: AgentContext;
   readonly #queue: TaskQueue;
   readonly #underWay = new SparseMap<number, OutgoingMigration>();
-  /** When recovery first saw an accepted migration in nobody's hand, by its id; monotonic. */
+  /** Migration id → when recovery first saw it accepted and without a process that works on it; monotonic. */
   readonly #forgottenSince = new SparseMap<number, number>();
-  /** When recovery first met a destination that was away, by the migration's id; monotonic. */
+  /** Migration id → when recovery first found its destination unreachable; monotonic. */
   readonly #silentSince = new SparseMap<number, number>();
   #closed = false;
 
@@ -88,12 +97,11 @@ export class OutgoingMigrations {
     this.#queue = new TaskQueue(context.config.defaults.maxConcurrentLiveMigrations);
   }
 
-  /** How many. */
   get size(): number {
     return this.#underWay.size;
   }
 
-  /** Nova's pool of workers is closed: nothing waits for a process that ends. */
+  /** True during a shutdown, as when Nova's worker pool is closed: nothing queues in a process that ends. */
   get closed(): boolean {
     return this.#closed;
   }
@@ -103,7 +111,7 @@ export class OutgoingMigrations {
     return this.#underWay.get(migrationId);
   }
 
-  /** Whether this process works on a live migration of the instance. */
+  /** Returns whether this process works on a live migration of the instance. */
   has(instanceUuid: string): boolean {
     return this.#of(instanceUuid) !== undefined;
   }
@@ -127,12 +135,15 @@ export class OutgoingMigrations {
     }
   }
 
-  /** At most `max_concurrent_live_migrations` at a time. @throws the reason of one that is aborted while it waits */
+  /**
+   * Runs at most `max_concurrent_live_migrations` at a time. @throws the reason of the abort, if it is aborted while it
+   * is queued
+   */
   async inTurn(entry: OutgoingMigration, work: () => Promise<void>): Promise<void> {
     await this.#queue.run(work, entry.turn);
   }
 
-  /** The driver says that the guest runs on the destination while its memory still comes (spec 8.5). */
+  /** Saves that the guest runs on the destination while its memory is still being copied (spec 8.5). */
   async postCopyStarted(instanceUuid: string): Promise<void> {
     const entry = this.#of(instanceUuid);
     if (entry?.phase !== "running") {
@@ -145,14 +156,14 @@ export class OutgoingMigrations {
         expectedStatus: ["running"],
       });
     } catch (error) {
-      // Told twice, or too late.
+      // Reported twice, or too late.
       if (!(error instanceof InvalidMigrationState)) {
         throw error;
       }
     }
   }
 
-  /** Aborts what is under way for an instance that is being deleted, and waits for its end. */
+  /** Aborts the running live migration of an instance that is being deleted, and waits for its end. */
   async settle(instanceUuid: string): Promise<void> {
     const entry = this.#of(instanceUuid);
     if (!entry) {
@@ -182,7 +193,7 @@ export class OutgoingMigrations {
     }
   }
 
-  /** Shutdown: those that wait for their turn are cancelled, and no new one waits (spec 2.8). */
+  /** Cancels queued migrations and queues no new ones, for a shutdown (spec 2.8). */
   async cancelQueued(): Promise<void> {
     this.#closed = true;
     const waiting = [...this.#underWay.values()].filter(({ phase }) => phase === "queued");
@@ -193,8 +204,9 @@ export class OutgoingMigrations {
   }
 
   /**
-   * Picks the unfinished migrations on which nobody works. The conductor may still hand over one that is accepted, or its
-   * message may wait for this host; otherwise a process took the message, and died before it wrote anything.
+   * Returns the unfinished migrations that no process works on. An accepted one may still be handed over by the
+   * conductor, or its message may be queued for this host. Otherwise a process took the message, and died before it
+   * wrote anything.
    */
   async leftOf(unfinished: readonly Migration[]): Promise<readonly Migration[]> {
     const ids = new Set(unfinished.map(({ id }) => id));
@@ -226,7 +238,7 @@ export class OutgoingMigrations {
     return now - since >= POLL_INTERVAL_MS;
   }
 
-  /** What recovery met when it asked the destination of one that was left halfway. */
+  /** Records whether the destination of an interrupted migration responded to recovery. */
   noteDestination(migrationId: number, { silent }: { readonly silent: boolean }): void {
     if (!silent) {
       this.#silentSince.delete(migrationId);
@@ -235,7 +247,7 @@ export class OutgoingMigrations {
     }
   }
 
-  /** Recovery waits for a destination that has not been away for long, or for its second look. */
+  /** True if recovery waits for a destination that became unreachable recently, or for its second check. */
   get recoversSoon(): boolean {
     const now = this.#context.runtime.clock.monotonic();
     return (

@@ -6,22 +6,19 @@ import { type AgentContext, hasQuirk } from "../../context.js";
 import type { OperationServices } from "./contract.js";
 
 /**
- * Tries of a write whose answer did not come (spec V30), and milliseconds between them: seven seconds in all, in which a
- * Placement that is started again is back.
+ * Attempts of a write whose response was lost (spec V30), and the delay between them in milliseconds: seven seconds in
+ * all, enough for a restarted Placement.
  */
 export const INSISTENCE = { attempts: 4, delay: backOff({ first: 1000, most: 4000 }) } as const;
 
-/**
- * Removes everything that the instance holds in Placement. True: it is gone now. False: it may still be there, which was
- * logged.
- */
+/** Removes all of the instance's allocations in Placement. Returns false if some may remain, which was logged. */
 export async function releaseAllocations(
   { context }: Pick<OperationServices, "context">,
   instanceUuid: string,
   options: RequestContext & { readonly force: boolean },
 ): Promise<boolean> {
   try {
-    // False means that there was nothing; null that Placement could not be asked.
+    // False: there were no allocations; null: Placement is unreachable.
     if ((await insist(context, () => context.placement.deleteAllocation(instanceUuid, options))) !== null) {
       return true;
     }
@@ -35,10 +32,10 @@ export async function releaseAllocations(
 }
 
 /**
- * Asks Placement for what may be asked twice until it answers: an answer that was lost says nothing, and what was done is found
- * done (spec 9.4).
- * @param ask resolves to null when nobody answers
- * @returns null: nobody answered any of four tries
+ * Repeats an idempotent call to Placement until it responds. A lost response leaves the outcome unknown; work that is
+ * already done is recognised as done (spec 9.4).
+ * @param ask resolves to null if there is no response
+ * @returns null: none of four attempts got a response
  */
 export async function insist<T>(
   { runtime }: Pick<AgentContext, "runtime">,
@@ -54,7 +51,7 @@ export async function insist<T>(
   return await ask();
 }
 
-/** What the instance holds in Placement: as the message says it, or else as Placement does. */
+/** Returns the instance's allocations: from the message, or else from Placement. */
 export async function heldAllocations(
   { context }: OperationServices,
   request: {
@@ -67,7 +64,7 @@ export async function heldAllocations(
   return allocations ?? (await context.placement.getAllocationsForConsumer(instanceUuid, { requestId })).allocations;
 }
 
-/** A move; the instance as it is stored now. */
+/** A move; the instance as currently saved. */
 export interface Move {
   readonly instance: Instance;
   readonly migration: Migration;
@@ -77,8 +74,8 @@ export interface Move {
 export type AllocationServices = Pick<OperationServices, "context">;
 
 /**
- * Everything that M holds. False: it held nothing.
- * @throws AllocationDeleteFailed, also when Placement cannot be reached
+ * Removes all allocations of M. Returns false if it had none.
+ * @throws AllocationDeleteFailed, also if Placement cannot be reached
  */
 export function deleteMigration(
   services: AllocationServices,
@@ -89,9 +86,10 @@ export function deleteMigration(
 }
 
 /**
- * Both halves of the move, where its instance is deleted. The delete has taken away what the instance held, but a scheduler that was
- * at work then may have claimed the destination for it since, and nobody else comes for that. False: it is not deleted.
- * @throws AllocationDeleteFailed, also when Placement cannot be reached
+ * Removes both sides' allocations of a move whose instance is deleted. The delete has removed the instance's
+ * allocations. A scheduler that was running then may have claimed the destination since, and no other code removes that
+ * claim. Returns false if the instance is not deleted.
+ * @throws AllocationDeleteFailed, also if Placement cannot be reached
  */
 export async function freedAsDeleted(
   services: AllocationServices,
@@ -108,7 +106,7 @@ export async function freedAsDeleted(
   return true;
 }
 
-/** An agent says `deleted` before it deletes the allocations (V23): whichever comes second finds the other's. */
+/** An agent saves `deleted` before it deletes the allocations (V23): the later of the two sees the other's write. */
 export async function isDeleted({ context }: AllocationServices, uuid: string): Promise<boolean> {
   const current = await context.conductor.call("instance_get", { uuid });
   return current === null || current.vmState === "deleted";

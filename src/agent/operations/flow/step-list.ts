@@ -12,15 +12,15 @@ import type {
 import { mustNotUndo, type OpenEvent, withActionEvent, withActionEventAndFault } from "./error-wrappers.js";
 import type { Move } from "./release-allocations.js";
 
-/** Returned by a step: nothing is left to do, and nothing went wrong. */
+/** Returned by a step: nothing is left to do, without an error. */
 export const STOP = Symbol("stop");
 
-/** One step of an operation. What it learns, it writes into the progress. */
+/** One step of an operation. It writes its results into the progress. */
 type Step<P> = (progress: P) => Promise<typeof STOP | undefined> | Promise<void>;
 
-/** An operation, as its steps in order. Their names are data: faults are put before each of them by name. */
+/** An operation as its ordered steps. Their names are data: faults are set before each of them by name. */
 export interface StepList<P> {
-  /** Mostly as the agent's method: `start_instance`. */
+  /** Usually the agent's method, e.g. `start_instance`. */
   readonly operation: string;
   readonly names: readonly string[];
   readonly steps: Readonly<Record<string, Step<P>>>;
@@ -30,12 +30,12 @@ export function stepList<P>(operation: string, steps: Readonly<Record<string, St
   return Object.freeze({ operation, names: Object.freeze(Object.keys(steps)), steps });
 }
 
-/** The fault point before a step. */
+/** Returns the fault point before a step. */
 export const faultPoint = (operation: string, step: string): string => `agent.${operation}.${step}`;
 
 /**
- * Runs the steps in order; each begins when the one before has ended. False: a step said {@link STOP}.
- * @throws what a step, or the fault before it, throws; the steps after it do not run.
+ * Runs the steps in order; each begins after the one before has ended. Returns false if a step returned {@link STOP}.
+ * @throws any error of a step, or of the fault before it; the later steps do not run
  */
 export async function runSteps<P>(
   { faults }: Pick<OperationServices, "faults">,
@@ -56,9 +56,9 @@ interface Progress {
 }
 
 /**
- * Runs the steps in the event of the action, which ends as an error when one fails; what then becomes of the instance is the
- * operation's to say. True: no step failed or said stop.
- * @throws what `failed` throws; or the error, when what was done has to be left as after a crash
+ * Runs the steps within the event of the action, which ends as an error when one fails. The operation's `failed` then
+ * decides about the instance. Returns true if no step failed or stopped.
+ * @throws any error of `failed`; or the step's error, if completed work must be left as after a crash
  */
 export async function runOperation<P extends Progress>(
   { event }: Pick<Call<OperationName>, "event">,
@@ -81,11 +81,11 @@ export async function runOperation<P extends Progress>(
   });
 }
 
-/** How far an operation on a guest of this host came. */
+/** The progress of an operation on a guest of this host. */
 export interface GuestProgress<R> {
   readonly services: OperationServices;
   readonly request: R;
-  /** As it was stored last. */
+  /** As last saved. */
   instance: Instance;
 }
 
@@ -95,10 +95,11 @@ interface Hooks<P> {
 }
 
 /**
- * An operation on a guest of this host. When a step fails, the instance gets a fault and has no task_state any more; its
- * message follows an instance that has moved.
- * @param after what follows the steps, in the same event
- * @param failed what a failed step leaves to do, before the task_state goes; not done where all is to be left as after a crash; does not throw
+ * Creates an operation on a guest of this host. When a step fails, the instance gets a fault and its task_state is
+ * cleared; the message follows an instance that has moved.
+ * @param after runs after the steps, within the same event
+ * @param failed cleans up after a failed step, before the task_state is cleared; not called if everything must be left
+ * as after a crash; must not throw
  */
 export function guestFlow<M extends InstanceMethod>(
   method: M,
@@ -139,7 +140,7 @@ interface MoveFlow<M extends OperationName> {
   onRejected?(call: Call<M>, move: Move, rejection: AdmissionRejection): Promise<void>;
 }
 
-/** Nothing is done, or given back, where a record of the two is missing. */
+/** Creates the flow; it does nothing if the instance's or the migration's record is missing. */
 export function moveFlow<M extends OperationName>({ steps, run, onRejected }: MoveFlow<M>): AdmittedFlow<M> {
   return {
     steps,

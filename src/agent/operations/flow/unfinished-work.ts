@@ -1,19 +1,19 @@
 import { SparseMap, SparseSet } from "../../../runtime/collections.js";
 
-/** What this process has left of moves that are over, or that it could not bring to an end. */
+/** Moves that are over but not settled, or that this process could not complete. */
 export class UnsettledMoves {
   #since: number | null = null;
   readonly #failed = new SparseSet<number>();
 
   /**
-   * When a confirmation last ended without its answer, so that its move may be `confirmed` and not over; milliseconds. Null:
-   * there is none.
+   * When a confirmation last ended without a response, so that its move may be `confirmed` but unsettled, in
+   * milliseconds. Null: never.
    */
   get since(): number | null {
     return this.#since;
   }
 
-  /** Whether a recovery has failed that is tried again. */
+  /** True if a failed recovery is to be repeated. */
   get any(): boolean {
     return this.#failed.size > 0;
   }
@@ -22,14 +22,14 @@ export class UnsettledMoves {
     this.#since = now;
   }
 
-  /** Everything until then was looked at. */
+  /** Everything until then was checked. */
   lookedAt(before: number): void {
     if (this.#since !== null && this.#since <= before) {
       this.#since = null;
     }
   }
 
-  /** The recovery of this migration has begun to write: nobody else works on it. */
+  /** The recovery of this migration has begun to write: no other process works on it. */
   failed(migrationId: number): void {
     this.#failed.add(migrationId);
   }
@@ -42,7 +42,7 @@ export class UnsettledMoves {
     this.#failed.delete(migrationId);
   }
 
-  /** Others have been ended by somebody else. */
+  /** Forgets the others: they have ended in the meantime. */
   stillStuck(migrationIds: ReadonlySet<number>): void {
     for (const id of this.#failed) {
       if (!migrationIds.has(id)) {
@@ -53,11 +53,12 @@ export class UnsettledMoves {
 }
 
 /**
- * Moves that this host, their destination, has accepted, and that have neither arrived nor been given up: of live migrations
- * from their pre-step to their post-step or roll-back, of cold moves from their preparation to the end of their finish (spec 2.8).
+ * Moves that this host has accepted as their destination, and that have neither arrived nor been aborted. Live
+ * migrations count from their pre-step to their post-step or rollback, cold moves from their preparation to the end of
+ * their finish (spec 2.8).
  */
 export class IncomingMoves {
-  /** Instances by migration. */
+  /** Migration id → instance. */
   readonly #open = new SparseMap<number, string>();
   #waiting: (() => void)[] = [];
 
@@ -65,12 +66,12 @@ export class IncomingMoves {
     return this.#open.size;
   }
 
-  /** Ids of their migrations. */
+  /** The ids of their migrations. */
   get migrations(): readonly number[] {
     return [...this.#open.keys()];
   }
 
-  /** Whether the instance is on its way to here. */
+  /** Returns whether the instance is on its way to this host. */
   has(instanceUuid: string): boolean {
     return [...this.#open.values()].includes(instanceUuid);
   }
@@ -79,7 +80,7 @@ export class IncomingMoves {
     this.#open.set(migrationId, instanceUuid);
   }
 
-  /** Nothing happens for one that is not under way. */
+  /** Does nothing for an unknown migration. */
   end(migrationId: number): void {
     this.#open.delete(migrationId);
     if (this.#open.size > 0) {
@@ -92,7 +93,7 @@ export class IncomingMoves {
     }
   }
 
-  /** Resolves when none is left. */
+  /** Resolves when no incoming move remains. */
   async idle(): Promise<void> {
     if (this.#open.size === 0) {
       return;
@@ -103,20 +104,20 @@ export class IncomingMoves {
   }
 }
 
-/** Removes what is left of one guest, under the lock of its instance. */
+/** Removes the leftovers of one guest, under the lock of its instance. */
 type RemoveGuest = () => Promise<void>;
 
 interface LeftGuest {
   readonly instanceUuid: string;
-  /** An evacuation to here has left it: the next one may not find it. */
+  /** True if an evacuation to this host left it: the next evacuation must not find it. */
   readonly evacuated: boolean;
   readonly remove: RemoveGuest;
 }
 
 /**
- * Guests that operations of this process have made, or were to take away, and could not remove when they failed: the driver's
- * answer says nothing of whether they are there. They are forgotten with the process: of most of them the records say what a start does, and what live migrations
- * have left is looked for.
+ * Guests that operations of this process created or had to remove, and could not remove when they failed: the driver's
+ * error does not show whether they exist. The list is lost with the process: for most of them the records determine the
+ * action of a start, which also searches for leftovers of live migrations.
  */
 export class LeftGuests {
   readonly #left = new SparseSet<LeftGuest>();
@@ -125,12 +126,15 @@ export class LeftGuests {
     return [...this.#left];
   }
 
-  /** @param remove asks first whether the guest is still nobody's; throws when it could not be removed */
+  /** @param remove first checks that the guest is still unused; throws if it could not be removed */
   add(instanceUuid: string, remove: RemoveGuest, { evacuated = false } = {}): void {
     this.#left.add({ instanceUuid, evacuated, remove });
   }
 
-  /** Removes what evacuations have left of an instance that is evacuated to here again. The caller holds the instance's lock. */
+  /**
+   * Removes leftovers of earlier evacuations of an instance that is evacuated to this host again. The caller has the
+   * instance's lock.
+   */
   async settleEvacuated(instanceUuid: string): Promise<void> {
     for (const left of this.all) {
       if (left.evacuated && left.instanceUuid === instanceUuid) {
@@ -140,24 +144,25 @@ export class LeftGuests {
     }
   }
 
-  /** It is gone, or somebody's. */
+  /** Called when the guest is gone or in use. */
   forget(left: LeftGuest): void {
     this.#left.delete(left);
   }
 }
 
-/** A request on an instance whose operation has ended here without all answers of the conductor, or without the host's lease. */
+/** A request whose operation ended here without all responses of the conductor, or without the host's lease. */
 export interface InterruptedRequest {
   readonly instanceUuid: string;
   readonly requestId: string;
 }
 
 /**
- * Requests that left their instances as a crash would, while the agent lives: the conductor was away for longer than a call waits,
- * or than the host's lease holds. They are forgotten with the process, since the next start finds what they left by itself.
+ * Requests that left their instances as after a crash while the agent was running. The conductor was unreachable for
+ * longer than a call's timeout or the host's lease. The list is lost with the process: the next start finds the
+ * leftovers by itself.
  */
 export class InterruptedRequests {
-  /** By instance: the last one. */
+  /** Instance → its last request. */
   readonly #requests = new SparseMap<string, InterruptedRequest>();
 
   get all(): readonly InterruptedRequest[] {
@@ -168,7 +173,7 @@ export class InterruptedRequests {
     this.#requests.set(request.instanceUuid, request);
   }
 
-  /** What it left is settled, or somebody else's. */
+  /** Called when the leftovers are settled, or belong to another request. */
   remove(request: InterruptedRequest): void {
     if (this.#requests.get(request.instanceUuid) === request) {
       this.#requests.delete(request.instanceUuid);

@@ -16,9 +16,9 @@ interface DestinationCheck {
   readonly blockMigration: boolean | null;
   readonly diskOverCommit: boolean;
   readonly requestId: string;
-  /** What this host's driver answered; to be cleaned up. */
+  /** The result of this host's driver; to be cleaned up. */
   made: LiveMigrateData | null;
-  /** What the source made of it. */
+  /** The same data after the source's check. */
   data: LiveMigrateData;
 }
 
@@ -40,13 +40,13 @@ const STEPS = stepList<DestinationCheck>("check_can_live_migrate_destination", {
   },
 });
 
-/** Spec 6.5 row 4 on the destination, which asks the source. */
+/** Spec 6.5 row 4 on the destination, which calls the source. */
 export const CHECK_DESTINATION: DemandingFlow<"check_can_live_migrate_destination"> = {
   steps: [STEPS],
   handle: checkDestination,
 };
 
-/** @throws MigrationPreCheckError: another host is to be tried. */
+/** @throws MigrationPreCheckError: the conductor tries another host */
 async function checkDestination(call: Call<"check_can_live_migrate_destination">): Promise<LiveMigrateData> {
   const { services, request, event } = call;
   const { blockMigration, diskOverCommit, requestId } = request;
@@ -81,7 +81,7 @@ async function checkSource(call: Call<"check_can_live_migrate_source">): Promise
   );
 }
 
-/** Always after the checks, also when they failed. */
+/** Always follows the checks, even after a failure. */
 async function cleanUpChecks({ services, instance, made }: DestinationCheck): Promise<void> {
   if (!made) {
     return;
@@ -92,7 +92,7 @@ async function cleanUpChecks({ services, instance, made }: DestinationCheck): Pr
 }
 
 /**
- * Any refusal has one name, by which the conductor tries another host.
+ * Converts any rejection into one error, after which the conductor tries another host.
  * @throws MigrationPreCheckError; InstanceNotFound
  */
 async function preCheck<T>(services: OperationServices, check: () => Promise<T>): Promise<T> {

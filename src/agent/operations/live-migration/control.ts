@@ -6,7 +6,7 @@ import { recordingFault, withActionEvent } from "../flow/error-wrappers.js";
 import type { OutgoingMigration } from "../flow/outgoing-migrations.js";
 import { runSteps, type StepList, stepList } from "../flow/step-list.js";
 
-/** What a user wants of a live migration that is under way here, its source. */
+/** A user's request about a running live migration, on its source. */
 interface Control {
   readonly services: OperationServices;
   readonly instanceUuid: string;
@@ -51,7 +51,7 @@ const FORCE_COMPLETE_STEPS = stepList<Control>("live_migration_force_complete", 
   },
 });
 
-/** Spec 6.5 "Abort". One that the driver does not run yet is stopped between its steps. @throws InvalidMigrationState */
+/** Spec 6.5 "Abort". Before the driver runs it, a migration is stopped between its steps. @throws InvalidMigrationState */
 export const ABORT_LIVE_MIGRATION: DemandingFlow<"live_migration_abort"> = {
   steps: [ABORT_STEPS],
   handle: (call) => control(call, ABORT_STEPS),

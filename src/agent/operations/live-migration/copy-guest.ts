@@ -10,8 +10,8 @@ import { callDestination, driverData, type Flow } from "./migration-flow.js";
 const SPACING = 1_000;
 
 /**
- * Saves the progress that the driver reports of a copy to the migration's record, once a second while there is any; the last of it
- * is saved with how the migration ends.
+ * Saves the copy's progress, as reported by the driver, to the migration's record, once a second at most. The last
+ * report is saved with the migration's final status.
  * @internal
  */
 export class ProgressSaver {
@@ -37,7 +37,7 @@ export class ProgressSaver {
     });
   }
 
-  /** What is not saved. Nothing is written after it has resolved. */
+  /** Returns the unsaved changes. Nothing is written after it has resolved. */
   async close(): Promise<MigrationChanges> {
     this.#cancel?.();
     this.#cancel = null;
@@ -66,7 +66,7 @@ export class ProgressSaver {
   }
 }
 
-/** Spec 6.5 rows 6 and 7 on the source. An abort is looked at before each step that could not be taken back at once. */
+/** Spec 6.5 rows 6 and 7 on the source. Checks for an abort before each step that could not be reverted immediately. */
 export const COPY_STEPS = stepList<Flow>("live_migration", {
   mark_preparing: async (flow) => {
     await saveStatus(flow, "queued", "preparing");
@@ -106,7 +106,7 @@ function assertNotAborted({ aborted, migrationId }: Flow["entry"]): void {
   }
 }
 
-/** The call-backs only say what has happened; what follows from it is done when the driver has let go. */
+/** The callbacks only record what happened; the consequences follow after the driver's call has returned. */
 async function copy(flow: Flow): Promise<void> {
   const { services, entry, instance, dest, data } = flow;
   const { driver } = services.context;
@@ -123,7 +123,7 @@ async function copy(flow: Flow): Promise<void> {
         if (!entry.aborted || stopped) {
           return;
         }
-        // Asked for before the driver had begun, when there was nothing to stop.
+        // The abort was requested before the driver had begun, when there was nothing to stop.
         stopped = true;
         void attempt(services.context, instance.uuid, "stop the live migration", () =>
           driver.moves.liveMigrationAbort(instance),
@@ -142,7 +142,7 @@ async function copy(flow: Flow): Promise<void> {
   }
 }
 
-/** Whole bytes. */
+/** Truncated to integers. */
 function columnsOf(progress: LiveMigrationProgress): MigrationChanges {
   const { memoryTotal, memoryProcessed, memoryRemaining, diskTotal, diskProcessed, diskRemaining } = progress;
   const columns = { memoryTotal, memoryProcessed, memoryRemaining, diskTotal, diskProcessed, diskRemaining };

@@ -51,7 +51,10 @@ const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("pos
   },
 });
 
-/** @throws {InvalidMigrationState} the instance has left the migration's source, so that the guest is somebody else's. */
+/**
+ * @throws {InvalidMigrationState} the instance has left the migration's source, so that the guest is not this
+ * migration's
+ */
 function assertOnSource({ uuid, host }: Instance, { id, sourceCompute }: Migration): void {
   if (host === sourceCompute) {
     return;
@@ -62,7 +65,10 @@ function assertOnSource({ uuid, host }: Instance, { id, sourceCompute }: Migrati
   );
 }
 
-/** Only from the source, and only while it migrates, or is being deleted: then the delete goes on here, where the guest is. */
+/**
+ * Takes the instance over only from the source, and only while it migrates or is being deleted. A delete then continues
+ * here, where the guest is.
+ */
 async function takeOver(
   { context, interrupted, tracker }: OperationServices,
   instance: Instance,
@@ -79,7 +85,8 @@ async function takeOver(
       throw error;
     }
     const taken = await tracker.finishLiveMigration(instance, node, { powerState }, { source, taskState: DELETES });
-    // Its message waits on the source for the end of the live migration, and is sent on from there, unless the source dies with it.
+    // The delete's message waits on the source for the end of the live migration and is forwarded from there, unless
+    // the source dies.
     if (taken.taskRequestId !== null) {
       interrupted.add({ instanceUuid: taken.uuid, requestId: taken.taskRequestId });
     }
@@ -120,7 +127,8 @@ async function removeUnlessRunning(incoming: Incoming<"rollback_live_migration_a
 }
 
 /**
- * What a live migration made here goes; a guest that runs, only where somebody has made sure that the instance has one elsewhere.
+ * Removes everything that a live migration created here. Removes a running guest only if the caller has verified that
+ * the instance has one elsewhere.
  * @throws InstanceExists
  */
 export async function removeArrived(
@@ -150,18 +158,18 @@ export async function removeArrived(
 }
 
 /**
- * Spec 6.5 row 6. A roll-back waits for the preparation that its source has given up, as both hold the instance's lock; from
- * here on the guest is on its way to this host (spec 2.8).
+ * Spec 6.5 row 6. A rollback waits for the preparation that its source has abandoned, as both need the instance's lock.
+ * From here on the instance counts as an incoming move of this host (spec 2.8).
  */
 export const PRE_LIVE_MIGRATION: DemandingFlow<"pre_live_migration"> = { steps: [PRE_STEPS], handle: prepare };
 
-/** Spec 6.5 row 8. A repeated request finds the instance here, and is done. */
+/** Spec 6.5 row 8. A repeated request finds the instance here, and returns. */
 export const POST_AT_DESTINATION: DemandingFlow<"post_live_migration_at_destination"> = {
   steps: [POST_STEPS],
   handle: takeGuest,
 };
 
-/** Nothing is done for an instance that is here, or that another migration brings here. */
+/** Does nothing for an instance that is here, or that another migration is bringing here. */
 export const ROLLBACK_AT_DESTINATION: DemandingFlow<"rollback_live_migration_at_destination"> = {
   steps: [ROLLBACK_STEPS],
   handle: rollBack,
@@ -184,7 +192,7 @@ async function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateDat
   });
 }
 
-/** @throws ObjectActionError when the guest is not here, with `reason: "no guest"` in its data. */
+/** @throws ObjectActionError if the guest is not here, with `reason: "no guest"` in its data */
 async function takeGuest(call: Call<"post_live_migration_at_destination">): Promise<null> {
   const { services, request, caller, event } = call;
   try {
@@ -207,7 +215,7 @@ async function rollBack(call: Call<"rollback_live_migration_at_destination">): P
       try {
         await runSteps(services, ROLLBACK_STEPS, incoming);
       } catch (error) {
-        // A guest that runs is nobody's to remove unasked.
+        // A running guest is never removed without an explicit request.
         if (error instanceof InstanceExists) {
           throw new ObjectActionError(error.message, { reason: GUEST_RUNS });
         }
@@ -221,7 +229,7 @@ async function rollBack(call: Call<"rollback_live_migration_at_destination">): P
   }
 }
 
-/** @throws InstanceNotFound, UnexpectedTaskState: it is not for this host to carry out, or not any more. */
+/** @throws InstanceNotFound, UnexpectedTaskState: this host may not process the request, or no longer */
 async function receive<M extends IncomingMethod>(
   call: Call<M>,
   data: Readonly<Record<string, unknown>>,

@@ -25,8 +25,8 @@ import {
 } from "./migration-flow.js";
 
 /**
- * Spec 6.5 rows 8 and 9 on the source: the guest runs on the destination. The status is written last, other than upstream:
- * a source that dies before it finds the migration again, and M does not leak.
+ * Spec 6.5 rows 8 and 9 on the source: the guest runs on the destination. Unlike upstream, the status is written last:
+ * if the source dies before that, it finds the migration again, and M does not leak.
  */
 export const POST_STEPS = stepList<Flow>("post_live_migration", {
   let_go: async ({ services: { context }, instance, data }) => {
@@ -105,12 +105,12 @@ async function cleanSource({ services, instance, migration, data }: Flow): Promi
   runtime.logger.warn("what a live migration left on its source is kept", fields);
 }
 
-/** The instance may have come back since, under another migration. */
+/** Reads the instance again: it may have come back since, under another migration. */
 async function cleanSourceAgain(flow: Flow): Promise<void> {
   await cleanSource({ ...flow, instance: await currentInstance(flow) });
 }
 
-/** Row 8; its failure is not the end: the guest is there, so that the records follow it. */
+/** Row 8. If it fails, the migration continues: the guest is on the destination, so the records follow it. */
 async function finishDestination(flow: Flow): Promise<void> {
   const { services, instance, migration, dest, requestId } = flow;
   const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId };
@@ -142,9 +142,10 @@ async function finishDestination(flow: Flow): Promise<void> {
 }
 
 /**
- * The instance has gone on to a later move, from another host, so that it had arrived, although it may be here again; or an
- * evacuation has ended this one, and what comes of the guest is settled with what that has left (spec 2.6 row 15'). One that has
- * failed, after which this one goes on, has settled nothing.
+ * Returns whether the migration has been ended elsewhere. Either the instance continued with a later move from another
+ * host, so it had arrived, although it may be here again. Or an evacuation has ended the migration, and the guest is
+ * settled with that one's leftovers (spec 2.6 row 15'). A failed evacuation, after which this migration continues, has
+ * settled nothing.
  */
 async function isOver({ services, instance, migration }: Flow): Promise<boolean> {
   const filters = { instanceUuid: instance.uuid };
@@ -156,7 +157,10 @@ async function isOver({ services, instance, migration }: Flow): Promise<boolean>
   return moves.some((move) => move.id > migration.id && (hasEnded(move) || move.sourceCompute !== host));
 }
 
-/** Row 8, fail: the source writes what the destination should have written, and counts it no more (V20); it keeps M. */
+/**
+ * Row 8, fail: the source saves the records in the destination's place, and no longer counts the instance (V20); the
+ * allocations of M stay.
+ */
 async function forceToDestination(flow: Flow, error: DestinationFailed): Promise<void> {
   const { tracker } = flow.services;
   const { migration, instance } = flow;
@@ -171,7 +175,8 @@ async function forceToDestination(flow: Flow, error: DestinationFailed): Promise
     if (!(failure instanceof UnexpectedTaskState)) {
       throw failure;
     }
-    // It is being deleted, or an operator has reset its state: that goes on where the guest is, and keeps its task_state.
+    // The instance is being deleted, or its state was reset: that request continues where the guest is, and the
+    // task_state stays.
     const deleting = failure instanceof UnexpectedDeletingTaskState;
     const changes: InstanceChanges = deleting ? host : { ...host, vmState: "error" };
     const expectedTaskState = [failure.data.actual as TaskState | null];
@@ -180,8 +185,8 @@ async function forceToDestination(flow: Flow, error: DestinationFailed): Promise
 }
 
 /**
- * Row 9, fail: M leaks, and somebody has to look at it. The server is its user's since it has arrived: what is done to it by now is
- * not disturbed.
+ * Row 9, fail: M leaks, and an operator must check it. Since the server arrived, users may have changed it; such
+ * changes are not overwritten.
  */
 async function recordError({ services: { context }, instance, migration, dest }: Flow): Promise<void> {
   const { uuid, vmState } = instance;

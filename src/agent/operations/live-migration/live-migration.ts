@@ -13,7 +13,7 @@ import { POST_STEPS } from "./finish-migration.js";
 import { DestinationFailed, driverData, type Flow, fieldsOf } from "./migration-flow.js";
 import { cleanDestination, ROLLBACK_STEPS, saveEnd } from "./roll-back.js";
 
-/** Spec 6.5 rows 5 to 9 on the source; it has ended when all is over. */
+/** Spec 6.5 rows 5 to 9 on the source; returns when all of them are done. */
 export const LIVE_MIGRATION: DemandingFlow<"live_migration"> = {
   steps: [COPY_STEPS, POST_STEPS, ROLLBACK_STEPS],
   handle: liveMigration,
@@ -33,7 +33,7 @@ async function liveMigration(call: Call<"live_migration">): Promise<ReplyOf<"liv
   return null;
 }
 
-/** Row 5. @throws UnexpectedTaskState, InvalidMigrationState: it is no longer waited for. */
+/** Row 5. @throws UnexpectedTaskState, InvalidMigrationState: the migration is no longer expected */
 async function accept(call: Call<"live_migration">, entry: OutgoingMigration): Promise<Flow> {
   const { services, request } = call;
   const { migrationId, dest, data, requestId } = request;
@@ -97,15 +97,15 @@ async function cancel(flow: Flow, status: Flow["end"]["status"]): Promise<void> 
 }
 
 /**
- * Spec 6.5 rows 6-9 on the source. What cannot be brought to its end now, as Placement is away, stays in the records as it
- * is, and recovery ends it.
- * @throws what went wrong, also when it was rolled back; an abort is no error.
+ * Spec 6.5 rows 6-9 on the source. If it cannot be completed now because Placement is unreachable, the records stay as
+ * they are, and recovery completes it.
+ * @throws the error, even after a rollback; an abort is no error
  */
 async function migrate(flow: Flow): Promise<void> {
   try {
     await runSteps(flow.services, COPY_STEPS, flow);
   } catch (error) {
-    // Somebody else has ended it, or may have.
+    // Another process has ended it, or may have.
     if (mustNotUndo(error) || error instanceof InvalidMigrationState) {
       throw error;
     }
@@ -129,7 +129,7 @@ async function end(flow: Flow): Promise<void> {
     await saveEnd(flow, { vmState: "error", taskState: null }, { status: "error" });
   } else {
     const { driver } = services.context;
-    // A driver that was given up may still be at it.
+    // A driver call that timed out may still be running.
     await attempt(services.context, flow.instance.uuid, "stop the live migration", () =>
       driver.moves.liveMigrationAbort(flow.instance),
     );
@@ -138,9 +138,10 @@ async function end(flow: Flow): Promise<void> {
 }
 
 /**
- * Nobody has said how the copy ended. A guest that is here stays here; otherwise it is the destination's if the destination
- * says so. A guest that neither has is lost: the instance is in error, on the source.
- * @throws {DestinationFailed} nobody knows yet.
+ * Ends a migration whose copy has no known outcome. A guest that is here stays here; otherwise it belongs to the
+ * destination if the destination confirms that. If neither has the guest it is lost: the instance is set to error, on
+ * the source.
+ * @throws {DestinationFailed} the location of the guest is still unknown
  */
 export async function endWhereGuestIs(flow: Flow, vmState?: "error"): Promise<void> {
   const { services, instance } = flow;
@@ -161,7 +162,7 @@ export async function endWhereGuestIs(flow: Flow, vmState?: "error"): Promise<vo
   }
 }
 
-/** @throws what `work` throws, unless the instance is gone: then nothing of the migration is left behind. */
+/** @throws any error of `work`, unless the instance is gone: then all leftovers of the migration are removed */
 export async function endOrAbandon(flow: Flow, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -173,7 +174,10 @@ export async function endOrAbandon(flow: Flow, work: () => Promise<void>): Promi
   }
 }
 
-/** The instance is gone: its guest here went with it, or is reaped; the other half is this migration's to remove. */
+/**
+ * Ends the migration of a deleted instance. Its guest here went with it, or is reaped; this migration removes the other
+ * side's.
+ */
 export async function abandon(flow: Flow): Promise<void> {
   const { services, migration, requestId } = flow;
   services.context.runtime.logger.info(
@@ -189,7 +193,10 @@ export async function abandon(flow: Flow): Promise<void> {
   await services.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
 }
 
-/** Somebody else has the instance: it has not begun to move, and what the migration holds for it is not needed. */
+/**
+ * Reverts a migration whose instance another request owns: it has not begun to move, so the migration's allocations are
+ * not needed.
+ */
 async function revertRejectedMigration(
   services: OperationServices,
   { requestId }: Message,

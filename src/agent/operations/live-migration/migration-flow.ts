@@ -16,7 +16,7 @@ import type { OperationServices } from "../flow/contract.js";
 import { OperationError } from "../flow/destination-checks.js";
 import { type DestinationMethod, type OutgoingMigration, TIMEOUTS } from "../flow/outgoing-migrations.js";
 
-/** How the driver, or what came before it, ended. */
+/** The outcome of the driver's copy, or of the steps before it. */
 type CopyOutcome = "moved" | "failed" | "cancelled";
 
 /** One live migration on its source, from the queue to its end. */
@@ -24,26 +24,26 @@ export interface Flow {
   readonly services: OperationServices;
   readonly requestId: string;
   readonly entry: OutgoingMigration;
-  /** Name of the destination's host. */
+  /** The name of the destination host. */
   readonly dest: string;
   instance: Instance;
   migration: Migration;
-  /** As the last of the two drivers left it. */
+  /** As the last of the two drivers returned it. */
   data: LiveMigrateData;
-  /** The destination was asked to make something ready. */
+  /** True if the destination was called to prepare. */
   prepared: boolean;
-  /** The driver was asked to move the guest: from then on only it knows where the guest is. */
+  /** True if the driver was called to move the guest: from then on only the driver knows where it is. */
   copying: boolean;
   outcome: CopyOutcome | null;
-  /** What the migration's record has not yet of how far the copy came. */
+  /** The copy's progress that is not yet saved in the migration's record. */
   progress: MigrationChanges;
-  /** What the records get when it is taken back. */
+  /** The changes of the records after a rollback. */
   end: { readonly status: MigrationStatus; readonly vmState?: "error" };
-  /** It is recovered: a host that does not answer is asked again later, and nothing is forced. */
+  /** True in a recovery: an unreachable host is called again later, and nothing is forced. */
   readonly isRecovery: boolean;
-  /** The records of the destination's half are written already, or never will be. */
+  /** True if the destination's writes are done, or will never be. */
   arrived: boolean;
-  /** What has gone wrong on the way to the end. */
+  /** The error that occurred on the way to the end. */
   error: unknown;
 }
 
@@ -54,7 +54,7 @@ export function fieldsOf({ instance, migration }: Pick<Flow, "instance" | "migra
   };
 }
 
-/** Data of a peer's driver, of which only the peer can say more. Files that may be shared are taken to be. */
+/** Completes a peer's driver data, which only the peer knows exactly. Defaults to shared files if they may be shared. */
 export function driverData(data: Readonly<Record<string, unknown>>): LiveMigrateData {
   return {
     ...data,
@@ -63,17 +63,17 @@ export function driverData(data: Readonly<Record<string, unknown>>): LiveMigrate
   };
 }
 
-/** What the driver's steps before and after the copy are given. */
+/** Options of the driver's steps before and after the copy. */
 export const moveOptions = (data: LiveMigrateData) => ({ network: [], blockDevices: LOCAL_DISKS, data });
 
-/** The destination did not do what it was asked. */
+/** Reports that a request to the destination failed. */
 export class DestinationFailed extends OperationError {
   override readonly name = "DestinationFailed";
-  /** Nobody answered; whether it was done is unknown. */
+  /** True if there was no response: it is unknown whether the work was done. */
   readonly silent: boolean;
-  /** It says that the guest is not there. */
+  /** True if the destination reported that it has no guest. */
   readonly hasNoGuest: boolean;
-  /** It says that a guest runs there, which it does not remove unasked. */
+  /** True if the destination reported a running guest, which it does not remove without an explicit request. */
   readonly guestRuns: boolean;
 
   constructor(host: string, method: DestinationMethod, cause: ConductorError) {
@@ -89,13 +89,13 @@ export const NO_GUEST = "no guest";
 
 export const GUEST_RUNS = "guest runs";
 
-/** Milliseconds between two questions to a destination that is away. */
+/** The delay between two calls to an unreachable destination, in milliseconds. */
 const PAUSE = 5_000;
 
 /**
- * As {@link callDestination}, of what may be repeated: a destination that is away, has
- * as long as an answer may take to come back, as a queue of messages would keep the request for it.
- * @throws {DestinationFailed}; what the own conductor throws passes as it is.
+ * Like {@link callDestination}, for idempotent requests: waits for an unreachable destination until the method's
+ * timeout, as a message queue would keep the request.
+ * @throws {DestinationFailed}; errors of this host's conductor session are passed through
  */
 export async function callReturningDestination<M extends DestinationMethod>(
   flow: Pick<Flow, "services" | "dest" | "requestId">,
@@ -111,7 +111,7 @@ export async function callReturningDestination<M extends DestinationMethod>(
   });
 }
 
-/** @throws {DestinationFailed}; what the own conductor throws passes as it is. */
+/** @throws {DestinationFailed}; errors of this host's conductor session are passed through */
 export async function callDestination<M extends DestinationMethod>(
   { services, dest, requestId }: Pick<Flow, "services" | "dest" | "requestId">,
   method: M,
@@ -130,8 +130,8 @@ export async function callDestination<M extends DestinationMethod>(
 const NON_FINAL_STATUSES = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
 
 /**
- * Why what a live migration left on this host, at either of its ends, is not removed; null: it belongs to nobody. The
- * instance may have come back, or be on its way, since: asked under its lock, right before the removal.
+ * Returns the reason not to remove a live migration's leftovers on this host, at either end; null: they are unused. The
+ * instance may have come back or be on its way: call this under its lock, right before the removal.
  * @param known the instance, if it was read under the same lock
  */
 export async function reasonToKeep(
@@ -155,13 +155,13 @@ export async function reasonToKeep(
     ({ id, sourceCompute, destCompute, migrationType, status }) =>
       id !== migration.id &&
       (sourceCompute === host || destCompute === host) &&
-      // One to here has made nothing yet, and is refused while there is a guest.
+      // An evacuation to this host has created nothing yet, and is rejected while there is a guest.
       !(migrationType === "evacuation" && status === "accepted" && destCompute === host),
   );
   return other ? `this host takes part in ${other.migrationType} ${other.id}, which is ${other.status}` : null;
 }
 
-/** Statuses in which the source of a live migration may have left it (spec 1.5). */
+/** Statuses in which the source may have abandoned a live migration (spec 1.5). */
 export const UNFINISHED_LIVE_MIGRATION = [
   "accepted",
   "queued",

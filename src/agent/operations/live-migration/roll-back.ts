@@ -8,8 +8,8 @@ import { stepList } from "../flow/step-list.js";
 import { callDestination, DestinationFailed, type Flow, moveOptions } from "./migration-flow.js";
 
 /**
- * Spec 6.5 "Rollback" on the source: the allocations first, so that nobody sees a usable instance without them (V27), and
- * status and task state last, in one write: until then a restart finds the migration and rolls it back again.
+ * Spec 6.5 "Rollback" on the source. The allocations come first, so that no usable instance appears without them (V27).
+ * Status and task state come last, in one write: until then a restart finds the migration and rolls it back again.
  */
 export const ROLLBACK_STEPS = stepList<Flow>("rollback_live_migration", {
   give_back_allocations: (flow) => revertToSource(flow.services, flow, { requestId: flow.requestId }),
@@ -32,7 +32,10 @@ export const ROLLBACK_STEPS = stepList<Flow>("rollback_live_migration", {
 const METHOD = "rollback_live_migration_at_destination";
 type RemoveParams = ParamsOf<AgentMethods, typeof METHOD>;
 
-/** Asks the destination; one that is away gets it as a message when it is back, so that it keeps nothing of the guest. */
+/**
+ * Makes the destination remove its leftovers. An unreachable destination gets the request as a message, so that no part
+ * of the guest remains there.
+ */
 export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promise<void> {
   const { services, dest, instance, migration, data, requestId } = flow;
   const params = { instanceUuid: instance.uuid, migrationId: migration.id, destroyDisks, data, requestId };
@@ -56,8 +59,8 @@ export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promi
 }
 
 /**
- * A guest that runs there goes when one runs here *after* the destination has said so: then it has not just been handed over, but a
- * reboot or a rebuild has made this host's anew, where the records have the instance.
+ * Removes a guest that runs on the destination if one runs here *after* the destination's reply. It was then not just
+ * handed over: a reboot or a rebuild has created this host's again, where the records have the instance.
  */
 async function removeThere(flow: Flow, params: RemoveParams): Promise<void> {
   try {
@@ -75,7 +78,7 @@ async function runsHere({ services, instance }: Flow): Promise<boolean> {
   return (await services.context.driver.powerState(instance)) === POWER_STATES.running;
 }
 
-/** Both records in one write; of an instance that is being deleted, or gone, only the migration's. */
+/** Saves both records in one write; for a deleted or vanishing instance only the migration's. */
 export async function saveEnd(flow: Flow, instance: InstanceChanges, migration: MigrationChanges): Promise<void> {
   const { conductor } = flow.services.context;
   const { uuid } = flow.instance;

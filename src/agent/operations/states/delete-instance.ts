@@ -14,11 +14,11 @@ interface DeleteProgress {
   readonly services: OperationServices;
   readonly instance: Instance;
   readonly requestId: string;
-  /** No guest is left, and perhaps nothing is held: there is no server that its user could go on with. */
+  /** True once the guest and perhaps the allocations are gone: the server is no longer usable. */
   gone: boolean;
 }
 
-/** The order is V23's. */
+/** The order follows V23. */
 const STEPS = stepList<DeleteProgress>("terminate_instance", {
   // An instance without a host has no guest.
   destroy: async ({ services, instance }) => {
@@ -49,8 +49,8 @@ const STEPS = stepList<DeleteProgress>("terminate_instance", {
 
 /**
  * Spec 6.2 "host up", in the order of V23: guest gone → vm deleted → usage dropped → allocations gone → row destroyed.
- * Every step may be repeated, so a delete that died is run again from the start; also the ones that a restart finds in task
- * `deleting`. The conductor looks for an instance that has moved.
+ * Every step may be repeated, so a killed delete runs again from the start; also after a restart, which finds it in
+ * task `deleting`. For an instance that has moved, the conductor forwards the delete.
  */
 export const TERMINATE_INSTANCE: AdmittedFlow<"terminate_instance"> = {
   steps: [STEPS],
@@ -60,9 +60,9 @@ export const TERMINATE_INSTANCE: AdmittedFlow<"terminate_instance"> = {
 };
 
 /**
- * @throws what the failed step threw; the instance is then in error and may be deleted again. Where only its row is left, or that cannot
- * be told as Placement does not answer, it stays deleted, as after a crash, and `interrupted_requests` takes that away: in error it
- * could be rebuilt, and would hold nothing.
+ * @throws the failed step's error; the instance is then in error and may be deleted again. If only its row may be left
+ * because Placement does not respond, it stays deleted, as after a crash, and `interrupted_requests` removes the row.
+ * In error it could be rebuilt without allocations.
  */
 async function terminate(
   { services, request: { requestId }, event }: Call<"terminate_instance">,
@@ -83,16 +83,19 @@ async function terminate(
   });
 }
 
-/** A user's delete does not ask for a consumer generation (bug 1836754); a deferred one does (spec 5.5). */
+/** A user's delete does not check the consumer generation (bug 1836754); a deferred one does (spec 5.5). */
 const forcesDelete = ({ config }: AgentContext): boolean => config.defaults.reclaimInstanceInterval <= 0;
 
-/** False: Placement does not answer, and may have deleted them all the same. @throws AllocationDeleteFailed when it refuses */
+/**
+ * Returns false if Placement does not respond; it may have deleted them nevertheless. @throws AllocationDeleteFailed if
+ * Placement rejects it
+ */
 async function removeAllocations({ context }: OperationServices, uuid: string, requestId: string): Promise<boolean> {
   const options = { force: forcesDelete(context), requestId };
   return (await insist(context, () => context.placement.deleteAllocation(uuid, options))) !== null;
 }
 
-/** The row stays and counts again; the user may retry. */
+/** Leaves the row, which counts again; the user may retry. */
 async function deleteFailed(services: OperationServices, instance: Instance, error: unknown): Promise<void> {
   await attempt(services.context, instance.uuid, "set the instance to error", () =>
     services.tracker.saveInstance(instance, { vmState: "error", taskState: null }),
@@ -101,8 +104,9 @@ async function deleteFailed(services: OperationServices, instance: Instance, err
 }
 
 /**
- * Spec 2.6: a delete that died after "vm deleted". Row first, as the guest and the user's wish are gone for good.
- * @throws what the failed step threw
+ * Spec 2.6: completes a delete that died after "vm deleted". Destroys the row first: the guest is gone for good, and
+ * the user wants it deleted.
+ * @throws the failed step's error
  */
 export async function completePartialDeletion(
   services: OperationServices,
@@ -120,15 +124,15 @@ export async function completePartialDeletion(
 type Progress = GuestProgress<RequestOf<"soft_delete_instance">>;
 
 /**
- * Spec 6.2 "soft delete", by power. It may have overtaken a move that had destroyed the guest here: there is nothing to shut down
- * then, and the delete is wanted all the same.
+ * Spec 6.2 "soft delete", by power. If it has superseded a move that had destroyed the guest here, there is nothing to
+ * shut down, and the delete continues.
  */
 export const SOFT_DELETE_INSTANCE: AdmittedFlow<"soft_delete_instance"> = {
   ...guestFlow(
     "soft_delete_instance",
     {
       act: async (progress) => {
-        // First: a guest that the move has set aside is brought back, and is here again if it cannot be shut down.
+        // First, so that a guest that the move has set aside is restored even if it cannot be shut down.
         await endSuperseded(progress);
         await powerOffIfThere(progress.services.context.driver, progress.instance);
       },
@@ -144,8 +148,8 @@ function endSuperseded({ services, instance, request: { requestId } }: Progress)
 }
 
 /**
- * The server is nobody's now, and what it was in the middle of will find that its task_state is gone: that is ended here, and
- * without a guest it does not look usable.
+ * Ends the superseded operation, which will find that its task_state is gone. An instance without a guest is set to
+ * error, so that it does not appear usable.
  */
 async function failed(progress: Progress): Promise<void> {
   const { services, instance } = progress;
@@ -160,7 +164,10 @@ async function failed(progress: Progress): Promise<void> {
   });
 }
 
-/** An unshelve that it had overtaken has failed since: a server on no host is not deleted softly (spec 6.2), but at once. */
+/**
+ * Deletes an instance whose superseded unshelve has failed since: a server without a host is not soft-deleted (spec
+ * 6.2), but deleted immediately.
+ */
 async function deleteIfNowhere(
   { services, request: { instanceUuid, requestId } }: Call<"soft_delete_instance">,
   { kind, found }: AdmissionRejection,

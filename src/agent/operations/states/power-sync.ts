@@ -20,10 +20,11 @@ const CHANGES = {
 type Target = keyof typeof CHANGES;
 
 /**
- * Nova's `power_update` (spec 6.6). An instance in another state, or with a task, keeps its state, and the event succeeds.
- *
- * Nova believes the event. Here the driver is asked: an event that waited for its host may be older than the guest's last start, and the
- * power sync would then stop a guest that must run. One write changes the state, so that a crash leaves no task_state behind.
+ * Nova's `power_update` (spec 6.6). In another state, or with a task, the instance's state stays, and the event
+ * succeeds.
+ * Nova trusts the event; this agent reads the driver's power state. An event that waited for its host may be older than
+ * the guest's last start, and the power sync would then stop a guest that must run. One write changes the state, so
+ * that a crash leaves no task_state behind.
  */
 export async function updatePower(
   services: OperationServices,
@@ -89,7 +90,7 @@ async function savePowerState({ context }: OperationServices, instance: Instance
   }
 }
 
-/** The instance has another state or host by now. */
+/** Returns whether the instance has another state or host by now. */
 function isPreempted(error: unknown): boolean {
   return (
     error instanceof UnexpectedTaskState || error instanceof UnexpectedVmState || error instanceof ObjectActionError
@@ -97,8 +98,8 @@ function isPreempted(error: unknown): boolean {
 }
 
 /**
- * Spec 4.10 `_sync_power_states` for one instance: the row's power state always follows the driver; a guest that is up or
- * down against the row's vm_state is stopped.
+ * Spec 4.10 `_sync_power_states` for one instance. The row's power state always follows the driver. If the guest's
+ * power contradicts the row's vm_state, the instance is stopped.
  */
 export async function syncInstancePowerState(services: OperationServices, uuid: string): Promise<void> {
   const { conductor, driver, host, runtime } = services.context;
@@ -112,7 +113,7 @@ export async function syncInstancePowerState(services: OperationServices, uuid: 
   }
   const powerState = await driver.powerState(instance);
   if (powerState !== instance.powerState) {
-    // Not if a task began meanwhile: it sets the power state when it is done.
+    // Not if a task has begun meanwhile: it sets the power state when it ends.
     await conductor.call("instance_save", {
       uuid,
       changes: { powerState },

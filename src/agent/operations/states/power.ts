@@ -21,7 +21,7 @@ export const START_INSTANCE = guestFlow("start_instance", {
       if (!(error instanceof GuestNotFound) || (await isOffloadedInPart(driver, instance))) {
         throw error;
       }
-      // A hard reboot makes the guest anew from what the conductor knows of it (spec 8.2).
+      // A hard reboot creates the guest again from the conductor's records (spec 8.2).
       await driver.reboot(instance, "HARD");
     }
   },
@@ -29,8 +29,8 @@ export const START_INSTANCE = guestFlow("start_instance", {
 });
 
 /**
- * An offload that could not release the allocations has destroyed the guest with its disks (spec 6.6): what is left of it is the
- * snapshot, and it is offloaded again.
+ * Returns whether an offload has destroyed the guest and its disks, but failed to release the allocations (spec 6.6).
+ * Only the snapshot remains, and the offload is repeated.
  */
 async function isOffloadedInPart(driver: DriverHost, instance: Instance): Promise<boolean> {
   return instance.vmState === "shelved" && !(await driver.instanceOnDisk(instance));
@@ -56,8 +56,8 @@ export const REBOOT_TASKS: readonly TaskState[] = [
 ];
 
 /**
- * A reboot that fails and leaves no running guest sets the instance to error; one that leaves a running guest has done its work. A hard
- * one that was accepted before this has begun has the instance.
+ * If a reboot fails and leaves no running guest, the instance is set to error; if it leaves a running guest, it counts
+ * as done. A hard reboot that was accepted before this one began owns the instance.
  */
 export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
   pending: async ({ services: { context }, instance: { uuid }, request: { type, requestId } }) => {
@@ -92,7 +92,7 @@ export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
     settle(services, instance, { vmState: "active" }, [STAGES[type].started]),
 });
 
-/** Nothing is done to the instance any more, and what its guest does is recorded. */
+/** Clears the task_state and saves the guest's power state. */
 export async function settle(
   { context }: OperationServices,
   instance: Instance,
@@ -108,7 +108,7 @@ export async function settle(
   });
 }
 
-/** One thing that the driver does, and the vm_state that the instance then has; its allocations stay (spec V18). */
+/** Creates a flow of one driver call and the resulting vm_state; the allocations stay (spec V18). */
 function stateChange<M extends InstanceMethod>(
   method: M,
   task: TaskState,
@@ -141,12 +141,12 @@ export const UNRESCUE_INSTANCE = stateChange("unrescue_instance", "unrescuing", 
   driver.unrescue(instance),
 );
 
-// What the contract has no method for is done by power, as by Nova's drivers without one.
+// Operations without a method in the driver contract only change the power, as in Nova's drivers without one.
 export const RESTORE_INSTANCE = stateChange("restore_instance", "restoring", "active", (driver, instance) =>
   driver.powerOn(instance),
 );
 
-/** The row follows the guest. A start-up that finishes what was interrupted finds no task state any more. */
+/** Saves the guest's state in the row. A start-up that completes an interrupted operation may find no task_state. */
 export async function record(
   { context, tracker }: OperationServices,
   instance: Instance,
@@ -157,7 +157,7 @@ export async function record(
   await tracker.saveInstance(instance, { vmState, powerState, taskState: null }, [task, null]);
 }
 
-/** The guest is booted from another image, or its own, its own disk beside. */
+/** Boots the guest from another image, or its own, with its own disk attached. */
 export const RESCUE_INSTANCE = guestFlow("rescue_instance", {
   rescue: async ({ services, instance, request: { rescueImageRef } }) => {
     const image = imageMeta(instance, rescueImageRef);
@@ -166,7 +166,7 @@ export const RESCUE_INSTANCE = guestFlow("rescue_instance", {
   record: ({ services, instance }) => record(services, instance, "rescued", "rescuing"),
 });
 
-/** What a restart repeats, or another operation has overtaken, may find its guest gone already. */
+/** A repeated operation, or one that superseded another, may find that the guest is already gone. */
 export async function powerOffIfThere(driver: DriverHost, instance: Instance): Promise<void> {
   try {
     await driver.powerOff(instance);

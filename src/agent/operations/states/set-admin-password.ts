@@ -33,7 +33,10 @@ const STEPS = stepList<PasswordProgress>("set_admin_password", {
   record: ({ services, instance }) => settle(services, instance, {}, ["updating_password"]),
 });
 
-/** Spec 6.6: a caller waits, and hears why the guest has kept its password. The password is written nowhere. */
+/**
+ * Spec 6.6: the caller waits, and gets the reason if the password was not changed. The password is never saved or
+ * logged.
+ */
 export const SET_ADMIN_PASSWORD: DemandingFlow<"set_admin_password"> = { steps: [STEPS], handle: setAdminPassword };
 
 async function setAdminPassword(call: Call<"set_admin_password">): Promise<null> {
@@ -46,7 +49,10 @@ async function setAdminPassword(call: Call<"set_admin_password">): Promise<null>
   return null;
 }
 
-/** What the caller hears of the driver's error; of one that says anything else the caller hears nothing, since it may name the password. */
+/**
+ * Converts the driver's error for the caller. The message of an unexpected error is not passed on, since it may contain
+ * the password.
+ */
 function toCallerError({ context }: OperationServices, instance: Instance, error: unknown): unknown {
   if (error instanceof virt.NotImplemented) {
     return new NotImplementedError(error.message);

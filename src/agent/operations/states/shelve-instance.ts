@@ -9,7 +9,10 @@ import { guestFlow, runSteps } from "../flow/step-list.js";
 import { powerOffIfThere } from "./power.js";
 import { deleteRejectedImage, deleteSnapshotImage, type SnapshotStages, updateTaskState } from "./snapshot-instance.js";
 
-/** A soft delete may overtake any task: it wants the guest and what it holds. A start-up's offload may have no task_state any more. */
+/**
+ * Excludes a soft delete, which may supersede any task and needs the guest and its allocations. An offload of a
+ * start-up may have no task_state.
+ */
 const OFFLOADING = ["shelving", "shelving_offloading", null] as const;
 
 const STILL_OFFLOADED: Gate = {
@@ -18,8 +21,8 @@ const STILL_OFFLOADED: Gate = {
 };
 
 /**
- * Spec 6.6 "offload": the allocations are gone before the instance says that it is offloaded (spec V24, bug 1798688). When a
- * step before the release fails, nothing has changed, and it may be tried again.
+ * Spec 6.6 "offload": the allocations are removed before the instance becomes offloaded (spec V24, bug 1798688). If a
+ * step before the release fails, nothing has changed, and it may be repeated.
  */
 export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
   power_off: ({ services, instance }) => powerOffIfThere(services.context.driver, instance),
@@ -61,8 +64,8 @@ const STAGES: SnapshotStages = {
 };
 
 /**
- * Spec 6.6 "shelve": up to `shelved` the allocations stay. When a step failed, the instance has no task state any more, and its
- * image is deleted (Nova leaves it queued).
+ * Spec 6.6 "shelve": up to `shelved` the allocations stay. After a failed step the task_state is cleared, and the image
+ * is deleted (Nova leaves it queued).
  */
 const FLOW = guestFlow(
   "shelve_instance",
@@ -100,10 +103,10 @@ const FLOW = guestFlow(
 
 export const SHELVE_INSTANCE: AdmittedFlow<"shelve_instance"> = { ...FLOW, onRejected: deleteRejectedImage };
 
-/** `shelved_offload_time` 0; more: the periodic task does it; -1: nobody. */
+/** `shelved_offload_time`: 0 offloads immediately; above 0 the periodic task offloads; -1 never. */
 const offloadsAtOnce = ({ context }: OperationServices): boolean => context.config.defaults.shelvedOffloadTime === 0;
 
-/** What the instance's system metadata says of its shelving. */
+/** Returns the instance's system metadata about its shelving. */
 function shelvedMark({ context }: OperationServices, instance: Instance, imageId?: string) {
   return {
     systemMetadata: {

@@ -6,7 +6,7 @@ import type { AdmittedFlow, Call, OperationServices } from "../flow/contract.js"
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { guestFlow } from "../flow/step-list.js";
 
-/** The task states through which an instance goes while its driver makes an image of it. */
+/** The task states of an instance while its driver creates an image of it. */
 export type SnapshotStages = Readonly<Record<SnapshotStage, { readonly task: TaskState; readonly from: TaskState }>>;
 
 type SnapshotCall = Pick<Call<"snapshot_instance" | "shelve_instance">, "services" | "request">;
@@ -41,7 +41,7 @@ const FLOW = guestFlow("snapshot_instance", {
   },
 });
 
-/** Spec 6.6 "snapshot". When it fails, the image is deleted; the complete image of a server that is being deleted stays. */
+/** Spec 6.6 "snapshot". If it fails, the image is deleted; a complete image of a server that is being deleted stays. */
 export const SNAPSHOT_INSTANCE: AdmittedFlow<"snapshot_instance"> = {
   ...FLOW,
   run: async (call, found) => {
@@ -57,7 +57,7 @@ export const SNAPSHOT_INSTANCE: AdmittedFlow<"snapshot_instance"> = {
   onRejected: deleteRejectedImage,
 };
 
-/** Rejects when the instance has another task state by then, or another host. */
+/** Creates the callback; it rejects if the instance has another task state or host by then. */
 export function updateTaskState(
   { context }: OperationServices,
   uuid: string,
@@ -75,8 +75,8 @@ export function updateTaskState(
 }
 
 /**
- * Deletes the image that the API created for a snapshot which will not be made: nobody else would send its bytes, and it would
- * stay `queued`. A failure is logged.
+ * Deletes the image that the API created for a snapshot that failed: nothing else would upload its bytes, and it would
+ * stay `queued`. Logs a failure.
  */
 export async function deleteSnapshotImage(
   { services: { context }, request: { instanceUuid, imageId } }: SnapshotCall,
@@ -88,8 +88,8 @@ export async function deleteSnapshotImage(
 }
 
 /**
- * Deletes the image of a message that is not admitted, unless the image has its bytes: an earlier delivery of the message may
- * have finished it. An image that the shelved server names stays.
+ * Deletes the image of a rejected message, unless it is complete: an earlier delivery of the message may have finished
+ * it. Leaves the image of a shelved server.
  */
 export async function deleteRejectedImage(call: SnapshotCall, { found }: AdmissionRejection): Promise<void> {
   if (found?.instance.systemMetadata.shelved_image_id !== call.request.imageId) {

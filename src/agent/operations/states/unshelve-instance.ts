@@ -16,10 +16,10 @@ interface UnshelveProgress {
   readonly services: OperationServices;
   readonly request: RequestOf<"unshelve_instance">;
   instance: Instance;
-  /** What the instance holds in Placement; empty until it is claimed. */
+  /** The instance's allocations in Placement; empty until the claim. */
   allocations: AllocationsByProvider;
   claim: Claim | null;
-  /** The driver was asked to make the guest. */
+  /** True if the driver was called to create the guest. */
   spawned: boolean;
 }
 
@@ -29,7 +29,8 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
     assertServable(request);
     progress.instance = await services.context.conductor.call("instance_save", {
       uuid: instance.uuid,
-      // Until it has a host, and when it has given up what it held, the next start finds it by this (2.7).
+      // While the instance has no host, and after its allocations were released, the next start finds it by this value
+      // (2.7).
       changes: { taskState: "spawning", launchedOn: services.context.host },
       expectedTaskState: ["unshelving"],
       expectedVmState: ["shelved_offloaded"],
@@ -72,7 +73,7 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
 /** Spec 6.6 "unshelve from offloaded", on the destination. */
 export const UNSHELVE_INSTANCE: AdmittedFlow<"unshelve_instance"> = { steps: [STEPS], run: unshelve, onRejected };
 
-/** @throws the error; the instance is then offloaded as before, and holds nothing. */
+/** @throws the error; the instance is then offloaded as before, without allocations */
 async function unshelve(call: Call<"unshelve_instance">, { instance }: Found): Promise<void> {
   const { services, request } = call;
   const { shelved_image_id: snapshot } = instance.systemMetadata;
@@ -83,7 +84,7 @@ async function unshelve(call: Call<"unshelve_instance">, { instance }: Found): P
   }
 }
 
-/** Where there is no Image service, nothing was stored. */
+/** Ignores a missing Image service: no image was stored then. */
 async function forget({ context }: OperationServices, snapshot: string): Promise<void> {
   try {
     await context.images.remove(snapshot);
@@ -94,7 +95,7 @@ async function forget({ context }: OperationServices, snapshot: string): Promise
   }
 }
 
-/** Gives back the allocations of the claim, unless a host or another request to unshelve may own them by now. */
+/** Removes the allocations of the claim, unless a host or another unshelve request may own them by now. */
 async function onRejected(
   { services, request: { instanceUuid, requestId } }: Call<"unshelve_instance">,
   { kind, found }: AdmissionRejection,
@@ -107,8 +108,8 @@ async function onRejected(
 }
 
 /**
- * While its guest cannot be removed, what it holds not be given back, or its row not be written, the instance stays here: with the
- * task_state, until that has been done; one that is being deleted by now goes with its guest.
+ * Undoes the unshelve. While the guest or the allocations cannot be removed, or the row cannot be written, the instance
+ * stays here with its task_state. An instance that is being deleted by now is removed with its guest.
  */
 async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promise<void> {
   const { services, instance } = progress;
@@ -131,7 +132,7 @@ async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promi
   throw error;
 }
 
-/** Another request that has taken the instance has its guest, too; the guest of a deleted instance is reaped. */
+/** If another request has taken the instance, it owns the guest as well; the guest of a deleted instance is reaped. */
 async function undoAgain(progress: UnshelveProgress): Promise<void> {
   const { services, request, instance } = progress;
   const { conductor, host } = services.context;
@@ -150,9 +151,9 @@ async function removeGuest({ services, instance, spawned }: UnshelveProgress): P
 }
 
 /**
- * Allocations, then the row, so that it looks shelved only when it holds nothing: nobody looks for what a server on no host holds.
- * One that is being deleted keeps its task state, and where it has a host also that: off it the delete would be nobody's if this
- * agent died before it has its turn.
+ * Removes the allocations first, then changes the row, so that it appears shelved only without allocations: nothing
+ * would find allocations of a server without a host. If the instance is being deleted, its task_state and host stay.
+ * Without the host, no agent would run the delete if this one died first.
  */
 async function takeOff({ services, request, instance, claim }: UnshelveProgress, taken: boolean): Promise<void> {
   const { context } = services;
@@ -169,7 +170,7 @@ async function takeOff({ services, request, instance, claim }: UnshelveProgress,
   if (claim) {
     await claim.abort(taken ? { instance: nowhere } : { instance: { ...nowhere, taskState: null }, ...tasks });
   } else if (!taken) {
-    // A claim that failed may not have been able to take back what it wrote.
+    // A failed claim may not have been able to revert its writes.
     const changes = { ...UNPLACED, ...nowhere, taskState: null };
     await context.conductor.call("instance_save", { uuid, changes, ...tasks, ofRequest: request.requestId });
   }
