@@ -48,7 +48,7 @@ export interface AllocationWrite {
   readonly allocations: Allocations;
   readonly projectId: string;
   readonly userId: string;
-  /** Null: the consumer must not exist yet. */
+  /** Null if the consumer must not exist yet. */
   readonly consumerGeneration: number | null;
 }
 

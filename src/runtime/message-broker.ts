@@ -5,7 +5,7 @@ export interface BrokerAddress {
   readonly username: string;
   readonly password: string;
   readonly virtualHost: string;
-  /** Null: no TLS. */
+  /** Null without TLS. */
   readonly tls: BrokerTls | null;
 }
 

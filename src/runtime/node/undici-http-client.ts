@@ -174,7 +174,7 @@ export interface HttpTls {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
-  /** False: any certificate is accepted. */
+  /** Whether the certificate is verified; otherwise any one is accepted. */
   readonly verify: boolean;
 }
 
