@@ -9,7 +9,7 @@ export interface BrokerAddress {
   readonly tls: BrokerTls | null;
 }
 
-/** PEM strings. Null: the system's CAs, or no client certificate. */
+/** PEM strings. If null: the system's CAs, or no client certificate. */
 export interface BrokerTls {
   readonly ca: string | null;
   readonly cert: string | null;
