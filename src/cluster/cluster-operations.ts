@@ -14,21 +14,21 @@ import { nodeTimers } from "../runtime/node/node-builtins.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { AuditFinding, Faults, StartClusterOptions } from "./cluster.js";
 
-/** Seconds that a cluster may take to settle. */
+/** The default timeout for settling, in seconds. */
 export const SETTLE_TIMEOUT = 600;
 
-/** The command by which the conductor's log knows who asks. */
+/** The name of the caller in the conductor's log. */
 const OPERATOR = "settled";
 
 /** The audit's own default. */
 const ORPHANED_SHARE = 0.5;
 
-/** What is still being done, for a person; undefined: nothing. */
+/** Describes the operations in progress for users; undefined if there are none. */
 export function workOf(directory: StateDir, runtime: Runtime): Promise<string | undefined> {
   return withOperatorSession(OPERATOR, { runtime, directory }, workLeft);
 }
 
-/** What `compute-cluster audit` finds. */
+/** Returns the findings of `compute-cluster audit`. */
 export async function auditCluster(directory: StateDir, runtime: Runtime): Promise<readonly AuditFinding[]> {
   const { files, http, clock } = runtime;
   const local = { file: directory.cloudsFile, cloud: "devstack", requested: true };
@@ -43,7 +43,7 @@ export async function auditCluster(directory: StateDir, runtime: Runtime): Promi
   return findings.map(({ code, subject, explanation }) => ({ code, subject, explanation }));
 }
 
-/** @throws {Error} there are several, or none */
+/** @throws {Error} when there is not exactly one */
 export function onlyOf<T>(hosts: readonly T[]): T {
   const [first, ...others] = hosts;
   if (first === undefined || others.length > 0) {
@@ -52,10 +52,10 @@ export function onlyOf<T>(hosts: readonly T[]): T {
   return first;
 }
 
-/** Stands for the embedded Ironic in the place of a host. */
+/** The name of the embedded Ironic where a host is expected. */
 const IRONIC = "ironic";
 
-/** Milliseconds that a running agent has to read what was set, and between two looks whether it has. */
+/** Max milliseconds for a running agent to read new faults, and the poll interval. */
 const NOTICE_TIME = 2_000;
 
 const NOTICE_STEP = 5;
@@ -63,7 +63,7 @@ const NOTICE_STEP = 5;
 interface FaultPlace {
   readonly directory: StateDir;
   readonly runtime: Pick<Runtime, "files" | "clock" | "random">;
-  /** @throws {Error} there is no such host */
+  /** @throws {Error} when the host does not exist */
   readonly isServed: (host: string) => Promise<boolean>;
 }
 
@@ -73,7 +73,7 @@ interface Target {
   readonly served: boolean;
 }
 
-/** The faults of a cluster's agents, in the files that they follow. */
+/** Manages the faults of a cluster's agents through the files that the agents watch. */
 export function clusterFaults({ directory, runtime, isServed }: FaultPlace): Faults {
   const target = async (host: string): Promise<Target> =>
     host === IRONIC
@@ -112,7 +112,10 @@ export function clusterFaults({ directory, runtime, isServed }: FaultPlace): Fau
   };
 }
 
-/** The options of a test as a file, for agents and control plane. @returns its path */
+/**
+ * Writes a test's options to a file for agents and control plane.
+ * @returns the file's path
+ */
 export async function writeNovaConf(
   config: NonNullable<StartClusterOptions["config"]>,
   { root }: StateDir,

@@ -1,5 +1,5 @@
 /**
- * What a test starts a cluster with.
+ * Options for starting a cluster from a test.
  *
  * @example
  * ```ts
@@ -7,7 +7,10 @@
  * ```
  */
 export interface StartClusterOptions {
-  /** How many hosts, named `devstack1` and so on. Default: those of the cluster of `stateDir`, 3 for a new one; none when `file` says which. */
+  /**
+   * The number of hosts, named `devstack1` and so on. Default: the hosts of the existing cluster in `stateDir`, 3 for a
+   * new one, or those of `file`.
+   */
   readonly hosts?: number;
   /** Path of a cluster file (docs/cluster-file.md): hosts in groups, flavors, images, users, faults. */
   readonly file?: string;
@@ -16,32 +19,36 @@ export interface StartClusterOptions {
   /** Port of the control plane on 127.0.0.1. Default 0: any free one. */
   readonly port?: number;
   /**
-   * False: the control plane and the agents are processes of their own, as `compute-cluster up` starts them; they go by real time and
-   * their own randomness, log to files, and their requests are told by `compute-cluster logs`. Default true.
+   * Whether control plane and agents run within this process. Otherwise they are separate processes, as
+   * `compute-cluster up` starts them. Those use real time and real randomness, log to files, and show their requests in
+   * `compute-cluster logs`. Default true.
    */
   readonly inProcess?: boolean;
-  /** Names, ids and draws are the same for the same seed, as far as the order of events is. Default: other ones each time. */
+  /**
+   * The same seed gives the same names, ids and random choices, as long as the order of events is the same. Default:
+   * different ones each time.
+   */
   readonly seed?: number | string;
   /**
-   * `virtual`: the time of the cluster stands until {@link Cluster.advance} moves it, or what a method here waits for needs it.
-   * Default `real`.
+   * `virtual`: the cluster's time passes only in {@link Cluster.advance} and as far as a method of the cluster has to
+   * wait. Default `real`.
    */
   readonly time?: "real" | "virtual";
   /**
-   * With virtual time: it moves by itself. While something is under way, to the next moment at which something is due, as soon as
-   * nothing else is to be done; otherwise ten minutes a second. Default false.
+   * With virtual time: lets it pass continuously. While an operation is in progress, time advances to the next event as
+   * soon as nothing else is left to do; otherwise by ten minutes a second. Default false.
    */
   readonly autoAdvance?: boolean;
   /**
-   * A folder that outlives the cluster: another start with it goes on from there, `compute-cluster --state-dir` looks at it.
-   * Default: a temporary one, which {@link Cluster.stop} deletes.
+   * A folder that outlives the cluster: another start with it continues from there, and `compute-cluster --state-dir`
+   * can read it. Default: a temporary one, which {@link Cluster.stop} deletes.
    */
   readonly stateDir?: string;
-  /** Hears of what control plane and agents log from `warn` on. Default: nobody. */
+  /** Called with the log lines of control plane and agents from `warn` on. Default: they are dropped. */
   readonly onLog?: (line: LogLine) => void;
 }
 
-/** Something that the control plane or an agent logged. */
+/** A log line of the control plane or an agent. */
 export interface LogLine {
   readonly level: "warn" | "error" | "fatal";
   readonly message: string;
@@ -49,111 +56,133 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** How a host stands: `killed` is after `kill -9`, `failed` when its agent refused to start or gave up. */
+/** The state of a host: `killed` after `kill -9`, `failed` when its agent rejected the start or gave up. */
 export type HostState = "starting" | "serving" | "stopping" | "stopped" | "failed" | "killed";
 
-/** The agents of one host, or of several. Guests outlive them. */
+/** Controls the agents of one or several hosts. Guests outlive them. */
 export interface HostControl {
-  /** How a single host stands. @throws {Error} these are several */
+  /**
+   * Returns the state of a single host.
+   * @throws {Error} when these are several hosts
+   */
   state(): Promise<HostState>;
-  /** Starts those that do not serve. @throws {Error} one does not get to serve, with its reason */
+  /**
+   * Starts the hosts that are not serving.
+   * @throws {Error} when a host cannot start, with the reason
+   */
   start(): Promise<void>;
-  /** As SIGTERM: drains, and gives the host back. */
+  /** Stops the hosts as SIGTERM does: drains them and releases their leases. */
   stop(): Promise<void>;
-  /** As `kill -9`, at any moment of whatever they do. */
+  /** Kills the hosts as `kill -9` does, at any point of their work. */
   kill(): Promise<void>;
 }
 
 /** Faults, as `compute-cluster fault` sets them (docs/faults.md). */
 export interface Faults {
   /**
-   * Resolves when the host's agent knows them, or at once while there is none.
-   * @param host its name, or `ironic` for the embedded Ironic
-   * @param faultRules such as `driver.spawn=fail:once` @throws {Error} for one that does not exist, with those that do
+   * Sets faults. Resolves when the host's agent has read them, immediately if it does not run.
+   * @param host a host name, or `ironic` for the embedded Ironic
+   * @param faultRules such as `driver.spawn=fail:once`
+   * @throws {Error} for an invalid rule, with a list of the valid ones
    */
   set(host: string, ...faultRules: readonly string[]): Promise<void>;
-  /** @param points such as `driver.spawn`. Default: all of the host. */
+  /**
+   * Clears faults.
+   * @param points such as `driver.spawn`. Default: all faults of the host.
+   */
   clear(host: string, ...points: readonly string[]): Promise<void>;
-  /** The knobs that are set. */
+  /** Returns the fault rules that are set. */
   list(host: string): Promise<readonly string[]>;
 }
 
-/** A request that one of the APIs has answered, to a client, an agent, or the scheduler. Neither bodies nor tokens are kept. */
+/** A request from a client, an agent or the scheduler that an API has handled, without bodies and tokens. */
 export interface ObservedRequest {
-  /** `compute`, `placement`, `identity`, `image`, `network` or `baremetal`; "": no service takes it. */
+  /** `compute`, `placement`, `identity`, `image`, `network` or `baremetal`; empty if no service matches. */
   readonly service: string;
   readonly method: string;
   /** Below the service's endpoint, without the query: `/v2.1/servers`. */
   readonly path: string;
-  /** Without `?`; values of what is secret are `****`. */
+  /** Without `?`; secret values are replaced by `****`. */
   readonly query: string;
   readonly status: number;
-  /** Name of the user whose token it was; undefined: none, or one that is not valid. */
+  /** The name of the token's user; undefined without a valid token. */
   readonly user: string | undefined;
-  /** `req-<uuid>`, as the answer says it. */
+  /** `req-<uuid>` from the response. */
   readonly requestId: string | undefined;
 }
 
-/** Something that is accounted wrong (docs/audit.md). */
+/** An accounting error (docs/audit.md). */
 export interface AuditFinding {
   readonly code: string;
   readonly subject: { readonly kind: string; readonly uuid: string; readonly name: string };
-  /** One or two sentences for an operator. */
+  /** One or two sentences for operators. */
   readonly explanation: string;
 }
 
-/** How a cluster goes back to a state. */
+/** Options for returning to a saved state. */
 export interface RestoreStateOptions {
-  /** Starts hosts, too, that were killed or stopped when the state was saved. Default false: they are down again. */
+  /** Whether to start hosts that were killed or stopped in the saved state. Default false: they remain down. */
   readonly startHosts?: boolean;
 }
 
-/** A cluster that runs. Several live beside each other in one process. */
+/** A running cluster. Several clusters can run in one process. */
 export interface Cluster {
-  /** `http://127.0.0.1:<port>`: Identity is at `/identity/v3`, the others are in its catalog. */
+  /** `http://127.0.0.1:<port>`: Identity is at `/identity/v3`, the other services are in its catalog. */
   readonly url: string;
-  /** Environment variables with which OpenStack's clients use it as its administrator. */
+  /** Environment variables for OpenStack clients, with the administrator's credentials. */
   readonly env: Readonly<Record<string, string>>;
   /** The text of `clouds.yaml`: clouds `devstack` (administrator), `devstack-demo` and `devstack-system-admin`. */
   readonly cloudsYaml: string;
   readonly stateDir: string;
-  /** All there are. */
+  /** The names of all hosts. */
   readonly hostNames: readonly string[];
-  /** @param names one, or several, as `devstack1` or `devstack[1-3]`. Default: all. @throws {Error} there is no such host */
+  /**
+   * Returns the controls of some hosts.
+   * @param names one or several hosts, as `devstack1` or `devstack[1-3]`. Default: all.
+   * @throws {Error} when a host does not exist
+   */
   hosts(names?: string): HostControl;
   readonly faults: Faults;
-  /** The last 10,000, oldest first. Emptied by {@link clearRequests}. @throws {Error} the cluster is processes of its own */
+  /**
+   * The last 10,000 requests, oldest first. Emptied by {@link clearRequests}.
+   * @throws {Error} when the cluster runs in separate processes
+   */
   readonly requests: readonly ObservedRequest[];
   clearRequests(): void;
   /**
-   * Resolves when nothing is being done to any server, no task is under way, no agent has a message to take and no periodic pass
-   * runs. Virtual time moves as far as that needs.
-   * @param options.timeout seconds of the cluster's time. Default 600. @throws {Error} it did not come to rest, with what is left
+   * Resolves when the cluster is idle: no operation on a server, no task, no message to an agent and no periodic task
+   * is in progress. Virtual time advances as far as necessary.
+   * @param options.timeout seconds of the cluster's time. Default 600.
+   * @throws {Error} after the timeout, with the remaining work
    */
   settled(options?: { readonly timeout?: number }): Promise<void>;
-  /** What is accounted wrong; empty: nothing. Changes nothing. */
+  /** Returns the accounting errors, without changing anything. */
   audit(): Promise<readonly AuditFinding[]>;
   /** The cluster's time of day, in milliseconds since the epoch. */
   readonly now: number;
   /**
-   * Lets virtual time pass, with everything that is due in it.
-   * @throws {Error} the cluster goes by real time
+   * Lets virtual time pass and runs everything due in it.
+   * @throws {Error} when the cluster uses real time
    */
   advance(seconds: number): Promise<void>;
   /**
-   * Goes back to the state after the start, in a tenth of a second: servers, people, faults and hosts are as they were then, whatever
-   * is under way. Address and tokens stay valid. Resolves when servers can be scheduled to the hosts that serve.
+   * Returns to the state after the start within a tenth of a second: servers, users, faults and hosts are as they were
+   * then, even if operations are in progress. URL and tokens stay valid. Resolves when servers can be scheduled to the
+   * serving hosts.
    */
   reset(options?: RestoreStateOptions): Promise<void>;
   /**
-   * Saves the state as it is now, also while something is under way, under a name (docs/testing.md). Which hosts are killed or stopped
-   * is part of it.
-   * @throws {Error} a host's driver keeps its state elsewhere
+   * Saves the current state under a name, even while operations are in progress (docs/testing.md). The state includes
+   * which hosts are killed or stopped.
+   * @throws {Error} when a host's driver stores its state elsewhere
    */
   snapshot(name: string): Promise<void>;
-  /** Goes back to a saved state, as {@link reset} does. @throws {Error} there is none of this name, or none that can be used */
+  /**
+   * Returns to a saved state, as {@link reset} does.
+   * @throws {Error} when the state does not exist or cannot be used
+   */
   restore(name: string, options?: RestoreStateOptions): Promise<void>;
-  /** Ends all of it, and deletes a temporary state directory. May be called again. */
+  /** Stops the cluster and deletes a temporary state directory. May be called several times. */
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

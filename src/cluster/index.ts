@@ -1,4 +1,4 @@
-/** A cluster for the tests of others: published as `compute-agent/cluster`. */
+/** Clusters for the tests of other projects, published as `compute-agent/cluster`. */
 export type {
   AuditFinding,
   Cluster,

@@ -27,21 +27,21 @@ import type {
 } from "./cluster.js";
 import { auditCluster, clusterFaults, onlyOf, SETTLE_TIMEOUT, workOf, writeNovaConf } from "./cluster-operations.js";
 
-/** Where the bundle has the program, beside the library. */
+/** The path of the program in the bundle, next to the library. */
 const PROGRAM = fileURLToPath(new URL("../compute-cluster.js", import.meta.url));
 
-/** Milliseconds between two looks whether something has come to its end. */
+/** Poll interval in milliseconds. */
 const LOOK_EVERY = 20;
-/** Milliseconds that a draining host may take, at most. */
+/** Max milliseconds for draining a host. */
 const DRAIN_TIMEOUT_MS = 3_600_000;
 
-/** The command by which the conductor's log knows who asks. */
+/** The name of the caller in the conductor's log. */
 const OPERATOR = "test";
 
-/** What nobody who starts processes can have; each is of a cluster in the test's own process. */
+/** Options that only an in-process cluster supports. */
 const IN_PROCESS_ONLY = ["seed", "onLog", "autoAdvance"] as const;
 
-/** A cluster of processes, as `compute-cluster up --detach` starts them. */
+/** A cluster of separate processes, as `compute-cluster up --detach` starts them. */
 export class ProcessCluster implements Cluster {
   readonly stateDir: string;
   readonly faults: Faults;
@@ -54,7 +54,10 @@ export class ProcessCluster implements Cluster {
   #hostNames: readonly string[] = [];
   #stopped: Promise<void> | undefined;
 
-  /** @param place `isTemporary`: nobody wants to know what it was, once it has stopped @throws {Error} processes have no such option */
+  /**
+   * @param place `isTemporary`: the state directory is deleted when the cluster stops
+   * @throws {Error} when an option is not supported for separate processes
+   */
   constructor(
     options: StartClusterOptions,
     { directory, isTemporary }: { readonly directory: StateDir; readonly isTemporary: boolean },
@@ -77,7 +80,7 @@ export class ProcessCluster implements Cluster {
     });
   }
 
-  /** @throws {Error} it does not come up, or not with all of its hosts; with what it says */
+  /** @throws {Error} when the cluster or one of its hosts cannot start, with its output */
   async start(): Promise<void> {
     const { hosts, file, config, port = 0 } = this.#options;
     const { files, programs } = this.#runtime;
@@ -239,7 +242,7 @@ export class ProcessCluster implements Cluster {
   }
 }
 
-/** "": it does not say that it runs. */
+/** Returns an empty string if the output does not report a running cluster. */
 function urlIn(output: string): string {
   try {
     return String((JSON.parse(output) as { readonly url: unknown }).url);

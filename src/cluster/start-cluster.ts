@@ -7,7 +7,7 @@ import { InProcessCluster } from "./in-process/in-process-cluster.js";
 import { ProcessCluster } from "./process-cluster.js";
 
 /**
- * Starts a cluster, and resolves when all of it serves. Nothing is left behind when it cannot.
+ * Starts a cluster and resolves when all of its hosts are serving. Leaves nothing behind if the start fails.
  *
  * @example
  * ```ts
@@ -21,7 +21,7 @@ import { ProcessCluster } from "./process-cluster.js";
  * }
  * ```
  *
- * @throws {Error} what a control plane refuses to start for, or why a host does not serve
+ * @throws {Error} with the reason why the control plane or a host cannot start
  */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
   const isTemporary = options.stateDir === undefined;

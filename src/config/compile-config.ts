@@ -11,12 +11,12 @@ import {
 } from "./option.js";
 import { type ConfigWarning, RawValues } from "./raw-values.js";
 
-/** A `$name` that leads nowhere. */
+/** A `$name` refers to an option that does not exist. */
 class UnknownReference extends Error {
   override readonly name = "UnknownReference";
 }
 
-/** `$$`, `$name`, `${name}`; a name may be `group.name`. Any other `$` stands for itself. */
+/** Matches `$$`, `$name`, `${name}`; a name may be `group.name`. Any other `$` is literal. */
 const REFERENCE = /\$(?:(\$)|([_a-z][._a-z0-9]*)|\{([_a-z][._a-z0-9]*)\})/gi;
 
 /** The effective value of one option. */
@@ -25,23 +25,23 @@ export interface EffectiveValue {
   readonly option: string;
   readonly definition: Option<unknown>;
   readonly value: unknown;
-  /** `default`, `path:line`, the environment variable or the command-line option. */
+  /** `default`, `path:line`, or the name of the environment variable or command-line option. */
   readonly origin: string;
 }
 
 export interface CompiledConfig<S extends SectionTable> {
   /** Frozen. */
   readonly config: Compiled<S>;
-  /** Every option in the order of the table. */
+  /** All options in the order of the table. */
   readonly values: readonly EffectiveValue[];
-  /** What the sources say that no table knows. */
+  /** Warnings about unknown names in the sources. */
   readonly warnings: readonly ConfigWarning[];
-  /** The options of any section by camelCase name; empty for one that no table has. */
+  /** Returns the options of a section by camelCase name; empty if no table has the section. */
   section(name: string): Readonly<Record<string, unknown>>;
   /**
-   * The same, had the sources said this of an option in the end: only what refers to it is compiled anew, sections without any of
-   * that are the same objects. For a process that has the same options for each of its hosts.
-   * @throws {ConfigFileValueError} with all wrong values.
+   * Returns the configuration with one option overridden. Only options that refer to it are recompiled; sections
+   * without such options remain the same objects. For a process whose hosts have almost the same options.
+   * @throws {ConfigFileValueError} with all invalid values.
    */
   withText(section: string, option: string, text: string): CompiledConfig<S>;
 }
@@ -49,8 +49,8 @@ export interface CompiledConfig<S extends SectionTable> {
 const DEFAULT_ORIGIN = "default";
 
 /**
- * Raw texts to typed values.
- * @throws {ConfigFileValueError} with all wrong values.
+ * Compiles raw strings to typed values.
+ * @throws {ConfigFileValueError} with all invalid values.
  */
 export function compileConfig<S extends SectionTable>(
   table: S,
@@ -61,10 +61,10 @@ export function compileConfig<S extends SectionTable>(
   return compiler.compile() as CompiledConfig<S>;
 }
 
-/** Kept: an agent's process compiles the same tables for each of its hosts. */
+/** Cached, since an agent process compiles the same tables for each of its hosts. */
 const KEYS = new WeakMap<OptionTable, ReadonlyMap<string, string>>();
 
-/** The options of a table, with their keys in the configuration. */
+/** Returns the options of a table with their keys in the configuration. */
 function keysOf(options: OptionTable): ReadonlyMap<string, string> {
   let keys = KEYS.get(options);
   if (keys === undefined) {
@@ -76,7 +76,7 @@ function keysOf(options: OptionTable): ReadonlyMap<string, string> {
 
 type Raw = Pick<RawValues, "get" | "warnings">;
 
-/** What another compilation has found that holds for this one, too, but for what has changed. */
+/** The results of another compilation, which are reused for unchanged options. */
 interface Known {
   readonly compiler: Compiler;
   readonly result: CompiledConfig<SectionTable>;
@@ -89,9 +89,9 @@ class Compiler {
   readonly #place: Place;
   readonly #known: Known | null;
   readonly #done = new Map<string, EffectiveValue>();
-  /** The options that refer to an option. */
+  /** For each option, the options that refer to it. */
   readonly #references: Map<string, Set<string>>;
-  /** Where each option stands in the list of all values. */
+  /** The index of each option in the list of all values. */
   readonly #positions: Map<string, number>;
   readonly #open = new Set<string>();
   readonly #problems: ValueProblem[] = [];
@@ -116,13 +116,14 @@ class Compiler {
         values.push(effective);
         compiled[key] = effective.value;
       }
-      // A copy: the engine keeps what was filled by computed names as a table, three times as large and slower to read.
+      // Copied, because V8 stores objects filled with computed keys as dictionaries, which are three times as large and
+      // slower to read.
       sections[sectionKey(section)] = Object.freeze({ ...compiled });
     }
     return this.#result(sections, values);
   }
 
-  /** Only what has changed; all else is the other compilation's. */
+  /** Compiles the changed options only and reuses all others. */
   #compileChanged({ result, changed }: Known): CompiledConfig<SectionTable> {
     const values = [...result.values];
     const sections: Record<string, Readonly<Record<string, unknown>>> = { ...result.config };
@@ -242,7 +243,7 @@ class Compiler {
     return { section, option, definition, value: undefined, origin };
   }
 
-  /** The text that stands for `$name` in an option of `section`: its own section first, then DEFAULT. */
+  /** Returns the text for `$name` in an option of `section`: from the same section first, then from DEFAULT. */
   #refer(name: string, section: string): string {
     const dot = name.indexOf(".");
     if (dot > 0) {
@@ -277,7 +278,7 @@ class Compiler {
     reason: string,
   ): void {
     if (origin === DEFAULT_ORIGIN) {
-      // A default is only wrong because of an option that it refers to, which is reported itself.
+      // A default can only be invalid because of an option that it refers to, and that one is reported itself.
       return;
     }
     const found = definition.secret ? "****" : values.map((text) => JSON.stringify(text)).join(", ");
@@ -290,11 +291,11 @@ function keyOf(section: string, option: string): string {
 }
 
 /**
- * Puts other options' values where they are referred to.
- * @param lookUp the text for a name; throws {@link UnknownReference} for an unknown one.
+ * Replaces references by the values of other options.
+ * @param lookUp returns the text for a name; throws {@link UnknownReference} for an unknown one.
  */
 function substitute(text: string, lookUp: (name: string) => string): string {
-  // oslo.config takes a backslash before a dollar sign for a second one.
+  // oslo.config treats a backslash before a dollar sign like a second dollar sign.
   return text
     .replaceAll("\\$", "$$$$")
     .replace(REFERENCE, (_match, escaped: string | undefined, plain: string | undefined, braced: string | undefined) =>
@@ -302,17 +303,17 @@ function substitute(text: string, lookUp: (name: string) => string): string {
     );
 }
 
-/** One line of `--show-config`. */
+/** A line of `--show-config`. */
 export interface ConfigRow {
   readonly section: string;
   readonly option: string;
-  /** As it could stand in a file; `****` for a secret that is set, empty when unset. */
+  /** In the syntax of a configuration file; `****` for a secret, empty if unset. */
   readonly value: string;
-  /** `default`, `path:line`, the environment variable or the command-line option. */
+  /** `default`, `path:line`, or the name of the environment variable or command-line option. */
   readonly origin: string;
 }
 
-/** Every option with its effective value and where that comes from. */
+/** Lists all options with their effective values and origins. */
 export function showConfig(compiled: { readonly values: readonly EffectiveValue[] }): ConfigRow[] {
   return compiled.values.map(({ section, option, definition, value, origin }) => {
     const text = definition.type.format(value);

@@ -1,19 +1,19 @@
 import { FileFailure, type Files } from "../runtime/files.js";
 import { type IniFile, parseIni, type SyntaxProblem } from "./ini-file.js";
 
-/** An option whose value cannot be used. */
+/** An option with an invalid value. */
 export interface ValueProblem {
-  /** `path:line`, the environment variable or the command-line option. */
+  /** `path:line`, or the name of the environment variable or command-line option. */
   readonly origin: string;
   readonly section: string;
   readonly option: string;
-  /** What was found; `****` for secrets. */
+  /** The value found; `****` for secrets. */
   readonly found: string;
-  /** What is wrong with it, and what is allowed. */
+  /** The problem, and the allowed values. */
   readonly reason: string;
 }
 
-/** Options have values that they cannot have. Lists all of them. */
+/** Options have invalid values. The message lists all of them. */
 export class ConfigFileValueError extends Error {
   override readonly name = "ConfigFileValueError";
   readonly problems: readonly ValueProblem[];
@@ -27,7 +27,7 @@ export class ConfigFileValueError extends Error {
   }
 }
 
-/** Files are not in the format of nova.conf. Lists all places. */
+/** Files are not in the format of nova.conf. The message lists all errors. */
 class ConfigFileParseError extends Error {
   override readonly name = "ConfigFileParseError";
   readonly problems: readonly SyntaxProblem[];
@@ -41,7 +41,7 @@ class ConfigFileParseError extends Error {
   }
 }
 
-/** A file named with `--config-file` cannot be opened. */
+/** A file of `--config-file` cannot be opened. */
 class ConfigFilesNotFoundError extends Error {
   override readonly name = "ConfigFilesNotFoundError";
 
@@ -52,7 +52,7 @@ class ConfigFilesNotFoundError extends Error {
   }
 }
 
-/** A folder named with `--config-dir` is not there. */
+/** A folder of `--config-dir` does not exist. */
 class ConfigDirNotFoundError extends Error {
   override readonly name = "ConfigDirNotFoundError";
 
@@ -61,16 +61,16 @@ class ConfigDirNotFoundError extends Error {
   }
 }
 
-/** An option given on the command line. */
+/** An option from the command line. */
 export interface CommandLineValue {
   readonly section: string;
   readonly option: string;
   readonly value: string;
-  /** How the operator wrote it: `--host`. */
+  /** The flag that the operator used: `--host`. */
   readonly flag: string;
 }
 
-/** Everything that is said about options, the weakest first: files in order, environment, command line. */
+/** All sources of options in ascending precedence: files in order, environment, command line. */
 export interface ConfigSources {
   readonly files: readonly IniFile[];
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -78,17 +78,18 @@ export interface ConfigSources {
 }
 
 export interface SourceLocations {
-  /** `--config-file`, in order; absolute paths. */
+  /** Absolute paths of `--config-file`, in order. */
   readonly configFiles?: readonly string[];
-  /** `--config-dir`, in order; absolute paths. Their `*.conf` files come after `configFiles`, sorted by name. */
+  /** Absolute paths of `--config-dir`, in order. Their `*.conf` files follow `configFiles`, sorted by name. */
   readonly configDirs?: readonly string[];
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly commandLine?: readonly CommandLineValue[];
 }
 
 /**
- * Reads the files.
- * @throws {ConfigFilesNotFoundError | ConfigDirNotFoundError} @throws {ConfigFileParseError}
+ * Reads the configuration files.
+ * @throws {ConfigFilesNotFoundError | ConfigDirNotFoundError}
+ * @throws {ConfigFileParseError}
  */
 export async function readConfigSources(files: Files, locations: SourceLocations): Promise<ConfigSources> {
   const paths = [...(locations.configFiles ?? [])];

@@ -1,12 +1,12 @@
-/** One `name = value` of a file. */
+/** An assignment `name = value` in a file. */
 interface Assignment {
   /** As written, without the brackets. */
   readonly section: string;
   readonly option: string;
-  /** Continued lines are joined by line feeds. */
+  /** Continuation lines are joined by line feeds. */
   readonly value: string;
   readonly path: string;
-  /** Line of the name, from 1. */
+  /** The line of the name, from 1. */
   readonly line: number;
 }
 
@@ -17,15 +17,15 @@ interface SectionHeader {
 }
 
 export interface SyntaxProblem {
-  /** What is wrong, in oslo.config's words. */
+  /** The problem, in oslo.config's words. */
   readonly message: string;
   readonly path: string;
   readonly line: number;
-  /** The line, as read. */
+  /** The line as read. */
   readonly text: string;
 }
 
-/** What one file says, in its order. */
+/** The contents of a file, in order. */
 export interface IniFile {
   readonly path: string;
   readonly assignments: readonly Assignment[];
@@ -33,15 +33,15 @@ export interface IniFile {
   readonly problems: readonly SyntaxProblem[];
 }
 
-/** What Python's `str.strip` takes away; JavaScript's `trim` differs in a few characters. */
+/** The characters that Python's `str.strip` removes; JavaScript's `trim` differs in a few of them. */
 const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const LEADING = new RegExp(`^[${SPACE}]+`);
 const TRAILING = new RegExp(`[${SPACE}]+$`);
 
-/** Takes white space away as Python's `str.strip` does. */
+/** Removes white space as Python's `str.strip` does. */
 export const strip = (text: string): string => text.replace(LEADING, "").replace(TRAILING, "");
 
-/** Reads oslo.config's dialect. Goes on after a problem, so that all of them can be reported at once. */
+/** Parses oslo.config's dialect. Continues after a problem, so that all of them are reported. */
 export function parseIni(text: string, path: string): IniFile {
   const reader = new IniReader(path);
   for (const line of text.split(/\r\n|\r|\n/)) {

@@ -17,7 +17,7 @@ import {
   WORKAROUND_OPTIONS,
 } from "./sections/service-options.js";
 
-/** Options of `[placement]` that say how to reach a Placement that runs elsewhere; `auth_type` switches all of them on. */
+/** Options of `[placement]` for access to an external Placement; they have an effect only if `auth_type` is set. */
 const ACCESS: ReadonlySet<string> = new Set([
   "endpoint",
   "endpoint_override",
@@ -42,7 +42,7 @@ const ACCESS: ReadonlySet<string> = new Set([
   "region_name",
 ]);
 
-/** Every option that the agent and its built-in drivers know. */
+/** All options of the agent and its built-in drivers. */
 export const NOVA_OPTIONS = {
   DEFAULT: DEFAULT_OPTIONS,
   compute: COMPUTE_OPTIONS,
@@ -58,16 +58,16 @@ export const NOVA_OPTIONS = {
   compute_agent: AGENT_OPTIONS,
 } as const satisfies SectionTable;
 
-/** Typed, frozen values of nova.conf: `config.defaults.reportInterval`, `config.workarounds.upstreamQuirks`. */
+/** The typed, frozen values of nova.conf: `config.defaults.reportInterval`, `config.workarounds.upstreamQuirks`. */
 export type NovaConfig = Compiled<typeof NOVA_OPTIONS>;
 
 export type CompiledNovaConfig = CompiledConfig<typeof NOVA_OPTIONS>;
 
 /**
  * Compiles nova.conf.
- * @param driverSections options that a driver declares; of a section that the agent has too, only new ones are taken.
- *   Read them with `section(name)`.
- * @throws {ConfigFileValueError} with all wrong values.
+ * @param driverSections options declared by a driver. In a section that the agent also has, only new options are added.
+ * Read them with `section(name)`.
+ * @throws {ConfigFileValueError} with all invalid values.
  */
 export function compileNovaConfig(
   sources: ConfigSources,
@@ -90,7 +90,7 @@ function withUnused(compiled: CompiledNovaConfig): CompiledNovaConfig {
 }
 
 /**
- * Options that the operator has set and that have no effect as long as another one is unset.
+ * Returns warnings for options that are set but have no effect while `[placement] auth_type` is unset.
  * @param authType `[placement] auth_type`
  */
 export function unusedOptions(authType: string | null, values: readonly EffectiveValue[]): ConfigWarning[] {
@@ -109,7 +109,7 @@ export function unusedOptions(authType: string | null, values: readonly Effectiv
 
 const SECTION = "oslo_messaging_rabbit";
 
-/** Names by which oslo.messaging has read these options once, and reads them still. */
+/** Deprecated names of these options that oslo.messaging still accepts. */
 const FORMER: Readonly<Record<string, string>> = {
   rabbit_quroum_max_memory_length: "rabbit_quorum_max_memory_length",
   rabbit_quroum_max_memory_bytes: "rabbit_quorum_max_memory_bytes",
@@ -119,7 +119,7 @@ const FORMER: Readonly<Record<string, string>> = {
   kombu_ssl_keyfile: "ssl_key_file",
 };
 
-/** The sources with the present names of `[oslo_messaging_rabbit]`. */
+/** Returns the sources with the current names of the `[oslo_messaging_rabbit]` options. */
 export function withPresentNames(sources: ConfigSources): ConfigSources {
   const { files, commandLine } = sources;
   return {
@@ -134,7 +134,10 @@ function presently<S extends { readonly section: string; readonly option: string
   return option === undefined ? entry : { ...entry, option };
 }
 
-/** Options of that section in the query of a transport_url, which are stronger than any other source; others are not its own. */
+/**
+ * Returns the options of that section in the query of a transport_url, which take precedence over all other sources.
+ * Other query parameters are ignored.
+ */
 export function optionsInQuery(transportUrl: string | null): readonly CommandLineValue[] {
   const [, query = ""] = (transportUrl ?? "").split("?");
   return [...new URLSearchParams(query)]

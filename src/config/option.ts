@@ -1,32 +1,32 @@
 import { optional, type ValueType } from "./value-type.js";
 
-/** Where an agent runs; what defaults may depend on. */
+/** The environment of an agent, which defaults may depend on. */
 export interface Place {
-  /** Absolute path of the folder given with `--state-dir`. */
+  /** Absolute path of the folder of `--state-dir`. */
   readonly stateDir: string;
   readonly hostname: string;
-  /** The program that reads the options. Default: any, so that each value has to be right. */
+  /** The program that reads the options. Default: any program; then every value must be valid. */
   readonly program?: "agent";
 }
 
-/** One option: the values it takes, its default, and what it is for. */
+/** An option: its type, its default and its purpose. */
 export interface Option<T> {
   readonly type: ValueType<T>;
   readonly default: T | Derived;
-  /** One or two sentences; units are named. */
+  /** One or two sentences, with units. */
   readonly help: string;
-  /** Where Nova's documentation or the specification speaks of it. */
+  /** The section of Nova's documentation or of the specification. */
   readonly source?: string;
-  /** Shown as `****`. */
+  /** Printed as `****`. */
   readonly secret?: boolean;
-  /** The program that reads it alone. Another program takes its default for a value that it does not know. */
+  /** The only program that reads the option. Another program uses the default if it does not know the value. */
   readonly reader?: "control-plane";
 }
 
-/** A default that is computed: the text that could stand in the file, in which `$name` refers to other options. */
+/** A computed default: the text that a configuration file could contain, with `$name` referring to other options. */
 export class Derived {
   readonly text: (place: Place) => string;
-  /** How documentation writes it. */
+  /** The default as printed in documentation. */
   readonly documented: string;
 
   constructor(documented: string, text: (place: Place) => string) {
@@ -52,18 +52,18 @@ export function option<T>(
   return { type, default: fallback, help, ...extras };
 }
 
-/** An option that may be unset, which is its default: `null`. */
+/** Defines an option that is unset by default: `null`. */
 export function unset<T>(type: ValueType<T>, help: string, extras: Extras = {}): Option<T | null> {
   return option(optional(type), null, help, extras);
 }
 
-/** Marks all options of a section as those of the control plane. */
+/** Marks all options of a section as read by the control plane only. */
 export function forControlPlane<T extends OptionTable>(options: T): T {
   const marked = Object.entries(options).map(([name, each]) => [name, { ...each, reader: "control-plane" }]);
   return Object.fromEntries(marked) as T;
 }
 
-/** Keeps a text from being taken for a reference to an option. */
+/** Escapes a string so that it contains no references to options. */
 export const literal = (text: string): string => text.replaceAll("$", "$$$$");
 
 type Camel<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S;

@@ -1,16 +1,16 @@
-/** A defect or an order of upstream Nova that the agent follows only when it is asked to. */
+/** A defect or an ordering of upstream Nova that the agent reproduces only if configured. */
 export interface Quirk {
   /** Section of the behaviour specification, or Launchpad bug. */
   readonly source: string;
-  /** What upstream does; without the quirk the agent does the safe thing instead. */
+  /** The upstream behaviour; without the quirk the agent does the safe thing instead. */
   readonly meaning: string;
-  /** Major version of the first Nova that has it; absent: every release that can be named, and older ones. */
+  /** The major version of the first Nova release that has it; absent: all supported releases and older ones. */
   readonly since?: number;
-  /** Major version of the first Nova that has it no more; absent: master has it. */
+  /** The major version of the first Nova release that no longer has it; absent: master has it. */
   readonly fixed?: number;
 }
 
-/** The releases of Nova that `upstream_quirks` may name, with their major versions; master is another name of the newest. */
+/** The Nova releases that `upstream_quirks` accepts, with their major versions. master is an alias of the newest. */
 const VERSIONS = Object.freeze({
   zed: 26,
   "2023.1": 27,
@@ -29,7 +29,7 @@ function quirk(source: string, meaning: string, versions: Pick<Quirk, "since" | 
 }
 
 /**
- * Every value of `[workarounds] upstream_quirks`.
+ * The values of `[workarounds] upstream_quirks`.
  * @internal for tests
  */
 export const QUIRKS = Object.freeze({
@@ -156,7 +156,7 @@ export const QUIRK_NAMES = Object.freeze(Object.keys(QUIRKS) as QuirkName[]);
 
 export type Release = keyof typeof VERSIONS;
 
-/** What each release does, as a list of quirks. */
+/** The quirks of each release. */
 export const RELEASES: Readonly<Record<Release, readonly QuirkName[]>> = Object.freeze(
   Object.fromEntries(Object.entries(VERSIONS).map(([release, version]) => [release, quirksOf(version)])) as Record<
     Release,

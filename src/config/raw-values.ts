@@ -2,7 +2,10 @@ import { didYouMean } from "../runtime/error-messages.js";
 import type { ConfigSources } from "./config-sources.js";
 import type { OptionTable, SectionTable } from "./option.js";
 
-/** What keystoneauth takes from the section that `auth_section` names; where a service is stays with the section itself. */
+/**
+ * The options that keystoneauth reads from the section in `auth_section`. A service's endpoint options remain in its
+ * own section.
+ */
 const AUTH: ReadonlySet<string> = new Set([
   "auth_type",
   "auth_url",
@@ -27,10 +30,10 @@ const AUTH: ReadonlySet<string> = new Set([
 
 const AUTH_SECTION = "auth_section";
 
-/** Section names are compared without case, except DEFAULT. */
+/** Normalizes a section name: names are case-insensitive, except DEFAULT. */
 export const normalizeSection = (section: string): string => (section === "DEFAULT" ? section : section.toLowerCase());
 
-/** Where options are read that are another section's: `[placement] auth_section = keystone_authtoken`. */
+/** Resolves options that are read from another section: `[placement] auth_section = keystone_authtoken`. */
 class AuthSections {
   readonly #table: SectionTable;
   readonly #named: ReadonlyMap<string, string>;
@@ -47,17 +50,17 @@ class AuthSections {
     this.#named = named;
   }
 
-  /** The section in which this option stands. */
+  /** Returns the section that contains this option. */
   placeOf(section: string, option: string): string {
     return AUTH.has(option) ? (this.#named.get(section) ?? section) : section;
   }
 
-  /** Sections that are another service's: of them, nothing else is read, nor missed. */
+  /** Returns whether a section belongs to another service. Its other options are neither read nor reported. */
   isForeign(section: string): boolean {
     return !Object.hasOwn(this.#table, section) && [...this.#named.values()].includes(section);
   }
 
-  /** The tables, and each section that is named, with the options that are taken from it. */
+  /** The tables, and each referenced section with the options that are read from it. */
   get tables(): SectionTable {
     const tables: Record<string, SectionTable[string]> = { ...this.#table };
     for (const [section, other] of this.#named) {
@@ -68,23 +71,23 @@ class AuthSections {
   }
 }
 
-/** The texts that count for one option. */
+/** The raw strings of an option. */
 export interface RawValue {
-  /** All of a repeated option, in order; of another the last one counts. */
+  /** All values of a repeated option, in order; for other options the last one counts. */
   readonly values: readonly string[];
-  /** `path:line`, the environment variable or the command-line option of the last text. */
+  /** `path:line`, or the name of the environment variable or command-line option of the last value. */
   readonly origin: string;
 }
 
 export interface ConfigWarning {
-  /** `path:line`, the environment variable or the command-line option. */
+  /** `path:line`, or the name of the environment variable or command-line option. */
   readonly origin: string;
   readonly message: string;
-  /** The name, if no table has it nor a similar one: `[vnc]`, `[DEFAULT] debug`. */
+  /** The name, if no table has it or a similar one: `[vnc]`, `[DEFAULT] debug`. */
   readonly unknown?: string;
 }
 
-/** A name in a source that no table has, and the names that may be meant. */
+/** A name in a source that no table has, with candidates for a suggestion. */
 interface UnknownName {
   readonly origin: string;
   readonly what: string;
@@ -94,7 +97,7 @@ interface UnknownName {
   readonly brackets: string;
 }
 
-/** Sorts what the sources say by option; what no table knows becomes a warning. */
+/** Collects the values of all sources by option; unknown names become warnings. */
 export class RawValues {
   readonly #table: ReadonlyMap<string, OptionTable>;
   readonly #authSections: AuthSections;
@@ -123,7 +126,7 @@ export class RawValues {
     }
   }
 
-  /** Made when it is asked for: to look for similar names takes a while. */
+  /** Computed lazily, because finding similar names is slow. */
   get warnings(): readonly ConfigWarning[] {
     return this.#unknownNames.map(({ origin, what, name, label, known, brackets: [open = "", close = ""] }) => {
       const suggestion = didYouMean(name, known);
@@ -152,7 +155,7 @@ export class RawValues {
 
   #takeAssignment(section: string, option: string, value: string, origin: string): void {
     const name = normalizeSection(section);
-    // An unknown section was reported with its head.
+    // An unknown section was already reported with its header.
     if (!this.#table.has(name) || !this.#isKnown(name, option, origin)) {
       return;
     }
@@ -186,7 +189,7 @@ export class RawValues {
     }
   }
 
-  /** False, with a warning: no table has it. */
+  /** Returns false, with a warning, if no table has the option. */
   #isKnown(section: string, option: string, origin: string): boolean {
     const options = this.#table.get(section);
     if (options === undefined) {

@@ -2,28 +2,28 @@ import { isAuditPeriod } from "../records/audit-period.js";
 import { HOST_NAME_RULE, isHostName } from "../records/host-names.js";
 import { strip } from "./ini-file.js";
 
-/** What values an option takes. */
+/** The type of an option's values. */
 export interface ValueType<T> {
-  /** For people, as in "expected an integer of at least 1". */
+  /** For messages such as "expected an integer of at least 1". */
   readonly expected: string;
-  /** A repeated option keeps all its values, not just the last; `parse` then gets each of them. */
+  /** Whether a repeated option retains all its values instead of the last; `parse` then receives all of them. */
   readonly repeated?: boolean;
-  /** `undefined` when the text is no such value. */
+  /** Returns `undefined` for an invalid value. */
   parse(values: readonly string[]): T | undefined;
-  /** As it could stand in a file, and as `$name` inserts it. */
+  /** Returns the value in the syntax of a configuration file, as `$name` inserts it. */
   format(value: T): string;
 }
 
 const last = (values: readonly string[]): string => values.at(-1) ?? "";
 
-/** Any text. */
+/** Any string. */
 export const text: ValueType<string> = {
   expected: "a text",
   parse: last,
   format: (value) => value,
 };
 
-/** A period of which the last one that is over is audited. */
+/** A period of usage audits. */
 export const auditPeriod: ValueType<string> = {
   expected: "hour, day, month or year, and @ with a number that is in it: day@6, month@28 at most",
   parse: (values) => (isAuditPeriod(last(values)) ? last(values) : undefined),
@@ -32,7 +32,7 @@ export const auditPeriod: ValueType<string> = {
 
 const SCHEMES = ["http:", "https:", "ws:", "wss:"];
 
-/** Where a control plane is. */
+/** The URL of a control plane. */
 export const controlPlaneUrl: ValueType<string> = {
   expected: "http://host:port, https://…, ws://… or wss://…",
   parse: (values) => {
@@ -42,14 +42,14 @@ export const controlPlaneUrl: ValueType<string> = {
   format: (value) => value,
 };
 
-/** What a compute host may be called. */
+/** The name of a compute host. */
 export const hostName: ValueType<string> = {
   expected: HOST_NAME_RULE,
   parse: (values) => (isHostName(last(values)) ? last(values) : undefined),
   format: (value) => value,
 };
 
-/** One of the given words. */
+/** One of several words. */
 export function choice<const C extends string>(choices: readonly C[]): ValueType<C> {
   return {
     expected: choices.length === 2 ? choices.join(" or ") : `one of ${choices.join(", ")}`,
@@ -70,7 +70,7 @@ export const boolean: ValueType<boolean> = {
   format: (value) => (value ? "True" : "False"),
 };
 
-/** As Python reads numbers: digits may be grouped by underscores. */
+/** Digits may be grouped by underscores, as in Python. */
 const DIGITS = "\\d+(?:_\\d+)*";
 const INTEGER = new RegExp(`^[+-]?${DIGITS}$`);
 const FLOAT = new RegExp(`^[+-]?(?:${DIGITS}\\.?(?:${DIGITS})?|\\.${DIGITS})(?:e[+-]?${DIGITS})?$`, "i");
@@ -80,7 +80,6 @@ export interface NumberRange {
   readonly max?: number;
 }
 
-/** A whole number. */
 export function integer(range: NumberRange = {}): ValueType<number> {
   return {
     expected: `an integer${rangeText(range)}`,
@@ -93,7 +92,6 @@ export function integer(range: NumberRange = {}): ValueType<number> {
   };
 }
 
-/** A number that may have a fraction. */
 export function float(range: NumberRange = {}): ValueType<number> {
   return {
     expected: `a number${rangeText(range)}`,
@@ -106,7 +104,7 @@ export function float(range: NumberRange = {}): ValueType<number> {
   };
 }
 
-/** Texts, separated by commas. */
+/** Strings separated by commas. */
 export const list: ValueType<readonly string[]> = {
   expected: "a list separated by commas",
   parse: (values) => splitList(last(values)),
@@ -125,7 +123,7 @@ export const repeated: ValueType<readonly string[]> = {
 };
 
 /**
- * Names out of a fixed set, separated by commas.
+ * Names from a fixed set, separated by commas.
  * @param groups names that stand for several of them
  */
 export function names<const C extends string>(
@@ -146,7 +144,7 @@ export function names<const C extends string>(
   };
 }
 
-/** The same type, or nothing, which is what an empty text means. */
+/** Accepts the values of `type`, or an empty string for null. */
 export function optional<T>(type: ValueType<T>): ValueType<T | null> {
   return {
     ...type,

@@ -3,11 +3,11 @@ import type { Runtime } from "../runtime/runtime.js";
 import { FaultSet, type SetFault } from "./fault-set.js";
 import { type FaultRule, type FaultTable, formatFaultRule, InvalidFault, parseFaultRule } from "./faults.js";
 
-/** Knobs, as `compute-cluster fault` writes them; the agent only reads the file. */
+/** Fault rules, written by `compute-cluster fault`; the agent only reads the file. */
 const FAULTS_FILE = "faults.json";
 /**
- * How often each has acted, as the agent writes it; `compute-cluster fault` only reads it. Each file has one writer:
- * nothing is lost.
+ * How often each fault has applied, written by the agent; `compute-cluster fault` only reads the file. Each file has
+ * one writer, so no write is lost.
  */
 const USED = "faults-used.json";
 
@@ -19,7 +19,7 @@ interface StoredFault {
   readonly rule: string;
 }
 
-/** The faults of an agent's `state_path`, followed while it runs. */
+/** The faults in an agent's `state_path`, updated while it runs. */
 export class FaultFile {
   readonly faults: FaultSet;
   readonly #folder: string;
@@ -38,11 +38,11 @@ export class FaultFile {
     this.faults = new FaultSet(deps);
   }
 
-  /** Reads what is set, and follows what is set from now on. */
+  /** Reads the fault rules and follows later changes. */
   async open(): Promise<void> {
     await this.#deps.files.makeFolder(this.#folder);
     if ((await readUses(this.#folder, this.#deps.files)) === undefined) {
-      // A host that has never had a fault has nothing to note.
+      // A host without any faults so far does not need the file.
       this.#written = textOf({});
     }
     this.#unwatch = this.#watch();
@@ -57,11 +57,11 @@ export class FaultFile {
     await this.#writing;
   }
 
-  /** The system may have no watches left, with thousands of agents on a machine. */
+  /** With thousands of agents on a machine, the system may have no watches left. */
   #watch(): () => void {
     try {
       return this.#deps.files.watch(this.#folder, (names = [FAULTS_FILE]) => {
-        // The agent's own files are in the folder, too, and what it notes here itself.
+        // The folder also contains other files of the agent, including the one written here.
         if (names.includes(FAULTS_FILE)) {
           this.#reading = this.#reading.then(() => this.#read());
         }
@@ -95,7 +95,7 @@ export class FaultFile {
     }
   }
 
-  /** Writes only what is new: the folder is watched. */
+  /** Writes only changes, since the folder is watched. */
   #noteUses(): void {
     if (this.#stopped) {
       return;
@@ -118,7 +118,10 @@ function textOf(uses: Uses): string {
   return `${JSON.stringify(uses)}\n`;
 }
 
-/** What is set in the folder, in the order of setting. @throws {InvalidFault} {@link FileFailure} */
+/**
+ * Returns the faults set in the folder, in the order of their creation.
+ * @throws {InvalidFault} {@link FileFailure}
+ */
 export async function readFaults(
   folder: string,
   table: FaultTable,
@@ -134,13 +137,13 @@ export async function readFaults(
   }));
 }
 
-/** The agent has read what was set: it notes each fault, used or not. */
+/** Returns whether the agent has read these faults: it records the use count of each one, even if it is zero. */
 export async function areNoticed(folder: string, ids: readonly string[], { files }: Pick<FaultFileDeps, "files">) {
   const uses = (await readUses(folder, files)) ?? {};
   return ids.every((id) => uses[id] !== undefined);
 }
 
-/** Each in place of what was set for its point. Returns their ids. */
+/** Sets fault rules, replacing those of the same points. Returns their ids. */
 export async function setFaults(
   folder: string,
   rules: readonly FaultRule[],
@@ -155,7 +158,7 @@ export async function setFaults(
   return added.map(({ id }) => id);
 }
 
-/** Clears the knobs of these points, or all of them. Returns the knobs that were set. */
+/** Clears the fault rules of these points, or all if none is named. Returns the cleared rules. */
 export async function clearFaults(
   folder: string,
   points: readonly string[],
@@ -210,7 +213,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A fault in the file; `knob` is the name of `rule` until release 0.2. */
+/** A fault in the file. Until release 0.2, `rule` was named `knob`. */
 type FaultEntry = Omit<StoredFault, "rule"> & { readonly rule?: string; readonly knob?: string };
 
 function isFaultEntry(value: unknown): value is FaultEntry {

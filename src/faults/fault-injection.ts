@@ -12,15 +12,15 @@ import { DRIVER_ERRORS } from "../virt/driver-error.js";
 import { DRIVER_METHODS, type DriverMethod } from "../virt/driver-methods.js";
 import { type ChangingFaults, type FaultAction, FaultInjected, type FaultPoint } from "./faults.js";
 
-/** A service whose requests can be made to fail; its name begins its points. */
+/** A service whose requests can be made to fail. Its name is the prefix of its fault points. */
 interface FaultyService {
   readonly name: "placement" | "ironic";
   readonly methods: readonly string[];
-  /** Words of paths, the last of which says what a request is about. */
+  /** Path segments; the last one in a path determines the resource of a request. */
   readonly resources: readonly string[];
-  /** Whether it may answer 409 to reads, too. */
+  /** Whether the service may respond with 409 to reads as well. */
   readonly readsConflict: boolean;
-  /** Whether a request is for it; that is seen by the microversion that it asks for. */
+  /** Returns whether a request is for this service, which its microversion header shows. */
   owns(headers: Readonly<Record<string, string>>): boolean;
 }
 
@@ -52,12 +52,12 @@ const SERVICES: readonly FaultyService[] = [
 
 const KINDS = ["status", "lose-answer", "refuse", "slow", "hang"] as const;
 
-/** Milliseconds, as {@link HttpRequest} has it. */
+/** In milliseconds, as in {@link HttpRequest}. */
 const DEFAULT_TIMEOUT = 60_000;
 
 const CONDUCTOR_POINT = "conductor";
 
-/** Points of the doors: `placement.put`, `placement.put.allocations`, `ironic.patch.nodes`, `conductor`. */
+/** The fault points of the runtime: `placement.put`, `placement.put.allocations`, `ironic.patch.nodes`, `conductor`. */
 export const RUNTIME_FAULT_POINTS: readonly FaultPoint[] = [
   ...SERVICES.flatMap(({ name, methods, resources }) => [
     { point: name, kinds: KINDS },
@@ -69,7 +69,7 @@ export const RUNTIME_FAULT_POINTS: readonly FaultPoint[] = [
   { point: CONDUCTOR_POINT, kinds: ["partition"] },
 ];
 
-/** The same doors, through which Placement, Ironic and the conductor are as the faults make them. */
+/** Wraps a runtime so that faults apply to Placement, Ironic and the conductor. */
 export function createFaultyRuntime(runtime: Runtime, faults: ChangingFaults): Runtime {
   return {
     ...runtime,
@@ -78,7 +78,7 @@ export function createFaultyRuntime(runtime: Runtime, faults: ChangingFaults): R
   };
 }
 
-/** Requests of other services go through untouched. */
+/** Passes requests to other services unchanged. */
 class FaultyHttp implements HttpClient {
   readonly #http: HttpClient;
   readonly #timers: Runtime["timers"];
@@ -116,7 +116,7 @@ class FaultyHttp implements HttpClient {
   #decide(service: FaultyService, { method, url }: HttpRequest): FaultAction | undefined {
     const { name, resources } = service;
     const general = `${name}.${method.toLowerCase()}`;
-    // `/resource_providers/<uuid>/inventories` is about inventories.
+    // The resource of `/resource_providers/<uuid>/inventories` is `inventories`.
     const resource = new URL(url).pathname
       .split("/")
       .reverse()
@@ -128,14 +128,17 @@ class FaultyHttp implements HttpClient {
     );
   }
 
-  /** A conflict that is set for any request waits for one that can have it; a point of reads has what is set for it. */
+  /**
+   * A conflict set for all requests does not apply to reads that cannot conflict. A fault point for reads applies
+   * regardless.
+   */
   #decideForAny({ name, readsConflict }: FaultyService, method: string): FaultAction | undefined {
     const action = this.#faults.peek(name);
     const conflict = action?.kind === "status" && action.status === 409;
     return conflict && method === "GET" && !readsConflict ? undefined : this.#faults.decide(name);
   }
 
-  /** The time that the caller allows passes while nothing happens. */
+  /** Delays the request; the delay counts towards the caller's timeout. */
   async #later(request: HttpRequest, milliseconds: number | null): Promise<HttpResponse> {
     const timeout = request.timeout ?? DEFAULT_TIMEOUT;
     if (milliseconds === null || milliseconds >= timeout) {
@@ -147,7 +150,7 @@ class FaultyHttp implements HttpClient {
   }
 }
 
-/** Placement's way to say it; a conflict is the kind that a client may try again. */
+/** Returns an error in Placement's format. A conflict is of the kind that a client may retry. */
 function errorOf(status: number): HttpResponse {
   return {
     status,
@@ -166,7 +169,7 @@ function errorOf(status: number): HttpResponse {
   };
 }
 
-/** Ironic's way: JSON in JSON. A conflict is that of a node which is locked. */
+/** Returns an error in Ironic's format, JSON within JSON. A conflict is that of a locked node. */
 function ironicErrorOf(status: number): HttpResponse {
   const faultstring =
     status === 409
@@ -180,7 +183,7 @@ function ironicErrorOf(status: number): HttpResponse {
   };
 }
 
-/** During a partition no connection is possible, and those that are open break. */
+/** During a partition, no connection can be opened and open ones are closed. */
 class FaultySockets implements Sockets {
   readonly #sockets: Sockets;
   readonly #faults: ChangingFaults;
@@ -210,9 +213,9 @@ class FaultySockets implements Sockets {
   }
 }
 
-/** `driver.spawn` and so on; `fail` comes before the driver is called, `lose-answer` after it has done its work. */
+/** `driver.spawn` and so on. `fail` applies before the driver is called, `lose-answer` after it has done its work. */
 export const DRIVER_POINTS: readonly FaultPoint[] = (Object.keys(DRIVER_METHODS) as DriverMethod[])
-  // The core asks for a constant, and cannot wait.
+  // The agent reads this constant synchronously, so it cannot wait for a fault.
   .filter((method) => method !== "getHostIpAddr")
   .map((method) => ({
     point: pointOf(method),
@@ -220,9 +223,9 @@ export const DRIVER_POINTS: readonly FaultPoint[] = (Object.keys(DRIVER_METHODS)
     errors: DRIVER_ERRORS,
   }));
 
-/** For {@link DriverCallOptions.point}. */
+/** Returns the hook for {@link DriverCallOptions.point}. */
 export function driverFaults(faults: ChangingFaults): NonNullable<DriverCallOptions["point"]> {
-  // Each call has a signal of its own. Made for the first, which most hosts never have.
+  // Each call has its own signal. Created on first use, since most hosts never need it.
   let losing: WeakSet<AbortSignal> | undefined;
   return async (method, when, signal) => {
     const point = pointOf(method);

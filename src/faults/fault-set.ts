@@ -1,12 +1,12 @@
 import type { Clock, Timers } from "../runtime/time.js";
 import { type ChangingFaults, type FaultAction, FaultInjected, type FaultRule } from "./faults.js";
 
-/** A knob that is set. */
+/** A fault rule that is set. */
 export interface SetFault extends FaultRule {
   readonly id: string;
-  /** When, in milliseconds since the epoch: partitions are counted from then. */
+  /** The time at which it was set, in milliseconds since the epoch; a partition's duration starts then. */
   readonly setAt: number;
-  /** How often it has acted. */
+  /** How often it has applied. */
   readonly used: number;
 }
 
@@ -26,17 +26,17 @@ export class FaultSet implements ChangingFaults {
     this.#deps = deps;
   }
 
-  /** What is set and may still act. */
+  /** The faults that may still apply. */
   get faults(): readonly SetFault[] {
     return this.#faults.filter((fault) => isLive(fault, this.#deps.clock.now()));
   }
 
-  /** All knobs, those that have acted as often as they may included. */
+  /** All faults, including those that are used up. */
   get known(): readonly SetFault[] {
     return this.#faults;
   }
 
-  /** In place of what is set for the same point. Returns its id. */
+  /** Sets a rule, replacing that of the same point. Returns its id. */
   set(rule: FaultRule): string {
     this.#sequence += 1;
     const id = `${this.#deps.clock.now()}-${this.#sequence}`;
@@ -45,12 +45,12 @@ export class FaultSet implements ChangingFaults {
     return id;
   }
 
-  /** Left out: all. */
+  /** Clears the fault of a point. Default: all faults. */
   clear(point?: string): void {
     this.replace(point === undefined ? [] : this.#faults.filter((fault) => fault.point !== point));
   }
 
-  /** Sets these and no others; what is known of a fault's use is kept. */
+  /** Replaces all faults; known use counts are retained. */
   replace(faults: readonly SetFault[]): void {
     const known = new Map(this.#faults.map(({ id, used }) => [id, used]));
     this.#faults = faults.map((fault) => ({ ...fault, used: Math.max(fault.used, known.get(fault.id) ?? 0) }));
@@ -92,7 +92,7 @@ export class FaultSet implements ChangingFaults {
       case "hang":
         return this.#hang(id, action.milliseconds, signal);
       default:
-        // The others are not acted out at a point alone.
+        // The other kinds have no effect at a point alone.
         return;
     }
   }
@@ -130,7 +130,7 @@ export class FaultSet implements ChangingFaults {
   }
 }
 
-/** The knob may still act. */
+/** Returns whether the fault may still apply. */
 export function isLive({ action, times, used, setAt }: Omit<SetFault, "id" | "point">, now: number): boolean {
   if (action.kind === "partition" && action.milliseconds !== null) {
     return now < setAt + action.milliseconds;

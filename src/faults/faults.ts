@@ -1,36 +1,39 @@
 import { didYouMean, PublicError } from "../runtime/error-messages.js";
 
-/** Faults on purpose, set from outside while the process runs. Points are named: `driver.spawn`, `agent.resize_instance.move`. */
+/**
+ * Faults injected while the process runs. Fault points have names such as `driver.spawn` and
+ * `agent.resize_instance.move`.
+ */
 export interface Faults {
   /**
-   * Acts out what is set for the point: returns at once when nothing is.
-   * @throws {FaultInjected} or the signal's reason, when it is aborted in a wait.
+   * Applies the fault that is set for the point; returns at once if there is none.
+   * @throws {FaultInjected} or the signal's reason, if it is aborted during a wait.
    */
   hit(point: string, signal?: AbortSignal): Promise<void>;
-  /** Takes what is set for the point, counted as used; the caller acts it out. */
+  /** Returns the fault that is set for the point and counts it as used; the caller applies it. */
   decide(point: string): FaultAction | undefined;
 }
 
-/** What happens at a point. Times are milliseconds. */
+/** The effect of a fault. Times are in milliseconds. */
 export type FaultAction =
-  /** An error instead of the work; `error` names its class, else it is a {@link FaultInjected}. */
+  /** Throws an error instead of doing the work. `error` is the name of its class; default {@link FaultInjected}. */
   | { readonly kind: "fail"; readonly error?: string }
-  /** Nothing happens for so long; null: for ever. */
+  /** Blocks for this time; null: forever. */
   | { readonly kind: "hang"; readonly milliseconds: number | null }
-  /** The work begins so much later. */
+  /** Delays the work. */
   | { readonly kind: "slow"; readonly milliseconds: number }
-  /** The work is done, and its answer lost. */
+  /** Does the work but loses the response. */
   | { readonly kind: "lose-answer" }
-  /** An HTTP answer of this status instead of the work. */
+  /** Responds with this HTTP status instead of doing the work. */
   | { readonly kind: "status"; readonly status: number }
-  /** No service listens. */
+  /** Refuses the connection. */
   | { readonly kind: "refuse" }
-  /** No connection is possible, and open ones break, for so long; null: until it is cleared. */
+  /** Rejects new connections and closes open ones for this time; null: until the fault is cleared. */
   | { readonly kind: "partition"; readonly milliseconds: number | null };
 
-/** The error of a fault that was set on purpose. */
+/** The error thrown by an injected fault. */
 export class FaultInjected extends PublicError {
-  /** `FaultInjected`, or the class that the fault names. */
+  /** `FaultInjected`, or the class named by the fault. */
   override readonly name: string;
   readonly point: string;
 
@@ -41,42 +44,42 @@ export class FaultInjected extends PublicError {
   }
 }
 
-/** Faults that tell when they change. */
+/** Faults that notify listeners of changes. */
 export interface ChangingFaults extends Faults {
-  /** What is set for the point now, not counted as used. */
+  /** Returns the fault that is set for the point without counting it as used. */
   peek(point: string): FaultAction | undefined;
-  /** Returns what stops it. */
+  /** Calls `listener` after each change. Returns a function that removes it. */
   onChange(listener: () => void): () => void;
 }
 
 type FaultKind = FaultAction["kind"];
 
-/** What can be set at which point. */
+/** A fault point and the kinds of faults that it supports. */
 export interface FaultPoint {
   /** `driver.spawn` */
   readonly point: string;
   readonly kinds: readonly FaultKind[];
-  /** Classes of errors that `fail:<class>` may name. */
+  /** The error classes that `fail:<class>` accepts. */
   readonly errors?: readonly string[];
 }
 
-/** All points of an agent, by name. */
+/** All fault points of an agent, by name. */
 export type FaultTable = ReadonlyMap<string, FaultPoint>;
 
-/** One setting: `driver.finishMigration=fail:once`. */
+/** A fault rule: `driver.finishMigration=fail:once`. */
 export interface FaultRule {
   readonly point: string;
   readonly action: FaultAction;
-  /** How often it acts; null: until it is cleared. */
+  /** How often the fault applies; null: until it is cleared. */
   readonly times: number | null;
 }
 
-/** A knob that does not exist, or not so. The message lists what does. */
+/** An unknown fault point or an invalid fault rule. The message lists the valid ones. */
 export class InvalidFault extends Error {
   override readonly name = "InvalidFault";
 }
 
-/** How each kind is written. */
+/** The syntax of each kind. */
 const FAULT_SYNTAX: Readonly<Record<FaultKind, string>> = {
   fail: "fail[:Error][:TIMES]",
   hang: "hang[:DURATION][:TIMES]",
@@ -94,7 +97,10 @@ export function faultTable(points: readonly FaultPoint[]): FaultTable {
   return new Map(points.map((point) => [point.point, point]));
 }
 
-/** @throws {InvalidFault} unknown points and actions, with the list of what exists. */
+/**
+ * Parses a fault rule.
+ * @throws {InvalidFault} for unknown points and kinds, with a list of the valid ones.
+ */
 export function parseFaultRule(text: string, table: FaultTable): FaultRule {
   const [point = "", setting, ...more] = text.split("=");
   const known = table.get(point);
@@ -124,7 +130,7 @@ export function parseFaultRule(text: string, table: FaultTable): FaultRule {
   return { point, action, times: count };
 }
 
-/** A point that no table has: the one that was meant, where that can be guessed, else all that there are. */
+/** Returns the error for an unknown point: it suggests a similar name if there is one, else lists all points. */
 export function unknownPoint(point: string, table: FaultTable): InvalidFault {
   const near = didYouMean(point, table.keys());
   const help =
@@ -132,12 +138,12 @@ export function unknownPoint(point: string, table: FaultTable): InvalidFault {
   return new InvalidFault(`there is no fault point ${point || "without a name"}. ${help}`);
 }
 
-/** How a kind is written at this point: steps fail with one error only. */
+/** Returns the syntax of a kind at this point. Points without error classes fail with one error only. */
 function syntaxOf(kind: FaultKind, { errors }: FaultPoint): string {
   return kind === "fail" && errors === undefined ? "fail[:TIMES]" : FAULT_SYNTAX[kind];
 }
 
-/** The knob as {@link parseFaultRule} reads it. */
+/** Formats a rule so that {@link parseFaultRule} can read it. */
 export function formatFaultRule({ point, action, times }: FaultRule): string {
   const words = [
     action.kind === "status" ? String(action.status) : action.kind,
@@ -151,7 +157,7 @@ export function formatFaultRule({ point, action, times }: FaultRule): string {
 /** The width of a terminal, in characters. */
 const COLUMNS = 80;
 
-/** Words in lines that are indented by two and no longer than a terminal. */
+/** Wraps words into lines of at most the terminal's width, indented by two. */
 function wrapped(words: readonly string[]): string {
   const lines: string[] = [];
   for (const word of words) {
@@ -165,12 +171,12 @@ function wrapped(words: readonly string[]): string {
   return lines.join("\n");
 }
 
-/** All points and what each takes, for a person. */
+/** Describes all points and their kinds, for users. */
 function pointsOf(table: FaultTable): string {
   return `Those that exist:\n${listPoints([...table.values()])}`;
 }
 
-/** Renders points as lines of a terminal: the names with the same settings, then these. */
+/** Renders points as terminal lines: names with the same kinds, followed by these. */
 export function listPoints(points: readonly FaultPoint[]): string {
   const bySyntax = new Map<string, string[]>();
   for (const point of points) {
@@ -182,12 +188,12 @@ export function listPoints(points: readonly FaultPoint[]): string {
   return [...bySyntax].map(([syntax, names]) => `${listed(names)}\n    =${syntax}`).join("\n");
 }
 
-/** Returns how each setting of a point is written. */
+/** Returns the syntax of each kind of a point. */
 export function settingsOf(point: FaultPoint): readonly string[] {
   return point.kinds.map((kind) => syntaxOf(kind, point));
 }
 
-/** Takes the words of the action and leaves the words after it. */
+/** Parses the action and removes its words from the list. */
 function actionOf(words: string[], { errors = [] }: FaultPoint): FaultAction | undefined {
   const kind = words.shift() ?? "";
   const duration = words[0] === undefined ? undefined : durationOf(words[0]);
@@ -224,7 +230,7 @@ function formatDuration(milliseconds: number): string {
   return milliseconds % 1_000 === 0 ? `${milliseconds / 1_000}s` : `${milliseconds}ms`;
 }
 
-/** Undefined: not a number of times. */
+/** Returns undefined if the text is not a count. */
 function timesOf(text: string): number | null | undefined {
   if (text === "always") {
     return null;

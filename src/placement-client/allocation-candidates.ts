@@ -11,7 +11,7 @@ import type {
   RootOffer,
 } from "./types.js";
 
-/** What a Placement in the client's own process answers in place of JSON: nothing is written, and nothing parsed. */
+/** The response of a Placement in the client's own process, without conversion to and from JSON. */
 export class CandidateRecords implements AllocationCandidates {
   readonly allocationRequests: readonly AllocationRequest[];
   readonly providerSummaries: ReadonlyMap<string, ProviderSummary>;
@@ -24,7 +24,10 @@ export class CandidateRecords implements AllocationCandidates {
   }
 }
 
-/** The same where each candidate is a root that serves all by itself. A scheduler that reads `roots` needs neither of the lists. */
+/**
+ * Like {@link CandidateRecords}, if each candidate is a single root provider. A scheduler that reads `roots` needs
+ * neither of the lists.
+ */
 export class RootRecords implements AllocationCandidates {
   readonly roots: readonly RootOffer[];
   readonly version: string;
@@ -45,7 +48,7 @@ export class RootRecords implements AllocationCandidates {
 
 const VERSION = "1.36";
 
-/** `GET /allocation_candidates`; null when Placement answers with an error (spec 5.5). */
+/** `GET /allocation_candidates`; null when Placement responds with an error (spec 5.5). */
 export async function readCandidates(
   { http, logger }: ClientContext,
   query: CandidatesQuery,

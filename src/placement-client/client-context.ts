@@ -7,19 +7,22 @@ import { SharedAccess } from "./access/placement-access.js";
 import type { PlacementHttp } from "./placement-http.js";
 import { ProviderAllocationMemory } from "./provider-requests.js";
 
-/** The custom resource classes and the traits that a Placement was seen to know; for all its clients of a process. */
+/** The custom resource classes and traits known to exist in a Placement, shared by all its clients in a process. */
 export class KnownNames {
   readonly classes = new Set<string>();
   readonly traits = new Set<string>();
 
-  /** They are asked for again. */
+  /** Clears the names, so that they are checked again. */
   clear(): void {
     this.classes.clear();
     this.traits.clear();
   }
 }
 
-/** The trees as last read or written, and when the associations of each provider were last read (spec 5.1). */
+/**
+ * Caches the provider trees as last read or written, and the time of the last read of each provider's associations
+ * (spec 5.1).
+ */
 export class ProviderCache {
   readonly allocations = new ProviderAllocationMemory();
   readonly #clock: Clock;
@@ -28,7 +31,7 @@ export class ProviderCache {
   readonly #sharing = new SparseSet<string>();
   #tree = new ProviderTree();
 
-  /** @param refreshSeconds `[compute] resource_provider_association_refresh`; 0: never again once loaded. */
+  /** @param refreshSeconds `[compute] resource_provider_association_refresh`; 0: no refresh after the first load. */
   constructor(clock: Clock, refreshSeconds: number) {
     this.#clock = clock;
     this.#refresh = refreshSeconds === 0 ? Number.POSITIVE_INFINITY : refreshSeconds * 1000;
@@ -38,7 +41,7 @@ export class ProviderCache {
     return this.#tree;
   }
 
-  /** Inventory, aggregates and traits were never read, or too long ago. */
+  /** Returns whether inventory, aggregates and traits were never read, or too long ago. */
   isStale(uuid: string): boolean {
     const refreshed = this.#refreshed.get(uuid);
     return refreshed === undefined || this.#clock.monotonic() - refreshed > this.#refresh;
@@ -52,7 +55,7 @@ export class ProviderCache {
     this.#sharing.add(uuid);
   }
 
-  /** Sharing providers whose aggregates reach into the tree of `root`. */
+  /** Returns the sharing providers that have an aggregate in common with the tree of `root`. */
   sharingWith(root: string): readonly string[] {
     const reached = new Set(this.#tree.providerUuids(root).flatMap((uuid) => [...this.#tree.data(uuid).aggregates]));
     return [...this.#sharing].filter((uuid) => {
@@ -63,7 +66,7 @@ export class ProviderCache {
     });
   }
 
-  /** A copy to edit: the tree of `root`, and the providers that share with it. */
+  /** Returns a copy to edit: the tree of `root`, and the providers that share with it. */
   editable(root: string): ProviderTree {
     return this.#tree.subtree(root, ...this.sharingWith(root));
   }
@@ -72,7 +75,7 @@ export class ProviderCache {
     this.#refreshed.delete(uuid);
   }
 
-  /** Forgets the provider and everything below it. */
+  /** Removes the provider and its descendants from the cache. */
   invalidateProvider(uuid: string): void {
     const known = this.#tree.exists(uuid);
     for (const gone of known ? this.#tree.providerUuids(uuid) : [uuid]) {
@@ -85,7 +88,7 @@ export class ProviderCache {
     }
   }
 
-  /** Forgets the whole tree that holds the provider. */
+  /** Removes the complete tree that contains the provider from the cache. */
   invalidateTree(uuid: string): void {
     this.invalidateProvider(this.#tree.find(uuid)?.rootUuid ?? uuid);
   }
@@ -98,7 +101,7 @@ export class ProviderCache {
   }
 }
 
-/** What each operation of one report client works with. */
+/** The dependencies of a report client's operations. */
 export interface ClientContext {
   readonly http: PlacementHttp;
   readonly cache: ProviderCache;
@@ -110,7 +113,7 @@ export interface ClientContext {
   readonly logger: Logger;
 }
 
-/** What the hosts of a process that have the same `[placement]` know together. */
+/** State that the hosts of a process with the same `[placement]` section share. */
 export class SharedPlacementState {
   readonly names = new KnownNames();
   readonly placement = new SharedAccess();

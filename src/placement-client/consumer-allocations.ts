@@ -4,10 +4,13 @@ import { asNumber, asRecord, asStringOrNull, mapRecord } from "./json.js";
 import type { PlacementHttp, PlacementResponse } from "./placement-http.js";
 import type { Allocations, AllocationWrite, ConsumerAllocations, RequestContext, ResourceAmounts } from "./types.js";
 
-/** Microversion from which writes carry the consumer's generation. */
+/** The first microversion whose writes include the consumer's generation. */
 export const CONSUMER_GENERATION_VERSION = "1.28";
 
-/** `GET /allocations/C`. @throws ConsumerAllocationRetrievalFailed */
+/**
+ * `GET /allocations/C`.
+ * @throws ConsumerAllocationRetrievalFailed
+ */
 export async function readConsumer(
   http: PlacementHttp,
   consumer: string,
@@ -26,7 +29,7 @@ export async function readConsumer(
   }));
 }
 
-/** `PUT /allocations/C`; empty allocations delete. The answer is the caller's to judge. */
+/** `PUT /allocations/C`; empty allocations delete. The caller must check the response. */
 export function writeConsumer(
   http: PlacementHttp,
   consumer: string,
@@ -47,8 +50,8 @@ export function consumerToWire({ allocations, projectId, userId, consumerGenerat
 }
 
 /**
- * Whether the consumer still is as it was read. Its generation alone does not say so: a move takes everything from an instance's, which
- * ends then, and the claim that follows makes it anew, at the generation that it had before.
+ * Returns whether the consumer is unchanged since `read`. Its generation is not sufficient. A move removes all
+ * allocations of an instance and with them its consumer; the next claim recreates it at the same generation.
  */
 export function isAsRead(read: ConsumerAllocations, now: ConsumerAllocations): boolean {
   const isSame = isDeepStrictEqual(amountsOf(read.allocations), amountsOf(now.allocations));
@@ -59,7 +62,7 @@ function amountsOf(allocations: Allocations): Readonly<Record<string, ResourceAm
   return Object.fromEntries(Object.entries(allocations).map(([provider, { resources }]) => [provider, resources]));
 }
 
-/** What was read, with other allocations: the body of the write that replaces it. */
+/** Returns the body of a write that replaces the allocations of `held`. */
 export function rewriteOf(held: ConsumerAllocations, allocations: Allocations): AllocationWrite {
   return {
     allocations,
@@ -79,7 +82,7 @@ export function readAllocation(value: unknown): Allocations[string] {
   };
 }
 
-/** The request that a log line belongs to. */
+/** Returns the log field with the request's id. */
 export function requestField({ requestId }: RequestContext): { readonly request_id?: string } {
   return requestId === undefined ? {} : { request_id: requestId };
 }

@@ -20,7 +20,7 @@ import type {
   ResourceAmounts,
 } from "./types.js";
 
-/** Changes a part of what a consumer holds: read, edit, write with the generation read (spec 5.5). */
+/** Changes a part of a consumer's allocations: reads, edits and writes with the generation that was read (spec 5.5). */
 export function addResources(
   client: ClientContext,
   consumer: string,
@@ -32,8 +32,8 @@ export function addResources(
 
 export interface SubtractionOptions extends RequestContext {
   /**
-   * Asked with what is read before each write; false: nothing is taken away. A conflict may be the echo of a write that was carried
-   * out, and taking the amounts away twice would leave too little.
+   * Called with the current allocations before each write; if it returns false, nothing is subtracted. A conflict may
+   * follow a write that was applied, and subtracting the amounts twice would leave too little.
    */
   readonly whileHeld?: (held: Allocations) => boolean;
 }
@@ -48,7 +48,7 @@ export function removeResources(
   return edit(client, consumer, left, context);
 }
 
-/** @param edit null: nothing is to be written */
+/** @param edit returns null to write nothing */
 async function edit(
   client: ClientContext,
   consumer: string,
@@ -88,13 +88,16 @@ async function edit(
 }
 
 export interface RemovalOptions extends RequestContext {
-  /** A conflict is tried again after a fresh read (spec 3.3 GAP-a OPT). */
+  /** Whether to read and write again after a conflict (spec 3.3 GAP-a OPT). */
   readonly retry: boolean;
-  /** Asked between the read and the write that it guards, with what was read; true: nothing is taken away. */
+  /** Called with the current allocations between the read and the write; if it returns true, nothing is removed. */
   readonly unless?: (held: Allocations) => Promise<boolean>;
 }
 
-/** Takes the tree of `root` away from the consumer. False: it holds nothing, or the write was refused. */
+/**
+ * Removes the tree of `root` from the consumer's allocations. Returns false if it has no allocations or the write was
+ * rejected.
+ */
 export async function removeProviderTree(
   client: ClientContext,
   consumer: string,
@@ -187,7 +190,7 @@ function withoutEmpty(allocations: Allocations): Allocations {
   );
 }
 
-/** Claims resources for consumers: the scheduler's part of a build or a move (spec 5.5). */
+/** Claims resources for a consumer: the scheduler's part of a build or a move (spec 5.5). */
 export async function claimResources(client: ClientContext, claim: Claim, context: RequestContext): Promise<boolean> {
   const { consumer, projectId, userId, version } = claim;
   const done = await retryConflicts(
@@ -207,7 +210,7 @@ export async function claimResources(client: ClientContext, claim: Claim, contex
   return done ?? false;
 }
 
-/** What was read is compared before another try: seconds have gone by. */
+/** Before another attempt, compares the current allocations with those read: seconds have passed. */
 export async function putAllocations(
   client: ClientContext,
   consumer: string,
@@ -230,7 +233,7 @@ export async function putAllocations(
 
 const CHANGED = "another process changed the consumer after its allocations were read; ask for the operation again";
 
-/** @throws AllocationUpdateFailed on a consumer generation conflict: trying again would overwrite somebody's claim */
+/** @throws AllocationUpdateFailed on a consumer generation conflict: a retry would overwrite another client's claim */
 function evaluateResponse(
   client: ClientContext,
   consumer: string,
@@ -250,8 +253,8 @@ function evaluateResponse(
 }
 
 /**
- * Providers that the consumer holds already stay as they are: shared ones are not claimed twice. They come first: Nova,
- * too, writes those of an evacuation's source first.
+ * Retains the existing allocations of a provider, so that those of sharing providers are not claimed twice. They come
+ * first: Nova also writes the source's allocations of an evacuation first.
  */
 function toDesiredAllocations({ request, held }: Claim, current: ConsumerAllocations): Allocations {
   const requested = onlyResources(request.allocations);
@@ -268,7 +271,10 @@ function onlyResources(allocations: Allocations): Allocations {
 
 const CONFLICT = 409;
 
-/** Takes everything away from a consumer (spec 5.5). False: it held nothing. @throws AllocationDeleteFailed */
+/**
+ * Deletes all allocations of a consumer (spec 5.5). Returns false if it had none.
+ * @throws AllocationDeleteFailed
+ */
 export async function deleteAllocation(
   client: ClientContext,
   consumer: string,
@@ -294,8 +300,8 @@ async function deleteAtOnce(client: ClientContext, consumer: string, context: Re
 }
 
 /**
- * Refused when somebody wrote the consumer since it was read. Whoever wrote it may have deleted the allocations, too, or it was this
- * very request, carried out twice: then there is nothing left to delete.
+ * Deletes the allocations unless the consumer was written since it was read. After a conflict it may have no
+ * allocations: another client deleted them, or this request was applied twice. That counts as deleted.
  */
 async function deleteGuarded(client: ClientContext, consumer: string, context: RequestContext): Promise<boolean> {
   const held = await readConsumer(client.http, consumer, context);

@@ -2,42 +2,47 @@ import { PublicError } from "../runtime/error-messages.js";
 
 export { ReshapeFailed } from "../virt/errors.js";
 
-/** What an error quotes of an answer of Placement. */
+/** The part of a Placement response that errors quote. */
 interface DescribedResponse {
   readonly status: number;
   describe(): string;
 }
 
-/** Base of what the report client throws; the name is OpenStack's. */
+/** The base of the report client's errors, with OpenStack's name. */
 export class PlacementError extends PublicError {
   override readonly name: string = "PlacementError";
-  /** The status that Placement answered, if it was an answer that made the error. */
+  /** The status of Placement's response; null if there was none. */
   readonly status: number | null;
 
-  /** @param message what was tried and what to do. @param response what Placement said, which is added to the message. */
+  /**
+   * @param message the failed operation and what to do.
+   * @param response Placement's response, which is appended to the message.
+   */
   constructor(message: string, response?: DescribedResponse, options?: ErrorOptions) {
     super(response ? `${message}. Placement answered ${response.describe()}` : message, options);
     this.status = response?.status ?? null;
   }
 }
 
-/** Placement could not be asked; whether it acted on the request is unknown. Base of the kinds below. */
+/**
+ * Placement could not be reached; it is unknown whether it acted on the request. The base of the four classes below.
+ */
 export class PlacementAPIConnectFailure extends PlacementError {
   override readonly name: string = "PlacementAPIConnectFailure";
 }
-/** Nothing answered: refused, reset, timed out. */
+/** There was no response: connection refused, reset or timed out. */
 export class ConnectFailure extends PlacementAPIConnectFailure {
   override readonly name = "ConnectFailure";
 }
-/** The catalog has no placement service with that interface and region. */
+/** The catalog has no placement endpoint with that interface and region. */
 export class EndpointNotFound extends PlacementAPIConnectFailure {
   override readonly name = "EndpointNotFound";
 }
-/** Identity refused the credentials, or Placement the token, twice. */
+/** Identity rejected the credentials, or Placement rejected two tokens in a row. */
 export class Unauthorized extends PlacementAPIConnectFailure {
   override readonly name = "Unauthorized";
 }
-/** What answers there does not speak the expected API. */
+/** The server does not implement the expected API. */
 export class DiscoveryFailure extends PlacementAPIConnectFailure {
   override readonly name = "DiscoveryFailure";
 }
@@ -64,12 +69,15 @@ export class ResourceProviderAllocationRetrievalFailed extends PlacementError {
     super(`Failed to retrieve allocations for resource provider ${provider}: ${reason}`, response);
   }
 }
-/** The provider is not in Placement: it went with its service, or an operator removed it, and a pass makes it again. */
+/**
+ * Returns whether the provider does not exist in Placement: it was deleted with its service or by an operator. The next
+ * tracker pass creates it again.
+ */
 export function isProviderMissing(error: unknown): boolean {
   return error instanceof ResourceProviderAllocationRetrievalFailed && error.status === 404;
 }
 
-/** Another client changed the provider: read it again, then try again. */
+/** Another client changed the provider; read it again and retry. */
 export class ResourceProviderUpdateConflict extends PlacementError {
   override readonly name = "ResourceProviderUpdateConflict";
 }
@@ -82,14 +90,14 @@ export class ResourceProviderInUse extends PlacementError {
 export class ResourceProviderDeletionFailed extends PlacementError {
   override readonly name = "ResourceProviderDeletionFailed";
 }
-/** A part of the tree could not be written; `cause` is the first reason. Not redriven within the pass. */
+/** A part of the tree could not be written; `cause` is the first error. Not redriven within the pass. */
 export class ResourceProviderSyncFailed extends PlacementError {
   override readonly name = "ResourceProviderSyncFailed";
 }
 export class InventoryInUse extends PlacementError {
   override readonly name = "InventoryInUse";
 }
-/** An inventory that the driver left out is in use (spec 4.8). */
+/** An inventory that the driver no longer reports is in use (spec 4.8). */
 export class PlacementPciException extends PlacementError {
   override readonly name = "PlacementPciException";
 }
@@ -102,11 +110,13 @@ export class TraitRetrievalFailed extends PlacementError {
 export class TraitCreationFailed extends PlacementError {
   override readonly name = "TraitCreationFailed";
 }
-/** A provider or consumer changed during a reshape: redrive the pass. */
+/** A provider or consumer changed during a reshape; redrive the pass. */
 export class PlacementReshapeConflict extends PlacementError {
   override readonly name = "PlacementReshapeConflict";
 }
-/** The text is Nova's, as that of the three below: they become faults of instances, and operators search for them. */
+/**
+ * The messages of this class and the next three are Nova's: they become instance faults, and operators search for them.
+ */
 export class ConsumerAllocationRetrievalFailed extends PlacementError {
   override readonly name = "ConsumerAllocationRetrievalFailed";
 

@@ -16,7 +16,7 @@ import { deleteProvider, inventoryToWire, readInventory } from "./provider-reque
 import { loadProvider } from "./resource-providers.js";
 import type { ConsumerAllocations, RequestContext, WireInventory } from "./types.js";
 
-/** Writes an edited tree: what differs from the cache, and nothing else (spec 5.2). */
+/** Writes an edited tree: only the differences from the cache (spec 5.2). */
 export async function flushTree(
   client: ClientContext,
   tree: ProviderTree,
@@ -35,7 +35,10 @@ export async function flushTree(
   raise(client, tree, failures);
 }
 
-/** Cached members of the tree's roots that it no longer has, children first. A root itself is never removed. */
+/**
+ * Returns the cached members of the tree's roots that were removed from it, children first. A root itself is never
+ * removed.
+ */
 function removedFrom(client: ClientContext, tree: ProviderTree): string[] {
   return tree.roots
     .filter((root) => client.cache.tree.exists(root))
@@ -113,7 +116,7 @@ async function writeChanged(
   }
 }
 
-/** Discrete resources stay in the agent: the cache keeps what the driver said. */
+/** Also copies the driver's discrete resources into the cache; they are never written to Placement. */
 function copyGenerations(client: ClientContext, tree: ProviderTree): void {
   for (const uuid of tree.providerUuids()) {
     const written = client.cache.tree.find(uuid);
@@ -130,7 +133,10 @@ function copyGenerations(client: ClientContext, tree: ProviderTree): void {
   }
 }
 
-/** One provider's failure does not keep the others from being written; a conflict ends the flush (table in 5.1). */
+/**
+ * Runs a step for one provider. Its failure does not prevent writes of the others; a conflict ends the flush (table in
+ * 5.1).
+ */
 async function guarded(
   client: ClientContext,
   tree: ProviderTree,
@@ -156,7 +162,7 @@ async function guarded(
   }
 }
 
-/** With a sharing provider its node goes too: only a node's refresh finds out who shares with it. */
+/** Invalidates the provider's tree and the node's tree: only a refresh of the node finds its sharing providers. */
 function invalidate(client: ClientContext, tree: ProviderTree, uuid: string): void {
   client.cache.invalidateTree(uuid);
   const [node] = tree.roots;
@@ -185,7 +191,10 @@ interface Failure {
   readonly error: PlacementError;
 }
 
-/** Moves inventories and allocations between providers in one step (spec 5.7). @throws PlacementReshapeConflict (redrive), ReshapeFailed */
+/**
+ * Moves inventories and allocations between providers in one request (spec 5.7).
+ * @throws PlacementReshapeConflict (redrive), ReshapeFailed
+ */
 async function reshape(
   client: ClientContext,
   tree: ProviderTree,
@@ -235,7 +244,7 @@ function inventoriesToWire(
   };
 }
 
-/** What a driver edits in a reshape: amounts by consumer and provider. */
+/** Converts allocations to the form that a driver edits in a reshape: amounts by consumer and provider. */
 export function reshapeAllocations(consumers: ReadonlyMap<string, ConsumerAllocations>): ReshapeAllocations {
   return new Map(
     [...consumers].map(([consumer, { allocations }]) => [
@@ -245,7 +254,7 @@ export function reshapeAllocations(consumers: ReadonlyMap<string, ConsumerAlloca
   );
 }
 
-/** The consumers as read, with the amounts that the driver made of them. */
+/** Returns the consumers as read, with the amounts edited by the driver. */
 export function editedAllocations(
   consumers: ReadonlyMap<string, ConsumerAllocations>,
   edited: ReshapeAllocations,

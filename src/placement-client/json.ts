@@ -1,7 +1,7 @@
 import { isObject } from "../runtime/collections.js";
 import { DiscoveryFailure } from "./errors.js";
 
-/** Readers of JSON that came from outside. Each throws {@link DiscoveryFailure} on anything else than it is named after. */
+/** Readers of external JSON. Each throws {@link DiscoveryFailure} if the value does not have the type in its name. */
 
 export function parseJson(text: string): unknown {
   try {

@@ -15,13 +15,13 @@ import type { Allocations, RequestContext } from "./types.js";
 interface Handover {
   readonly source: string;
   readonly target: string;
-  /** Providers whose part stays the source's. */
+  /** Providers whose allocations remain with the source. */
   readonly keep: ReadonlySet<string>;
-  /** Picks, of what the target holds, the providers whose part stays its own beside what it gets. */
+  /** Selects from the target's allocations the providers that it retains in addition to the moved ones. */
   readonly leave?: ((held: Allocations) => Promise<ReadonlySet<string>>) | undefined;
 }
 
-/** Hands what one consumer holds to another in one write (spec 5.6). */
+/** Moves the allocations of one consumer to another in one write (spec 5.6). */
 export async function moveAllocations(
   client: ClientContext,
   handover: Handover,
@@ -49,7 +49,7 @@ async function attempt(
   const retained = Object.fromEntries(Object.entries(from.allocations).filter(([provider]) => keep.has(provider)));
   const moved = Object.fromEntries(Object.entries(from.allocations).filter(([provider]) => !keep.has(provider)));
   if (Object.keys(moved).length === 0) {
-    // Moved already, by an earlier attempt whose answer was lost; or there was nothing to move.
+    // An earlier attempt whose response was lost has moved them, or there was nothing to move.
     return !holdsNothing(to);
   }
   const left = (await leave?.(to.allocations)) ?? new Set<string>();

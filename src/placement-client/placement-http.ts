@@ -12,12 +12,12 @@ import { ConnectFailure, DiscoveryFailure, Unauthorized } from "./errors.js";
 import { asArray, asRecord, parseJson } from "./json.js";
 import type { RequestContext } from "./types.js";
 
-/** One request as it went out; for metrics. */
+/** A sent request; for metrics. */
 export interface PlacementRequestEvent {
   readonly method: HttpMethod;
   /** The path with uuids and names replaced: `/resource_providers/{uuid}/inventories`. */
   readonly route: string;
-  /** Null when nothing answered. */
+  /** Null if there was no response. */
   readonly status: number | null;
   readonly milliseconds: number;
 }
@@ -26,9 +26,9 @@ export interface PlacementHttpOptions {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly access: PlacementAccess;
-  /** First word of User-Agent: `nova-compute`, `nova-conductor`, `nova-scheduler`. */
+  /** The first word of User-Agent: `nova-compute`, `nova-conductor`, `nova-scheduler`. */
   readonly userAgent: string;
-  /** Milliseconds that an answer may take. */
+  /** Timeout of a request in milliseconds. */
   readonly timeout?: number;
   readonly observe?: (event: PlacementRequestEvent) => void;
 }
@@ -39,7 +39,10 @@ export interface PlacementCall extends RequestContext {
   readonly body?: unknown;
 }
 
-/** Sends requests to Placement as Nova's client does: a microversion for each, the operation's request id, one new token. */
+/**
+ * Sends requests to Placement as Nova's client does: a microversion per request, the operation's request id, and one
+ * new token after a 401.
+ */
 export class PlacementHttp {
   readonly #options: PlacementHttpOptions;
 
@@ -63,7 +66,10 @@ export class PlacementHttp {
     return this.request("DELETE", path, call);
   }
 
-  /** @throws {PlacementAPIConnectFailure}; an answer of any status but 401 is a value. */
+  /**
+   * Returns a response of any status but 401.
+   * @throws {PlacementAPIConnectFailure}
+   */
   async request(method: HttpMethod, path: string, call: PlacementCall): Promise<PlacementResponse> {
     const { access } = this.#options;
     let response = await this.#send(method, path, call);
@@ -121,10 +127,10 @@ export class PlacementHttp {
   }
 }
 
-/** An answer of any status, with Placement's error record at hand. */
+/** A response of any status, with access to Placement's error record. */
 export class PlacementResponse {
   readonly status: number;
-  /** In place of a body, by a Placement in this process. */
+  /** The body as objects, if the Placement runs in this process. */
   readonly records: unknown;
   readonly #body: string;
   readonly #request: string;
@@ -141,7 +147,10 @@ export class PlacementResponse {
     return this.status >= 200 && this.status < 300;
   }
 
-  /** The body, by a reader of json.ts. @throws {DiscoveryFailure} it is not what Placement answers */
+  /**
+   * Parses the body with a reader based on json.ts.
+   * @throws {DiscoveryFailure} when the body is not a response of Placement
+   */
   read<T>(reader: (body: Readonly<Record<string, unknown>>) => T): T {
     try {
       return reader(asRecord(parseJson(this.#body)));
@@ -164,12 +173,12 @@ export class PlacementResponse {
     return this.#readError().detail;
   }
 
-  /** A generation of a provider or a consumer was stale: reading again and trying again may help. */
+  /** Whether a generation of a provider or a consumer was stale, so that reading and writing again may succeed. */
   get isConcurrentUpdate(): boolean {
     return this.status === 409 && this.code === "placement.concurrent_update";
   }
 
-  /** Another client wrote the consumer between our read and our write. */
+  /** Whether another client wrote the consumer between our read and our write. */
   get isConsumerConflict(): boolean {
     return this.isConcurrentUpdate && this.detail.includes("consumer generation conflict");
   }
@@ -195,7 +204,7 @@ function errorIn(body: string): { code: string; detail: string } {
         .trim(),
     };
   } catch {
-    // Something before Placement answered (a proxy, a web server): its text is all there is.
+    // The response came from a proxy or web server in front of Placement. Its text is the only information.
     return { code: "", detail: body.replace(/\s+/g, " ").trim().slice(0, 200) };
   }
 }

@@ -82,7 +82,7 @@ export async function setTraits(
   await putTraits(client, uuid, { traits: [...traits], generation: generation ?? 0 }, context);
 }
 
-/** Writes the traits whatever the cache says; the cache follows. */
+/** Writes the traits regardless of the cache, and updates the cache. */
 export async function putTraits(
   client: ClientContext,
   uuid: string,
@@ -96,7 +96,7 @@ export async function putTraits(
     body: { resource_provider_generation: generation, traits },
   });
   if (response.status === 400) {
-    // One of them was deleted meanwhile; the next try asks for them again.
+    // One of them was deleted in the meantime; the next attempt checks all of them again.
     for (const trait of traits) {
       client.known.traits.delete(trait);
     }
@@ -106,12 +106,15 @@ export async function putTraits(
   if (known === undefined) {
     return;
   }
-  // With another generation than the one we knew, there are changes of inventory or aggregates that we have not seen.
+  // If `generation` is not the cached one, inventory or aggregates have changes that are not in the cache yet.
   client.cache.tree.updateTraits(uuid, traits, known.generation === generation ? after : known.generation);
   client.cache.allocations.advance(uuid, generation, after);
 }
 
-/** Custom classes are made; standard ones are Placement's own. @throws InvalidResourceClass */
+/**
+ * Creates unknown custom classes; standard classes always exist.
+ * @throws InvalidResourceClass
+ */
 export async function ensureClasses(
   client: ClientContext,
   names: readonly string[],
@@ -164,7 +167,7 @@ async function createTrait(client: ClientContext, trait: string, context: Reques
   }
 }
 
-/** @throws ResourceProviderUpdateConflict on any 409, ResourceProviderUpdateFailed on any other refusal */
+/** @throws ResourceProviderUpdateConflict on any 409, ResourceProviderUpdateFailed on any other error status */
 function generationAfter(client: ClientContext, response: PlacementResponse, what: string): number {
   if (response.status === 409) {
     throw new ResourceProviderUpdateConflict(`${what} changed meanwhile; it is read again and tried again`, response);
@@ -178,7 +181,7 @@ function generationAfter(client: ClientContext, response: PlacementResponse, wha
   return response.read(generationIn);
 }
 
-/** Refreshes the provider if it is stale, or if `force`. */
+/** Refreshes the associations of a provider if they are stale or `force` is set. */
 export async function refreshAssociations(
   client: ClientContext,
   uuid: string,
@@ -204,7 +207,8 @@ async function readAssociations(
     readAggregates(client.http, uuid, context),
     readTraits(client.http, uuid, context),
   ]);
-  // Somebody may write between the three reads: with the lowest generation, our next write conflicts and reads again.
+  // Another client may write between the three reads. With the lowest generation, our next write conflicts and reads
+  // again.
   const generation = Math.min(inventory.generation, aggregates.generation, traits.generation);
   const { tree } = client.cache;
   tree.updateInventory(uuid, inventory.value);
@@ -231,7 +235,10 @@ async function sharingVia(
   return [...found.values()];
 }
 
-/** Not its own sharers; and not again for every node that it shares with. */
+/**
+ * Reads a sharing provider's associations if they are stale, but not the providers that share with it. It is thus read
+ * once, not for every node that it shares with.
+ */
 async function refreshSharing(client: ClientContext, sharing: ProviderListing, context: RequestContext): Promise<void> {
   const { uuid, name, generation } = sharing;
   if (!client.cache.tree.exists(uuid)) {
@@ -243,7 +250,7 @@ async function refreshSharing(client: ClientContext, sharing: ProviderListing, c
   }
 }
 
-/** Mirrors the members of host aggregates on the providers of their hosts, found by name (spec 5.9). */
+/** Adds a host aggregate to the provider of the host, found by name (spec 5.9). */
 export function addToAggregate(
   client: ClientContext,
   aggregate: string,

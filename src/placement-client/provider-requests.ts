@@ -13,14 +13,17 @@ import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from
 import type { PlacementHttp, PlacementResponse } from "./placement-http.js";
 import type { ProviderAllocations, ProviderListing, RequestContext, ResourceAmounts, WireInventory } from "./types.js";
 
-/** Answer to one read of a provider's inventory, aggregates or traits. */
+/** The inventory, aggregates or traits of a provider. */
 export interface Association<T> {
   readonly value: T;
-  /** The provider's generation that goes with it. */
+  /** The provider's generation at that time. */
   readonly generation: number;
 }
 
-/** `GET /resource_providers` with a query; without one it lists every provider there is. @throws ResourceProviderRetrievalFailed */
+/**
+ * `GET /resource_providers` with a query; with an empty query it lists all providers.
+ * @throws ResourceProviderRetrievalFailed
+ */
 export async function listProviders(
   http: PlacementHttp,
   query: string,
@@ -34,13 +37,16 @@ export async function listProviders(
   return response.read(({ resource_providers }) => asArray(resource_providers).map(readProvider));
 }
 
-/** The whole tree that holds the provider; empty when it does not exist. @throws ResourceProviderRetrievalFailed */
+/**
+ * Lists the complete tree that contains the provider; empty if it does not exist.
+ * @throws ResourceProviderRetrievalFailed
+ */
 export function listTree(http: PlacementHttp, uuid: string, context: RequestContext): Promise<ProviderListing[]> {
   return listProviders(http, `in_tree=${uuid}`, context);
 }
 
 /**
- * Makes a provider, or takes over the one that another client made with the same uuid meanwhile (spec 5.3).
+ * Creates a provider, or returns the one that another client has just created with the same uuid (spec 5.3).
  * @throws ResourceProviderCreationFailed
  */
 export async function createProvider(
@@ -67,7 +73,10 @@ export async function createProvider(
   );
 }
 
-/** An absent provider is success. @throws ResourceProviderInUse (allocations or children), ResourceProviderDeletionFailed */
+/**
+ * Deletes a provider. A missing provider is not an error.
+ * @throws ResourceProviderInUse (allocations or children), ResourceProviderDeletionFailed
+ */
 export async function deleteProvider(http: PlacementHttp, uuid: string, context: RequestContext): Promise<void> {
   const response = await http.delete(`/resource_providers/${uuid}`, context);
   if (response.ok || response.status === 404) {
@@ -176,12 +185,12 @@ function readProvider(value: unknown): ProviderListing {
   };
 }
 
-/** What one listing of Placement showed at the beginning of a tracker pass; made by `ReportClient.beginPass`. */
+/** The listing of providers at the start of a tracker pass; created by `ReportClient.beginPass`. */
 export class PlacementPass {
   readonly #trees = new Map<string, ProviderListing[]>();
   readonly #generations = new Map<string, number>();
 
-  /** @param roots what the pass is about: a root that is not listed does not exist. */
+  /** @param roots the trees of the pass: a root that is not listed does not exist. */
   constructor(roots: readonly string[], listed: readonly ProviderListing[]) {
     for (const root of roots) {
       this.#trees.set(root, []);
@@ -192,17 +201,17 @@ export class PlacementPass {
     }
   }
 
-  /** The provider's generation when it was listed; undefined: it did not exist, or the pass is not about it. */
+  /** Returns the provider's generation in the listing; undefined if it did not exist or is not part of the pass. */
   generation(provider: string): number | undefined {
     return this.#generations.get(provider);
   }
 
-  /** The members of a tree; empty: none exists. Undefined when the pass is not about it. */
+  /** Returns the members of a tree: empty if it does not exist, undefined if it is not part of the pass. */
   members(root: string): readonly ProviderListing[] | undefined {
     return this.#trees.get(root);
   }
 
-  /** As {@link members}, but once only: a caller that asks again does so because the tree changed meanwhile. */
+  /** Like {@link members}, but only for the first call: a caller repeats it only when the tree has changed. */
   takeMembers(root: string): readonly ProviderListing[] | undefined {
     const members = this.#trees.get(root);
     this.#trees.delete(root);
@@ -210,7 +219,10 @@ export class PlacementPass {
   }
 }
 
-/** `GET /resource_providers/U/allocations`. @throws ResourceProviderAllocationRetrievalFailed */
+/**
+ * `GET /resource_providers/U/allocations`.
+ * @throws ResourceProviderAllocationRetrievalFailed
+ */
 export async function readProviderAllocations(
   http: PlacementHttp,
   uuid: string,
@@ -227,14 +239,13 @@ export async function readProviderAllocations(
 }
 
 /**
- * Remembers the consumers and what they held when the provider's allocations were last read. Every new allocation
- * raises the provider's generation: while the generation stands still, the memory lacks no consumer; it may hold
- * consumers that have gone (spec 5.4).
+ * Caches the allocations of each provider as last read. Every new allocation bumps the provider's generation: while
+ * that is unchanged, no consumer is missing here, but some may no longer have allocations (spec 5.4).
  */
 export class ProviderAllocationMemory {
   readonly #read = new SparseMap<string, { consumers: SparseMap<string, ResourceAmounts>; generation: number }>();
 
-  /** What is known, if the pass shows that nothing was added since. */
+  /** Returns the cached allocations if the pass proves that none were added since. */
   recall(uuid: string, pass: PlacementPass): ProviderAllocations | undefined {
     const known = this.#read.get(uuid);
     return known !== undefined && pass.generation(uuid) === known.generation
@@ -250,7 +261,7 @@ export class ProviderAllocationMemory {
     this.#read.set(uuid, { consumers: byConsumer, generation });
   }
 
-  /** Our own write took the provider from one generation to the next: no other write came between. */
+  /** Follows a write of this client that bumped the generation: no other write came in between. */
   advance(uuid: string, from: number | null, to: number): void {
     const known = this.#read.get(uuid);
     if (known?.generation === from) {
@@ -258,14 +269,14 @@ export class ProviderAllocationMemory {
     }
   }
 
-  /** The consumer was seen to hold nothing anywhere any more. */
+  /** Removes a consumer that no longer has any allocations. */
   forgetConsumer(consumer: string): void {
     for (const { consumers } of this.#read.values()) {
       consumers.delete(consumer);
     }
   }
 
-  /** The consumer was seen to hold nothing on this provider any more. */
+  /** Removes a consumer that no longer has allocations on this provider. */
   forget(uuid: string, consumer: string): void {
     this.#read.get(uuid)?.consumers.delete(consumer);
   }

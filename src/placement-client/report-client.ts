@@ -52,7 +52,7 @@ export interface ReportClientOptions {
   readonly timers: Timers;
   readonly random: Random;
   readonly logger: Logger;
-  /** Shared with other clients of the same Placement; default: its own. */
+  /** Shared with other clients of the same Placement. Default: not shared. */
   readonly known?: KnownNames;
   /** Called with every request; for metrics. */
   readonly observe?: (event: PlacementRequestEvent) => void;
@@ -60,24 +60,24 @@ export interface ReportClientOptions {
 
 /** @internal for tests */
 export interface ReportClientConfig {
-  /** `[compute] resource_provider_association_refresh` in seconds; 0: never again once loaded. Default 300. */
+  /** `[compute] resource_provider_association_refresh` in seconds; 0: no refresh after the first load. Default 300. */
   readonly associationRefresh?: number;
   /** `[compute] sharing_providers_max_uuids_per_request`. Default 200. */
   readonly sharingProvidersMaxUuidsPerRequest?: number;
-  /** The service that asks: `nova-compute` (default), `nova-conductor`, `nova-scheduler`. */
+  /** The calling service: `nova-compute` (default), `nova-conductor`, `nova-scheduler`. */
   readonly userAgent?: string;
-  /** `[placement] timeout`, in milliseconds. Default: the HTTP door's. */
+  /** `[placement] timeout`, in milliseconds. Default: that of the HTTP client. */
   readonly timeout?: number;
 }
 
-/** A *safe* method that finds nobody warns at the first failure, and at every 10th after it. */
+/** A *safe* method that cannot reach Placement warns at the first failure and at every 10th after it. */
 const WARN_EVERY = 10;
 
 /**
- * What agent, scheduler and conductor ask of Placement (spec 5). One client serves every node of a process: it caches
- * the provider trees, sends nothing that could not change anything, and names every failure as OpenStack does
- * (errors.ts). Every method may reject with {@link PlacementAPIConnectFailure} (no answer, no endpoint, no valid token)
- * unless it is marked *safe*: those answer null instead and warn at most every 10th time.
+ * The Placement client of agent, scheduler and conductor (spec 5). One client serves all nodes of a process: it caches
+ * the provider trees, skips writes that change nothing, and names every failure as OpenStack does (errors.ts).
+ * Every method may reject with {@link PlacementAPIConnectFailure} (no response, no endpoint, no valid token) unless it
+ * is marked *safe*. Safe methods return null instead and warn at most every 10th time.
  */
 export class ReportClient {
   readonly #client: ClientContext;
@@ -103,12 +103,12 @@ export class ReportClient {
     };
   }
 
-  // ── passes of the tracker (5.2) ──────────────────────────────────────────────────────────────────────────────────
+  // ── Passes of the resource tracker (5.2) ─────────────────────────────────────────────────────────────────────────
   /**
-   * Lean tracking: one listing that shows the generations of the trees of `roots` (`?in_tree=` for one root, the
-   * unfiltered listing for many). Give the result to the calls of the same pass: what it proves unchanged is not read
-   * again. Trees whose members changed, or that are gone, are dropped from the cache at once.
-   * @param context.listed what {@link listProviders} answered just now, instead of a listing of its own.
+   * Lists the generations of the trees of `roots` in one request: `?in_tree=` for one root, the unfiltered listing for
+   * several. Pass the result to the calls of the same tracker pass, which do not read again what it proves unchanged.
+   * Trees that are gone or whose members changed are dropped from the cache at once.
+   * @param context.listed a result of {@link listProviders} to use instead of a new listing.
    * @throws ResourceProviderRetrievalFailed
    */
   beginPass(
@@ -118,13 +118,16 @@ export class ReportClient {
     return beginPass(this.#client, roots, context);
   }
 
-  /** Every provider there is. @throws ResourceProviderRetrievalFailed */
+  /**
+   * Lists all providers.
+   * @throws ResourceProviderRetrievalFailed
+   */
   listProviders(context: RequestContext = {}): Promise<readonly ProviderListing[]> {
     return listProviders(this.#client.http, "", context);
   }
 
   /**
-   * Lists at least the providers that have the uuid or the name of one of these nodes; the cache is not used.
+   * Lists at least the providers that have the uuid or the name of one of these nodes. Does not use the cache.
    * @param nodes uuid → name
    * @throws ResourceProviderRetrievalFailed
    */
@@ -144,8 +147,8 @@ export class ReportClient {
   }
 
   /**
-   * The cached tree of a node, made in Placement when it is not there, associations refreshed when stale. The result is a
-   * copy to edit: that root's tree, and the providers that share with it as further roots.
+   * Returns the cached tree of a node. Creates the root in Placement if it does not exist and refreshes stale
+   * associations. The result is a copy to edit: the node's tree, and the providers that share with it as further roots.
    * @throws ResourceProviderCreationFailed (the name is taken), ResourceProviderRetrievalFailed,
    * ResourceProviderAggregateRetrievalFailed, ResourceProviderTraitRetrievalFailed
    */
@@ -159,12 +162,12 @@ export class ReportClient {
   }
 
   /**
-   * Writes what differs from the cache: creates children top-down, deletes removed ones bottom-up, then inventory,
-   * aggregates, traits of each bottom-up. With `reshape` (edited by {@link editedAllocations}) inventories and allocations
-   * are moved in one step first (5.7). The tree is changed: it gets the new generations.
+   * Writes the differences from the cache: creates children top-down, deletes removed ones bottom-up, then writes
+   * inventory, aggregates and traits bottom-up. With `reshape` (edited by {@link editedAllocations}), inventories and
+   * allocations are moved first, in one request (5.7). Updates the generations in `tree`.
    * @throws ResourceProviderUpdateConflict (redrive the pass, at most 4 times; the tree was dropped from the cache),
-   * PlacementReshapeConflict (the same; the whole cache was dropped), ReshapeFailed (fatal), PlacementPciException (an
-   * inventory that is in use would vanish), ResourceProviderSyncFailed (anything else)
+   * PlacementReshapeConflict (likewise; the complete cache was dropped), ReshapeFailed (fatal), PlacementPciException
+   * (an inventory in use would disappear), ResourceProviderSyncFailed (anything else)
    */
   updateFromProviderTree(
     tree: ProviderTree,
@@ -173,28 +176,28 @@ export class ReportClient {
     return flushTree(this.#client, tree, reshape, context);
   }
 
-  /** Forgets one provider and what is below it; it is read again when next ensured. */
+  /** Removes a provider and its descendants from the cache; they are read again when next ensured. */
   invalidateResourceProvider(uuid: string): void {
     this.#client.cache.invalidateProvider(uuid);
   }
 
-  /** Its inventory, aggregates and traits are read again when next ensured. */
+  /** Marks the associations as stale: inventory, aggregates and traits are read again when next ensured. */
   invalidateAssociations(uuid: string): void {
     this.#client.cache.invalidateAssociations(uuid);
   }
 
-  /** Forgets everything: SIGHUP, another endpoint. */
+  /** Clears the cache, after a SIGHUP or when the endpoint may have changed. */
   clearProviderCache(): void {
     const { cache, known } = this.#client;
     cache.clear();
     known.clear();
   }
 
-  // ── reading allocations ──────────────────────────────────────────────────────────────────────────────────────────
+  // ── Reading allocations ──────────────────────────────────────────────────────────────────────────────────────────
   /**
-   * Lists the consumers of one provider and what they hold (4.6). With a pass that proves that nothing was added since,
-   * what was read last is answered without a request; a consumer in it may have gone meanwhile (a dropped allocation
-   * bumps no generation, 5.4).
+   * Lists the consumers of a provider and their amounts (4.6). If the pass proves that nothing was added since the last
+   * read, returns that result without a request. It may then contain consumers without allocations, since a removed
+   * allocation bumps no generation (5.4).
    * @throws ResourceProviderAllocationRetrievalFailed
    */
   async getAllocationsForProvider(
@@ -217,7 +220,7 @@ export class ReportClient {
   }
 
   /**
-   * Every consumer with anything in the cached tree of `root`, with everything it holds anywhere: what a reshape edits.
+   * Returns all allocations of every consumer that has any in the cached tree of `root`: the input of a reshape.
    * @throws ResourceProviderAllocationRetrievalFailed, ConsumerAllocationRetrievalFailed
    */
   getAllocationsForProviderTree(
@@ -227,16 +230,16 @@ export class ReportClient {
     return consumersOfTree(this.#client, root, context);
   }
 
-  // ── writing allocations (5.5, 5.6) ───────────────────────────────────────────────────────────────────────────────
-  /** *Safe*: null too when Placement answered with an error. */
+  // ── Writing allocations (5.5, 5.6) ───────────────────────────────────────────────────────────────────────────────
+  /** *Safe.* Returns null as well when Placement responded with an error. */
   getAllocationCandidates(query: CandidatesQuery, context: RequestContext = {}): Promise<AllocationCandidates | null> {
     return this.#safe(() => readCandidates(this.#client, query, context));
   }
 
   /**
-   * *Safe.* Claims `request` for the consumer. False: it does not fit any more. `held`: what becomes of what the
-   * consumer holds already: `double` keeps it and adds the providers that are new (moves), `replace` drops it (builds:
-   * a run that was killed after its claim starts again).
+   * *Safe.* Claims `request` for the consumer. Returns false if it no longer fits. `held` selects what happens to the
+   * consumer's existing allocations: `double` retains them and adds new providers (moves). `replace` drops them
+   * (builds: a run killed after its claim starts again).
    * @throws AllocationUpdateFailed (another client wrote this consumer), ConsumerAllocationRetrievalFailed
    */
   claimResources(claim: Claim, context: RequestContext = {}): Promise<boolean | null> {
@@ -244,31 +247,36 @@ export class ReportClient {
   }
 
   /**
-   * Like the claim, from what was read before. False: refused.
-   * @throws AllocationUpdateFailed: somebody has written the consumer since
+   * Replaces the allocations of a consumer, based on a previous read. Returns false if Placement rejected the write.
+   * @throws AllocationUpdateFailed when the consumer was written since that read
    */
   putAllocations(consumer: string, write: AllocationRewrite, context: RequestContext = {}): Promise<boolean> {
     return putAllocations(this.#client, consumer, write, context);
   }
 
-  /** Adds amounts to what the consumer holds. @throws AllocationUpdateFailed, ConsumerAllocationRetrievalFailed */
+  /**
+   * Adds amounts to the consumer's allocations.
+   * @throws AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
+   */
   addResources(consumer: string, amounts: Allocations, context: RequestContext = {}): Promise<void> {
     return addResources(this.#client, consumer, amounts, context);
   }
 
   /**
-   * Subtracts amounts; what becomes empty is dropped. `whileHeld` is asked with what was read before each write; false: nothing is
-   * taken away.
-   * @throws AllocationUpdateFailed (more than there is, refused, or conflicts to the end), ConsumerAllocationRetrievalFailed
+   * Subtracts amounts and drops what becomes empty. `whileHeld` is called with the current allocations before each
+   * write; if it returns false, nothing is subtracted.
+   * @throws AllocationUpdateFailed (the amounts exceed the allocations, the write was rejected, or conflicts persist),
+   * ConsumerAllocationRetrievalFailed
    */
   removeResources(consumer: string, amounts: Allocations, options: SubtractionOptions = {}): Promise<void> {
     return removeResources(this.#client, consumer, amounts, options);
   }
 
   /**
-   * Strips the tree of `root` from what the consumer holds. False: the consumer holds nothing, or the write was refused.
-   * `retry`: a generation conflict is tried again after a fresh read, 4 times in all (spec 3.3 GAP-a OPT); upstream never does.
-   * `unless` is asked between the read and the write that it guards, with what was read; true: nothing is taken away, and the answer is true.
+   * Removes the tree of `root` from the consumer's allocations. Returns false if the consumer has no allocations or the
+   * write was rejected. `retry`: after a generation conflict, reads and writes again, at most 4 times (spec 3.3 GAP-a
+   * OPT); upstream never does. `unless` is called with the current allocations between the read and the write; if it
+   * returns true, nothing is removed and the result is true.
    * @throws ConsumerAllocationRetrievalFailed, ResourceProviderRetrievalFailed
    */
   removeProviderTreeFromInstanceAllocation(consumer: string, root: string, options: RemovalOptions): Promise<boolean> {
@@ -276,7 +284,8 @@ export class ReportClient {
   }
 
   /**
-   * *Safe.* Everything the consumer holds, on all providers. False: it held nothing. `force` asks no generation.
+   * *Safe.* Deletes all allocations of the consumer, on all providers. Returns false if it had none. `force` skips the
+   * generation check.
    * @throws AllocationDeleteFailed
    */
   deleteAllocation(
@@ -287,10 +296,10 @@ export class ReportClient {
   }
 
   /**
-   * *Safe.* Everything that `source` holds becomes `target`'s, whose own is overwritten; done already: true.
-   * `targetDeleted` is asked after the move: true deletes the target's allocation again (bug 1848343, the OPT of
-   * `resurrect-deleted-allocations`).
-   * `keep` names providers whose part stays the source's; `leave` those, of what the target holds, whose part stays the target's.
+   * *Safe.* Moves all allocations of `source` to `target`, replacing the target's own. Returns true if they were moved
+   * before. `targetDeleted` is called after the move; if it returns true, the target's allocations are deleted again
+   * (bug 1848343, the OPT of `resurrect-deleted-allocations`). `keep` names providers whose allocations remain with the
+   * source. `leave` selects providers whose allocations remain with the target.
    * @throws AllocationMoveFailed on a consumer generation conflict, ConsumerAllocationRetrievalFailed
    */
   moveAllocations(
@@ -310,7 +319,7 @@ export class ReportClient {
     return this.#safe(() => moveAllocations(this.#client, { source, target, keep, leave }, targetDeleted, context));
   }
 
-  // ── single providers ─────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Single providers ─────────────────────────────────────────────────────────────────────────────────────────────
   /** @throws ResourceProviderTraitRetrievalFailed */
   async getProviderTraits(uuid: string, context: RequestContext = {}): Promise<ProviderTraits> {
     const { value, generation } = await readTraits(this.#client.http, uuid, context);
@@ -318,7 +327,7 @@ export class ReportClient {
   }
 
   /**
-   * Sets the traits whatever the cache says, and makes those that Placement does not know.
+   * Sets the traits regardless of the cache and creates those that Placement does not know.
    * @throws ResourceProviderUpdateConflict, ResourceProviderUpdateFailed, TraitRetrievalFailed, TraitCreationFailed
    */
   setTraitsForProvider(uuid: string, traits: ProviderTraits, context: RequestContext = {}): Promise<void> {
@@ -326,8 +335,8 @@ export class ReportClient {
   }
 
   /**
-   * Service delete and vanished nodes (5.8): first what `cascade` names, then the tree, children before parents. Providers
-   * that are in use stay; they are logged and answered.
+   * Deletes the providers of a deleted service or a vanished node (5.8): first the allocations in `cascade`, then the
+   * tree, children before parents. Providers in use remain; they are logged and returned.
    */
   deleteResourceProvider(
     root: string,
@@ -337,19 +346,19 @@ export class ReportClient {
   }
 
   /**
-   * Mirrors a host aggregate on the provider of that name (5.9).
-   * @throws ResourceProviderNotFound, ResourceProviderUpdateConflict after 4 tries, ResourceProviderUpdateFailed
+   * Adds an aggregate to the provider of that name, as for a host aggregate (5.9).
+   * @throws ResourceProviderNotFound, ResourceProviderUpdateConflict after 4 attempts, ResourceProviderUpdateFailed
    */
   aggregateAddHost(aggregate: string, providerName: string, context: RequestContext = {}): Promise<void> {
     return addToAggregate(this.#client, aggregate, providerName, context);
   }
 
-  /** As {@link aggregateAddHost}; a provider that is missing is success. */
+  /** Like {@link aggregateAddHost}, for removal; a missing provider is not an error. */
   aggregateRemoveHost(aggregate: string, providerName: string, context: RequestContext = {}): Promise<void> {
     return removeFromAggregate(this.#client, aggregate, providerName, context);
   }
 
-  /** Answers null when Placement is away. */
+  /** Returns null if Placement cannot be reached. */
   async #safe<T>(action: () => Promise<T>): Promise<T | null> {
     try {
       return await action();
@@ -366,7 +375,7 @@ export class ReportClient {
   }
 }
 
-/** Read afresh: a reshape must see everything. */
+/** Reads everything again: a reshape must not use cached allocations. */
 async function consumersOfTree(
   { http, cache }: ClientContext,
   root: string,

@@ -5,7 +5,7 @@ import { refreshAssociations } from "./provider-associations.js";
 import { createProvider, deleteProvider, listProviders, listTree, PlacementPass } from "./provider-requests.js";
 import type { DeletionCascade, ProviderListing, RequestContext } from "./types.js";
 
-/** One listing for the trees of all roots; what it contradicts is dropped from the cache. */
+/** Lists the trees of all roots in one request and drops outdated trees from the cache. */
 export async function beginPass(
   client: ClientContext,
   roots: readonly string[],
@@ -32,7 +32,7 @@ async function listed(
   return roots.length === 1 ? listTree(client.http, only, context) : listProviders(client.http, "", context);
 }
 
-/** The root of a node, with everything below it. */
+/** Loads the root of a node and its descendants into the cache. */
 export async function ensureRoot(
   client: ClientContext,
   uuid: string,
@@ -40,7 +40,8 @@ export async function ensureRoot(
   pass: PlacementPass | undefined,
   context: RequestContext,
 ): Promise<void> {
-  // Taken even when it is not needed: a redrive of this pass must not find it, its conflict shows that it is old.
+  // Consumed even if it is not needed: a redrive of this pass must not use it, since the conflict shows that it is
+  // outdated.
   const members = pass?.takeMembers(uuid);
   if (client.cache.tree.exists(uuid) && !client.cache.isStale(uuid)) {
     for (const member of client.cache.tree.providerUuids(uuid)) {
@@ -52,8 +53,8 @@ export async function ensureRoot(
 }
 
 /**
- * A provider that is not cached. Somebody may have made it before: another client, or an earlier pass that died.
- * @param members its tree, if it was listed just now
+ * Loads a provider that is not cached. It may exist: another client or an interrupted pass may have created it.
+ * @param members its tree, if it has just been listed
  */
 export async function loadProvider(
   client: ClientContext,
@@ -70,7 +71,7 @@ export async function loadProvider(
   const made = await createProvider(client.http, provider, context);
   if (made.created) {
     insert(client, made.provider);
-    // New ones have no associations and no consumers: there is nothing to read.
+    // A new provider has no associations and no consumers, so there is nothing to read.
     client.cache.markFresh(provider.uuid);
     client.cache.allocations.remember(provider.uuid, { consumers: new Map(), generation: made.provider.generation });
   } else {
@@ -109,7 +110,7 @@ function sameMembers(client: ClientContext, root: string, members: readonly Prov
   );
 }
 
-/** Deletes a node's providers and, before, the allocations that upstream knows to be left over (spec 5.8). */
+/** Deletes a node's providers, after the leftover allocations that upstream deletes as well (spec 5.8). */
 export async function deleteProviderTree(
   client: ClientContext,
   root: string,

@@ -2,13 +2,16 @@ import type { Random } from "../runtime/cryptography.js";
 import { type HttpClient, HttpConnectFailure, type HttpResponse, HttpTimeout } from "../runtime/http.js";
 import type { Timers } from "../runtime/time.js";
 
-/** What an attempt answers when a conflict is worth another one. */
+/** The result of an attempt that should be repeated after a conflict. */
 export const AGAIN = Symbol("again");
 
-/** Writes of allocations end after this many tries (spec 5.5, V30). */
+/** Max number of attempts for a write of allocations (spec 5.5, V30). */
 const MAX_TRIES = 4;
 
-/** Tries up to four times, before try k (from 0) waiting uniform(0, 2k) seconds; undefined when all tries were in vain. */
+/**
+ * Makes up to four attempts. Before attempt k (from 0) it waits uniform(0, 2k) seconds. Returns undefined if all
+ * attempts conflicted.
+ */
 export async function retryConflicts<T>(
   { timers, random }: { readonly timers: Pick<Timers, "sleep">; readonly random: Random },
   attempt: (tried: number) => Promise<T | typeof AGAIN>,
@@ -26,24 +29,24 @@ export async function retryConflicts<T>(
   return undefined;
 }
 
-/** keystoneauth's options of a service's section. */
+/** keystoneauth's retry options in the section of a service. */
 export interface HttpRetries {
-  /** How often a request is sent again that nothing answered. */
+  /** Max number of retries of a request that got no response. */
   readonly connectRetries: number;
-  /** Seconds; null: half a second, doubled each time. */
+  /** In seconds; null: half a second, doubled for each retry. */
   readonly connectRetryDelay: number | null;
-  /** How often one that was answered with one of `retriableStatusCodes`. */
+  /** Max number of retries of a request that got one of `retriableStatusCodes`. */
   readonly statusCodeRetries: number;
   readonly statusCodeRetryDelay: number | null;
   readonly retriableStatusCodes: readonly string[];
 }
 
-/** Milliseconds before the first retry, and at most, where the options say nothing. */
+/** Milliseconds before the first retry, and the max, if no delay is configured. */
 const FIRST_DELAY = 500;
 
 const LONGEST_DELAY = 60_000;
 
-/** Sends requests again, as often as the options say, with no regard to what they ask: so does nova-compute. */
+/** Repeats failed requests as configured, even requests that are not idempotent, as nova-compute does. */
 export function retryingHttp(http: HttpClient, timers: Timers, options: HttpRetries): HttpClient {
   const { connectRetries, connectRetryDelay, statusCodeRetries, statusCodeRetryDelay, retriableStatusCodes } = options;
   if (connectRetries === 0 && statusCodeRetries === 0) {
@@ -72,7 +75,7 @@ export function retryingHttp(http: HttpClient, timers: Timers, options: HttpRetr
   };
 }
 
-/** @throws what no retry helps against */
+/** @throws errors that a retry cannot resolve */
 function passing(error: unknown): HttpResponse | Error {
   if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
     return error;
@@ -80,7 +83,7 @@ function passing(error: unknown): HttpResponse | Error {
   throw error;
 }
 
-/** Milliseconds before retry number `attempt`. */
+/** Returns the milliseconds before retry number `attempt`. */
 function delay(attempt: number, seconds: number | null): number {
   return seconds === null ? Math.min(FIRST_DELAY * 2 ** (attempt - 1), LONGEST_DELAY) : seconds * 1000;
 }

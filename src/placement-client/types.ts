@@ -1,6 +1,6 @@
-/** Travels with each call: into the logs, to Placement's `X-Openstack-Request-Id`, and to the HTTP door. */
+/** Context of a call: used in logs, in Placement's `X-Openstack-Request-Id` and by the HTTP client. */
 export interface RequestContext {
-  /** `req-<uuid>` of the operation that asks. */
+  /** `req-<uuid>` of the calling operation. */
   readonly requestId?: string;
   readonly signal?: AbortSignal;
 }
@@ -8,26 +8,29 @@ export interface RequestContext {
 /** Amounts by resource class. */
 export type ResourceAmounts = Readonly<Record<string, number>>;
 
-/** Placement's `allocations`: provider uuid → amounts. `generation` is the provider's, as answered; it may be sent back. */
+/**
+ * Placement's `allocations`: provider uuid → amounts. `generation` is the provider's, from the response; a request may
+ * include it.
+ */
 export type Allocations = Readonly<
   Record<string, { readonly resources: ResourceAmounts; readonly generation?: number }>
 >;
 
-/** What a consumer (an instance's or a migration's uuid) holds. */
+/** The allocations of a consumer (the uuid of an instance or a migration). */
 export interface ConsumerAllocations {
-  /** Empty: the consumer holds nothing, and is then unknown to Placement. */
+  /** Empty if the consumer has no allocations; Placement then does not know it. */
   readonly allocations: Allocations;
-  /** Null when unknown to Placement. */
+  /** Null if Placement does not know the consumer. */
   readonly projectId: string | null;
   readonly userId: string | null;
-  /** Null when unknown to Placement; what the next write has to send. */
+  /** Null if Placement does not know the consumer. The next write must send it. */
   readonly consumerGeneration: number | null;
 }
 
-/** What is held on one provider: consumer uuid → amounts. */
+/** The allocations on one provider: consumer uuid → amounts. */
 export interface ProviderAllocations {
   readonly consumers: ReadonlyMap<string, ResourceAmounts>;
-  /** The provider's generation when this was read. */
+  /** The provider's generation at the time of the read. */
   readonly generation: number;
 }
 
@@ -45,31 +48,31 @@ export interface AllocationWrite {
   readonly allocations: Allocations;
   readonly projectId: string;
   readonly userId: string;
-  /** Null: the consumer must not exist yet. */
+  /** Null if the consumer must not exist yet. */
   readonly consumerGeneration: number | null;
 }
 
-/** A new consumer record that was made up from the one that was read. */
+/** A new consumer record that replaces the one that was read. */
 export interface AllocationRewrite extends Omit<AllocationWrite, "consumerGeneration"> {
   readonly read: ConsumerAllocations;
 }
 
-/** One way to serve a request. */
+/** A set of allocations that satisfies a request. */
 export interface AllocationRequest {
   readonly allocations: Allocations;
 }
 
-/** What may fit (1.36). */
+/** The allocation candidates for a query (1.36). */
 export interface AllocationCandidates {
   readonly allocationRequests: readonly AllocationRequest[];
   readonly providerSummaries: ReadonlyMap<string, ProviderSummary>;
-  /** Microversion that the requests are to be claimed with: `1.36`. */
+  /** The microversion for claiming these requests: `1.36`. */
   readonly version: string;
-  /** Present where each candidate is one root that serves all by itself: the same as the two lists, in the same order. */
+  /** Present if each candidate is a single root provider: the same content as the two lists, in the same order. */
   readonly roots?: readonly RootOffer[];
 }
 
-/** A root provider that serves all of a request by itself, each root once. */
+/** A root provider that satisfies a request alone. Each root occurs once. */
 export interface RootOffer {
   readonly uuid: string;
   readonly request: AllocationRequest;
@@ -83,30 +86,30 @@ export interface ProviderSummary {
 
 /** One request group; spec 5.5. */
 export interface CandidatesGroup {
-  /** Empty: the group that several providers of a tree may serve together. */
+  /** Empty: the group that several providers of a tree may satisfy jointly. */
   readonly suffix: string;
   readonly resources: ResourceAmounts;
   /** `TRAIT` or `!TRAIT`. */
   readonly required?: readonly string[];
-  /** Aggregates by uuid: one of each list. */
+  /** Aggregate uuids; the provider must be in one of each list. */
   readonly memberOf?: readonly (readonly string[])[];
-  /** Aggregates by uuid, none of which may be the provider's. */
+  /** Aggregate uuids; the provider must be in none of them. */
   readonly notMemberOf?: readonly string[];
 }
 
 export interface CandidatesQuery {
   readonly groups: readonly CandidatesGroup[];
-  /** How groups with suffixes may share providers. */
+  /** Whether groups with suffixes may use the same provider. */
   readonly groupPolicy?: "none" | "isolate";
   /** `TRAIT` or `!TRAIT`, for the root of each candidate. */
   readonly rootRequired: readonly string[];
-  /** The first group, and so all, has to be served by the tree of this provider. */
+  /** The tree of this provider must satisfy the first group, and thus all groups. */
   readonly inTree?: string;
   /** `[scheduler] max_placement_results` */
   readonly limit: number;
 }
 
-/** Placement's JSON of one inventory; what is undefined is not written. */
+/** Placement's JSON of one inventory; undefined members are omitted. */
 export interface WireInventory {
   total: number;
   reserved: number | undefined;
@@ -121,20 +124,20 @@ export interface Claim {
   readonly request: AllocationRequest;
   readonly projectId: string;
   readonly userId: string;
-  /** Microversion that the candidates came with. */
+  /** The microversion of the candidates' response. */
   readonly version: string;
   readonly held: "double" | "replace";
 }
 
 export interface ProviderTraits {
   readonly traits: readonly string[];
-  /** The provider's generation that goes with them. */
+  /** The provider's generation at that time. */
   readonly generation: number;
 }
 
 export interface DeletionCascade {
-  /** Instances on the node: their whole allocations go. */
+  /** Instances on the node, whose allocations are deleted completely. */
   readonly instances: readonly string[];
-  /** Instances evacuated from the node (status `done`): only this tree goes. */
+  /** Instances evacuated from the node (status `done`), which only lose their allocations in this tree. */
   readonly evacuated: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Milliseconds since the epoch. */
+/** In milliseconds since the epoch. */
 export interface AuditPeriod {
   readonly begin: number;
   readonly end: number;
@@ -10,18 +10,19 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** What a period may be shifted by: minutes, hours, the day that each month has, the month. 0 is the beginning. */
+/** The largest offset of a period: minutes, hours, a day that each month has, the month. 0 is the beginning. */
 const LARGEST: Readonly<Record<string, number>> = { hour: 59, day: 23, month: 28, year: 12 };
 
-/** `month`, or `day@6`: one that begins at six in the morning, UTC. */
+/** Returns whether a string is a period: `month`, or `day@6` for one that begins at 6:00 UTC. */
 export function isAuditPeriod(text: string): boolean {
   const [, unit = "", shift = "0"] = PERIOD.exec(text) ?? [];
   return Number(shift) <= (LARGEST[unit] ?? -1);
 }
 
 /**
- * The last period (`[DEFAULT] instance_usage_audit_period`) that was over before a time; one that ends at that very moment was not.
- * @param period what {@link isAuditPeriod}
+ * Returns the last period (`[DEFAULT] instance_usage_audit_period`) that ended before a time. A period that ends
+ * exactly then does not count.
+ * @param period a string accepted by {@link isAuditPeriod}
  */
 export function lastCompletedPeriod(period: string, before: number): AuditPeriod {
   const [, unit = "month", shift = "0"] = PERIOD.exec(period) ?? [];
@@ -30,7 +31,7 @@ export function lastCompletedPeriod(period: string, before: number): AuditPeriod
   return { begin: boundary(last - 1), end: boundary(last) };
 }
 
-/** The beginning of the period that many ones after the one whose unit the time is in. */
+/** Returns a function from an offset in units to the start of a period, counted from the unit that contains `time`. */
 function boundaries(unit: string, shift: number, time: number): (after: number) => number {
   if (unit === "hour") {
     return (after) => (Math.floor(time / HOUR) + after) * HOUR + shift * MINUTE;
@@ -45,7 +46,7 @@ function boundaries(unit: string, shift: number, time: number): (after: number) 
     : (after) => startOf(year, date.getUTCMonth() + after, Math.max(1, shift));
 }
 
-/** `Date.UTC` takes years before 100 for others. */
+/** `Date.UTC` maps years before 100 to other years. */
 function startOf(year: number, month: number, day: number): number {
   const date = new Date(0);
   date.setUTCFullYear(year, month, day);

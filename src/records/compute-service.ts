@@ -30,13 +30,13 @@ export const SERVICE = {
   binary: name,
   topic: text(),
   reportCount: id,
-  /** Moved by heartbeats only; null until the first. */
+  /** The last heartbeat; null before the first one. */
   lastSeenUp: nullable(time),
   disabled: flag,
   disabledReason: nullable(text()),
-  /** The operator's fence; an agent never changes it. */
+  /** Set by operators to fence the host; an agent never changes it. */
   forcedDown: flag,
-  /** Level of the service; see {@link SERVICE_VERSION}. */
+  /** The service version; see {@link SERVICE_VERSION}. */
   version: amount,
   availabilityZone: text(),
   createdAt: time,
@@ -45,19 +45,21 @@ export const SERVICE = {
 
 export type Service = RecordOf<typeof SERVICE>;
 
-/** The service version of this build of the agent: that of Nova 34 (2026.2). OWNER_NOVA dates from 73. */
+/** The service version of this build: that of Nova 34 (2026.2). OWNER_NOVA exists since 73. */
 export const SERVICE_VERSION: number = RELEASES.hibiscus;
 
-/** The oldest agent that a deployment may hold unless `[workarounds] disable_compute_service_check_for_ffu` is set. */
+/**
+ * The oldest agent that a deployment may contain unless `[workarounds] disable_compute_service_check_for_ffu` is set.
+ */
 export const OLDEST_SUPPORTED_SERVICE_VERSION = 72;
 
-/** From here on agents have a `compute_id` file (spec 2.3). */
+/** From this version on, agents have a `compute_id` file (spec 2.3). */
 export const COMPUTE_ID_SERVICE_VERSION = 65;
 
-/** From here on moves are accounted with migration-owned allocations (spec 6.0). */
+/** From this version on, moves use migration-owned allocations (spec 6.0). */
 export const SPLIT_ALLOCATIONS_SERVICE_VERSION = 23;
 
-/** What an agent writes of its node. */
+/** The columns of a node that the agent writes. */
 export const COMPUTE_NODE_RESOURCES = {
   hostIp: nullable(text()),
   vcpus: amount,
@@ -75,7 +77,7 @@ export const COMPUTE_NODE_RESOURCES = {
   diskAvailableLeast: nullable(signed),
   hypervisorType: text(),
   hypervisorVersion: amount,
-  /** JSON, or the empty string. */
+  /** JSON or empty. */
   cpuInfo: text(LONG),
   supportedHvSpecs: listOf(listOf(text())) as unknown as Field<
     readonly (readonly [arch: string, hypervisor: string, vmMode: string])[]
@@ -85,7 +87,7 @@ export const COMPUTE_NODE_RESOURCES = {
   ramAllocationRatio: ratio,
   diskAllocationRatio: ratio,
   stats: mapOf(text(LONG)),
-  /** JSON list of monitor metrics. */
+  /** A JSON list of monitor metrics. */
   metrics: text(LONG),
   numaTopology: nullable(text(LONG)),
   pciDevicePools: listOf(anyObject),
@@ -93,12 +95,14 @@ export const COMPUTE_NODE_RESOURCES = {
 
 export type ComputeNodeResources = RecordOf<typeof COMPUTE_NODE_RESOURCES>;
 
-/** What an agent may change of its node. */
+/** The columns of a node that an agent may change. */
 export const COMPUTE_NODE_CHANGES = { ...COMPUTE_NODE_RESOURCES, host: hostName, serviceId: id };
 
 export type ComputeNodeChanges = Partial<RecordOf<typeof COMPUTE_NODE_CHANGES>>;
 
-/** A row of `compute_nodes` (spec 1.3). The provider in Placement has this uuid, and `hypervisorHostname` as its name. */
+/**
+ * A row of `compute_nodes` (spec 1.3). Its provider in Placement has the same uuid, and `hypervisorHostname` as name.
+ */
 export const COMPUTE_NODE = {
   id,
   uuid,
@@ -106,7 +110,7 @@ export const COMPUTE_NODE = {
   serviceId: nullable(id),
   hypervisorHostname: name,
   mapped: integer(0, 1),
-  /** 0 while alive, else the row's id. */
+  /** 0 while the row is not deleted, else the row's id. */
   deleted: id,
   createdAt: time,
   updatedAt: nullable(time),
@@ -115,7 +119,7 @@ export const COMPUTE_NODE = {
 
 export type ComputeNode = RecordOf<typeof COMPUTE_NODE>;
 
-/** What a host notes of an audit of a period: a row of `task_log`. */
+/** A host's record of the usage audit of a period: a row of `task_log`. */
 export const TASK_LOG = {
   taskName: name,
   host: name,
@@ -123,7 +127,7 @@ export const TASK_LOG = {
   periodEnding: time,
   state: oneOf(["RUNNING", "DONE"]),
   message: text(),
-  /** Instances that it looked at. */
+  /** The number of audited instances. */
   taskItems: amount,
   errors: amount,
 };

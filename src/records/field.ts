@@ -16,13 +16,13 @@ import { isObject } from "../runtime/collections.js";
 import { HOST_NAME_PATTERN, HOST_NAME_RULE } from "./host-names.js";
 
 /**
- * The fields of records are described once, as JSON Schema: from that come the TypeScript type ({@link RecordOf}), what
- * the wire takes, the store's column and the value that a new record has.
+ * The field of a record, described once as JSON Schema. The TypeScript type ({@link RecordOf}), the validation of
+ * messages, the store's column and the default are derived from it.
  */
 export type Field<T> = TUnsafe<T> & JsonSchema;
-/** A field that may be left out of an object. */
+/** A field that may be missing from an object. */
 export type OptionalField<T> = TOptional<Field<T>>;
-/** A field that a new record has even if its creator leaves it out. */
+/** A field with a default for new records. */
 export type FieldWithDefault<T> = Field<T> & { readonly default: T };
 
 export interface JsonSchema {
@@ -32,14 +32,14 @@ export interface JsonSchema {
 
 export type FieldMap = Readonly<Record<string, TSchema>>;
 
-/** The record that has these fields. */
+/** The record type for a map of fields. */
 export type RecordOf<F extends FieldMap> = { readonly [K in keyof F]: Static<F[K]> };
 
-/** Largest value of Nova's integer columns. */
+/** The largest value of Nova's integer columns. */
 export const MAX_INTEGER = 2 ** 31 - 1;
-/** Longest value of Nova's TEXT columns, in characters. */
+/** Max characters of Nova's TEXT columns. */
 export const LONG = 65_535;
-/** Longest text that is taken for anything: tracebacks, JSON. */
+/** Max characters of any string, such as tracebacks and JSON. */
 export const LONGEST = 1024 * 1024;
 
 function field<T>(schema: TSchema): Field<T> {
@@ -54,12 +54,12 @@ export function integer(minimum: number, maximum: number): Field<number> {
   return field(Integer({ minimum, maximum }));
 }
 
-/** A name that is used as a key: never empty. */
+/** A name that is used as a key; never empty. */
 export const name: Field<string> = field(StringSchema({ minLength: 1, maxLength: 255 }));
 export const uuid: Field<string> = field(
   StringSchema({ pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$", description: "a UUID" }),
 );
-/** What a compute host may be called. */
+/** The name of a compute host. */
 export const hostName: Field<string> = field(StringSchema({ pattern: HOST_NAME_PATTERN, description: HOST_NAME_RULE }));
 export const flag: Field<boolean> = field(BooleanSchema());
 /** The id of a row. */
@@ -70,7 +70,7 @@ export const amount = integer(0, MAX_INTEGER);
 export const signed = integer(-MAX_INTEGER, MAX_INTEGER);
 export const ratio: Field<number> = field(NumberSchema({ minimum: 0 }));
 
-/** @param description what such a text is, for who has given another one */
+/** @param description describes valid strings, for error messages */
 export function matching(pattern: string, description: string, maxLength: number): Field<string> {
   return field(StringSchema({ pattern, description, maxLength }));
 }
@@ -88,17 +88,17 @@ export function nullable<T>(inner: Field<T>): Field<T | null> {
   return field(Unsafe({ ...inner, ...withNull, type: [...[inner.type].flat(), "null"] }));
 }
 
-/** Neither a list nor an object. */
+/** Returns whether a field is neither a list nor an object. */
 export function hasOneValue({ type }: JsonSchema): boolean {
   return ![type].flat().some((name) => name === "array" || name === "object");
 }
 
-/** @param maxItems where each costs more than its reading; `DOOR_LIMITS.wire` bounds every list */
+/** @param maxItems a limit for lists whose items are expensive to process; `MESSAGE_LIMITS.wire` limits every list */
 export function listOf<T>(items: Field<T>, maxItems?: number): Field<readonly T[]> {
   return field(Unsafe({ type: "array", items, ...(maxItems === undefined ? {} : { maxItems }) }));
 }
 
-/** Any keys, values of one kind. */
+/** A map with any keys and values of one type. */
 export function mapOf<T>(values: Field<T>): Field<Readonly<Record<string, T>>> {
   return field(Unsafe({ type: "object", additionalProperties: values }));
 }
@@ -110,18 +110,18 @@ export function optional<T>(inner: Field<T>): OptionalField<T> {
   return Optional(inner) as unknown as OptionalField<T>;
 }
 
-/** These fields and no others. */
+/** An object with these fields only. */
 export function object<const F extends FieldMap>(fields: F): Field<Static<TObject<F>>> {
   return field(ObjectSchema({ ...fields }, { additionalProperties: false }));
 }
 
-/** The same fields, each of which may be left out. */
+/** Makes all fields optional. */
 export function partial<const F extends FieldMap>(fields: F): { readonly [K in keyof F]: OptionalField<Static<F[K]>> } {
   const entries = Object.entries(fields).map(([key, inner]) => [key, Optional(inner)]);
   return Object.fromEntries(entries) as { readonly [K in keyof F]: OptionalField<Static<F[K]>> };
 }
 
-/** The field, with the value that a new record has if its creator gives none. */
+/** Adds a default for new records to a field. */
 export function withDefault<T, D extends T>(inner: Field<T>, value: D): FieldWithDefault<T> {
   return { ...inner, default: value } as unknown as FieldWithDefault<T>;
 }
@@ -130,7 +130,7 @@ export type DefaultsOf<F extends FieldMap> = {
   readonly [K in keyof F as F[K] extends { readonly default: unknown } ? K : never]: Static<F[K]>;
 };
 
-/** The values that a new record has where its creator gives none. */
+/** Returns the defaults of a new record. */
 export function defaultsOf<F extends FieldMap>(fields: F): DefaultsOf<F> {
   const entries = Object.entries(fields).flatMap(([key, inner]) =>
     "default" in inner ? [[key, ownCopy(inner.default)] as const] : [],
@@ -138,7 +138,7 @@ export function defaultsOf<F extends FieldMap>(fields: F): DefaultsOf<F> {
   return Object.fromEntries(entries) as DefaultsOf<F>;
 }
 
-/** A copy of a list or an object of JSON, which somebody may change. */
+/** Copies a JSON value, so that the caller may change it. */
 function ownCopy(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(ownCopy);
@@ -146,13 +146,13 @@ function ownCopy(value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, ownCopy(each)])) : value;
 }
 
-/** What a record has in these fields. */
+/** Returns these fields of a record. */
 export function pick<F extends FieldMap>(record: RecordOf<F>, fields: F): RecordOf<F> {
   const entries = Object.keys(fields).map((key) => [key, record[key]]);
   return Object.fromEntries(entries) as RecordOf<F>;
 }
 
-/** The fields of other names only. */
+/** Returns the fields except those named. */
 export function without<F extends FieldMap, K extends keyof F>(fields: F, ...names: readonly K[]): Omit<F, K> {
   const entries = Object.entries(fields).filter(([key]) => !names.some((left) => left === key));
   return Object.fromEntries(entries) as Omit<F, K>;

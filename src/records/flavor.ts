@@ -13,7 +13,7 @@ import {
   withDefault,
 } from "./field.js";
 
-/** What an instance has of its flavor in columns of its own, too. */
+/** The flavor fields that an instance also has as columns. */
 export const FLAVOR_AMOUNTS = {
   vcpus: amount,
   memoryMb: amount,
@@ -21,19 +21,19 @@ export const FLAVOR_AMOUNTS = {
   ephemeralGb: withDefault(amount, 0),
 };
 
-/** A flavor, or the copy of one embedded in an instance (spec 1.6). */
+/** A flavor, or the copy embedded in an instance (spec 1.6). */
 export const FLAVOR = {
   id,
-  /** The id that users know. */
+  /** The id that users see. */
   flavorid: text(),
   name: text(),
   ...FLAVOR_AMOUNTS,
-  /** MB */
+  /** In MB. */
   swap: withDefault(amount, 0),
   rxtxFactor: withDefault(ratio, 1),
   disabled: withDefault(flag, false),
   isPublic: withDefault(flag, true),
-  /** `hw:cpu_policy`, `resources:CUSTOM_…`: what it asks for beside its sizes. */
+  /** `hw:cpu_policy`, `resources:CUSTOM_…`: requirements beyond the sizes. */
   extraSpecs: withDefault(mapOf(text()), {}),
   description: withDefault(nullable(text(LONG)), null),
 };
@@ -42,16 +42,16 @@ export type Flavor = RecordOf<typeof FLAVOR>;
 
 type FlavorAmounts = RecordOf<typeof FLAVOR_AMOUNTS>;
 
-/** What a new flavor must be given. */
+/** The fields that a new flavor requires. */
 export type NewFlavor = Pick<Flavor, "flavorid" | "name" | "vcpus" | "memoryMb" | "rootGb"> &
   Partial<Omit<Flavor, "id">>;
 
-/** A flavor with what the caller left out as Nova has it for a new one. */
+/** Returns a new flavor with Nova's defaults for missing fields. */
 export function newFlavor(values: NewFlavor): Omit<Flavor, "id"> {
   return { ...defaultsOf(FLAVOR), ...values };
 }
 
-/** The columns of an instance that follow its flavor. */
+/** Returns the columns of an instance that are copied from its flavor. */
 export function flavorColumns(flavor: Flavor): FlavorAmounts & {
   readonly flavor: Flavor;
   readonly instanceTypeId: number;
@@ -59,7 +59,7 @@ export function flavorColumns(flavor: Flavor): FlavorAmounts & {
   return { flavor, instanceTypeId: flavor.id, ...pick(flavor, FLAVOR_AMOUNTS) };
 }
 
-/** The names that the Compute API gives the sizes of a flavor within a server, and that a cluster file has for them. */
+/** The names of a flavor's sizes in the Compute API's servers and in a cluster file. */
 const FLAVOR_API_NAMES = {
   vcpus: "vcpus",
   memoryMb: "ram",
@@ -73,10 +73,10 @@ type SizeName = (typeof FLAVOR_API_NAMES)[SizedField];
 
 const SIZES = Object.entries(FLAVOR_API_NAMES) as readonly (readonly [SizedField, SizeName])[];
 
-/** What a flavor gives a server, in the fields of the record. */
+/** The sizes of a flavor. */
 export type FlavorSizes = Pick<Flavor, SizedField>;
 
-/** The sizes as a server of the Compute API shows them. */
+/** Returns the sizes with the Compute API's names. */
 export function sizesForApi(flavor: FlavorSizes): Readonly<Record<SizeName, number>> {
   const sizes: Partial<Record<SizeName, number>> = {};
   for (const [field, name] of SIZES) {
@@ -85,20 +85,20 @@ export function sizesForApi(flavor: FlavorSizes): Readonly<Record<SizeName, numb
   return sizes as Record<SizeName, number>;
 }
 
-/** @param read gives the number that the Compute API shows under a name. */
+/** @param read returns the Compute API's value for a name. */
 export function sizesFromApi(read: (name: SizeName) => number): FlavorSizes {
   return Object.fromEntries(SIZES.map(([field, name]) => [field, read(name)])) as unknown as FlavorSizes;
 }
 
-/** What decides the local disks of a server: its root disk, its ephemeral disk and its swap disk. */
+/** The sizes of a server's local disks: root, ephemeral and swap. */
 type LocalDisks = Pick<Flavor, "rootGb" | "ephemeralGb" | "swap">;
 
-/** GB of local disk that a server of this flavor takes; with a volume as its root disk, the flavor's root disk is none of it. */
+/** Returns the GB of local disk that a server of this flavor uses. A volume as root disk does not count. */
 export function localDiskGb({ rootGb, ephemeralGb, swap }: LocalDisks, volumeBacked: boolean): number {
   return (volumeBacked ? 0 : rootGb) + ephemeralGb + Math.ceil(swap / 1024);
 }
 
-/** Whether a server has the same local disks with either flavor. */
+/** Returns whether both flavors have the same local disks. */
 export function hasSameDisks(one: LocalDisks, other: LocalDisks): boolean {
   return one.rootGb === other.rootGb && one.ephemeralGb === other.ephemeralGb && one.swap === other.swap;
 }

@@ -1,6 +1,6 @@
 import { flag, integer, listOf, name, nullable, object, oneOf, type RecordOf, text, uuid } from "./field.js";
 
-/** What is counted; null: not known. Counters of errors are -1 where a hypervisor does not count them. */
+/** A counter; null if unknown. Error counters are -1 if the hypervisor does not count errors. */
 const counter = nullable(integer(-1, Number.MAX_SAFE_INTEGER));
 
 const words = nullable(text());
@@ -8,9 +8,9 @@ const words = nullable(text());
 export const CPU_DIAGNOSTICS = {
   /** The number of the virtual CPU. */
   id: counter,
-  /** Nanoseconds that it has run. */
+  /** CPU time in nanoseconds. */
   time: counter,
-  /** Per cent. */
+  /** In percent. */
   utilisation: counter,
 };
 
@@ -20,13 +20,13 @@ export const NIC_DIAGNOSTICS = {
   rxErrors: counter,
   rxDrop: counter,
   rxPackets: counter,
-  /** Octets a second. */
+  /** In octets per second. */
   rxRate: counter,
   txOctets: counter,
   txErrors: counter,
   txDrop: counter,
   txPackets: counter,
-  /** Octets a second. */
+  /** In octets per second. */
   txRate: counter,
 };
 
@@ -39,26 +39,25 @@ export const DISK_DIAGNOSTICS = {
 };
 
 export const MEMORY_DIAGNOSTICS = {
-  /** MiB that the guest may have. */
+  /** Max memory of the guest in MiB. */
   maximum: counter,
-  /** MiB that it uses. */
+  /** Used memory in MiB. */
   used: counter,
 };
 
-/** Kinds of drivers that Nova's API knows. */
+/** The driver names of Nova's API. */
 const DRIVER_KINDS = ["libvirt", "xenapi", "vmwareapi", "ironic", "hyperv"] as const;
 
-/** What a driver knows of a guest that runs. */
+/** A driver's diagnostics of a running guest. */
 export const GUEST_DIAGNOSTICS = {
-  /** Which of Nova's drivers it is like. */
+  /** The driver of Nova that it corresponds to. */
   driver: oneOf(DRIVER_KINDS),
   /** `qemu`, `kvm` … */
   hypervisor: words,
   /** `linux` */
   hypervisorOs: words,
-  /** Seconds that the guest has been up. */
+  /** Uptime of the guest in seconds. */
   uptime: counter,
-  /** It has a config drive. */
   configDrive: flag,
   memoryDetails: object(MEMORY_DIAGNOSTICS),
   cpuDetails: listOf(object(CPU_DIAGNOSTICS)),
@@ -68,12 +67,12 @@ export const GUEST_DIAGNOSTICS = {
 
 export type GuestDiagnostics = RecordOf<typeof GUEST_DIAGNOSTICS>;
 
-/** As the compute host answers it: with the guest's state, `running`. */
+/** The compute host's response: the diagnostics with the guest's state `running`. */
 export const guestDiagnostics = object({ ...GUEST_DIAGNOSTICS, state: text() });
 
-/** A guest as its hypervisor has it, for people. */
+/** A guest as its hypervisor describes it to users. */
 const HYPERVISOR_GUEST = {
-  /** That of the instance. */
+  /** The instance's uuid. */
   uuid,
   name: text(),
   /** `running`, `shut off`, `paused` … */

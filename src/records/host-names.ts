@@ -1,37 +1,37 @@
-/** The rule for names of compute hosts, as a pattern with the flag `u`: it stands in schemas too. */
+/** The pattern for names of compute hosts, for the flag `u`. Also used in schemas. */
 export const HOST_NAME_PATTERN = String.raw`^(?!\.{1,2}$)[^\p{C}\p{Z}/\\%]{1,255}$`;
 
-/** The rule in words, behind "expected". */
+/** The rule in words, for use after "expected". */
 export const HOST_NAME_RULE =
   "a host name: 1 to 255 printable characters without spaces, slashes and percent signs, other than . and ..";
 
 const HOST_NAME = new RegExp(HOST_NAME_PATTERN, "u");
 
-/** Names that one text may stand for. */
+/** Max number of names that one range expression may expand to. */
 export const MAX_HOSTS = 10_000;
 
-/** Digits of a number in brackets: more are not counted exactly. */
+/** Max digits of a number in brackets; more would exceed the exact range of numbers. */
 const MAX_DIGITS = 15;
 
-/** A text that stands for no hosts; the message names the place. */
+/** An invalid range expression; the message includes the position. */
 export class HostRangeError extends Error {
   override readonly name = "HostRangeError";
 }
 
-/** What a bracket, or the text between two, stands for. */
+/** A bracket, or the literal text between two brackets. */
 type Piece = string | readonly Interval[];
 
 interface Interval {
   readonly first: number;
   readonly last: number;
-  /** Digits to which numbers are filled up with zeros. */
+  /** The number of digits that numbers are padded to with zeros. */
   readonly width: number;
 }
 
 /**
- * The names of `a,b,rack[01-20]-node[1-3,7]`, in the order of the text, each once. The first bracket counts slowest;
- * numbers keep the zeros of the range's first.
- * @throws {HostRangeError} not such a text, a name that no host may have, or more than {@link MAX_HOSTS} names.
+ * Expands `a,b,rack[01-20]-node[1-3,7]` to names, in the order of the text and without duplicates. The first bracket
+ * varies slowest; numbers are padded like the range's first number.
+ * @throws {HostRangeError} for invalid syntax, an invalid host name, or more than {@link MAX_HOSTS} names.
  */
 export function expandHosts(text: string): readonly string[] {
   const names = new Set<string>();
@@ -54,7 +54,7 @@ export function expandHosts(text: string): readonly string[] {
   return [...names];
 }
 
-/** The text between commas that stand outside of brackets. */
+/** Splits the text at commas outside brackets. */
 function partsOf(text: string): { readonly part: string; readonly at: number }[] {
   const parts: { readonly part: string; readonly at: number }[] = [];
   let depth = 0;
@@ -101,7 +101,7 @@ function piecesOf(text: string, part: string, at: number): Piece[] {
   return pieces;
 }
 
-/** @param at where the bracket's text begins, from 1 */
+/** @param at position of the bracket's text, from 1 */
 function intervalsOf(text: string, list: string, at: number): Interval[] {
   let place = at;
   return list.split(",").map((item) => {
@@ -150,19 +150,19 @@ function numbersOf(intervals: readonly Interval[]): string[] {
   );
 }
 
-/** A name's numbers, of the width that they share with others of its pattern. */
+/** A name split into its numbers and the literals around them. */
 interface Numbered {
-  /** What stands around the numbers. */
+  /** The text around the numbers. */
   readonly literals: readonly string[];
   readonly digits: readonly string[];
 }
 
-/** Folded in some of its places: a place is a number's digits, or a bracket. */
+/** The digits of each number of a name, or a bracket where numbers have been folded. */
 type Places = readonly string[];
 
 /**
- * The names as a text of ranges, for people: `rack[01-20]-node[001-050]`. {@link expandHosts} makes the same names of it, in an
- * order by number.
+ * Folds names to a range expression for users: `rack[01-20]-node[001-050]`. {@link expandHosts} returns the same names,
+ * sorted by number.
  */
 export function foldHosts(names: Iterable<string>): string {
   const groups = groupedBy([...new Set(names)].map(numbered), ({ literals }) => literals.join("\0"));
@@ -183,7 +183,7 @@ function numbered(name: string): Numbered {
   return { literals: [...literals, name.slice(end)], digits };
 }
 
-/** Names that differ in their numbers alone. */
+/** Folds names that differ only in their numbers. */
 function foldGroup(group: readonly Numbered[]): string[] {
   const [{ literals, digits: firstDigits }] = group as readonly [Numbered, ...Numbered[]];
   const widths = firstDigits.map(
@@ -239,8 +239,8 @@ function groupedBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<stri
 }
 
 /**
- * Whether a compute host may be called so: the name has to fit Nova's column, becomes a folder's name, and is printed
- * in many tables; a percent sign would be read as an escape in the hypervisor's address.
+ * Returns whether a string is valid as a compute host's name. The name must fit Nova's column and is used as a folder
+ * name and in tables. A percent sign would be an escape in the hypervisor's URL.
  */
 export function isHostName(text: string): boolean {
   return HOST_NAME.test(text);

@@ -2,12 +2,12 @@ import type { Flavor, Resources } from "./flavor.js";
 import type { Instance } from "./instance.js";
 import { flavorResources, type ServerNeed } from "./resource-request.js";
 
-/** Before the names of an image's properties in an instance's system metadata. */
+/** The prefix of image properties in an instance's system metadata. */
 const PREFIX = "image_";
 
 type Metadata = Instance["systemMetadata"];
 
-/** System metadata that keeps what the image said when the server was made or rebuilt: images change and go. */
+/** Returns the system metadata with a copy of the image's properties, since images change and are deleted. */
 export function withImageProperties(metadata: Metadata, properties: Readonly<Record<string, string>>): Metadata {
   const rest = Object.entries(metadata).filter(([key]) => !key.startsWith(PREFIX));
   const noted = Object.entries(properties).map(([name, value]) => [`${PREFIX}${name}`, value] as const);
@@ -22,30 +22,35 @@ export function imagePropertiesOf({ systemMetadata }: Pick<Instance, "systemMeta
   );
 }
 
-/** An instance without an image boots from a volume. */
+/** Returns whether an instance boots from a volume, which is the case without an image. */
 export const isVolumeBacked = ({ imageRef }: Pick<Instance, "imageRef">): boolean => imageRef === "";
 
-/** What an instance asks of Placement beside its flavor. */
+/** Returns the requirements of an instance beyond its flavor. */
 function serverNeed(instance: Pick<Instance, "imageRef" | "systemMetadata">): ServerNeed {
   return { volumeBacked: isVolumeBacked(instance), imageProperties: imagePropertiesOf(instance) };
 }
 
-/** What an instance holds in Placement at rest; with another flavor: what it would hold with that. */
+/**
+ * Returns the resources that an instance has allocated in Placement while no operation runs; with another flavor: those
+ * that it would need.
+ */
 export function instanceResources(instance: Instance, flavor: Flavor = instance.flavor): Resources {
   return flavorResources(flavor, serverNeed(instance));
 }
 
 type Properties = Readonly<Record<string, string>>;
 
-/** The rules of a property's value, as Nova's `ImageMetaProps` (1.34) has them. Properties without one take any text. */
+/**
+ * The rules for a property's value, as in Nova's `ImageMetaProps` (1.34). A property without a rule accepts any string.
+ */
 interface ValueRule {
-  /** Absent: a whole number. */
+  /** Absent: an integer. */
   readonly values?: readonly string[];
-  /** Nova compares these in lower case. */
+  /** Nova compares the values in lower case. */
   readonly anyCase?: boolean;
-  /** Other spellings, in lower case, and the value that Nova makes of them. */
+  /** Other spellings in lower case, with the value that Nova replaces them by. */
   readonly aliases?: Readonly<Record<string, string>>;
-  /** The text for a value that is not one of these. */
+  /** Returns the error message for an invalid value. */
   readonly error?: (value: string) => string;
 }
 
@@ -146,7 +151,7 @@ const RULES: Readonly<Record<string, ValueRule>> = {
   os_type: { ...oneOf("linux windows"), anyCase: true },
 };
 
-/** Older names of properties, and Nova's names of today. */
+/** Legacy property names, with Nova's current names. */
 const LEGACY_NAMES: Readonly<Record<string, string>> = {
   architecture: "hw_architecture",
   vmware_image_version: "img_version",
@@ -162,7 +167,9 @@ const NUMA_MEMORY = "hw_numa_mem.";
 
 const VERSION_PROPERTY = "img_hv_requested_version";
 
-/** The properties of an image that hosts are compared with, in Nova's spelling; undefined: the image does not have it. */
+/**
+ * The image properties that the scheduler compares with hosts, in Nova's spelling; undefined if the image lacks them.
+ */
 export interface HostRequirements {
   readonly architecture: string | undefined;
   readonly hypervisorType: string | undefined;
@@ -171,7 +178,7 @@ export interface HostRequirements {
   readonly hypervisorVersion: string | undefined;
 }
 
-/** Returns what an image requires of a host. A property under its current name wins over its older one. */
+/** Returns an image's requirements for a host. A property's current name takes precedence over its legacy one. */
 export function hostRequirementsOf(image: Properties): HostRequirements {
   const requiredValue = (name: string, legacy: string) => {
     const value = image[name] ?? image[legacy];
@@ -186,7 +193,7 @@ export function hostRequirementsOf(image: Properties): HostRequirements {
   };
 }
 
-/** Returns Nova's text for the first property with a value that Nova does not know; null: all are valid. */
+/** Returns Nova's error message for the first property with an invalid value; null if all are valid. */
 export function invalidImageProperty(image: Properties): string | null {
   const legacy = Object.entries(LEGACY_NAMES).flatMap(([old, name]) => withValue(name, image[old]));
   const adapter = adapterProperties(image.vmware_adaptertype);
@@ -200,7 +207,7 @@ export function invalidImageProperty(image: Properties): string | null {
   return null;
 }
 
-/** Nova reads the old `vmware_adaptertype` as the bus of disks, and anything but `ide` as the model of a SCSI controller. */
+/** Nova reads the legacy `vmware_adaptertype` as a disk bus, and any value but `ide` as a SCSI controller model. */
 function adapterProperties(type: string | undefined): readonly (readonly [string, string])[] {
   return type === undefined || type === "" || type === "ide" ? [] : [["hw_scsi_model", type]];
 }
@@ -247,17 +254,17 @@ function canonical({ anyCase = false, aliases = {} }: ValueRule, value: string):
 
 type Comparison = "<" | "<=" | ">" | ">=" | "==" | "!=";
 
-/** A part of a version predicate, as Python's `distutils.versionpredicate` reads it. */
+/** A condition of a version predicate, as Python's `distutils.versionpredicate` parses it. */
 export interface VersionCondition {
   readonly comparison: Comparison;
   /** Major, minor, patch. */
   readonly version: readonly [number, number, number];
 }
 
-/** `>= 2.1`, `<2.1.3`. Hypervisors have no pre-releases (`1.0a1`), which Python knows. */
+/** Matches `>= 2.1` or `<2.1.3`. Hypervisors have no pre-releases (`1.0a1`), which Python also accepts. */
 const CONDITION = /^\s*(<=|>=|<|>|!=|==)\s*(\d+)\.(\d+)(?:\.(\d+))?\s*$/;
 
-/** Returns the conditions of `>=6.0,<6.2`; null: the text is no predicate. */
+/** Parses the conditions of `>=6.0,<6.2`; returns null if the text is not a predicate. */
 export function versionConditions(text: string): readonly VersionCondition[] | null {
   const conditions = text.split(",").map((part): VersionCondition | null => {
     const [, comparison, major, minor, patch = "0"] = CONDITION.exec(part) ?? [];

@@ -25,11 +25,11 @@ import { MIGRATION_CONTEXT } from "./migration.js";
 
 export type InjectedFile = RecordOf<typeof INJECTED_FILE>;
 
-/** A file that a guest is to begin with (`personality`). @internal */
+/** A file injected into a new guest (`personality`). @internal */
 export const INJECTED_FILE = {
-  /** In the guest. */
+  /** The path in the guest. */
   path: text(),
-  /** Base64, as the user gave it. */
+  /** Base64, as in the user's request. */
   contents: text(LONGEST),
 };
 
@@ -117,12 +117,12 @@ const noFlavor = withDefault(nullable(flavor), null);
 const noMetadata = withDefault(mapOf(text(LONG)), {});
 
 /**
- * In the system metadata: the id of a move that an evacuation has ended. Its source may have set the guest aside, or its
- * destination may have the guest of a live migration.
+ * A system metadata key: the id of a move that an evacuation has ended. The guest may still be on the source, or on the
+ * destination of a live migration.
  */
 export const SET_ASIDE_BY = "set_aside_by";
 
-/** In the system metadata of an instance that is between its hosts: what the source's driver tells the destination's. */
+/** A system metadata key of an instance between two hosts: data from the source's driver for the destination's. */
 export const DISK_INFO = "resize_disk_info";
 
 /** A row of `instances` (spec 1.4). */
@@ -131,72 +131,72 @@ export const INSTANCE = {
   uuid,
   projectId: text(),
   userId: text(),
-  /** What its user calls it: neither unique nor safe as a file name. */
+  /** The name from the user: neither unique nor safe as a file name. */
   displayName: text(),
   displayDescription: textOrNull,
-  /** The name that the guest is to have. */
+  /** The guest's host name. */
   hostname: text(),
   reservationId: text(),
-  /** Its place among those that one request made, from 0. */
+  /** Its index among the instances of one request, from 0. */
   launchIndex: withDefault(amount, 0),
   /** Empty when booted from a volume. */
   imageRef: text(),
-  /** host, node and computeId are written together, or all null. */
+  /** host, node and computeId are written in one update, or all null. */
   host: nameOrNull,
   node: nameOrNull,
   computeId: withDefault(nullable(id), null),
-  /** Set by the claim of the build; later moves leave it. */
+  /** Set by the build's claim; moves do not change it. */
   launchedOn: nameOrNull,
   availabilityZone: textOrNull,
-  /** What it is, as the last operation left it. */
+  /** The state after the last completed operation. */
   vmState: withDefault(oneOf(VM_STATES), "building"),
-  /** What is being done to it; null: nothing. */
+  /** The step of the running operation; null if none runs. */
   taskState: withDefault(nullable(oneOf(TASK_STATES)), "scheduling"),
-  /** The request that set the task_state, `req-<uuid>`. Null without one, and in rows of earlier releases. */
+  /** The request that set the task_state, `req-<uuid>`. Null without a task, and in rows of earlier releases. */
   taskRequestId: textOrNull,
-  /** A delete that was acknowledged and has not ended, also when another request has taken the task_state since. */
+  /** An acknowledged delete that has not completed, even if another request has taken the task_state since. */
   deleteRequestId: textOrNull,
-  /** As it was last recorded, which may lag behind the guest. */
+  /** As last recorded; may lag behind the guest. */
   powerState: withDefault(oneOfNumbers(Object.values(POWER_STATES)), POWER_STATES.nostate),
-  /** What it has now. */
+  /** The current flavor. */
   flavor,
-  /** What a resize began with, until it is confirmed or reverted. */
+  /** The flavor before a resize, until the resize is confirmed or reverted. */
   oldFlavor: noFlavor,
-  /** What a resize leads to, until it is confirmed or reverted. */
+  /** The flavor after a resize, until the resize is confirmed or reverted. */
   newFlavor: noFlavor,
   /** The flavor's id. */
   instanceTypeId: id,
   ...FLAVOR_AMOUNTS,
-  /** The user's own. */
+  /** Metadata set by users. */
   metadata: noMetadata,
-  /** The control plane's own; `image_<property>` is what the image said when the server was made. */
+  /** Metadata of the control plane. `image_<property>` are the image's properties when the server was created. */
   systemMetadata: noMetadata,
-  /** Between the claim of a move and its end. */
+  /** Set from the claim of a move until its end. */
   migrationContext: withDefault(nullable(object(MIGRATION_CONTEXT)), null),
   configDrive: no,
-  /** Name of the key pair that its user chose. */
+  /** The name of the key pair that the user chose. */
   keyName: textOrNull,
-  /** Its public key, as it was then. */
+  /** The public key at that time. */
   keyData: withDefault(nullable(text(LONG)), null),
-  /** The addresses that its user wants it to be reached at; nobody looks whether it is. */
+  /** The addresses that the user expects; they are not verified. */
   accessIpV4: textOrNull,
   accessIpV6: textOrNull,
-  /** The guest's partition grows with its disk: `OS-DCF:diskConfig` is AUTO. */
+  /** Whether the guest's partition grows with its disk: `OS-DCF:diskConfig` is AUTO. */
   autoDiskConfig: no,
-  /** Base64, as the user gave it. */
+  /** Base64, as in the user's request. */
   userData: withDefault(nullable(text(LONG)), null),
-  /** Files that the guest is to begin with (`personality`), in the order in which its user gave them. */
+  /** Files injected into a new guest (`personality`), in the order of the request. */
   injectedFiles: withDefault(listOf(object(INJECTED_FILE)), []),
   tags: withDefault(listOf(text()), []),
   locked: no,
   lockedReason: textOrNull,
-  /** Percent of what is being done. */
+  /** Progress of the running operation in percent. */
   progress: withDefault(integer(0, 100), 0),
   /** A shadow row of a cross-cell move. */
   hidden: no,
-  /** Local files were removed after the delete. */
+  /** Whether local files were removed after the delete. */
   cleaned: no,
-  /** 0 while alive, else the row's id. */
+  /** 0 while the row is not deleted, else the row's id. */
   deleted: withDefault(id, 0),
   deletedAt: timeOrNull,
   createdAt: time,
@@ -208,8 +208,8 @@ export const INSTANCE = {
 export type Instance = RecordOf<typeof INSTANCE>;
 
 /**
- * What may be written to an instance; identity and book-keeping columns belong to the store. An operation that begins gives
- * its request together with the task_state; the next task_states of the same request need not repeat it.
+ * The columns that an update may change; the store manages identity and timestamps. An operation that begins passes its
+ * request with the task_state. Later task_states of the same request may omit it.
  */
 export const INSTANCE_CHANGES = without(
   INSTANCE,
@@ -225,21 +225,22 @@ export const INSTANCE_CHANGES = without(
 
 export type InstanceChanges = Partial<RecordOf<typeof INSTANCE_CHANGES>>;
 
-/** What the creator of an instance must give. */
+/** The fields that a new instance requires. */
 export type NewInstance = Pick<
   Instance,
   "uuid" | "projectId" | "userId" | "displayName" | "hostname" | "reservationId" | "imageRef" | "flavor"
 > &
   Partial<Instance>;
 
-/** An instance with what the caller left out as Nova has it for a new one. */
+/** Returns a new instance with Nova's defaults for missing fields. */
 export function newInstance(values: NewInstance): Omit<Instance, "id" | "createdAt"> {
   return { ...defaultsOf(INSTANCE), ...flavorColumns(values.flavor), ...values };
 }
 
 /**
- * Whether the task_state of the instance is this request's, and one of those given. The state's name alone says little:
- * another request may have set the same one since. It has to be enough where no request is known, in rows of earlier releases.
+ * Returns whether the task_state belongs to this request and is one of `tasks`. The state alone is not sufficient:
+ * another request may have set the same state since. Rows of earlier releases have no request, so there the state
+ * decides.
  */
 export function holdsTask(
   { taskState, taskRequestId }: Pick<Instance, "taskState" | "taskRequestId">,
@@ -249,21 +250,21 @@ export function holdsTask(
   return tasks.includes(taskState) && (taskRequestId === null || taskRequestId === requestId);
 }
 
-/** The task states of a rebuild, and of an evacuation. */
+/** The task states of a rebuild or an evacuation. */
 export const REBUILD_TASK_STATES: readonly TaskState[] = [
   "rebuilding",
   "rebuild_block_device_mapping",
   "rebuild_spawning",
 ];
 
-/** Resources of the instance are not counted on a node (spec 1.4). */
+/** Returns whether the instance's resources no longer count on a node (spec 1.4). */
 export function allowsResourceRemoval(instance: Pick<Instance, "vmState" | "taskState">): boolean {
   return (
     instance.vmState === "deleted" || (instance.vmState === "shelved_offloaded" && instance.taskState !== "spawning")
   );
 }
 
-/** One entry of an instance's fault list. */
+/** An entry of an instance's fault list. */
 export const INSTANCE_FAULT = {
   instanceUuid: uuid,
   code: amount,
@@ -276,14 +277,15 @@ export const INSTANCE_FAULT = {
 export type InstanceFault = RecordOf<typeof INSTANCE_FAULT>;
 
 /**
- * A key of the system metadata. Its value is the request of an evacuation that took the instance from a rebuild. The rebuild does
- * not end any more, and may have destroyed the guest.
+ * A system metadata key: the request of an evacuation that interrupted a rebuild of the instance. The rebuild does not
+ * complete and may have destroyed the guest.
  */
 const INTERRUPTED_REBUILD = "interrupted_rebuild";
 
 /**
- * Names the evacuation that takes the instance from a rebuild.
- * @param requestId the request of the evacuation; null if it does not, which removes what an earlier evacuation has left
+ * Records the evacuation that interrupts a rebuild.
+ * @param requestId the request of the evacuation; null if there was no rebuild, which removes the entry of an earlier
+ * evacuation
  */
 export function markInterruptedRebuild(
   { systemMetadata }: Pick<Instance, "systemMetadata">,
@@ -293,7 +295,7 @@ export function markInterruptedRebuild(
   return { systemMetadata: requestId === null ? rest : { ...rest, [INTERRUPTED_REBUILD]: requestId } };
 }
 
-/** Reports whether the evacuation that has the instance took it from a rebuild. A Nova does not tell the request of a task. */
+/** Returns whether the current evacuation interrupted a rebuild. A real Nova does not report the request of a task. */
 export function hasInterruptedRebuild({
   systemMetadata: { [INTERRUPTED_REBUILD]: requestId },
   taskRequestId,
@@ -302,8 +304,8 @@ export function hasInterruptedRebuild({
 }
 
 /**
- * Returns the changes of an instance whose evacuation ends before it has done anything to the guest: the vm_state stays. An
- * instance that was taken from a rebuild is in error instead, because its guest on the source may be gone.
+ * Returns the changes for an instance whose evacuation ends before it touched the guest. The vm_state remains, except
+ * after an interrupted rebuild: its guest on the source may be gone, so the instance goes to error.
  */
 export function afterRejectedEvacuation(
   instance: Pick<Instance, "systemMetadata" | "taskRequestId">,
@@ -311,7 +313,7 @@ export function afterRejectedEvacuation(
   return { taskState: null, ...(hasInterruptedRebuild(instance) ? { vmState: "error" } : {}) };
 }
 
-/** What the API records of an operation on an instance (spec 1.6). */
+/** The API's record of an operation on an instance (spec 1.6). */
 export const INSTANCE_ACTION = {
   id,
   action: text(),

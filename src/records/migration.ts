@@ -40,7 +40,7 @@ export const MIGRATION_STATUSES = [
 ] as const;
 export type MigrationStatus = (typeof MIGRATION_STATUSES)[number];
 
-/** Spec 1.5; everything else is in progress, `finished` too. */
+/** Final statuses (spec 1.5). Every other one is in progress, including `finished`. */
 export const FINAL_MIGRATION_STATUSES: readonly MigrationStatus[] = [
   "confirmed",
   "reverted",
@@ -61,27 +61,27 @@ const no = withDefault(flag, false);
 export const MIGRATION = {
   id,
   uuid,
-  /** The server that is moved. */
+  /** The server that moves. */
   instanceUuid: uuid,
   migrationType: oneOf(MIGRATION_TYPES),
   status: oneOf(MIGRATION_STATUSES),
-  /** Host that it leaves, and its node. */
+  /** The source host and its node. */
   sourceCompute: nameOrNull,
   sourceNode: nameOrNull,
-  /** Host that it goes to, and its node; null: not chosen yet. */
+  /** The destination host and its node; null before one is chosen. */
   destCompute: nameOrNull,
   destNode: nameOrNull,
   destComputeId: idOrNull,
   /** IP address of the destination. */
   destHost: textOrNull,
-  /** Flavor that it had, and the one that it gets: the same but in a resize. */
+  /** The flavors before and after; they differ only in a resize. */
   oldInstanceTypeId: idOrNull,
   newInstanceTypeId: idOrNull,
   hidden: no,
   crossCellMove: no,
   userId: textOrNull,
   projectId: textOrNull,
-  /** Bytes of a live migration, as its driver told last; so the next five. */
+  /** Progress of a live migration in bytes, as last reported by the driver; likewise the next five fields. */
   memoryTotal: amountOrNull,
   memoryProcessed: amountOrNull,
   memoryRemaining: amountOrNull,
@@ -99,14 +99,14 @@ export const MIGRATION_CHANGES = without(MIGRATION, "id", "uuid", "instanceUuid"
 
 export type MigrationChanges = Partial<RecordOf<typeof MIGRATION_CHANGES>>;
 
-/** A discrete resource handed to a guest. */
+/** A discrete resource assigned to a guest. */
 const ASSIGNED_RESOURCE = { providerUuid: uuid, resourceClass: text(), identifier: text() };
 
 export type AssignedResource = RecordOf<typeof ASSIGNED_RESOURCE>;
 
 const assignedResources = listOf(object(ASSIGNED_RESOURCE));
 
-/** Written by a move claim; `apply` copies new_* onto the instance, `revert` old_*, `drop` removes it. */
+/** Written by a move claim. `apply` copies new_* to the instance, `revert` copies old_*, `drop` removes the context. */
 export const MIGRATION_CONTEXT = {
   instanceUuid: uuid,
   migrationId: id,

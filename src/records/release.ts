@@ -1,8 +1,8 @@
 /**
- * Service version of nova-compute by release: SERVICE_VERSION of nova/objects/service.py at the release's first tag (16.0.0 to
- * 34.0.0; stable updates did not change it). `master` is another name of the newest one, which this build is.
- * SERVICE_VERSION_ALIASES there, by which Nova names the oldest that it works with, says less for four of them: Victoria 52,
- * Wallaby 54, Xena 57, Caracal 66.
+ * The service version of nova-compute by release: SERVICE_VERSION in nova/objects/service.py at the release's first tag
+ * (16.0.0 to 34.0.0; stable updates did not change it). `master` is an alias of the newest release, which this build
+ * implements. SERVICE_VERSION_ALIASES in the same file, which Nova uses for the oldest supported release, has lower
+ * values for four: Victoria 52, Wallaby 54, Xena 57, Caracal 66.
  */
 export const RELEASES = {
   pike: 22,

@@ -1,6 +1,6 @@
 import { type Flavor, type FlavorSizes, localDiskGb, type Resources } from "./flavor.js";
 
-/** The resource classes of os-resource-classes; the order is that of their ids. */
+/** The resource classes of os-resource-classes, in the order of their ids. */
 export const STANDARD_RESOURCE_CLASSES: readonly string[] = [
   "VCPU",
   "MEMORY_MB",
@@ -25,22 +25,22 @@ export const STANDARD_RESOURCE_CLASSES: readonly string[] = [
   "NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC",
 ];
 
-/** What the CPU policies of a flavor and an image ask for beyond the flavor's number of CPUs. */
+/** The effect of the CPU policies of a flavor and an image. */
 export interface CpuRequest {
-  /** PCPU, and VCPU where both kinds are mixed; empty: the flavor's CPUs are shared ones. */
+  /** PCPU, and VCPU for mixed policies; empty if all CPUs are shared. */
   readonly resources: Resources;
-  /** What becomes of the trait HW_CPU_HYPERTHREADING. */
+  /** Whether the trait HW_CPU_HYPERTHREADING is required or forbidden. */
   readonly hyperthreading: "required" | "forbidden" | null;
 }
 
 type ImageProperties = Readonly<Record<string, string>>;
 
-/** The part of a flavor that says what a server takes. */
+/** The fields of a flavor that determine resources. */
 export type FlavorNeed = FlavorSizes & Pick<Flavor, "extraSpecs">;
 
-/** What a server takes beside its flavor. */
+/** The requirements of a server beyond its flavor. */
 export interface ServerNeed {
-  /** Its root disk is a volume. Default false. */
+  /** Whether its root disk is a volume. Default false. */
   readonly volumeBacked?: boolean;
   /** The properties of its image. Default none. */
   readonly imageProperties?: Readonly<Record<string, string>>;
@@ -48,25 +48,25 @@ export interface ServerNeed {
 
 /** A request group of Placement's `GET /allocation_candidates`. */
 interface RequestGroup {
-  /** Empty: several providers of a tree may serve the group together; else a single provider serves it. */
+  /** Empty: several providers of a tree may satisfy the group jointly. Otherwise a single provider must satisfy it. */
   readonly suffix: string;
   readonly resources: Resources;
   readonly requiredTraits: ReadonlySet<string>;
   readonly forbiddenTraits: ReadonlySet<string>;
 }
 
-/** What a server asks of Placement, as Nova's `ResourceRequest` has it. */
+/** A server's request to Placement, as Nova's `ResourceRequest`. */
 export interface ResourceRequest {
-  /** None is empty; the one without a suffix comes first. */
+  /** No group is empty. The group without a suffix comes first. */
   readonly groups: readonly RequestGroup[];
-  /** Null: the flavor says nothing, or something else than these. */
+  /** Null if the flavor has none or another value. */
   readonly groupPolicy: "none" | "isolate" | null;
 }
 
-/** `resources:RC`, `resources1:RC`, `trait_NET:TRAIT`. */
+/** Matches `resources:RC`, `resources1:RC`, `trait_NET:TRAIT`. */
 const GROUPED = /^(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)$/;
 
-/** As Python reads a whole number. */
+/** An integer as Python parses it. */
 const AMOUNT = /^\s*\+?[0-9]+\s*$/;
 
 const IMAGE_TRAIT = "trait:";
@@ -77,7 +77,10 @@ interface Draft {
   readonly forbiddenTraits: Set<string>;
 }
 
-/** The one place where a flavor, with its extra specs, and an image become resources and traits (spec 1.6). */
+/**
+ * Converts a flavor with its extra specs and an image to resources and traits (spec 1.6). All callers use this
+ * function.
+ */
 export function resourceRequest(flavor: FlavorNeed, need: ServerNeed = {}): ResourceRequest {
   const drafts = new Map<string, Draft>();
   draftOf(drafts, "");
@@ -91,7 +94,7 @@ export function resourceRequest(flavor: FlavorNeed, need: ServerNeed = {}): Reso
   }
   const imageProperties = need.imageProperties ?? {};
   for (const [name, value] of Object.entries(imageProperties)) {
-    // Images know no groups, and forbid nothing.
+    // Images have no groups and cannot forbid traits.
     if (name.startsWith(IMAGE_TRAIT) && value === "required") {
       addTrait(drafts, "", name.slice(IMAGE_TRAIT.length), value);
     }
@@ -111,7 +114,10 @@ export function resourceRequest(flavor: FlavorNeed, need: ServerNeed = {}): Reso
   };
 }
 
-/** Amounts of the flavor's fields count unless an extra spec of any group names the class, zero amounts included. */
+/**
+ * Adds the amounts of the flavor's fields, unless an extra spec of any group names the class. An amount of zero counts
+ * as naming.
+ */
 function addFlavorsOwn(drafts: Map<string, Draft>, flavor: FlavorNeed, volumeBacked: boolean): void {
   const named = new Set([...drafts.values()].flatMap(({ resources }) => [...resources.keys()]));
   const { resources } = draftOf(drafts, "");
@@ -126,7 +132,7 @@ function addFlavorsOwn(drafts: Map<string, Draft>, flavor: FlavorNeed, volumeBac
   }
 }
 
-/** The amounts of all groups together, by class. */
+/** Sums the amounts of all groups by class. */
 function mergedResources({ groups }: ResourceRequest): Resources {
   const amounts: Record<string, number> = {};
   for (const { resources } of groups) {
@@ -137,12 +143,15 @@ function mergedResources({ groups }: ResourceRequest): Resources {
   return amounts;
 }
 
-/** What a server of this flavor holds in Placement, wherever in the tree: {@link resourceRequest} with all groups added up. */
+/**
+ * Returns the resources that a server of this flavor allocates in Placement: {@link resourceRequest} with all groups
+ * summed.
+ */
 export function flavorResources(flavor: FlavorNeed, need: ServerNeed = {}): Resources {
   return mergedResources(resourceRequest(flavor, need));
 }
 
-/** Nova warns of a class that cannot be and of an amount that is none, and goes on without them. */
+/** Nova logs a warning for an unknown class or an invalid amount, and ignores both. */
 function addResource(drafts: Map<string, Draft>, suffix: string, name: string, value: string): void {
   if (!name.startsWith("CUSTOM_") && !STANDARD_RESOURCE_CLASSES.includes(name)) {
     return;
@@ -179,7 +188,10 @@ function hasRequirements({ resources, requiredTraits, forbiddenTraits }: Request
   return Object.keys(resources).length > 0 || requiredTraits.size > 0 || forbiddenTraits.size > 0;
 }
 
-/** `hw:cpu_policy` and its kin; conflicts and masks that cannot be are refused before a server is made. */
+/**
+ * Evaluates `hw:cpu_policy` and related extra specs. Conflicts and invalid masks are rejected before a server is
+ * created.
+ */
 export function cpuRequest(flavor: Pick<Flavor, "vcpus" | "extraSpecs">, image: ImageProperties): CpuRequest {
   const { extraSpecs, vcpus } = flavor;
   const hyperthreading = { isolate: "forbidden", require: "required" } as const;
@@ -190,12 +202,12 @@ export function cpuRequest(flavor: Pick<Flavor, "vcpus" | "extraSpecs">, image: 
   };
 }
 
-/** The flavor's word comes before the image's. */
+/** The flavor takes precedence over the image. */
 export function cpuPolicy(extraSpecs: Flavor["extraSpecs"], image: ImageProperties): string | undefined {
   return extraSpecs["hw:cpu_policy"] ?? image.hw_cpu_policy;
 }
 
-/** A flavor that only prefers leaves no word to the image either. */
+/** The flavor takes precedence over the image, even with `prefer`. */
 export function threadPolicy(extraSpecs: Flavor["extraSpecs"], image: ImageProperties): string | undefined {
   return extraSpecs["hw:cpu_thread_policy"] ?? image.hw_cpu_thread_policy;
 }
@@ -209,7 +221,10 @@ function cpuResources(vcpus: number, extraSpecs: Flavor["extraSpecs"], policy: s
   return { ...(policy === "mixed" ? { VCPU: vcpus - pinned } : {}), PCPU: pinned + emulator };
 }
 
-/** The guest's CPUs that a mask names: `0-3,^2`, or `^0` for all but the first. Others than the guest's count for nothing. */
+/**
+ * Returns the guest CPUs in a mask: `0-3,^2`, or `^0` for all but the first. Numbers of CPUs that the guest does not
+ * have are ignored.
+ */
 export function dedicatedCpus(vcpus: number, mask: string): ReadonlySet<number> {
   const all = Array.from({ length: vcpus }, (_, cpu) => cpu);
   const parts = mask

@@ -22,7 +22,7 @@ import {
 import { FLAVOR } from "./flavor.js";
 import { INSTANCE } from "./instance.js";
 
-/** RequestSpec-lite (spec 1.6), persisted per instance. */
+/** A reduced RequestSpec (spec 1.6), persisted per instance. */
 export const REQUEST_SPEC = {
   instanceUuid: uuid,
   projectId: text(),
@@ -32,13 +32,15 @@ export const REQUEST_SPEC = {
   isBfv: flag,
   availabilityZone: nullable(text()),
   numInstances: integer(1, MAX_INTEGER),
-  /** Hints that filters here look at, each a list. */
+  /** The hints that the available filters evaluate, each as a list. */
   schedulerHints: mapOf(listOf(text())),
 };
 
 export type RequestSpec = RecordOf<typeof REQUEST_SPEC>;
 
-/** BuildRequest-lite: from POST until the conductor maps the instance. Deleting it cancels the build. */
+/**
+ * A reduced BuildRequest: exists from the POST until the conductor maps the instance. Deleting it cancels the build.
+ */
 export const BUILD_REQUEST = {
   instanceUuid: uuid,
   projectId: text(),
@@ -55,38 +57,40 @@ export type AllocationsByProvider = Readonly<
   Record<string, { readonly resources: Readonly<Record<string, number>>; readonly generation?: number }>
 >;
 
-/** Why a destination gave a move back, and how the move ends when no other host takes it (spec 6.3 row 4). */
+/** Why a destination rejected a move, and how the move ends if no other host accepts it (spec 6.3 row 4). */
 export const DESTINATION_FAILURE = {
-  /** The host and its node that gave it back. */
+  /** The rejecting host and its node. */
   host: name,
   node: name,
   /** The instance's fault. */
   message: text(LONG),
   /** For administrators. */
   traceback: nullable(text(LONGEST)),
-  /** Nothing happened to the instance, which then keeps its vm_state; otherwise it ends in error. */
+  /** Whether the instance was not touched and retains its vm_state; otherwise it ends in error. */
   rollback: flag,
-  /** The destination's event, which ends when it is known whether another host takes the move; null: there is none. */
+  /**
+   * The destination's event. It ends once it is known whether another host takes over the move. Null if there is none.
+   */
   eventId: nullable(id),
 };
 
 export type DestinationFailure = RecordOf<typeof DESTINATION_FAILURE>;
 
-/** A destination that the scheduler chose and, for the first of a list, has claimed in Placement. */
+/** A destination chosen by the scheduler. The first of a list is already claimed in Placement. */
 export const SELECTION = {
   host: name,
   node: name,
   computeNodeUuid: uuid,
-  /** The body of the claim: amounts by provider; what a retry on this host claims. */
+  /** The body of the claim, amounts by provider. A retry on this host claims it. */
   allocationRequest: ALLOCATIONS_BY_PROVIDER as unknown as Field<AllocationsByProvider>,
   allocationRequestVersion: text(),
 };
 
 export type Selection = RecordOf<typeof SELECTION>;
 
-/** Carried with a build or resize for the reschedule (spec 6.1). */
+/** Sent with a build or resize, for a reschedule (spec 6.1). */
 export const RETRY_INFO = {
-  /** Starts at 1; over `[scheduler] max_attempts` is MaxRetriesExceeded. */
+  /** Starts at 1. Exceeding `[scheduler] max_attempts` is MaxRetriesExceeded. */
   numAttempts: amount,
   hosts: listOf(listOf(name)) as unknown as Field<readonly (readonly [host: string, node: string])[]>,
 };
@@ -105,14 +109,14 @@ export const SERVER_GROUP = {
   userId: text(),
   name,
   policy: oneOf(SERVER_GROUP_POLICIES),
-  /** Members that anti-affinity lets a host have; 0: the request named no number, which is one. */
+  /** Max members per host for anti-affinity; 0: the request had no number, which means one. */
   maxServerPerHost: integer(0, Number.MAX_SAFE_INTEGER),
   createdAt: time,
 };
 
 export type ServerGroup = RecordOf<typeof SERVER_GROUP>;
 
-/** How many members of an anti-affinity group a host may have. */
+/** Returns the max number of members of an anti-affinity group per host. */
 export function mostMembersOnHost({ maxServerPerHost }: Pick<ServerGroup, "maxServerPerHost">): number {
   return Math.max(1, maxServerPerHost);
 }

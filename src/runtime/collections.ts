@@ -1,6 +1,6 @@
 /**
- * A map that is as small as a reference while it has no entry, and again when it has lost the last one. An agent has some dozens of
- * maps that most hosts never put anything into, and a process has thousands of agents.
+ * A map that takes the memory of one reference while it is empty. An agent has dozens of maps that stay empty on most
+ * hosts, and a process has thousands of agents.
  */
 export class SparseMap<K, V> implements ReadonlyMap<K, V> {
   #entries: Map<K, V> | undefined;
@@ -58,7 +58,7 @@ export class SparseMap<K, V> implements ReadonlyMap<K, V> {
   }
 }
 
-/** A set, as {@link SparseMap} is a map. */
+/** The set that corresponds to {@link SparseMap}. */
 export class SparseSet<T> implements ReadonlySet<T> {
   #members: Set<T> | undefined;
 
@@ -111,15 +111,15 @@ export class SparseSet<T> implements ReadonlySet<T> {
   }
 }
 
-/** More than the hosts of one process mostly have: an entry too few costs memory, and nothing else. */
+/** More than the distinct values that the hosts of one process usually have. Too small a limit only costs memory. */
 const MAX_VALUES = 16;
 
-/** Keeps values that are equal once. The hosts of a process mostly have equal ones, and there may be thousands of hosts. */
+/** Interns equal values, so that the thousands of hosts of a process share one copy. */
 export class EqualValues<T> {
-  /** By their JSON. */
+  /** Keyed by the value's JSON. */
   readonly #met = new Map<string, T>();
 
-  /** An equal value that was met of late, or this one. Neither may change any more. */
+  /** Returns an equal value that was interned recently, or `value` itself. Neither may be changed afterwards. */
   shared(value: T): T {
     const text = JSON.stringify(value);
     const known = this.#met.get(text);
@@ -135,7 +135,7 @@ export class EqualValues<T> {
   }
 }
 
-/** Whether a value is an object as JSON has them: no list, and not null. */
+/** Returns whether a value is a JSON object: neither a list nor null. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,47 +1,59 @@
-/** Randomness. The virtual implementation draws all of it from one seed. */
+/** A source of randomness. The virtual implementation derives all of it from one seed. */
 export interface Random {
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number;
-  /** An integer in [low, high], both included. */
+  /** Returns an integer in [low, high], both included. */
   integer(low: number, high: number): number;
-  /** A version 4 UUID, lower case with hyphens. */
+  /** Returns a version 4 UUID, lower case with hyphens. */
   uuid(): string;
-  /** `bytes` random bytes as lower-case hex. For tokens and passwords the node implementation is cryptographically strong. */
+  /**
+   * Returns `bytes` random bytes as lower-case hex. In the Node implementation it is cryptographically strong, for
+   * tokens and passwords.
+   */
   hex(bytes: number): string;
 }
 
-/** A digest of bytes that come in parts. */
+/** A digest over bytes that arrive in parts. */
 interface RunningDigest {
   update(bytes: Uint8Array): void;
-  /** Lower-case hex; once. */
+  /** Returns lower-case hex. May be called once. */
   hex(): string;
 }
 
-/** One-way functions over UTF-8 text and bytes. Pure: equal input gives equal output, in every implementation. */
+/**
+ * One-way functions over UTF-8 strings and bytes. Pure: every implementation returns the same output for the same
+ * input.
+ */
 export interface Digests {
-  /** Lower-case hex. */
+  /** Returns lower-case hex. */
   sha224(text: string): string;
-  /** Lower-case hex. */
+  /** Returns lower-case hex. */
   sha256(text: string): string;
-  /** A digest that is slow to make on purpose, of a password that a person chose: 32 bytes in lower-case hex. */
+  /** Returns 32 bytes in lower-case hex. Deliberately slow, for passwords that users chose. */
   scrypt(password: string, salt: string): Promise<string>;
-  /** The digest of bytes that come piece by piece. */
+  /** Creates a digest over bytes that arrive in parts. */
   running(algorithm: "md5" | "sha512"): RunningDigest;
 }
 
-/** A private key, and what others may know of it. */
+/** A private key with its public key or certificate. */
 export interface MadeKey {
-  /** PEM of a key for SSH; base64 of PKCS#12 with the certificate, for Windows. */
+  /** PEM of an SSH key; for Windows, base64 of PKCS#12 with the certificate. */
   readonly privateKey: string;
-  /** A line of OpenSSH, or a certificate as PEM. */
+  /** A line in OpenSSH format, or a certificate as PEM. */
   readonly publicKey: string;
 }
 
-/** RSA keys of 2048 bits, which nobody else has. Making one takes a while, and holds nobody up. */
+/** Generates RSA keys of 2048 bits. Generation is slow but does not block the event loop. */
 export interface KeyMaker {
   ssh(comment: string): Promise<MadeKey>;
-  /** With a certificate that a user logs in with, for ten years from now, which is in milliseconds since the epoch. */
+  /**
+   * Generates a key with a certificate for user logins. It is valid for ten years from `now`, in milliseconds since the
+   * epoch.
+   */
   x509(userId: string, now: number): Promise<MadeKey>;
-  /** SHA-1 of a certificate as PEM, in pairs of lower-case hex digits with colons; undefined: it is none. */
+  /**
+   * Returns the SHA-1 of a PEM certificate as pairs of lower-case hex digits with colons, or undefined if it is not a
+   * certificate.
+   */
   certificateFingerprint(certificate: string): string | undefined;
 }

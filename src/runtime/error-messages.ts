@@ -1,4 +1,7 @@
-/** Base of errors whose message every user may read. That of any other error may contain a secret: a URL with a password, for example. */
+/**
+ * The base of errors whose message every user may read. The message of any other error may contain a secret, such as a
+ * URL with a password.
+ */
 export class PublicError extends Error {
   /** The part of the error that a user may read. */
   get publicMessage(): string {
@@ -6,7 +9,7 @@ export class PublicError extends Error {
   }
 }
 
-/** Returns the message of a {@link PublicError}; of any other error the name of its class. */
+/** Returns the message of a {@link PublicError}, or the class name of any other error. */
 export function publicMessageOf(error: unknown): string {
   return error instanceof PublicError ? error.publicMessage : classNameOf(error);
 }
@@ -18,13 +21,16 @@ function classNameOf(error: unknown): string {
   return error.name === "Error" ? error.constructor.name : error.name;
 }
 
-/** Returns the stacks of an error and of its causes, which only administrators may read; null for what is no Error. */
+/**
+ * Returns the stacks of an error and of its causes, which only administrators may read; null for a value that is not an
+ * Error.
+ */
 export function tracebackOf(error: unknown): string | null {
   const stacks = stacksOf(error, MAX_CAUSES);
   return stacks.length === 0 ? null : stacks.join("\nCaused by: ");
 }
 
-/** A chain of causes may be a circle. */
+/** The chain of causes may be circular. */
 const MAX_CAUSES = 10;
 
 function stacksOf(error: unknown, limit: number): readonly string[] {
@@ -36,7 +42,7 @@ function stacksOf(error: unknown, limit: number): readonly string[] {
   return [own, ...causes.flatMap((cause) => stacksOf(cause, limit - 1))];
 }
 
-/** The candidate that is nearest to a mistyped name, when one is near. */
+/** Returns the candidate closest to a mistyped name, if one is close enough. */
 export function didYouMean(name: string, candidates: Iterable<string>): string | undefined {
   const most = Math.max(1, Math.floor(name.length / 3));
   let best: { readonly candidate: string; readonly distance: number } | undefined;
@@ -52,7 +58,7 @@ export function didYouMean(name: string, candidates: Iterable<string>): string |
   return best?.candidate;
 }
 
-/** Letters to insert, delete, replace, or swap with their neighbour. */
+/** Counts the letters to insert, delete, replace, or swap with their neighbour. */
 function editDistance(from: string, to: string): number {
   let before: readonly number[] = [];
   let row: readonly number[] = Array.from({ length: to.length + 1 }, (_value, index) => index);
@@ -70,15 +76,15 @@ function editDistance(from: string, to: string): number {
   return row[to.length] ?? 0;
 }
 
-/** What moves a terminal's cursor, changes its state or hides what is written: control, format and separator characters. */
+/** Control, format and separator characters: they move a terminal's cursor, change its state or hide output. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** The same, beside what this program writes itself: lines, tabs and colours. */
+/** Like {@link UNSAFE}, but without line ends, tabs and colours, which this program writes itself. */
 const UNSAFE_OR_OWN = new RegExp(String.raw`\x1b\[[\d;]*m|[\n\t]|${UNSAFE.source}`, "gu");
 
 /**
- * Text for a terminal: what others wrote (names, errors, logs) can neither move its cursor nor pass for something else.
- * Lines, tabs and colours stay. Escapes are JSON's, so that JSON stays JSON.
+ * Escapes external text (names, errors, logs) for a terminal, so that it cannot move the cursor or imitate other
+ * output. Line ends, tabs and colours are preserved. Escapes are JSON's, so JSON stays valid.
  */
 export function terminalText(text: string): string {
   return text.replaceAll(UNSAFE_OR_OWN, (found) =>
@@ -86,7 +92,7 @@ export function terminalText(text: string): string {
   );
 }
 
-/** The same for a value inside a line: it adds no line and no colour either. */
+/** Like {@link terminalText}, for a value inside a line: line ends, tabs and colours are escaped as well. */
 export function terminalValue(text: string): string {
   return text.replaceAll(UNSAFE, escaped);
 }

@@ -1,46 +1,51 @@
 import type { Bytes } from "./http.js";
 
-/** Files of UTF-8 text and of bytes, by absolute path. Every method rejects with {@link FileFailure}; what writes a file creates its folder. */
+/**
+ * Files of UTF-8 text and of bytes, by absolute path. Every method rejects with {@link FileFailure}; methods that write
+ * a file create its folder.
+ */
 export interface Files {
   read(path: string): Promise<string>;
-  /** Like {@link read}, but `undefined` when there is no such file. */
+  /** Like {@link read}, but resolves to `undefined` if the file does not exist. */
   readIfPresent(path: string): Promise<string | undefined>;
   /**
-   * Replaces atomically (temporary file in the same folder, then rename), parents created. `mode` default 0o644. The text is on the
-   * disk before its name is: a machine that loses its power leaves what was there or all of it, never a part.
-   * `unseen`: a name that nobody reads before this resolves, in a folder that is there (else `ENOENT`), so that the file is
-   * written under it at once; it is on the disk then, but what fails or dies before may leave a part.
-   * `fleeting`: what means nothing after a loss of power, which may leave a part of it: nobody waits for the disk.
+   * Replaces a file atomically: a temporary file in the same folder, then rename. Creates parent folders. `mode`
+   * defaults to 0o644. The text is synced to disk before the rename, so a power loss leaves either the old or the new
+   * file, never a part.
+   * `unseen`: a name that has no reader before this resolves, in an existing folder (else `ENOENT`). The file is
+   * written under its final name directly. It is synced when this resolves, but a failure or kill before that may leave
+   * a part.
+   * `fleeting`: data that is worthless after a power loss. Not synced; a power loss may leave a part.
    */
   write(path: string, text: string, options?: WriteOptions): Promise<void>;
-  /** Creates, as a whole as {@link write} does; `EEXIST` when it is there. */
+  /** Creates a file as atomically as {@link write}. Rejects with `EEXIST` if the file exists. */
   create(path: string, text: string, options?: { readonly mode?: number }): Promise<void>;
-  /** The bytes of a file, read as they are asked for. */
+  /** Reads a file's bytes lazily. */
   readBytes(path: string): Promise<Bytes>;
   /**
-   * Replaces as {@link write} does, once all bytes are there, and returns how many. What the stream throws, or the signal's
-   * reason, is thrown, and leaves what was there.
+   * Replaces a file as {@link write} does once all bytes have arrived, and returns their number. Errors of the stream
+   * and the signal's reason are rethrown; the old file then remains.
    */
   writeBytes(
     path: string,
     bytes: Bytes,
     options?: { readonly mode?: number; readonly signal?: AbortSignal | undefined },
   ): Promise<number>;
-  /** A machine that loses its power may leave a part of the text. */
+  /** Not atomic: a power loss may leave a part of the text. */
   append(path: string, text: string): Promise<void>;
-  /** A sparse file of `bytes` size. */
+  /** Creates a sparse file of `bytes` size. */
   truncate(path: string, bytes: number): Promise<void>;
   rename(from: string, to: string): Promise<void>;
-  /** Files and folders, recursively; absent is fine. */
+  /** Removes files and folders, recursively. A missing path is not an error. */
   remove(path: string): Promise<void>;
   makeFolder(path: string, options?: { readonly mode?: number }): Promise<void>;
-  /** Names in a folder, sorted; an absent folder is empty. */
+  /** Returns the names in a folder, sorted; an empty list if the folder does not exist. */
   list(path: string): Promise<string[]>;
   stat(path: string): Promise<FileStat | undefined>;
   /**
-   * Calls `listener` soon after anything directly in the folder changes, with the names of what changed where they are known;
-   * returns what stops it. Changes may be merged.
-   * @throws {FileFailure} at once when the folder is absent.
+   * Calls `listener` soon after any direct entry of the folder changes, with the changed names where they are known.
+   * Changes may be merged. Returns a function that stops watching.
+   * @throws {FileFailure} synchronously when the folder does not exist.
    */
   watch(folder: string, listener: (names?: readonly string[]) => void): () => void;
 }
@@ -73,7 +78,7 @@ export class FileFailure extends Error {
   }
 }
 
-/** What the system's codes mean, for a person; others speak for themselves. */
+/** User-readable descriptions of system error codes. Other codes are printed as they are. */
 const CODES: Readonly<Record<string, string>> = {
   EACCES: "this user has no right to",
   EDQUOT: "the disk quota is used up",

@@ -1,7 +1,10 @@
 import type { Bytes, HttpMethod } from "./http.js";
 import type { Socket } from "./sockets.js";
 
-/** A request as an embedded service sees it. No sockets: the same handler serves HTTP, in-process clusters and tests. */
+/**
+ * A request as an embedded service receives it. Independent of sockets: the same handler serves HTTP, in-process
+ * clusters and tests.
+ */
 export interface ServiceRequest {
   readonly method: HttpMethod | (string & {});
   /** Path below the service's mount point, still percent-encoded, without the query: `/resource_providers/…`; `""` and `/` differ. */
@@ -13,11 +16,11 @@ export interface ServiceRequest {
   /** The raw body; empty when there is none. */
   readonly body: string;
   /**
-   * The body of a request whose content type is {@link BYTES}, which is not read before it is asked for; what is left unread is
-   * dropped. Throws when the client breaks off.
+   * The body of a request whose content type is {@link BYTES}, read lazily; an unread rest is discarded. Throws when
+   * the client disconnects.
    */
   readonly bytes?: Bytes;
-  /** The caller is in this process, and takes records in place of their JSON where the service has them. */
+  /** The caller is in this process and accepts objects instead of their JSON where the service supports it. */
   readonly takesRecords?: boolean;
   /** `http://host:port` plus the service's mount point, as the client addressed it; for absolute links and `location`. */
   readonly baseUrl: string;
@@ -27,82 +30,92 @@ export interface ServiceResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Sent instead of the body, one after the other: what is long need not be joined, and is held for no longer than the client takes. */
+  /**
+   * Sent one after the other instead of `body`: a long response need not be joined, and is in memory only until the
+   * client has read it.
+   */
   readonly pieces?: readonly string[];
-  /** What the body would say, for who takes records: the body is empty then. */
+  /** The contents of the body as objects, for callers with `takesRecords`. `body` is empty then. */
   readonly records?: unknown;
-  /** Sent instead of the body; an error breaks the answer off. */
+  /** Sent instead of `body`; an error breaks off the response. */
   readonly bytes?: Bytes;
 }
 
 export type ServiceHandler = (request: ServiceRequest) => ServiceResponse | Promise<ServiceResponse>;
 
-/** Content type of bodies that are taken as they come. */
+/** The content type of streamed bodies. */
 export const BYTES = "application/octet-stream";
 
-/** Why a listener answers a request itself. */
+/** Why the listener itself responds to a request. */
 export interface Rejection {
   /** 400, 404, 408, 413, 431 or 500. */
   readonly status: number;
   readonly reason: string;
-  /** `req-<uuid>`; a failure is logged with it. */
+  /** `req-<uuid>`; failures are logged with it. */
   readonly requestId: string;
-  /** As the client wrote them; absent: what came is no request. */
+  /** As sent by the client; absent if the request could not be parsed. */
   readonly method?: string;
   readonly target?: string;
 }
 
-/** The answer to a request that no service takes, or whose service fails, in the shape of the listener's owner. */
+/** Creates the response to a request that no service handles or whose service fails, in the API's error format. */
 export type RejectRequest = (rejection: Rejection) => ServiceResponse;
 
-/** What listens: one TCP port that serves HTTP handlers by path prefix and accepts WebSockets. */
+/** Listens on TCP ports. Each port serves HTTP handlers by path prefix and accepts WebSockets. */
 export interface Servers {
-  /** @throws {AddressInUse} the port is taken. @throws {AddressUnusable} */
+  /**
+   * @throws {AddressInUse} when the port is taken.
+   * @throws {AddressUnusable} when the address cannot be used.
+   */
   listen(options: ListenOptions): Promise<Listener>;
-  /** Calls `action` once, when every request that has arrived by now and changes something is with its service, unless that is patient. */
+  /**
+   * Calls `action` once, after all requests that have arrived by now were passed to their services, except low-priority
+   * ones.
+   */
   afterArrivals(action: () => void): void;
 }
 
 export interface ListenOptions {
   /** Default `127.0.0.1`. */
   readonly address?: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** Mount points (`""`, `/api`, `/api/old` …), longest match first; the rest of the path goes to the handler. */
+  /** Mount points (`""`, `/api`, `/api/old` …), longest match first; the handler receives the rest of the path. */
   readonly services: Readonly<Record<string, ServiceHandler>>;
-  /** Whether a request begins behind what WebSockets bring. Default: GETs do. */
+  /** Returns whether a request is processed after WebSocket messages. Default: GET requests are. */
   readonly isLowPriority?: (request: Pick<ServiceRequest, "method" | "path">, mount: string) => boolean;
-  /** Paths that take WebSockets. Any other path is answered with 404. */
+  /** Paths that accept WebSockets. Any other path gets a 404. */
   readonly sockets?: Readonly<Record<string, SocketAcceptor>>;
-  /** Speaks TLS, and refuses what does not. Absent: plain HTTP. */
+  /** Uses TLS and rejects plain HTTP. Absent: plain HTTP. */
   readonly tls?: ServerTls;
   readonly limits?: Partial<ListenLimits>;
-  /** Default: {@link plainRefusal}. */
+  /** Default: {@link toPlainTextResponse}. */
   readonly reject?: RejectRequest;
 }
 
-/** PEM texts. */
+/** PEM strings. */
 export interface ServerTls {
-  /** The server's certificate, and those between it and its authority. */
+  /** The server's certificate, followed by the intermediate certificates. */
   readonly cert: string;
   readonly key: string;
 }
 
 export interface ListenLimits {
-  /** Largest HTTP body in bytes; more is answered with 413. Default 16 MiB. */
+  /** Max bytes of an HTTP body; a larger one gets a 413. Default 16 MiB. */
   readonly bodyBytes: number;
-  /** Largest WebSocket frame in bytes; more closes the socket with 1009. Default 4 MiB. */
+  /** Max bytes of a WebSocket frame; a larger one closes the socket with 1009. Default 4 MiB. */
   readonly frameBytes: number;
-  /** Milliseconds a client may take for headers and for the whole request. Default 10,000 / 60,000. */
+  /** Max milliseconds for receiving the headers and the complete request. Default 10,000 / 60,000. */
   readonly headersTimeout: number;
   readonly requestTimeout: number;
-  /** Sockets open at a time. Default 20,000. */
+  /** Max number of open sockets. Default 20,000. */
   readonly connections: number;
 }
 
 /**
- * Decides on an upgrade before it is answered. Returning a string refuses it with 401 and that reason; the socket is dead
- * then. Otherwise the socket opens as soon as the acceptor returned; what it sent before is delivered after the upgrade.
+ * Decides on an upgrade before the response is sent. If it returns a string, the upgrade is rejected with 401 and that
+ * reason, and the socket is closed. Otherwise the socket opens when the acceptor has returned; frames sent before are
+ * delivered then.
  */
 export type SocketAcceptor = (
   socket: Socket,
@@ -119,7 +132,10 @@ export interface Listener {
   readonly port: number;
   /** `http://address:port`, or `https://…` */
   readonly url: string;
-  /** Stops accepting, lets running requests end for at most `grace` ms (default 5,000), then cuts what is left. */
+  /**
+   * Stops accepting connections, waits at most `grace` ms (default 5,000) for running requests, then closes all
+   * connections.
+   */
   close(grace?: number): Promise<void>;
 }
 
@@ -135,13 +151,13 @@ export class AddressInUse extends Error {
   }
 }
 
-/** Nothing can listen at this address, whatever else runs. */
+/** The address cannot be used at all, independent of other processes. */
 export class AddressUnusable extends Error {
   override readonly name = "AddressUnusable";
   readonly address: string;
   readonly port: number;
 
-  /** @param code of the system: `EACCES`, `EADDRNOTAVAIL`, `ENOTFOUND` … */
+  /** @param code the system's code: `EACCES`, `EADDRNOTAVAIL`, `ENOTFOUND` … */
   constructor(address: string, port: number, code: string, options?: ErrorOptions) {
     super(`cannot listen on port ${port} of ${address}: ${CODES[code] ?? code} (${code}); name another one`, options);
     this.address = address;
@@ -157,12 +173,12 @@ const CODES: Readonly<Record<string, string>> = {
   ENOTFOUND: "there is no such name",
 };
 
-/** The reason as a line of text, where the owner has no shape of its own. */
+/** Responds with the reason as a line of text. For listeners without an error format of their own. */
 export function toPlainTextResponse({ status, reason }: Rejection): ServiceResponse {
   return { status, headers: { "content-type": "text/plain; charset=utf-8" }, body: `${reason}\n` };
 }
 
-/** A request target, matched to the service that serves it. */
+/** The service that matches a request target. */
 export interface Route {
   readonly handler: ServiceHandler;
   /** The mount point: `""`, `/api` … */
@@ -172,7 +188,7 @@ export interface Route {
   readonly query: string;
 }
 
-/** Finds services by path prefix, the longest first. A prefix matches whole path segments only. */
+/** Finds services by path prefix, the longest first. A prefix matches complete path segments only. */
 export class Mounts {
   readonly #services: readonly { readonly mount: string; readonly below: string; readonly handler: ServiceHandler }[];
 
@@ -182,7 +198,7 @@ export class Mounts {
       .sort((left, right) => right.mount.length - left.mount.length);
   }
 
-  /** @param target the request target as the client sent it, origin form or absolute form. */
+  /** @param target the request target as the client sent it, in origin form or absolute form. */
   match(target: string): Route | undefined {
     const { path, query } = splitTarget(target);
     for (const { mount, below, handler } of this.#services) {
@@ -194,7 +210,7 @@ export class Mounts {
   }
 }
 
-/** `/a/b?c=d` or `http://host/a/b?c=d` as path and query. */
+/** Splits `/a/b?c=d` or `http://host/a/b?c=d` into path and query. */
 export function splitTarget(target: string): { readonly path: string; readonly query: string } {
   const relative = target.startsWith("/") ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, "");
   const mark = relative.indexOf("?");
@@ -202,7 +218,7 @@ export function splitTarget(target: string): { readonly path: string; readonly q
   return { path, query: mark < 0 ? "" : relative.slice(mark + 1) };
 }
 
-/** The limits of {@link ListenLimits} that hold when the caller names none. */
+/** The defaults of {@link ListenLimits}. */
 export const DEFAULT_LISTEN_LIMITS: ListenLimits = Object.freeze({
   bodyBytes: 16 * 1024 * 1024,
   frameBytes: 4 * 1024 * 1024,
@@ -211,16 +227,16 @@ export const DEFAULT_LISTEN_LIMITS: ListenLimits = Object.freeze({
   connections: 20_000,
 });
 
-/** Largest frame in bytes that a socket opened by `Sockets.connect` takes. */
+/** Max bytes of a frame received by a socket of `Sockets.connect`. */
 export const CLIENT_FRAME_BYTES = 64 * 1024 * 1024;
 
-/** Milliseconds until {@link HttpTimeout} when a request names none. */
+/** The default timeout of a request in milliseconds. */
 export const DEFAULT_HTTP_TIMEOUT = 60_000;
 
-/** Milliseconds that `Listener.close` waits for running requests when the caller names none. */
+/** The default of `Listener.close`: milliseconds to wait for running requests. */
 export const DEFAULT_CLOSE_GRACE = 5_000;
 
-/** For those who want the body as one text. */
+/** Joins the pieces of a response into its body. */
 export function joined({ pieces, ...response }: ServiceResponse): ServiceResponse {
   return pieces === undefined ? response : { ...response, body: pieces.join("") };
 }

@@ -5,7 +5,7 @@ const SELF_SIGNED = "its certificate is its own authority, which is not trusted 
 
 const NO_TLS = "what answers there speaks no TLS: ask it with http:// or ws://, or name the port that does";
 
-/** What is wrong with a server's certificate, or with its TLS, and what to do, by OpenSSL's and Node's codes. */
+/** Explanations and remedies for certificate and TLS errors, by OpenSSL's and Node's codes. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", UNKNOWN_ISSUER],
   ["UNABLE_TO_GET_ISSUER_CERT", UNKNOWN_ISSUER],
@@ -46,32 +46,35 @@ export interface HttpResponse {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** What the body would say, when a service of this process answered with records; the body is empty then. */
+  /**
+   * The contents of the body as objects, when a service of this process responded with records. `body` is empty then.
+   */
   readonly records?: unknown;
 }
 
-/** The one way out over HTTP. Keeps connections alive and bounds them per origin. */
+/** The only way to send HTTP requests. Uses keep-alive connections and limits them per origin. */
 export interface HttpClient {
   /**
-   * @throws {HttpConnectFailure} when nothing answered: refused, reset before an answer, unknown host.
-   * @throws {HttpTimeout} when `timeout` passed.
-   * An answer of any status is a value, never an error.
+   * @throws {HttpConnectFailure} when there was no response: connection refused, reset before a response, unknown host.
+   * @throws {HttpTimeout} when `timeout` passed. A response of any status is returned, never thrown.
    */
   request(request: HttpRequest): Promise<HttpResponse>;
   close(): Promise<void>;
 }
 
-/** User and password taken out of the addresses in a text. */
+/** Removes user names and passwords from the URLs in a text. */
 export function withoutUserInfo(text: string): string {
   return text.replace(/(\w:\/\/)[^/?#\s]*@/g, "$1");
 }
 
-/** The connection could not be made, or broke before an answer came; whether the server acted is unknown. */
+/**
+ * The connection could not be established, or broke before a response arrived. It is unknown whether the server acted.
+ */
 export class HttpConnectFailure extends Error {
   override readonly name = "HttpConnectFailure";
   readonly url: string;
   readonly code: string;
-  /** What is wrong with its certificate or its TLS, and what to do; undefined: something else is. */
+  /** Explains a certificate or TLS error and its remedy; undefined for any other error. */
   readonly tls: string | undefined;
 
   constructor(url: string, code: string, options?: ErrorOptions) {
@@ -95,7 +98,7 @@ export class HttpTimeout extends Error {
   }
 }
 
-/** Says why there is no TLS with a server; undefined: the connection failed for another reason. */
+/** Explains why the TLS connection failed; undefined if the connection failed for another reason. */
 function tlsFailure(code: string, cause: unknown): string | undefined {
   const message = cause instanceof Error ? cause.message : "";
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
@@ -105,19 +108,22 @@ function tlsFailure(code: string, cause: unknown): string | undefined {
   return code === "EPROTO" && /wrong version number|packet length too long/.test(message) ? NO_TLS : REASONS.get(code);
 }
 
-/** Bytes in parts: the next part is made when it is asked for. */
+/** Bytes in parts, produced lazily. */
 export type Bytes = AsyncIterable<Uint8Array>;
 
-/** A request whose body is sent as it comes, and whose answer is read as it comes. */
+/** A request whose body and response body are streamed. */
 export interface Transfer {
   readonly method: HttpMethod;
   /** Absolute URL. */
   readonly url: string;
   /** Names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A part is asked for when the one before has been taken. What it throws ends the request, so that no server takes a part for all. */
+  /**
+   * Each part is requested when the one before has been sent. An error that it throws aborts the request, so that no
+   * server takes a part for the complete body.
+   */
   readonly body?: Bytes;
-  /** Milliseconds in which the other end neither takes nor gives anything until {@link HttpTimeout}; default 60,000. */
+  /** Milliseconds without data in either direction until {@link HttpTimeout}; default 60,000. */
   readonly idle?: number;
   readonly signal?: AbortSignal;
   /** The section of the configuration whose TLS options secure the connection. Default: the client's own. */
@@ -129,21 +135,26 @@ export interface TransferResponse {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * To be read to its end, or left early, once. @throws {HttpConnectFailure} it broke off. {@link HttpTimeout} The signal's reason.
+   * May be read once, to its end or partly.
+   * @throws {HttpConnectFailure} when it broke off, {@link HttpTimeout}, or the signal's reason.
    */
   readonly body: Bytes;
 }
 
-/** HTTP for what is too large to be held in memory. */
+/** HTTP for bodies that are too large for memory. */
 export interface Transfers {
   /**
-   * Resolves when the answer begins.
-   * @throws {HttpConnectFailure} nothing answered. {@link HttpTimeout} What the body throws. The signal's reason.
+   * Resolves when the response begins.
+   * @throws {HttpConnectFailure} when there was no response, {@link HttpTimeout}, errors of the body, or the signal's
+   * reason.
    */
   send(transfer: Transfer): Promise<TransferResponse>;
 }
 
-/** All of it as text. @param most bytes; what is beyond is left out */
+/**
+ * Reads all bytes as text.
+ * @param most max bytes; further ones are dropped
+ */
 export async function textIn(bytes: Bytes, most = Number.POSITIVE_INFINITY): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -158,14 +169,14 @@ export async function textIn(bytes: Bytes, most = Number.POSITIVE_INFINITY): Pro
   return text + decoder.decode();
 }
 
-/** One part, or none. */
+/** Yields the text as one part, or nothing if it is empty. */
 export async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   if (text !== "") {
     yield new TextEncoder().encode(text);
   }
 }
 
-/** All of it, in memory. */
+/** Reads all bytes into memory. */
 export async function bytesIn(bytes: Bytes): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const part of bytes) {

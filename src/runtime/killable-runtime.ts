@@ -8,9 +8,9 @@ import type { Stream, Streams } from "./streams.js";
 import { type CancelTimer, sleepBy, type Timers } from "./time.js";
 
 /**
- * The same doors, for one life: once it has ended, nothing goes out through them and nothing comes in. Timers do not fire, requests
- * that wait are not sent, streams are closed, and a promise that is waited for never settles. A file that was being written is
- * written to its end, and a program that was started runs on, as after `kill -9` of a process.
+ * Limits a runtime to one lifetime. Once that has ended, nothing gets out or in: timers do not fire, waiting requests
+ * are not sent, streams are closed, and awaited promises never settle. A file write in progress is completed and
+ * started programs continue to run, as after `kill -9` of a process.
  */
 export function createKillableRuntime(runtime: Runtime, life: Life): Runtime {
   return {
@@ -26,7 +26,7 @@ export function createKillableRuntime(runtime: Runtime, life: Life): Runtime {
   };
 }
 
-/** The doors are classes, since a process may have thousands of lives: closures would take a host some kilobytes. */
+/** Classes, since a process may have thousands of lifetimes: closures would take some kilobytes per host. */
 class KillableTimers implements Timers {
   readonly #timers: Timers;
   readonly #life: Life;
@@ -62,7 +62,7 @@ class KillableHttp implements HttpClient {
     this.#life = life;
   }
 
-  /** One that waits for a connection must not go out after the end. */
+  /** A request that waits for a connection must not be sent after the end. */
   request(request: HttpRequest) {
     return this.#life.bounded(request.signal, (signal) => this.#http.request({ ...request, signal }));
   }
@@ -85,7 +85,7 @@ class KillableTransfers implements Transfers {
     const life = this.#life;
     return life.whileAlive(async () => {
       const { body } = transfer;
-      // Its signal is the answer's, too, and outlives this.
+      // The signal also applies to the response body, so it must outlive this call.
       const response = await this.#transfers.send({
         ...transfer,
         signal: transfer.signal === undefined ? life.signal : AbortSignal.any([transfer.signal, life.signal]),
@@ -96,7 +96,7 @@ class KillableTransfers implements Transfers {
   }
 }
 
-/** Throws once the life has ended, so that who takes the parts ends too, and keeps none of them. */
+/** Throws once the lifetime has ended, so that the reader ends as well and releases the parts. */
 async function* partsWhile(bytes: Bytes, life: Life): AsyncGenerator<Uint8Array> {
   for await (const part of bytes) {
     life.signal.throwIfAborted();
@@ -254,7 +254,7 @@ class KillablePrograms implements Programs {
   }
 }
 
-/** The dead are silent. */
+/** Logs nothing once the lifetime has ended. */
 class KillableLogger implements Logger {
   readonly #logger: Logger;
   readonly #life: Life;

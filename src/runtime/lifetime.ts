@@ -1,27 +1,27 @@
 import { SparseSet } from "./collections.js";
 
-/** A promise that never settles: what somebody who is dead waits for. */
+/** Returns a promise that never settles, for callers whose lifetime has ended. */
 export function never<T>(): Promise<T> {
   return new Promise(() => {});
 }
 
 /**
- * One life of something that shares its process with others. Killed, it gets nothing any more from what it waits for, as if its
- * process had died; what it had begun to write is written first.
+ * The lifetime of an object that shares its process with others. After {@link kill}, nothing that the object awaits
+ * settles any more, as if its process had died. Writes that have begun are completed.
  */
 export class Life {
   #alive = true;
-  /** Made when somebody asks for its signal: most lives share their process with thousands that nobody asks. */
+  /** Created on first use: most of the thousands of lifetimes of a process never need a signal. */
   #end: AbortController | undefined;
   readonly #onKill = new Set<() => void>();
-  /** Work that cannot be cut in its middle. */
+  /** Running work that cannot be interrupted. */
   readonly #underWay = new SparseSet<Promise<unknown>>();
 
   get alive(): boolean {
     return this.#alive;
   }
 
-  /** Aborted by the end. */
+  /** Aborted when the lifetime ends. */
   get signal(): AbortSignal {
     if (this.#end === undefined) {
       this.#end = new AbortController();
@@ -44,7 +44,7 @@ export class Life {
     this.#onKill.clear();
   }
 
-  /** Calls `action` at the end, unless it is forgotten. */
+  /** Registers `action` to run on kill, unless {@link forget} removes it before. */
   onKill(action: () => void): void {
     this.#onKill.add(action);
   }
@@ -53,7 +53,7 @@ export class Life {
     this.#onKill.delete(action);
   }
 
-  /** Has the end call `stop`; returns what calls it before that. */
+  /** Registers `stop` to run on kill. Returns a function that runs it earlier. */
   untilKill(stop: () => void): () => void {
     this.onKill(stop);
     return () => {
@@ -62,7 +62,7 @@ export class Life {
     };
   }
 
-  /** The outcome of `work` if it begins and ends within this life; otherwise a promise that never settles. */
+  /** Settles as `work` does if it starts and ends within this lifetime; otherwise never settles. */
   async whileAlive<T>(work: () => T | Promise<T>): Promise<T> {
     if (!this.alive) {
       return never();
@@ -78,11 +78,13 @@ export class Life {
     }
   }
 
-  /** As {@link whileAlive}, for work that heeds a signal: the caller's, if it has one, and the end of this life abort it. */
+  /**
+   * Like {@link whileAlive}, for work that accepts a signal. The caller's signal and the end of this lifetime abort it.
+   */
   bounded<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return this.whileAlive(async () => {
-      // Each work has a signal of its own: of one that many listen to, Node warns. Not AbortSignal.any, of which a signal that
-      // lives long keeps something for each request.
+      // Each call has its own signal, since Node warns about many listeners on one. AbortSignal.any would leak memory
+      // per call on a long-lived signal.
       const either = new AbortController();
       const abort = () => either.abort(signal?.reason);
       if (signal?.aborted) {
@@ -100,7 +102,7 @@ export class Life {
     });
   }
 
-  /** As {@link whileAlive}, for work that goes on to its end once it has begun; {@link quiet} waits for that. */
+  /** Like {@link whileAlive}, for work that always runs to its end once started; {@link quiet} waits for it. */
   finished<T>(work: () => Promise<T>): Promise<T> {
     return this.whileAlive(async () => {
       const running = work();
@@ -113,7 +115,7 @@ export class Life {
     });
   }
 
-  /** Resolves when nothing of a life that has ended is under way any more. */
+  /** Resolves when all uninterruptible work has ended. */
   async quiet(): Promise<void> {
     await Promise.allSettled(this.#underWay);
   }
@@ -121,7 +123,7 @@ export class Life {
 
 const hasEnded = (): Error => new Error("the life that this was for has ended");
 
-/** What was opened one after the other, to be closed in the opposite order: at the end, and when a later step fails. */
+/** A stack of cleanup functions, run in reverse order at the end or when a later step fails. */
 export class CleanupStack {
   readonly #closers: (() => void | Promise<void>)[] = [];
 
@@ -129,7 +131,10 @@ export class CleanupStack {
     this.#closers.push(close);
   }
 
-  /** Closes what is still open; each once, and each of them also when another one fails. @throws the first failure */
+  /**
+   * Runs all remaining functions once each, even if some of them fail.
+   * @throws the first failure
+   */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (let close = this.#closers.pop(); close !== undefined; close = this.#closers.pop()) {

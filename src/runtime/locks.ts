@@ -1,6 +1,9 @@
 import { SparseMap } from "./collections.js";
 
-/** A lock that lets one task in at a time, in the order they came. Not reentrant: a task that asks again waits for itself. */
+/**
+ * A lock that admits one task at a time, in the order of arrival. Not reentrant: a task that acquires it again
+ * deadlocks.
+ */
 export class FairLock {
   readonly #waiting: (() => void)[] = [];
   #held = false;
@@ -9,14 +12,14 @@ export class FairLock {
     return this.#held;
   }
 
-  /** Tasks that wait to get in. */
+  /** The number of tasks waiting for the lock. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
   /**
-   * Runs the task when everyone before it is done; resolves or rejects as it does.
-   * @throws the signal's reason when `signal` is aborted before the task got in.
+   * Runs the task when all tasks before it are done. Resolves or rejects as it does.
+   * @throws the signal's reason when `signal` is aborted before the task started.
    */
   async run<T>(task: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#enter(signal);
@@ -50,7 +53,7 @@ export class FairLock {
   #leave(): void {
     const next = this.#waiting.shift();
     if (next) {
-      // The lock stays held: it passes to the next task, so that no other can overtake it.
+      // The lock stays locked and passes to the next task, so that no other task gets in first.
       next();
     } else {
       this.#held = false;
@@ -58,11 +61,11 @@ export class FairLock {
   }
 }
 
-/** A {@link FairLock} per key. Keys that no task holds take no memory. */
+/** A {@link FairLock} per key. Unlocked keys take no memory. */
 export class KeyedLock<K> {
   readonly #locks = new SparseMap<K, FairLock>();
 
-  /** Keys that are held now. */
+  /** The number of keys that are locked. */
   get size(): number {
     return this.#locks.size;
   }
@@ -71,14 +74,14 @@ export class KeyedLock<K> {
     return this.#locks.has(key);
   }
 
-  /** As {@link FairLock.run}, among the tasks of the same key. */
+  /** Like {@link FairLock.run}, among the tasks of the same key. */
   async run<T>(key: K, task: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
     const lock = this.#locks.get(key) ?? new FairLock();
     this.#locks.set(key, lock);
     try {
       return await lock.run(task, signal);
     } finally {
-      // Compared, because a waiter that gave up may come here after others made a new lock for the key.
+      // Compared, because an aborted waiter may get here after other tasks created a new lock for the key.
       if (!lock.held && this.#locks.get(key) === lock) {
         this.#locks.delete(key);
       }

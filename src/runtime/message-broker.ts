@@ -1,15 +1,15 @@
-/** Where a broker is, and as whom to log in. */
+/** The addresses of a broker and the credentials for it. */
 export interface BrokerAddress {
   /** Tried one after the other. */
   readonly hosts: readonly { readonly hostname: string; readonly port: number }[];
   readonly username: string;
   readonly password: string;
   readonly virtualHost: string;
-  /** Null: without TLS. */
+  /** Null without TLS. */
   readonly tls: BrokerTls | null;
 }
 
-/** PEM texts; null: the system's, or none. */
+/** PEM strings. If null: the system's CAs, or no client certificate. */
 export interface BrokerTls {
   readonly ca: string | null;
   readonly cert: string | null;
@@ -19,11 +19,11 @@ export interface BrokerTls {
 
 export interface BrokerOptions {
   readonly address: BrokerAddress;
-  /** What the broker's operator sees of the connection. */
+  /** The connection's name in the broker's management tools. */
   readonly connectionName: string;
-  /** Seconds without a sign of life after which a connection counts as lost. */
+  /** Seconds without traffic after which a connection counts as lost. */
   readonly heartbeat: number;
-  /** Milliseconds between tries to connect: first, and most. */
+  /** Milliseconds between connection attempts: the first delay and the max. */
   readonly retry: { readonly first: number; readonly most: number };
 }
 
@@ -38,7 +38,7 @@ export interface Queue {
   readonly name: string;
   readonly durable: boolean;
   readonly autoDelete: boolean;
-  /** For its connection alone, and gone with it. */
+  /** Only this connection may use it; deleted with the connection. */
   readonly exclusive: boolean;
   readonly arguments: Readonly<Record<string, string | number>>;
 }
@@ -48,7 +48,7 @@ export interface Subscription {
   /** Declared before the queue is bound. */
   readonly exchanges: readonly Exchange[];
   readonly bindings: readonly { readonly exchange: string; readonly routingKey: string }[];
-  /** No other consumer is let in. */
+  /** The broker rejects other consumers of the queue. */
   readonly exclusive: boolean;
 }
 
@@ -56,57 +56,70 @@ export interface Publication {
   /** Empty: the routing key is the name of a queue. */
   readonly exchange: string;
   readonly routingKey: string;
-  /** JSON text. */
+  /** JSON. */
   readonly body: string;
-  /** Milliseconds after which the broker drops it untaken; null: never. */
+  /** Milliseconds after which the broker drops an unconsumed message; null: never. */
   readonly expiration: number | null;
 }
 
-/** What reads a queue. It comes back by itself after a lost connection. */
+/** Consumes a queue. Resubscribes by itself after a lost connection. */
 export interface Consumer {
-  /** Whether it reads now. */
+  /** Whether it is consuming now. */
   readonly active: boolean;
-  /** Stops reading; the queue stays. */
+  /** Stops consuming; the queue remains. */
   close(): Promise<void>;
 }
 
 export interface ConsumerEvents {
-  /** Called with each message, once it is acknowledged. */
+  /** Called with each message after its acknowledgement. */
   message(body: string): void;
   /**
-   * Whether a message is taken. One that is not stays unacknowledged: it returns to its queue when this consumer, its connection
-   * or its process ends. Absent: all are taken.
+   * Returns whether this consumer accepts a message. A message that is not accepted stays unacknowledged: it returns to
+   * its queue when the consumer, its connection or its process ends. Absent: all messages are accepted.
    */
   takes?(body: string): boolean;
-  /** It was refused when it came back; it keeps trying. */
+  /** Called when the broker rejects a resubscription. The consumer continues to retry. */
   rejected?(error: BrokerRejectedError): void;
-  /** It reads, at first and again. */
+  /** Called whenever consuming starts, initially and after each reconnection. */
   active?(): void;
 }
 
 export type BrokerState = "connecting" | "connected" | "waiting" | "closed";
 
-/** A broker of messages, and the connections to it, which come back by themselves. */
+/** A message broker and the connections to it, which reconnect by themselves. */
 export interface MessageBroker {
   readonly state: BrokerState;
   onState(listener: (state: BrokerState, detail: string) => void): void;
-  /** Resolves once connected; at once if it is. @throws {BrokerRejectedError} the login or the virtual host is refused */
+  /**
+   * Resolves once connected, immediately if it already is.
+   * @throws {BrokerRejectedError} when the login or the virtual host is rejected
+   */
   connected(): Promise<void>;
-  /** Declares an exchange before the next publication, and again after each reconnection. @throws {BrokerRejectedError} it is there with other properties */
+  /**
+   * Declares an exchange before the next publication, and again after each reconnection.
+   * @throws {BrokerRejectedError} when it exists with other properties
+   */
   declare(exchange: Exchange): Promise<void>;
   /**
-   * Resolves when the broker has it in a queue.
-   * @throws {Unroutable} no queue takes it: nobody will get it
-   * @throws {Unconfirmed} the connection was lost, or there is none: whether it will arrive is unknown
+   * Resolves when the broker has put the message in a queue.
+   * @throws {Unroutable} when no queue matches: the message is lost
+   * @throws {Unconfirmed} when the connection was lost: it is unknown whether the message will arrive
+   * @throws {Unsent} when there was no connection
    */
   publish(publication: Publication): Promise<void>;
-  /** Resolves when it reads. @throws {BrokerRejectedError} */
+  /**
+   * Resolves when consuming has started.
+   * @throws {BrokerRejectedError}
+   */
   consume(subscription: Subscription, events: ConsumerEvents): Promise<Consumer>;
-  /** How many consumers a queue has; null: there is no such queue. */
+  /** Returns the number of consumers of a queue; null if the queue does not exist. */
   consumersOf(queue: string): Promise<number | null>;
-  /** Whether it is there; nothing is made. @throws {BrokerRejectedError} it is there with other properties */
+  /**
+   * Returns whether the exchange exists, without creating it.
+   * @throws {BrokerRejectedError} when it exists with other properties
+   */
   hasExchange(exchange: Exchange): Promise<boolean>;
-  /** As {@link hasExchange}. */
+  /** Like {@link hasExchange}, for a queue. */
   hasQueue(queue: Queue): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -115,7 +128,7 @@ export class Unroutable extends Error {
   override readonly name = "Unroutable";
 }
 
-/** There was no connection in time: it was never sent. */
+/** The message was never sent, because there was no connection in time. */
 export class Unsent extends Error {
   override readonly name = "Unsent";
 }
@@ -124,10 +137,10 @@ export class Unconfirmed extends Error {
   override readonly name = "Unconfirmed";
 }
 
-/** The broker does not do it, and will not when asked again. */
+/** The broker rejected an operation; a retry does not help. */
 export class BrokerRejectedError extends Error {
   override readonly name = "RefusedByBroker";
-  /** AMQP's: `ACCESS_REFUSED`, `RESOURCE_LOCKED`, `PRECONDITION_FAILED`, `NOT_ALLOWED`. */
+  /** AMQP's code: `ACCESS_REFUSED`, `RESOURCE_LOCKED`, `PRECONDITION_FAILED`, `NOT_ALLOWED`. */
   readonly code: string;
 
   constructor(code: string, message: string) {

@@ -1,38 +1,38 @@
-/** What a process may ask of its machine. */
+/** The current process and its machine. */
 export interface Processes {
   readonly pid: number;
   /**
-   * Tells machines, their boots and their PID namespaces apart, as containers have them: only two processes with equal
-   * values mean the same process by a pid.
+   * Identifies the machine, its boot and the PID namespace, for containers. A pid is comparable only between processes
+   * with equal values.
    */
   readonly machine: string;
   readonly hostname: string;
-  /** A pid of this process's own {@link machine}. */
+  /** Returns whether a pid of this process's {@link machine} is alive. */
   isAlive(pid: number): boolean;
 }
 
-/** A process that can be told from every other one, also from one that has its pid later. */
+/** Identifies a process uniquely, even after its pid is reused. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Which boot of the machine, and which moment of it: opaque, no other process of this pid has it. */
+  /** The boot of the machine and the start time within it. Opaque; unique among processes with this pid. */
   readonly started: string;
 }
 
-/** A process as it is seen from outside. */
+/** A process as observed from another process. */
 export interface ObservedProcess extends ProcessIdentity {
   readonly argv: readonly string[];
-  /** SIGSTOP has stopped it, and nothing has had it go on. */
+  /** Stopped by SIGSTOP and not continued. */
   readonly suspended?: true;
 }
 
 export interface StartOptions {
-  /** The program, by path or as found in PATH, and its arguments. */
+  /** The program (a path, or a name in PATH) and its arguments. */
   readonly argv: readonly string[];
-  /** Absolute. Default: the folder of this process. */
+  /** Absolute path. Default: the working directory of this process. */
   readonly cwd?: string;
   /** Added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Absolute path of the file that stdout and stderr are appended to; parents are made. */
+  /** Absolute path of the file that stdout and stderr are appended to; parent folders are created. */
   readonly logFile: string;
 }
 
@@ -40,12 +40,12 @@ export interface RunOptions {
   readonly argv: readonly string[];
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Kills the program and what it has started. */
+  /** Kills the program and its descendants. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface ProgramResult {
-  /** Null: a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -53,20 +53,23 @@ export interface ProgramResult {
 
 export type ProgramSignal = "SIGTERM" | "SIGKILL" | "SIGHUP" | "SIGINT" | "SIGSTOP" | "SIGCONT";
 
-/** Programs of the machine, started and looked at. Every method rejects with {@link ProgramFailure}. */
+/** Starts and observes programs of the machine. Every method rejects with {@link ProgramFailure}. */
 export interface Programs {
-  /** Starts a program that outlives this process, in a session of its own. */
+  /** Starts a program in a new session; it outlives this process. */
   start(options: StartOptions): Promise<ProcessIdentity>;
   /**
-   * Runs a program to its end, which must come soon, in a session of its own. What it prints is kept, up to 1 MiB of each.
-   * @throws the signal's reason, at once: also when the program cannot be killed.
+   * Runs a short-lived program in a new session and waits for its end. Captures up to 1 MiB each of stdout and stderr.
+   * @throws the signal's reason immediately, even if the program cannot be killed.
    */
   run(options: RunOptions): Promise<ProgramResult>;
-  /** The process that has this pid now; undefined: there is none, or it has ended and was not reaped. */
+  /** Returns the process that currently has this pid; undefined if there is none or it is a zombie. */
   look(pid: number): Promise<ObservedProcess | undefined>;
-  /** False: that process has ended, whoever has its pid now. */
+  /** Returns false if that process has ended, even if another one now has its pid. */
   signal(process: ProcessIdentity, signal: ProgramSignal): Promise<boolean>;
-  /** Resolves soon after that process has ended, whoever started it. @throws the signal's reason. */
+  /**
+   * Resolves soon after that process has ended, regardless of which process started it.
+   * @throws the signal's reason.
+   */
   ended(process: ProcessIdentity, signal?: AbortSignal): Promise<void>;
 }
 
@@ -81,17 +84,17 @@ export class ProgramFailure extends Error {
   }
 }
 
-/** Starting other processes of this package. Only the command line hands this door out. */
+/** Starts other processes of this package. Only the command line uses it. */
 export interface Children {
-  /** @throws {FileFailure} the log cannot be written. */
+  /** @throws {FileFailure} when the log cannot be written. */
   spawn(options: SpawnOptions): Child;
 }
 
 export interface SpawnOptions {
-  /** Module to run, absolute path. */
+  /** Absolute path of the module to run. */
   readonly module: string;
   readonly args: readonly string[];
-  /** Where stdout and stderr go, appended; parents are made. */
+  /** Absolute path of the file that stdout and stderr are appended to; parent folders are created. */
   readonly logFile: string;
 }
 
@@ -99,11 +102,11 @@ export interface Child {
   readonly pid: number;
   /** Resolves once, when the process has ended. */
   readonly exited: Promise<ChildExit>;
-  /** JSON messages that the child sends to its parent. */
+  /** Calls `listener` with each JSON message from the child. */
   onMessage(listener: (message: unknown) => void): void;
-  /** Sends a JSON message to the child; one that has ended, or is about to, does not get it. */
+  /** Sends a JSON message to the child. A child that has ended or is ending does not receive it. */
   send(message: object): void;
-  /** This process may end before the child, which goes on without it. */
+  /** Detaches from the child, so that this process may end before it. */
   release(): void;
   signal(name: "SIGTERM" | "SIGKILL" | "SIGHUP"): void;
 }

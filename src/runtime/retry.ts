@@ -3,11 +3,13 @@ import type { Random } from "./cryptography.js";
 import type { Timers } from "./time.js";
 
 export interface RetryOptions {
-  /** Tries in all, the first included; `Infinity` for as long as it takes. */
+  /** Max number of attempts, including the first; `Infinity` for no limit. */
   readonly attempts: number;
-  /** Milliseconds to wait after the failed try number `attempt` (from 1). Default: the next try follows at once. */
+  /**
+   * Milliseconds to wait after failed attempt number `attempt` (from 1). Default: the next attempt follows immediately.
+   */
   readonly delay?: (attempt: number) => number;
-  /** Errors that are worth another try. Default: every one, except a TypeError, which is a defect. */
+  /** Whether an error justifies another attempt. Default: every error except a TypeError, which is a defect. */
   readonly retryOn?: (error: Error) => boolean;
   /** Called before each wait. */
   readonly onRetry?: (error: Error, attempt: number, delay: number) => void;
@@ -15,8 +17,9 @@ export interface RetryOptions {
 }
 
 /**
- * Tries until it works. Rejects with the error of the last try, or the first that is not worth another.
- * @throws the signal's reason when `signal` is aborted before a try or while waiting.
+ * Calls `action` until it succeeds. Rejects with the error of the last attempt, or with the first error that does not
+ * justify another.
+ * @throws the signal's reason when `signal` is aborted before an attempt or while waiting.
  */
 export async function retry<T>(
   timers: Timers,
@@ -34,14 +37,14 @@ export async function retry<T>(
   }
 }
 
-/** Apart, because most first tries work: p-retry costs many times what one takes that does little. */
+/** Separate, because most first attempts succeed: p-retry costs many times as much as a cheap action. */
 async function tryAgain<T>(
   timers: Timers,
   action: (attempt: number) => Promise<T>,
   { attempts, delay, retryOn, onRetry, signal }: RetryOptions,
   first: unknown,
 ): Promise<T> {
-  // P-retry gets no signal: with one that is aborted it would not look at the first error, which may not be worth another try.
+  // p-retry gets no signal: with an aborted one it would not check whether the first error justifies a retry.
   return pRetry(
     async (attempt) => {
       if (attempt === 1) {
@@ -54,10 +57,10 @@ async function tryAgain<T>(
     },
     {
       retries: attempts - 1,
-      // All waiting is done below by the timers' door; with zero delays p-retry starts no timer of its own.
+      // `timers` does all waiting below; with zero delays p-retry starts no timers of its own.
       minTimeout: 0,
       maxTimeout: 0,
-      // Only asked when there is a try left, unlike onFailedAttempt.
+      // Called only when an attempt is left, unlike onFailedAttempt.
       shouldRetry: async ({ error, attemptNumber }) => {
         if (retryOn && !retryOn(error)) {
           return false;
@@ -74,7 +77,10 @@ async function tryAgain<T>(
   );
 }
 
-/** Delays that grow from `first` by `factor` (default 2) up to `most`, each shortened at random by up to `jitter` (0..1) of it. */
+/**
+ * Returns delays that grow from `first` by `factor` (default 2) up to `most`. Each is shortened at random by up to
+ * `jitter.share` (0..1) of it.
+ */
 export function backOff(options: {
   readonly first: number;
   readonly most: number;

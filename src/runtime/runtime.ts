@@ -7,7 +7,7 @@ import type { Sockets } from "./sockets.js";
 import type { Streams } from "./streams.js";
 import type { Clock, Timers } from "./time.js";
 
-/** Code that few need, loaded when it is first needed. */
+/** Lazy loading of code that is rarely needed. */
 export interface Modules {
   /**
    * @param load `() => import("./module.js")`
@@ -16,7 +16,7 @@ export interface Modules {
   load<T>(load: () => Promise<T>): Promise<T>;
 }
 
-/** Structured logging (pino's shape). Secrets never reach it: pass names, never tokens or passwords. */
+/** Structured logging in pino's format. Callers pass names, never tokens or passwords. */
 export interface Logger {
   trace(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;
@@ -27,10 +27,10 @@ export interface Logger {
   child(fields: LogFields): Logger;
 }
 
-/** `err` holds an Error; `request_id`, `instance`, `host`, `node`, `migration` are spelled so. */
+/** `err` is an Error; the field names `request_id`, `instance`, `host`, `node` and `migration` are fixed. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Every door to the outside world. Agents, drivers and embedded services reach it through nothing else. */
+/** All interfaces to the operating system and the network. Agents, drivers and embedded services use nothing else. */
 export interface Runtime {
   readonly clock: Clock;
   readonly timers: Timers;
@@ -47,11 +47,11 @@ export interface Runtime {
   readonly logger: Logger;
 }
 
-/** What the code that runs belongs to: it, and everything that it starts, such as timers, promises and listeners. */
+/** Associates running code, and everything that it starts (timers, promises, listeners), with an owner. */
 export interface Scope<T> {
-  /** Undefined: nobody's. */
+  /** Undefined outside any owner. */
   readonly current: T | undefined;
   run<R>(owner: T, work: () => R): R;
-  /** Runs what is nobody's in the middle of somebody's. */
+  /** Runs `work` without an owner. */
   leave<R>(work: () => R): R;
 }

@@ -1,29 +1,29 @@
-/** A connected WebSocket that carries text frames. */
+/** A connected WebSocket with text frames. */
 export interface Socket {
-  /** Queues a frame. Frames after {@link close} are dropped. */
+  /** Queues a frame. Frames sent after {@link close} are dropped. */
   send(text: string): void;
-  /** Calls `action` when all that is ready to run has had its turn, and before anything is waited for. */
+  /** Calls `action` after all ready microtasks and callbacks of this event-loop tick, before the loop waits again. */
   afterTurn(action: () => void): void;
-  /** 1000 by default. */
+  /** `code` defaults to 1000. */
   close(code?: number, reason?: string): void;
-  /** Cuts the connection without a closing handshake. */
+  /** Closes the connection without a closing handshake. */
   terminate(): void;
-  /** Frames that came before the first listener are kept for it. */
+  /** Frames that arrive before the first listener is added are queued for it. */
   onMessage(listener: (text: string) => void): void;
-  /** Called once, also for a connection that broke (code 1006) and for one that had closed before the call. */
+  /** Calls `listener` once, also for a connection that broke (code 1006) or had closed before this call. */
   onClose(listener: (code: number, reason: string) => void): void;
-  /** Sends a ping; `onPong` is called with the answer. */
+  /** Sends a ping; the listeners of {@link onPong} are called when the pong arrives. */
   ping(): void;
   onPong(listener: () => void): void;
-  /** Bytes queued and not yet handed to the kernel. */
+  /** Bytes queued and not yet passed to the kernel. */
   readonly bufferedBytes: number;
 }
 
-/** The one way to open a WebSocket. */
+/** The only way to open a WebSocket. */
 export interface Sockets {
   /**
-   * @throws {HttpConnectFailure} when nothing answered.
-   * @throws {UpgradeRejectedError} when the server answered with something else than 101.
+   * @throws {HttpConnectFailure} when there was no response.
+   * @throws {UpgradeRejectedError} when the server responded with a status other than 101.
    */
   connect(
     url: string,
@@ -45,7 +45,7 @@ export class UpgradeRejectedError extends Error {
   }
 }
 
-/** What a socket tells its owner: keeps frames and the end until someone listens. */
+/** Dispatches a socket's events. Queues frames and the close event until a listener is added. */
 export class SocketInbox {
   readonly #messageListeners: ((text: string) => void)[] = [];
   readonly #closeListeners: ((code: number, reason: string) => void)[] = [];
@@ -101,7 +101,7 @@ export class SocketInbox {
   }
 }
 
-/** The most that fits into a closing frame: 123 bytes of UTF-8. */
+/** Truncates a reason to the limit of a closing frame: 123 bytes of UTF-8. */
 export function closingReason(reason: string): string {
   let text = reason;
   while (Buffer.byteLength(text) > 123) {

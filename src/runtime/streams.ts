@@ -1,21 +1,30 @@
-/** Where a stream leads: a Unix socket, or a TCP port. */
+/** The address of a stream: a Unix socket or a TCP port. */
 export type StreamAddress = { readonly path: string } | { readonly host: string; readonly port: number };
 
-/** A connected stream of bytes. */
+/** A connected byte stream. */
 export interface Stream {
-  /** Resolves when the system has taken all of it. @throws {StreamFailure} it is broken: how much has arrived is unknown. */
+  /**
+   * Resolves when the kernel has accepted all bytes.
+   * @throws {StreamFailure} when the stream is broken; the number of delivered bytes is unknown.
+   */
   write(data: string | Uint8Array): Promise<void>;
-  /** The bytes that came next; null: the other end has said all. @throws {StreamFailure} the signal's reason. */
+  /**
+   * Returns the next bytes, or null at the end of the stream.
+   * @throws {StreamFailure} or the signal's reason.
+   */
   read(signal?: AbortSignal): Promise<Uint8Array | null>;
-  /** The next line without its end; null: there is no other. @throws {StreamFailure} the signal's reason. */
+  /**
+   * Returns the next line without its line end, or null at the end of the stream.
+   * @throws {StreamFailure} or the signal's reason.
+   */
   readLine(signal?: AbortSignal): Promise<string | null>;
-  /** At once; what was not read is lost. */
+  /** Closes the stream immediately; unread bytes are lost. */
   close(): void;
 }
 
-/** The one way to a Unix or TCP socket that speaks no HTTP. */
+/** The only way to connect to a Unix or TCP socket that does not speak HTTP. */
 export interface Streams {
-  /** @throws {StreamFailure} nobody listens there. The signal's reason. */
+  /** @throws {StreamFailure} when there is no listener at the address, or the signal's reason. */
   connect(address: StreamAddress, options?: { readonly signal?: AbortSignal | undefined }): Promise<Stream>;
 }
 
@@ -32,7 +41,7 @@ export class StreamFailure extends Error {
 
 const NEWLINE = 0x0a;
 
-/** What a stream has brought and nobody has read yet, as bytes or lines. One reader at a time. */
+/** Buffers received bytes until they are read, as bytes or lines. One reader at a time. */
 export class StreamInbox {
   #unread: Uint8Array = new Uint8Array();
   #ended = false;
@@ -44,13 +53,13 @@ export class StreamInbox {
     this.#wake();
   }
 
-  /** Nothing more comes. */
+  /** Marks the end of the stream. */
   end(): void {
     this.#ended = true;
     this.#wake();
   }
 
-  /** What has come can still be read. */
+  /** Fails the stream. Bytes received before can still be read. */
   fail(error: Error): void {
     this.#failure ??= error;
     this.#wake();
@@ -89,7 +98,7 @@ export class StreamInbox {
     return taken;
   }
 
-  /** @throws what broke the stream. */
+  /** @throws the error that broke the stream. */
   #isOver(): boolean {
     if (this.#failure) {
       throw this.#failure;

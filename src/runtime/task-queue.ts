@@ -2,18 +2,18 @@ import { AsyncResource } from "node:async_hooks";
 import PQueue from "p-queue";
 import type { CancelTimer, Timers } from "./time.js";
 
-/** Runs tasks concurrently with a bound; a task that must wait is started in the order it came. */
+/** Runs tasks with limited concurrency. Waiting tasks start in the order of their arrival. */
 export class TaskQueue {
   readonly #concurrency: number;
-  /** Made with the first task: most hosts of a process never have one. */
+  /** Created with the first task: most hosts of a process never have one. */
   #queue: PQueue | undefined;
 
-  /** @param concurrency tasks that run at a time; 0 means unlimited. */
+  /** @param concurrency max number of tasks that run at the same time; 0 means unlimited. */
   constructor(concurrency: number) {
     this.#concurrency = concurrency === 0 ? Number.POSITIVE_INFINITY : concurrency;
   }
 
-  /** Tasks that wait for their turn. */
+  /** The number of tasks that wait for a slot. */
   get waiting(): number {
     return this.#queue?.size ?? 0;
   }
@@ -24,21 +24,24 @@ export class TaskQueue {
 
   /**
    * Resolves or rejects as the task does.
-   * @throws the signal's reason when `signal` is aborted while the task waits for its turn.
+   * @throws the signal's reason when `signal` is aborted while the task waits for a slot.
    */
   async run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    // A task that waits is started by the end of another one; it still belongs to what asked for it.
+    // A waiting task is started when another one ends. Bind it to the caller's async context.
     this.#queue ??= new PQueue({ concurrency: this.#concurrency });
     return this.#queue.add(AsyncResource.bind(task), signal ? { signal } : {});
   }
 
-  /** Resolves when nothing runs and nothing waits. */
+  /** Resolves when no task is running or waiting. */
   async idle(): Promise<void> {
     await this.#queue?.onIdle();
   }
 }
 
-/** Applies `task` to every item, at most `concurrency` at a time; results in the order of the items. The first error wins. */
+/**
+ * Applies `task` to every item, at most `concurrency` at a time. Returns the results in the order of the items; rejects
+ * with the first error.
+ */
 export async function mapConcurrently<T, R>(
   items: readonly T[],
   concurrency: number,
@@ -48,7 +51,7 @@ export async function mapConcurrently<T, R>(
   return Promise.all(items.map((item, index) => queue.run(() => task(item, index))));
 }
 
-/** Hands on what comes: the first at once, and what follows soon together, in its order. */
+/** Delivers the first item immediately and batches the items that follow shortly after, in order. */
 export class Batcher<T> {
   readonly #timers: Pick<Timers, "after">;
   readonly #pause: number;
@@ -57,7 +60,9 @@ export class Batcher<T> {
   #cancelPause: CancelTimer | undefined;
   #cancelHaste: CancelTimer | undefined;
 
-  /** @param pause milliseconds between two hand-overs that nobody has asked for */
+  /**
+   * @param pause minimum time in milliseconds between two deliveries, unless {@link hasten} or {@link flush} is called
+   */
   constructor(timers: Pick<Timers, "after">, pause: number, hand: (all: readonly T[]) => void) {
     this.#timers = timers;
     this.#pause = pause;
@@ -71,7 +76,7 @@ export class Batcher<T> {
     }
   }
 
-  /** What waits does so no longer than until the end of this turn of the event loop. */
+  /** Delivers the waiting items at the end of this event-loop tick. */
   hasten(): void {
     if (this.#waiting.length === 0) {
       return;
@@ -79,7 +84,7 @@ export class Batcher<T> {
     this.#cancelHaste ??= this.#timers.after(0, () => this.flush());
   }
 
-  /** Hands on what waits: what comes next must not overtake it. */
+  /** Delivers the waiting items now, before anything that the caller sends next. */
   flush(): void {
     this.#cancelPause?.();
     this.#cancelPause = undefined;
@@ -103,7 +108,10 @@ export class Batcher<T> {
   }
 }
 
-/** Makes something for the first who asks, and gives it to all; what could not be made is made again for the next one who asks. */
+/**
+ * Returns a function that creates a value on the first call and returns it to all callers. After a failure the next
+ * call tries again.
+ */
 export function madeOnce<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return async () => {
@@ -112,7 +120,7 @@ export function madeOnce<T>(make: () => Promise<T>): () => Promise<T> {
     try {
       return await own;
     } catch (error) {
-      // Another may have begun anew meanwhile.
+      // Another call may have started a new attempt in the meantime.
       made = made === own ? undefined : made;
       throw error;
     }

@@ -1,25 +1,28 @@
-/** Waiting. In tests the virtual implementation moves time instead of waiting for it. */
+/** Timers. In tests the virtual implementation advances its clock instead of waiting. */
 export interface Timers {
   /**
    * Resolves after `milliseconds`.
    * @throws the signal's reason when `signal` is aborted before that.
    */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `action` once after `milliseconds`; returns what cancels it. Errors of `action` are the caller's to catch. */
+  /** Calls `action` once after `milliseconds`. Returns a cancel function. The caller must catch errors of `action`. */
   after(milliseconds: number, action: () => void): CancelTimer;
 }
 
 export type CancelTimer = () => void;
 
-/** The time of day and a clock that never goes back. */
+/** Wall-clock time and a monotonic clock. */
 export interface Clock {
   /** Wall-clock time in milliseconds since the epoch. May jump. */
   now(): number;
-  /** Milliseconds from an arbitrary start; never goes back. For measuring and for leases. */
+  /** Milliseconds from an arbitrary start; never goes back. For durations and leases. */
   monotonic(): number;
 }
 
-/** Sleeps by a timer. @throws the signal's reason when it is aborted before that */
+/**
+ * Implements `sleep` with a timer.
+ * @throws the signal's reason when it is aborted before the time has passed
+ */
 export async function sleepBy(after: Timers["after"], milliseconds: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {
@@ -35,15 +38,15 @@ export async function sleepBy(after: Timers["after"], milliseconds: number, sign
   });
 }
 
-/** What was waited for has not come in time; it may still go on. */
+/** An operation did not finish within its timeout. It may still be running. */
 export class TookTooLong extends Error {
   override readonly name = "TookTooLong";
 }
 
 /**
- * The outcome of `work`, if it comes in time.
- * @param what was waited for, for the error: `the hypervisor`
- * @throws {TookTooLong} and the signal's reason
+ * Settles as `work` does, unless the timeout passes first.
+ * @param what subject of the timeout error, such as `the hypervisor`
+ * @throws {TookTooLong} after the timeout, or the signal's reason
  */
 export function within<T>(
   timers: Timers,

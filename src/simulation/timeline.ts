@@ -1,22 +1,22 @@
 import { VirtualRandom } from "./virtual-random.js";
 
-/** Something that happens at a moment of virtual time. */
+/** An action planned for a point in virtual time. */
 export interface Event {
   readonly at: number;
-  /** Among those of one moment: the lower one first, and of equal ones that which was planned first. */
+  /** Order among events of the same time: lower ranks first, then the order of planning. */
   readonly rank: number;
   readonly sequence: number;
-  /** Undefined when it was cancelled. */
+  /** Undefined once cancelled. */
   action: (() => void) | undefined;
 }
 
-/** Events in order of time; those of one moment by rank, then in the order in which they were planned. A binary heap. */
+/** A priority queue of events by time, rank and order of planning, as a binary heap. */
 export class Timeline {
   readonly #heap: Event[] = [];
   #sequence = 0;
   #live = 0;
 
-  /** Events that are planned and not cancelled. */
+  /** The number of planned events that are not cancelled. */
   get size(): number {
     return this.#live;
   }
@@ -36,7 +36,7 @@ export class Timeline {
     }
   }
 
-  /** Takes the next event that is due at `until` or earlier. */
+  /** Removes and returns the next event that is due at `until` or earlier. */
   take(until: number): { readonly at: number; readonly action: () => void } | undefined {
     const next = this.#first();
     if (!next?.action || next.at > until) {
@@ -47,7 +47,7 @@ export class Timeline {
     return { at, action };
   }
 
-  /** Cancels all of them. */
+  /** Cancels all events. */
   clear(): void {
     this.#heap.length = 0;
     this.#live = 0;
@@ -118,13 +118,13 @@ function isBefore(a: Event, b: Event): boolean {
 interface InterleavingOptions {
   /** The same seed gives the same choices. */
   readonly seed: string;
-  /** Milliseconds that a door may take at most: an answer from a file, a message, the end of a wait. */
+  /** Max latency of an I/O operation in milliseconds: a file access, a message, the end of a wait. */
   readonly most: number;
 }
 
 /**
- * Decides what comes first of all that could: how long each door takes, and the order of what is due at one moment. A world
- * without one lets everything happen as soon, and in the order, in which it was asked for.
+ * Chooses among possible orders of events: the latency of each I/O operation, and the order of events at the same time.
+ * Without it, everything happens immediately and in the order of planning.
  */
 export class Interleaving {
   readonly #random: VirtualRandom;
@@ -135,12 +135,12 @@ export class Interleaving {
     this.#most = most;
   }
 
-  /** Milliseconds. Most doors take none: what is rare must not hide what is common. */
+  /** Returns a latency in milliseconds. Usually 0, so that rare orders do not hide common ones. */
   delay(): number {
     return this.#most > 0 && this.#random.next() < 0.25 ? this.#random.integer(1, this.#most) : 0;
   }
 
-  /** Among the events of one moment the lower one comes first. */
+  /** Returns a rank; among events of the same time the lowest comes first. */
   rank(): number {
     return this.#random.next();
   }

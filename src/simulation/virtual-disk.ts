@@ -3,9 +3,9 @@ import { FileFailure, type FileStat } from "../runtime/files.js";
 interface FileNode {
   readonly kind: "file";
   text: string;
-  /** What was written as bytes, which need not be text. */
+  /** The contents if written as bytes, which may not be valid text. */
   raw?: Uint8Array;
-  /** Size in bytes; more than the text when the file is sparse. */
+  /** The size in bytes; larger than the text if the file is sparse. */
   bytes: number;
   mode: number;
   modified: number;
@@ -20,20 +20,20 @@ interface FolderNode {
 
 type TreeNode = FileNode | FolderNode;
 
-/** A disk on which nothing new fits, or that takes so many milliseconds for everything. */
+/** A disk that is full, or that delays every operation by `slow` milliseconds. */
 export interface DiskTrouble {
   readonly full: boolean;
   readonly slow: number;
 }
 
-/** What a string holds, and more than any reader takes at once. */
+/** Fits into a string, and exceeds what any caller reads at once. */
 const MAX_READ_BYTES = 256 * 1024 ** 2;
 
-/** A file tree in memory, shared by all processes that are given it. Tells watchers of a folder what changes in it. */
+/** A file tree in memory, shared by processes. Notifies the watchers of a folder of changes. */
 export class VirtualDisk {
   readonly #root: FolderNode = { kind: "folder", entries: new Map(), mode: 0o755, modified: 0 };
   readonly #watchers = new Map<string, Set<(name: string) => void>>();
-  /** Files that nobody has synced, and who wrote them. */
+  /** Files that are not synced, with their writers. */
   readonly #unsynced = new Map<FileNode, object>();
   readonly #troubles = new Map<string, DiskTrouble>();
 
@@ -48,7 +48,10 @@ export class VirtualDisk {
     return node?.text.padEnd(node.text.length + Math.max(0, node.bytes - Buffer.byteLength(node.text)), "\0");
   }
 
-  /** Creates or replaces; folders above are made. @param unsyncedBy who loses half of it when his power goes */
+  /**
+   * Creates or replaces a file; creates parent folders.
+   * @param unsyncedBy the writer whose power loss halves the file until it is synced
+   */
   write(path: string, text: string, mode: number, now: number, operation: string, unsyncedBy?: object): void {
     const { folder, name } = this.#parent(path, now, operation);
     if (folder.entries.get(name)?.kind === "folder") {
@@ -62,7 +65,7 @@ export class VirtualDisk {
     this.#changed(path, folder, now);
   }
 
-  /** What the file holds now outlasts its writer's power. */
+  /** Syncs a file, so that its contents survive a power loss of its writer. */
   sync(path: string): void {
     const node = this.#find(path);
     if (node?.kind === "file") {
@@ -147,7 +150,7 @@ export class VirtualDisk {
     );
   }
 
-  /** The power of a machine is gone: of each file that it has not synced half the bytes are there. */
+  /** Applies the power loss of a machine: halves every file that it has not synced. */
   tear(writer: object): void {
     for (const [file, by] of [...this.#unsynced]) {
       if (by === writer) {
@@ -158,7 +161,7 @@ export class VirtualDisk {
     }
   }
 
-  /** What is the matter with the file system below a folder; null: nothing any more. */
+  /** Sets a disk problem for everything below a folder; null removes it. */
   setTrouble(folder: string, trouble: DiskTrouble | null): void {
     if (trouble === null) {
       this.#troubles.delete(keyOf(folder));

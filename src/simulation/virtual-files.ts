@@ -3,10 +3,10 @@ import { FileFailure, type FileStat, type Files, type WriteOptions } from "../ru
 import { type Bytes, bytesIn } from "../runtime/http.js";
 import type { VirtualProcess } from "./virtual-process.js";
 
-/** The files of one process, on its machine's disk. An operation is done when it is called; its answer comes as a promise. */
+/** The files of a process on its machine's disk. Operations take effect when called; the result may be delayed. */
 export class VirtualFiles implements Files {
   readonly #process: VirtualProcess;
-  /** As the machine's clock has it. */
+  /** The time of the machine's clock. */
   readonly #now: () => number;
 
   constructor(process: VirtualProcess, now: () => number) {
@@ -156,7 +156,7 @@ export class VirtualFiles implements Files {
   }
 }
 
-/** Bytes of a part: few, so that a reader gets several parts. */
+/** Bytes per part. Small, so that a reader gets several parts. */
 const PART = 4096;
 
 async function* partsOf(raw: Uint8Array): AsyncGenerator<Uint8Array> {

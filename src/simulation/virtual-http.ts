@@ -21,7 +21,7 @@ interface Outcome {
   readonly reject: (error: unknown) => void;
 }
 
-/** Requests to the listeners of the same virtual world. */
+/** Sends requests to the listeners of the same virtual world. */
 export class VirtualHttp implements HttpClient {
   readonly #process: VirtualProcess;
   readonly #network: VirtualNetwork<VirtualListener>;
@@ -101,7 +101,7 @@ export class VirtualHttp implements HttpClient {
   }
 }
 
-/** Bodies that go to the listeners of the same virtual world, and come from them, part by part. */
+/** Streams bodies to and from the listeners of the same virtual world, in parts. */
 export class VirtualTransfers implements Transfers {
   readonly #process: VirtualProcess;
   readonly #network: VirtualNetwork<VirtualListener>;
@@ -128,7 +128,7 @@ export class VirtualTransfers implements Transfers {
       if (fault?.kind === "refuse" || !server) {
         throw new HttpConnectFailure(url, (fault?.kind === "refuse" ? fault.code : undefined) ?? "ECONNREFUSED");
       }
-      // What the body throws is the caller's own, whatever the server makes of the broken request.
+      // An error thrown by the body is rethrown to the caller, regardless of how the server handles the broken request.
       let thrown: { readonly error: unknown } | undefined;
       const sent = body && noting(this.#parts(url, body, server.process, "sent"), (error) => (thrown ??= { error }));
       const served = server.serve({ method, url, headers, ...(sent === undefined ? {} : { bytes: sent }) });
@@ -151,7 +151,10 @@ export class VirtualTransfers implements Transfers {
     });
   }
 
-  /** Each part takes its way through the network; nothing comes from a process that is dead, and a server's error is its own. */
+  /**
+   * Sends each part through the network. Nothing arrives from a killed process, and errors of the server become
+   * connection errors.
+   */
   async *#parts(
     url: string,
     bytes: Bytes,
@@ -177,7 +180,7 @@ export class VirtualTransfers implements Transfers {
     }
   }
 
-  /** Time counts until the answer begins. */
+  /** Applies the timeout until the response begins. */
   #within<T>(url: string, idle: number, signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const abort = () => reject(signal?.reason);

@@ -5,14 +5,14 @@ export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal";
 export interface LogRecord {
   /** Virtual time in milliseconds since the epoch. */
   readonly time: number;
-  /** Name of the process that wrote it. */
+  /** The name of the logging process. */
   readonly process: string;
   readonly level: LogLevel;
   readonly message: string;
   readonly fields: LogFields;
 }
 
-/** Keeps what is logged. */
+/** Passes log records to a callback. */
 export class VirtualLogger implements Logger {
   readonly #keep: (level: LogLevel, message: string, fields: LogFields) => void;
   readonly #fields: LogFields;

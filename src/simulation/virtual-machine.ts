@@ -2,35 +2,40 @@ import type { ProcessIdentity, ProgramSignal } from "../runtime/processes.js";
 import type { Stream } from "../runtime/streams.js";
 import { VirtualDisk } from "./virtual-disk.js";
 
-/** A program of a simulated machine, as one who writes it sees its process. @internal */
+/** The process of a program on a simulated machine, for the author of the program. @internal */
 export interface ProgramHandle {
   readonly argv: readonly string[];
-  /** Absolute. */
+  /** Absolute path. */
   readonly cwd: string;
   readonly pid: number;
   print(text: string): void;
   exit(code: number): void;
-  /** Default: SIGKILL, SIGTERM, SIGINT and SIGHUP end it. SIGKILL does whatever is said here. */
+  /**
+   * By default, SIGKILL, SIGTERM, SIGINT and SIGHUP end the program. SIGKILL always ends it, regardless of `listener`.
+   */
   onSignal(listener: (signal: ProgramSignal) => void): void;
-  /** The kernel keeps it from now on, as one that waits for a device: no signal ends it. */
+  /** Makes the process uninterruptible, as if it waited for a device: no signal ends it. */
   stick(): void;
   onEnd(listener: () => void): void;
-  /** Takes connections to a Unix socket at a path below its folder, or an absolute one, until it ends. */
+  /**
+   * Accepts connections to a Unix socket until the program ends. `path` is absolute or relative to the working
+   * directory.
+   */
   listen(path: string, accept: (stream: Stream) => void): void;
 }
 
-/** What a program does when it is started. It goes on until it says {@link ProgramHandle.exit}. */
+/** The code of a program. It runs until it calls {@link ProgramHandle.exit}. */
 type VirtualProgram = (process: ProgramHandle) => void;
 
 interface Launch {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly pid: number;
-  /** The machine's boot. */
+  /** The id of the machine's boot. */
   readonly boot: string;
 }
 
-/** A process that runs on a simulated machine. */
+/** A running program on a simulated machine. */
 class RunningProgram {
   readonly identity: ProcessIdentity;
   readonly argv: readonly string[];
@@ -38,7 +43,7 @@ class RunningProgram {
   readonly ended: Promise<void>;
   readonly listeners = new Map<string, (stream: Stream) => void>();
   stdout = "";
-  /** Null: a signal ended it. */
+  /** Null if a signal ended it. */
   code: number | null = null;
   #resolveEnded: () => void = () => {};
   #over = false;
@@ -107,7 +112,7 @@ class RunningProgram {
   }
 }
 
-/** The programs of a simulated machine, installed and running. */
+/** The installed and the running programs of a simulated machine. */
 class ProgramTable {
   readonly #installed = new Map<string, VirtualProgram>();
   readonly #running = new Map<number, RunningProgram>();
@@ -116,7 +121,7 @@ class ProgramTable {
     this.#installed.set(name, program);
   }
 
-  /** Undefined: no such program. */
+  /** Returns undefined if the program is not installed. */
   launch(options: Launch): RunningProgram | undefined {
     const program = this.#installed.get(options.argv[0] ?? "");
     if (!program) {
@@ -134,7 +139,7 @@ class ProgramTable {
     return running?.over ? undefined : running;
   }
 
-  /** The program that takes connections at a path, also by way of `/proc/<pid>/cwd`. */
+  /** Returns the listener of a socket path, also via `/proc/<pid>/cwd`. */
   listener(path: string): ((stream: Stream) => void) | undefined {
     const [, pid, rest] = /^\/proc\/(\d+)\/cwd\/(.*)$/.exec(path) ?? [];
     const cwd = pid === undefined ? undefined : this.running(Number(pid))?.cwd;
@@ -142,7 +147,7 @@ class ProgramTable {
     return [...this.#running.values()].find((each) => !each.over && each.listeners.has(real))?.listeners.get(real);
   }
 
-  /** The machine has lost its power. */
+  /** Ends all programs after a power loss. */
   endAll(): void {
     for (const running of [...this.#running.values()]) {
       running.end(null);
@@ -150,23 +155,23 @@ class ProgramTable {
   }
 }
 
-/** A simulated machine: a host name, a disk that outlives processes, a clock, and the pids of those that live. */
+/** A simulated machine: a host name, a disk that outlives processes, a clock, and the pids of running processes. */
 export class VirtualMachine {
   readonly hostname: string;
   readonly disk: VirtualDisk;
-  /** What it can run besides the simulated processes. */
+  /** Programs that it can run in addition to the simulated processes. */
   readonly programs = new ProgramTable();
   readonly #pidNamespace: string;
   readonly #alive = new Set<number>();
   readonly #onPowerLoss = new Set<() => void>();
   #lastPid = 1000;
   #boots = 1;
-  /** Milliseconds that its clock is ahead, and gains in each millisecond since a moment of the world's. */
+  /** The offset of its clock in milliseconds, and its drift per millisecond since a time of the world. */
   #ahead = 0;
   #drift = 0;
   #driftsSince = 0;
 
-  /** @param pidNamespace another one for what runs in a container. */
+  /** @param pidNamespace differs for processes in a container. */
   constructor(hostname: string, disk: VirtualDisk = new VirtualDisk(), pidNamespace = "1") {
     this.hostname = hostname;
     this.disk = disk;
@@ -192,7 +197,7 @@ export class VirtualMachine {
     return this.#alive.has(pid);
   }
 
-  /** Makes a pid look alive or dead, whatever process it belongs to: a pid taken over by another program. */
+  /** Sets whether a pid appears alive, regardless of its process: simulates a pid reused by another program. */
   setLiveness(pid: number, alive: boolean): void {
     if (alive) {
       this.#alive.add(pid);
@@ -201,14 +206,16 @@ export class VirtualMachine {
     }
   }
 
-  /** A new boot: pids start again, so that an old pid may belong to another program. Kill the processes first. */
+  /**
+   * Starts a new boot: pids start again, so that an old pid may belong to another program. Kill the processes first.
+   */
   reboot(): void {
     this.#boots += 1;
     this.#alive.clear();
     this.#lastPid = 1000;
   }
 
-  /** Its processes end as by `kill -9`, what they wrote and did not sync is torn, and it is as after a {@link reboot}. */
+  /** Simulates a power loss: kills the processes, truncates unsynced writes, and reboots. */
   losePower(): void {
     for (const action of [...this.#onPowerLoss]) {
       action();
@@ -218,23 +225,27 @@ export class VirtualMachine {
     this.reboot();
   }
 
-  /** Calls `action` when it loses its power; returns what forgets it. */
+  /** Calls `action` on power loss. Returns a function that removes it. */
   onPowerLoss(action: () => void): () => void {
     this.#onPowerLoss.add(action);
     return () => this.#onPowerLoss.delete(action);
   }
 
-  /** What its clock says. @param now the world's time of day @param passed milliseconds that have passed in the world */
+  /**
+   * Returns the time of its clock.
+   * @param now the world's time of day
+   * @param passed milliseconds that have passed in the world
+   */
   timeOfDay(now: number, passed: number): number {
     return now + Math.trunc(this.#aheadAt(passed));
   }
 
-  /** Sets its clock forward, or back. */
+  /** Changes its clock by `milliseconds`. */
   jumpClock(milliseconds: number): void {
     this.#ahead += milliseconds;
   }
 
-  /** Its clock gains so much in each millisecond from now on; below 0: it loses. */
+  /** Makes its clock gain `share` milliseconds per millisecond from now on; negative: lose. */
   driftClock(share: number, passed: number): void {
     this.#ahead = this.#aheadAt(passed);
     this.#drift = share;

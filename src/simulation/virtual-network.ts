@@ -3,39 +3,39 @@ import { AddressInUse } from "../runtime/http-server.js";
 import type { CancelTimer } from "../runtime/time.js";
 import type { VirtualProcess } from "./virtual-process.js";
 
-/** What a fault does to the HTTP requests and WebSocket openings it matches. */
+/** The effect of a fault on matching HTTP requests and WebSocket upgrades. */
 export type NetworkFault =
-  /** Milliseconds more for the answer. */
+  /** Delays the response by this many milliseconds. */
   | { readonly kind: "latency"; readonly milliseconds: number }
-  /** Milliseconds more until the server sees it. */
+  /** Delays the request by this many milliseconds. */
   | { readonly kind: "late-request"; readonly milliseconds: number }
-  /** No connection; `code` defaults to `ECONNREFUSED`. */
+  /** Refuses the connection; `code` defaults to `ECONNREFUSED`. */
   | { readonly kind: "refuse"; readonly code?: string }
-  /** The server does all of it; the client sees the connection break with `ECONNRESET`. */
+  /** The server processes the request; the client gets `ECONNRESET`. */
   | { readonly kind: "lose-answer" }
-  /** The server never sees it; the client waits as long as it waits. */
+  /** The server never receives the request; the client waits until its timeout. */
   | { readonly kind: "lose-request" }
-  /** The server does it twice, one after the other; the client gets the second answer. */
+  /** The server processes the request twice; the client gets the second response. */
   | { readonly kind: "double" }
-  /** The server never sees it; the client gets this answer. */
+  /** The server never receives the request; the client gets this response. */
   | { readonly kind: "answer"; readonly response: HttpResponse };
 
 export interface FaultRule {
   readonly fault: NetworkFault;
   /** Default: every request. */
   readonly match?: (request: { readonly from: string; readonly method: string; readonly url: string }) => boolean;
-  /** How many requests it strikes; default: all until it is removed. */
+  /** Max number of affected requests. Default: no limit until the fault is removed. */
   readonly times?: number;
 }
 
-/** Something that listens in the virtual network. */
+/** A listener in the virtual network. */
 export interface Endpoint {
   readonly process: VirtualProcess;
 }
 
-/** Addresses, faults and partitions of one virtual world. */
+/** The addresses, faults and partitions of one virtual world. */
 export class VirtualNetwork<E extends Endpoint> {
-  /** Milliseconds that everything takes from one process to another. */
+  /** Milliseconds that each message between two processes takes. */
   latency = 0;
   readonly #plan: (milliseconds: number, action: () => void) => CancelTimer;
   readonly #now: () => number;
@@ -45,11 +45,11 @@ export class VirtualNetwork<E extends Endpoint> {
   readonly #cuts = new Set<string>();
   readonly #blocked = new Set<Wire>();
   readonly #connections = new Set<Connection>();
-  /** Milliseconds that everything takes besides, by way. */
+  /** Additional latency in milliseconds, by direction. */
   readonly #late = new Map<string, { readonly milliseconds: number }>();
   #lastPort = 20_000;
 
-  /** @param delay milliseconds that a message takes besides the latency */
+  /** @param delay returns a message's latency in milliseconds in addition to {@link latency} */
   constructor(
     plan: (milliseconds: number, action: () => void) => CancelTimer,
     now: () => number,
@@ -60,7 +60,10 @@ export class VirtualNetwork<E extends Endpoint> {
     this.#delay = delay;
   }
 
-  /** Takes an address for an endpoint; port 0 takes a free one. Returns the port. @throws {AddressInUse} */
+  /**
+   * Binds an address to an endpoint; port 0 selects a free one. Returns the port.
+   * @throws {AddressInUse}
+   */
   bind(address: string, port: number, endpoint: E): number {
     let taken = port;
     if (port === 0) {
@@ -81,14 +84,14 @@ export class VirtualNetwork<E extends Endpoint> {
     this.#endpoints.delete(`${address}:${port}`);
   }
 
-  /** The listener at the host and port of an absolute URL. */
+  /** Returns the listener at the host and port of an absolute URL. */
   find(url: URL): E | undefined {
     const port = url.port || (url.protocol === "https:" || url.protocol === "wss:" ? "443" : "80");
     const host = url.hostname === "localhost" ? "127.0.0.1" : url.hostname;
     return this.#endpoints.get(`${host}:${port}`) ?? this.#endpoints.get(`0.0.0.0:${port}`);
   }
 
-  /** Adds a fault; the first rule that matches strikes. Returns what removes it. */
+  /** Adds a fault; the first matching rule applies. Returns a function that removes it. */
   inject(rule: FaultRule): () => void {
     const entry = { rule, left: rule.times ?? Number.POSITIVE_INFINITY };
     this.#faults.push(entry);
@@ -97,7 +100,7 @@ export class VirtualNetwork<E extends Endpoint> {
     };
   }
 
-  /** The fault that strikes this request, counted. */
+  /** Returns the fault for this request and counts it. */
   strike(request: { readonly from: string; readonly method: string; readonly url: string }): NetworkFault | undefined {
     const entry = this.#faults.find(({ rule, left }) => left > 0 && (rule.match?.(request) ?? true));
     if (entry) {
@@ -107,8 +110,8 @@ export class VirtualNetwork<E extends Endpoint> {
   }
 
   /**
-   * Nothing passes between two processes, named, until {@link heal}; then what was sent arrives, as with TCP. `oneWay`: only what
-   * the first one sends is held back.
+   * Blocks messages between two named processes until {@link heal}; then they arrive, as with TCP. `oneWay`: only
+   * messages from the first one are blocked.
    */
   partition(one: string, other: string, { oneWay = false }: { readonly oneWay?: boolean } = {}): void {
     this.#cuts.add(wayOf(one, other));
@@ -129,8 +132,8 @@ export class VirtualNetwork<E extends Endpoint> {
   }
 
   /**
-   * All that passes between two processes, named, takes so many milliseconds more, either way, until what is returned is
-   * called, or another one for the two takes its place.
+   * Delays messages between two named processes in both directions. The delay lasts until the returned function is
+   * called or another delay for the two replaces it.
    */
   delay(one: string, other: string, milliseconds: number): () => void {
     const ways = [wayOf(one, other), wayOf(other, one)];
@@ -151,7 +154,7 @@ export class VirtualNetwork<E extends Endpoint> {
     return this.#cuts.has(wayOf(wire.from, wire.to));
   }
 
-  /** Breaks the WebSockets between two processes, named: both ends see it, and what was under way is lost. */
+  /** Breaks the WebSockets between two named processes: both ends are notified, and messages in transit are lost. */
   sever(one: string, other: string): void {
     for (const connection of [...this.#connections]) {
       const { from, to } = connection;
@@ -165,13 +168,13 @@ export class VirtualNetwork<E extends Endpoint> {
     return this.#late.size === 0 ? 0 : (this.#late.get(wayOf(from, to))?.milliseconds ?? 0);
   }
 
-  /** An open WebSocket; returns what forgets it. */
+  /** Registers an open WebSocket. Returns a function that removes it. */
   connected(connection: Connection): () => void {
     this.#connections.add(connection);
     return () => this.#connections.delete(connection);
   }
 
-  /** One direction of a connection. */
+  /** Creates one direction of a connection. */
   wire(from: VirtualProcess, to: VirtualProcess): Wire {
     return new Wire(from.name, to.name, {
       plan: this.#plan,
@@ -183,7 +186,7 @@ export class VirtualNetwork<E extends Endpoint> {
   }
 }
 
-/** A WebSocket between two processes, named. */
+/** A WebSocket between two named processes. */
 interface Connection {
   readonly from: string;
   readonly to: string;
@@ -198,13 +201,13 @@ interface WireContext {
   readonly block: (wire: Wire) => void;
 }
 
-/** Delivers in the order of sending; holds everything back while the two ends are partitioned. */
+/** Delivers messages in order; holds all of them back while the two ends are partitioned. */
 export class Wire {
   readonly from: string;
   readonly to: string;
   readonly #context: WireContext;
   readonly #queue: (() => void)[] = [];
-  /** Deliveries that were due while the ends were partitioned. */
+  /** The number of deliveries that were due during a partition. */
   #overdue = 0;
   #lastArrival = 0;
 
@@ -222,7 +225,7 @@ export class Wire {
     this.#context.plan(this.#lastArrival - now, () => this.#deliverNext());
   }
 
-  /** The partition healed: what was held arrives now. */
+  /** Delivers the messages that were held back by a partition. */
   flush(): void {
     const overdue = this.#overdue;
     this.#overdue = 0;
@@ -231,12 +234,12 @@ export class Wire {
     }
   }
 
-  /** What is under way never arrives. */
+  /** Drops all messages in transit. */
   lose(): void {
     this.#queue.fill(() => undefined);
   }
 
-  // Each planned delivery takes the oldest thing on the wire, so that nothing overtakes what a partition held back.
+  // Each planned delivery takes the oldest message, so that messages held back by a partition arrive first.
   #deliverNext(): void {
     if (this.#context.isCut(this)) {
       this.#overdue += 1;

@@ -1,14 +1,14 @@
 import type { CancelTimer, Timers } from "../runtime/time.js";
 import type { VirtualMachine } from "./virtual-machine.js";
 
-/** What plans events: the world. */
+/** Plans events; implemented by the world. */
 export interface Planner {
   plan(milliseconds: number, action: () => void): CancelTimer;
-  /** Milliseconds that a door takes now. */
+  /** Returns the latency of an I/O operation in milliseconds. */
   delay(): number;
 }
 
-/** A simulated process. Once killed, nothing it waits for ever comes: no timer, no answer, no frame. */
+/** A simulated process. Once killed, it receives nothing more: no timer, response or frame. */
 export class VirtualProcess implements Timers {
   readonly name: string;
   readonly pid: number;
@@ -32,7 +32,7 @@ export class VirtualProcess implements Timers {
     return this.#alive;
   }
 
-  /** As `kill -9`. What others see of it (broken connections, a dead pid) happens at once. */
+  /** Kills the process as `kill -9` does. Broken connections and the dead pid are visible to others immediately. */
   kill(): void {
     if (!this.#alive) {
       return;
@@ -46,23 +46,23 @@ export class VirtualProcess implements Timers {
     this.#onKill.clear();
   }
 
-  /** Calls `action` when the process is killed; returns what forgets it. */
+  /** Calls `action` when the process is killed. Returns a function that removes it. */
   onKill(action: () => void): () => void {
     this.#onKill.add(action);
     return () => this.#onKill.delete(action);
   }
 
-  /** Doors that it has come through: answers, timers, messages. */
+  /** The number of deliveries so far: responses, timers, messages. */
   get passed(): number {
     return this.#passed;
   }
 
-  /** It is killed as soon as it comes through its next door but `doors`. */
+  /** Kills the process at the delivery that follows the next `deliveries` ones. */
   killAfter(deliveries: number): void {
     this.#last = this.#passed + deliveries;
   }
 
-  /** The process comes through a door. False: it is dead, or dies at it. */
+  /** Counts a delivery. Returns false if the process is dead or is killed by this delivery. */
   pass(): boolean {
     this.#passed += 1;
     if (this.#passed > this.#last) {
@@ -71,7 +71,10 @@ export class VirtualProcess implements Timers {
     return this.#alive;
   }
 
-  /** What is done at once, and whose answer may take a while. @param least milliseconds */
+  /**
+   * Runs `work` immediately, but may delay its result.
+   * @param least min delay in milliseconds
+   */
   async withLatency<T>(work: () => T, least = 0): Promise<T> {
     return this.whileAlive(async () => {
       const delay = least + this.#planner.delay();
@@ -85,7 +88,7 @@ export class VirtualProcess implements Timers {
     });
   }
 
-  /** The result of `work` if the process lives when it begins and when it ends; otherwise a promise that never settles. */
+  /** Settles as `work` does if the process is alive at its start and end; otherwise never settles. */
   async whileAlive<T>(work: () => T | Promise<T>): Promise<T> {
     if (!this.#alive) {
       return never();

@@ -11,7 +11,7 @@ import {
 import type { VirtualMachine } from "./virtual-machine.js";
 import type { VirtualProcess } from "./virtual-process.js";
 
-/** One simulated process's way to the programs of its machine, which outlive it. */
+/** Gives a simulated process access to the programs of its machine, which outlive it. */
 export class VirtualPrograms implements Programs {
   readonly #process: VirtualProcess;
 

@@ -2,10 +2,10 @@ import type { Random } from "../runtime/cryptography.js";
 
 const UINT32 = 2 ** 32;
 
-/** Each byte as two digits. */
+/** Each byte as two hex digits. */
 const OCTETS = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
 
-/** Draws everything from one seed. Not for secrets. The generator is sfc32, seeded by a hash of the seed's text. */
+/** Derives all values from one seed. Not for secrets. The generator is sfc32, seeded by a hash of the string. */
 export class VirtualRandom implements Random {
   readonly #state: Uint32Array;
 
@@ -47,7 +47,10 @@ export class VirtualRandom implements Random {
     return text.slice(0, bytes * 2);
   }
 
-  /** All sums are of 32 bits at once: larger ones would be fractions to the processor, which are slow to cut. */
+  /**
+   * All sums are truncated to 32 bits at once: larger ones would become floating-point numbers, which are slow to
+   * truncate.
+   */
   #uint32(): number {
     const state = this.#state;
     const a = (state[0] ?? 0) | 0;
@@ -63,7 +66,7 @@ export class VirtualRandom implements Random {
   }
 }
 
-/** Four words from a text, by FNV-1a with four offsets. */
+/** Hashes a string to four words, by FNV-1a with four offsets. */
 function hash(text: string): Uint32Array {
   const words = new Uint32Array(4);
   for (let word = 0; word < 4; word += 1) {

@@ -20,7 +20,7 @@ import type { VirtualSocket } from "./virtual-socket.js";
 
 export type VirtualRequest = HttpRequest & { readonly bytes?: Bytes };
 
-/** What listens at one address of the virtual network. */
+/** A listener at an address of the virtual network. */
 export class VirtualListener implements Listener {
   readonly process: VirtualProcess;
   readonly address: string;
@@ -59,7 +59,7 @@ export class VirtualListener implements Listener {
     return `${this.#scheme}://${this.address}:${this.port}`;
   }
 
-  /** Serves one request as the process would; never settles when it is killed meanwhile. */
+  /** Serves one request. Never settles if the process is killed meanwhile. */
   async serve(request: VirtualRequest): Promise<ServiceResponse> {
     this.#running += 1;
     return this.process.whileAlive(async () => {
@@ -76,7 +76,7 @@ export class VirtualListener implements Listener {
     });
   }
 
-  /** Counts a connected socket towards the limit. */
+  /** Tracks a connected socket, so that {@link close} closes it. */
   track(socket: VirtualSocket): void {
     this.#sockets.add(socket);
     socket.onClose(() => this.#sockets.delete(socket));
@@ -135,7 +135,7 @@ export class VirtualListener implements Listener {
   }
 }
 
-/** Listens in the virtual network. */
+/** Creates listeners in the virtual network. */
 export class VirtualServers implements Servers {
   readonly #process: VirtualProcess;
   readonly #network: VirtualNetwork<VirtualListener>;
@@ -151,7 +151,7 @@ export class VirtualServers implements Servers {
     return this.#process.whileAlive(() => new VirtualListener(this.#process, this.#network, options, this.#requestId));
   }
 
-  /** At once: each request arrives alone. */
+  /** Runs `action` immediately, since each request arrives alone. */
   afterArrivals(action: () => void): void {
     action();
   }

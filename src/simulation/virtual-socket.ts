@@ -2,7 +2,7 @@ import { closingReason, type Socket, SocketInbox } from "../runtime/sockets.js";
 import type { Wire } from "./virtual-network.js";
 import type { VirtualProcess } from "./virtual-process.js";
 
-/** As ws: how long the end that closed waits for the other's closing frame. */
+/** As in ws: milliseconds that the closing end waits for the closing frame of the other end. */
 const CLOSING_HANDSHAKE_TIMEOUT = 30_000;
 
 /** One end of a WebSocket between two simulated processes. */
@@ -18,7 +18,7 @@ export class VirtualSocket implements Socket {
 
   /**
    * @param wire towards the other end.
-   * @param largestFrame bytes that this end takes.
+   * @param largestFrame max bytes of a frame that this end accepts.
    */
   constructor(process: VirtualProcess, wire: Wire, largestFrame: number) {
     this.#process = process;
@@ -33,7 +33,7 @@ export class VirtualSocket implements Socket {
     other.#peer = one;
   }
 
-  /** The connection breaks; both ends hear of it, and nothing that was under way arrives. */
+  /** Breaks the connection: both ends are notified, and messages in transit are lost. */
   sever(): void {
     for (const end of this.#peer ? [this, this.#peer] : [this]) {
       end.#wire.lose();
@@ -41,7 +41,7 @@ export class VirtualSocket implements Socket {
     }
   }
 
-  /** The connection will not be opened. */
+  /** Closes the socket of a connection that will not be opened. */
   abandon(): void {
     this.#end(1006, "");
   }
@@ -133,7 +133,7 @@ export class VirtualSocket implements Socket {
     }
   }
 
-  /** Cuts without a word to the owner; the other end sees the connection break. */
+  /** Breaks the connection without notifying the owner; the other end sees it break. */
   #break(): void {
     this.#state = "closed";
     this.#forgetKill();

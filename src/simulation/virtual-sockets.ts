@@ -102,7 +102,7 @@ export class VirtualSockets implements Sockets {
   }
 }
 
-/** One simulated process's way to the Unix sockets of its machine; TCP leads nowhere. */
+/** Connects a simulated process to the Unix sockets of its machine. TCP connections are refused. */
 export class VirtualStreams implements Streams {
   readonly #process: VirtualProcess;
 
@@ -128,7 +128,7 @@ export class VirtualStreams implements Streams {
   }
 }
 
-/** Two ends of one stream; what the first reads comes through the doors of its process. */
+/** Creates the two ends of a stream. Reads at the first end count as deliveries to its process. */
 function streamPair(address: StreamAddress, process: VirtualProcess): readonly [Stream, Stream] {
   const [here, there] = [new StreamInbox(), new StreamInbox()];
   let open = true;

@@ -14,11 +14,11 @@ import { VirtualRandom } from "./virtual-random.js";
 import { type VirtualListener, VirtualServers } from "./virtual-servers.js";
 import { VirtualSockets, VirtualStreams } from "./virtual-sockets.js";
 
-/** What the processes of a world load. That takes real time, and may not take any of the world's. */
+/** Tracks the modules that the processes of a world load. Loading takes real time but must not take virtual time. */
 class LoadingModules {
   readonly #loading = new Set<Promise<unknown>>();
 
-  /** The modules door of a process. */
+  /** Returns the module loader of a process. */
   of(process: VirtualProcess): Modules {
     return { load: (load) => process.whileAlive(() => this.#follow(load())) };
   }
@@ -27,7 +27,7 @@ class LoadingModules {
     return this.#loading.size > 0;
   }
 
-  /** Resolves when nothing is being loaded any more; never rejects. */
+  /** Resolves when no module is being loaded; never rejects. */
   async loaded(): Promise<void> {
     while (this.#loading.size > 0) {
       await Promise.allSettled(this.#loading);
@@ -43,38 +43,50 @@ class LoadingModules {
 }
 
 interface WorldOptions {
-  /** The same seed gives the same order of everything. Default 1. */
+  /** The same seed gives the same order of all events. Default 1. */
   readonly seed?: number | string;
-  /** Milliseconds since the epoch at the beginning. Default 2026-01-01T00:00:00Z. */
+  /** The initial time in milliseconds since the epoch. Default 2026-01-01T00:00:00Z. */
   readonly start?: number;
-  /** Milliseconds that a door may take at most; then the order of what is due at one moment is drawn, too. Default: no choices. */
+  /**
+   * Max latency of an I/O operation in milliseconds. If set, the order of events at the same time is random as well.
+   * Default: fixed order, no latency.
+   */
   readonly interleave?: number;
 }
 
 /** @internal */
 export interface SpawnOptions {
-  /** Names the process in faults, partitions and log records, and its stream of randomness. Default `process-<n>`. */
+  /**
+   * The name of the process in faults, partitions and log records; also selects its random numbers. Default
+   * `process-<n>`.
+   */
   readonly name?: string;
-  /** Default: one machine that all processes of the world share. */
+  /** Default: a machine that the processes of the world share. */
   readonly machine?: VirtualMachine;
 }
 
-/** How many real milliseconds an idle world waits for real work (a password that is hashed) before it gives up. */
+/** Real milliseconds that an idle world waits for real work, such as hashing a password, before it gives up. */
 const REAL_WORK_TIMEOUT_MS = 10_000;
 
-/** A turn of the real event loop. That of `node:timers/promises` costs twice as much, and there is one for each event. */
+/**
+ * Waits for a tick of the real event loop. Its equivalent in `node:timers/promises` takes twice as long, and every
+ * event needs one.
+ */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** Time, network and machines that several simulated processes share. Time moves only when a test moves it. @internal */
+/**
+ * The time, network and machines that several simulated processes share. Time passes only when a test advances it.
+ * @internal
+ */
 export class VirtualWorld {
-  /** The machine of every process that is given none. */
+  /** The default machine of processes. */
   readonly machine = new VirtualMachine("virtual-host");
   readonly network: VirtualNetwork<VirtualListener>;
-  /** What all processes logged, in order. */
+  /** The log records of all processes, in order. */
   readonly logs: LogRecord[] = [];
   readonly #seed: string;
   readonly #start: number;
@@ -83,7 +95,7 @@ export class VirtualWorld {
   readonly #interleaving: Interleaving | null;
   readonly #incarnations = new Map<string, number>();
   #now: number;
-  /** How far the time of day is from the time that has passed. */
+  /** The offset of the time of day from the elapsed time. */
   #skew = 0;
   #spawned = 0;
   #running = false;
@@ -107,22 +119,24 @@ export class VirtualWorld {
     return this.#now + this.#skew;
   }
 
-  /** Sets the time of day of every machine forward, or back; no time passes, and monotonic clocks and timers do not notice. */
+  /** Changes the time of day of all machines. No time passes; monotonic clocks and timers are not affected. */
   jumpClock(milliseconds: number): void {
     this.#skew += Math.trunc(milliseconds);
   }
 
-  /** Lets a machine's clock gain on the world's from now on, by so much in each millisecond; below 0: lose. */
+  /** Makes a machine's clock gain `share` milliseconds per millisecond from now on; negative: lose. */
   driftClock(machine: VirtualMachine, share: number): void {
     machine.driftClock(share, this.#now - this.#start);
   }
 
-  /** Timers, deliveries and answers that are still to come. */
+  /** The number of pending timers, deliveries and responses. */
   get planned(): number {
     return this.#timeline.size;
   }
 
-  /** A new process. One that was killed is started again by spawning its name once more: new pid, other randomness. */
+  /**
+   * Creates a process. To restart a killed process, spawn its name again: it gets a new pid and other random numbers.
+   */
   spawn(options: SpawnOptions = {}): VirtualRuntime {
     this.#spawned += 1;
     const name = options.name ?? `process-${this.#spawned}`;
@@ -141,7 +155,7 @@ export class VirtualWorld {
     });
   }
 
-  /** Lets `milliseconds` of virtual time pass and everything happen that is due in it. */
+  /** Advances virtual time by `milliseconds` and runs everything due in it. */
   async advance(milliseconds: number): Promise<void> {
     const target = this.#now + milliseconds;
     await this.#run(target, () => false);
@@ -149,9 +163,9 @@ export class VirtualWorld {
   }
 
   /**
-   * Lets time pass until the promise settles (returns or throws as it does) or the predicate is true.
-   * @param options.limit most virtual milliseconds that may pass; default one hour.
-   * @throws {GoalNotReached} when they passed, or when nothing is left that could happen.
+   * Advances time until the promise settles, or until the predicate is true. Returns or throws as the promise does.
+   * @param options.limit max virtual milliseconds; default one hour.
+   * @throws {GoalNotReached} when the limit has passed or no event is left.
    */
   async runUntil(goal: () => boolean, options?: { readonly limit?: number }): Promise<void>;
   async runUntil<T>(goal: PromiseLike<T>, options?: { readonly limit?: number }): Promise<T>;
@@ -179,19 +193,19 @@ export class VirtualWorld {
       if (this.#timeline.size > 0 || waited >= REAL_WORK_TIMEOUT_MS) {
         throw new GoalNotReached(limit, this.#timeline.size);
       }
-      // Nothing is planned, but a test may wait for something that takes real time.
+      // No event is planned, but the goal may depend on something that takes real time.
       await realSleep(1);
     }
   }
 
-  /** Runs events until `reached`, which it returns, or until none is due at `deadline` or before. */
+  /** Runs events until `reached` is true, and returns true, or until none is due by `deadline`. */
   async #run(deadline: number, reached: () => boolean): Promise<boolean> {
     if (this.#running) {
       throw new Error("virtual time is already being moved; await the first advance() or runUntil() before the next");
     }
     this.#running = true;
     try {
-      // A turn of the real event loop lets every promise that is ready do its work before anything else happens.
+      // A tick of the real event loop lets all settled promises continue before the next event.
       await nextTurn();
       while (!reached()) {
         if (this.#modules.isLoading) {
@@ -214,7 +228,7 @@ export class VirtualWorld {
   }
 
   #plan(milliseconds: number, action: () => void): CancelTimer {
-    // Whole milliseconds, as Node's timers: the time of day is an integer everywhere.
+    // Integer milliseconds, as in Node's timers: the time of day is an integer everywhere.
     const at = this.#now + Math.max(0, Math.trunc(milliseconds));
     const event = this.#timeline.plan(at, action, this.#interleaving?.rank());
     return () => this.#timeline.cancel(event);
@@ -222,7 +236,7 @@ export class VirtualWorld {
 }
 
 /**
- * What {@link VirtualWorld.runUntil} waited for did not come.
+ * The goal of {@link VirtualWorld.runUntil} was not reached.
  * @internal for tests
  */
 export class GoalNotReached extends Error {
@@ -237,29 +251,32 @@ export class GoalNotReached extends Error {
   }
 }
 
-/** The runtime of one simulated process, and the controls that a test has over it. */
+/** The runtime of one simulated process, with controls for tests. */
 export interface VirtualRuntime extends Runtime {
   readonly name: string;
   readonly world: VirtualWorld;
   readonly machine: VirtualMachine;
-  /** What this process logged. */
+  /** The log records of this process. */
   readonly logs: readonly LogRecord[];
   readonly alive: boolean;
-  /** Doors that the process has come through. */
+  /** The number of I/O deliveries to the process so far. */
   readonly passed: number;
-  /** {@link kill}, as soon as the process comes through its next door but `doors`. */
+  /** Calls {@link kill} at the delivery that follows the next `deliveries` ones. */
   killAfter(deliveries: number): void;
-  /** As `kill -9`: no timer, answer or frame ever reaches it again; its sockets break with 1006; its disk stays. */
+  /**
+   * Kills the process as `kill -9` does: no timer, response or frame reaches it again. Its sockets break with 1006; its
+   * disk remains.
+   */
   kill(): void;
-  /** Calls `action` when the process is killed; returns what forgets it. */
+  /** Calls `action` when the process is killed. Returns a function that removes it. */
   onKill(action: () => void): () => void;
-  /** {@link VirtualWorld.advance} */
+  /** Like {@link VirtualWorld.advance}. */
   advance(milliseconds: number): Promise<void>;
-  /** {@link VirtualWorld.runUntil} */
+  /** Like {@link VirtualWorld.runUntil}. */
   runUntil: VirtualWorld["runUntil"];
 }
 
-/** For {@link VirtualWorld.spawn}. */
+/** Creates the runtime for {@link VirtualWorld.spawn}. */
 function createProcessRuntime(parts: {
   readonly world: VirtualWorld;
   readonly process: VirtualProcess;
@@ -315,7 +332,7 @@ function createProcessRuntime(parts: {
   };
 }
 
-/** A world with one process in it. More processes: `runtime.world.spawn()`. */
+/** Creates a world with one process. For more processes: `runtime.world.spawn()`. */
 export function createVirtualRuntime(options: WorldOptions = {}): VirtualRuntime {
   return new VirtualWorld(options).spawn();
 }

@@ -25,12 +25,12 @@ import { type AgentPlace, LocalAgents } from "./local-agents.js";
 interface WhatToStart {
   readonly controlPlane: ControlPlaneCommandOptions;
   readonly agents: readonly AgentPlan[];
-  /** One after the other, the oldest release first. */
+  /** Whether agents start one after the other, the oldest release first. */
   readonly inOrder: boolean;
   readonly described: ClusterDescription | undefined;
 }
 
-/** Where all hosts share a process there is nothing to gain from several. */
+/** All hosts share this process, so several agent processes would have no benefit. */
 const CORES = 1;
 
 export interface PartsOptions {
@@ -45,7 +45,7 @@ interface RunningControlPlane {
   readonly started: ControlPlane;
 }
 
-/** The control plane and the agents of a cluster, each as it would be in a process of its own. */
+/** The control plane and the agents of a cluster, each simulated as a separate process. */
 export class ClusterParts {
   readonly #options: PartsOptions;
   #agents: readonly LocalAgents[] = [];
@@ -69,7 +69,7 @@ export class ClusterParts {
     return this.#controlPlane !== undefined;
   }
 
-  /** @throws {Error} it does not run */
+  /** @throws {Error} when it does not run */
   get controlPlane(): ControlPlane {
     if (this.#controlPlane === undefined) {
       throw new Error("the cluster does not run");
@@ -78,9 +78,9 @@ export class ClusterParts {
   }
 
   /**
-   * Starts all of it, and resolves when it serves.
-   * @param before `port` of the control plane; `ready`: does something before there are agents
-   * @throws what a control plane refuses to start for, or why a host does not serve
+   * Starts all parts and resolves when they are serving.
+   * @param before `port` of the control plane; `ready` is called before the agents start
+   * @throws the reason why the control plane or a host cannot start
    */
   async start(
     before: { readonly port?: number; readonly ready?: (controlPlane: ControlPlane) => void } = {},
@@ -109,16 +109,16 @@ export class ClusterParts {
     await forgetDownHosts(directory, files);
   }
 
-  /** As `kill -9` of all of it. */
+  /** Kills all parts as `kill -9` does. */
   async kill(): Promise<void> {
     await Promise.all(this.#agents.map((agents) => agents.killAll()));
     await this.#controlPlane?.process.kill();
-    // The kernel would close it.
+    // On a real kill the kernel would close the database.
     this.#controlPlane?.started.store.close();
     this.#controlPlane = undefined;
   }
 
-  /** Lets agents and control plane end as they do when they are told to. */
+  /** Stops agents and control plane gracefully. */
   async close(): Promise<void> {
     await Promise.all(this.#agents.map((agents) => agents.close()));
     await this.#controlPlane?.started.stop();
@@ -150,7 +150,7 @@ export class ClusterParts {
   }
 }
 
-/** Starts the hosts but those that the restored state has down. */
+/** Starts the hosts except those that are down in the restored state. */
 async function startAll(agents: LocalAgents, down: DownHosts): Promise<void> {
   for (const host of agents.hosts) {
     agents.leaveDown(host, down.get(host));
@@ -161,7 +161,7 @@ async function startAll(agents: LocalAgents, down: DownHosts): Promise<void> {
   }
 }
 
-/** @throws {Error} it did not get to serve */
+/** @throws {Error} when the host failed to start */
 export function assertServing(agents: LocalAgents, host: string): void {
   const { state, detail } = agents.state(host);
   if (state === "failed") {
@@ -169,7 +169,10 @@ export function assertServing(agents: LocalAgents, host: string): void {
   }
 }
 
-/** Reads the cluster file, if there is one, and does what has to be done before a start with it. @throws {ClusterFileInvalid} */
+/**
+ * Reads the cluster file, if there is one, and prepares the start.
+ * @throws {ClusterFileInvalid}
+ */
 export async function whatToStart(
   startOptions: StartClusterOptions,
   directory: StateDir,

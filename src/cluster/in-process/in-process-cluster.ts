@@ -32,10 +32,10 @@ import { PassingTime } from "./passing-time.js";
 
 const nothing = (): void => undefined;
 
-/** Requests that are kept. */
+/** Max number of recorded requests. */
 const MAX_REQUESTS = 10_000;
 
-/** The last requests that the APIs of a cluster have answered. @internal */
+/** Records the last requests that a cluster's APIs have handled. @internal */
 export class RequestHistory {
   #all: ObservedRequest[] = [];
 
@@ -67,7 +67,7 @@ export class RequestHistory {
   };
 }
 
-/** A control plane and agents, each as it would be in a process of its own, in this one. */
+/** A control plane and agents within this process, simulated as separate processes. */
 export class InProcessCluster implements Cluster {
   readonly stateDir: string;
   readonly faults: Faults;
@@ -76,16 +76,19 @@ export class InProcessCluster implements Cluster {
   readonly #isTemporary: boolean;
   readonly #world: LocalWorld;
   readonly #time: PassingTime;
-  /** What looks at the cluster from outside. */
+  /** Runtime for observing the cluster as an external process would. */
   readonly #observer: Runtime;
   readonly #requests = new RequestHistory();
   readonly #snapshots: Snapshots;
   #parts: ClusterParts | undefined;
-  /** One after the other: what replaces the whole state. */
+  /** Serializes operations that replace the complete state. */
   #swapping: Promise<void> = Promise.resolve();
   #stopped: Promise<void> | undefined;
 
-  /** @param place `isTemporary`: nobody wants to know what it was, once it has stopped */
+  /**
+   * @param place `isTemporary`: the state directory is deleted when the cluster stops, so it need not be consistent
+   * then
+   */
   constructor(
     options: StartClusterOptions,
     { directory, isTemporary }: { readonly directory: StateDir; readonly isTemporary: boolean },
@@ -110,7 +113,7 @@ export class InProcessCluster implements Cluster {
     });
   }
 
-  /** @throws what a control plane refuses to start for, or why a host does not serve. */
+  /** @throws the reason why the control plane or a host cannot start. */
   async start(): Promise<void> {
     await finishInterruptedRestore(this.#directory, this.#observer.files);
     const what = await whatToStart(this.#options, this.#directory, this.#observer.files);
@@ -221,7 +224,7 @@ export class InProcessCluster implements Cluster {
     await this.#swapping;
     this.#time.stop();
     if (this.#isTemporary) {
-      // Nobody will know what was under way.
+      // The state is deleted, so running operations need not complete.
       await this.#parts?.kill();
     } else {
       await this.#time.through(this.#parts?.close() ?? Promise.resolve());
@@ -232,7 +235,7 @@ export class InProcessCluster implements Cluster {
     }
   }
 
-  /** Puts another state in the place of this one. What is under way dies with it; whoever has a token keeps it. */
+  /** Replaces the state by a saved one. Operations in progress are lost; existing tokens stay valid. */
   async #swap(read: () => Snapshot, { startHosts = false }: RestoreStateOptions): Promise<void> {
     const swap = async (): Promise<void> => {
       const parts = this.#running;
@@ -253,7 +256,10 @@ export class InProcessCluster implements Cluster {
     await swapped;
   }
 
-  /** Waits until servers can be scheduled to those of the hosts that serve. @throws {Error} one sends no heartbeat */
+  /**
+   * Waits until servers can be scheduled to those of the hosts that are serving.
+   * @throws {Error} when a host sends no heartbeat
+   */
   async #untilReady(hosts: readonly string[]): Promise<void> {
     const [silent] = await untilReady(hosts, {
       hostsToReport: async () => this.#running.controlPlane.hostsToReport(),
@@ -280,7 +286,7 @@ export class InProcessCluster implements Cluster {
     return { ...metadata, hosts: savedHosts(hosts, new Map()) };
   }
 
-  /** @throws {Error} it does not run */
+  /** @throws {Error} when the cluster does not run */
   get #running(): ClusterParts {
     if (this.#parts === undefined || this.#stopped !== undefined) {
       throw new Error("the cluster does not run");
@@ -297,7 +303,7 @@ export class InProcessCluster implements Cluster {
     return set.flat().length;
   }
 
-  /** Something that time has to pass for is under way. */
+  /** Returns whether an operation is in progress that needs time to pass. */
   #isBusy(): boolean {
     if (!this.#running.isRunning) {
       return false;
@@ -306,7 +312,7 @@ export class InProcessCluster implements Cluster {
     return store.tasks.count() > 0 || store.instances.busy(1).length > 0 || store.migrations.underWay(1).length > 0;
   }
 
-  /** @throws {Error} there is no such host */
+  /** @throws {Error} when the host does not exist */
   #agentsOf(host: string): LocalAgents {
     const found = this.#running.agents.find(({ hosts }) => hosts.includes(host));
     if (found === undefined) {
@@ -316,7 +322,7 @@ export class InProcessCluster implements Cluster {
   }
 }
 
-/** Hands on what is logged from `warn` on. */
+/** Forwards log lines from level `warn` on. */
 function loggerTo(hear: (line: LogLine) => void, bound: LogFields = {}): Logger {
   const at =
     (level: LogLine["level"]) =>

@@ -16,7 +16,7 @@ import { foldHosts } from "../../records/host-names.js";
 import type { LocalProcess, LocalWorld } from "../../simulation/local/local-world.js";
 import type { HostState } from "../cluster.js";
 
-/** Where the agents find their cluster. */
+/** The dependencies and connection data of agents. */
 export interface AgentPlace {
   readonly world: LocalWorld;
   readonly directory: StateDir;
@@ -25,7 +25,7 @@ export interface AgentPlace {
   readonly joinToken: () => string;
 }
 
-/** What runs while the process does. */
+/** The state of a running process. */
 interface Running {
   readonly hosts: Hosts;
   readonly connection: ConductorConnection;
@@ -35,14 +35,14 @@ interface Running {
   readonly kill: () => Promise<void>;
 }
 
-/** What would be one agent process of `compute-cluster up`: the same hosts, on a connection of its own. */
+/** The hosts of one agent process of `compute-cluster up`, with a connection of their own. */
 export class LocalAgents {
   readonly hosts: readonly string[];
   readonly #name: string;
   readonly #place: AgentPlace;
   readonly #options: AgentCommandOptions;
   readonly #loaded: LoadedHosts;
-  /** It has a host of its own name, whose end is its own. */
+  /** Whether it has a single host of its own name, with which the process ends. */
   readonly #isSingle: boolean;
   #running: Promise<Running> | null = null;
   readonly #states = new Map<string, { readonly state: HostState; readonly detail: string }>();
@@ -56,7 +56,10 @@ export class LocalAgents {
     this.#isSingle = plan.hosts.length === 1 && plan.hosts[0] === plan.name;
   }
 
-  /** Reads their configuration, and loads their driver. @throws {ConfigFileValueError} {@link InvalidDriver} */
+  /**
+   * Reads the configuration of the hosts and loads their driver.
+   * @throws {ConfigFileValueError} {@link InvalidDriver}
+   */
   static async load(plan: AgentPlan, place: AgentPlace): Promise<LocalAgents> {
     const { hosts, args } = plan;
     const options = await parsedOptions(agentCommand, [
@@ -67,7 +70,7 @@ export class LocalAgents {
       ...args,
     ]);
     const { files } = place.world.spawn(`${plan.name}-configuration`).runtime;
-    // A driver that a test names is the test's own.
+    // A driver that a test names is imported without isolation.
     return new LocalAgents(plan, place, options, await loadHosts(options, files, null));
   }
 
@@ -75,14 +78,14 @@ export class LocalAgents {
     return this.#states.get(host) ?? { state: "stopped", detail: "" };
   }
 
-  /** Says how a host is that is not started with the others; undefined: it is. */
+  /** Sets the state of a host that is not started with the others; undefined: it is started. */
   leaveDown(host: string, state: DownState | undefined): void {
     if (state !== undefined) {
       this.#states.set(host, { state, detail: "" });
     }
   }
 
-  /** Resolves when each of them serves or has ended. */
+  /** Resolves when each host is serving or has ended. */
   async start(hosts: readonly string[]): Promise<void> {
     if (hosts.length === 0) {
       return;
@@ -99,7 +102,7 @@ export class LocalAgents {
     await this.#control(host, "stop");
   }
 
-  /** Resolves when nothing of it is under way any more. */
+  /** Resolves when none of the host's work is in progress any more. */
   async kill(host: string): Promise<void> {
     if (this.#isSingle) {
       await this.killAll();
@@ -108,7 +111,7 @@ export class LocalAgents {
     }
   }
 
-  /** The process is killed, with all of its hosts. */
+  /** Kills the process with all of its hosts. */
   async killAll(): Promise<void> {
     const running = this.#running;
     this.#running = null;
@@ -120,7 +123,7 @@ export class LocalAgents {
     await (await running)?.kill();
   }
 
-  /** All of them drain, and the connection is closed. */
+  /** Drains all hosts and closes the connection. */
   async close(): Promise<void> {
     const running = await this.#running;
     await running?.hosts.stop();
@@ -140,7 +143,7 @@ export class LocalAgents {
     }
   }
 
-  /** One that could not be opened is gone for the next start. */
+  /** Starts the process unless it runs. A failed attempt is discarded, so that the next start tries again. */
   async #ensureOpen(): Promise<Running> {
     const own = this.#running ?? this.#open();
     this.#running = own;
@@ -167,7 +170,7 @@ export class LocalAgents {
     const { runtime, skippable } = own;
     const { first } = this.#loaded;
     const { statePath } = first.compiled.config.defaults;
-    // A host that has a connection of its own can be cut off from the control plane.
+    // Faults can disconnect a host from the control plane only if it has a connection of its own.
     const faultFile = this.#isSingle ? await openFaults(statePath, runtime) : null;
     const connectionRuntime = faultFile === null ? runtime : createFaultyRuntime(runtime, faultFile.faults);
     const connection = connectToConductor({
@@ -178,7 +181,7 @@ export class LocalAgents {
     });
     await connection.connected();
     const shared = {
-      // Heartbeats and periodic tasks may be skipped, the connection that they go over may not.
+      // Heartbeats and periodic tasks support skipping time, the connection does not.
       runtime: skippable,
       connection,
       outlet: await openMetrics(undefined, runtime),
@@ -218,7 +221,7 @@ class ProcessKilled extends Error {
   override readonly name = "ProcessKilled";
 }
 
-/** What is waited for of a process that is killed has ended with it. */
+/** Ignores that the process was killed: awaited operations have ended with it. */
 function ignoreKill(error: unknown): void {
   if (!(error instanceof ProcessKilled)) {
     throw error;

@@ -2,30 +2,36 @@ import { nodeTimers } from "../../runtime/node/node-builtins.js";
 import type { Activity } from "../../simulation/local/activity.js";
 import { type LocalTime, VirtualTime } from "../../simulation/local/local-time.js";
 
-/** Milliseconds of a virtual wait in which what is real may end by itself, before time is moved for it. */
+/** Real milliseconds to wait for real work before virtual time is advanced for it. */
 const REAL = 2;
-/** The same between two looks at what goes by real time. */
+/** Poll interval in real milliseconds for work that takes real time. */
 const LOOK = 5;
-/** Most that virtual time goes on in one step. */
+/** Max virtual milliseconds of one step. */
 const STEP = 3_600_000;
-/** Milliseconds that pass by themselves in each look, while nothing is under way: ten minutes a second. */
+/** Virtual milliseconds per poll while nothing is in progress: ten minutes a second. */
 const IDLE = 3_000;
 
-/** Milliseconds: a shorter time is not skipped, and so much of a longer one goes by for what was skipped to be done once. */
+/**
+ * Milliseconds. Shorter times are not skipped. Of a longer one, this much passes regularly afterwards, so that skipped
+ * events run once.
+ */
 const LONG = 120_000;
 const AFTERWARDS = 2_000;
-/** Between two looks whether time can be skipped. */
+/** Virtual milliseconds between two checks whether time can be skipped. */
 const BUSY = 60_000;
 
-/** What says whether time may be skipped. */
+/** Decides whether time may be skipped. */
 export interface Rest {
-  /** Nothing is under way, and nothing waits for its time: an hour would only bring heartbeats, and passes that find nothing. */
+  /**
+   * Returns whether nothing is in progress or scheduled: an hour would only bring heartbeats and periodic tasks without
+   * effect.
+   */
   readonly isAtRest: () => Promise<boolean>;
-  /** So much was skipped. */
+  /** Called after time was skipped. */
   readonly skipped: () => void;
 }
 
-/** Waits for what a cluster does, and moves its time for that where it stands. */
+/** Waits for the work of a cluster and advances virtual time as needed. */
 export class PassingTime {
   readonly #time: LocalTime;
   readonly #activity: Activity;
@@ -43,7 +49,7 @@ export class PassingTime {
     return this.#time.clock.now();
   }
 
-  /** @throws {Error} it goes by itself */
+  /** @throws {Error} when the cluster uses real time */
   async advance(seconds: number): Promise<void> {
     if (!(this.#time instanceof VirtualTime)) {
       throw new Error('the cluster goes by real time, which nobody can move: start it with time: "virtual"');
@@ -54,7 +60,7 @@ export class PassingTime {
     await this.#pass(this.#time, seconds * 1000);
   }
 
-  /** What a cluster at rest does in hours it does once. */
+  /** Skips time while the cluster is idle, since its periodic work of hours then runs only once. */
   async #pass(time: VirtualTime, milliseconds: number): Promise<void> {
     for (let left = milliseconds; left > 0; ) {
       if (left > LONG && (await this.#isAtRest(time))) {
@@ -76,7 +82,7 @@ export class PassingTime {
     return this.through(this.#rest.isAtRest());
   }
 
-  /** What `work` comes to. */
+  /** Settles as `work` does, advancing virtual time as needed. */
   async through<T>(work: Promise<T>): Promise<T> {
     if (this.#time instanceof VirtualTime) {
       let isDone = false;
@@ -89,7 +95,10 @@ export class PassingTime {
     return work;
   }
 
-  /** Until `left` says of nothing that it is left. @throws {NotSettled} after so many milliseconds of the cluster's time */
+  /**
+   * Waits until `left` returns undefined.
+   * @throws {NotSettled} after `timeout` milliseconds of the cluster's time
+   */
   async until(left: () => Promise<string | undefined>, timeout: number): Promise<void> {
     const begin = this.#time.clock.monotonic();
     for (;;) {
@@ -107,7 +116,10 @@ export class PassingTime {
     }
   }
 
-  /** Lets virtual time move by itself from now on. @param busy whether something is under way */
+  /**
+   * Advances virtual time continuously from now on.
+   * @param busy returns whether an operation is in progress
+   */
   async run(busy: () => boolean): Promise<void> {
     const time = this.#time;
     while (time instanceof VirtualTime && !this.#isOver) {
@@ -135,7 +147,7 @@ export class PassingTime {
   }
 }
 
-/** It did not come to rest. */
+/** The cluster did not settle within the timeout. */
 class NotSettled extends Error {
   override readonly name = "NotSettled";
 

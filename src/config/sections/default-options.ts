@@ -6,7 +6,7 @@ const SPACING = "Seconds between two runs; 0 means the default of 60, a negative
 
 const spacing = (seconds: number, what: string) => option(integer(), seconds, `${what} ${SPACING}`, { source: "4.10" });
 
-/** `[DEFAULT]`: the agent itself. */
+/** `[DEFAULT]`: options of the agent itself. */
 const identity = {
   host: option(
     hostName,

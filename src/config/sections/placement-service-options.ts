@@ -3,7 +3,10 @@ import { boolean, choice, integer, list, text } from "../value-type.js";
 
 const NO_ID = "00000000-0000-0000-0000-000000000000";
 
-/** placement.conf: the options of the embedded Placement service when it runs alone. Names and defaults are Placement's. */
+/**
+ * placement.conf: the options of the embedded Placement service when it runs standalone. Names and defaults are
+ * Placement's.
+ */
 export const PLACEMENT_SERVICE_OPTIONS = {
   api: {
     auth_strategy: unset(

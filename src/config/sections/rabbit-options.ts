@@ -1,7 +1,7 @@
 import { option, unset } from "../option.js";
 import { boolean, integer, text } from "../value-type.js";
 
-/** `[oslo_messaging_rabbit]`: how a Nova's RabbitMQ is used; the same as in the other services of that Nova. */
+/** `[oslo_messaging_rabbit]`: use of a real Nova's RabbitMQ. Must be the same as in that Nova's other services. */
 export const RABBIT_OPTIONS = {
   amqp_durable_queues: option(
     boolean,

@@ -204,7 +204,7 @@ export const SCHEDULER_OPTIONS = forControlPlane({
 });
 
 /**
- * The filters of Nova that the embedded scheduler has.
+ * The Nova filters that the embedded scheduler implements.
  * @internal for tests
  */
 export const SCHEDULER_FILTERS = [
@@ -272,7 +272,7 @@ export const API_OPTIONS = forControlPlane({
   ),
 });
 
-/** Nova's options are limits of a project, unless its own or the class `default` say otherwise; -1 is no limit. */
+/** Nova's options are the limits of a project unless it or the class `default` has its own; -1 means no limit. */
 const limit = (most: number, help: string) => option(integer({ min: -1 }), most, help, { source: "6.11" });
 
 export const QUOTA_OPTIONS = forControlPlane({

@@ -21,7 +21,8 @@ import {
 } from "./placement-access.js";
 
 /**
- * How this agent gets at Placement, from `[placement]`: as keystoneauth's options say, or by asking the conductor.
+ * Returns the access to Placement that `[placement]` configures with keystoneauth's options, or else the access that
+ * the conductor provides.
  * @throws {InvalidConfiguration} naming the option that is missing.
  */
 export function placementAccess(
@@ -37,7 +38,7 @@ export function placementAccess(
 }
 
 /**
- * What `[placement]` says; null when its auth_type is unset.
+ * Returns the access that `[placement]` configures; null if its auth_type is unset.
  * @throws {InvalidConfiguration} naming the option that is missing.
  */
 export function configuredPlacementAccess(
@@ -56,20 +57,20 @@ export function configuredPlacementAccess(
   });
 }
 
-/** A service that is asked with the credentials of `[placement]`. */
+/** A service that uses the credentials of `[placement]`. */
 interface ConfiguredService {
-  /** In Identity's catalog. */
+  /** The type in Identity's catalog. */
   readonly type: "placement" | "image";
-  /** The section of nova.conf that has its endpoint. */
+  /** The section of nova.conf with its endpoint. */
   readonly section: string;
   readonly validInterfaces: readonly string[];
   readonly regionName?: string;
-  /** Instead of the catalog. */
+  /** Replaces the catalog. */
   readonly endpoint?: string;
 }
 
 /**
- * Null: `[placement] auth_type` is unset.
+ * Returns null if `[placement] auth_type` is unset.
  * @throws {InvalidConfiguration} naming the option that is missing.
  */
 function configuredAccess(
@@ -108,7 +109,7 @@ function fixed({ placement }: NovaConfig, service: ConfiguredService, token?: st
   if (type === "placement") {
     throw missing("endpoint", placement.authType ?? "");
   }
-  // Many clouds' computes never ask for an image.
+  // Fails only when used: in many clouds no compute host ever reads an image.
   const none = new EndpointNotFound(
     `[${section}] endpoint_override is unset, and there is no catalog with [placement] auth_type = ${placement.authType}`,
   );
@@ -139,7 +140,7 @@ function user({ placement }: NovaConfig): UserReference {
     : { name: needed(username, "username", authType ?? ""), domain: domain(userDomainId, userDomainName, placement) };
 }
 
-/** It brings its scope along. */
+/** An application credential includes its scope. */
 function applicationCredential(config: NovaConfig): KeystoneOptions["credentials"] {
   const { authType, applicationCredentialId: id, applicationCredentialName: name } = config.placement;
   const kind = "application_credential";
@@ -183,7 +184,7 @@ function missing(option: string, authType: string): InvalidConfiguration {
   return new InvalidConfiguration(`[placement] ${option} is unset, but auth_type = ${authType} needs it`);
 }
 
-/** `auth_type = none`: no header at all. `admin_token`: always the same X-Auth-Token. @internal */
+/** Access with `auth_type = none` (no header) or `admin_token` (a fixed X-Auth-Token). @internal */
 export function createFixedAccess(options: { readonly endpoint: string; readonly token?: string }): PlacementAccess {
   const credentials: Credentials = Object.freeze({
     endpoint: withoutTrailingSlash(options.endpoint),
@@ -191,19 +192,19 @@ export function createFixedAccess(options: { readonly endpoint: string; readonly
   });
   return {
     credentials: async () => credentials,
-    // There is no other token to be had.
+    // There is no other token.
     expire: () => undefined,
   };
 }
 
 /**
- * The access of agents without a `[placement]` section of their own: the conductor's `placement_access` gives endpoint
- * and token.
+ * Creates the access of agents without a `[placement]` section: the conductor's `placement_access` returns endpoint and
+ * token.
  */
 export function createConductorAccess(options: {
   readonly clock: Clock;
   readonly ask: () => Promise<ServiceAccess>;
-  /** What the hosts of the process that ask the same know together; default: nobody else asks. */
+  /** Shared among the hosts of a process that use the same service. Default: not shared. */
   readonly shared?: SharedAccess;
 }): PlacementAccess {
   const { clock, ask, shared = new SharedAccess() } = options;
@@ -223,8 +224,9 @@ export function createConductorAccess(options: {
 }
 
 /**
- * How this agent gets at the Image service: where `[glance]` says or Identity's catalog, with the credentials of `[placement]`; or
- * both by asking the conductor. That there is none is found when an image is asked for.
+ * Returns the access to the Image service with the credentials of `[placement]`. The endpoint comes from `[glance]` or
+ * from Identity's catalog. Without credentials, the conductor provides both. A missing service is reported when an
+ * image is requested.
  */
 export function imageAccess(
   config: NovaConfig,

@@ -9,7 +9,7 @@ export type Credentials =
   | { readonly kind: "token"; readonly token: string }
   | {
       readonly kind: "application_credential";
-      /** Its id, or its name with its user. */
+      /** Either the id, or the name with its user. */
       readonly id?: string;
       readonly name?: string;
       readonly user?: UserReference;
@@ -33,25 +33,25 @@ export type Scope =
   | { readonly kind: "domain"; readonly domain: DomainReference }
   | { readonly kind: "system" };
 
-/** What Identity v3 answered when it was asked for a token. */
+/** The response of Identity v3 to a token request. */
 interface TokenResponse {
   readonly url: string;
   readonly status: number;
-  /** Absent: it gave none. */
+  /** Absent if there is none. */
   readonly token: string | undefined;
   readonly body: string;
 }
 
-/** The options of a `[placement]` section whose `auth_type` is one of Identity's. */
+/** The options of a section such as `[placement]` whose `auth_type` uses Identity. */
 export interface KeystoneOptions {
   /** With or without `/v3`. */
   readonly authUrl: string;
-  /** An address without version is asked for its versions, as keystoneauth's `password` does. */
+  /** Whether to request the list of versions from a URL without a version, as keystoneauth's `password` does. */
   readonly discover: boolean;
   readonly credentials: Credentials;
-  /** What is looked for in the catalog, and the section of nova.conf that may say where it is. */
+  /** The service's type in the catalog, and the section of nova.conf that may override its endpoint. */
   readonly service: { readonly type: string; readonly section: string };
-  /** Absent: the one that the credentials bring along. */
+  /** Absent: the scope included in the credentials. */
   readonly scope?: Scope;
   /** Tried in this order; Nova's default is internal, then public. */
   readonly validInterfaces: readonly string[];
@@ -60,7 +60,7 @@ export interface KeystoneOptions {
   readonly endpointOverride?: string;
 }
 
-/** Identity v3 tokens, and the endpoint from the token's catalog. */
+/** Provides Identity v3 tokens, and the endpoint from the token's catalog. */
 export function createKeystoneAccess(
   deps: { readonly http: HttpClient; readonly clock: Clock },
   options: KeystoneOptions,
@@ -108,7 +108,7 @@ function readToken(body: string, value: string, options: KeystoneOptions): Lease
   };
 }
 
-/** Date only parses here; the clock says what time it is. */
+/** Date is only used for parsing here; the current time comes from the clock. */
 function timeIn(value: unknown): number {
   const milliseconds = Date.parse(asString(value));
   if (Number.isNaN(milliseconds)) {
@@ -132,9 +132,9 @@ function endpointIn(catalog: unknown, { service, validInterfaces, regionName }: 
 }
 
 /**
- * Where version 3 is, as the service itself says; `authUrl` where it does not say, or would have a password sent without TLS that
- * was to be sent with it.
- * @param authUrl one that ends in `/v3` is taken as it is
+ * Returns the URL of version 3 according to the service. Returns `authUrl` if the service does not list it, or if the
+ * listed URL would send the password without TLS although `authUrl` uses TLS.
+ * @param authUrl used unchanged if it ends in `/v3`
  * @throws {HttpConnectFailure} {@link HttpTimeout}
  * @internal
  */
@@ -148,7 +148,7 @@ export async function discoverIdentity(http: HttpClient, authUrl: string): Promi
   return found === null || (url.startsWith("https:") && !found.startsWith("https:")) ? url : found;
 }
 
-/** From the service's list of versions; null: it has none. */
+/** Returns the URL from the service's list of versions; null if it is not listed. */
 function versionThree(body: string, url: string): string | null {
   try {
     const { versions } = asRecord(parseJson(body));
@@ -166,9 +166,9 @@ function versionThree(body: string, url: string): string | null {
 }
 
 /**
- * Asks for a token.
+ * Requests a token.
  * @param authUrl with or without `/v3`
- * @param scope absent: the one that the credentials bring along
+ * @param scope absent: the scope included in the credentials
  * @throws {HttpConnectFailure} {@link HttpTimeout}
  */
 export async function requestToken(
@@ -213,9 +213,9 @@ function scopeOf(scope: Scope): unknown {
 }
 
 /**
- * The endpoints that a token's catalog has for a type of service.
- * @param catalog undefined: the token is scoped to nothing
- * @throws {DiscoveryFailure} when it is no catalog
+ * Returns the endpoints of a type of service in a token's catalog.
+ * @param catalog undefined for an unscoped token
+ * @throws {DiscoveryFailure} when it is not a catalog
  */
 export function catalogEndpoints(catalog: unknown, type: string): readonly Readonly<Record<string, unknown>>[] {
   return asArray(catalog ?? [])
@@ -224,7 +224,10 @@ export function catalogEndpoints(catalog: unknown, type: string): readonly Reado
     .flatMap((service) => asArray(service.endpoints ?? []).map(asRecord));
 }
 
-/** Whether the endpoint is in the region. @param region undefined: any will do */
+/**
+ * Returns whether the endpoint is in the region.
+ * @param region undefined: any region
+ */
 export function isInRegion(endpoint: Readonly<Record<string, unknown>>, region: string | undefined): boolean {
   return region === undefined || endpoint.region === region || endpoint.region_id === region;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../runtime/time.js";
 import { EndpointNotFound } from "../errors.js";
 
-/** Where Placement is and what lets a request in. */
+/** Placement's endpoint and the headers that authenticate a request. */
 export interface Credentials {
   /** Without a trailing slash. */
   readonly endpoint: string;
@@ -9,20 +9,20 @@ export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How the client gets at Placement: one implementation for each kind of authentication. */
+/** Provides credentials for Placement. One implementation for each kind of authentication. */
 export interface PlacementAccess {
   /**
-   * Cached as long as it is good.
-   * @throws {PlacementAPIConnectFailure} of the kind that tells why there is none
+   * Returns credentials, cached while they are valid.
+   * @throws {PlacementAPIConnectFailure} of the kind that explains why there are none
    */
   credentials(signal?: AbortSignal): Promise<Credentials>;
-  /** Placement refused what {@link credentials} gave last: get another. */
+  /** Discards the last credentials after Placement rejected them. */
   expire(): void;
 }
 
 export const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, "");
 
-/** Tokens are renewed this long before they expire, so that none runs out on its way. */
+/** Milliseconds before expiry at which a token is renewed, so that none expires during a request. */
 const EXPIRES_SOON = 30_000;
 
 export interface Lease extends Credentials {
@@ -30,7 +30,7 @@ export interface Lease extends Credentials {
   readonly expiresAt: number;
 }
 
-/** Keeps what `obtain` gave until shortly before it expires; callers that come meanwhile share one request. */
+/** Caches the result of `obtain` until shortly before it expires. Concurrent callers share one request. */
 export class CachedAccess implements PlacementAccess {
   readonly #clock: Clock;
   readonly #obtain: () => Promise<Lease>;
@@ -39,7 +39,7 @@ export class CachedAccess implements PlacementAccess {
   #lease: Promise<Lease> | undefined;
   #expiresAt = 0;
 
-  /** @param onTokenRejected hears of each token that is taken no more */
+  /** @param onTokenRejected called with each rejected token */
   constructor(
     clock: Clock,
     obtain: () => Promise<Lease>,
@@ -75,7 +75,7 @@ export class CachedAccess implements PlacementAccess {
   }
 }
 
-/** What the conductor says of how to get at a service; `expiresAt` in milliseconds since the epoch. */
+/** The conductor's information on a service; `expiresAt` in milliseconds since the epoch. */
 export interface ServiceAccess {
   readonly endpoint: string;
   readonly token: string;
@@ -83,8 +83,8 @@ export interface ServiceAccess {
 }
 
 /**
- * Keeps what one host of a process was told of a service, for the others. Hosts that need it at the same time each ask: one that
- * asked for all could be killed before it has its answer.
+ * Shares the access to a service among the hosts of a process. Hosts that need it at the same time each request it: a
+ * single requesting host could be killed before it gets the response.
  */
 export class SharedAccess {
   #cached: ServiceAccess | undefined;
@@ -99,7 +99,7 @@ export class SharedAccess {
     return access;
   }
 
-  /** The service has refused this token: the next host asks again. */
+  /** Discards this token after the service rejected it; the next host requests a new one. */
   invalidate(token: string | undefined): void {
     if (this.#cached?.token === token) {
       this.#cached = undefined;
@@ -107,7 +107,10 @@ export class SharedAccess {
   }
 }
 
-/** Tells when the catalogue has no Placement: what comes back under that name later may be another one (spec 5.1). */
+/**
+ * Calls `onEndpointLost` when the catalog has no Placement endpoint: a later endpoint may be another Placement (spec
+ * 5.1).
+ */
 export class WatchedAccess implements PlacementAccess {
   readonly #access: PlacementAccess;
   readonly #onEndpointLost: () => void;

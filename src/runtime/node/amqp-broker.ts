@@ -21,33 +21,36 @@ import { AmqpConsumer, codeOf, isFinalRejection, messageOf, toRejection } from "
 
 type Declaration = Parameters<Connection["exchangeDeclare"]>[0];
 
-/** Milliseconds that a publication waits for a connection. */
+/** Max milliseconds that a publication waits for a connection. */
 const ACQUIRE_TIMEOUT = 5_000;
-/** The library's code for a publication that had no channel by then. */
+/** The library's code for a publication that got no channel in time. */
 const NOT_CONNECTED = "TIMEOUT";
 
 /**
- * What is no RabbitMQ, such as its management's HTTP, announces frames of gigabytes; the library asks the socket for all of one,
- * and Node throws where nobody catches it if that is more than its limit and more than this.
+ * A server that is not RabbitMQ, such as the HTTP management port, seems to announce frames of gigabytes. The library
+ * requests a complete frame from the socket. Node throws an uncaught error if that exceeds both its limit and this
+ * value.
  */
 const SOCKET: Partial<TcpSocketConnectOpts> & { readonly highWaterMark: number } = { highWaterMark: 2 ** 32 };
 
-/** Connects to a RabbitMQ, and keeps connected until it is closed. Returns at once; see `connected()`. */
+/** Connects to RabbitMQ and reconnects until it is closed. Returns immediately; see `connected()`. */
 export function connectToAmqp(options: BrokerOptions): MessageBroker {
   return new AmqpBroker(options);
 }
 
-/** Reads on one connection and publishes on another, so that a broker that takes no more messages can still be read. */
+/**
+ * Consumes on one connection and publishes on another, so that consuming continues while the broker blocks publishers.
+ */
 class AmqpBroker implements MessageBroker {
   readonly #options: BrokerOptions;
   readonly #reading: Connection;
   readonly #publishing: Connection;
   readonly #publisher: Publisher;
-  /** What was declared: a broker that was restarted does not have it any more, and takes nothing for it. */
+  /** Declared exchanges. A restarted broker may have lost them and then rejects publications to them. */
   readonly #declared: Declaration[] = [];
   readonly #listeners: ((state: BrokerState, detail: string) => void)[] = [];
   readonly #consumers = new Set<AmqpConsumer>();
-  /** Why each publication came back, by the id it was given. */
+  /** Return reasons of unroutable publications, by message id. */
   readonly #returned = new Map<string, string>();
   #published = 0;
   #state: BrokerState = "connecting";
@@ -59,7 +62,7 @@ class AmqpBroker implements MessageBroker {
     this.#options = options;
     this.#reading = this.#connect("reading");
     this.#publishing = this.#connect("publishing");
-    // Declared anew on each channel, before what is published on it; read then.
+    // The library redeclares these on each new channel before publishing, and reads the array at that time.
     this.#publisher = this.#publishing.createPublisher({ confirm: true, exchanges: this.#declared });
     this.#publisher.on("basic.return", ({ messageId, replyText }) => {
       this.#returned.set(String(messageId), replyText);
@@ -120,7 +123,7 @@ class AmqpBroker implements MessageBroker {
         ? new Unsent(`not connected to the broker: ${messageOf(error)}`)
         : new Unconfirmed(`not confirmed by the broker: ${messageOf(error)}`);
     }
-    // What comes back is told right after its confirmation.
+    // `basic.return` is emitted right after the confirmation.
     await new Promise((resolve) => setImmediate(resolve));
     const reason = this.#returned.get(messageId);
     if (reason !== undefined) {
@@ -143,7 +146,7 @@ class AmqpBroker implements MessageBroker {
     });
   }
 
-  // Properties are compared only by a declaration in earnest, which makes nothing of what is there.
+  // Only an active declaration compares properties. It changes nothing if the exchange exists.
   async hasExchange({ name, type, durable, autoDelete }: Exchange): Promise<boolean> {
     const found = await this.#look(`exchange ${name}`, async (channel) => {
       await channel.exchangeDeclare({ exchange: name, passive: true });
@@ -169,7 +172,10 @@ class AmqpBroker implements MessageBroker {
     await Promise.all([this.#reading.close(), this.#publishing.close()]);
   }
 
-  /** On a channel of its own, which what is refused closes. Null: there is no such thing. */
+  /**
+   * Uses a separate channel, since the broker closes a channel after a rejected operation. Returns null if the object
+   * does not exist.
+   */
   async #look<T>(what: string, action: (channel: Channel) => Promise<T>): Promise<T | null> {
     const channel = await this.#reading.acquire();
     try {

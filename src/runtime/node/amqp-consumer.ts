@@ -1,16 +1,16 @@
 import { type Connection, ConsumerStatus, type Consumer as LibraryConsumer } from "rabbitmq-client";
 import { BrokerRejectedError, type Consumer, type ConsumerEvents, type Subscription } from "../message-broker.js";
 
-/** Answers of a broker that stay the same when it is asked again. */
+/** Errors of a broker that a retry does not resolve. */
 const FINAL = new Set(["ACCESS_REFUSED", "PRECONDITION_FAILED", "RESOURCE_LOCKED", "NOT_ALLOWED"]);
 
-/** Reads one queue, on a channel of its own, so that what is refused of it closes no other. */
+/** Consumes one queue on a separate channel, so that a rejection closes no other consumer's channel. */
 export class AmqpConsumer implements Consumer {
-  /** Settles when it reads for the first time, or is refused. */
+  /** Resolves when consuming starts for the first time; rejects if the broker rejects it. */
   readonly started: Promise<void>;
   readonly #library: LibraryConsumer;
   readonly #onClose: () => void;
-  /** Each returns a message that was not taken to its queue. */
+  /** Each function requeues a message that this consumer did not accept. */
   #untaken: (() => void)[] = [];
   #active = false;
   #closing = false;
@@ -37,7 +37,8 @@ export class AmqpConsumer implements Consumer {
         if (events.takes?.(text) === false) {
           return this.#leave();
         }
-        // Acknowledged before the work is done, which returns at once: what takes long is not read again after a crash.
+        // Acknowledged before the work is done, so that a message is not redelivered after a crash. `message` returns
+        // at once.
         events.message(text);
         return ConsumerStatus.ACK;
       },
@@ -68,7 +69,7 @@ export class AmqpConsumer implements Consumer {
     return this.#active;
   }
 
-  /** The connection is lost; the library comes back by itself, once no handler is under way. */
+  /** Handles a lost connection. The library reconnects by itself once no handler is running. */
   disconnected(): void {
     this.#active = false;
     this.#returnUntaken();
@@ -79,7 +80,7 @@ export class AmqpConsumer implements Consumer {
     this.#closing = true;
     this.#onClose();
     const closed = this.#library.close();
-    // The library has sent the cancellation by then: what is returned before it would come here again.
+    // By then the library has sent the cancellation. A message requeued earlier would be delivered here again.
     setImmediate(() => this.#returnUntaken());
     await closed;
   }
@@ -110,7 +111,7 @@ export function isFinalRejection(error: unknown): boolean {
   return FINAL.has(codeOf(error) ?? "");
 }
 
-/** AMQP's name of the error, or the system's. */
+/** Returns AMQP's name of the error, or the system's error code. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
@@ -119,7 +120,10 @@ export function toRejection(error: unknown, what: string): BrokerRejectedError {
   return new BrokerRejectedError(codeOf(error) ?? "UNKNOWN", `${what}: ${messageOf(error)}`);
 }
 
-/** Without the names of methods that the library puts before it, or that it does not know. */
+/**
+ * Returns the message without the method names that the library prepends, or "undefined" if it does not know the
+ * method.
+ */
 export function messageOf(error: unknown): string {
   return error instanceof Error
     ? error.message.replace(/^(undefined|(Connection|Channel|Exchange|Queue|Basic)\w+): /, "")

@@ -5,14 +5,14 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { RejectRequest, ServiceResponse } from "../http-server.js";
 
-/** The answer to a request that could not even be parsed, by Node's error code; anything else is a plain 400. */
+/** Responses to requests that could not be parsed, by Node's error code. Any other code gets a plain 400. */
 const ERROR_RESPONSES: Readonly<Record<string, readonly [status: number, reason: string]>> = {
   HPE_INVALID_CONTENT_LENGTH: [400, "content-length header must be an integer"],
   HPE_HEADER_OVERFLOW: [431, "the header fields are too large"],
   ERR_HTTP_REQUEST_TIMEOUT: [408, "the request was not sent in time"],
 };
 
-/** Answers Node's `clientError` and closes the connection. */
+/** Responds to Node's `clientError` and closes the connection. */
 export function sendBadRequest(reject: RejectRequest, error: NodeJS.ErrnoException, connection: Duplex): void {
   if (error.code === "ECONNRESET" || !connection.writable) {
     connection.destroy();
@@ -23,21 +23,21 @@ export function sendBadRequest(reject: RejectRequest, error: NodeJS.ErrnoExcepti
   connection.end(serializeResponse(response), () => connection.destroy());
 }
 
-/** An answer as it goes over the wire, after which the connection ends. */
+/** Serializes a response after which the connection closes. */
 function serializeResponse({ status, headers, body }: ServiceResponse): string {
   const lines = Object.entries({ ...headers, "content-length": Buffer.byteLength(body), connection: "close" });
   const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines.map(([name, value]) => `${name}: ${value}`)];
   return `${head.join("\r\n")}\r\n\r\n${body}`;
 }
 
-/** The first byte of a TLS connection: the record of a handshake. */
+/** The first byte of a TLS connection: a handshake record. */
 const HANDSHAKE = 22;
 
 /**
- * Lets a server look at the first byte of each connection: a client that speaks plain HTTP is told so, where TLS itself would
- * only cut it off.
- * @param firstByteTimeoutMs milliseconds that a client may take for its first byte
- * @returns what cuts all connections, those too whose clients have not shaken hands
+ * Checks the first byte of each connection, so that a client that speaks plain HTTP gets an explanation. TLS itself
+ * would only close the connection.
+ * @param firstByteTimeoutMs max milliseconds until the first byte of a client
+ * @returns a function that destroys all connections, including those before the handshake
  */
 export function onlyTls(server: Server, reject: RejectRequest, firstByteTimeoutMs: number): () => void {
   const open = new Set<Socket>();

@@ -23,29 +23,32 @@ import {
 import { dirname, join } from "node:path";
 
 /**
- * Files of a folder as a whole. All of it is done at once, without that anything else of this process has its turn: for thousands of
- * small files, which nobody may change meanwhile.
+ * Synchronous functions for complete folders with thousands of small files. They block the event loop, so that nothing
+ * in this process changes the files meanwhile.
  */
 export interface TreeEntry {
   /** Relative to the root, with `/`. */
   readonly path: string;
   readonly mode: number;
-  /** Null: a folder. */
+  /** Null for a folder. */
   readonly bytes: number | null;
-  /** It takes less room than it has bytes: holes, which read as zeros. */
+  /** The file takes less disk space than its size: it has holes, which read as zeros. */
   readonly isSparse: boolean;
 }
 
-/** A stretch of a file that has bytes of its own: where it begins, and how long it is. */
+/** A range of a file that has allocated bytes. */
 export type Extent = readonly [offset: number, bytes: number];
 
-/** Bytes that are read at a time. */
+/** Bytes read at a time. */
 const PART = 1024 * 1024;
 
-/** Bytes of a block, as `stat` counts them. */
+/** Bytes per block in the counts of `stat`. */
 const BLOCK = 512;
 
-/** Everything below a folder, each folder before what is in it. @param isSkipped of a relative path, with all below it */
+/**
+ * Returns everything below a folder; each folder precedes its entries.
+ * @param isSkipped excludes a relative path and everything below it
+ */
 export function treeOf(root: string, isSkipped: (path: string) => boolean, below = ""): TreeEntry[] {
   const entries: TreeEntry[] = [];
   for (const entry of readdirSync(join(root, below), { withFileTypes: true })) {
@@ -64,7 +67,7 @@ export function treeOf(root: string, isSkipped: (path: string) => boolean, below
   return entries;
 }
 
-/** The stretches of a sparse file that are not zero. */
+/** Returns the ranges of a sparse file that are not zero. */
 export function extentsOf(path: string, bytes: number): readonly Extent[] {
   if (statSync(path).blocks === 0) {
     return [];
@@ -82,7 +85,7 @@ export function extentsOf(path: string, bytes: number): readonly Extent[] {
   return extents;
 }
 
-/** Reads stretches of a file, in parts. */
+/** Reads ranges of a file, in parts. */
 export function* partsIn(path: string, extents: readonly Extent[]): Generator<Buffer> {
   const file = openSync(path, "r");
   try {
@@ -96,7 +99,10 @@ export function* partsIn(path: string, extents: readonly Extent[]): Generator<Bu
   }
 }
 
-/** Writes a file in parts; it is not there before all of it is. @param onDisk it outlives a loss of power, too */
+/**
+ * Writes a file in parts and renames it into place when it is complete.
+ * @param onDisk whether the file must survive a power loss
+ */
 export function writeFileAtomically(path: string, mode: number, parts: Iterable<Uint8Array>, onDisk = true): void {
   const unfinished = `${path}.unfinished`;
   mkdirSync(dirname(path), { recursive: true });
@@ -122,7 +128,7 @@ export function writeFileAtomically(path: string, mode: number, parts: Iterable<
   }
 }
 
-/** Writes stretches of a file of so many bytes; the rest of it is holes. */
+/** Writes ranges of a file of `bytes` size and leaves the rest as holes. */
 export function writeSparse(
   path: string,
   { bytes, mode, extents }: { readonly bytes: number; readonly mode: number; readonly extents: readonly Extent[] },
@@ -130,7 +136,7 @@ export function writeSparse(
 ): void {
   withFile(
     path,
-    // ext4 writes a file that was truncated, even an empty one, to the disk when it is closed.
+    // On close, ext4 flushes a file that was truncated, even an empty one. Opening an empty file with "r+" avoids that.
     sizeOf(path) === 0 ? "r+" : "w",
     (file) => {
       if (extents.length !== 1 || extents[0]?.[1] !== bytes) {
@@ -150,7 +156,7 @@ export function writeSparse(
   );
 }
 
-/** Whether a file has just these bytes. */
+/** Returns whether a file has exactly these bytes. */
 export function isSame(path: string, bytes: number, parts: Iterable<Uint8Array>): boolean {
   return withFile(path, "r", (file) => {
     if (fstatSync(file).size !== bytes) {
@@ -167,7 +173,7 @@ export function isSame(path: string, bytes: number, parts: Iterable<Uint8Array>)
   });
 }
 
-/** The digest of the first bytes of a file. */
+/** Returns the digest of the first bytes of a file. */
 export function sha256Of(path: string, bytes: number): string {
   const hash = createHash("sha256");
   for (const part of partsIn(path, [[0, bytes]])) {
@@ -176,24 +182,23 @@ export function sha256Of(path: string, bytes: number): string {
   return hash.digest("hex");
 }
 
-/** All of a file. */
 export function readEntireFile(path: string): Buffer {
   return readFileSync(path);
 }
 
-/** A digest to which parts are added. */
+/** Creates a digest that is updated in parts. */
 export function sha256(): { update(part: Uint8Array): void; hex(): string } {
   const hash = createHash("sha256");
   return { update: (part) => void hash.update(part), hex: () => hash.digest("hex") };
 }
 
-/** Undefined: there is nothing of this name. */
+/** Returns undefined if nothing exists at the path. */
 export function kindOf(path: string): "file" | "folder" | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? undefined : found.isDirectory() ? "folder" : "file";
 }
 
-/** Undefined: there is no such file. */
+/** Returns undefined if the file does not exist. */
 export function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
 }
@@ -207,12 +212,12 @@ export function changeMode(path: string, mode: number): void {
   chmodSync(path, mode);
 }
 
-/** To a folder that is there; what is at its new place is replaced. */
+/** Moves an entry to an existing folder and replaces what is at the target. */
 export function move(from: string, to: string): void {
   renameSync(from, to);
 }
 
-/** A file, or a folder whose entries were removed before; one that has others goes with them. */
+/** Removes a file or an empty folder. A folder that still has entries is removed recursively. */
 export function removeEntry(path: string, kind: "file" | "folder"): void {
   try {
     if (kind === "file") {
@@ -244,7 +249,7 @@ function writeAll(file: number, part: Uint8Array, position: number | null = null
   }
 }
 
-/** Shorter where the file ends. */
+/** Returns fewer bytes at the end of the file. */
 function partOf(file: number, offset: number, bytes: number): Buffer {
   const part = Buffer.allocUnsafe(bytes);
   let read = 0;
@@ -260,28 +265,31 @@ function partOf(file: number, offset: number, bytes: number): Buffer {
 
 type Kind = "file" | "folder";
 
-/** As many entries of a kind are kept at most. */
+/** Max number of entries per kind. */
 const MAX_ENTRIES = 10_000;
 
-/** Modes without which another user than root can neither empty nor move them. */
+/** Permissions that any user but root needs to empty or move an entry. */
 const OWN: Readonly<Record<Kind, number>> = { file: 0o600, folder: 0o700 };
 
 /**
- * Files and folders that were taken away, emptied, for those that are made later. A file system such as ext4 gives none of the inodes
- * again that were deleted in the last minutes, and looks at all of them for each new file: thousands of files that go and come again
- * take seconds of the kernel's time, and next to nothing when they are moved.
+ * A pool of removed files and folders, emptied for reuse. A file system such as ext4 does not reuse inodes deleted in
+ * the last minutes, but scans all of them for each new file. Deleting and recreating thousands of files takes seconds
+ * of kernel time; moving them takes almost none.
  */
 export class ReusableEntries {
   readonly #folder: string;
   readonly #names: Record<Kind, string[]>;
 
-  /** @param folder of the same file system, for these alone; others may not use what goes to it any more */
+  /**
+   * @param folder a folder of the same file system for this pool only; other code must no longer use entries moved to
+   * it
+   */
   constructor(folder: string) {
     this.#folder = folder;
     this.#names = { file: this.#list("file"), folder: this.#list("folder") };
   }
 
-  /** Takes away a file, or a folder whose entries were taken away before; one that has others goes with them. */
+  /** Moves a file or an empty folder into the pool. A folder that still has entries is removed recursively instead. */
   take(path: string, kind: Kind): void {
     const names = this.#names[kind];
     const found = lstatSync(path, { throwIfNoEntry: false });
@@ -297,19 +305,19 @@ export class ReusableEntries {
     if (kind === "file") {
       truncateSync(path);
     }
-    // No two entries that exist have the same inode.
+    // Inodes are unique among existing entries.
     const name = String(found.ino);
     renameSync(path, this.#path(kind, name));
     names.push(name);
   }
 
-  /** The path of a file to be written, and then moved; undefined: there is none. */
+  /** Returns the path of an empty file to write and then move, or undefined if the pool has none. */
   file(): string | undefined {
     const name = this.#names.file.pop();
     return name === undefined ? undefined : this.#path("file", name);
   }
 
-  /** Puts an empty folder at this path, where nothing is; its mode is anyone's guess. Where there is none, nothing is done. */
+  /** Moves an empty folder of arbitrary mode to an unused path. Does nothing if the pool has none. */
   putFolder(path: string): void {
     const name = this.#names.folder.pop();
     if (name !== undefined) {

@@ -15,27 +15,27 @@ import type { Logger } from "../runtime.js";
 import { dropRest, endWhenIdle, flattenHeaders, sendBytes, sendPieces } from "./http-messages.js";
 import type { RequestQueue } from "./request-slots.js";
 
-/** A body that is too large is read and dropped up to this many times the limit, so that the client sees the 413. */
+/** Discards a body that is too large up to this multiple of the limit, so that the client can read the 413. */
 const DROPPED_LIMITS = 8;
 
-/** Bodies from here on are sent from a buffer of their own, not copied together with the header. */
+/** Bodies of at least this size are sent from their own buffer instead of being copied behind the header. */
 const COPIED_BYTES = 16_384;
 
 type Body = { readonly text: string } | "too large" | "broken off" | "too slow";
 
-/** When requests begin. */
+/** Scheduling of requests in the listener's queue. */
 interface Order {
   readonly queue: Pick<RequestQueue, "change" | "read">;
   readonly isLowPriority: NonNullable<ListenOptions["isLowPriority"]>;
 }
 
-/** A body as a service is given it. */
+/** A body as it is passed to a service. */
 interface Taken {
   readonly text: string;
   readonly bytes?: Bytes;
 }
 
-/** Takes requests off the wire, hands them to the services and sends the answers. */
+/** Reads requests, dispatches them to the services and sends the responses. */
 export class HttpExchange {
   readonly #mounts: Mounts;
   readonly #bodyBytes: number;
@@ -45,7 +45,7 @@ export class HttpExchange {
   readonly #order: Order | null;
   #draining = false;
 
-  /** @param order null: nothing that a request may come with is in more of a hurry */
+  /** @param order null: the listener has no WebSockets whose messages need priority over requests */
   constructor(
     services: Readonly<Record<string, ServiceHandler>>,
     { bodyBytes, requestTimeout }: Pick<ListenLimits, "bodyBytes" | "requestTimeout">,
@@ -61,7 +61,7 @@ export class HttpExchange {
     this.#logger = logger;
   }
 
-  /** From now on every answer closes its connection. */
+  /** Makes every response from now on close its connection. */
   drain(): void {
     this.#draining = true;
   }
@@ -109,7 +109,10 @@ export class HttpExchange {
     }
   }
 
-  /** Sends an answer that is there already at once, and gives nothing: a turn of the event loop is a good part of a small request. */
+  /**
+   * Sends a synchronous response immediately and returns undefined: an event-loop tick is a large part of the cost of a
+   * small request.
+   */
   #reply(
     route: Route | undefined,
     request: IncomingMessage,
@@ -174,7 +177,7 @@ export class HttpExchange {
   }
 
   #send(response: ServerResponse, { status, headers, body, pieces, bytes: stream }: ServiceResponse): void {
-    // Before the parser has come to its end, a request without a body looks like one with a rest to read.
+    // Until the parser is done, a request without a body looks like one with unread data.
     const rest = hasBody(response.req) && dropRest(response.req, DROPPED_LIMITS * this.#bodyBytes);
     if (this.#draining || rest) {
       response.setHeader("connection", "close");
@@ -208,7 +211,7 @@ export class HttpExchange {
       if (bytes !== body.length) {
         response.end(body);
       } else if (bytes < COPIED_BYTES) {
-        // Nothing but ASCII: Node would set three bytes a character aside for UTF-8.
+        // The body is pure ASCII. For UTF-8, Node would allocate three bytes per character.
         response.end(body, "latin1");
       } else {
         response.end(Buffer.from(body, "latin1"));
@@ -220,25 +223,25 @@ export class HttpExchange {
   }
 }
 
-/** Where a client found the listener: by its Host header, or for want of one by the listener's own address. */
+/** Returns the origin that the client addressed: from its Host header, or else the listener's own address. */
 export function originOf(host: string | undefined, listenerUrl: string): string {
   return host ? `${listenerUrl.slice(0, listenerUrl.indexOf(":"))}://${host}` : listenerUrl;
 }
 
 const NO_BODY: Taken = { text: "" };
 
-/** Whether the client announces a body; Node sees to what comes without an announcement. */
+/** Returns whether the client announces a body. Node handles bytes that arrive unannounced. */
 function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers["content-length"];
   return (length !== undefined && length !== "0") || headers["transfer-encoding"] !== undefined;
 }
 
-/** The service reads such a body by itself, piece by piece. */
+/** Returns whether the service reads this body itself, in parts. */
 function isBytes({ headers }: IncomingMessage): boolean {
   return headers["content-type"]?.split(";")[0]?.trim().toLowerCase() === BYTES;
 }
 
-/** Calls back once. */
+/** Calls `done` exactly once. */
 function readBody(
   request: IncomingMessage,
   { bytes: limit, time }: { readonly bytes: number; readonly time: number },

@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import type { Bytes } from "../http.js";
 import type { Logger } from "../runtime.js";
 
-/** Several values joined by `, `. Where none has several, as nearly always, they are not copied. */
+/** Joins repeated headers with `, `. Returns the same object if no header is repeated, which is the usual case. */
 export function flattenHeaders(headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
   return isFlat(headers) ? headers : flatten(headers);
 }
@@ -28,10 +28,10 @@ function flatten(headers: IncomingHttpHeaders): Record<string, string> {
   return flat;
 }
 
-/** What it is to a stream when the other end has closed it. */
+/** The stream error code for a connection that the peer has closed. */
 const LEFT = "ERR_STREAM_PREMATURE_CLOSE";
 
-/** Breaks off a request in which no byte has moved for so many milliseconds, until its response is sent. */
+/** Aborts a request when no byte has moved for `milliseconds`, until its response is sent. */
 export function endWhenIdle(request: IncomingMessage, response: ServerResponse, milliseconds: number): void {
   const { socket } = request;
   const breakOff = () => request.destroy(new Error(`nothing has come for ${milliseconds} ms`));
@@ -43,14 +43,15 @@ export function endWhenIdle(request: IncomingMessage, response: ServerResponse, 
     }
   };
   socket.setTimeout(milliseconds, breakOff);
-  // The connection may stay open. Node sets the timeout of an idle one when the response has finished: the timeout ends before that.
+  // The connection may stay open. Node sets the idle timeout when the response has finished, so this timeout must be
+  // removed before.
   response.prependOnceListener("finish", stop);
   response.once("close", stop);
 }
 
 /**
- * Reads and drops what a service has left of a body of bytes, so that the client sees the answer; more than `most` bytes break it off.
- * False: nothing is left.
+ * Reads and discards the unread rest of a request body, so that the client can read the response. Aborts the request
+ * after more than `most` bytes. Returns false if nothing is left.
  */
 export function dropRest(request: IncomingMessage, most: number): boolean {
   if (request.readableEnded || request.complete || request.destroyed) {
@@ -67,7 +68,9 @@ export function dropRest(request: IncomingMessage, most: number): boolean {
   return true;
 }
 
-/** Sends the parts as fast as the client takes them; one that takes none for so many milliseconds is broken off. */
+/**
+ * Sends a body as fast as the client reads it. Closes the connection if the client reads nothing for `milliseconds`.
+ */
 export function sendBytes(bytes: Bytes, response: ServerResponse, milliseconds: number, logger: Logger): void {
   response.setTimeout(milliseconds, () => response.destroy());
   pipeline(bytes, response).catch((error: NodeJS.ErrnoException) => {
@@ -80,12 +83,12 @@ export function sendBytes(bytes: Bytes, response: ServerResponse, milliseconds: 
   });
 }
 
-/** Bytes that are written at a time: few enough to be copied for each client, many enough to be worth a system call. */
+/** Bytes per write: few enough to be copied for each client, many enough to justify a system call. */
 const WRITTEN = 131_072;
 
 /**
- * Sends texts one after the other, as fast as the client takes them; one that takes nothing for so many milliseconds is broken off.
- * When a client goes away, the texts that it has not taken are dropped.
+ * Sends strings one after the other, as fast as the client reads them. Closes the connection if the client reads
+ * nothing for `milliseconds`. When a client disconnects, the rest is dropped.
  */
 export function sendPieces(pieces: readonly string[], response: ServerResponse, milliseconds: number): void {
   let next = 0;
@@ -109,7 +112,7 @@ export function sendPieces(pieces: readonly string[], response: ServerResponse, 
   write();
 }
 
-/** To join thousands of texts first takes three times as long. */
+/** Joining thousands of strings first would take three times as long. */
 function encoded(strings: readonly string[], bytes: number): Buffer {
   const chunk = Buffer.allocUnsafe(bytes);
   let at = 0;

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Modules, Scope } from "../runtime.js";
 import { type CancelTimer, type Clock, sleepBy, type Timers } from "../time.js";
 
-/** What setTimeout takes at most; it fires at once when it is given more. */
+/** The max delay of setTimeout; with a larger one it fires immediately. */
 const LONGEST = 2 ** 31 - 1;
 
 export function nodeTimers(): Timers {
@@ -11,7 +11,7 @@ export function nodeTimers(): Timers {
 
 function after(milliseconds: number, action: () => void): CancelTimer {
   if (milliseconds <= 0) {
-    // setTimeout waits a millisecond, which is a long time for who only lets others go first.
+    // setTimeout would wait for at least a millisecond, which is too long for merely yielding.
     const turn = setImmediate(action);
     return () => clearImmediate(turn);
   }
@@ -36,12 +36,11 @@ export function nodeClock(): Clock {
   };
 }
 
-/** Modules as Node loads them. */
 export function nodeModules(): Modules {
   return { load: (load) => load() };
 }
 
-/** A scope that slows every promise of the process down a little, from its first use on. */
+/** Creates a scope based on AsyncLocalStorage, which slows all promises of the process slightly from its first use. */
 export function nodeScope<T>(): Scope<T> {
   const storage = new AsyncLocalStorage<T>();
   return {

@@ -12,7 +12,7 @@ import {
 import { promisify } from "node:util";
 import type { Digests, KeyMaker, Random } from "../cryptography.js";
 
-/** Bytes that are asked of the system at a time: to ask costs a hundred times what four bytes do. */
+/** Random bytes fetched from the system at a time. One call costs a hundred times as much as using four bytes. */
 const DRAWN = 4_096;
 
 export function nodeRandom(): Random {
@@ -53,12 +53,12 @@ export const nodeDigests: Digests = {
   },
 };
 
-/** MD5 of UTF-8 text, in lower-case hex: where hash rings put things, nothing secret. */
+/** Returns the MD5 of a UTF-8 string in lower-case hex. For positions on hash rings, not for secrets. */
 export const md5 = (text: string): string => hexDigest("md5", text);
 
 const BITS = 2048;
 
-/** Node's own keys. The library of certificates is loaded with the first one, since few want any. */
+/** Generates keys with Node's crypto. The certificate library is loaded on first use, since few clusters need it. */
 export const nodeKeys: KeyMaker = {
   ssh: async (comment) => {
     const { publicKey, privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: BITS });
@@ -80,14 +80,14 @@ export const nodeKeys: KeyMaker = {
   },
 };
 
-/** RFC 4253 6.6: three strings, each after its length. */
+/** Encodes the public key as in RFC 4253 6.6: three strings, each preceded by its length. */
 function sshBlob(key: KeyObject): Buffer {
   const { e = "", n = "" } = key.export({ format: "jwk" });
   const parts = [Buffer.from("ssh-rsa"), positive(e), positive(n)];
   return Buffer.concat(parts.flatMap((part) => [lengthOf(part), part]));
 }
 
-/** A first bit of 1 would be a sign. */
+/** Prepends a zero byte if the first bit is 1, since it would be read as a sign. */
 function positive(base64url: string): Buffer {
   const bytes = Buffer.from(base64url, "base64url");
   return (bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes;

@@ -10,23 +10,24 @@ import type { Runtime } from "../runtime.js";
 import { nodeRandom } from "./node-cryptography.js";
 import { codeOf, QuickChanges, SyncFileReader, SyncTimeBudget } from "./synchronous-files.js";
 
-// Promises of callbacks: what node:fs/promises has takes nearly twice as long, and a process of thousands of hosts does little else.
+// Promisified callbacks: node:fs/promises takes nearly twice as long, and file I/O dominates in a process with
+// thousands of hosts.
 const readdir = promisify(fs.readdir);
 
 const readFile = promisify(fs.readFile);
 
 const stat = promisify(fs.stat);
 
-/** Names of files that {@link NodeFiles} has not finished; a killed process leaves them behind. */
+/** Names of {@link NodeFiles}' temporary files. A killed process leaves them behind. */
 const UNFINISHED = /^\..+\.[0-9a-f]{12}\.tmp$/;
 
-/** What file systems answer that know no second names, as those that a virtual machine shares with its host. */
+/** Error codes of file systems without hard links, such as those that a virtual machine shares with its host. */
 const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
 
-/** Bytes that are read at a time. */
+/** Bytes read at a time. */
 const PART = 256 * 1024;
 
-/** Changes within this many milliseconds count as one. */
+/** Changes within this many milliseconds are merged. */
 const WATCH_DELAY = 10;
 
 export class NodeFiles implements Files {
@@ -35,7 +36,10 @@ export class NodeFiles implements Files {
   readonly #change: QuickChanges;
   readonly #random = nodeRandom();
 
-  /** @param options `onDisk`: what is written outlives a loss of power, as {@link Files} says; false: only this process */
+  /**
+   * @param options `onDisk`: files survive a power loss, as {@link Files} specifies; false: they only survive this
+   * process
+   */
   constructor({ onDisk = true }: { readonly onDisk?: boolean } = {}) {
     this.#onDisk = onDisk;
     const budget = new SyncTimeBudget();
@@ -68,7 +72,7 @@ export class NodeFiles implements Files {
   async create(path: string, text: string, { mode = 0o644 }: { readonly mode?: number } = {}): Promise<void> {
     await attempt(path, "create", () =>
       text === ""
-        ? // Whole as soon as it has its name.
+        ? // An empty file is complete as soon as it exists.
           this.#inFolder(path, () => this.#change.write(path, text, { mode, flag: "wx", flush: false }))
         : this.#written(path, text, { mode, flush: this.#onDisk }, async (unfinished) => {
             await this.#nameUnlessTaken(unfinished, path, text);
@@ -157,7 +161,8 @@ export class NodeFiles implements Files {
     let timer: NodeJS.Timeout | undefined;
     let names: Set<string | null> | undefined;
     const watcher = watcherOf(folder);
-    // One function for both, since thousands of folders are watched. That the folder went away is a change like any other.
+    // One function for both events, since thousands of folders are watched. The removal of the folder counts as a
+    // change.
     const onChange = (_what: unknown, changed?: unknown) => {
       const name = typeof changed === "string" ? changed : null;
       if (name === null || !UNFINISHED.test(name)) {
@@ -182,7 +187,10 @@ export class NodeFiles implements Files {
     return join(dirname(path), `.${basename(path)}.${this.#random.hex(6)}.tmp`);
   }
 
-  /** Puts a file beside the path, for `name` to give it its name. @param how `flush`: its text is on the disk by then */
+  /**
+   * Writes a temporary file beside `path` and calls `name` to move or link it there.
+   * @param how `flush`: the text is on the disk before `name` is called
+   */
   async #written(
     path: string,
     text: string,
@@ -199,7 +207,7 @@ export class NodeFiles implements Files {
     }
   }
 
-  /** Unlike a rename, a second name is refused where there is a file. */
+  /** Unlike a rename, a link fails if the target exists. */
   async #nameUnlessTaken(unfinished: string, path: string, text: string): Promise<void> {
     try {
       await this.#change.link(unfinished, path);
@@ -212,7 +220,7 @@ export class NodeFiles implements Files {
     }
   }
 
-  /** Most of what is removed is a file, or a folder without any: a call or two are enough. */
+  /** Usually a file or an empty folder is removed: one or two calls are enough. */
   async #removeAll(path: string): Promise<void> {
     try {
       await this.#change.unlink(path).catch((error: unknown) => {
@@ -228,14 +236,14 @@ export class NodeFiles implements Files {
     }
   }
 
-  /** Most folders that are to be made are there. */
+  /** Most folders to create already exist. */
   async #makeFolder(path: string, mode: number): Promise<void> {
     if ((await this.stat(path))?.kind !== "folder") {
       await this.#change.makeFolders(path, mode);
     }
   }
 
-  /** Does the work; when the folder of `path` is absent, makes it and does the work again. */
+  /** Runs `work`. If the folder of `path` does not exist, creates it and runs `work` again. */
   async #inFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -303,12 +311,12 @@ function failure(path: string, operation: string, error: unknown): FileFailure {
   return error instanceof FileFailure ? error : new FileFailure(path, codeOf(error), operation, { cause: error });
 }
 
-/** The path of a folder for what need not outlive its user; nobody has made it yet. */
+/** Returns an unused path for a temporary folder. */
 export function temporaryPath(name: string, { uuid }: Pick<Random, "uuid">): string {
   return join(tmpdir(), `${name}-${uuid()}`);
 }
 
-/** Runs `work` in a new folder that only this user can look into, and removes it afterwards. */
+/** Runs `work` in a new folder that only this user can read, and removes it afterwards. */
 export async function inTemporaryFolder<T>(
   { files, random }: Pick<Runtime, "files" | "random">,
   name: string,

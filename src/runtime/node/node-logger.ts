@@ -2,15 +2,15 @@ import { pino } from "pino";
 import type { LogFields, Logger } from "../runtime.js";
 
 export interface NodeLoggerOptions {
-  /** The least level that is written. Default `info`. */
+  /** The lowest level that is written. Default `info`. */
   readonly level?: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
-  /** Writes an entry as text, one or more lines. Default: one JSON object a line. */
+  /** Formats an entry as one or more lines. Default: one JSON object per line. */
   readonly format?: (entry: LogEntry) => string;
   /** Default: standard error. */
   readonly destination?: { write(line: string): void };
 }
 
-/** What is logged, with the fields of the logger and those of its parents; secrets are left out. */
+/** A log entry with the fields of its logger and of that logger's parents. Secrets are redacted. */
 export interface LogEntry {
   /** pino's: 10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal. */
   readonly level: number;
@@ -24,7 +24,7 @@ export interface LogEntry {
   readonly [field: string]: unknown;
 }
 
-/** Names whose values never reach a log, at the top of the fields and one level down. */
+/** Field names whose values are redacted, at the top level and one level below. */
 const SECRETS = [
   "password",
   "admin_password",
@@ -37,7 +37,7 @@ const SECRETS = [
   "x-subject-token",
 ];
 
-/** A logger on pino; writes synchronously, so that nothing is lost when the process dies. */
+/** Creates a logger on pino. It writes synchronously, so that nothing is lost when the process is killed. */
 export function createNodeLogger(options: NodeLoggerOptions = {}): Logger {
   const { level = "info", format } = options;
   const destination = options.destination ?? standardError();
@@ -63,10 +63,10 @@ function formatted(
   return { write: (json) => destination.write(`${format(JSON.parse(json) as LogEntry)}\n`) };
 }
 
-/** Bytes of lines that wait for a disk that is full; later ones are dropped. */
+/** Max bytes of lines buffered while the disk is full; later lines are dropped. */
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 
-/** A log that cannot be written, as on a full disk, must not end the process whose log it is. */
+/** Ignores write errors: a log that cannot be written, for example on a full disk, must not end the process. */
 function standardError(): { write(line: string): void } {
   const destination = pino.destination({ dest: 2, sync: true, maxLength: MAX_BUFFERED_BYTES });
   destination.on("error", () => undefined);

@@ -28,14 +28,14 @@ export function nodeProcesses(): Processes {
 }
 
 /**
- * The kernel's id of this boot. Elsewhere than on Linux its network cards tell a machine from others of its name, and without
- * any no process takes another for one of its machine.
+ * Returns the kernel's id of this boot. On systems other than Linux, the MAC addresses distinguish machines of equal
+ * names. Without any, a random id: no other process then counts as one of this machine.
  */
 function bootId(): string {
   return readIfThere("/proc/sys/kernel/random/boot_id")?.trim() ?? networkCards() ?? randomUUID();
 }
 
-/** Undefined: there are none. */
+/** Returns undefined if there are none. */
 function networkCards(): string | undefined {
   const cards = Object.values(networkInterfaces())
     .flatMap((interfaces = []) => interfaces)
@@ -44,7 +44,7 @@ function networkCards(): string | undefined {
   return cards.length === 0 ? undefined : [...new Set(cards)].sort().join("+");
 }
 
-/** The inode of the PID namespace, as `4026531836`; elsewhere than on Linux there is one only. */
+/** Returns the inode of the PID namespace, such as `4026531836`. Systems other than Linux have only one namespace. */
 function pidNamespace(): string {
   try {
     return /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "unknown-namespace";
@@ -57,16 +57,16 @@ function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // Not ours to signal, but there.
+    // EPERM: the process exists but belongs to another user.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
   return !isZombie(pid);
 }
 
-/** A killed process stays until its parent reaps it, which the init of many containers never does. */
+/** A killed process remains as a zombie until its parent reaps it, which the init of many containers never does. */
 function isZombie(pid: number): boolean {
   const status = readIfThere(`/proc/${pid}/stat`);
-  // The command stands in parentheses and may hold any character; the state follows the last one.
+  // The command is in parentheses and may contain any character; the state follows the last parenthesis.
   const state = status?.slice(status.lastIndexOf(")") + 2, status.lastIndexOf(")") + 3);
   return state === "Z" || state === "X";
 }
@@ -79,13 +79,13 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** Characters of stdout, and of stderr, that are kept. */
+/** Max characters of stdout and of stderr that are captured. */
 const MAX_OUTPUT_CHARS = 1_048_576;
 
-/** Milliseconds between two looks at a process that another one started. */
+/** Poll interval in milliseconds for processes that this process did not start. */
 const LOOK = 20;
 
-/** Programs of a Linux machine, as /proc shows them. */
+/** Starts and observes programs on a Linux machine, through /proc. */
 export class NodePrograms implements Programs {
   #boot: Promise<string> | undefined;
 
@@ -99,7 +99,7 @@ export class NodePrograms implements Programs {
       await begun(child, argv);
       child.unref();
       const pid = child.pid ?? 0;
-      // Node reaps its children: one that has ended already has no entry any more.
+      // Node reaps its children, so /proc has no entry for one that has already ended.
       return (await this.look(pid)) ?? { pid, started: "ended" };
     } finally {
       await log.close();
@@ -142,7 +142,8 @@ export class NodePrograms implements Programs {
     if (stat === undefined || command === undefined) {
       return undefined;
     }
-    // The command stands in parentheses and may hold any character; the state is the third field, the start the 22nd.
+    // The command is in parentheses and may contain any character. The state is the third field, the start time the
+    // 22nd.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const [state, ticks] = [fields[0], fields[19]];
     if (state === "Z" || state === "X" || ticks === undefined) {
@@ -203,13 +204,15 @@ function launch(
   });
 }
 
-/** Kills the program and what it has started, and does not wait: one may be stuck in the kernel, or hold its output open. */
+/**
+ * Kills the program and its descendants without waiting: a process may be stuck in the kernel or keep its output open.
+ */
 function abandon(child: ChildProcess): void {
   if (child.pid !== undefined) {
     try {
       process.kill(-child.pid, "SIGKILL");
     } catch {
-      // The whole group has ended.
+      // The process group has already ended.
     }
   }
   child.stdout?.destroy();
@@ -249,29 +252,33 @@ async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** What runs a module of this package as a program. */
+/** Returns the command that runs a module of this package as a program. */
 export const nodeProgram = (module: string): readonly string[] => [process.execPath, module];
 
-/** Children with a channel to their parent; they end themselves when it closes, so none outlives a killed parent. */
+/**
+ * Starts children with a channel to their parent. A child ends itself when the channel closes, so none outlives a
+ * killed parent.
+ */
 export function nodeChildren(): Children {
   return {
     spawn: (options: SpawnOptions): Child => {
       const log = openLog(options.logFile);
       const child = spawn(process.execPath, [options.module, ...options.args], {
         stdio: ["ignore", log, log, "ipc"],
-        // Ctrl-C goes to the whole group of the terminal; children are to be stopped in order by their parent instead.
+        // Ctrl-C signals the terminal's process group. Detached children are not in it, so their parent can stop them
+        // in order.
         detached: true,
       });
       closeSync(log);
       return {
         pid: child.pid ?? 0,
         exited: new Promise<ChildExit>((resolve) => {
-          // Not "exit", which may come before the last messages.
+          // Not "exit": it may be emitted before the last messages.
           child.once("close", (code, signal) => resolve({ code, signal }));
           child.once("error", () => resolve({ code: 1, signal: null }));
         }),
         onMessage: (listener) => void child.on("message", listener),
-        // With a callback a channel that closes meanwhile is no "error" of the child.
+        // Without a callback, a channel that closes meanwhile would emit "error" on the child.
         send: (message) => void (child.connected && child.send(message, () => undefined)),
         release: () => {
           child.unref();

@@ -12,15 +12,15 @@ export interface NodeRuntimeOptions {
   readonly logger: Logger;
   /** HTTP connections per origin. Default 32. */
   readonly connections?: number;
-  /** How HTTPS connects. Default: certificates are checked against the system's authorities. */
+  /** TLS options of HTTPS connections. Default: certificates are verified against the system's CAs. */
   readonly tls?: HttpTls;
-  /** Servers that are checked otherwise, WebSockets among them. */
+  /** Servers with TLS options of their own, also for WebSockets. */
   readonly trusted?: TrustedServers;
-  /** TLS of requests that name a section of the configuration, by its name. */
+  /** TLS options by section of the configuration, for requests that name a section. */
   readonly tlsSections?: ReadonlyMap<string, HttpTls>;
 }
 
-/** The real doors. */
+/** Creates the interfaces to the real operating system and network. */
 export function createNodeRuntime(options: NodeRuntimeOptions): Runtime {
   const { logger, ...connection } = options;
   const http = new UndiciHttpClient(connection);

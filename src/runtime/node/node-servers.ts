@@ -21,7 +21,7 @@ import { flattenHeaders } from "./http-messages.js";
 import { NodeSocket } from "./node-socket.js";
 import { RequestQueue } from "./request-slots.js";
 
-/** Idle connections are kept this many milliseconds; longer than clients keep theirs, so that they close first. */
+/** Idle timeout of connections in milliseconds. Longer than that of clients, so that the client closes first. */
 const KEEP_ALIVE = 65_000;
 
 export class NodeServers implements Servers {
@@ -49,7 +49,7 @@ class NodeListener implements Listener {
   readonly #acceptors: Readonly<Record<string, SocketAcceptor>>;
   readonly #scheme: "http" | "https";
   readonly #server: Server;
-  /** Cuts what is no HTTP connection yet. */
+  /** Destroys connections that have not completed the TLS handshake. */
   readonly #cut: () => void;
   readonly #sockets: WebSocketServer;
   readonly #exchange: HttpExchange;
@@ -68,11 +68,11 @@ class NodeListener implements Listener {
     const takesAgents = Object.keys(this.#acceptors).length > 0;
     const order = takesAgents ? { queue, isLowPriority: options.isLowPriority ?? isRead } : null;
     this.#exchange = new HttpExchange(options.services, limits, reject, logger, order);
-    // Node looks for slow clients only once in this interval.
+    // Node checks for slow clients only at this interval.
     const connectionsCheckingInterval = Math.max(1, Math.min(1_000, Math.floor(limits.headersTimeout / 2)));
     const settings = {
       headersTimeout: Math.min(limits.headersTimeout, limits.requestTimeout),
-      // The exchange sees to bodies: an image may take as long as it goes on coming.
+      // HttpExchange times out bodies itself: an image upload may take any time while data arrives.
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE,
       connectionsCheckingInterval,
@@ -167,7 +167,7 @@ class NodeListener implements Listener {
       isUpgraded = true;
       socket.attach(ws, { stream: connection, queue: this.#queue });
     });
-    // ws calls back at once, or has answered a malformed handshake itself.
+    // ws calls back synchronously, unless it has already responded to a malformed handshake.
     if (!isUpgraded) {
       socket.abandon();
     }

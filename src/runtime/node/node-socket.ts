@@ -4,13 +4,13 @@ import type { Logger } from "../runtime.js";
 import { closingReason, type Socket, SocketInbox } from "../sockets.js";
 import type { RequestQueue } from "./request-slots.js";
 
-/** What carries a WebSocket, and when what it holds is handed to the system. */
+/** The connection below a WebSocket, and the queue that decides when buffered frames are flushed to it. */
 interface Carrier {
   readonly stream: Pick<Writable, "cork" | "uncork">;
   readonly queue: Pick<RequestQueue, "goAhead">;
 }
 
-/** A WebSocket of ws. May exist before its connection is accepted; what is sent until then waits. */
+/** A WebSocket of the ws package. May exist before its connection is accepted; frames sent until then are queued. */
 export class NodeSocket implements Socket {
   readonly #logger: Logger;
   readonly #inbox = new SocketInbox();
@@ -20,15 +20,17 @@ export class NodeSocket implements Socket {
   #early: ((ws: WebSocket) => void)[] = [];
   #dead = false;
 
-  /** @param logger gets what a listener throws: that ends this connection, not the process. */
+  /**
+   * @param logger logs errors thrown by listeners; such an error closes this connection but does not end the process.
+   */
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
   /**
-   * The connection is open.
-   * @param carrier frames that are sent in one turn of the event loop are handed to the system together, since to hand something
-   *   over costs more than to make it, and before the turn's requests. Absent: each goes at once.
+   * Attaches the open connection.
+   * @param carrier batches the frames sent in one event-loop tick: they are flushed in one write, before the tick's
+   * requests, since a write costs more than creating a frame. Absent: each frame is written immediately.
    */
   attach(ws: WebSocket, carrier?: Carrier): void {
     this.#ws = ws;
@@ -42,7 +44,7 @@ export class NodeSocket implements Socket {
     });
     ws.on("pong", () => this.#guard(() => this.#inbox.pong()));
     ws.on("close", (code, reason) => this.#guard(() => this.#inbox.closed(code, reason.toString())));
-    // Every error (oversized frame, bad UTF-8, reset) is followed by a close, which says what there is to say.
+    // Every error (oversized frame, bad UTF-8, reset) is followed by a close event with the code and reason.
     ws.on("error", () => {});
     const early = this.#early;
     this.#early = [];
@@ -51,7 +53,7 @@ export class NodeSocket implements Socket {
     }
   }
 
-  /** The connection will not be opened. */
+  /** Closes the socket of a connection that will not be opened. */
   abandon(): void {
     this.#dead = true;
     this.#early = [];
@@ -71,7 +73,7 @@ export class NodeSocket implements Socket {
     });
   }
 
-  /** Until all that is ready to run has had its turn. */
+  /** Corks the stream until the queue has processed the arrivals of this event-loop tick. */
   #hold(): void {
     const carrier = this.#carrier;
     if (carrier !== undefined && !this.#held) {

@@ -7,13 +7,13 @@ import { type Socket, type Sockets, UpgradeRejectedError } from "../sockets.js";
 import { NodeSocket } from "./node-socket.js";
 import { connectOptions, type HttpTls, type TrustedServers } from "./undici-http-client.js";
 
-/** Milliseconds for connecting and the opening handshake together. */
+/** Timeout in milliseconds for connecting including the opening handshake. */
 const HANDSHAKE_TIMEOUT = 10_000;
 
-/** The most of a refusal's body that is kept. */
+/** Max bytes of a rejection's body that are read. */
 const MAX_REJECTION_BYTES = 64 * 1024;
 
-/** @param trusted servers that are checked otherwise than against the system's authorities */
+/** @param trusted servers that are not verified against the system's CAs */
 export function nodeSockets(logger: Logger, trusted: TrustedServers = new Map()): Sockets {
   return {
     connect: (url, options) => {
@@ -52,7 +52,7 @@ async function connect(
 async function waitUntilOpen(ws: WebSocket, url: string, logger: Logger): Promise<Socket> {
   return new Promise((resolve, reject) => {
     ws.once("open", () => {
-      // Attached before anything else runs, so that no frame that follows the handshake is missed.
+      // Attached synchronously, so that no frame that follows the handshake is lost.
       const socket = new NodeSocket(logger);
       socket.attach(ws);
       resolve(socket);
@@ -81,7 +81,7 @@ async function readRejection(response: IncomingMessage): Promise<string> {
       }
     }
   } catch {
-    // Cut short; what came is what there is.
+    // The body was cut off. Return the part that arrived.
   }
   return text.slice(0, MAX_REJECTION_BYTES);
 }

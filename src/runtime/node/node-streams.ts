@@ -13,7 +13,7 @@ export function nodeStreams(): Streams {
   };
 }
 
-/** @throws {StreamFailure} the signal's reason. */
+/** @throws {StreamFailure} or the signal's reason. */
 async function connected(socket: Socket, address: StreamAddress, signal: AbortSignal | undefined): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const abort = () => {

@@ -1,20 +1,20 @@
-/** Milliseconds of reads in one turn of the event loop. */
+/** Max milliseconds of reads per event-loop tick. */
 const SLICE = 0.1;
 
-/** Does not throw; gives a promise when there is more to it than it has done at its return. */
+/** Must not throw. Returns a promise if it continues asynchronously. */
 type Work = () => unknown;
 
 /**
- * Begins requests behind all else that a turn of the event loop has brought: one that changes something, and reads for a slice of it;
- * those that are left wait for the next one. Node hands out all that has come for its sockets in between: what an agent says on its
- * connection goes before the requests that came with it, and waits for no more than a change, a slice and a read of those before.
+ * Starts low-priority requests after all other arrivals of an event-loop tick: one change, then reads for one slice of
+ * time. The remaining ones wait for the next tick, and Node delivers new socket data in between. An agent's message is
+ * therefore handled before the requests that arrived with it. It waits for at most one change, one slice and one read.
  */
 export class RequestQueue {
   #ahead: (() => void)[] = [];
   readonly #changes: Work[] = [];
   readonly #reads: Work[] = [];
   #isTurnDue = false;
-  /** When the turn's first read began. */
+  /** Start time of the tick's first read. */
   #since = 0;
 
   change(work: Work): void {
@@ -27,7 +27,10 @@ export class RequestQueue {
     this.#comeBack();
   }
 
-  /** Calls `action`, which does not throw, when the system's arrivals of this turn are handed out, and before the next request begins. */
+  /**
+   * Calls `action` once this tick's arrivals have been dispatched and before the next request starts. `action` must not
+   * throw.
+   */
   goAhead(action: () => void): void {
     this.#ahead.push(action);
     this.#comeBack();
@@ -40,7 +43,7 @@ export class RequestQueue {
     }
   }
 
-  /** Each turn begins a change, and a read at least, however little of its time is left by then. */
+  /** Each tick starts one change and at least one read, even if the change used up the time. */
   readonly #turn = (): void => {
     this.#isTurnDue = false;
     this.#letAhead();
@@ -98,7 +101,7 @@ export class RequestQueue {
   }
 }
 
-/** Goes on behind all that a request does without waiting for anything, which counts. */
+/** Calls `next` after everything that a request does without waiting, so that this time counts as well. */
 function goOn(result: unknown, next: () => void): void {
   if (result instanceof Promise) {
     queueMicrotask(() => process.nextTick(next));

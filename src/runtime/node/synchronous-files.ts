@@ -3,18 +3,18 @@ import { fsync, readdirSync, readFileSync, type Stats, statSync } from "node:fs"
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 
-/** Milliseconds of work on files in one turn of the event loop. */
+/** Max milliseconds of synchronous file work per event-loop tick. */
 const SLICE = 10;
 
 /**
- * How long work on files may hold the event loop. What the kernel has in its memory takes less than to ask a thread for it, but a slow
- * disk must not hold the loop: only a slice of each of its turns goes by so.
+ * Limits how long synchronous file work blocks the event loop. A call on cached data is faster than dispatching it to a
+ * thread, but a slow disk must not block the loop: each tick has one slice of time.
  */
 export class SyncTimeBudget {
   #spent = 0;
   #isCounting = false;
 
-  /** Whether a thread has to be asked instead. */
+  /** Whether the slice is used up and work must go to a thread. */
   get isOver(): boolean {
     return this.#spent >= SLICE;
   }
@@ -44,8 +44,8 @@ interface Waiting {
 type Fsync = (file: number, done: Waiting["done"]) => void;
 
 /**
- * Has threads wait until files are on the disk. Those of a turn of the event loop are handed over together: to wake a thread costs more
- * than what it does, and the file system writes for all who wait at a time.
+ * Flushes files to disk in threads. The requests of an event-loop tick are dispatched as a batch: waking a thread costs
+ * more than its work, and the file system writes concurrent requests as one.
  * @internal
  */
 export class Flushes {
@@ -56,7 +56,7 @@ export class Flushes {
     this.#fsync = handOver;
   }
 
-  /** Resolves when what was written to the open file is on the disk. */
+  /** Resolves when the contents of the open file are on the disk. */
   flush(file: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ file, done: (error) => (error === null ? resolve() : reject(error)) });
@@ -75,7 +75,8 @@ export class Flushes {
   }
 }
 
-// Promises of callbacks: what node:fs/promises has takes nearly twice as long, and a process of thousands of hosts does little else.
+// Promisified callbacks: node:fs/promises takes nearly twice as long, and file I/O dominates in a process with
+// thousands of hosts.
 const open = promisify(fs.open);
 
 const close = promisify(fs.close);
@@ -96,12 +97,12 @@ const unlink = promisify(fs.unlink);
 
 const writeFile = promisify(fs.writeFile);
 
-/** Characters of a text that is written at once. */
+/** Max characters of a text that is written synchronously. */
 const SMALL = 64 * 1024;
 
 /**
- * Changes names, folders and small files without a thread, of which a file that is written takes six calls; by a thread when the
- * turn's time is over. What is to be on the disk is always waited for by a thread.
+ * Changes names, folders and small files synchronously, since writing one file takes six calls. Uses threads when the
+ * time budget of the tick is used up. Flushes always use a thread.
  */
 export class QuickChanges {
   readonly #budget: SyncTimeBudget;
@@ -132,7 +133,7 @@ export class QuickChanges {
     );
   }
 
-  /** Removes a folder that is empty. */
+  /** Removes an empty folder. */
   rmdir(path: string): Promise<void> {
     return this.#do(
       () => fs.rmdirSync(path),
@@ -140,7 +141,7 @@ export class QuickChanges {
     );
   }
 
-  /** @param how `flag`: `wx` for a file that must not be there, `a` for its end; `flush`: it is on the disk before this resolves */
+  /** @param how `flag`: `wx` for a new file, `a` to append; `flush`: the file is on the disk when this resolves */
   async write(
     path: string,
     text: string,
@@ -162,7 +163,7 @@ export class QuickChanges {
     }
   }
 
-  /** Makes, or changes, a file that has `bytes` bytes. */
+  /** Creates or resizes a file to `bytes` bytes. */
   async truncate(path: string, bytes: number): Promise<void> {
     const file = await this.#do(
       () => fs.openSync(path, "a"),
@@ -182,8 +183,9 @@ export class QuickChanges {
   }
 
   /**
-   * Node's own recursion never ends where a folder cannot be made at all, as below /proc. The one above is looked for first: most of the
-   * folders of a new host are in one another, and a call that fails costs several that do not.
+   * Creates a folder and its parents. Node's own recursion never ends where a folder cannot be created at all, as below
+   * /proc. The parent is checked first: most folders of a new host are nested, and a failing call costs several
+   * succeeding ones.
    */
   async makeFolders(path: string, mode: number): Promise<void> {
     const above = dirname(path);
@@ -196,7 +198,7 @@ export class QuickChanges {
       if (codeOf(error) !== "ENOENT" || above === path) {
         throw error;
       }
-      // It was removed meanwhile.
+      // The parent was removed in the meantime.
       await this.makeFolders(above, mode);
       await this.#makeFolder(path, mode);
     }
@@ -213,7 +215,7 @@ export class QuickChanges {
     );
   }
 
-  /** One that is there is fine. */
+  /** Creates a folder unless it exists. */
   async #makeFolder(path: string, mode: number): Promise<void> {
     try {
       await this.#do(
@@ -232,17 +234,18 @@ export class QuickChanges {
   }
 }
 
-/** Bytes of a file that is read at once. */
+/** Max bytes of a file that is read synchronously. */
 const MAX_SYNC_READ_BYTES = 64 * 1024;
 
-/** What there is under a path; undefined: nothing. */
+/** The result of a lookup; `found` is undefined if nothing exists at the path. */
 interface Found<T> {
   readonly found: T | undefined;
 }
 
 /**
- * Looks at files that are small, without a thread: a file's four calls take less than a tenth. When the turn's time is over, and of
- * what is no plain small file, each look says undefined, and a thread has to be asked.
+ * Reads small files synchronously: the four calls of a file take less than a tenth of the time of a thread. Each method
+ * returns undefined when the time budget is used up or the path is not a small regular file. The caller must then use a
+ * thread.
  */
 export class SyncFileReader {
   readonly #budget: SyncTimeBudget;
@@ -261,7 +264,7 @@ export class SyncFileReader {
       if (stat === undefined) {
         return { found: undefined };
       }
-      // A pipe would be waited for.
+      // Reading a pipe would block.
       return stat.isFile() && stat.size <= MAX_SYNC_READ_BYTES ? { found: readFileSync(path, "utf8") } : undefined;
     });
   }
@@ -269,7 +272,7 @@ export class SyncFileReader {
   list(path: string): Found<string[]> | undefined {
     return this.#within(() => {
       const stat = statSync(path, { throwIfNoEntry: false });
-      // A folder's size is that of its list of names.
+      // The size of a folder is that of its list of names.
       return stat !== undefined && stat.size > MAX_SYNC_READ_BYTES ? undefined : { found: stat && readdirSync(path) };
     });
   }
@@ -281,13 +284,13 @@ export class SyncFileReader {
     try {
       return this.#budget.spend(look);
     } catch {
-      // It went meanwhile, or cannot be read: the thread's answer says so.
+      // It was removed meanwhile or is not readable. The call in a thread reports the error.
       return undefined;
     }
   }
 }
 
-/** `ENOENT`, `EEXIST`, … of what the file system refused. */
+/** Returns the code of a file system error: `ENOENT`, `EEXIST`, … */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "EUNKNOWN";
 }

@@ -18,9 +18,11 @@ import {
 import { DEFAULT_HTTP_TIMEOUT } from "../http-server.js";
 import { flattenHeaders } from "./http-messages.js";
 
-/** Ends a transfer whose other end neither takes nor gives anything; time that its own side takes does not count. */
+/**
+ * Aborts a transfer when the peer neither accepts nor sends data for too long. Time spent by this side does not count.
+ */
 class IdleWatch {
-  /** Why the transfer was ended from this side: the time is over, the caller wants it no more, or the body threw. */
+  /** Why this side ended the transfer: the timeout, the caller's signal, or an error thrown by the body. */
   reason: unknown;
   readonly #controller = new AbortController();
   readonly #milliseconds: number;
@@ -40,13 +42,13 @@ class IdleWatch {
     return this.#controller.signal;
   }
 
-  /** From now on the other end's time passes. */
+  /** Starts the peer's timeout. */
   wait(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#abort(this.#tooLong()), this.#milliseconds);
   }
 
-  /** The caller's own time. */
+  /** Stops the peer's timeout while this side works. */
   rest(): void {
     clearTimeout(this.#timer);
   }
@@ -56,7 +58,7 @@ class IdleWatch {
     this.#caller?.removeEventListener("abort", this.#stop);
   }
 
-  /** The body that is sent. What it throws is the reason. */
+  /** Wraps the request body. An error that it throws becomes {@link reason}. */
   async *sent(body: Bytes): AsyncGenerator<Uint8Array> {
     try {
       this.rest();
@@ -72,7 +74,7 @@ class IdleWatch {
     this.wait();
   }
 
-  /** The body that comes. Left early, the connection is cut. */
+  /** Wraps the response body. If the reader stops early, the connection is closed. */
   async *received(body: Bytes): AsyncGenerator<Uint8Array> {
     this.rest();
     const parts = body[Symbol.asyncIterator]();
@@ -105,17 +107,17 @@ class IdleWatch {
 }
 
 /**
- * Takes one answer of undici's as a whole. Its own request makes a stream, a signal and a resource for each, which take longer than
- * the rest of a small request.
+ * Buffers one complete response. undici's own `request` creates a stream, a signal and a resource per request, which
+ * costs more than the rest of a small request.
  */
 class BufferedResponseHandler implements Dispatcher.DispatchHandler {
-  /** Rejects with what undici says, or with the reason of {@link stop}. */
+  /** Rejects with undici's error or with the reason passed to {@link stop}. */
   readonly response: Promise<HttpResponse>;
   #resolve: (response: HttpResponse) => void = () => {};
   #reject: (reason: unknown) => void = () => {};
-  /** Undefined: the request waits for a connection. */
+  /** Undefined while the request waits for a connection. */
   #controller: Dispatcher.DispatchController | undefined;
-  /** Why nobody waits any more. */
+  /** The reason passed to {@link stop}. */
   #stopped: Error | undefined;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
@@ -138,7 +140,7 @@ class BufferedResponseHandler implements Dispatcher.DispatchHandler {
     this.#controller?.abort(reason);
   }
 
-  /** Again, where undici sends it again. */
+  /** Called again when undici resends the request. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#parts = [];
@@ -147,7 +149,7 @@ class BufferedResponseHandler implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** For what comes before the answer, too, as a 103. */
+  /** Also called for interim responses, such as a 103. */
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
     this.#headers = headers;
@@ -166,33 +168,35 @@ class BufferedResponseHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-/** PEM texts; absent: the system's authorities, and no certificate of one's own. */
+/** PEM strings. Absent: the system's CAs, and no client certificate. */
 export interface HttpTls {
-  /** Instead of the system's authorities. */
+  /** Replaces the system's CAs. */
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
-  /** False: anybody's certificate will do. */
+  /** Whether the certificate is verified; otherwise any one is accepted. */
   readonly verify: boolean;
 }
 
-/** How servers are checked that have an authority of their own, by origin: `https://host:port`. */
+/** TLS options of servers with a CA of their own, by origin: `https://host:port`. */
 export type TrustedServers = ReadonlyMap<string, HttpTls>;
 
 export interface HttpClientOptions {
-  /** Default: certificates are checked against the system's authorities. */
+  /** Default: certificates are verified against the system's CAs. */
   readonly tls?: HttpTls;
-  /** Servers that are checked otherwise, by origin: `https://host:port`. */
+  /** Servers with TLS options of their own, by origin: `https://host:port`. */
   readonly trusted?: TrustedServers;
-  /** TLS of requests that name a section of the configuration, by its name. */
+  /** TLS options by section of the configuration, for requests that name a section. */
   readonly tlsSections?: ReadonlyMap<string, HttpTls>;
   /** Open connections per origin; further requests wait for one. Default 32. */
   readonly connections?: number;
-  /** Takes all requests instead of the client's own pools: undici's global dispatcher, which nock answers for. */
+  /**
+   * Handles all requests instead of the client's own pools. Used for undici's global dispatcher, which nock intercepts.
+   */
   readonly dispatcher?: Dispatcher;
 }
 
-/** Keep-alive pools, one for each origin and each TLS that it is connected to with. */
+/** An HTTP client with a keep-alive pool for each combination of origin and TLS options. */
 export class UndiciHttpClient implements HttpClient, Transfers {
   readonly #pools = new Map<string, Pool>();
   readonly #connections: number;
@@ -267,7 +271,7 @@ export class UndiciHttpClient implements HttpClient, Transfers {
     }
   }
 
-  /** Cuts what is still running. */
+  /** Aborts running requests. */
   async close(): Promise<void> {
     const pools = [...this.#pools.values()];
     this.#pools.clear();
@@ -279,7 +283,7 @@ export class UndiciHttpClient implements HttpClient, Transfers {
     const key = ofSection === undefined ? origin : `${section} ${origin}`;
     let pool = this.#pools.get(key);
     if (!pool) {
-      // The time-outs of single phases are off: one deadline covers waiting for a connection, the answer and its body.
+      // undici's per-phase timeouts are off: one deadline covers waiting for a connection, the response and its body.
       const tls = this.#trusted.get(origin) ?? ofSection ?? this.#tls;
       const limits = { connections: this.#connections, headersTimeout: 0, bodyTimeout: 0 };
       pool = new Pool(origin, {
@@ -314,6 +318,6 @@ function textOf(parts: readonly Buffer[]): string {
   const [only, another] = parts;
   const bytes = only !== undefined && another === undefined ? only : Buffer.concat(parts);
   const text = bytes.toString();
-  // A mark of the order of bytes is none of the text.
+  // A byte-order mark is not part of the text.
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }

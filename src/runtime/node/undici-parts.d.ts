@@ -1,4 +1,4 @@
-// The files of undici that are loaded one by one: as a whole it takes longer to load than all else at the start of a program.
+// Modules of undici that are imported individually: loading all of undici takes longer than the rest of the start-up.
 declare module "undici/lib/dispatcher/pool.js" {
   import { Pool } from "undici";
   export = Pool;
@@ -7,7 +7,7 @@ declare module "undici/lib/dispatcher/pool.js" {
 declare module "undici/lib/api/api-request.js" {
   import type { Dispatcher } from "undici";
 
-  /** What `Dispatcher.prototype.request` is. */
+  /** `Dispatcher.prototype.request`. */
   function request(this: Dispatcher, options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>;
   export = request;
 }

@@ -1,4 +1,4 @@
-// The library's container of algorithms wants it to be there first.
+// Must precede the import of @peculiar/x509: its dependency container requires this polyfill.
 
 import "reflect-metadata";
 import { createHash, createHmac, randomBytes, webcrypto } from "node:crypto";
@@ -24,20 +24,20 @@ const TAGS = { integer: 0x02, octets: 0x04, null: 0x05, oid: 0x06, sequence: 0x3
 
 const DIGEST = "sha256";
 
-/** Bytes that the digest reads at a time. */
+/** The block size of the digest in bytes. */
 const BLOCK_BYTES = 64;
 
 const SALT_BYTES = 16;
 
 const MAC_ITERATIONS = 2048;
 
-/** Diversifies keys of message authentication (RFC 7292, B.3). */
+/** The diversifier for message authentication keys (RFC 7292, B.3). */
 const MAC_KEY = 3;
 
-/** An empty password as PKCS#12 reads it: the two bytes that end a text. */
+/** An empty password in PKCS#12: the two zero bytes that terminate a string. */
 const EMPTY_PASSWORD_BYTE = 0;
 
-/** Says which key and which certificate belong together. */
+/** Links a key to its certificate. */
 const attribute = (id: Uint8Array): Buffer => sequence(oid(OIDS.localKeyId), der("set", der("octets", id)));
 
 const dataOf = (content: Uint8Array): Buffer => sequence(oid(OIDS.data), der("explicit", der("octets", content)));
@@ -46,7 +46,7 @@ const sequence = (...members: Uint8Array[]): Buffer => der("sequence", ...member
 
 const YEAR = 365 * 24 * 3_600_000;
 
-/** A certificate that a Windows guest takes instead of a password. */
+/** Creates a certificate that a Windows guest accepts instead of a password. */
 export async function userCertificate(userId: string, now: number, modulusLength: number): Promise<MadeKey> {
   cryptoProvider.set(webcrypto as never);
   const signingAlgorithm = {
@@ -75,8 +75,8 @@ export async function userCertificate(userId: string, now: number, modulusLength
 }
 
 /**
- * Packs a private key and its certificate as PKCS#12 (RFC 7292) with an empty password. Nothing is encrypted, since everybody
- * knows this password; the digest is what programs verify before they import.
+ * Packs a private key and its certificate as PKCS#12 (RFC 7292) with an empty password. Nothing is encrypted, since the
+ * password is public; programs verify the digest before they import.
  * @param key PKCS#8, as DER
  * @param certificate DER
  */
@@ -103,7 +103,7 @@ function macOf(safe: Uint8Array): Buffer {
   return sequence(sequence(algorithm, der("octets", mac)), der("octets", salt), integer(MAC_ITERATIONS));
 }
 
-/** Derives a key of the digest's own length (RFC 7292, B.2), which takes one block. */
+/** Derives a key of the digest's length (RFC 7292, B.2), which takes one block. */
 function macKey(salt: Buffer): Buffer {
   const input = [
     Buffer.alloc(BLOCK_BYTES, MAC_KEY),
@@ -117,7 +117,7 @@ function macKey(salt: Buffer): Buffer {
   return key;
 }
 
-/** A positive number of at most 15 bits. */
+/** Encodes a positive number of at most 15 bits. */
 function integer(value: number): Buffer {
   return der("integer", value < 0x80 ? Buffer.of(value) : Buffer.of(value >> 8, value & 0xff));
 }
@@ -127,7 +127,7 @@ function oid(text: string): Buffer {
   return der("oid", Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
 }
 
-/** Seven bits a byte, highest first; all but the last have the eighth bit. */
+/** Encodes seven bits per byte, highest first; all bytes but the last have the eighth bit set. */
 function base128(value: number): number[] {
   const bytes = [value & 0x7f];
   for (let rest = value >> 7; rest > 0; rest >>= 7) {
@@ -136,7 +136,7 @@ function base128(value: number): number[] {
   return bytes;
 }
 
-/** Encodes a value of ASN.1 by its distinguished rules: tag, length, content. */
+/** Encodes an ASN.1 value by the distinguished encoding rules: tag, length, content. */
 function der(tag: keyof typeof TAGS, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;

@@ -2,18 +2,18 @@ import { setImmediate } from "node:timers";
 import type { Files } from "../../runtime/files.js";
 import type { Programs } from "../../runtime/processes.js";
 
-/** A turn of the event loop: everything that is ready has had its turn afterwards. */
+/** Waits for a tick of the event loop, after which all ready callbacks have run. */
 function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** What is under way and ends by itself, whatever the time is: files that are read, messages on their way. */
+/** Tracks work that completes independently of the time, such as file accesses and messages in transit. */
 export class Activity {
   #count = 0;
   #waiting: (() => void)[] = [];
-  /** Resolves when what is to begin may begin. */
+  /** Resolves when new work may start; undefined if it may start now. */
   #held: Promise<void> | undefined;
 
   async during<T>(work: () => Promise<T>): Promise<T> {
@@ -28,7 +28,7 @@ export class Activity {
     }
   }
 
-  /** Calls `action` in the next turn of the event loop; returns what cancels it. */
+  /** Calls `action` in the next event-loop tick. Returns a cancel function. */
   soon(action: () => void): () => void {
     let isOver = false;
     const end = () => {
@@ -51,7 +51,7 @@ export class Activity {
     };
   }
 
-  /** Resolves when nothing is under way, and nothing that was ready has begun anything. */
+  /** Resolves when no work is in progress and ready callbacks have started none. */
   async quiet(): Promise<void> {
     do {
       if (this.#count > 0) {
@@ -61,7 +61,7 @@ export class Activity {
     } while (this.#count > 0);
   }
 
-  /** Does something while nothing is under way: what is to begin waits for it. One after the other. */
+  /** Runs `work` while no other work is in progress; new work waits for it. Calls run one after the other. */
   async atRest<T>(work: () => T): Promise<T> {
     while (this.#held !== undefined) {
       await this.#held;
@@ -91,12 +91,12 @@ export class Activity {
   }
 }
 
-/** The same files; what is read and written counts as under way. */
+/** Wraps files so that accesses count as activity. */
 export function countedFiles(files: Files, activity: Activity): Files {
   return {
     read: (path) => activity.during(() => files.read(path)),
     readIfPresent: (path) => activity.during(() => files.readIfPresent(path)),
-    // The reader takes the parts at its own pace.
+    // Only opening counts: the reader consumes the parts at its own pace.
     readBytes: (path) => activity.during(() => files.readBytes(path)),
     write: (path, text, options) => activity.during(() => files.write(path, text, options)),
     create: (path, text, options) => activity.during(() => files.create(path, text, options)),
@@ -112,7 +112,7 @@ export function countedFiles(files: Files, activity: Activity): Files {
   };
 }
 
-/** The same programs; one that is waited for may run for as long as it likes, and does not count. */
+/** Wraps programs so that calls count as activity, except waiting for a program's end, which may take any time. */
 export function countedPrograms(programs: Programs, activity: Activity): Programs {
   return {
     start: (options) => activity.during(() => programs.start(options)),

@@ -3,7 +3,7 @@ import type { CancelTimer, Clock } from "../../runtime/time.js";
 import { type Event, Timeline } from "../timeline.js";
 import type { Activity } from "./activity.js";
 
-/** A clock, and what is planned by it. */
+/** A clock, and events planned by it. */
 export interface Planner {
   readonly clock: Clock;
   plan(milliseconds: number, action: () => void): CancelTimer;
@@ -11,13 +11,13 @@ export interface Planner {
 
 /** The time of a local world. */
 export interface LocalTime extends Planner {
-  /** The same for what only happens again and again, so that once does for many times: it can be skipped. */
+  /** A planner for recurring work that may run once instead of many times when time is skipped. */
   readonly skippable: Planner;
-  /** Nothing that was planned comes any more. */
+  /** Cancels all planned events. */
   close(): void;
 }
 
-/** The machine's own. What is due now comes in the next turn of the event loop. */
+/** The machine's real time. An event that is due immediately runs in the next event-loop tick. */
 export class RealTime implements LocalTime {
   readonly clock = nodeClock();
   readonly skippable = this;
@@ -53,17 +53,16 @@ export class RealTime implements LocalTime {
 }
 
 interface Skippable {
-  /** By the clock that goes on over what is skipped. */
+  /** By the clock that includes skipped time. */
   readonly due: number;
   readonly action: () => void;
   event: Event;
 }
 
 /**
- * Time that stands until somebody moves it. It begins at the machine's time of day.
- *
- * Some of it can be skipped, as if the machine had slept: its time of day goes on, and what was planned as skippable in that time is
- * due at once, each of it once. Everything else is due as much later, and its clock has stood.
+ * Time that passes only when it is advanced. It begins at the machine's time of day.
+ * Time can be skipped, as if the machine had been suspended: the time of day advances, and each skippable event in that
+ * time runs once, immediately. All other events are postponed, and the monotonic clock does not count skipped time.
  */
 export class VirtualTime implements LocalTime {
   readonly clock: Clock;
@@ -74,7 +73,7 @@ export class VirtualTime implements LocalTime {
   readonly #timeline = new Timeline();
   readonly #start = nodeClock().now();
   #now = this.#start;
-  /** Moves one after the other. */
+  /** Serializes movements of time. */
   #moving: Promise<void> = Promise.resolve();
 
   constructor(activity: Activity) {
@@ -91,23 +90,23 @@ export class VirtualTime implements LocalTime {
     if (milliseconds <= 0) {
       return this.#activity.soon(action);
     }
-    // Whole milliseconds, as Node's timers, and never none: time has to move for what is waited for.
+    // Integer milliseconds, as in Node's timers, and at least one: waiting must advance time.
     const event = this.#timeline.plan(this.#now + Math.max(1, Math.trunc(milliseconds)), action);
     return () => this.#timeline.cancel(event);
   }
 
-  /** Lets time pass, with everything that is due in it. */
+  /** Advances time and runs everything due in it. */
   async advance(milliseconds: number): Promise<void> {
     await this.#move(async () => {
       const target = this.#now + Math.trunc(milliseconds);
       while (await this.#step(target)) {
-        // Each step does what is due at one moment.
+        // Each step runs the events of one point in time.
       }
       this.#now = target;
     });
   }
 
-  /** Skips time. Nothing may be under way that would have come to its end in it. */
+  /** Skips time. The caller must ensure that nothing is in progress that would have completed in it. */
   async skip(milliseconds: number): Promise<void> {
     await this.#move(async () => {
       await this.#activity.quiet();
@@ -119,7 +118,7 @@ export class VirtualTime implements LocalTime {
     });
   }
 
-  /** Goes on to the next moment at which something is due, but not further than `most` milliseconds. False: nothing is. */
+  /** Advances to the next event, but by at most `most` milliseconds. Returns false if there is none. */
   async next(most: number): Promise<boolean> {
     let moved = false;
     await this.#move(async () => {

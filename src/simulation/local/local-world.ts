@@ -18,28 +18,31 @@ import { Activity, countedFiles, countedPrograms } from "./activity.js";
 import { type LocalTime, type Planner, RealTime, VirtualTime } from "./local-time.js";
 
 export interface LocalWorldOptions {
-  /** Same names, tokens and draws for the same seed. Default: the machine's randomness. */
+  /** The same seed gives the same names, tokens and random choices. Default: real randomness. */
   readonly seed?: number | string;
   readonly time: "real" | "virtual";
-  /** What its processes write outlives a loss of power. */
+  /** Whether written files must survive a power loss. */
   readonly onDisk: boolean;
 }
 
-/** Pids of the processes of a local world are greater by this than any of the machine's. */
+/** The offset of pids in a local world, larger than any pid of the machine. */
 const PIDS = 2 ** 23;
 
-/** One of several processes that live in this one. */
+/** A simulated process within this process. */
 export interface LocalProcess {
   readonly runtime: Runtime;
-  /** The same doors, with a clock and timers over which time can be skipped. */
+  /** The same runtime, with a clock and timers that support skipping time. */
   readonly skippable: Runtime;
-  /** As `kill -9`: nothing it waits for ever comes. Resolves when what it had begun to write is written. */
+  /**
+   * Kills the process as `kill -9` does: it receives nothing more. Resolves when the writes in progress are complete.
+   */
   kill(): Promise<void>;
 }
 
 /**
- * Several processes in this one: with files, programs and listeners of the real machine, but a network of their own between them
- * and a time that may be virtual. Others reach their listeners over the real network.
+ * Several simulated processes within this process. They use files, programs and listeners of the real machine, but an
+ * internal network among themselves and optionally virtual time. Other processes reach their listeners over the real
+ * network.
  */
 export class LocalWorld {
   readonly activity = new Activity();
@@ -63,8 +66,8 @@ export class LocalWorld {
   }
 
   /**
-   * @param name of the process, which has its own randomness, another one each time
-   * @param options `isSeen`: others know it by the pid of this process
+   * @param name selects the random numbers of the process; each spawn of a name gets different ones
+   * @param options `isVisible`: the process uses the real pid, for external observers
    */
   spawn(name: string, { isVisible = false }: { readonly isVisible?: boolean } = {}): LocalProcess {
     const life = new Life();
@@ -84,7 +87,7 @@ export class LocalWorld {
     };
   }
 
-  /** Once its processes are killed: gives up what is planned, and the connections to other processes of the machine. */
+  /** Cancels all planned events and closes connections to other processes of the machine. Kill the processes first. */
   async close(): Promise<void> {
     this.time.close();
     await this.#nodeRuntime.http.close();
@@ -130,7 +133,9 @@ export class LocalWorld {
     };
   }
 
-  /** What listens is reached from within without a socket, and from outside as ever. */
+  /**
+   * Creates listeners that are reached from within the world without sockets, and from outside over the real network.
+   */
   #serversOf(process: VirtualProcess, random: Random): Servers {
     const listen = async (options: ListenOptions): Promise<Listener> => {
       const real = await this.#nodeRuntime.servers.listen(options);
@@ -160,7 +165,7 @@ function counted(http: HttpClient, activity: Activity): HttpClient {
 function eitherHttp(local: HttpClient, real: HttpClient, isLocal: IsLocal): HttpClient {
   return {
     request: (request: HttpRequest) => (isLocal(request.url) ? local : real).request(request),
-    // That of the world, which others use.
+    // The world's HTTP client is shared by other processes.
     close: async () => undefined,
   };
 }

@@ -21,7 +21,7 @@ afterEach(() => rm(stateDir, { recursive: true }));
 
 const SERVICE = "11111111-1111-4111-8111-111111111111";
 
-/** A state directory as another release of the program has left it, with a host that an operator has disabled. */
+/** Creates a state directory of another release, with a host that an operator has disabled. */
 async function leftBy(components: Readonly<Record<string, readonly SchemaStep[]>>): Promise<void> {
   await mkdir(join(stateDir, "agents", "devstack1"), { recursive: true });
   await writeFile(join(stateDir, "agents", "devstack1", "compute_id"), "22222222-2222-4222-8222-222222222222\n");

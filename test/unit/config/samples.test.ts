@@ -13,7 +13,7 @@ import { QUIRKS, type Quirk, RELEASES } from "../../../src/config/quirks.js";
 import { PLACEMENT_SERVICE_OPTIONS } from "../../../src/config/sections/placement-service-options.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
-/** What an agent knows, with each of the built-in drivers. */
+/** The options of an agent, with each of the built-in drivers. */
 const OPTIONS: SectionTable = { ...NOVA_OPTIONS, ...optionsOf(fakeLibvirt), ...optionsOf(ironic), ...optionsOf(qemu) };
 
 const sample = (name: string) => readFile(new URL(`../../../config/${name}`, import.meta.url), "utf8");
@@ -26,7 +26,7 @@ function compileText(table: SectionTable, text: string): CompiledConfig<SectionT
   );
 }
 
-/** `#name = value` lines: what the sample says are defaults. */
+/** Returns the commented assignments `#name = value`, which document defaults. */
 function documented(text: string) {
   return parseIni(text.replace(/^#(?=\w+ =)/gm, ""), "sample").assignments.filter(({ line }) =>
     text.split("\n")[line - 1]?.startsWith("#"),

@@ -14,7 +14,7 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
   let folder: string;
   const agents: FaultFile[] = [];
 
-  /** An agent that starts. */
+  /** Starts an agent. */
   const agent = async () => {
     const file = new FaultFile(folder, TABLE, bench.runtime);
     await bench.run(file.open());
@@ -22,7 +22,7 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
     return file;
   };
   const set = (...rules: string[]) => setFaults(folder, rules.map(toFaultRule), bench.runtime);
-  /** Resolves when the agent's faults have changed so that `seen`: it may also hear of an older change. */
+  /** Resolves when a change has led to the expected faults; a notification may belong to an older change. */
   const waitForChange = (file: FaultFile, change: () => Promise<unknown>, isExpected: (points: string[]) => boolean) =>
     bench.run(
       (async () => {

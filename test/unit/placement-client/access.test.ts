@@ -8,7 +8,7 @@ import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpRespons
 const NOW = Date.UTC(2026, 0, 1);
 const HOUR = 3_600_000;
 
-/** Answers each request by a function; keeps what was asked. */
+/** Creates a client that responds by a function and records the requests. */
 function httpOf(respond: (request: HttpRequest, index: number) => Partial<HttpResponse> | "refuse") {
   const requests: HttpRequest[] = [];
   const http: HttpClient = {
@@ -206,7 +206,7 @@ describe("placement_access of the conductor", () => {
     expect([await tokenOf(one), await tokenOf(other), await tokenOf(one)]).toEqual(["token 1", "token 1", "token 1"]);
     other.expire();
     expect([await tokenOf(other), await tokenOf(third)]).toEqual(["token 2", "token 2"]);
-    // It hears late that the first token was refused: the second is good.
+    // It learns late that the first token was rejected; the second one is valid.
     one.expire();
     expect([await tokenOf(one), await tokenOf(third)]).toEqual(["token 2", "token 2"]);
     now += HOUR - 20_000;

@@ -14,13 +14,13 @@ import { reportClientOf } from "../../fixtures/world/report-client.js";
 
 export const ENDPOINT = "http://placement.test";
 
-/** What the next requests that match meet instead of, or after, Placement. */
+/** A fault for the next matching requests, before or after Placement processes them. */
 export interface Fault {
-  /** Method and a part of the URL: `PUT /inventories`; `*`: every request. */
+  /** The method and a part of the URL: `PUT /inventories`; `*` matches every request. */
   readonly on: string;
   /**
-   * `lose`: Placement acts and the answer is lost. `refuse`: nobody answers. `hang`, `hang-after`: the caller waits for
-   * ever, as one that was killed, before or after Placement acted.
+   * `lose`: Placement acts and the response is lost. `refuse`: the connection is refused. `hang`, `hang-after`: the
+   * caller waits forever, as if it had been killed before or after Placement acted.
    */
   readonly does:
     | "lose"
@@ -30,11 +30,11 @@ export interface Fault {
     | Pick<HttpResponse, "status" | "body">
     | (() => Promise<void> | void);
   readonly times?: number;
-  /** How many that match pass before. */
+  /** The number of matching requests to let pass first. */
   readonly skip?: number;
 }
 
-/** A request as Placement saw it. */
+/** A request as Placement received it. */
 export interface Sent {
   readonly method: HttpMethod;
   readonly path: string;
@@ -44,15 +44,15 @@ export interface Sent {
   readonly status: number;
 }
 
-/** The embedded Placement without a network: what was sent to it can be seen, faults can be set, time is moved by hand. */
+/** The embedded Placement without a network. Records requests and injects faults; time is advanced manually. */
 export class PlacementBench {
   readonly runtime = createVirtualRuntime({ seed: 7 });
   readonly sent: Sent[] = [];
-  /** Told of each request when Placement has answered it. */
+  /** Called with each request after Placement's response. */
   readonly watchers = new Set<(request: Sent) => void>();
-  /** Milliseconds that were slept. */
+  /** Durations of sleeps in milliseconds. */
   readonly slept: number[] = [];
-  /** What others do while a client sleeps. */
+  /** Simulates other clients while a client sleeps. */
   asleep: () => Promise<void> = async () => undefined;
   readonly #placement = new TestPlacement(this.runtime);
   readonly #faults: { readonly fault: Fault; left: number; skip: number }[] = [];
@@ -62,7 +62,7 @@ export class PlacementBench {
     return this.runtime.logs;
   }
 
-  /** `GET /path 1.14`, in the order they were sent; uuids as given in `names`. */
+  /** Returns requests such as `GET /path 1.14`, in order, with uuids replaced as in `names`. */
   requests(names: Readonly<Record<string, string>> = {}): string[] {
     return this.sent.map(({ method, path, version, status }) => {
       const named = Object.entries(names).reduce((text, [uuid, name]) => text.replaceAll(uuid, name), path);
@@ -70,7 +70,7 @@ export class PlacementBench {
     });
   }
 
-  /** Forgets what was sent so far. */
+  /** Clears the recorded requests. */
   mark(): void {
     this.sent.length = 0;
   }
@@ -79,7 +79,7 @@ export class PlacementBench {
     this.#faults.push(...faults.map((fault) => ({ fault, left: fault.times ?? 1, skip: fault.skip ?? 0 })));
   }
 
-  /** All faults are over. */
+  /** Removes all faults. */
   heal(): void {
     this.#faults.length = 0;
   }
@@ -107,7 +107,7 @@ export class PlacementBench {
     });
   }
 
-  /** What a second client, or an operator, does. */
+  /** Sends a request as a second client or an operator. */
   async ask(method: HttpMethod, path: string, version = "1.36", body?: unknown): Promise<unknown> {
     return this.#placement.ask(method, path, body, version);
   }
@@ -188,7 +188,7 @@ function sent({ method, headers = {}, body }: HttpRequest, path: string, status:
   };
 }
 
-/** An answer in Placement's error format. */
+/** Creates a response in Placement's error format. */
 export function errorResponse(status: number, code: string, detail: string): { status: number; body: string } {
   return {
     status,
@@ -196,7 +196,7 @@ export function errorResponse(status: number, code: string, detail: string): { s
   };
 }
 
-/** A complete inventory record of that total. */
+/** Creates a complete inventory record with this total. */
 export function inventoryOf(total: number) {
   return {
     total,

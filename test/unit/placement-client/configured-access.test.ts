@@ -6,7 +6,7 @@ import type { HttpRequest, HttpResponse } from "../../../src/runtime/http.js";
 
 type Options = Readonly<Record<string, string>>;
 
-/** The access that a `[placement]` section gives, and what it asks for. */
+/** Creates the access for a `[placement]` section and records its requests. */
 function accessOf(section: Options, response: Partial<HttpResponse> = {}) {
   const requests: HttpRequest[] = [];
   const http = {
@@ -63,7 +63,7 @@ describe("[placement] auth_type", () => {
   ])("password with %j: asks Identity for that scope, in JSON", async (section, scope, domain) => {
     const { access, requests } = accessOf({ ...password, ...section });
     await expect(access?.credentials()).rejects.toThrow("503");
-    // An Identity that does not say where its versions are is taken at the usual place.
+    // An Identity that does not list its versions is used at the default path.
     expect(requests[0]).toMatchObject({ method: "GET", url: "http://keystone" });
     expect(requests[1]).toMatchObject({
       url: "http://keystone/v3/auth/tokens",

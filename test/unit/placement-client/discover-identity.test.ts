@@ -25,7 +25,7 @@ describe("where Identity v3 is", () => {
     ["http://k/identity", versions(["v3.14", "/identity/v3"]), "http://k/identity/v3"],
     ["http://k", "<html>a proxy</html>", "http://k"],
     ["http://k", versions(["v2.0", "http://k/v2.0"]), "http://k"],
-    // A service behind a proxy that ends TLS names itself without: nobody sends a password there.
+    // A service behind a TLS proxy lists its URL without TLS; passwords must not be sent there.
     ["https://k", versions(["v3.14", "http://k/v3/"]), "https://k"],
   ])("%s that answers %s: %s", async (authUrl, body, expected) => {
     expect((await discover(authUrl, body)).found).toBe(expected);

@@ -12,7 +12,7 @@ const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate 
 const hosts = twoHosts();
 const { claim, held } = hosts;
 const writes = () => hosts.bench.requests(NAMES).filter((request) => !request.startsWith("GET"));
-/** The consumers that are known to hold something of the provider, without a request. */
+/** Returns the consumers that are cached for the provider, without a request. */
 async function remembered(uuid: string): Promise<readonly string[]> {
   const pass = await hosts.client.beginPass([S, D]);
   hosts.bench.mark();

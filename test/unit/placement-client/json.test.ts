@@ -12,7 +12,7 @@ import {
 
 const VALUES = [{ a: 1 }, {}, [1], [], "text", "", 5, 0, true, null, undefined];
 
-/** The values that the reader takes, all of them unchanged. */
+/** Returns the values that the reader accepts, unchanged. */
 function taken(reader: (value: unknown) => unknown): readonly unknown[] {
   return VALUES.filter((value) => {
     try {

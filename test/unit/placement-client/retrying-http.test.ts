@@ -11,7 +11,7 @@ const NONE: HttpRetries = {
   retriableStatusCodes: ["503"],
 };
 
-/** Answers in this order; 0: nothing answers. */
+/** Sends a request that gets these statuses in order; 0: the connection fails. */
 async function ask(statuses: readonly number[], options: Partial<HttpRetries>) {
   const runtime = createVirtualRuntime();
   let requests = 0;

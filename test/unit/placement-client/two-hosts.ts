@@ -25,12 +25,12 @@ export const PROVIDER_RACE = errorResponse(
   "Another thread concurrently updated the data",
 );
 
-/** {@link FLAVOR} on each of them. */
+/** Returns allocations of {@link FLAVOR} on each provider. */
 export function on(...providers: readonly string[]): Allocations {
   return Object.fromEntries(providers.map((uuid) => [uuid, { resources: FLAVOR }]));
 }
 
-/** A Placement with S, D and NFS, and a client that knows them: anew before each test. */
+/** A Placement with S, D and NFS, and a client that has them in its cache; recreated before each test. */
 export class TwoHosts {
   bench = new PlacementBench();
   client: ReportClient = this.bench.client();
@@ -70,7 +70,7 @@ export class TwoHosts {
   };
 }
 
-/** For the tests of the suite that calls it. */
+/** Creates the fixture for the calling test suite. */
 export function twoHosts(): TwoHosts {
   const hosts = new TwoHosts();
   beforeEach(() => hosts.reset());

@@ -15,7 +15,7 @@ function flavor(extraSpecs: Readonly<Record<string, string>> = {}) {
 }
 const OWN = { VCPU: 4, MEMORY_MB: 512, DISK_GB: 12 };
 
-/** Groups in short: `{ "": "DISK_GB=1 VCPU=2 +TRAIT !OTHER" }`. */
+/** Abbreviates groups: `{ "": "DISK_GB=1 VCPU=2 +TRAIT !OTHER" }`. */
 function short({ groups }: ResourceRequest): Record<string, string> {
   return Object.fromEntries(
     groups.map(({ suffix, resources, requiredTraits, forbiddenTraits }) => [

@@ -5,14 +5,14 @@ import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
 import type { Runtime } from "../../../src/runtime/runtime.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
-/** A runtime under test: the same behaviour is expected of the real doors and of the virtual ones. */
+/** A runtime under test: the Node and the virtual implementation must behave alike. */
 export interface Bench {
   readonly runtime: Runtime;
   /** An empty folder. */
   readonly folder: string;
-  /** Awaits, moving virtual time where there is one. */
+  /** Awaits a promise and advances virtual time if there is any. */
   run<T>(promise: Promise<T>): Promise<T>;
-  /** Removes what it made. */
+  /** Removes what the tests created. */
   dispose(): Promise<void>;
 }
 

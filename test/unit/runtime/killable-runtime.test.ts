@@ -9,7 +9,7 @@ function begin() {
   return { runtime, life, killableRuntime: createKillableRuntime(runtime, life) };
 }
 
-/** Notes whether it settles. */
+/** Records whether a promise settles. */
 function watched(promise: Promise<unknown>): { settled: boolean } {
   const state = { settled: false };
   const end = () => {

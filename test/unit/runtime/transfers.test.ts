@@ -105,7 +105,7 @@ describe.each(benches)("bodies of bytes (%s)", (_name, openBench) => {
     const { body } = await bench.run(bench.runtime.transfers.send({ method: "GET", url }));
     const first = await bench.run(body[Symbol.asyncIterator]().next());
     expect(first.done).toBe(false);
-    // What fits into the buffers of both sockets, and no more.
+    // Only what fits into the buffers of both sockets has been produced.
     expect(made).toBeLessThan(400);
   });
 

@@ -7,20 +7,20 @@ import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js"
 
 /** A user of the cluster, over the real network. */
 export interface Client {
-  /** Id of a server that builds. */
+  /** Returns the id of a server that is building. */
   create(name: string, host?: string): Promise<string>;
   act(id: string, action: Readonly<Record<string, unknown>>): Promise<void>;
   status(id: string): Promise<string>;
   names(): Promise<readonly string[]>;
   remove(id: string): Promise<void>;
   flavor(name: string): Promise<string>;
-  /** Up or down, by the host of each nova-compute. */
+  /** Returns `up` or `down` by the host of each nova-compute. */
   services(): Promise<Readonly<Record<string, string>>>;
   /** Changes the compute service of a host, as `{forced_down: true}`. */
   changeService(host: string, change: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
-/** Runs `work` with a cluster, which is stopped afterwards. */
+/** Runs `work` with a cluster and stops it afterwards. */
 export async function withCluster(
   options: StartClusterOptions,
   work: (cloud: Cluster, client: Client) => Promise<void>,
@@ -33,7 +33,7 @@ export async function withCluster(
   }
 }
 
-/** A client that logs in now. */
+/** Runs `work` with a client that logs in now. */
 export async function withClient<T>(cloud: Cluster, work: (client: Client) => Promise<T>): Promise<T> {
   const { http } = createNodeRuntime({ logger: quietLogger });
   try {

@@ -26,7 +26,7 @@ async function listen(options: Partial<ListenOptions>): Promise<Listener> {
   return listener;
 }
 
-/** Sends raw bytes and returns everything that comes back until the server closes. */
+/** Sends raw bytes and returns the response, up to the end of the connection. */
 async function raw(port: number, text: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let received = "";
@@ -93,7 +93,7 @@ describe("requests", () => {
       services: {
         "": async ({ bytes }) => {
           for await (const _ of bytes ?? []) {
-            // The body is read to its end.
+            // Read the complete body.
           }
           return { status: 200, headers: {}, body: "read" };
         },
@@ -141,7 +141,7 @@ describe("requests", () => {
     const piece = "x".repeat(1024 * 1024);
     const count = 256;
     let taken = 0;
-    /** Notes how far it has been read for writing. */
+    /** A list that records how far it has been read for writing. */
     class Watched extends Array<string> {
       static override get [Symbol.species]() {
         return Array;
@@ -165,7 +165,7 @@ describe("requests", () => {
     expect(String(first)).toContain(`content-length: ${count * piece.length}\r\n`);
     const other = () => raw(port, "GET /other HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
     expect(await other()).toContain("there");
-    // What fits into the buffers of both sockets, and no more.
+    // Only what fits into the buffers of both sockets has been written.
     expect(taken).toBeLessThan(count / 2);
     socket.destroy();
     expect(await other()).toContain("there");
@@ -257,7 +257,7 @@ describe("the client", () => {
     await begun;
     await listeners[0]?.close(0);
     await cut;
-    // A port that nobody ever has: one that was closed a moment ago may be somebody else's, or still reset connections.
+    // A port without any listener. One that was closed a moment ago may be reused, or still reset connections.
     const rejectedRequest = runtime.http.request({ method: "GET", url: "http://127.0.0.1:1/" });
     await expect(rejectedRequest).rejects.toMatchObject({ name: "HttpConnectFailure", code: "ECONNREFUSED" });
   });

@@ -55,7 +55,7 @@ describe("programs of the machine", () => {
     const argv = ["sh", "-c", "echo begun; exec sleep 60"];
     const started = await programs.start({ argv, cwd: folder, logFile });
     const { pid } = started;
-    // Its arguments change while one looks: the shell becomes the sleep.
+    // Its arguments may change meanwhile: the shell becomes the sleep.
     const same = { pid, started: started.started };
     expect(await programs.look(pid)).toMatchObject(same);
     expect(await programs.signal({ pid, started: "another boot:1" }, "SIGKILL"), "another had the pid").toBe(false);
@@ -118,7 +118,7 @@ describe("streams", () => {
   });
 });
 
-/** What a file holds, once it is there. */
+/** Returns the contents of a file as soon as it exists. */
 async function contentsOf(path: string): Promise<string> {
   for (;;) {
     try {

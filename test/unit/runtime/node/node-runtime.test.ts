@@ -46,16 +46,16 @@ describe("the real doors", () => {
     await once(child, "exit");
     expect(processes.isAlive(pid)).toBe(false);
     expect(processes.machine.startsWith(`${processes.hostname}:`)).toBe(true);
-    // Elsewhere than on Linux there are no namespaces.
+    // Systems other than Linux have no namespaces.
     expect(processes.machine).toMatch(process.platform === "linux" ? /:\d+$/ : /:unknown-namespace$/);
   });
 
   it("take a process that nobody reaped for dead", async () => {
-    // sh starts a child and replaces itself by cat, which never waits for it: the child stays behind as a zombie.
+    // sh starts a child and replaces itself with cat, which never waits for it: the child remains as a zombie.
     const parent = spawn("/bin/sh", ["-c", "sleep 60 & echo $!; exec cat"]);
     const [line] = await once(parent.stdout, "data");
     const pid = Number(String(line));
-    // A shell would reap the child: what comes back says that it is cat by now.
+    // A shell would reap the child. The echo proves that the process is cat by now.
     parent.stdin.write("cat");
     await once(parent.stdout, "data");
     process.kill(pid, "SIGKILL");

@@ -7,7 +7,7 @@ import { quietLogger } from "../../../../src/cli/ui/logging.js";
 import { NodeSocket } from "../../../../src/runtime/node/node-socket.js";
 import { RequestQueue } from "../../../../src/runtime/node/request-slots.js";
 
-/** A WebSocket of ws over a stream that keeps what is handed to the system at a time. */
+/** Creates a WebSocket of ws over a stream that records the chunks of each write. */
 function connection() {
   const handedOver: string[][] = [];
   const stream = new Writable({

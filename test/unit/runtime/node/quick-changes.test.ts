@@ -15,7 +15,7 @@ const BUDGET_CASES = {
 
 afterEach(() => vi.restoreAllMocks());
 
-/** Whether it was done before the event loop turned. */
+/** Returns whether the work was done before the next event-loop tick. */
 async function isDoneAtOnce(work: Promise<unknown>): Promise<boolean> {
   let done = false;
   void work.then(() => {

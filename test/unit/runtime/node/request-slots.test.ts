@@ -8,7 +8,7 @@ import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.j
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** So many connections. The server has taken each when it has answered on it. */
+/** Opens connections. The server has accepted each one once it has responded on it. */
 async function connected(port: number, count: number) {
   const sockets = Array.from({ length: count }, () => connect(port, "127.0.0.1"));
   await Promise.all(sockets.map((socket) => once(socket, "connect")));
@@ -19,11 +19,11 @@ async function connected(port: number, count: number) {
   return sockets;
 }
 
-/** Takes more than a turn has for reads. */
+/** Takes longer than the slice of time for reads in one tick. */
 function work(): void {
   const until = performance.now() + 2;
   while (performance.now() < until) {
-    // The work.
+    // Busy wait.
   }
 }
 
@@ -175,7 +175,7 @@ test("what changes something goes before the reads that came before it, and what
   const sockets = await connected(listener.port, 10);
   order.length = 0;
   const requestLines = [...Array.from({ length: 8 }, (_, index) => `GET /${index}`), "DELETE /patient/8", "POST /9"];
-  // All are there before the server looks: it is in this process.
+  // All requests arrive before the server reads them, since it runs in this process.
   for (const [index, socket] of sockets.entries()) {
     socket.write(`${requestLines[index]} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
   }

@@ -6,7 +6,7 @@ import { UndiciHttpClient } from "../../../../src/runtime/node/undici-http-clien
 
 const PEER = "https://placement.example:8778";
 
-/** Answers that no listener of this machine can give: TLS of another host, failures of names and networks. */
+/** Responses that no listener on this machine can produce: TLS of other hosts, failures of names and networks. */
 describe("the HTTP client, with peers elsewhere", () => {
   let client: UndiciHttpClient;
 
@@ -15,7 +15,7 @@ describe("the HTTP client, with peers elsewhere", () => {
       nock.activate();
     }
     nock.disableNetConnect();
-    // nock answers for undici's global dispatcher, and knows nothing of pools.
+    // nock intercepts undici's global dispatcher, but not its pools.
     client = new UndiciHttpClient({ dispatcher: getGlobalDispatcher() });
   });
 
