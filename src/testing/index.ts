@@ -1,4 +1,4 @@
-/** Tests of the virt driver contract, for authors of drivers: published as `compute-agent/testing`. */
+/** Tests of the virt driver contract for authors of drivers, published as `compute-agent/testing`. */
 
 export { type CaseOutcome as Verdict, type CaseResult, countOf, type DriverReport, summaryOf } from "./attempt.js";
 export { CONTRACT_CASES } from "./cases/index.js";
